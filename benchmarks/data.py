@@ -1,0 +1,103 @@
+"""The data that every contestant holds: entities of five properties, spread evenly over the partitions."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime, timedelta, timezone
+from itertools import pairwise
+from typing import Any
+
+from rich.progress import track
+
+_FIRST_BLOCK = 10
+_BLOCK = 100
+_HIRED = datetime(2014, 8, 22, 0, 50, 32, tzinfo=timezone.utc)
+
+
+@dataclass(frozen=True)
+class Scale:
+    """How much is loaded and measured.
+
+    :param small: rows in each partition of the small table
+    :param large: rows in each partition of the large table
+    :param seconds: about how long one contestant works on one case in one round
+    :param azurite_seconds: how long Azurite may load the large table
+    """
+
+    partitions: int
+    small: int
+    large: int
+    rounds: int
+    seconds: float
+    azurite_seconds: float
+
+
+FULL = Scale(partitions=1000, small=10, large=1000, rounds=40, seconds=0.1, azurite_seconds=60)
+QUICK = Scale(partitions=100, small=10, large=100, rounds=2, seconds=0.01, azurite_seconds=2)
+
+
+@dataclass(frozen=True)
+class Loaded:
+    """What a table holds.
+
+    :param partitions: how many partitions there are
+    :param rows: so many rows are in each of them
+    :param entities: how many entities there are in all, those of a last block that was not finished included
+    """
+
+    partitions: int
+    rows: int
+    entities: int
+    seconds: float
+
+
+def partition_key(partition: int) -> str:
+    return f"partition{partition:04}"
+
+
+def row_key(row: int) -> str:
+    return f"row{row:07}"
+
+
+def entity(partition: int, row: int) -> dict[str, Any]:
+    """Return an entity of five properties: a string of 12 characters, an Int32, a double, a boolean, a moment."""
+    number = partition * 1000 + row
+    return {
+        "PartitionKey": partition_key(partition),
+        "RowKey": row_key(row),
+        "Name": f"employee{row:04}",
+        "Age": 20 + row,
+        "Score": number * 1.5 + 0.25,
+        "Active": row % 2 == 0,
+        # No two moments share their second, so that nobody gains by remembering how one is written
+        "Hired": _HIRED + timedelta(seconds=61 * number, milliseconds=row),
+    }
+
+
+def load(
+    write: Callable[[list[dict[str, Any]]], object],
+    title: str,
+    partitions: int,
+    rows: int,
+    seconds: float = float("inf"),
+) -> Loaded:
+    """Fill all partitions block by block, so that they are even whenever the time is over.
+
+    :param write: write entities of one partition in one transaction
+    """
+    start, written, full = time.perf_counter(), 0, 0
+    for first, end, partition in track(_blocks(partitions, rows), title):
+        if time.perf_counter() - start > seconds:
+            break
+        write([entity(partition, row) for row in range(first, end)])
+        written += end - first
+        full = end if partition == partitions - 1 else first
+    return Loaded(partitions, full, written, time.perf_counter() - start)
+
+
+def _blocks(partitions: int, rows: int) -> list[tuple[int, int, int]]:
+    """Return the rows of each transaction: ten in every partition at first, as in the small table, then hundreds."""
+    edges = sorted({0, _FIRST_BLOCK, *range(_BLOCK, rows, _BLOCK), rows})
+    return [(first, end, partition) for first, end in pairwise(edges) for partition in range(partitions)]

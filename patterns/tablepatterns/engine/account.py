@@ -1,0 +1,58 @@
+"""The engine: one storage account in memory."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from .blobs import Blobs
+from .clock import Clock
+from .faults import Faults
+from .ledger import Ledger
+from .queues import Queues
+from .tables import Tables
+from .targets import Targets
+
+DEVELOPMENT_NAME: Final = "devstoreaccount1"
+DEVELOPMENT_KEY: Final = "Eby8vdM02xNOcqFlqUwJPLlmEtlCDXJ1OUzFT50uSRZ6IFsuFq2UVErCz4I6tq/K1SZFPTOtr/KBHBeksoGMGw=="
+"""The published key of the storage emulators' account; it protects nothing."""
+
+
+class Engine:
+    """One storage account in memory; it ends with the process, and nothing of it is kept.
+
+    >>> engine = Engine("contoso")
+    >>> engine.tables.create("Employees")
+    >>> engine.tables.names()
+    (['Employees'], None)
+    >>> engine
+    <Engine contoso>
+
+    :param name: the account's name
+    :param key: the account's key in Base64, by default the published one of the storage emulators
+    :param clock: the account's clock, by default one that runs with real time
+    :param page_examines: after how many examined entities a page of a query ends, so that short and empty pages can
+        be had at will; by default only a full page ends early
+    :param targets: the rates above which the account is busy; by default there are none, and it never is
+    """
+
+    def __init__(
+        self,
+        name: str = DEVELOPMENT_NAME,
+        key: str | None = None,
+        clock: Clock | None = None,
+        *,
+        page_examines: int | None = None,
+        targets: Targets | None = None,
+    ) -> None:
+        self.account_name = name
+        self.account_key = DEVELOPMENT_KEY if key is None else key
+        self.clock = Clock() if clock is None else clock
+        self.ledger = Ledger()
+        self.faults = Faults()
+        self.targets = targets
+        self.tables = Tables(self.clock, page_examines=page_examines)
+        self.queues = Queues(self.clock)
+        self.blobs = Blobs(self.clock)
+
+    def __repr__(self) -> str:
+        return f"<Engine {self.account_name}>"

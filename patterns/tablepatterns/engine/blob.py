@@ -1,0 +1,188 @@
+"""One version of a blob, and what a write brings for the next."""
+
+from __future__ import annotations
+
+import binascii
+import re
+from base64 import b64decode
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import Final
+from uuid import UUID
+
+from ..edm import Ticks
+from ..limits import BLOB_NAME_MAX_LENGTH, MAX_BLOCK_ID_BYTES, MAX_TAG_NAME_LENGTH, MAX_TAG_VALUE_LENGTH, MAX_TAGS
+from . import blob_texts as texts
+from .content import Content
+from .leases import NO_LEASE, Lease
+from .metadata import checked_metadata
+from .refusal import Refusal
+from .texts import INVALID_QUERY_PARAMETER_VALUE
+
+_TAG: Final = re.compile(r"[A-Za-z0-9 +\-./:=_]*")
+
+
+class Kind(Enum):
+    """How a blob is written; the engine has no page blobs."""
+
+    BLOCK = "BlockBlob"
+    APPEND = "AppendBlob"
+
+
+class Tier(Enum):
+    """How readily a block blob can be read: an archived one not before it was brought back."""
+
+    HOT = "Hot"
+    COOL = "Cool"
+    COLD = "Cold"
+    ARCHIVE = "Archive"
+
+
+@dataclass(frozen=True, slots=True)
+class ContentHeaders:
+    """What a blob says of its content to those who read it.
+
+    :param md5: the digest of the content; it is kept as it was given
+    """
+
+    content_type: str = "application/octet-stream"
+    encoding: str | None = None
+    language: str | None = None
+    disposition: str | None = None
+    cache_control: str | None = None
+    md5: bytes | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """A block, committed or not.
+
+    :param id: its id in Base64
+    """
+
+    id: str
+    content: Content
+
+
+@dataclass(frozen=True, slots=True)
+class CopyRecord:
+    """Where a blob was copied from; the engine finishes a copy at once.
+
+    :param source: the URL of the source, as it was asked for
+    :param size: how many bytes were copied
+    """
+
+    id: UUID
+    source: str
+    size: int
+    finished: Ticks
+
+
+@dataclass(frozen=True, slots=True)
+class Blob:
+    """One version of a blob; a change makes a new one, so a reader may keep it as long as it likes.
+
+    :param created: when the blob came into being
+    :param modified: when this version did; no two versions have the same
+    :param blocks: the committed blocks of a block blob; none where it was written as a whole
+    :param appends: of how many blocks an append blob consists
+    :param lease: the lease on it, which may change without making a version
+    :param tier: the tier that was asked for, None where none was
+    :param snapshot: when it was taken, for a snapshot; None for the blob itself
+    """
+
+    name: str
+    kind: Kind
+    content: Content
+    headers: ContentHeaders
+    metadata: Mapping[str, str]
+    created: Ticks
+    modified: Ticks
+    blocks: tuple[Block, ...] = ()
+    appends: int = 0
+    lease: Lease = NO_LEASE
+    copy: CopyRecord | None = None
+    tier: Tier | None = None
+    tier_changed: Ticks | None = None
+    tags: Mapping[str, str] = field(default_factory=dict[str, str])
+    sealed: bool = False
+    snapshot: Ticks | None = None
+
+    @property
+    def etag(self) -> str:
+        """The ETag of this version, which is its moment in hexadecimal digits."""
+        return etag_of(self.modified)
+
+    def check_online(self) -> None:
+        """Refuse what an archived blob does not allow.
+
+        :raises Refusal: BlobArchived
+        """
+        if self.tier is Tier.ARCHIVE:
+            raise Refusal(texts.BLOB_ARCHIVED)
+
+
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """What a write brings besides content: it replaces what the blob had, where it had any.
+
+    :param tier: the tier to be put into, None for the account's own
+    """
+
+    headers: ContentHeaders = field(default_factory=ContentHeaders)
+    metadata: Mapping[str, str] = field(default_factory=dict[str, str])
+    tags: Mapping[str, str] = field(default_factory=dict[str, str])
+    tier: Tier | None = None
+
+    def checked(self) -> Draft:
+        """Return a copy to keep.
+
+        :raises Refusal: what is wrong with the metadata or the tags
+        """
+        return Draft(self.headers, checked_metadata(self.metadata), checked_tags(self.tags), self.tier)
+
+
+def etag_of(modified: Ticks) -> str:
+    """Return the ETag of a version of a blob or a container.
+
+    >>> etag_of(Ticks.parse("2014-08-22T00:50:32Z"))
+    '"0x8D18BBA35DFFC00"'
+    """
+    return f'"0x{int(modified):X}"'
+
+
+def check_blob_name(name: str) -> None:
+    """Refuse a name that is empty, or longer than 1,024 characters.
+
+    :raises Refusal: InvalidUri
+    """
+    if not 0 < len(name) <= BLOB_NAME_MAX_LENGTH:
+        raise Refusal(texts.BLOB_NAME_LENGTH)
+
+
+def check_block_id(block_id: str) -> None:
+    """Refuse what is no Base64, or more than 64 bytes in it.
+
+    :raises Refusal: InvalidQueryParameterValue
+    """
+    wrong = INVALID_QUERY_PARAMETER_VALUE.about(QueryParameterName="blockid", QueryParameterValue=block_id)
+    try:
+        size = len(b64decode(block_id, validate=True))
+    except (binascii.Error, ValueError) as error:
+        raise Refusal(wrong.about(Reason="Not a valid base64 string.")) from error
+    if not 0 < size <= MAX_BLOCK_ID_BYTES:
+        raise Refusal(wrong.about(Reason="The block id is empty or too long."))
+
+
+def checked_tags(tags: Mapping[str, str]) -> dict[str, str]:
+    """Return a copy to keep; refuse more than ten, and names or values of characters or lengths that are not allowed.
+
+    :raises Refusal: InvalidTag
+    """
+    names_fit = all(0 < len(name) <= MAX_TAG_NAME_LENGTH for name in tags)
+    values_fit = all(len(value) <= MAX_TAG_VALUE_LENGTH for value in tags.values())
+    plain = all(_TAG.fullmatch(text) for pair in tags.items() for text in pair)
+    if len(tags) > MAX_TAGS or not (names_fit and values_fit and plain):
+        raise Refusal(texts.INVALID_TAGS)
+    return dict(tags)

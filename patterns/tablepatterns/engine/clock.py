@@ -1,0 +1,66 @@
+"""The account's clock: virtual time that a test moves, so that nothing ever waits."""
+
+from __future__ import annotations
+
+import threading
+import time
+from datetime import datetime, timezone
+from typing import Final
+
+from ..edm import Ticks
+from ..errors import BadInput
+
+SECOND: Final = 10_000_000
+"""In ticks."""
+_UNIX_EPOCH: Final = int(Ticks.of(datetime(1970, 1, 1, tzinfo=timezone.utc)))
+
+
+class Clock:
+    """A clock that runs with real time plus what it was moved by, or stands still until it is moved.
+
+    >>> clock = Clock(datetime(2014, 8, 22, tzinfo=timezone.utc))
+    >>> clock.sleep(90)
+    >>> clock.now()
+    Ticks('2014-08-22T00:01:30Z')
+
+    :param start: the aware moment at which a frozen clock stands; None for a clock that runs
+    """
+
+    def __init__(self, start: datetime | None = None) -> None:
+        self._lock = threading.Lock()
+        self._frozen = start is not None
+        self._moved = 0 if start is None else int(Ticks.of(start))
+        self._last_stamp = 0
+
+    def now(self) -> Ticks:
+        """Return the present instant."""
+        return Ticks(self._base() + self._moved)
+
+    def stamp(self) -> Ticks:
+        """Return an instant for a new version: never the same twice and never backwards, whatever the clock does."""
+        with self._lock:
+            self._last_stamp = max(self._last_stamp + 1, self._base() + self._moved)
+            return Ticks(self._last_stamp)
+
+    def advance(self, seconds: float) -> None:
+        """Move the clock forward; a negative step is refused.
+
+        :param seconds: how far, fractions down to 100 nanoseconds included
+        :raises BadInput: the step is negative
+        """
+        if not seconds >= 0:
+            raise BadInput("seconds", seconds, "a clock advances by zero seconds or more", "use set() to go back")
+        with self._lock:
+            self._moved += round(seconds * SECOND)
+
+    def sleep(self, seconds: float) -> None:
+        """Let the time pass without waiting for it: a retry's back-off costs a test nothing."""
+        self.advance(seconds)
+
+    def set(self, moment: datetime) -> None:
+        """Put the clock to an aware moment, earlier or later; a running clock goes on from there."""
+        with self._lock:
+            self._moved = int(Ticks.of(moment)) - self._base()
+
+    def _base(self) -> int:
+        return 0 if self._frozen else _UNIX_EPOCH + time.time_ns() // 100

@@ -1,0 +1,159 @@
+"""The data of one container: its properties, and under each name a blob with its snapshots and uncommitted blocks."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import Final, Literal, TypeAlias
+
+from ..edm import Ticks
+from ..limits import UNCOMMITTED_BLOCKS_KEPT
+from . import blob_texts as texts
+from .blob import Blob, Block, etag_of
+from .clock import SECOND
+from .leases import NO_LEASE, Lease
+from .ordered import Ordered
+from .policies import AccessPolicy
+from .refusal import Refusal
+
+_KEPT: Final = int(UNCOMMITTED_BLOCKS_KEPT.total_seconds()) * SECOND
+
+
+Snapshots: TypeAlias = Literal["include", "only"]
+"""What a deletion does to the snapshots of a blob: deletes them with it, or them alone."""
+
+
+class PublicAccess(Enum):
+    """What anybody may read without a credential."""
+
+    NONE = ""
+    BLOBS = "blob"
+    CONTAINER = "container"
+
+
+@dataclass(frozen=True, slots=True)
+class ContainerProperties:
+    """One version of what a container says of itself; what happens to its blobs changes nothing here.
+
+    :param modified: when this version came into being
+    :param lease: the lease on it, which may change without making a version
+    """
+
+    name: str
+    modified: Ticks
+    metadata: Mapping[str, str] = field(default_factory=dict[str, str])
+    access: PublicAccess = PublicAccess.NONE
+    policies: Sequence[AccessPolicy] = ()
+    lease: Lease = NO_LEASE
+
+    @property
+    def etag(self) -> str:
+        """The ETag of this version."""
+        return etag_of(self.modified)
+
+
+class Slot:
+    """Everything in a container that goes by one name.
+
+    :param current: the blob, None as long as nothing is committed
+    """
+
+    __slots__ = ("_staged", "_staged_at", "current", "name", "snapshots")
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.current: Blob | None = None
+        self.snapshots: list[Blob] = []
+        self._staged: dict[str, Block] = {}
+        self._staged_at = Ticks(0)
+
+    @property
+    def empty(self) -> bool:
+        """Whether nothing goes by this name."""
+        return self.current is None and not self._staged
+
+    def existing(self) -> Blob:
+        """Return the blob.
+
+        :raises Refusal: BlobNotFound
+        """
+        if self.current is None:
+            raise Refusal(texts.BLOB_NOT_FOUND)
+        return self.current
+
+    def version(self, snapshot: Ticks | None) -> Blob:
+        """Return the blob, or the snapshot that was taken at a moment.
+
+        :raises Refusal: BlobNotFound
+        """
+        if snapshot is None:
+            return self.existing()
+        for taken in self.snapshots:
+            if taken.snapshot == snapshot:
+                return taken
+        raise Refusal(texts.BLOB_NOT_FOUND)
+
+    def staged(self, now: Ticks) -> Mapping[str, Block]:
+        """Return the uncommitted blocks by id; they are given up a week after the last of them came."""
+        return self._staged if now - self._staged_at < _KEPT else {}
+
+    def stage(self, block: Block, now: Ticks) -> None:
+        """Put down a block, in place of an uncommitted one with its id."""
+        self._staged = {**self.staged(now), block.id: block}
+        self._staged_at = now
+
+    def commit(self, blob: Blob) -> None:
+        """Replace the blob, and drop the uncommitted blocks."""
+        self.current = blob
+        self._staged = {}
+
+    def remove(self, version: Blob, snapshots: Snapshots | None) -> None:
+        """Drop a snapshot, or the blob with its snapshots or without them.
+
+        :raises Refusal: SnapshotsPresent for a blob whose snapshots would stay behind
+        """
+        if version.snapshot is not None:
+            self.snapshots.remove(version)
+            return
+        if self.snapshots and snapshots is None:
+            raise Refusal(texts.SNAPSHOTS_PRESENT)
+        self.snapshots.clear()
+        if snapshots != "only":
+            self.current = None
+            self._staged = {}
+
+    def check(self) -> None:
+        """Assert that snapshots have a blob and an order, and that versions are whole."""
+        moments = [taken.snapshot for taken in self.snapshots]
+        if None in moments or moments != sorted(set(moments), key=lambda moment: moment or 0):
+            raise AssertionError(f"snapshots of {self.name!r} are out of order")
+        if self.snapshots and self.current is None:
+            raise AssertionError(f"snapshots of {self.name!r} have no blob")
+        for blob in [*self.snapshots, *([] if self.current is None else [self.current])]:
+            if blob.name != self.name or blob.created > blob.modified:
+                raise AssertionError(f"{blob!r} is filed under {self.name!r}, or was changed before it was made")
+            if blob.blocks and sum(len(block.content) for block in blob.blocks) != len(blob.content):
+                raise AssertionError(f"{self.name!r} has other bytes than its blocks")
+
+
+class Container:
+    """One container; it is not thread-safe by itself, `Blobs` guards it."""
+
+    __slots__ = ("properties", "slots")
+
+    def __init__(self, properties: ContainerProperties) -> None:
+        self.properties = properties
+        self.slots: Ordered[Slot] = Ordered()
+
+    def slot(self, name: str) -> Slot:
+        """Return what goes by a name; where that is nothing, a slot that is not filed yet."""
+        return self.slots.get(name) or Slot(name)
+
+    def check(self) -> None:
+        """Assert that each name files its own versions, and none that is empty."""
+        self.slots.check()
+        for slot in self.slots.walk():
+            if slot.empty or self.slots.get(slot.name) is not slot:
+                raise AssertionError(f"the name {slot.name!r} is that of nothing, or filed under another")
+            slot.check()

@@ -1,0 +1,143 @@
+"""The ledger: every request that the engine answered, what it read and what it would have cost."""
+
+from __future__ import annotations
+
+import threading
+from collections import Counter, deque
+from collections.abc import Generator
+from contextlib import contextmanager
+from copy import deepcopy
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from ..edm import Ticks
+
+
+class Record(NamedTuple):
+    """One request.
+
+    :param service: table, queue or blob
+    :param operation: the service's name of the operation, such as InsertEntity, QueryEntities or Transaction
+    :param partition: the partition it went to, None where it went to several or to none
+    :param query_class: the label of the query's class, None for anything but a query
+    :param examined: entities read to answer it
+    :param returned: entities in the answer
+    :param error: the service's error code, None for a success
+    :param status: the status of the answer, 0 where the network lost the request
+    :param billable: storage transactions billed: one per request, an entity group transaction included, and none for
+        one that the service was too busy or too slow to carry out
+    :param written: entities written or deleted
+    :param fault: what a rule of `Faults` or a scalability target made of it, None for most
+    """
+
+    service: str
+    operation: str
+    table: str | None
+    partition: str | None
+    query_class: str | None
+    examined: int
+    returned: int
+    bytes_in: int
+    bytes_out: int
+    status: int
+    error: str | None
+    billable: int
+    moment: Ticks
+    written: int = 0
+    fault: str | None = None
+
+
+@dataclass(slots=True)
+class Totals:
+    """Running sums over records; they go on counting when old records are dropped."""
+
+    requests: int = 0
+    billable: int = 0
+    examined: int = 0
+    returned: int = 0
+    written: int = 0
+    bytes_in: int = 0
+    bytes_out: int = 0
+    errors: int = 0
+    by_operation: Counter[str] = field(default_factory=Counter[str])
+    by_query_class: Counter[str] = field(default_factory=Counter[str])
+
+    def add(self, record: Record) -> None:
+        """Count one record."""
+        self.requests += 1
+        self.billable += record.billable
+        self.examined += record.examined
+        self.returned += record.returned
+        self.written += record.written
+        self.bytes_in += record.bytes_in
+        self.bytes_out += record.bytes_out
+        self.errors += record.error is not None
+        self.by_operation[record.operation] += 1
+        if record.query_class is not None:
+            self.by_query_class[record.query_class] += 1
+
+
+class Span:
+    """The records of a block of code, those of other threads in that time included."""
+
+    def __init__(self) -> None:
+        self.records: list[Record] = []
+
+    @property
+    def totals(self) -> Totals:
+        """The sums over these records."""
+        totals = Totals()
+        for record in self.records:
+            totals.add(record)
+        return totals
+
+
+class Ledger:
+    """The account's requests, newest last; it keeps the last ones and counts all.
+
+    :param keep: how many records are kept
+    """
+
+    def __init__(self, keep: int = 100_000) -> None:
+        self._lock = threading.Lock()
+        self._spans: list[Span] = []
+        self._totals = Totals()
+        self.records: deque[Record] = deque(maxlen=keep)
+
+    @property
+    def totals(self) -> Totals:
+        """The sums over all requests so far; a copy, which later requests leave alone."""
+        with self._lock:
+            return deepcopy(self._totals)
+
+    def add(self, record: Record) -> None:
+        """Write down one request."""
+        with self._lock:
+            self.records.append(record)
+            self._totals.add(record)
+            for span in self._spans:
+                span.records.append(record)
+
+    def clear(self) -> None:
+        """Forget all records and start counting from zero; spans that are open keep theirs."""
+        with self._lock:
+            self.records.clear()
+            self._totals = Totals()
+
+    @contextmanager
+    def span(self) -> Generator[Span, None, None]:
+        """Collect the records of a block of code.
+
+        >>> with Ledger().span() as span:
+        ...     pass
+        >>> span.totals.requests
+        0
+        """
+        span = Span()
+        with self._lock:
+            self._spans.append(span)
+        try:
+            yield span
+        finally:
+            with self._lock:
+                self._spans = [other for other in self._spans if other is not span]

@@ -1,0 +1,77 @@
+"""The data of one queue: its messages by id, by when they can be seen, and by when they expire."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from itertools import islice
+
+from ..edm import Ticks
+from .agenda import Agenda
+from .message import Message
+from .policies import AccessPolicy
+
+
+class Queue:
+    """One queue; it is not thread-safe by itself, `Queues` guards it.
+
+    What has expired is gone once `expire` was called with a later moment: every other method takes that for done.
+
+    :param name: the queue's name
+    :param metadata: the user's own names and values; replaced as a whole, never changed
+    """
+
+    __slots__ = ("_by_expiry", "_by_visibility", "_messages", "metadata", "name", "policies")
+
+    def __init__(self, name: str, metadata: Mapping[str, str]) -> None:
+        self.name = name
+        self.metadata = metadata
+        self.policies: Sequence[AccessPolicy] = ()
+        self.clear()
+
+    def __len__(self) -> int:
+        return len(self._messages)
+
+    def clear(self) -> None:
+        """Drop all messages."""
+        self._messages: dict[str, Message] = {}
+        self._by_visibility: Agenda[Message] = Agenda()
+        self._by_expiry: Agenda[Message] = Agenda()
+
+    def find(self, message_id: str) -> Message | None:
+        """Return the message with this id, or None."""
+        return self._messages.get(message_id)
+
+    def visible(self, now: Ticks, limit: int) -> list[Message]:
+        """Return the messages that can be seen, the one that could be first at the front."""
+        return list(islice(self._by_visibility.due(now), limit))
+
+    def put(self, message: Message) -> None:
+        """Store a version, in place of the former one if there is one."""
+        former = self._messages.get(message.id)
+        if former is not None:
+            self.remove(former)
+        self._messages[message.id] = message
+        self._by_visibility.add(message.visible, message.number, message)
+        self._by_expiry.add(message.expires, message.number, message)
+
+    def remove(self, message: Message) -> None:
+        """Drop a message, which must be the version that is stored."""
+        del self._messages[message.id]
+        self._by_visibility.remove(message.visible, message.number, message)
+        self._by_expiry.remove(message.expires, message.number, message)
+
+    def expire(self, now: Ticks) -> None:
+        """Drop the messages whose time is over."""
+        for message in list(self._by_expiry.due(now)):
+            self.remove(message)
+
+    def check(self) -> None:
+        """Assert that each message is filed under its id and in both orders, once."""
+        for agenda, moment in ((self._by_visibility, "visible"), (self._by_expiry, "expires")):
+            agenda.check()
+            found = list(agenda.due(Ticks.MAX))
+            moments = [(getattr(message, moment), message.number) for message in found]
+            if moments != sorted(set(moments)) or {message.id: message for message in found} != self._messages:
+                raise AssertionError(f"queue {self.name!r} has other messages than its order by {moment!r}")
+        if any(name != message.id for name, message in self._messages.items()):
+            raise AssertionError(f"a message of queue {self.name!r} is filed under another id")

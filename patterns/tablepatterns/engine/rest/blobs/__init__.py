@@ -1,0 +1,1 @@
+"""The Blob service's REST interface: what travels over the wire, and nothing of the state's rules."""

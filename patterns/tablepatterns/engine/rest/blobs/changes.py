@@ -1,0 +1,115 @@
+"""Changing blobs: what they say of themselves, copies, snapshots, deletion."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Final
+
+from ...blob import Tier
+from ...blob_texts import NO_PENDING_COPY
+from ...container import Snapshots
+from ...refusal import Refusal
+from ..message import Response
+from ..metadata import read_metadata
+from ..moments import seven_digits
+from .blob_headers import version_headers, written_headers
+from .call import BlobCall
+from .content_headers import read_content_headers
+from .copy_sources import copies, find_source
+from .header_values import invalid, missing
+from .needs import CREATE, DELETE, SNAPSHOT, TAGS, WRITE
+from .tags_xml import read_tags
+from .terms import read_lease, read_terms
+from .writes import put_blob, read_draft, read_tier
+
+_TYPE: Final = "x-ms-blob-type"
+_SNAPSHOTS: Final = "x-ms-delete-snapshots"
+_SNAPSHOT_WORDS: Final[Mapping[str | None, Snapshots | None]] = {None: None, "include": "include", "only": "only"}
+
+
+def set_headers(call: BlobCall) -> Response:
+    """Replace what a blob says of its content."""
+    call.begin("SetBlobProperties", WRITE)
+    headers = call.request.headers
+    blob = call.blobs.set_headers(*call.place, read_content_headers(headers), read_terms(headers))
+    call.notes.written = 1
+    return Response(200, version_headers(blob.etag, blob.modified))
+
+
+def set_metadata(call: BlobCall) -> Response:
+    """Replace the metadata of a blob."""
+    call.begin("SetBlobMetadata", WRITE)
+    blob = call.blobs.set_metadata(*call.place, read_metadata(call.request), read_terms(call.request.headers))
+    call.notes.written = 1
+    return Response(200, written_headers(blob))
+
+
+def set_tags(call: BlobCall) -> Response:
+    """Replace the tags of a blob."""
+    call.begin("SetBlobTags", TAGS)
+    call.blobs.set_tags(*call.place, read_tags(call.request.body), read_lease(call.request.headers))
+    call.notes.written = 1
+    return Response(204, {})
+
+
+def set_tier(call: BlobCall) -> Response:
+    """Put a block blob into another tier."""
+    call.begin("SetBlobTier", WRITE)
+    tier = read_tier(call.request.headers)
+    if tier is None:
+        raise missing("x-ms-access-tier")
+    before = call.blobs.set_tier(*call.place, tier, read_lease(call.request.headers))
+    call.notes.written = 1
+    return Response(202 if before.tier is Tier.ARCHIVE and tier is not Tier.ARCHIVE else 200, {})
+
+
+def take_snapshot(call: BlobCall) -> Response:
+    """Keep a blob as it is now."""
+    call.begin("SnapshotBlob", SNAPSHOT)
+    metadata = read_metadata(call.request) or None
+    taken = call.blobs.snapshot(*call.place, metadata, read_terms(call.request.headers))
+    call.notes.written = 1
+    headers = version_headers(taken.etag, taken.modified)
+    if taken.snapshot is not None:
+        headers["x-ms-snapshot"] = seven_digits(taken.snapshot)
+    return Response(201, headers)
+
+
+def delete_blob(call: BlobCall) -> Response:
+    """Delete a blob, a snapshot of it, or all of them."""
+    call.begin("DeleteBlob", DELETE)
+    headers, snapshot = call.request.headers, call.snapshot
+    asked = headers.get(_SNAPSHOTS)
+    if asked not in _SNAPSHOT_WORDS or (asked and snapshot):
+        raise invalid(_SNAPSHOTS, asked)
+    call.blobs.delete(*call.place, read_terms(headers), snapshot=snapshot, snapshots=_SNAPSHOT_WORDS[asked])
+    call.notes.written = 1
+    return Response(202, {"x-ms-delete-type-permanent": "true"})
+
+
+def put(call: BlobCall) -> Response:
+    """Write a blob: of what the request brings, or as a copy with all that its source says of itself."""
+    return copy_blob(call) if copies(call) and _TYPE not in call.request.headers else put_blob(call)
+
+
+def copy_blob(call: BlobCall) -> Response:
+    """Copy a blob, which is done at once however it is asked for."""
+    headers = call.request.headers
+    is_sync = headers.get("x-ms-requires-sync", "").lower() == "true"
+    call.begin("CopyBlobFromURL" if is_sync else "CopyBlob", CREATE)
+    source, draft = find_source(call), read_draft(call)
+    terms = replace(read_terms(headers), create_only=not call.may(WRITE))
+    blob = call.blobs.copy(*call.place, source, draft, terms, keep_metadata=not draft.metadata)
+    call.notes.written = 1
+    told = version_headers(blob.etag, blob.modified)
+    if blob.copy is not None:
+        told |= {"x-ms-copy-id": str(blob.copy.id), "x-ms-copy-status": "success"}
+    return Response(202, told)
+
+
+def abort_copy(call: BlobCall) -> Response:
+    """Refuse to abort a copy: it is finished."""
+    call.begin("AbortCopyBlob", WRITE)
+    call.blobs.get(*call.place, read_lease(call.request.headers))
+    raise Refusal(NO_PENDING_COPY)

@@ -1,0 +1,78 @@
+"""Conditional headers and the lease of a request."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Set
+from typing import Final
+
+from ...blob_terms import ANY, Terms
+from ...blob_texts import CONDITIONS_NOT_SUPPORTED
+from ...refusal import Refusal
+from ...texts import NOT_IMPLEMENTED
+from .header_values import guid, moment
+
+_LEASE: Final = "x-ms-lease-id"
+_SOURCE: Final = "x-ms-source-"
+_TAGS: Final = ("x-ms-if-tags", "x-ms-source-if-tags")
+
+
+def read_terms(headers: Mapping[str, str]) -> Terms:
+    """Return the conditions of a request to a blob, and the lease under which it is made.
+
+    :raises Refusal: InvalidHeaderValue; NotImplemented for conditions on tags
+    """
+    return _conditions(headers, "", guid_of=_LEASE)
+
+
+def read_conditions(headers: Mapping[str, str]) -> Terms:
+    """Return the conditions of a request whose lease is something else than a term."""
+    return _conditions(headers, "")
+
+
+def read_source_conditions(headers: Mapping[str, str]) -> Terms:
+    """Return the conditions on the source of a copy."""
+    return _conditions(headers, _SOURCE)
+
+
+def read_lease(headers: Mapping[str, str]) -> Terms:
+    """Return the lease of a request that takes no conditions."""
+    return Terms(lease=guid(headers, _LEASE))
+
+
+def read_container_terms(headers: Mapping[str, str]) -> Terms:
+    """Return the conditions of a request to a container, which are of time alone, and its lease.
+
+    :raises Refusal: ConditionHeadersNotSupported for an ETag
+    """
+    return _without_etags(read_terms(headers))
+
+
+def read_container_conditions(headers: Mapping[str, str]) -> Terms:
+    """Return the conditions of a request to a container whose lease is something else than a term."""
+    return _without_etags(read_conditions(headers))
+
+
+def _without_etags(terms: Terms) -> Terms:
+    if terms.match is not None or terms.none_match is not None:
+        raise Refusal(CONDITIONS_NOT_SUPPORTED)
+    return terms
+
+
+def _conditions(headers: Mapping[str, str], prefix: str, guid_of: str | None = None) -> Terms:
+    if any(name in headers for name in _TAGS):
+        raise Refusal(NOT_IMPLEMENTED)
+    return Terms(
+        match=_etags(headers.get(f"{prefix}if-match")),
+        none_match=_etags(headers.get(f"{prefix}if-none-match")),
+        modified_since=moment(headers, f"{prefix}if-modified-since"),
+        unmodified_since=moment(headers, f"{prefix}if-unmodified-since"),
+        lease=guid(headers, guid_of) if guid_of else None,
+    )
+
+
+def _etags(header: str | None) -> Set[str] | None:
+    """Return the ETags in a header, which need no quotes."""
+    if header is None:
+        return None
+    found = (etag.strip() for etag in header.split(","))
+    return {etag if etag == ANY or etag.endswith('"') else f'"{etag}"' for etag in found}

@@ -1,0 +1,137 @@
+"""multipart/mixed bodies with HTTP messages in them, read and written by hand: a batch of 100 must cost little."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from functools import lru_cache
+from typing import Final, NamedTuple
+
+from .message import Response
+
+_BOUNDARY: Final = re.compile(r'boundary="?([^\s";,]+)', re.IGNORECASE)
+_REQUEST: Final = re.compile(r"(\S+) (\S+) HTTP/1\.[01]")
+_STATUS: Final = re.compile(r"HTTP/1\.[01] (\d{3}) (.*)", re.ASCII)
+_FIELD: Final = re.compile(r"^([^:\s]+)[ \t]*:[ \t]*([^\r\n]*)", re.MULTILINE)
+_EOL: Final = b"\r\n"
+_BLANK: Final = b"\r\n\r\n"
+_HTTP: Final = b"Content-Type: application/http\r\nContent-Transfer-Encoding: binary\r\n\r\n"
+
+
+class Part(NamedTuple):
+    """One part of a multipart body: its headers, their names in lower case, and its content."""
+
+    headers: Mapping[str, str]
+    content: bytes
+
+    @property
+    def content_type(self) -> str:
+        return self.headers.get("content-type", "").lower()
+
+
+class InnerRequest(NamedTuple):
+    """An HTTP request carried by a part; its Content-ID may stand in its own headers or in the part's."""
+
+    method: str
+    url: str
+    headers: Mapping[str, str]
+    body: bytes
+    content_id: str | None
+
+
+def read_parts(body: bytes, content_type: str) -> list[Part]:
+    """Return the parts of a multipart body.
+
+    A body without its closing delimiter was cut off on its way: it is refused, since some of its operations are gone.
+
+    :raises ValueError: no boundary, no such delimiter, no closing one, or a part without a header block
+    """
+    found = _BOUNDARY.search(content_type)
+    if not found:
+        raise ValueError("no boundary")
+    delimiter = b"\r\n--" + found[1].encode("latin-1", "replace")
+    _, *pieces = (_EOL + body).split(delimiter)
+    if not pieces or not pieces[-1].startswith(b"--"):
+        raise ValueError("no closing delimiter")
+    # A multipart of no parts is written as one that is empty
+    return [_read_part(piece) for piece in pieces[:-1] if piece.strip()]
+
+
+def read_requests(parts: Sequence[Part]) -> Iterator[InnerRequest]:
+    """Yield the HTTP request of each part.
+
+    :raises ValueError: a part that is no HTTP request
+    """
+    for part in parts:
+        head, body = _cut(part.content)
+        found, fields = _read_line(_REQUEST, head)
+        headers = _read_headers(fields)
+        content_id = headers.get("content-id", part.headers.get("content-id"))
+        yield InnerRequest(found[1], found[2], headers, body, content_id)
+
+
+def read_responses(body: bytes, content_type: str) -> Iterator[Response]:
+    """Yield the HTTP responses in a multipart body, changesets laid flat.
+
+    :raises ValueError: a body that is not multipart, or a part that is no HTTP response
+    """
+    for part in read_parts(body, content_type):
+        if part.content_type.startswith("multipart/mixed"):
+            yield from read_responses(part.content, part.headers["content-type"])
+        else:
+            head, content = _cut(part.content)
+            found, fields = _read_line(_STATUS, head)
+            yield Response(int(found[1]), _headers(fields), content, found[2])
+
+
+def write_parts(boundary: str, parts: Sequence[bytes]) -> bytes:
+    """Return a multipart body of parts that are written already."""
+    delimiter = f"--{boundary}\r\n".encode()
+    return b"".join([delimiter + part + _EOL for part in parts]) + f"--{boundary}--\r\n".encode()
+
+
+def write_multipart(boundary: str, parts: Sequence[bytes]) -> bytes:
+    """Return a part that holds parts itself."""
+    return f"Content-Type: multipart/mixed; boundary={boundary}\r\n\r\n".encode() + write_parts(boundary, parts)
+
+
+def write_response(status: int, reason: str, headers: Mapping[str, str], body: bytes) -> bytes:
+    """Return a part that holds an HTTP response."""
+    fields = "".join([f"{name}: {value}\r\n" for name, value in headers.items()])
+    return _HTTP + f"HTTP/1.1 {status} {reason}\r\n{fields}\r\n".encode("latin-1", "replace") + body
+
+
+def _read_part(piece: bytes) -> Part:
+    # The delimiter's own line may end in blanks, and a part may have no headers at all
+    line, eol, rest = piece.partition(_EOL)
+    if line.strip() or not eol:
+        raise ValueError("a delimiter must be a line of its own")
+    if rest.startswith(_EOL):
+        return Part({}, rest[2:])
+    head, content = _cut(rest)
+    return Part(_read_headers(head), content)
+
+
+def _cut(message: bytes) -> tuple[bytes, bytes]:
+    head, blank, body = message.partition(_BLANK)
+    if not blank and not head.endswith(_EOL):
+        raise ValueError("no blank line after the headers")
+    return head, body
+
+
+def _read_line(pattern: re.Pattern[str], head: bytes) -> tuple[re.Match[str], bytes]:
+    line, _, fields = head.partition(_EOL)
+    found = pattern.fullmatch(line.decode("latin-1"))
+    if not found:
+        raise ValueError("no request line and no status line")
+    return found, fields
+
+
+@lru_cache(maxsize=512)
+def _read_headers(block: bytes) -> Mapping[str, str]:
+    # The operations of a transaction have the same few blocks of headers; their answers have an ETag of their own each
+    return _headers(block)
+
+
+def _headers(block: bytes) -> dict[str, str]:
+    return {name.lower(): value.rstrip() for name, value in _FIELD.findall(block.decode("latin-1"))}

@@ -1,0 +1,126 @@
+"""From a URL to what it names in the Table service: the service itself, a table, or an entity."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Final, Literal, NamedTuple, TypeAlias
+from urllib.parse import unquote
+
+from .. import texts
+from ..refusal import Refusal
+from .address import NOWHERE, Address, read_address
+from .texts import KEY_COUNT
+
+Kind: TypeAlias = Literal[
+    "service",
+    "properties",
+    "stats",
+    "tables",
+    "table entry",
+    "table",
+    "table acl",
+    "table properties",
+    "entity",
+    "batch",
+    "below table",
+]
+"""What a URL names; "below table" is a path that goes on behind a table, which a wrong account URL leads to."""
+
+_ROOTS: Final[Mapping[str, Kind]] = {"Tables": "tables", "$batch": "batch"}
+_PARTITION_KEY: Final = "PartitionKey='(?P<partition_key>[^']*(?:''[^']*)*)'"
+_ROW_KEY: Final = "RowKey='(?P<row_key>[^']*(?:''[^']*)*)'"
+_ENTITY: Final = re.compile(rf"(?P<table>[^()]*)\({_PARTITION_KEY},\s*{_ROW_KEY}\)", re.DOTALL)
+_ENTITY_ROW_FIRST: Final = re.compile(rf"(?P<table>[^()]*)\({_ROW_KEY},\s*{_PARTITION_KEY}\)", re.DOTALL)
+_ENTRY: Final = re.compile(r"Tables\('([^']*)'\)", re.DOTALL)
+
+
+class Target(NamedTuple):
+    """What a request is about.
+
+    :param below: the rest of a path that goes on behind a table
+    """
+
+    address: Address
+    kind: Kind
+    table: str = ""
+    partition_key: str = ""
+    row_key: str = ""
+    below: str = ""
+
+    @property
+    def query(self) -> Mapping[str, str]:
+        """The query options, decoded."""
+        return self.address.query
+
+
+UNKNOWN: Final = Target(NOWHERE, "service")
+"""What is known of a request before its URL is read."""
+
+
+def locate(url: str, account: str) -> Target:
+    """Return what a URL is about.
+
+    :raises Refusal: InvalidUri where it is no URL, or not of this account; InvalidInput where its keys are wrong
+    """
+    address = read_address(url, account)
+    # Slashes inside a key arrive percent-encoded, so the path is cut before it is decoded
+    segment, _, below = address.tail[1:].partition("/")
+    name = _decoded(segment)
+    if below:
+        return Target(address, "below table", name, below=below)
+    return _keyed(address, name) if name.endswith("')") else _unkeyed(address, name.removesuffix("()"))
+
+
+def absolute(url: str, base: str) -> str:
+    """Return the URL of a request inside a batch, which may be relative to the batch's endpoint or to its host.
+
+    >>> absolute("Employees", "http://127.0.0.1/contoso"), absolute("/contoso/Employees", "http://127.0.0.1/contoso")
+    ('http://127.0.0.1/contoso/Employees', 'http://127.0.0.1/contoso/Employees')
+    """
+    if "://" in url[:8]:
+        return url
+    site = "/".join(base.split("/", 3)[:3])
+    return site + url if url.startswith("/") else f"{base}/{url}"
+
+
+def _decoded(text: str) -> str:
+    if "%" not in text:
+        return text
+    try:
+        return unquote(text, errors="strict")
+    except UnicodeDecodeError as error:
+        raise Refusal(texts.QUERY_SYNTAX) from error
+
+
+def _keyed(address: Address, name: str) -> Target:
+    found = _ENTITY.fullmatch(name) or _ENTITY_ROW_FIRST.fullmatch(name)
+    if found:
+        table, partition_key, row_key = found.group("table", "partition_key", "row_key")
+        return Target(address, "entity", table, partition_key.replace("''", "'"), row_key.replace("''", "'"))
+    entry = _ENTRY.fullmatch(name)
+    if entry:
+        return Target(address, "table entry", entry[1])
+    raise Refusal(KEY_COUNT)
+
+
+def _unkeyed(address: Address, name: str) -> Target:
+    if name in _ROOTS:
+        return Target(address, _ROOTS[name])
+    if "(" in name:
+        raise Refusal(KEY_COUNT)
+    return Target(address, _table(address.query), name) if name else Target(address, _service(address.query))
+
+
+def _service(query: Mapping[str, str]) -> Kind:
+    if query.get("restype") != "service":
+        return "service"
+    comp = query.get("comp")
+    return "properties" if comp == "properties" else "stats" if comp == "stats" else "service"
+
+
+def _table(query: Mapping[str, str]) -> Kind:
+    comp = query.get("comp") if query else None
+    if comp is None:
+        return "table"
+    return "table acl" if comp == "acl" else "table properties"

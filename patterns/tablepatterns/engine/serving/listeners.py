@@ -1,0 +1,80 @@
+"""The ports that the services are reached on, and the connection string that names them."""
+
+from __future__ import annotations
+
+import socket
+from collections.abc import Mapping
+from ipaddress import ip_address
+from typing import Final
+
+from ...errors import BadInput
+from ..account import Engine
+
+LOOPBACK: Final = "127.0.0.1"
+PORTS: Final[Mapping[str, int]] = {"blob": 10000, "queue": 10001, "table": 10002}
+"""Azurite's, which the SDKs' `UseDevelopmentStorage=true` means."""
+
+
+class Listeners:
+    """One open port for each service; closing it closes them.
+
+    Other machines can reach the loopback's ports only if they are forwarded. Elsewhere everyone who reaches them and
+    knows the key owns the account, and by default the key is the one that is published with the emulators.
+
+    :param host: an address of this machine, or a name of one
+    :param ports: the port of each service, 0 for any that is free
+    :param anywhere: whether the address may be one that other machines can reach
+    :raises BadInput: it may not, and the address is one; or this machine has no such address
+    :raises OSError: a port is taken
+    """
+
+    def __init__(self, host: str = LOOPBACK, ports: Mapping[str, int] = PORTS, *, anywhere: bool = False) -> None:
+        family, address = _resolved(host)
+        if not anywhere and not ip_address(address).is_loopback:
+            rule = "other machines could reach the account, whose key is published: they could read, change and fill it"
+            raise BadInput("host", host, rule, f"leave it at {LOOPBACK}, or allow it with --anywhere")
+        self._host = f"[{address}]" if family == socket.AF_INET6 else address
+        self._sockets: dict[str, socket.socket] = {}
+        try:
+            for service, port in ports.items():
+                self._sockets[service] = socket.create_server((address, port), family=family)
+        except BaseException:
+            self.close()
+            raise
+
+    @property
+    def sockets(self) -> list[socket.socket]:
+        """The sockets that listen."""
+        return list(self._sockets.values())
+
+    @property
+    def services(self) -> Mapping[int, str]:
+        """The service on each port."""
+        return {each.getsockname()[1]: service for service, each in self._sockets.items()}
+
+    def urls(self, account: str) -> Mapping[str, str]:
+        """Return each service's URL of an account."""
+        return {service: f"http://{self._host}:{port}/{account}" for port, service in self.services.items()}
+
+    def connection_string(self, engine: Engine) -> str:
+        """Return the connection string with which every SDK reaches the account."""
+        fields = {
+            "DefaultEndpointsProtocol": "http",
+            "AccountName": engine.account_name,
+            "AccountKey": engine.account_key,
+            **{f"{service.capitalize()}Endpoint": url for service, url in self.urls(engine.account_name).items()},
+        }
+        return "".join(f"{name}={value};" for name, value in fields.items())
+
+    def close(self) -> None:
+        """Close the ports."""
+        for each in self._sockets.values():
+            each.close()
+
+
+def _resolved(host: str) -> tuple[socket.AddressFamily, str]:
+    try:
+        family, _, _, _, address = socket.getaddrinfo(host, None, type=socket.SOCK_STREAM)[0]
+    except (OSError, UnicodeError) as error:
+        raise BadInput("host", host, f"it is no address: {error}", f"leave it at {LOOPBACK}") from error
+    return family, str(address[0])

@@ -1,0 +1,66 @@
+"""The data of one table: partitions in order, entities in partitions. It knows keys, but no rule of the service."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from ..edm import ordinal
+from .entities import Entity
+from .ordered import Ordered
+from .partition import Partition
+from .policies import AccessPolicy
+from .stretch import Stretch, after
+
+
+class Table:
+    """One table; it is not thread-safe by itself, `Tables` guards it.
+
+    :param name: the name as it was given at creation
+    """
+
+    __slots__ = ("name", "partitions", "policies")
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.partitions: Ordered[Partition] = Ordered()
+        self.policies: Sequence[AccessPolicy] = ()
+
+    def find(self, partition_key: str, row_key: str) -> Entity | None:
+        """Return the entity with these keys, or None."""
+        partition = self.partitions.get(ordinal(partition_key))
+        return None if partition is None else partition.get(ordinal(row_key))
+
+    def put(self, entity: Entity) -> None:
+        """Store a version of an entity."""
+        key = ordinal(entity.partition_key)
+        partition = self.partitions.get(key)
+        if partition is None:
+            partition = self.partitions[key] = Partition(entity.partition_key)
+        partition.put(ordinal(entity.row_key), entity)
+
+    def remove(self, partition_key: str, row_key: str) -> None:
+        """Drop an entity, which must be stored, and its partition once that is empty."""
+        key = ordinal(partition_key)
+        partition = self.partitions[key]
+        del partition[ordinal(row_key)]
+        if not partition:
+            del self.partitions[key]
+
+    def walk(self, keys: Stretch) -> Iterator[Entity]:
+        """Yield the entities of a stretch of the table in order, touching none outside."""
+        (first, row), upper = keys.lower, keys.upper
+        last, last_row = (None, None) if upper is None else upper
+        for partition in self.partitions.walk(first, None if last is None else after(last)):
+            key = ordinal(partition.key)
+            yield from partition.walk(row if key == first else "", last_row if key == last else None)
+
+    def check(self) -> None:
+        """Assert that everything is filed under its own keys, and that no empty partition is kept."""
+        self.partitions.check()
+        for partition in self.partitions.walk():
+            partition.check()
+            if not partition or self.partitions.get(ordinal(partition.key)) is not partition:
+                raise AssertionError(f"partition {partition.key!r} is empty, or filed under another key")
+            for entity in partition.walk():
+                if self.find(entity.partition_key, entity.row_key) is not entity:
+                    raise AssertionError(f"{entity!r} is filed under other keys")

@@ -1,0 +1,136 @@
+"""Scalability targets: how much the service does in a second, before it says that it is busy."""
+
+from __future__ import annotations
+
+import threading
+from typing import Final, NamedTuple
+
+from ..edm import Ticks
+from ..errors import BadInput
+from ..limits import ACCOUNT_TRANSACTIONS_PER_SECOND, PARTITION_ENTITIES_PER_SECOND, QUEUE_MESSAGES_PER_SECOND
+from .clock import SECOND, Clock
+from .fault import ACCOUNT_OVER_TARGET, PARTITION_OVER_TARGET, Asked, Fault
+
+_PRUNED_FROM: Final = 10_000
+
+
+class _Share(NamedTuple):
+    """What a request draws on: the account, one partition of a table, or one queue."""
+
+    name: str | None = None
+    partition: str | None = None
+
+
+_ACCOUNT: Final = _Share()
+
+
+class Targets:
+    """The rates of an account; above them it answers 503 ServerBusy, by its own clock. `None` is no target.
+
+    A target of n per second allows n at one instant, and from then on as much as time brings back. What a request
+    turns out to touch beyond its first entity is counted when it ends, so it can draw ahead of what is left, and the
+    next ones wait the longer.
+
+    A request counts for its account once. For its partition it counts the entities that it wrote or read; a query over
+    several partitions counts for none of them. A queue is one partition, and counts messages. Blobs count for the
+    account only.
+
+    On a clock that stands still the numbers are exact, and the back-off of the SDK's retries moves it. Its first
+    retry comes at once, its second one after 1.6 seconds.
+
+    >>> from datetime import datetime, timezone
+    >>> from tablepatterns import connect
+    >>> from tablepatterns.engine.account import Engine
+    >>> engine = Engine(clock=Clock(datetime(2014, 8, 22, tzinfo=timezone.utc)), targets=Targets(partition=10))
+    >>> table = connect(engine).tables.create_table("Log")
+    >>> for number in range(11):
+    ...     _ = table.create_entity({"PartitionKey": "2014-08-22", "RowKey": f"{number:03d}"})
+    >>> [record.status for record in engine.ledger.records][-4:]
+    [201, 503, 503, 201]
+    >>> engine.clock.now()
+    Ticks('2014-08-22T00:00:01.6Z')
+
+    :param partition: entities per second, for each partition of a table
+    :param queue: messages per second, for each queue
+    :param account: requests per second, for all services together
+    :raises BadInput: a rate is not above 0
+
+    Guide: scalability limits and performance targets.
+    """
+
+    def __init__(
+        self,
+        *,
+        partition: float | None = PARTITION_ENTITIES_PER_SECOND,
+        queue: float | None = QUEUE_MESSAGES_PER_SECOND,
+        account: float | None = ACCOUNT_TRANSACTIONS_PER_SECOND,
+    ) -> None:
+        self.partition = _checked("partition", partition)
+        self.queue = _checked("queue", queue)
+        self.account = _checked("account", account)
+        self._lock = threading.Lock()
+        # For each share the instant at which all of it will be free again; it says the same as a bucket of tokens
+        self._free: dict[_Share, int] = {}
+        self._latest = Ticks(0)
+        self._prune_at = _PRUNED_FROM
+
+    def meet(self, asked: Asked, clock: Clock) -> Fault | None:
+        """Count a request, or return what becomes of it where it is one too many."""
+        share, rate = self._share(asked)
+        with self._lock:
+            now = self._now(clock)
+            if self._is_spent(_ACCOUNT, self.account, now):
+                return ACCOUNT_OVER_TARGET
+            if self._is_spent(share, rate, now):
+                return PARTITION_OVER_TARGET
+            self._take(_ACCOUNT, self.account, now, 1)
+            self._take(share, rate, now, 1)
+        return None
+
+    def settle(self, asked: Asked, clock: Clock, touched: int) -> None:
+        """Count what a request that was let through touched beyond the one entity that was counted then."""
+        if touched > 1:
+            share, rate = self._share(asked)
+            with self._lock:
+                self._take(share, rate, self._now(clock), touched - 1)
+
+    def _share(self, asked: Asked) -> tuple[_Share, float | None]:
+        """Return what a request draws on beside the account, and its rate."""
+        if asked.service == "queue" and asked.name:
+            return _Share(asked.name), self.queue
+        if asked.service == "table" and asked.partition is not None:
+            return _Share(asked.name.lower(), asked.partition), self.partition
+        return _ACCOUNT, None
+
+    def _now(self, clock: Clock) -> Ticks:
+        now = clock.now()
+        # A clock that was put back would keep everything spent until it has caught up
+        if now < self._latest:
+            self._free.clear()
+        self._latest = now
+        return now
+
+    def _is_spent(self, share: _Share, rate: float | None, now: Ticks) -> bool:
+        if rate is None:
+            return False
+        one = _time_for(1, rate)
+        return self._free.get(share, 0) - now + one > max(SECOND, one)
+
+    def _take(self, share: _Share, rate: float | None, now: Ticks, amount: int) -> None:
+        if rate is None:
+            return
+        self._free[share] = max(self._free.get(share, 0), int(now)) + _time_for(amount, rate)
+        if len(self._free) > self._prune_at:
+            self._free = {each: free for each, free in self._free.items() if free > now}
+            self._prune_at = max(_PRUNED_FROM, 2 * len(self._free))
+
+
+def _time_for(amount: int, rate: float) -> int:
+    """Return in how many ticks so much comes back."""
+    return int(amount * SECOND / rate)
+
+
+def _checked(subject: str, rate: float | None) -> float | None:
+    if rate is not None and not rate > 0:
+        raise BadInput(subject, rate, "a target is a number per second above 0", "give None for no target")
+    return rate

@@ -1,0 +1,262 @@
+"""Entity: a dict of properties with its ETag at hand, and the checks it must pass before it is sent.
+
+Everything the service would refuse about an entity is refused here, before any request, with an error that names the
+property, the value, the rule and the way out.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from datetime import datetime
+from enum import Enum
+from typing import Any, Final
+from uuid import UUID
+
+from azure.data.tables import EdmType, EntityProperty
+
+from . import limits
+from .edm import Int64, Ticks, entity_size, utf16_length, value_size
+from .errors import BadKey, BadProperty, LimitExceeded
+
+WRITE_ID: Final = "WriteId"
+"""The property by which a writer recognises its own write after a lost answer; see `Table.submit`."""
+
+_SYSTEM: Final = frozenset(limits.SYSTEM_PROPERTIES)
+_FORBIDDEN: Final = re.compile(limits.FORBIDDEN_IN_KEYS)
+_NAME: Final = re.compile(limits.PROPERTY_NAME_PATTERN)
+_KEEPS: Final = "Int64, datetime, UUID, bytes, str, bool, int and float are stored"
+
+
+class Entity(dict[str, Any]):
+    """One entity: its properties by name; `etag`, `timestamp` and the keys are attributes.
+
+    An entity that was not read or written yet has no ETag: writing it conditionally is refused.
+
+    >>> entity = Entity({"PartitionKey": "Sales", "RowKey": "empid_000223", "Age": 34})
+    >>> entity.key, entity["Age"], entity.etag
+    (('Sales', 'empid_000223'), 34, None)
+
+    Guide: system properties; Timestamp, LMT and ETag.
+    """
+
+    __slots__ = ("etag", "partition_key", "reading", "row_key", "timestamp", "write_id")
+
+    def __init__(self, properties: Mapping[str, Any] | None = None) -> None:
+        super().__init__(properties or {})
+        self.partition_key: str | None = self.get("PartitionKey")
+        self.row_key: str | None = self.get("RowKey")
+        self.etag: str | None = None
+        self.timestamp: datetime | None = None
+        self.write_id: UUID | None = None
+        self.reading: object = None
+        """What the recipe that read the entity remembers of it; of no use to others."""
+
+    @property
+    def key(self) -> tuple[str | None, str | None]:
+        """The PartitionKey and the RowKey."""
+        return self.partition_key, self.row_key
+
+    def be(self, row: Entity) -> None:
+        """Take over the identity of a row: its keys, its ETag and its Timestamp."""
+        self.partition_key, self.row_key = row.key
+        self.etag, self.timestamp, self.write_id = row.etag, row.timestamp, row.write_id
+
+    @classmethod
+    def received(cls, found: Any) -> Entity:
+        """Return an entity as the SDK handed it out, with its 64-bit integers as `Int64`."""
+        entity = cls({name: _received(value) for name, value in found.items() if value is not None})
+        entity.etag = found.metadata.get("etag")
+        entity.timestamp = found.metadata.get("timestamp")
+        entity.write_id = entity.pop(WRITE_ID, None)
+        return entity
+
+
+def _received(value: Any) -> Any:
+    if isinstance(value, EntityProperty) and value.edm_type == EdmType.INT64:
+        return Int64(value.value)
+    if isinstance(value, datetime) and (ticks := Ticks.parse(getattr(value, "tables_service_value", ""))) % 10:
+        # The SDK's datetime has dropped the seventh digit, and a key made of it would be another
+        return ticks
+    return value
+
+
+def sendable(entity: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the entity as the SDK sends it, or refuse it with everything the service would refuse.
+
+    A property that is None is left out, and counts towards no limit. An `int` beyond 32 bits is stored as Edm.Int64.
+    An aware datetime is stored as the same instant in UTC.
+
+    >>> sendable({"PartitionKey": "Sales", "RowKey": "1", "Salary": 5_000_000_000, "Manager": None})["Salary"].value
+    5000000000
+
+    :raises BadKey: PartitionKey or RowKey is missing, no string, too long, or has a forbidden character
+    :raises BadProperty: a property has a name or a value that the service does not store
+    :raises LimitExceeded: a property or the entity is too large, or there are too many properties
+
+    Guide: table names, property names, limits per entity, property types, nulls.
+    """
+    keys = {name: check_key(name, entity.get(name)) for name in ("PartitionKey", "RowKey")}
+    properties = {
+        name: storable(name, value) for name, value in entity.items() if value is not None and name not in _SYSTEM
+    }
+    if len(properties) > limits.MAX_CUSTOM_PROPERTIES:
+        raise LimitExceeded(
+            "properties",
+            len(properties),
+            f"an entity has at most {limits.MAX_CUSTOM_PROPERTIES} besides its system properties",
+            "spread them over several entities with the wide entities pattern",
+        )
+    size = entity_size(keys["PartitionKey"], keys["RowKey"], properties)
+    if size > limits.MAX_ENTITY_BYTES:
+        raise LimitExceeded(
+            "size of the entity in bytes",
+            size,
+            f"an entity has at most {limits.MAX_ENTITY_BYTES} (1 MiB)",
+            "keep large values in blobs (large entities) or spread the entity (wide entities)",
+        )
+    return keys | {name: _sent(value) for name, value in properties.items()}
+
+
+def check_key(name: str, value: object) -> str:
+    """Return a PartitionKey or RowKey that the service accepts; anything else is a `BadKey`.
+
+    >>> check_key("RowKey", "email_jonesj@contoso.com")
+    'email_jonesj@contoso.com'
+
+    :raises BadKey: no string, too long, or with a character that is forbidden in keys
+
+    Guide: characters not allowed in PartitionKey and RowKey values.
+    """
+    if not isinstance(value, str):
+        raise BadKey(name, value, "a key is a string and every write carries both", "format the value with a Key")
+    if found := _FORBIDDEN.search(value):
+        rule = f"{found.group()!r} is forbidden in keys, as are / \\ # ? and control characters"
+        raise BadKey(name, value, rule, "encode the value with the key format 'escape'")
+    if utf16_length(value) > limits.MAX_KEY_UNITS:
+        rule = f"a key has at most {limits.MAX_KEY_UNITS} UTF-16 code units (1 KiB)"
+        raise BadKey(name, value, rule, "shorten it, or keep the value in a property")
+    return value
+
+
+def storable(name: str, value: Any) -> Any:
+    """Return the value of a property as one of the types of `edm`; what cannot be stored is refused.
+
+    :raises BadProperty: the name or the type is not one that the service stores
+    :raises LimitExceeded: the value is larger than 64 KiB
+    """
+    _check_name(name)
+    value = _typed(name, value)
+    if isinstance(value, (str, bytes)) and value_size(value) - 4 > limits.MAX_STRING_BYTES:
+        raise LimitExceeded(
+            name,
+            value,
+            "a string or binary property has at most 64 KiB, strings counted in UTF-16",
+            "keep the value in a blob with the large entities pattern",
+        )
+    return value
+
+
+def _check_name(name: object) -> None:
+    if not isinstance(name, str) or not _NAME.fullmatch(name) or not name.isidentifier():
+        rule = "a property name is a C# identifier that is also a valid XML name: letters, digits, _; no digit first"
+        raise BadProperty("property name", name, rule, "rename the property")
+    if utf16_length(name) > limits.MAX_PROPERTY_NAME_LENGTH:
+        raise LimitExceeded(
+            "property name", name, f"at most {limits.MAX_PROPERTY_NAME_LENGTH} characters", "shorten the name"
+        )
+
+
+def _typed(name: str, value: Any) -> Any:
+    if isinstance(value, EntityProperty):
+        return _explicit(name, value)
+    if isinstance(value, Enum):
+        raise BadProperty(name, value, f"an Enum has no type on the service; {_KEEPS}", "store its .value")
+    if isinstance(value, (bool, str, Int64, Ticks, UUID, bytes, float)):
+        return value
+    if isinstance(value, int):
+        return value if limits.INT32_MIN <= value <= limits.INT32_MAX else _int64(name, value)
+    if isinstance(value, datetime):
+        return _instant(name, value)
+    raise BadProperty(name, value, f"{type(value).__name__} is not a property type; {_KEEPS}", "use as_json(value)")
+
+
+def _int64(name: str, value: int) -> Int64:
+    try:
+        return Int64(value)
+    except ValueError as error:
+        raise BadProperty(name, value, "an integer has at most 64 bits", "store it as text or as a float") from error
+
+
+def _instant(name: str, value: datetime) -> datetime:
+    if value.utcoffset() is None:
+        rule = "a datetime without a time zone names no instant"
+        raise BadProperty(name, value, rule, "add tzinfo=timezone.utc, or the zone it was taken in")
+    if value < limits.DATETIME_MIN:
+        raise BadProperty(name, value, "Edm.DateTime begins at 1601-01-01T00:00:00Z", "store it as text")
+    return value
+
+
+_EXPLICIT: Final[dict[EdmType, tuple[type, ...]]] = {
+    EdmType.STRING: (str,),
+    EdmType.BOOLEAN: (bool,),
+    EdmType.INT32: (int, Int64),
+    EdmType.INT64: (int, Int64),
+    EdmType.DOUBLE: (float, int),
+    EdmType.DATETIME: (datetime, Ticks),
+    EdmType.GUID: (UUID,),
+    EdmType.BINARY: (bytes,),
+}
+
+
+def _explicit(name: str, given: EntityProperty) -> Any:
+    """Return the value of a property whose Edm type the caller stated, as that type."""
+    try:
+        kind = EdmType(given.edm_type)
+    except ValueError as error:
+        rule = f"the types are {', '.join(kind.value for kind in EdmType)}"
+        raise BadProperty(name, given.edm_type, rule, "state one of them") from error
+    value = given.value
+    if type(value) not in _EXPLICIT[kind]:
+        raise BadProperty(name, value, f"the value is not a {kind.value}", "convert it, or state its own type")
+    if kind is EdmType.INT64:
+        return _int64(name, value)
+    if kind is EdmType.INT32 and not limits.INT32_MIN <= value <= limits.INT32_MAX:
+        raise BadProperty(name, value, "Edm.Int32 has 32 bits", "use Int64")
+    return float(value) if kind is EdmType.DOUBLE else _typed(name, value)
+
+
+def _sent(value: Any) -> Any:
+    if isinstance(value, Int64):
+        return EntityProperty(int(value), EdmType.INT64)
+    if isinstance(value, Ticks):
+        return EntityProperty(value.iso(), EdmType.DATETIME)
+    return value
+
+
+def as_json(value: object) -> str:
+    """Return a list or dict as text, to be kept in one property; `from_json` restores it equal.
+
+    Keys are sorted, so that equal values give equal text.
+
+    >>> as_json({"b": [1, 2], "a": None})
+    '{"a":null,"b":[1,2]}'
+
+    :raises BadProperty: the value has no JSON form
+
+    Guide: tables, entities, properties (complex values are kept in serialised form).
+    """
+    try:
+        return json.dumps(value, allow_nan=False, ensure_ascii=False, separators=(",", ":"), sort_keys=True)
+    except (TypeError, ValueError) as error:
+        raise BadProperty("value", value, f"it has no JSON form ({error})", "convert it to lists and dicts") from error
+
+
+def from_json(text: str) -> Any:
+    """Return the value that `as_json` made the text of.
+
+    >>> from_json('{"a":null,"b":[1,2]}')
+    {'a': None, 'b': [1, 2]}
+    """
+    return json.loads(text)

@@ -1,0 +1,380 @@
+"""EntitySet: one logical set of entities in a table, and the derived data that it keeps right."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Iterable, Mapping
+from typing import Any, TypeVar
+
+from .commit import Reading, Write, commit
+from .contention import DEFAULT_ATTEMPTS, Overtaken, contended
+from .derived import Change, Derived, Index, Shape
+from .entity import Entity
+from .errors import (
+    BadDesign,
+    BadInput,
+    BadKey,
+    DuplicateIndexValue,
+    EntityAlreadyExists,
+    EntityChanged,
+    EntityNotFound,
+)
+from .key import Key
+from .operation import ANY, Operation
+from .reads import Reads
+from .recipe import Account_co, recipe
+from .schema import Schema
+
+T = TypeVar("T")
+
+_WORDS = frozenset({"attempts", "change", "count", "limit", "select", "self", "size", "token", "via", "where"})
+
+
+class EntitySet(Reads[Account_co]):
+    """One logical set of entities: a key, and derived data that changes together with each entity.
+
+    Entities go in and come out as dicts of fields. The fields of the key are kept in PartitionKey and RowKey and
+    nowhere else, and come back from there. Rows of the table that do not fit the key belong to someone else and are
+    left out, so several sets may share one table and its partitions.
+
+    Guarantees: an entity and its derived rows in the partition change in one entity group transaction, conditional
+    on the ETag of what the caller read. After any error nothing has changed. A write whose answer was lost is
+    recognised by its `WriteId`, as long as no other writer has replaced the entity in the meantime.
+
+    Does not: see what other programs write past the set, nor order results on the Cosmos DB Table API.
+
+    >>> from tablepatterns import EntitySet, Key, connect
+    >>> employees = EntitySet(connect(), "Employees", Key("{Department}", "empid_{EmployeeId:06d}"))
+    >>> jones = employees.insert({"Department": "Sales", "EmployeeId": 223, "LastName": "Jones", "Age": 34})
+    >>> jones.row_key
+    'empid_000223'
+    >>> jones["Age"] = 35
+    >>> _ = employees.replace(jones)
+    >>> employees.get(Department="Sales", EmployeeId=223)["Age"]
+    35
+
+    :param account: where the table is
+    :param table: the table's name; it is made by the first write
+    :param key: how PartitionKey and RowKey are made of the entities' fields
+    :param derived: what else to keep right with each entity
+    :param schema: what entities must look like; None, the default, for any shape
+    :raises BadTableName: the service would refuse the table's name
+    :raises BadDesign: the parts cannot work together, and why
+
+    Guide: designing for querying, designing for modification, entity group transactions.
+    """
+
+    def __init__(
+        self,
+        account: Account_co,
+        table: str,
+        key: Key,
+        *,
+        derived: Iterable[Derived] = (),
+        schema: Schema | None = None,
+    ) -> None:
+        super().__init__(account)
+        self.schema = schema
+        self.key = key
+        self.derived = tuple(derived)
+        self.primary = Shape(key)
+        self.table = account.table(table)
+        self._check_design()
+
+    def _check_design(self) -> None:
+        for field in sorted(_WORDS.intersection(self.key.fields)):
+            raise BadDesign("field", field, "the word is a parameter of the set's methods", "rename the field")
+        for position, derived in enumerate(self.derived):
+            derived.join(self.key)
+            for other in self.derived[:position]:
+                if isinstance(derived, Index) and isinstance(other, Index) and derived.key.overlaps(other.key):
+                    rule = f"its rows could have the keys of {other.name!r}"
+                    raise BadDesign("derived", derived.name, rule, "give each its own RowKey prefix")
+
+    @recipe
+    async def create_table(self) -> bool:
+        """Make the table ahead of the first write; return False if it existed. Cost: 1 transaction.
+
+        Guide: tables.
+        """
+        return await self.table.create()
+
+    @recipe
+    async def drop_table(self) -> None:
+        """Delete the table with all it holds, rows of other sets included; none is fine too. Cost: 1 transaction.
+
+        The service takes a while to let the name be used again.
+
+        Guide: tables; high volume delete pattern.
+        """
+        await self.table.drop()
+
+    # -- changes that are ready to be committed, alone or in an `EntityGroupTransaction`
+
+    def inserting(self, entity: Mapping[str, Any]) -> Write:
+        """Return the change that `insert` makes; nothing is sent."""
+        return Write(self.table.name, Change(self.key, None, self._fields(entity)), self.derived)
+
+    def replacing(self, entity: Mapping[str, Any]) -> Write:
+        """Return the change that `replace` makes; nothing is sent."""
+        fields = self._fields(entity)
+        reading, read = self._as_read(entity, whole=True)
+        return self._writing(read, Change(self.key, reading.fields, fields), reading)
+
+    def merging(self, entity: Mapping[str, Any], changes: Mapping[str, Any]) -> Write:
+        """Return the change that `merge` makes; nothing is sent."""
+        given = self._given(changes)
+        reading, read = self._as_read(entity, whole=bool(self.derived))
+        return self._writing(
+            read, Change(self.key, reading.fields, {**reading.fields, **given}, frozenset(given)), reading
+        )
+
+    def deleting(self, entity: Mapping[str, Any]) -> Write:
+        """Return the change that `delete` makes; nothing is sent."""
+        reading, read = self._as_read(entity, whole=bool(self.derived))
+        return self._writing(read, Change(self.key, reading.fields, None), reading)
+
+    def _writing(self, entity: Entity, change: Change, reading: Reading) -> Write:
+        self._check_same_key(change)
+        return Write(self.table.name, change, self.derived, reading.source, entity, reading.is_whole)
+
+    # -- the same, committed at once
+
+    @recipe
+    async def insert(self, entity: Mapping[str, Any]) -> Entity:
+        """Create an entity with all its derived rows, and return it with its ETag. Cost: 1 transaction.
+
+        :param entity: its fields; a field that is None is as if it were not there
+        :raises EntityAlreadyExists: an entity with this key exists
+        :raises DuplicateIndexValue: another entity has the same key in an index
+        :raises BadKey: a field of the key is missing, or has a value that cannot be a key
+        :raises BadProperty: the service does not store such a property
+        :raises LimitExceeded: the entity, or the transaction with its derived rows, is too large
+
+        Guide: modifying entities.
+        """
+        (written,) = await commit(self.table, self.inserting(entity))
+        return written
+
+    @recipe
+    async def replace(
+        self, entity: Mapping[str, Any], *, unconditionally: bool = False, attempts: int = DEFAULT_ATTEMPTS
+    ) -> Entity:
+        """Write an entity back whole, unless it changed since it was read; fields that it lacks are removed.
+
+        The entity itself gets the new ETag. Cost: 1 transaction; with `unconditionally` and derived data 1 more to
+        read, for each attempt.
+
+        :param entity: an entity of this set as it was read, with some of its fields changed; its key must stay
+        :param unconditionally: overwrite whatever is stored, if only there is something; any mapping will do
+        :param attempts: how often to read and write when others write at the same time; of use with the above
+        :raises EntityChanged: the entity changed since it was read
+        :raises EntityNotFound: there is no such entity any more
+        :raises DuplicateIndexValue: another entity has the same key in an index
+        :raises BadInput: the entity was not read whole from this set
+
+        Guide: concurrency; merge or replace.
+        """
+        if unconditionally:
+            return await self._overwrite(self._fields(entity), None, attempts, or_insert=False)
+        (written,) = await commit(self.table, self.replacing(entity))
+        return written
+
+    @recipe
+    async def merge(
+        self,
+        entity: Mapping[str, Any],
+        changes: Mapping[str, Any],
+        *,
+        unconditionally: bool = False,
+        attempts: int = DEFAULT_ATTEMPTS,
+    ) -> Entity:
+        """Overwrite some fields of an entity, unless it changed since it was read; the others stay as they are.
+
+        A change to None leaves the stored value. The entity itself gets the changes and the new ETag.
+        Cost: 1 transaction; with `unconditionally` and derived data 1 more to read, for each attempt.
+
+        :param entity: an entity of this set as it was read
+        :param changes: the fields to overwrite; none of the key
+        :param unconditionally: merge into whatever is stored; any mapping with the fields of the key will do
+        :param attempts: as for `replace`
+
+        The errors are those of `replace`. Guide: concurrency; merge or replace.
+        """
+        if unconditionally:
+            given = self._given(changes)
+            fields = self.primary.key_fields(entity) | given
+            return await self._overwrite(fields, frozenset(given), attempts, or_insert=False)
+        (written,) = await commit(self.table, self.merging(entity, changes))
+        return written
+
+    @recipe
+    async def insert_or_replace(self, entity: Mapping[str, Any], *, attempts: int = DEFAULT_ATTEMPTS) -> Entity:
+        """Create an entity, or replace the one that exists, whatever it holds.
+
+        Cost: 1 transaction; with derived data 1 more to read, for each attempt.
+
+        :raises TooMuchContention: others wrote the same entity at every attempt
+        :raises DuplicateIndexValue: another entity has the same key in an index
+
+        Guide: merge or replace (insert-or-replace).
+        """
+        return await self._overwrite(self._fields(entity), None, attempts, or_insert=True)
+
+    @recipe
+    async def insert_or_merge(self, entity: Mapping[str, Any], *, attempts: int = DEFAULT_ATTEMPTS) -> Entity:
+        """Create an entity, or overwrite the given fields of the one that exists and leave its others.
+
+        Cost: 1 transaction; with derived data 1 more to read, for each attempt.
+
+        :raises TooMuchContention: others wrote the same entity at every attempt
+        :raises DuplicateIndexValue: another entity has the same key in an index
+
+        Guide: merge or replace (insert-or-merge).
+        """
+        fields = self._fields(entity, in_part=True)
+        return await self._overwrite(fields, frozenset(fields).difference(self.key.fields), attempts, or_insert=True)
+
+    @recipe
+    async def delete(
+        self, entity: Mapping[str, Any], *, unconditionally: bool = False, attempts: int = DEFAULT_ATTEMPTS
+    ) -> None:
+        """Delete an entity with all its derived rows, unless it changed since it was read.
+
+        Cost: 1 transaction; with `unconditionally` and derived data 1 more to read, for each attempt.
+
+        :param entity: an entity of this set as it was read
+        :param unconditionally: delete whatever is stored; any mapping with the fields of the key will do
+        :param attempts: as for `replace`
+        :raises EntityChanged: the entity changed since it was read
+        :raises EntityNotFound: there is no such entity any more
+
+        Guide: modifying entities; concurrency.
+        """
+        if not unconditionally:
+            await commit(self.table, self.deleting(entity))
+            return
+        fields = self.primary.key_fields(entity)
+        if not self.derived:
+            await self.table.submit(Operation.delete(*self.key.format(fields), ANY))
+            return
+
+        async def remove(current: Entity | None) -> None:
+            await self.delete(_existing(current, fields))
+
+        await self._from_current(fields, remove, attempts)
+
+    @recipe
+    async def update(
+        self, change: Callable[[Entity], None], /, *, attempts: int = DEFAULT_ATTEMPTS, **fields: Any
+    ) -> Entity:
+        """Read an entity, change it, and write it back; begin again whenever another writer was faster.
+
+        No lock is held, and no change of another writer is lost. Cost: 1 read and 1 write per attempt.
+
+        >>> employees = EntitySet(connect(), "Employees", Key("{Department}", "empid_{EmployeeId:06d}"))
+        >>> _ = employees.insert({"Department": "Sales", "EmployeeId": 223, "Age": 34})
+        >>> def birthday(employee: Entity) -> None:
+        ...     employee["Age"] += 1
+        >>> employees.update(birthday, Department="Sales", EmployeeId=223)["Age"]
+        35
+
+        :param change: changes the entity in place; it is called once for each attempt, and may raise to give up
+        :param attempts: how often to try in all
+        :param fields: a value for every field of the key
+        :raises EntityNotFound: there is no such entity
+        :raises TooMuchContention: another writer was faster at every attempt
+
+        Guide: concurrency; modifying heterogeneous types (the update of EmployeeCount).
+        """
+
+        async def write(current: Entity | None) -> Entity:
+            entity = _existing(current, fields)
+            change(entity)
+            return await self.replace(entity)
+
+        return await self._from_current(fields, write, attempts)
+
+    async def _overwrite(
+        self, fields: dict[str, Any], merged: frozenset[str] | None, attempts: int, *, or_insert: bool
+    ) -> Entity:
+        if not self.derived:
+            return await self._overwrite_row(fields, merged, or_insert=or_insert)
+
+        async def write(current: Entity | None) -> Entity:
+            if current is None and or_insert:
+                return await self.insert(fields)
+            entity = _existing(current, fields)
+            if merged is not None:
+                return await self.merge(entity, {name: fields[name] for name in merged})
+            entity.clear()
+            entity.update(fields)
+            return await self.replace(entity)
+
+        return await self._from_current(self.primary.key_fields(fields), write, attempts)
+
+    async def _overwrite_row(self, fields: dict[str, Any], merged: frozenset[str] | None, *, or_insert: bool) -> Entity:
+        """Write a row that nothing is derived from: the service's own upserts need no read."""
+        row = self.primary.row(fields)
+        if or_insert:
+            operation = Operation.insert_or_replace(row) if merged is None else Operation.insert_or_merge(row)
+        else:
+            operation = Operation.replace(row, ANY) if merged is None else Operation.merge(row, ANY)
+        (written,) = await self.table.submit(operation)
+        return Write(self.table.name, Change(self.key, None, fields), is_whole=merged is None).wrote(written)
+
+    async def _from_current(
+        self, fields: Mapping[str, Any], write: Callable[[Entity | None], Awaitable[T]], attempts: int
+    ) -> T:
+        """Read the entity and write what follows from it, again and again until no other writer comes between."""
+
+        async def attempt() -> T:
+            current = await self.get(**fields)
+            try:
+                return await write(current)
+            except DuplicateIndexValue:
+                raise
+            except (EntityChanged, EntityAlreadyExists) as error:
+                raise Overtaken from error
+            except EntityNotFound as error:
+                if current is None:
+                    raise
+                raise Overtaken from error
+
+        return await contended(self.account, attempt, attempts)
+
+    def _fields(self, entity: Mapping[str, Any], *, in_part: bool = False) -> dict[str, Any]:
+        for name in ("PartitionKey", "RowKey"):
+            if name in entity and name not in self.key.fields:
+                rule = f"the set makes it of the fields {', '.join(self.key.fields)}"
+                raise BadKey(name, entity[name], rule, "give those fields, and not the key")
+        return self._given(entity, in_part=in_part)
+
+    def _given(self, fields: Mapping[str, Any], *, in_part: bool = True) -> dict[str, Any]:
+        """Return the fields that have a value, once they fit the schema."""
+        if self.schema is not None:
+            self.schema.check(fields, in_part=in_part)
+        return {name: value for name, value in fields.items() if value is not None}
+
+    def _as_read(self, entity: Mapping[str, Any], *, whole: bool) -> tuple[Reading, Entity]:
+        if not isinstance(entity, Entity) or not isinstance(entity.reading, Reading):
+            rule = "it was not read from this set, so there is no ETag to tell whether it changed since"
+            raise BadInput("entity", dict(entity), rule, "read it first, or say unconditionally=True")
+        if whole and not entity.reading.is_whole:
+            rule = "only a part of it was read, and the rest would be lost"
+            raise BadInput("entity", dict(entity), rule, "read it whole with get, then write it")
+        return entity.reading, entity
+
+    def _check_same_key(self, change: Change) -> None:
+        if change.old is None or change.new is None:
+            return
+        for name in self.key.fields:
+            before, after = change.old.get(name), change.new.get(name)
+            if before != after:
+                rule = f"it is a part of the key, and the entity was read as {before!r}"
+                raise BadKey(name, after, rule, "insert a new entity and delete the old one")
+
+
+def _existing(current: Entity | None, fields: Mapping[str, Any]) -> Entity:
+    if current is None:
+        raise EntityNotFound(f"there is no entity {dict(fields)}; insert it, or use an insert_or_ form")
+    return current

@@ -1,0 +1,199 @@
+"""The exception tree. Every error names what was wrong, the value, the rule and the way out.
+
+    TablePatternsError            AzureError
+    ├── BadInput                  ValueError; refused before any request, nothing has changed
+    │   ├── BadTarget             connect() does not know this account
+    │   ├── BadTableName
+    │   ├── BadKey                a value that cannot be, or would break, a key
+    │   ├── BadProperty           a property's name or value
+    │   ├── BadFilter             a $filter that cannot be built or parsed
+    │   │   ├── FilterSyntaxError     it is not in the grammar (in `filters`)
+    │   │   └── UnsupportedFilter     it is OData that the service does not carry out (in `filters`)
+    │   ├── BadToken              a continuation token of another query, or no token at all
+    │   ├── BadDesign             a recipe that was put together in a way that cannot work
+    │   └── LimitExceeded         an entity or a transaction over a limit of the service
+    ├── EntityNotFound            ResourceNotFoundError
+    ├── EntityAlreadyExists       ResourceExistsError
+    │   └── DuplicateIndexValue   an index row that must be unique exists already
+    ├── EntityChanged             ResourceModifiedError; the ETag is stale, nothing has changed
+    │   └── TooMuchContention     every attempt of a read-modify-write met another writer
+    ├── DerivedDataMismatch       HttpResponseError; a copy was not as its primary says, nothing has changed
+    ├── LoadInterrupted           HttpResponseError; a part of a bulk load is in the table, its `token` resumes it
+    └── TransactionFailed         TableTransactionError; any other refusal of an entity group transaction
+
+`except` clauses written for azure-core keep working: each leaf is also the azure-core error it stands for.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from azure.core.exceptions import (
+    AzureError,
+    HttpResponseError,
+    ResourceExistsError,
+    ResourceModifiedError,
+    ResourceNotFoundError,
+)
+from azure.data.tables import TableTransactionError
+
+__all__ = [
+    "BadDesign",
+    "BadFilter",
+    "BadInput",
+    "BadKey",
+    "BadProperty",
+    "BadTableName",
+    "BadTarget",
+    "BadToken",
+    "DerivedDataMismatch",
+    "DuplicateIndexValue",
+    "EntityAlreadyExists",
+    "EntityChanged",
+    "EntityNotFound",
+    "LimitExceeded",
+    "LoadInterrupted",
+    "TablePatternsError",
+    "TooMuchContention",
+    "TransactionFailed",
+]
+
+_SHOWN = 80
+
+
+def shown(value: object) -> str:
+    """Return the value as an error shows it: its repr, cut where it gets long.
+
+    >>> shown("Sales")
+    "'Sales'"
+    >>> len(shown("x" * 1000))
+    80
+    """
+    text = repr(value)
+    return text if len(text) <= _SHOWN else text[: _SHOWN - 1] + "…"
+
+
+class TablePatternsError(AzureError):
+    """The root of every error this library raises itself."""
+
+
+class BadInput(TablePatternsError, ValueError):
+    """Input that the library refuses before any request; nothing has changed.
+
+    >>> raise BadKey("Email", "a/b", "a key may not contain '/'", "use the format {Email:escape}")
+    Traceback (most recent call last):
+        ...
+    tablepatterns.errors.BadKey: Email = 'a/b': a key may not contain '/'; use the format {Email:escape}
+
+    :param subject: what was wrong: a field, a property, a parameter
+    :param value: the offending value, shown shortened
+    :param rule: the rule that it breaks
+    :param way_out: what to do instead
+    """
+
+    def __init__(self, subject: str, value: object, rule: str, way_out: str) -> None:
+        self.subject = subject
+        self.value = value
+        self.rule = rule
+        self.way_out = way_out
+        super().__init__(f"{subject} = {shown(value)}: {rule}; {way_out}")
+
+
+class BadTarget(BadInput):
+    """An account that `connect()` does not know how to reach."""
+
+
+class BadTableName(BadInput):
+    """A table name the service would refuse."""
+
+
+class BadKey(BadInput):
+    """A value that cannot be a key, or that would break the key it is a part of."""
+
+
+class BadProperty(BadInput):
+    """A property whose name or value the service would refuse or change."""
+
+
+class BadFilter(BadInput):
+    """A filter that cannot be built or parsed."""
+
+
+class BadToken(BadInput):
+    """A continuation token that does not belong to this query."""
+
+
+class BadDesign(BadInput):
+    """A recipe put together in a way that cannot work."""
+
+
+class LimitExceeded(BadInput):
+    """An entity or a transaction over a limit of the service."""
+
+
+class ServiceRefusal(TablePatternsError):
+    """What the errors that stand for an answer of the service have in common; never raised itself.
+
+    :param message: what happened, to which entity, and the way out
+    :param cause: the SDK's error, whose response and error code are kept
+    """
+
+    error_code: Any = None
+    index: Any = None
+    """The position of the operation that failed in its transaction; None where the service did not say."""
+
+    def __init__(self, message: str, cause: HttpResponseError | None = None, *, index: int | None = None) -> None:
+        super().__init__(message=message, response=cause.response if cause else None)
+        # The base classes put the service's text in front of ours, and 0 for an index that is not known
+        self.message = message
+        self.args = (message,)
+        self.error_code = getattr(cause, "error_code", None)
+        self.index = index
+
+    def __str__(self) -> str:
+        return str(self.message)
+
+
+class EntityNotFound(ServiceRefusal, ResourceNotFoundError):
+    """No entity has these keys."""
+
+
+class EntityAlreadyExists(ServiceRefusal, ResourceExistsError):
+    """An entity with these keys exists; nothing has changed."""
+
+
+class DuplicateIndexValue(EntityAlreadyExists):
+    """An index row that must be unique belongs to another entity; nothing has changed."""
+
+
+class EntityChanged(ServiceRefusal, ResourceModifiedError):
+    """The entity changed since it was read; nothing has changed by this call."""
+
+
+class TooMuchContention(EntityChanged):
+    """Another writer was faster at every attempt; nothing has changed by this call."""
+
+
+class DerivedDataMismatch(ServiceRefusal, HttpResponseError):
+    """A row of derived data was not as its primary entity says; nothing has changed."""
+
+
+class LoadInterrupted(ServiceRefusal, HttpResponseError):
+    """A bulk load stopped: some of its chunks are in the table as a whole, and of the others nothing.
+
+    :param message: what stopped it, and where in the input
+    :param cause: the SDK's error, if one was the reason
+    :param token: what `BulkLoad.load` resumes from
+    :param position: the entity of the input that stopped it, counted from 0; None where it was not a single one
+    """
+
+    def __init__(
+        self, message: str, cause: HttpResponseError | None = None, *, token: str, position: int | None = None
+    ) -> None:
+        super().__init__(message, cause)
+        self.token = token
+        self.position = position
+
+
+class TransactionFailed(ServiceRefusal, TableTransactionError):
+    """The service refused an entity group transaction; none of its operations was applied."""

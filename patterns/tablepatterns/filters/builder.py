@@ -1,0 +1,136 @@
+"""Build filters from Python comparisons, so that no value is ever pasted into a text."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final, NoReturn
+
+from ..edm import Ticks
+from ..errors import BadFilter
+from .expression import Comparison, Filter, Operator, check_name
+from .literals import Comparable, typed
+
+_SYSTEM_TYPES: Final[Mapping[str, type]] = {"PartitionKey": str, "RowKey": str, "Timestamp": Ticks}
+
+
+def prop(name: str) -> Property:
+    """Return the property of this name, ready to be compared.
+
+    Comparisons follow the service: an entity without the property matches none of them, `!=` included, and where the
+    types differ the property counts as less than the value. Compare an Int64 or a Double with an int as well as with
+    its own type, an Int32 only with an int of 32 bits.
+
+    >>> print((prop("PartitionKey") == "Sales") & prop("RowKey").startswith("email_a"))
+    PartitionKey eq 'Sales' and RowKey ge 'email_a' and RowKey lt 'email_b'
+
+    :param name: the property, PartitionKey, RowKey and Timestamp included
+    :raises BadFilter: no entity can have a property of this name
+
+    Guide: designing for querying.
+    """
+    check_name(name)
+    return Property(name)
+
+
+class Property:
+    """A property that compares to a filter; get one from `prop`."""
+
+    __slots__ = ("name",)
+    __hash__ = None  # type: ignore[assignment]
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def __repr__(self) -> str:
+        return f"prop({self.name!r})"
+
+    def __eq__(self, value: Comparable) -> Comparison:  # type: ignore[override]  # pyright: ignore
+        return self._compare("eq", value)
+
+    def __ne__(self, value: Comparable) -> Comparison:  # type: ignore[override]  # pyright: ignore
+        return self._compare("ne", value)
+
+    def __gt__(self, value: Comparable) -> Comparison:
+        return self._compare("gt", value)
+
+    def __ge__(self, value: Comparable) -> Comparison:
+        return self._compare("ge", value)
+
+    def __lt__(self, value: Comparable) -> Comparison:
+        return self._compare("lt", value)
+
+    def __le__(self, value: Comparable) -> Comparison:
+        return self._compare("le", value)
+
+    def between(self, low: Comparable, high: Comparable) -> Filter:
+        """Return the filter for low <= property <= high, both ends included.
+
+        >>> print(prop("RowKey").between("empid_000100", "empid_000199"))
+        RowKey ge 'empid_000100' and RowKey le 'empid_000199'
+
+        :param low: the least value that matches
+        :param high: the greatest value that matches
+        :raises BadFilter: a value has no literal
+        """
+        return (self >= low) & (self <= high)
+
+    def startswith(self, prefix: str) -> Filter:
+        """Return the filter for the strings that begin with the prefix, as a range; the service has no other way.
+
+        A prefix does not end at a separator: "f34" matches "f340" too, unless the prefix itself ends with one. The
+        empty prefix matches every string.
+
+        >>> print(prop("RowKey").startswith("B"))
+        RowKey ge 'B' and RowKey lt 'C'
+
+        :param prefix: how the strings begin, in the case in which they are stored
+        :raises BadFilter: the prefix is no string
+
+        Guide: several entities.
+        """
+        if not isinstance(prefix, str):  # pyright: ignore[reportUnnecessaryIsInstance]
+            raise BadFilter(self.name, prefix, "a prefix is a string", "compare other types with between(low, high)")
+        end = prefix_end(prefix)
+        return self >= prefix if end is None else (self >= prefix) & (self < end)
+
+    def _compare(self, operator: Operator, value: Comparable) -> Comparison:
+        if isinstance(value, Property):
+            way_out = "read the entities and compare in Python"
+            raise BadFilter(self.name, value, "a property compares only with a constant", way_out)
+        comparison = Comparison(self.name, operator, typed(self.name, value))
+        expected = _SYSTEM_TYPES.get(self.name, comparison.kind)
+        if comparison.kind is not expected:
+            kind = "an instant" if expected is Ticks else "a string"
+            raise BadFilter(self.name, value, f"{self.name} is {kind}, which never equals another type", f"give {kind}")
+        return comparison
+
+    def _unbracketed(self, other: object) -> NoReturn:
+        way_out = "put each comparison in brackets: (prop('A') > 1) & (prop('B') == 2)"
+        raise BadFilter(self.name, other, "& and | bind tighter than a comparison in Python", way_out)
+
+    __and__ = __rand__ = __or__ = __ror__ = _unbracketed
+
+
+def prefix_end(prefix: str) -> str | None:
+    r"""Return the least string above every string that begins with the prefix, None where there is none.
+
+    Least in the order of the service, which is by UTF-16 code unit: the last unit grows by one, over the surrogates as
+    a whole, since half of a pair cannot be sent.
+
+    >>> prefix_end("email_a"), prefix_end("x\uffff"), prefix_end("")
+    ('email_b', 'y', None)
+
+    :param prefix: how the strings begin
+    """
+    kept = prefix.rstrip("\uffff")
+    return kept[:-1] + _next_character(kept[-1]) if kept else None
+
+
+def _next_character(character: str) -> str:
+    match character:
+        case "\ud7ff":
+            return "\U00010000"
+        case "\U0010ffff":
+            return "\ue000"
+        case _:
+            return chr(ord(character) + 1)

@@ -1,0 +1,225 @@
+"""Filters as values: a comparison, `and`, `or`, `not` and the two constants.
+
+A filter is immutable and hashable. Its `str()` is the text for `$filter`, and `parse(str(f)) == f` for each filter `f`.
+What the service would refuse cannot be built: neither a bad name nor a value without a literal, nor a 16th comparison.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import ClassVar, Final, Literal, NoReturn, TypeAlias, get_args
+
+from ..errors import BadFilter
+from ..limits import MAX_FILTER_COMPARISONS, MAX_PROPERTY_NAME_LENGTH
+from .literals import Value, literal, typed
+
+Operator: TypeAlias = Literal["eq", "ne", "gt", "ge", "lt", "le"]
+OPERATORS: Final[frozenset[str]] = frozenset(get_args(Operator))
+RESERVED_WORDS: Final = frozenset({"true", "false", "null", "not"})
+"""Words that the grammar never reads as the name of a property."""
+
+MAX_DEPTH: Final = 100
+"""A limit of this library: every walk over a filter stays far inside Python's own stack."""
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Filter(ABC):
+    """What `$filter` can say; combine filters with `&`, `|` and `~`.
+
+    >>> from tablepatterns.filters import prop
+    >>> print((prop("Age") > 30) & ~(prop("LastName") == "O'Brien"))
+    Age gt 30 and not (LastName eq 'O''Brien')
+    """
+
+    comparisons: int = field(init=False, compare=False)
+    """How many comparisons the filter makes; the service allows 15."""
+    depth: int = field(init=False, compare=False)
+
+    def __and__(self, other: Filter) -> And:
+        return And(self, other)
+
+    def __or__(self, other: Filter) -> Or:
+        return Or(self, other)
+
+    def __invert__(self) -> Not:
+        return Not(self)
+
+    def __bool__(self) -> NoReturn:
+        way_out = (
+            "combine comparisons, each in brackets, with & | ~; instead of low <= x <= high use x.between(low, high)"
+        )
+        raise BadFilter("filter", str(self), "a filter has no truth value", way_out)
+
+    @abstractmethod
+    def __str__(self) -> str:
+        """Return the text for `$filter`."""
+
+    def __repr__(self) -> str:
+        return f"parse({str(self)!r})"
+
+    def _measure(self, comparisons: int, depth: int) -> None:
+        if comparisons > MAX_FILTER_COMPARISONS:
+            rule = f"a filter may make at most {MAX_FILTER_COMPARISONS} comparisons"
+            raise BadFilter("comparisons", comparisons, rule, "ask several queries, for known keys point queries")
+        if depth > MAX_DEPTH:
+            raise BadFilter("nesting", depth, f"a filter may be nested {MAX_DEPTH} deep", "leave out needless not")
+        object.__setattr__(self, "comparisons", comparisons)
+        object.__setattr__(self, "depth", depth)
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Comparison(Filter):
+    """One property compared with one constant; equal only to a comparison with a value of the same type.
+
+    >>> print(Comparison("RowKey", "ge", "S"))
+    RowKey ge 'S'
+
+    :param name: the property, PartitionKey, RowKey and Timestamp included
+    :param operator: one of eq ne gt ge lt le
+    :param value: the constant; an int beyond 32 bits becomes an `Int64`
+    :raises BadFilter: the name, the operator or the value cannot stand in a filter
+    """
+
+    name: str
+    operator: Operator
+    value: Value
+    kind: type = field(init=False)
+    """The exact type of the value: without it `Age eq 1` would equal `Age eq true`."""
+
+    def __post_init__(self) -> None:
+        check_name(self.name)
+        if self.operator not in OPERATORS:
+            raise BadFilter("operator", self.operator, "not an operator of the service", "use eq ne gt ge lt le")
+        value = typed(self.name, self.value)
+        object.__setattr__(self, "value", value)
+        object.__setattr__(self, "kind", type(value))
+        self._measure(1, 1)
+
+    def __str__(self) -> str:
+        return f"{self.name} {self.operator} {literal(self.value)}"
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Constant(Filter):
+    """`true`, which every entity matches, or `false`, which none does.
+
+    >>> print(Constant(True))
+    true
+    """
+
+    value: bool
+
+    def __post_init__(self) -> None:
+        self._measure(0, 1)
+
+    def __str__(self) -> str:
+        return "true" if self.value else "false"
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Not(Filter):
+    """Every entity that does not match the term, those that lack its properties included.
+
+    >>> print(Not(Comparison("Age", "lt", 30)))
+    not (Age lt 30)
+    """
+
+    term: Filter
+
+    def __post_init__(self) -> None:
+        _check_term(self.term)
+        self._measure(self.term.comparisons, self.term.depth + 1)
+
+    def __str__(self) -> str:
+        return f"not ({self.term})"
+
+
+@dataclass(frozen=True, slots=True, repr=False, init=False)
+class Junction(Filter):
+    """What `And` and `Or` have in common: two terms or more, none of them of the same class."""
+
+    word: ClassVar[str]
+    terms: tuple[Filter, ...]
+
+    def __init__(self, *terms: Filter) -> None:
+        if len(terms) < 2:
+            way_out = "a single condition stands for itself"
+            raise BadFilter("terms", len(terms), f"'{self.word}' joins at least two conditions", way_out)
+        for term in terms:
+            _check_term(term)
+        object.__setattr__(self, "terms", tuple(_flat(type(self), terms)))
+        self._measure(sum(term.comparisons for term in terms), 1 + max(term.depth for term in self.terms))
+
+    def __str__(self) -> str:
+        return f" {self.word} ".join(f"({t})" if isinstance(t, Junction) else str(t) for t in self.terms)
+
+
+class And(Junction):
+    """Entities that match every term.
+
+    >>> print(And(Comparison("PartitionKey", "eq", "Sales"), Comparison("RowKey", "eq", "2")))
+    PartitionKey eq 'Sales' and RowKey eq '2'
+    """
+
+    __slots__ = ()
+    word = "and"
+
+
+class Or(Junction):
+    """Entities that match at least one term.
+
+    >>> sales = Comparison("PartitionKey", "eq", "Sales")
+    >>> print(And(sales, Or(Comparison("RowKey", "eq", "121"), Comparison("RowKey", "eq", "322"))))
+    PartitionKey eq 'Sales' and (RowKey eq '121' or RowKey eq '322')
+    """
+
+    __slots__ = ()
+    word = "or"
+
+
+def comparisons(expression: Filter) -> Iterator[Comparison]:
+    """Yield the comparisons of a filter, from left to right."""
+    match expression:
+        case Comparison():
+            yield expression
+        case Not(term=term):
+            yield from comparisons(term)
+        case Junction(terms=terms):
+            for term in terms:
+                yield from comparisons(term)
+        case Constant():
+            return
+        case _:
+            raise not_a_filter(expression)
+
+
+def check_name(name: str) -> None:
+    """Refuse what the service does not read as the name of a property."""
+    if len(name) > MAX_PROPERTY_NAME_LENGTH:
+        rule = f"a property name has at most {MAX_PROPERTY_NAME_LENGTH} characters"
+        raise BadFilter("name", name, rule, "no entity can have this property")
+    if not name.isidentifier():
+        raise BadFilter("name", name, "a property name is an identifier", "use letters, digits and _, no digit first")
+    if name in RESERVED_WORDS:
+        raise BadFilter("name", name, "a filter reads this word as a literal or an operator", "rename the property")
+
+
+def not_a_filter(value: object) -> BadFilter:
+    """Return the error for a value that was given in place of a filter."""
+    way_out = "parse() a text, or compare a property: prop('Age') > 30"
+    return BadFilter("filter", value, f"a {type(value).__name__} is no filter", way_out)
+
+
+def _check_term(term: object) -> None:
+    if not isinstance(term, Filter):
+        raise not_a_filter(term)
+
+
+def _flat(junction: type[Junction], terms: tuple[Filter, ...]) -> Iterator[Filter]:
+    for term in terms:
+        if isinstance(term, junction):
+            yield from term.terms
+        else:
+            yield term

@@ -1,0 +1,208 @@
+"""Parse `$filter` as the Table service does: six comparisons, `and`, `or`, `not`, brackets and typed literals.
+
+The parser keeps two stacks of its own (operands and operators, by precedence), so brackets cost none of Python's.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Final, NamedTuple, TypeAlias, cast
+
+from ..errors import BadFilter
+from .expression import OPERATORS, And, Comparison, Constant, Filter, Not, Operator, Or, check_name
+from .literals import Value, read_number, read_quoted
+
+_TOKEN: Final = re.compile(
+    r"""\s*(?:
+        (?P<bracket>[()])
+      | (?P<prefix>[^\s()']*)'(?P<content>[^']*(?:''[^']*)*)'(?=[\s()]|\Z)
+      | (?P<word>[^\s()']+)
+    )""",
+    re.VERBOSE,
+)
+_PRECEDENCE: Final = {"(": 0, "or": 1, "and": 2, "not": 3} | dict.fromkeys(OPERATORS, 4)
+_ARITHMETIC: Final = frozenset({"add", "sub", "mul", "div", "mod"})
+_MIRRORED: Final = {"eq": "eq", "ne": "ne", "gt": "lt", "ge": "le", "lt": "gt", "le": "ge"}
+
+
+class FilterSyntaxError(BadFilter):
+    """A text that is no filter; `position` is where the offending token ends, `rule` the service's own text."""
+
+    def __init__(self, text: str, position: int, way_out: str) -> None:
+        self.position = position
+        super().__init__("$filter", text, f"Syntax error at position {position} in '{text}'", way_out)
+
+
+class UnsupportedFilter(BadFilter):
+    """Valid OData that the service does not carry out; it answers 501 NotImplemented."""
+
+    def __init__(self, text: str, rule: str) -> None:
+        way_out = "compare one property with one constant; filter the rest in Python"
+        super().__init__("$filter", text, rule, way_out)
+
+
+def parse(text: str) -> Filter:
+    """Return the filter that a text says; a blank text is no filter, so every entity matches.
+
+    A property that stands alone, `IsActive`, is false for every entity, as on the service: write `IsActive eq true`.
+
+    >>> parse("RowKey lt 'T' and (PartitionKey eq 'Sales') and 'S' le RowKey")
+    parse("RowKey lt 'T' and PartitionKey eq 'Sales' and RowKey ge 'S'")
+    >>> parse("aaa bbb ccc")
+    Traceback (most recent call last):
+        ...
+    tablepatterns.filters.grammar.FilterSyntaxError: $filter = 'aaa bbb ccc': Syntax error at position 7 \
+in 'aaa bbb ccc'; use eq, ne, gt, ge, lt, le, and, or here
+
+    :param text: the value of `$filter`, decoded
+    :raises FilterSyntaxError: the text is no filter
+    :raises UnsupportedFilter: the text is valid OData, but the service answers it with 501
+    :raises BadFilter: the filter makes more comparisons than the service allows, or compares with null
+    """
+    return _Parser(text).run() if text.strip() else Constant(True)
+
+
+class _Name(NamedTuple):
+    name: str
+
+
+class _Literal(NamedTuple):
+    value: Value
+
+
+_Operand: TypeAlias = Filter | _Name | _Literal
+
+
+@dataclass(frozen=True, slots=True)
+class _Token:
+    """A bracket, a word or a quoted literal, and where it ends."""
+
+    word: str
+    end: int
+    quoted: _Literal | None = None
+    is_call: bool = False
+
+
+class _Parser:
+    def __init__(self, text: str) -> None:
+        self._text = text
+        self._operands: list[_Operand] = []
+        self._operators: list[_Token] = []
+        self._wants_operand = True
+
+    def run(self) -> Filter:
+        for token in self._tokens():
+            if self._wants_operand:
+                self._begin(token)
+            else:
+                self._continue(token)
+        if self._wants_operand:
+            raise self._error(len(self._text), "a property or a literal is missing at the end")
+        self._reduce(1)
+        if self._operators:
+            raise self._error(len(self._text), "close the bracket")
+        return self._condition(len(self._text))
+
+    def _tokens(self) -> Iterator[_Token]:
+        position, end = 0, len(self._text.rstrip())
+        while position < end:
+            found = _TOKEN.match(self._text, position)
+            if not found:
+                raise self._error(end, "close the quotes, double each quote inside a string, part words with spaces")
+            position = found.end()
+            yield self._token(found)
+
+    def _token(self, found: re.Match[str]) -> _Token:
+        if found["content"] is None:
+            word = found["bracket"] or found["word"]
+            is_call = found["word"] is not None and self._text.startswith("(", found.end())
+            return _Token(word, found.end(), is_call=is_call)
+        try:
+            return _Token("", found.end(), _Literal(read_quoted(found["prefix"], found["content"])))
+        except ValueError as error:
+            raise self._error(found.end(), str(error)) from error
+
+    def _begin(self, token: _Token) -> None:
+        """Take what can stand before an operator."""
+        if token.word in ("(", "not"):
+            self._operators.append(token)
+            return
+        self._operands.append(token.quoted or self._word(token))
+        self._wants_operand = False
+
+    def _word(self, token: _Token) -> _Operand:
+        word = token.word
+        if word in ("true", "false"):
+            return _Literal(word == "true")
+        if word == "null":
+            way_out = "a property that is null does not exist, and no comparison matches it"
+            raise BadFilter("$filter", self._text, "One of the request inputs is not valid", way_out)
+        try:
+            number = read_number(word)
+            if number is not None:
+                return _Literal(number)
+            check_name(word)
+        except ValueError as error:
+            raise self._error(token.end, str(error)) from error
+        if token.is_call:
+            raise UnsupportedFilter(self._text, f"the service has no function {word}()")
+        return _Name(word)
+
+    def _continue(self, token: _Token) -> None:
+        """Take what can stand after an operand."""
+        if token.word == ")":
+            self._close(token)
+        elif token.word in _ARITHMETIC:
+            raise UnsupportedFilter(self._text, f"the service has no arithmetic: {token.word}")
+        elif token.word in OPERATORS or token.word in ("and", "or"):
+            self._reduce(_PRECEDENCE[token.word])
+            self._operators.append(token)
+            self._wants_operand = True
+        else:
+            raise self._error(token.end, "use eq, ne, gt, ge, lt, le, and, or here")
+
+    def _close(self, token: _Token) -> None:
+        self._reduce(1)
+        if not self._operators:
+            raise self._error(token.end, "open the bracket first")
+        self._operators.pop()
+
+    def _reduce(self, precedence: int) -> None:
+        """Carry out the operators that bind at least as tightly."""
+        while self._operators and _PRECEDENCE[self._operators[-1].word] >= precedence:
+            self._operands.append(self._apply(self._operators.pop()))
+
+    def _apply(self, operator: _Token) -> Filter:
+        if operator.word == "not":
+            return Not(self._condition(operator.end))
+        if operator.word in OPERATORS:
+            right, left = self._operands.pop(), self._operands.pop()
+            return self._comparison(left, operator.word, right)
+        right_term, left_term = self._condition(operator.end), self._condition(operator.end)
+        return And(left_term, right_term) if operator.word == "and" else Or(left_term, right_term)
+
+    def _comparison(self, left: _Operand, operator: str, right: _Operand) -> Filter:
+        match left, right:
+            case _Name(name), _Literal(value):
+                return Comparison(name, cast(Operator, operator), value)
+            case _Literal(value), _Name(name):
+                return Comparison(name, cast(Operator, _MIRRORED[operator]), value)
+            case _:
+                raise UnsupportedFilter(self._text, "the service compares one property with one constant")
+
+    def _condition(self, position: int) -> Filter:
+        """Take the last operand as a condition; a property alone is false for every entity."""
+        match self._operands.pop():
+            case Filter() as term:
+                return term
+            case _Name():
+                return Constant(False)
+            case _Literal(bool() as value):
+                return Constant(value)
+            case _:
+                raise self._error(position, "compare the literal with a property")
+
+    def _error(self, position: int, way_out: str) -> FilterSyntaxError:
+        return FilterSyntaxError(self._text, position, way_out)

@@ -1,0 +1,132 @@
+"""The values a filter compares with: which Python values they are, and how `$filter` spells each of them."""
+
+from __future__ import annotations
+
+import re
+from datetime import datetime
+from math import isfinite
+from typing import Final, TypeAlias
+from uuid import UUID
+
+from ..edm import Int64, Ticks
+from ..errors import BadFilter
+from ..limits import INT32_MAX, INT32_MIN, INT64_MAX, INT64_MIN
+
+Value: TypeAlias = str | bool | int | float | UUID | bytes
+"""A value as an entity holds it; `Int64` and `Ticks` are integers of their own type."""
+
+Comparable: TypeAlias = Value | datetime
+"""What a caller may compare a property with; an aware datetime becomes `Ticks`."""
+
+_INTEGER: Final = re.compile(r"-?[0-9]+L?")
+_DOUBLE: Final = re.compile(r"-?[0-9]+(?:\.[0-9]+(?:[eE][+-]?[0-9]+)?|[eE][+-]?[0-9]+)")
+_GUID: Final = re.compile(r"[0-9A-Fa-f]{8}(?:-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}")
+_HEX: Final = re.compile(r"(?:[0-9A-Fa-f]{2})*")
+_SURROGATE: Final = re.compile("[\ud800-\udfff]")
+
+
+def typed(name: str, value: object) -> Value:
+    """Return the value in the one Python type that stands for its Edm type, or refuse it."""
+    match value:
+        case bool() | UUID():
+            return value
+        case str():
+            return _text(name, value)
+        case datetime() | Ticks():
+            return _instant(name, value)
+        case int():
+            return _integer(name, value)
+        case float():
+            return _double(name, value)
+        case bytes():
+            return bytes(value)
+        case _:
+            way_out = "compare with str, bool, int, Int64, float, an aware datetime, Ticks, UUID or bytes"
+            raise BadFilter(name, value, f"a filter has no literal for {type(value).__name__}", way_out)
+
+
+def _text(name: str, value: str) -> str:
+    if not value.isascii() and _SURROGATE.search(value):
+        raise BadFilter(name, value, "half of a surrogate pair cannot be sent as UTF-8", "use whole characters")
+    return str.__str__(value)
+
+
+def _instant(name: str, value: datetime | Ticks) -> Ticks:
+    try:
+        instant = value if isinstance(value, Ticks) else Ticks.of(value)
+    except ValueError as error:
+        raise BadFilter(name, value, str(error), "use datetime(..., tzinfo=timezone.utc)") from error
+    if not 0 <= instant <= Ticks.MAX:
+        raise BadFilter(name, int(instant), "the instant is outside the years 1 to 9999", "use an earlier one")
+    return instant
+
+
+def _integer(name: str, value: int) -> int:
+    if not INT64_MIN <= value <= INT64_MAX:
+        raise BadFilter(name, value, "the integer does not fit in 64 bits", "compare with a float or a text")
+    return Int64(value) if isinstance(value, Int64) or not INT32_MIN <= value <= INT32_MAX else int(value)
+
+
+def _double(name: str, value: float) -> float:
+    if not isfinite(value):
+        raise BadFilter(name, value, "NaN and the infinities have no literal", "compare with a finite number")
+    return float(value)
+
+
+def literal(value: Value) -> str:
+    r"""Return the text of a typed value in a filter; no text can end its own quotes.
+
+    >>> literal("O'Brien"), literal(Int64(5)), literal(1e20), literal(b"\x2a")
+    ("'O''Brien'", '5L', '1.0e+20', "X'2a'")
+    """
+    match value:
+        case bool():
+            return "true" if value else "false"
+        case str():
+            return "'" + value.replace("'", "''") + "'"
+        case Int64():
+            return f"{int(value)}L"
+        case Ticks():
+            return f"datetime'{value.iso()}'"
+        case int():
+            return str(value)
+        case float():
+            return _double_text(value)
+        case UUID():
+            return f"guid'{value}'"
+        case bytes():
+            return f"X'{value.hex()}'"
+
+
+def _double_text(value: float) -> str:
+    """Python writes 1e+20; the decimal point makes it a double in every reading of the grammar."""
+    mantissa, e, exponent = repr(value).partition("e")
+    return mantissa + ("" if "." in mantissa else ".0") + e + exponent
+
+
+def read_number(word: str) -> int | float | None:
+    """Return the number that a bare word spells, None where it spells none; out of range is a ValueError."""
+    if _INTEGER.fullmatch(word):
+        number = int(word.removesuffix("L"))
+        return number if word[-1] != "L" and INT32_MIN <= number <= INT32_MAX else Int64(number)
+    if not _DOUBLE.fullmatch(word):
+        return None
+    double = float(word)
+    if not isfinite(double):
+        raise ValueError(f"{word} is beyond the range of a double")
+    return double
+
+
+def read_quoted(prefix: str, content: str) -> Value:
+    """Return the value of a quoted literal; an unknown prefix or a malformed content is a ValueError."""
+    match prefix:
+        case "":
+            return content.replace("''", "'")
+        case "datetime":
+            return Ticks.parse(content)
+        case "guid" if _GUID.fullmatch(content):
+            return UUID(content)
+        case "X" | "binary" if _HEX.fullmatch(content):
+            return bytes.fromhex(content)
+        case _:
+            raise ValueError(f"{prefix}'{content}' is no literal")

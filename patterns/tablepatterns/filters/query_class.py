@@ -1,0 +1,185 @@
+"""Classify a query as the guide does, say why, and say what would be better. Guide: designing for querying."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import IntEnum
+from functools import reduce
+from itertools import chain, product
+from typing import Final
+
+from ..errors import BadFilter
+from .bounds import ANYWHERE, KeyBounds, fold_bounds, key_bounds
+from .expression import And, Comparison, Filter, Or, comparisons
+
+_POINT_QUERIES: Final = "ask one point query per key; point_keys() names them"
+
+
+class QueryClass(IntEnum):
+    """The guide's classes of query, best first.
+
+    >>> QueryClass.POINT < QueryClass.TABLE_SCAN, QueryClass.RANGE.label
+    (True, 'range query')
+    """
+
+    POINT = 1
+    RANGE = 2
+    PARTITION_SCAN = 3
+    TABLE_SCAN = 4
+
+    @property
+    def label(self) -> str:
+        """The class in the guide's words."""
+        return self.name.lower().replace("_", " ") + (" query" if self <= QueryClass.RANGE else "")
+
+
+@dataclass(frozen=True, slots=True)
+class Explanation:
+    """What a query costs and why.
+
+    :param query_class: the class of the query
+    :param reason: why it is of this class
+    :param rewrite: what would be better
+    :param bounds: the keys among which every match lies
+    :param searched: the keys that the service reads to find them, in the guide's reading of `or`
+    """
+
+    query_class: QueryClass
+    reason: str
+    rewrite: str
+    bounds: KeyBounds
+    searched: KeyBounds
+
+
+def classify(expression: Filter) -> Explanation:
+    """Return the class of a query with this filter, with the reason.
+
+    Conditions on other properties do not change the class: they are checked on each entity the keys lead to. The
+    guide's rule for `or` holds: RowKey values combined by `or` are a partition scan, not a range.
+
+    >>> from tablepatterns.filters import parse
+    >>> found = classify(parse("PartitionKey eq 'Sales' and (RowKey eq '121' or RowKey eq '322')"))
+    >>> found.query_class.label
+    'partition scan'
+    >>> found.rewrite
+    'ask one point query per key; point_keys() names them'
+
+    :param expression: the filter of the query
+
+    Guide: designing for querying.
+    """
+    bounds, searched = key_bounds(expression), fold_bounds(expression, _common_partition)
+    query_class = _class(searched)
+    match query_class:
+        case QueryClass.POINT:
+            reason, rewrite = "PartitionKey and RowKey are both given", "nothing is faster"
+        case QueryClass.RANGE:
+            reason, rewrite = "PartitionKey is given and RowKey is bounded", "give the whole RowKey for a point query"
+        case QueryClass.PARTITION_SCAN:
+            reason, rewrite = _why_partition_scan(expression)
+        case QueryClass.TABLE_SCAN:
+            reason, rewrite = _why_table_scan(expression, bounds)
+    return Explanation(query_class, reason, rewrite, bounds, searched)
+
+
+def refuse_scans(expression: Filter, allow: QueryClass = QueryClass.RANGE) -> Explanation:
+    """Return the explanation of a query, or refuse a query of a worse class than allowed.
+
+    >>> from tablepatterns.filters import prop
+    >>> refuse_scans(prop("LastName") == "Jones")
+    Traceback (most recent call last):
+        ...
+    tablepatterns.errors.BadFilter: query = "LastName eq 'Jones'": a table scan, and range query is the worst allowed: \
+no PartitionKey is given, so every partition is searched; give PartitionKey eq, or keep an index by this property
+
+    :param expression: the filter of the query
+    :param allow: the worst class that is let through
+    :raises BadFilter: the query is of a worse class; the error names the class, the reason and the rewrite
+
+    Guide: designing for querying.
+    """
+    found = classify(expression)
+    if found.query_class > allow:
+        rule = f"a {found.query_class.label}, and {allow.label} is the worst allowed: {found.reason}"
+        raise BadFilter("query", str(expression), rule, found.rewrite)
+    return found
+
+
+def point_keys(expression: Filter) -> list[tuple[str, str]] | None:
+    """Return the keys (PartitionKey, RowKey) that the filter asks for, None where it asks for anything else.
+
+    Read them by one point query each instead of sending `or`, which scans. Keys come in the order of the filter,
+    without repetition; a filter that contradicts itself asks for none.
+
+    >>> from tablepatterns.filters import parse
+    >>> point_keys(parse("PartitionKey eq 'Sales' and (RowKey eq '121' or RowKey eq '322')"))
+    [('Sales', '121'), ('Sales', '322')]
+    >>> point_keys(parse("PartitionKey eq 'Sales' and RowKey gt '121'")) is None
+    True
+
+    :param expression: the filter of the query
+
+    Guide: designing for querying.
+    """
+    boxes = _alternatives(expression)
+    if boxes is None:
+        return None
+    keys = [box.key for box in boxes if not box.empty]
+    found = [key for key in keys if key is not None]
+    return list(dict.fromkeys(found)) if len(found) == len(keys) else None
+
+
+def _alternatives(expression: Filter) -> list[KeyBounds] | None:
+    """Multiply the filter out to boxes of keys, any of which may match; None where it says more than equal keys."""
+    match expression:
+        case Comparison(name="PartitionKey" | "RowKey", operator="eq"):
+            return [key_bounds(expression)]
+        case And(terms=terms) | Or(terms=terms):
+            parts = [part for term in terms if (part := _alternatives(term)) is not None]
+            if len(parts) < len(terms):
+                return None
+            if isinstance(expression, Or):
+                return list(chain.from_iterable(parts))
+            return [reduce(KeyBounds.__and__, choice) for choice in product(*parts)]
+        case _:
+            return None
+
+
+def _class(searched: KeyBounds) -> QueryClass:
+    if searched.partition is None:
+        return QueryClass.TABLE_SCAN
+    if searched.key is not None:
+        return QueryClass.POINT
+    return QueryClass.RANGE if searched.row_keys.bounded else QueryClass.PARTITION_SCAN
+
+
+def _common_partition(boxes: list[KeyBounds]) -> KeyBounds:
+    """Read `or` as the guide does: it keeps a partition that all its terms name, and never a range of row keys."""
+    partitions = {box.partition for box in boxes}
+    return KeyBounds(boxes[0].partition_keys) if len(partitions) == 1 and None not in partitions else ANYWHERE
+
+
+def _why_table_scan(expression: Filter, bounds: KeyBounds) -> tuple[str, str]:
+    operators = {c.operator for c in comparisons(expression) if c.name == "PartitionKey"}
+    if bounds.empty:
+        return "no keys satisfy its conditions", "leave the query out, no entity can match"
+    if point_keys(expression):
+        return "keys combined by 'or' name no single partition", _POINT_QUERIES
+    if "eq" in operators:
+        return "PartitionKey eq does not hold for the whole filter", "ask one query per partition"
+    if operators:
+        return "PartitionKey is compared, but not with eq", "give PartitionKey eq, one query per partition"
+    if any(c.name == "RowKey" for c in comparisons(expression)):
+        return "no PartitionKey is given, and RowKey is an index only within a partition", "add PartitionKey eq"
+    rewrite = "give PartitionKey eq, or keep an index by this property"
+    return "no PartitionKey is given, so every partition is searched", rewrite
+
+
+def _why_partition_scan(expression: Filter) -> tuple[str, str]:
+    if point_keys(expression):
+        return "RowKey values combined by 'or' are no range, so the whole partition is searched", _POINT_QUERIES
+    if any(c.name == "RowKey" for c in comparisons(expression)):
+        reason = "RowKey is compared only under 'or' or 'not', with ne, or with everything"
+        return reason, "bound RowKey with eq, gt, ge, lt or le outside of 'or'"
+    reason = "RowKey is not bounded, so the whole partition is searched"
+    return reason, "bound RowKey, or keep a secondary index by the other property"

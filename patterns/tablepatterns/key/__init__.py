@@ -1,0 +1,24 @@
+"""Keys: the one place that formats and parses PartitionKey and RowKey. Read `key.py` first."""
+
+from __future__ import annotations
+
+from .key import Key
+from .moments import from_inverted_ticks, inverted_ticks
+from .numbers import pad, unpad
+from .ranges import KeyRange, above, after_prefix, at_least, at_most, below, between, prefix
+
+__all__ = [
+    "Key",
+    "KeyRange",
+    "above",
+    "after_prefix",
+    "at_least",
+    "at_most",
+    "below",
+    "between",
+    "from_inverted_ticks",
+    "inverted_ticks",
+    "pad",
+    "prefix",
+    "unpad",
+]

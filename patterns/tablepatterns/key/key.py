@@ -1,0 +1,277 @@
+"""The key of an entity: two templates that write, read and search PartitionKey and RowKey."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Final
+
+from ..edm import ordinal
+from ..errors import BadDesign, BadKey
+from ..limits import MAX_KEY_UNITS, MAX_KEY_UNITS_LOOSE
+from .ranges import Between, KeyRange, Prefix, after_prefix
+from .template import Field, Template
+
+
+class Key:
+    """How an entity's PartitionKey and RowKey are made of its properties, and what they are made of.
+
+    A template is literal text and fields, `{Name}` or `{Name:format}`. Every format keeps the order of its values and
+    reads back exactly what was written:
+
+    | format        | values                         | in the key                                 |
+    |---------------|--------------------------------|--------------------------------------------|
+    | (none)        | `str` that a key may hold      | the text                                   |
+    | `escape`      | any `str`                      | the text, forbidden characters spelled out |
+    | `06d`         | `int`, 0 or more, in 6 digits  | `000123`                                   |
+    | `+06d`        | `int`, signed, in 6 digits     | `1000123`, and `0999877` for -123          |
+    | `float`       | `float`                        | 16 hexadecimal digits                      |
+    | `ticks`       | aware `datetime` or `Ticks`    | 19 digits, the oldest first                |
+    | `inverted`    | aware `datetime` or `Ticks`    | 19 digits, the newest first                |
+    | `%Y-%m-%d`    | `date`                         | `2014-07-31`                               |
+    | `%Y-%m-%dT%H` | aware `datetime`, a whole hour | `2014-07-31T22`, in UTC                    |
+    | `uuid`        | `UUID`                         | its 36 characters                          |
+
+    The width and a date's pattern are free, as long as the pattern starts at `%Y` and goes down without a gap, to `%f`
+    at most. A value that cannot be a part of the key is refused; none is ever cut, rounded or replaced. Two different
+    sets of values never make the same key. Where plain text is followed by more of the key, the keys read back but
+    sort by the whole and not by that text; `escape`, which ends the text with a space there, sorts everywhere.
+
+    >>> reviews = Key("{Department}", "empid_{EmployeeId:06d}_{Year:04d}")
+    >>> reviews.format({"Department": "Sales", "EmployeeId": 123, "Year": 2012})
+    ('Sales', 'empid_000123_2012')
+    >>> reviews.parse("Sales", "empid_000123_2012")
+    {'Department': 'Sales', 'EmployeeId': 123, 'Year': 2012}
+
+    :param partition_key: the template of the PartitionKey
+    :param row_key: the template of the RowKey
+    :param max_units: the most UTF-16 code units of either; the documents agree on 512 and allow no more than 1024
+    :raises BadDesign: where a template cannot be read back, or names a field twice
+
+    Guide: compound key.
+    """
+
+    def __init__(self, partition_key: str, row_key: str, *, max_units: int = MAX_KEY_UNITS) -> None:
+        if not 1 <= max_units <= MAX_KEY_UNITS_LOOSE:
+            rule = f"a key has 1 to {MAX_KEY_UNITS_LOOSE} UTF-16 code units"
+            raise BadDesign("max_units", max_units, rule, "leave it out")
+        self.max_units = max_units
+        self._partition = Template.of("PartitionKey", partition_key, max_units)
+        self._row = Template.of("RowKey", row_key, max_units)
+        self.partition_fields: Final = tuple(field.name for field in self._partition.fields)
+        """The names of the PartitionKey's fields, from left to right."""
+        self.row_fields: Final = tuple(field.name for field in self._row.fields)
+        """The names of the RowKey's fields, from left to right."""
+        self.fields: Final = self.partition_fields + self.row_fields
+        """The names of all fields, those of the PartitionKey first."""
+        for name in self.fields:
+            if self.fields.count(name) > 1:
+                raise BadDesign("the key's fields", name, "the same field is named twice", "name each field once")
+
+    @property
+    def partition_template(self) -> str:
+        """The template of the PartitionKey, as it was given."""
+        return self._partition.text
+
+    @property
+    def row_template(self) -> str:
+        """The template of the RowKey, as it was given."""
+        return self._row.text
+
+    def format(self, fields: Mapping[str, object]) -> tuple[str, str]:
+        """Return the PartitionKey and the RowKey of these values.
+
+        :param fields: a value for every field of the key, and nothing else
+        :raises BadKey: for a missing or unknown field, and for a value that cannot be a part of the key
+
+        Guide: compound key.
+        """
+        self._refuse_unknown(fields)
+        return self._partition.write(fields), self._row.write(fields)
+
+    def parse(self, partition_key: str, row_key: str) -> dict[str, object]:
+        """Return the values that make these keys: the inverse of `format`.
+
+        An instant comes back as an aware datetime in UTC; one that microseconds cannot hold comes back as `Ticks`.
+
+        :param partition_key: the entity's PartitionKey
+        :param row_key: the entity's RowKey
+        :raises BadKey: where `format` would not have made these keys
+
+        Guide: compound key.
+        """
+        return self._partition.read(partition_key) | self._row.read(row_key)
+
+    def matches(self, partition_key: str, row_key: str) -> bool:
+        """Whether these keys are of this kind, that is, whether `parse` reads them.
+
+        >>> Key("{Department}", "empid_{EmployeeId:06d}").matches("Sales", "empid_000123_2012")
+        False
+        """
+        try:
+            self.parse(partition_key, row_key)
+        except BadKey:
+            return False
+        return True
+
+    def overlaps(self, other: Key) -> bool:
+        """Whether rows of the two keys might lie in one range of RowKeys: one's literal beginning begins the other's.
+
+        >>> employees, emails = Key("{Department}", "empid_{EmployeeId:06d}"), Key("{Department}", "email_{Email}")
+        >>> employees.overlaps(emails), employees.overlaps(Key("{Department}", "{LastName}"))
+        (False, True)
+
+        :param other: the key of other rows of the same partition
+        """
+        mine, others = self._row.head, other._row.head
+        return mine.startswith(others) or others.startswith(mine)
+
+    def extended(self, child: str) -> Key:
+        """Return the key of entities that belong to those of this key, in the same partition.
+
+        >>> Key("{Department}", "empid_{EmployeeId:06d}").extended("_{Year:04d}")
+        Key('{Department}', 'empid_{EmployeeId:06d}_{Year:04d}')
+
+        :param child: what follows the RowKey: literal text, then the fields of the child
+        :raises BadDesign: where a longer key could be another parent's, since this one does not end with a field of
+            fixed width, or where the whole cannot be read back
+
+        Guide: compound key.
+        """
+        last = self._row.fields[-1] if self._row.fields else None
+        if last is None or last.tail or last.format.width is None:
+            rule = "a key that others continue must end with a field of fixed width"
+            raise BadDesign("parent", self.row_template, rule, "end it with a format such as {Id:06d}")
+        return Key(self.partition_template, self.row_template + child, max_units=self.max_units)
+
+    def range(self, fields: Mapping[str, object]) -> KeyRange:
+        """Return the range of rows whose fields are as asked.
+
+        The partition's fields must be known. The row's fields are given from left to right; the last one given may be
+        a `prefix`, a `between` or one of its neighbours, and the ones after it are left out.
+
+        Of this key's rows the range holds those that fit, every one and no other: a known `f34` never finds `f340`.
+        Rows of other keys may lie among them where the literal text does not keep them apart; `matches` tells.
+
+        >>> from tablepatterns.key import prefix
+        >>> by_email = Key("{Department}", "email_{Email}")
+        >>> by_email.range({"Department": "Sales", "Email": prefix("a")})
+        KeyRange(partition_key='Sales', lower='email_a', lower_inclusive=True, upper='email_b', upper_inclusive=False)
+
+        :param fields: known values, and at most one question
+        :raises BadKey: where a value cannot be a part of the key, or the question is not one range of rows
+
+        Guide: intra-partition secondary index.
+        """
+        partition_key = self._partition_of(fields)
+        known, rest = self._known_row(fields)
+        if not rest:
+            row_key = self._row.write(fields)
+            return KeyRange(partition_key, row_key, True, row_key, True)
+        asked, *after = rest
+        _refuse_given(after, asked, fields)
+        question = fields.get(asked.name)
+        if isinstance(question, Between):
+            return _between(partition_key, known, asked, question, last=not after)
+        if isinstance(question, Prefix):
+            known += asked.write_prefix(question.text)
+        return KeyRange.beginning_with(partition_key, known)
+
+    def family(self, fields: Mapping[str, object]) -> KeyRange:
+        """Return the range of the row that these values name and of every row whose key continues its key.
+
+        So one range query reads an employee together with the reviews of that employee. Only known values can be
+        given, and the last must be of a fixed width: the family of the text `f34` would take in `f340`.
+
+        >>> employees = Key("{Department}", "empid_{EmployeeId:06d}")
+        >>> rows = employees.family({"Department": "Sales", "EmployeeId": 123})
+        >>> rows.contains("Sales", "empid_000123"), rows.contains("Sales", "empid_000123_2012")
+        (True, True)
+
+        :param fields: the partition's fields, and the row's from left to right, at least one
+        :raises BadKey: where a value cannot be a part of the key, or the last one is text
+
+        Guide: compound key.
+        """
+        partition_key = self._partition_of(fields)
+        known, rest = self._known_row(fields)
+        for field in rest:
+            if field.name in fields:
+                rule = "a family has known values only, from left to right"
+                raise BadKey(field.name, fields[field.name], rule, "leave it out, or use range()")
+        given = self._row.fields[: len(self._row.fields) - len(rest)]
+        if given and given[-1].format.width is None:
+            rule = "a longer text would be in its family"
+            raise BadKey(given[-1].name, fields[given[-1].name], rule, "use range(), or a format of fixed width")
+        if given and rest:
+            known = known.removesuffix(given[-1].tail)
+        return KeyRange.beginning_with(partition_key, known)
+
+    def _partition_of(self, fields: Mapping[str, object]) -> str:
+        self._refuse_unknown(fields)
+        for name in self.partition_fields:
+            if isinstance(fields.get(name), (Prefix, Between)):
+                rule = "a range lies in one partition, so every field of the PartitionKey must be known"
+                raise BadKey(name, fields[name], rule, "ask once for each partition")
+        return self._partition.write(fields)
+
+    def _known_row(self, fields: Mapping[str, object]) -> tuple[str, Sequence[Field]]:
+        """Return the RowKey as far as it is known, and the fields from the first that is not."""
+        known = self._row.head
+        for position, field in enumerate(self._row.fields):
+            if field.name not in fields or isinstance(fields[field.name], (Prefix, Between)):
+                return known, self._row.fields[position:]
+            known += field.write(fields[field.name])
+        return known, ()
+
+    def _refuse_unknown(self, fields: Mapping[str, object]) -> None:
+        for name, value in fields.items():
+            if name not in self.fields:
+                raise BadKey(name, value, "the key has no such field", f"its fields are {', '.join(self.fields)}")
+
+    def __repr__(self) -> str:
+        return f"Key({self._partition.text!r}, {self._row.text!r})"
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Key) and (self._partition, self._row) == (other._partition, other._row)
+
+    def __hash__(self) -> int:
+        return hash((self._partition, self._row))
+
+
+def _refuse_given(after: Sequence[Field], open_field: Field, fields: Mapping[str, object]) -> None:
+    for field in after:
+        if field.name in fields:
+            rule = f"{open_field.name}, to its left, is not one known value, so this is no single range of rows"
+            raise BadKey(field.name, fields[field.name], rule, f"give {open_field.name} one value, or leave this out")
+
+
+def _between(partition_key: str, known: str, asked: Field, question: Between, *, last: bool) -> KeyRange:
+    if not asked.sorts:
+        rule = f"keys do not sort by text that {asked.tail!r} follows"
+        raise BadKey(asked.name, question, rule, f"use the format {{{asked.name}:escape}}, or put the field last")
+    if asked.format.descending:
+        question = question.reversed()
+    texts = [known + asked.write(end) for end in (question.low, question.high) if end is not None]
+    if texts != sorted(texts, key=ordinal):
+        raise BadKey(asked.name, question, "its low end lies above its high end", "exchange the two")
+    rows = KeyRange.beginning_with(partition_key, known)
+    if question.low is not None:
+        rows = _from(rows, texts[0], question.low_inclusive, last)
+    if question.high is not None:
+        rows = _to(rows, texts[-1], question.high_inclusive, last)
+    return rows
+
+
+def _from(rows: KeyRange, text: str, inclusive: bool, last: bool) -> KeyRange:
+    """Start at a value, or past it: past all its rows, which are many where more fields follow."""
+    if last or inclusive:
+        return replace(rows, lower=text, lower_inclusive=inclusive)
+    return replace(rows, lower=after_prefix(text))
+
+
+def _to(rows: KeyRange, text: str, inclusive: bool, last: bool) -> KeyRange:
+    """End at a value, or before it."""
+    if last or not inclusive:
+        return replace(rows, upper=text, upper_inclusive=inclusive)
+    return replace(rows, upper=after_prefix(text))

@@ -1,0 +1,157 @@
+"""One half of a key: literal text and fields, as a template spells them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from string import Formatter
+
+from ..edm import utf16_length
+from ..errors import BadDesign, BadKey
+from .format import Format
+from .formats import format_of
+from .text import FORBIDDEN
+
+
+@dataclass(frozen=True)
+class Field:
+    """A field of a template, with the literal text up to the next one."""
+
+    format: Format
+    tail: str
+
+    @property
+    def name(self) -> str:
+        return self.format.name
+
+    @property
+    def sorts(self) -> bool:
+        """Whether keys sort by this field: plain text that is followed by a literal mixes with what follows."""
+        return self.format.width is not None or bool(self.format.terminator) or not self.tail
+
+    def write(self, value: object) -> str:
+        """Return the value's text with its tail, or raise BadKey."""
+        if value is None:
+            raise BadKey(self.name, value, "a part of a key cannot be None", "give it a value")
+        text = self.format.write(value)
+        if self.format.width is None and self.tail and (text + self.tail).find(self.tail) != len(text):
+            raise self.format.refusal(value, *self._separator_rule())
+        return text + self.tail
+
+    def write_prefix(self, text: object) -> str:
+        """Return the beginning that the texts with this prefix share, or raise BadKey."""
+        if self.format.width is not None:
+            raise self.format.refusal(text, "only text has prefixes", "use between(), at_least() or below()")
+        written = self.format.write(text)
+        reaches = any(written.endswith(self.tail[:n]) for n in range(1, len(self.tail)))
+        if self.tail and (reaches or self.tail in written):
+            raise self.format.refusal(text, *self._separator_rule())
+        return written
+
+    def read(self, text: str, start: int) -> tuple[object, int]:
+        """Return the value that starts here, and where the next field starts; ValueError where it is not ours."""
+        if self.format.width is not None:
+            end = start + self.format.width
+        else:
+            end = text.find(self.tail, start) if self.tail else len(text)
+        if end < 0:
+            raise ValueError(f"{self.tail!r} is missing")
+        value = self.format.read(text[start:end])
+        following = end + len(self.tail)
+        if self.write(value) != text[start:following]:
+            raise ValueError(f"{text[start:]!r} is not how {self.name} is written")
+        return value, following
+
+    def _separator_rule(self) -> tuple[str, str]:
+        return (
+            f"it holds, or runs into, the separator {self.tail!r} that follows it",
+            f"use the format {{{self.name}:escape}} or another value",
+        )
+
+
+@dataclass(frozen=True)
+class Template:
+    """One half of a key: its literal beginning and its fields."""
+
+    half: str
+    text: str
+    head: str
+    fields: tuple[Field, ...]
+    max_units: int
+
+    @classmethod
+    def of(cls, half: str, text: str, max_units: int) -> Template:
+        """Return the template that the text spells, or raise BadDesign."""
+        literals, formats = _split(half, text)
+        if FORBIDDEN.search("".join(literals)):
+            raise BadDesign(half, text, "its literal text holds a character that no key may", "use another character")
+        head, *tails = literals
+        fields = [_field(form, tail, last=form is formats[-1]) for form, tail in zip(formats, tails, strict=True)]
+        return cls(half, text, head, tuple(fields), max_units)
+
+    def write(self, values: Mapping[str, object]) -> str:
+        """Return the key of these values, or raise BadKey."""
+        return self._sized(self.head + "".join(field.write(_value_of(field, values)) for field in self.fields))
+
+    def read(self, key: str) -> dict[str, object]:
+        """Return the values of a key that this template wrote; BadKey for any other."""
+        self._sized(key)
+        try:
+            return self._read(key)
+        except ValueError as error:
+            rule = f"it is not a key of {self.text!r} ({error})"
+            raise BadKey(self.half, key, rule, "parse a key with the template that wrote it") from error
+
+    def _read(self, key: str) -> dict[str, object]:
+        if not key.startswith(self.head):
+            raise ValueError(f"it does not begin with {self.head!r}")
+        values: dict[str, object] = {}
+        position = len(self.head)
+        for field in self.fields:
+            values[field.name], position = field.read(key, position)
+        if position != len(key):
+            raise ValueError(f"{key[position:]!r} is left over")
+        return values
+
+    def _sized(self, key: str) -> str:
+        if utf16_length(key) > self.max_units:
+            rule = f"a key has at most {self.max_units} UTF-16 code units, and this one has {utf16_length(key)}"
+            raise BadKey(self.half, key, rule, "shorten its values")
+        return key
+
+
+def _value_of(field: Field, values: Mapping[str, object]) -> object:
+    """Return the field's value, or raise BadKey where it is missing."""
+    if field.name not in values:
+        raise BadKey(field.name, None, "the key needs this field", "give it a value")
+    return values[field.name]
+
+
+def _split(half: str, text: str) -> tuple[list[str], list[Format]]:
+    """Return the literals and the formats between them; there is always one literal more, if an empty one."""
+    literals = [""]
+    formats: list[Format] = []
+    try:
+        pieces = list(Formatter().parse(text))
+    except ValueError as error:
+        raise BadDesign(half, text, f"it is no template: {error}", "write fields as {Name} or {Name:format}") from error
+    for literal, name, spec, conversion in pieces:
+        literals[-1] += literal
+        if name is None:
+            continue
+        if conversion or not name.isidentifier():
+            raise BadDesign(half, text, f"{name!r} is no property's name", "write fields as {Name} or {Name:format}")
+        formats.append(format_of(name, spec or ""))
+        literals.append("")
+    return literals, formats
+
+
+def _field(form: Format, literal: str, *, last: bool) -> Field:
+    if last and not literal:
+        return Field(form, "")
+    if not (literal or form.terminator or form.width):
+        rule, way_out = "nothing says where the text ends and the next field begins", "put literal text between them"
+        raise BadDesign(
+            f"the separator after {{{form.name}}}", literal, rule, f"{way_out}, or use {{{form.name}:escape}}"
+        )
+    return Field(form, form.terminator + literal)

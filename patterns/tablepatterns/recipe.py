@@ -1,0 +1,181 @@
+"""Recipes are written once, as `async def`, and run on sync or async clients. Read this first.
+
+Why `async def` in a library that is mostly used without an event loop: a recipe awaits the words of `Table`, other
+recipes, and nothing else. Over the SDK's async clients the coroutine is simply awaited. Over its sync clients none
+of those words ever waits, so `finish` runs the coroutine to its end with one `send(None)`: no event loop, no thread,
+and it works inside the running loop of a notebook too. There is one text of every recipe, and each caller gets exact
+types: `T` or `Coroutine[Any, Any, T]`, `Iterator[T]` or `AsyncIterator[T]`.
+
+A recipe's object is immutable after construction, so it may be shared by threads and tasks.
+"""
+
+from __future__ import annotations
+
+import copy
+import functools
+from abc import ABC, abstractmethod
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Coroutine, Iterator
+from datetime import datetime
+from types import MethodType
+from typing import TYPE_CHECKING, Any, Concatenate, Generic, ParamSpec, TypeVar, cast, overload
+
+if TYPE_CHECKING:
+    from .table import Table
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+
+class Account(ABC):
+    """What a recipe needs of a storage account: its tables, and time."""
+
+    keeps_key_order: bool = True
+    """Whether results come in the order of their keys: not so on the Cosmos DB Table API."""
+
+    @property
+    @abstractmethod
+    def runs_now(self) -> bool:
+        """Whether a recipe's caller gets its result at once, rather than something to await."""
+
+    @abstractmethod
+    def awaited(self) -> Account:
+        """Return this account as a recipe sees it, where every recipe is awaited."""
+
+    @abstractmethod
+    def table(self, name: str) -> Table:
+        """Return one table, in the words a recipe may await."""
+
+    @abstractmethod
+    def now(self) -> datetime:
+        """Return the time of day as an aware UTC datetime, by the clock that governs this account."""
+
+    @abstractmethod
+    async def sleep(self, seconds: float) -> None:
+        """Wait by the clock that governs this account."""
+
+    @abstractmethod
+    async def together(self, *calls: Coroutine[Any, Any, T], limit: int = 8) -> list[T]:
+        """Run all `calls`, `limit` at a time, and return their results in the order given.
+
+        At once in tasks on an async account, in a small pool of threads on a sync one. When one fails, those that
+        have not begun never do, the others are waited for, and the first error is raised.
+        """
+
+
+class BlockingAccount(Account):
+    """An account over the SDK's sync clients: recipes return their results."""
+
+
+Account_co = TypeVar("Account_co", bound=Account, covariant=True)
+
+
+class Pattern(Generic[Account_co]):
+    """The base of all patterns: an object with recipes, bound to the account it works on."""
+
+    def __init__(self, account: Account_co) -> None:
+        self.account: Account = account
+        self._inner: Pattern[Account] | None = None
+
+    def inside(self) -> Pattern[Account]:
+        """Return this pattern as its own recipes see it: its recipes, and those of its parts, are awaited."""
+        if self._inner is None:
+            view = copy.copy(self)
+            view.account = self.account.awaited()
+            for name, part in vars(self).items():
+                if isinstance(part, Pattern):
+                    setattr(view, name, part.inside())
+            self._inner = view
+        return self._inner
+
+
+class recipe(Generic[P, T]):  # noqa: N801 - it is used as a decorator
+    """Make an `async def` method plain on a sync account, and awaitable on an async one and inside other recipes."""
+
+    def __init__(self, function: Callable[Concatenate[Any, P], Coroutine[Any, Any, T]]) -> None:
+        self._function = function
+        self.__doc__ = function.__doc__
+
+    @overload
+    def __get__(self, pattern: Pattern[BlockingAccount], owner: Any = ...) -> Callable[P, T]: ...
+    @overload
+    def __get__(self, pattern: Pattern[Account], owner: Any = ...) -> Callable[P, Coroutine[Any, Any, T]]: ...
+    @overload
+    def __get__(self, pattern: None, owner: Any = ...) -> Callable[Concatenate[Any, P], Coroutine[Any, Any, T]]: ...
+
+    def __get__(self, pattern: Pattern[Account] | None, owner: Any = None) -> Callable[..., Any]:
+        if pattern is None:
+            return self._function
+        if not pattern.account.runs_now:
+            return MethodType(self._function, pattern)
+        awaited: Callable[P, Coroutine[Any, Any, T]] = MethodType(self._function, pattern.inside())
+
+        @functools.wraps(awaited)
+        def plain(*args: P.args, **kwargs: P.kwargs) -> T:
+            return finish(awaited(*args, **kwargs))
+
+        return plain
+
+
+class stream(Generic[P, T]):  # noqa: N801 - it is used as a decorator
+    """Like `recipe`, for an async generator: `for` on a sync account, `async for` on an async one."""
+
+    def __init__(self, function: Callable[Concatenate[Any, P], AsyncIterator[T]]) -> None:
+        self._function = function
+        self.__doc__ = function.__doc__
+
+    @overload
+    def __get__(self, pattern: Pattern[BlockingAccount], owner: Any = ...) -> Callable[P, Iterator[T]]: ...
+    @overload
+    def __get__(self, pattern: Pattern[Account], owner: Any = ...) -> Callable[P, AsyncIterator[T]]: ...
+    @overload
+    def __get__(self, pattern: None, owner: Any = ...) -> Callable[Concatenate[Any, P], AsyncIterator[T]]: ...
+
+    def __get__(self, pattern: Pattern[Account] | None, owner: Any = None) -> Callable[..., Any]:
+        if pattern is None:
+            return self._function
+        if not pattern.account.runs_now:
+            return MethodType(self._function, pattern)
+        awaited = MethodType(self._function, pattern.inside())
+
+        @functools.wraps(awaited)
+        def plain(*args: P.args, **kwargs: P.kwargs) -> Iterator[T]:
+            return finish_each(awaited(*args, **kwargs))
+
+        return plain
+
+
+def finish(coroutine: Coroutine[Any, Any, T]) -> T:
+    """Run a coroutine that never waits to its end, without an event loop, and return its result.
+
+    >>> async def answer() -> int:
+    ...     return 42
+    >>> finish(answer())
+    42
+
+    :raises RuntimeError: the coroutine waited for something; a recipe awaits its account and nothing else
+    """
+    try:
+        waited_for = coroutine.send(None)
+    except StopIteration as stop:
+        result: T = stop.value
+        return result
+    coroutine.close()
+    raise RuntimeError(f"this recipe waited for {waited_for!r}; a recipe may await its account and nothing else")
+
+
+def finish_each(items: AsyncGenerator[T, None]) -> Iterator[T]:
+    """Iterate over an async generator that never waits, without an event loop."""
+    end = object()
+    try:
+        while (item := finish(_next(items, end))) is not end:
+            yield cast("T", item)
+    finally:
+        finish(_close(items))
+
+
+async def _next(items: AsyncGenerator[T, None], end: object) -> T | object:
+    return await anext(items, end)
+
+
+async def _close(items: AsyncGenerator[T, None]) -> None:
+    await items.aclose()

@@ -1,0 +1,1 @@
+"""The patterns of the guide: one file each, named for it."""

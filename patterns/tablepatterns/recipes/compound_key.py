@@ -1,0 +1,100 @@
+"""Compound key: related entities under their parent's key, so that one query finds a parent's children.
+
+Status: ready
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Iterable, Sequence
+from typing import Any
+
+from ..derived import Derived, Shape
+from ..entity import Entity
+from ..entity_set import EntitySet
+from ..key import Key
+from ..question import range_filter
+from ..recipe import Account_co, recipe, stream
+
+
+class CompoundKey(EntitySet[Account_co]):
+    """Keep an entity's related entities in its partition, with RowKeys that begin with its own.
+
+    Goal: the reviews of an employee by year, without a join: one review by a point query, all of them by one range
+    query, and employee and review changed in one transaction.
+
+    Keys: the child's RowKey is the parent's, a separator, and what tells the children apart:
+    `empid_000123_2012`. The parent's last field has a fixed width, so that no parent's range takes in another's
+    children; the children of one parent are in the order of their own part.
+
+    Guarantees: a child's key parses back to the parent's fields and its own. The range of a parent's children holds
+    every one of them and neither the parent nor anything else.
+
+    Does not: check that the parent exists.
+
+    Cost: what the `EntitySet` methods cost; `children` is 1 storage transaction per page of up to 1,000, and `family`
+    reads a parent with all its children for the same.
+
+    >>> from tablepatterns import CompoundKey, EntitySet, Key, connect
+    >>> storage = connect()
+    >>> employees = EntitySet(storage, "Employees", Key("{Department}", "empid_{EmployeeId:06d}"))
+    >>> reviews = CompoundKey(storage, "Employees", employees.key, "_{Year:04d}")
+    >>> for year in (2012, 2013):
+    ...     _ = reviews.insert({"Department": "Sales", "EmployeeId": 123, "Year": year, "ManagerRating": 4})
+    >>> reviews.get(Department="Sales", EmployeeId=123, Year=2012).row_key
+    'empid_000123_2012'
+    >>> [review["Year"] for review in reviews.children(Department="Sales", EmployeeId=123)]
+    [2012, 2013]
+
+    :param account: where the table is
+    :param table: the name of the parents' table
+    :param parent: the key of the parents
+    :param child: the template of what follows the parent's RowKey: a separator and the child's own fields
+    :param derived: what else to keep right with each child
+    :raises BadDesign: the parent's RowKey does not end with a field of fixed width, or the parts cannot work together
+
+    Guide: compound key pattern.
+    """
+
+    def __init__(
+        self, account: Account_co, table: str, parent: Key, child: str, *, derived: Iterable[Derived] = ()
+    ) -> None:
+        super().__init__(account, table, parent.extended(child), derived=derived)
+        self.parent = parent
+
+    @stream
+    async def children(self, /, *, select: Sequence[str] | None = None, **parent: Any) -> AsyncIterator[Entity]:
+        """Hand out the children of one parent, in the order of their own part of the key.
+
+        Cost: 1 transaction per page of up to 1,000.
+
+        :param select: the properties to read; the fields of the key always come with them
+        :param parent: a value for every field of the parent's key
+        :raises BadKey: a field of the parent's key is missing, or has a value that cannot be a key
+
+        Guide: compound key pattern; server-side projection.
+        """
+        self.parent.format(parent)
+        async for entity in self.range(select=select, **parent):
+            yield entity
+
+    @recipe
+    async def family(self, /, **parent: Any) -> tuple[Entity | None, list[Entity]]:
+        """Return a parent and its children, read together; the parent is None if it does not exist.
+
+        The parent comes as this set finds it, to be read and not to be written back: use its own set for that.
+        Cost: 1 transaction per page of up to 1,000 rows.
+
+        :param parent: a value for every field of the parent's key
+        :raises BadKey: a field of the parent's key is missing, or has a value that cannot be a key
+
+        Guide: compound key pattern.
+        """
+        found: Entity | None = None
+        children: list[Entity] = []
+        parents = Shape(self.parent)
+        async for row in self.table.query(range_filter(self.parent.family(parent))):
+            if parents.fits(row):
+                found = parents.entity(row)
+            elif self.primary.fits(row):
+                children.append(self._read(row, self.primary))
+        return found, children

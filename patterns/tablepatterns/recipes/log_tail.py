@@ -1,0 +1,123 @@
+"""Log tail: the newest entities of a partition first, by a RowKey that counts time backwards.
+
+Status: ready
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Iterable, Mapping
+from datetime import datetime
+from typing import Any
+from uuid import uuid4
+
+from ..derived import Derived
+from ..entity import Entity
+from ..entity_set import EntitySet
+from ..errors import BadDesign
+from ..key import Key, at_least
+from ..key import between as span_of
+from ..recipe import Account_co, recipe, stream
+
+
+class LogTail(EntitySet[Account_co]):
+    """Read the most recent entities of a partition with one request, however many there are.
+
+    Goal: the latest ten expense claims of an employee. `$top` gives the first entities of a partition, and nothing
+    gives the last, so the newest must sort first.
+
+    Keys: the RowKey is an inverted tick count (the ticks of 100 ns left until the end of the year 9999, in 19 digits)
+    and an id: `2519936321679999999_4f8c...`. A later instant has a smaller key. The id keeps two entries of
+    one instant apart; among themselves they are in no particular order.
+
+    Guarantees: no entry overwrites another, also in the same tick, and an append that is sent again after a lost
+    answer does not add the entry twice. Instants are in UTC; a datetime without a zone is refused.
+
+    Does not: spread the writes of one partition, which all go to its front: give busy logs more partitions. It
+    refuses the Cosmos DB Table API, which does not sort by key.
+
+    Cost: append 1 storage transaction; `latest` 1 for up to 1,000 entries; `between` 1 per page of up to 1,000.
+
+    >>> from datetime import timezone
+    >>> from tablepatterns import LogTail, connect
+    >>> claims = LogTail(connect(), "EmployeeExpense", "{Employee}", at="ClaimedAt")
+    >>> for day in (1, 2, 3):
+    ...     moment = datetime(2014, 8, day, tzinfo=timezone.utc)
+    ...     _ = claims.append({"Employee": "000223", "ClaimedAt": moment, "Amount": day * 10.0})
+    >>> [claim["Amount"] for claim in claims.latest(2, Employee="000223")]
+    [30.0, 20.0]
+
+    :param account: where the table is
+    :param table: the table's name; it is made by the first write
+    :param partition: the template of the PartitionKey, such as `"{Employee}"`
+    :param at: the field that holds the instant of an entry
+    :param entry: the field that holds the id of an entry, a `UUID`
+    :param row_prefix: literal text that the RowKey begins with, where the partition holds other entities too
+    :param derived: what else to keep right with each entry
+    :raises BadDesign: the account does not keep key order, or the parts cannot work together
+
+    Guide: log tail pattern.
+    """
+
+    def __init__(
+        self,
+        account: Account_co,
+        table: str,
+        partition: str,
+        *,
+        at: str = "At",
+        entry: str = "EntryId",
+        row_prefix: str = "",
+        derived: Iterable[Derived] = (),
+    ) -> None:
+        if not account.keeps_key_order:
+            rule = "the log tail needs results in key order, which the Cosmos DB Table API does not give"
+            raise BadDesign("account", account, rule, "use Azure Table storage, or sort in the client")
+        key = Key(partition, f"{row_prefix}{{{at}:inverted}}_{{{entry}:uuid}}")
+        super().__init__(account, table, key, derived=derived)
+        self.at = at
+        self.entry = entry
+
+    @recipe
+    async def append(self, entity: Mapping[str, Any]) -> Entity:
+        """Add an entry and return it with its instant and id. Cost: 1 transaction.
+
+        The instant is now, by the account's clock, unless the entry has one; the id is a new one unless it has one.
+        An id of the caller's makes the append idempotent: the second time it is refused as existing already.
+
+        :param entity: the fields of the entry, those of the partition among them
+        :raises EntityAlreadyExists: an entry with the same instant and id exists
+        :raises BadKey: a field of the partition is missing, or the instant has no time zone
+        """
+        known = {name: value for name, value in entity.items() if value is not None}
+        return await self.insert({self.at: self.account.now(), self.entry: uuid4()} | known)
+
+    @recipe
+    async def latest(self, count: int, /, **partition: Any) -> list[Entity]:
+        """Return the newest `count` entries of a partition, newest first; all of them if there are fewer.
+
+        Cost: 1 transaction for up to 1,000 entries, if the service does not cut its pages shorter.
+
+        :param count: how many entries
+        :param partition: a value for every field of the PartitionKey
+
+        Guide: log tail pattern.
+        """
+        return await self.take(count, **partition)
+
+    @stream
+    async def between(
+        self, earliest: datetime, latest: datetime | None = None, /, **partition: Any
+    ) -> AsyncIterator[Entity]:
+        """Hand out the entries from `earliest` to `latest`, both included, newest first.
+
+        Only entries of that time are read. Cost: 1 transaction per page of up to 1,000.
+
+        :param earliest: an aware datetime
+        :param latest: an aware datetime, or None for now and beyond
+        :param partition: a value for every field of the PartitionKey
+
+        Guide: log tail pattern.
+        """
+        span: Any = at_least(earliest) if latest is None else span_of(earliest, latest)
+        async for entity in self.range(**{self.at: span}, **partition):
+            yield entity

@@ -1,0 +1,140 @@
+"""Storage: one account's three service clients, for use without an event loop."""
+
+from __future__ import annotations
+
+import copy
+import time
+from collections.abc import Coroutine
+from concurrent.futures import ThreadPoolExecutor
+from datetime import datetime, timezone
+from types import TracebackType
+from typing import Any, TypeVar
+
+from azure.data.tables import TableServiceClient
+from azure.storage.blob import BlobServiceClient
+from azure.storage.queue import QueueServiceClient
+
+from .engine.account import Engine
+from .engine.network import READ_TIMEOUT
+from .engine.shared import engine_for
+from .engine.transport import EngineTransport, sleeping_alike
+from .recipe import Account, BlockingAccount, finish
+from .table import Table
+from .target import Target, check_table_name, in_memory, resolve
+
+T = TypeVar("T")
+
+
+def connect(target: str | Engine | None = None, *, credential: Any = None, **options: Any) -> Storage:
+    """Return a storage account, ready for recipes and for plain calls of the SDK.
+
+    Nothing given means a new account in memory, which ends with its last reference. No request is made.
+
+    >>> connect()
+    <Storage memory://>
+    >>> connect("memory://shared").engine is connect("memory://shared").engine
+    True
+
+    :param target: `"memory://"`; `"memory://name"`, which is shared in the process; `"azurite"`, on its default
+        ports; `"env"`, for the connection string in `AZURE_STORAGE_CONNECTION_STRING`; a connection string; the URL of
+        one of the account's services; or an `Engine`
+    :param credential: with a URL, any azure-core credential: `AzureNamedKeyCredential`, `AzureSasCredential`, or a
+        token credential such as those of azure-identity; in memory, one to use in place of the account's key
+    :param options: keyword options of the SDK's clients, such as `retry_total` or `logging_enable`
+    :raises BadTarget: the target is none of these; the error lists what is accepted
+
+    Guide: account and address.
+    """
+    if isinstance(target, Engine):
+        return Storage(in_memory(target.account_name, target.account_key, credential), target, options)
+    found = resolve(target, credential)
+    if found.memory is None:
+        return Storage(found, None, options)
+    engine = engine_for(found.memory)
+    return Storage(in_memory(engine.account_name, engine.account_key, credential, found.memory), engine, options)
+
+
+class Storage(BlockingAccount):
+    """A storage account: the SDK's own service clients `tables`, `queues` and `blobs`, and what recipes run on.
+
+    Close it, or use it as a context manager, to close the clients' connections. Threads may share it.
+
+    >>> with connect() as storage:
+    ...     _ = storage.tables.create_table("Employees")
+    ...     [table.name for table in storage.tables.list_tables()]
+    ['Employees']
+    """
+
+    def __init__(self, target: Target, engine: Engine | None, options: dict[str, Any]) -> None:
+        self.target = target
+        self.engine = engine
+        """The engine of an account in memory, with its clock and its ledger; None for any other account."""
+        self.keeps_key_order = target.keeps_key_order
+        self._runs_now = True
+        options = {"credential": target.credential} | options
+        if engine is not None:
+            transport = EngineTransport(engine, read_timeout=options.get("read_timeout", READ_TIMEOUT))
+            options = {"transport": transport} | options
+        if "transport" in options:
+            options = sleeping_alike(options)
+        self._options = options
+        self.tables = TableServiceClient(target.urls["table"], **options)
+        self.queues = QueueServiceClient(target.urls["queue"], **options)
+        self.blobs = BlobServiceClient(target.urls["blob"], **options)
+
+    @property
+    def runs_now(self) -> bool:
+        """Whether recipes on this account return their results, which they do."""
+        return self._runs_now
+
+    def awaited(self) -> Account:
+        """Return this account as a recipe sees it: the same clients, but every recipe is awaited."""
+        view = copy.copy(self)
+        view._runs_now = False
+        return view
+
+    def table(self, name: str) -> Table:
+        """Return one table of the account; no request is made."""
+        check_table_name(name)
+        return Table(self.tables.get_table_client(name), self._options.get("raw_response_hook"))
+
+    def now(self) -> datetime:
+        """Return the time as an aware UTC datetime; an account in memory has its own clock."""
+        return self.engine.clock.now().datetime() if self.engine else datetime.now(timezone.utc)
+
+    async def sleep(self, seconds: float) -> None:
+        """Wait; on an account in memory the clock moves instead."""
+        if self.engine:
+            self.engine.clock.sleep(seconds)
+        else:
+            time.sleep(seconds)
+
+    async def together(self, *calls: Coroutine[Any, Any, T], limit: int = 8) -> list[T]:
+        """Run the calls in a pool of `limit` threads and return their results in the order given."""
+        if len(calls) <= 1 or limit <= 1:
+            return [await call for call in calls]
+        with ThreadPoolExecutor(min(limit, len(calls))) as pool:
+            pending = [pool.submit(finish, call) for call in calls]
+            try:
+                return [each.result() for each in pending]
+            except BaseException:
+                for each, call in zip(pending, calls, strict=True):
+                    if each.cancel():
+                        call.close()
+                raise
+
+    def close(self) -> None:
+        """Close the connections of the three clients."""
+        for client in (self.tables, self.queues, self.blobs):
+            client.close()
+
+    def __enter__(self) -> Storage:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        return f"<Storage {self.target.address}>"

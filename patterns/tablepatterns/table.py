@@ -1,0 +1,301 @@
+"""Table: one table, in the words that a recipe may await.
+
+Each word is one call of the genuine SDK client, sync or async; this file and `operation` are the only ones that make
+them, and the only ones that turn the SDK's errors into ours.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from datetime import datetime
+from inspect import isawaitable
+from typing import Any, Generic, TypeVar
+from urllib.parse import unquote
+from uuid import UUID, uuid4
+
+from azure.core.exceptions import (
+    HttpResponseError,
+    ResourceExistsError,
+    ResourceNotFoundError,
+    ServiceRequestError,
+    ServiceResponseError,
+)
+
+from . import limits
+from .edm import Ticks
+from .entity import WRITE_ID, Entity
+from .errors import BadInput, BadTableName
+from .filters import Filter
+from .operation import Operation, check_transaction, sdk_operation
+from .token import Position
+from .translation import code_of, lacks_table, missing, translated
+
+T = TypeVar("T")
+
+_ATTEMPTS = 3
+# Over aiohttp a connection that breaks after the request was carried out is told as one that was never made
+_CONNECTION_LOST = (ServiceRequestError, ServiceResponseError)
+
+
+@dataclass(frozen=True)
+class Page(Generic[T]):
+    """A part of a query's results, and the token that continues it; the last page has none.
+
+    A page may hold fewer entities than asked for, even none, and still be followed by others.
+
+    Guide: large result sets and continuation tokens.
+    """
+
+    items: tuple[T, ...]
+    token: str | None
+
+
+class Table:
+    """One table of an account, over an SDK `TableClient` or its async twin.
+
+    A table that does not exist holds nothing: reads find no entity, and the first write makes it.
+
+    :param client: the SDK's client of the table
+    :param hook: the `raw_response_hook` that the client was made with, if any: writes need a hook of their own, which
+        takes its place and calls it
+    """
+
+    def __init__(self, client: Any, hook: Callable[[Any], None] | None = None) -> None:
+        self._client = client
+        self._hook = hook
+
+    @property
+    def name(self) -> str:
+        """The table's name, as it was given."""
+        return str(self._client.table_name)
+
+    async def create(self) -> bool:
+        """Create the table; return False if it existed already. Cost: 1 transaction.
+
+        :raises BadTableName: the service refuses the name, which passed our own check
+        """
+        try:
+            await _settled(self._client.create_table())
+        except ResourceExistsError as error:
+            if code_of(error) != "TableAlreadyExists":
+                raise
+            return False
+        except (HttpResponseError, ValueError) as error:
+            if isinstance(error, HttpResponseError) and error.status_code not in (400, 404):
+                raise
+            # Which of the two the service gives for a reserved name, its own documents do not agree on
+            rule = "the service refuses the name"
+            raise BadTableName("table name", self.name, rule, "choose another") from error
+        return True
+
+    async def drop(self) -> None:
+        """Delete the table with everything in it; one that does not exist is fine. Cost: 1 transaction."""
+        await _settled(self._client.delete_table())
+
+    async def get(self, partition_key: str, row_key: str, select: Sequence[str] | None = None) -> Entity | None:
+        """Read one entity by its keys, or None. Cost: 1 transaction, a point query."""
+        options = {"select": list(select)} if select else {}
+        try:
+            found = await _settled(self._client.get_entity(partition_key, row_key, **options))
+        except ResourceNotFoundError:
+            return None
+        return Entity.received(found)
+
+    async def page(
+        self, where: Filter | None, *, size: int, token: str | None = None, select: Sequence[str] | None = None
+    ) -> Page[Entity]:
+        """Read one page of a query. Cost: 1 transaction.
+
+        :param where: the filter, or None for every entity of the table
+        :param size: at most so many entities, 1 to 1,000
+        :param token: where an earlier page of the same query ended
+        :param select: the properties to read; None for all
+        :raises BadInput: the size is not 1 to 1,000
+        :raises BadToken: the token is of another query, or no token
+        """
+        if not 1 <= size <= limits.MAX_PAGE_ENTITIES:
+            rule = f"a page has 1 to {limits.MAX_PAGE_ENTITIES} entities"
+            raise BadInput("size", size, rule, "ask for smaller pages, and follow their tokens")
+        position = Position.parse(token, self.name, where) if token else None
+        pages = self._pages(where, size, position, select)
+        try:
+            found = await _first(pages)
+        except ResourceNotFoundError as error:
+            if code_of(error) != "TableNotFound":
+                raise
+            return Page((), None)
+        following = Position.of(pages.continuation_token)
+        return Page(
+            tuple([Entity.received(entity) async for entity in _each(found)]),
+            following.text(self.name, where) if following else None,
+        )
+
+    def _pages(self, where: Filter | None, size: int, position: Position | None, select: Sequence[str] | None) -> Any:
+        options: dict[str, Any] = {"results_per_page": size} | ({"select": list(select)} if select else {})
+        client = self._client
+        found = client.list_entities(**options) if where is None else client.query_entities(str(where), **options)
+        return found.by_page(position.sdk() if position else None)
+
+    async def query(self, where: Filter | None, *, select: Sequence[str] | None = None) -> AsyncIterator[Entity]:
+        """Hand out every entity that matches, page after page. Cost: 1 transaction per page of up to 1,000."""
+        token: str | None = None
+        while True:
+            page = await self.page(where, size=limits.MAX_PAGE_ENTITIES, token=token, select=select)
+            for entity in page.items:
+                yield entity
+            token = page.token
+            if token is None:
+                return
+
+    async def take(self, count: int, where: Filter | None, *, select: Sequence[str] | None = None) -> list[Entity]:
+        """Return the first `count` matching entities, or all if there are fewer.
+
+        Short and empty pages are followed; no page is requested beyond the last one needed. Cost: 1 transaction
+        for up to 1,000 entities, if the service does not cut its pages shorter.
+        """
+        if count < 0:
+            raise BadInput("count", count, "it is a number of entities", "ask for 0 or more")
+        taken: list[Entity] = []
+        token: str | None = None
+        while len(taken) < count:
+            size = min(count - len(taken), limits.MAX_PAGE_ENTITIES)
+            page = await self.page(where, size=size, token=token, select=select)
+            taken.extend(page.items)
+            token = page.token
+            if token is None:
+                break
+        return taken
+
+    async def submit(self, *operations: Operation) -> list[Entity]:
+        """Carry out all operations in one entity group transaction, or none of them; return what is stored now.
+
+        Each entity returned carries its keys, its new ETag and Timestamp; that of a delete has no ETag. A missing
+        table is created first.
+
+        Every write carries a `WriteId` of its own. The service may carry out a request and its answer get lost; when
+        the request is then sent again, it meets its own work as a conflict. The id that is stored tells whether the
+        work is ours. A delete that finds nothing when sent again is taken for done.
+
+        Cost: 1 transaction; after a lost answer 1 more per attempt, and 1 to read back.
+
+        :raises BadInput: no entity group transaction; nothing was sent
+        :raises EntityAlreadyExists: an entity to be inserted exists
+        :raises EntityChanged: an entity changed since the ETag was read
+        :raises EntityNotFound: an entity to be replaced, merged or deleted does not exist
+        :raises TransactionFailed: the service refused for another reason; `index` says which operation
+        """
+        check_transaction(operations)
+        if not operations:
+            return []
+        stamp = uuid4()
+        for attempt in range(1, _ATTEMPTS + 1):
+            exchange = _Exchange(self._hook)
+            try:
+                return await self._send(operations, stamp, exchange)
+            except _CONNECTION_LOST:
+                if attempt == _ATTEMPTS:
+                    raise
+            except HttpResponseError as error:
+                if attempt < _ATTEMPTS and lacks_table(error, operations):
+                    await self.create()
+                    continue
+                again = attempt > 1 or exchange.was_repeated
+                if again and (written := await self._own_work(operations, stamp, error)):
+                    return written
+                failure = translated(error, operations)
+                raise failure from (None if failure is error else error)
+        raise AssertionError("the last attempt returns or raises")
+
+    async def _send(self, operations: Sequence[Operation], stamp: UUID, exchange: _Exchange) -> list[Entity]:
+        calls = [sdk_operation(operation, {WRITE_ID: stamp}) for operation in operations]
+        if len(calls) > 1:
+            answers = await _settled(self._client.submit_transaction(calls, raw_response_hook=exchange))
+        else:
+            word, entity, options = calls[0]
+            call = getattr(self._client, f"{word}_entity")
+            answers = [await _settled(call(entity, **options, raw_response_hook=exchange))]
+            if exchange.status == 404 and not exchange.was_repeated:
+                # The SDK takes the deletion of a missing entity for a success
+                raise missing(operations[0])
+        return [_written(operation, answer, stamp) for operation, answer in zip(operations, answers, strict=True)]
+
+    async def _own_work(
+        self, operations: Sequence[Operation], stamp: UUID, error: HttpResponseError
+    ) -> list[Entity] | None:
+        """Return what an earlier attempt of this very transaction wrote, or None if the conflict is another's."""
+        if error.status_code not in (404, 409, 412):
+            return None
+        found = [await self.get(*operation.key) for operation in operations]
+        for operation, entity in zip(operations, found, strict=True):
+            if operation.kind == "delete":
+                if entity is not None:
+                    return None
+            elif entity is None or entity.write_id != stamp:
+                return None
+        return [
+            entity or Entity({"PartitionKey": operation.partition_key, "RowKey": operation.row_key})
+            for operation, entity in zip(operations, found, strict=True)
+        ]
+
+
+class _Exchange:
+    """What became of one call: given to the SDK as its response hook, it sees whether the SDK sent the call again."""
+
+    def __init__(self, hook: Callable[[Any], None] | None) -> None:
+        self._hook = hook
+        self._context: Mapping[str, Any] = {}
+        self.status: int | None = None
+
+    def __call__(self, response: Any) -> None:
+        self._context = response.context
+        self.status = response.http_response.status_code
+        if self._hook is not None:
+            self._hook(response)
+
+    @property
+    def was_repeated(self) -> bool:
+        # The retry policy adds its history to the context once the call has ended, after the hook has run
+        return bool(self._context.get("history"))
+
+
+def _written(operation: Operation, answer: Mapping[str, Any], stamp: UUID) -> Entity:
+    entity = Entity({"PartitionKey": operation.partition_key, "RowKey": operation.row_key})
+    if operation.kind != "delete":
+        entity.etag = answer["etag"]
+        entity.timestamp = timestamp_of(answer["etag"])
+        entity.write_id = stamp
+    return entity
+
+
+def timestamp_of(etag: str) -> datetime | None:
+    r"""Return the Timestamp that an ETag of Table storage is made of, or None for an ETag of another make.
+
+    >>> timestamp_of("W/\"datetime'2020-07-24T14%3A34%3A27.8639974Z'\"").isoformat()
+    '2020-07-24T14:34:27.863997+00:00'
+    """
+    with suppress(IndexError, ValueError):
+        return Ticks.parse(unquote(etag.split("'")[1])).datetime()
+    return None
+
+
+async def _settled(result: Any) -> Any:
+    """Return what an SDK call gave: at once from a sync client, awaited from an async one."""
+    return await result if isawaitable(result) else result
+
+
+async def _first(pages: Any) -> Any:
+    """Return the first page of the SDK's pager; the service has one even for no results."""
+    if hasattr(pages, "__anext__"):
+        return await pages.__anext__()
+    return next(pages)
+
+
+async def _each(found: Any) -> AsyncIterator[Any]:
+    if hasattr(found, "__aiter__"):
+        async for entity in found:
+            yield entity
+    else:
+        for entity in found:
+            yield entity

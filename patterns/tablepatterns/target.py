@@ -1,0 +1,169 @@
+"""Target: which storage account `connect()` was asked for, and how its three services are addressed."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final
+from urllib.parse import urlsplit
+
+from azure.core.credentials import AzureNamedKeyCredential, AzureSasCredential
+
+from . import limits
+from .errors import BadTableName, BadTarget
+
+CONNECTION_VARIABLE: Final = "AZURE_STORAGE_CONNECTION_STRING"
+SERVICES: Final = ("table", "queue", "blob")
+
+# Published with the emulator, the same on every machine: it protects nothing
+_AZURITE_ACCOUNT: Final = "devstoreaccount1"
+_AZURITE_KEY: Final = "Eby8vdM02xNOcqFlqUwJPLlmEtlCDXJ1OUzFT50uSRZ6IFsuFq2UVErCz4I6tq/K1SZFPTOtr/KBHBeksoGMGw=="
+_AZURITE_PORTS: Final = {"blob": 10000, "queue": 10001, "table": 10002}
+
+_ACCEPTED: Final = (
+    'give nothing, "memory://", "memory://name", "azurite", "env", a connection string, '
+    "or an account's URL such as https://myaccount.table.core.windows.net with a credential"
+)
+_TABLE_NAME: Final = re.compile(limits.TABLE_NAME_PATTERN, re.ASCII)
+_HOST: Final = re.compile(r"(?P<account>[a-z0-9-]+)\.(?P<service>table|queue|blob|dfs|file)\.(?P<suffix>.+)")
+
+
+@dataclass(frozen=True)
+class Target:
+    """A storage account: in memory if `memory` is set, else the URL and the credential of each service.
+
+    The repr shows addresses and never a key, a token or a signature.
+    """
+
+    urls: Mapping[str, str] = field(default_factory=dict[str, str])
+    credential: Any = field(default=None, repr=False)
+    memory: str | None = None
+
+    @property
+    def address(self) -> str:
+        """The account in short, as it may be shown."""
+        return self.urls.get("table", "") if self.memory is None else f"memory://{self.memory}"
+
+    @property
+    def keeps_key_order(self) -> bool:
+        """Whether queries answer in key order; the Cosmos DB Table API does not."""
+        return ".cosmos." not in self.urls.get("table", "")
+
+
+def resolve(target: str | None, credential: Any = None) -> Target:
+    """Return what `connect(target, credential=credential)` means.
+
+    >>> resolve("memory://").address
+    'memory://'
+    >>> resolve("azurite").urls["table"]
+    'http://127.0.0.1:10002/devstoreaccount1'
+
+    :raises BadTarget: the target is none of the accepted forms; the error lists them
+    """
+    if target is None:
+        target = "memory://"
+    if not isinstance(target, str) or not target.strip():
+        raise BadTarget("target", target, "it names no storage account", _ACCEPTED)
+    if target.startswith("memory://"):
+        return Target(memory=target.removeprefix("memory://"))
+    if credential is not None and not target.startswith(("http://", "https://")):
+        rule = "this target has a credential of its own"
+        raise BadTarget("credential", type(credential).__name__, rule, "leave it out, or give an account's URL")
+    if target == "azurite":
+        base = "http://127.0.0.1"
+        return _named_key({name: f"{base}:{port}/{_AZURITE_ACCOUNT}" for name, port in _AZURITE_PORTS.items()})
+    if target == "env":
+        return _from_environment()
+    if ";" in target or target.lower().startswith("usedevelopmentstorage"):
+        return _connection_string(target)
+    if target.startswith(("http://", "https://")):
+        return _account_url(target, credential)
+    raise BadTarget("target", _without_secrets(target), "it is no form of target that is known", _ACCEPTED)
+
+
+def in_memory(account: str, key: str, credential: Any = None, name: str = "") -> Target:
+    """Return the target of an engine in this process, addressed like a real account, by default with its key."""
+    urls = {service: f"https://{account}.{service}.core.windows.net" for service in SERVICES}
+    return Target(urls, credential or AzureNamedKeyCredential(account, key), name)
+
+
+def check_table_name(name: str) -> str:
+    """Return a table name that the service accepts; case is kept, and names differing only in case are one table.
+
+    >>> check_table_name("Employees")
+    'Employees'
+
+    :raises BadTableName: not 3 to 63 letters and digits beginning with a letter, or reserved
+
+    Guide: table names.
+    """
+    if not isinstance(name, str) or not _TABLE_NAME.fullmatch(name):
+        rule = "a table's name is 3 to 63 letters and digits of ASCII, the first a letter"
+        raise BadTableName("table name", name, rule, "leave out what is neither letter nor digit")
+    if name.lower() in limits.RESERVED_TABLE_NAMES:
+        raise BadTableName("table name", name, "the name is reserved by the service", "choose another")
+    return name
+
+
+def _named_key(urls: Mapping[str, str], account: str = _AZURITE_ACCOUNT, key: str = _AZURITE_KEY) -> Target:
+    return Target(urls, AzureNamedKeyCredential(account, key))
+
+
+def _from_environment() -> Target:
+    text = os.environ.get(CONNECTION_VARIABLE, "")
+    if not text:
+        rule = f"the environment variable {CONNECTION_VARIABLE} is not set"
+        raise BadTarget("target", "env", rule, f"set it to the account's connection string, or {_ACCEPTED}")
+    return _connection_string(text)
+
+
+def _connection_string(text: str) -> Target:
+    parts = dict(part.split("=", 1) for part in text.strip().strip(";").split(";") if "=" in part)
+    settings = {name.strip().lower(): value.strip() for name, value in parts.items()}
+    if settings.get("usedevelopmentstorage", "").lower() == "true":
+        return resolve("azurite")
+    account, key = settings.get("accountname", ""), settings.get("accountkey", "")
+    signature = settings.get("sharedaccesssignature", "")
+    urls = {service: _endpoint(service, settings, account) for service in SERVICES}
+    if not all(urls.values()) or not ((account and key) or signature):
+        rule = "a connection string names an account or its endpoints, and a key or a shared access signature"
+        raise BadTarget("connection string", _without_secrets(text), rule, "copy it from the account's access keys")
+    return _named_key(urls, account, key) if key else Target(urls, AzureSasCredential(signature))
+
+
+def _endpoint(service: str, settings: Mapping[str, str], account: str) -> str:
+    if given := settings.get(f"{service}endpoint", ""):
+        return given.rstrip("/")
+    protocol = settings.get("defaultendpointsprotocol", "https")
+    suffix = settings.get("endpointsuffix", "core.windows.net")
+    return f"{protocol}://{account}.{service}.{suffix}" if account else ""
+
+
+def _account_url(text: str, credential: Any) -> Target:
+    address = urlsplit(text)
+    if credential is None and "sig=" in address.query:
+        credential = AzureSasCredential(address.query)
+    if credential is None:
+        rule = "an account's URL needs a credential"
+        way_out = "give credential=AzureNamedKeyCredential(...), AzureSasCredential(...) or a token credential"
+        raise BadTarget("target", _without_secrets(text), rule, way_out)
+    base = f"{address.scheme}://{address.netloc}"
+    if address.port and address.path.strip("/"):
+        return Target(_beside(base, address.port, address.path.rstrip("/")), credential)
+    found = _HOST.fullmatch(address.netloc.lower())
+    if not found:
+        return Target(dict.fromkeys(SERVICES, base + address.path.rstrip("/")), credential)
+    account, suffix = found["account"], found["suffix"]
+    return Target({service: f"{address.scheme}://{account}.{service}.{suffix}" for service in SERVICES}, credential)
+
+
+def _beside(base: str, port: int, path: str) -> Mapping[str, str]:
+    """Return the three addresses of an emulator, whose services listen on neighbouring ports: blob, queue, table."""
+    host = base.rsplit(":", 1)[0]
+    return {service: f"{host}:{port - 2 + offset}{path}" for offset, service in enumerate(("blob", "queue", "table"))}
+
+
+def _without_secrets(text: str) -> str:
+    return re.sub(r"(?i)(accountkey=|sharedaccesssignature=|sig=)[^;&]*", r"\1…", text)

@@ -1,0 +1,40 @@
+"""What users' own tests need: an account in memory whose time, network and capacity are the test's to decide.
+
+With pytest the fixtures `storage`, `aio_storage`, `azure_clock`, `azure_faults` and `traffic` hand these out, and
+nothing needs to be imported; see "Testing your own code" in the documentation.
+
+>>> from tablepatterns import connect
+>>> engine = Engine()
+>>> storage = connect(engine)
+>>> with engine.faults.busy(operation="CreateTable", times=2), engine.ledger.span() as span:
+...     _ = storage.tables.create_table("Employees")
+>>> [record.status for record in span.records]
+[503, 503, 201]
+"""
+
+from ..engine.account import Engine
+from ..engine.clock import Clock
+from ..engine.fault import Fault
+from ..engine.faults import Faults, Rule, Where
+from ..engine.ledger import Ledger, Record, Span, Totals
+from ..engine.targets import Targets
+from .explore import Counterexample, Explored, World, explore, replay
+
+__all__ = [
+    "Clock",
+    "Counterexample",
+    "Engine",
+    "Explored",
+    "Fault",
+    "Faults",
+    "Ledger",
+    "Record",
+    "Rule",
+    "Span",
+    "Targets",
+    "Totals",
+    "Where",
+    "World",
+    "explore",
+    "replay",
+]

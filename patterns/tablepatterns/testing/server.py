@@ -1,0 +1,9 @@
+"""The account in memory over HTTP, for code under test that runs elsewhere; it needs the extra `serve`.
+
+See "The account in memory as a server" in the documentation.
+"""
+
+from ..engine.server import serving
+from ..engine.serving.listeners import Listeners
+
+__all__ = ["Listeners", "serving"]

@@ -1,0 +1,1 @@
+"""The parts of `explore`: actors that are stepped one request at a time, and the schedules in which they are."""

@@ -1,0 +1,71 @@
+"""The account as actors see it: the SDK's clients and the recipes over it wait for the schedule, not for a network."""
+
+from __future__ import annotations
+
+from collections.abc import Coroutine
+from datetime import datetime
+from functools import partial
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from azure.core.rest import AsyncHttpResponse, HttpRequest
+
+from ...aio import Storage
+from ...engine.transport import AioEngineTransport
+from ...recipe import finish
+from ...table import Table
+from ...target import in_memory
+from .together import together
+
+if TYPE_CHECKING:
+    from .world import World
+
+T = TypeVar("T")
+
+
+class SteppedTransport(AioEngineTransport):
+    """Carries requests to the account of a world, each when the schedule lets it."""
+
+    def __init__(self, world: World) -> None:
+        super().__init__(world.engine)
+        self._world = world
+
+    async def send(self, request: HttpRequest, **kwargs: Any) -> AsyncHttpResponse:
+        """Return the answer that the schedule lets the sender have."""
+        response: AsyncHttpResponse = await self._world.call(request, partial(self._send, request, kwargs))
+        return response
+
+    async def sleep(self, duration: float) -> None:
+        """Wait in the world's time: the SDK calls this between its attempts."""
+        await self._world.sleep(duration)
+
+    def _send(self, request: HttpRequest, options: dict[str, Any]) -> AsyncHttpResponse:
+        return finish(super().send(request, **options))
+
+
+class SteppedStorage(Storage):
+    """The account of a world, for recipes: what they await is stepped by the schedule."""
+
+    def __init__(self, world: World) -> None:
+        engine = world.engine
+        target = in_memory(engine.account_name, engine.account_key, world.credential)
+        super().__init__(target, engine, {"transport": world.transport})
+        self._world = world
+        self._tables: dict[str, Table] = {}
+
+    def table(self, name: str) -> Table:
+        """Return one table of the account, the same each time."""
+        if name not in self._tables:
+            self._tables[name] = super().table(name)
+        return self._tables[name]
+
+    def now(self) -> datetime:
+        """Return the world's time."""
+        return self._world.now()
+
+    async def sleep(self, seconds: float) -> None:
+        """Wait in the world's time."""
+        await self._world.sleep(seconds)
+
+    async def together(self, *calls: Coroutine[Any, Any, T], limit: int = 8) -> list[T]:
+        """Run the calls at once; the schedule decides in which order they go on."""
+        return await together(calls, limit)

@@ -1,0 +1,80 @@
+"""Choice: one step of a schedule, and how schedules are written down."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Final, Literal, TypeAlias
+
+from ...errors import BadInput
+
+Kind: TypeAlias = Literal["go", "lose", "time out", "die", "die after", "wake", "stall"]
+
+_MARKS: Final[dict[Kind, str]] = {"go": "", "lose": "*", "time out": "?", "die": "!", "die after": "+!"}
+_KINDS: Final[dict[str, Kind]] = {mark: kind for kind, mark in _MARKS.items()}
+_ACTOR: Final = re.compile(r"(?P<label>[A-Za-z_]\w*(?:\.\d+)*)(?P<mark>|\*|\?|\+?!)", re.ASCII)
+_STALL: Final = re.compile(r">(?P<seconds>\d+(?:\.\d+)?)", re.ASCII)
+_FORMS: Final = "write A, A*, A?, A!, A+!, > or >60, with a name of an actor in place of A, and blanks between"
+
+FAULTS: Final = frozenset({"lose", "time out", "die", "die after", "stall"})
+"""The kinds of choice without which everybody lives and hears every answer in time."""
+
+
+@dataclass(frozen=True)
+class Choice:
+    """One step of a schedule; `replay` says how each kind is written.
+
+    :param kind: what happens
+    :param label: to whom, and at which of the requests made together
+    :param seconds: for how long, of a stall
+    """
+
+    kind: Kind
+    label: str = ""
+    seconds: float = 0
+
+    @property
+    def actor(self) -> str:
+        """The name of the actor whose turn it is, "" for the clock's."""
+        return self.label.split(".")[0]
+
+    @property
+    def is_fault(self) -> bool:
+        """Whether something goes wrong here."""
+        return self.kind in FAULTS
+
+    def __str__(self) -> str:
+        if self.kind == "stall":
+            return f">{self.seconds:.7f}".rstrip("0").rstrip(".")
+        return ">" if self.kind == "wake" else self.label + _MARKS[self.kind]
+
+
+def line_of(choices: Iterable[Choice]) -> str:
+    """Return a schedule as a line of text.
+
+    >>> line_of([Choice("go", "A"), Choice("die after", "B"), Choice("stall", seconds=60)])
+    'A B+! >60'
+    """
+    return " ".join(map(str, choices))
+
+
+def parse(line: str) -> list[Choice]:
+    """Return the schedule that a line of text stands for.
+
+    >>> parse("A.2* >")
+    [Choice(kind='lose', label='A.2', seconds=0), Choice(kind='wake', label='', seconds=0)]
+
+    :raises BadInput: a word of the line is no step of a schedule
+    """
+    return [_choice(word) for word in line.split()]
+
+
+def _choice(word: str) -> Choice:
+    if word == ">":
+        return Choice("wake")
+    if found := _STALL.fullmatch(word):
+        return Choice("stall", seconds=float(found["seconds"]))
+    if found := _ACTOR.fullmatch(word):
+        return Choice(_KINDS[found["mark"]], found["label"])
+    raise BadInput("schedule", word, "it is no step of a schedule", _FORMS)

@@ -1,0 +1,70 @@
+"""Scenario: actors, and what must hold of what they do."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Coroutine, Iterable, Mapping
+from dataclasses import dataclass
+from string import ascii_uppercase
+from typing import Any, Final, TypeAlias, cast
+
+from azure.core.exceptions import HttpResponseError, ServiceRequestError, ServiceResponseError
+
+from ...errors import BadInput
+from .actor import Actor
+from .world import World
+
+Code: TypeAlias = Coroutine[Any, Any, Any]
+Make: TypeAlias = Callable[[World], Iterable[Code] | Mapping[str, Code]]
+"""Makes the actors of one schedule; what they share beforehand is made here too."""
+Check: TypeAlias = Callable[[World], object]
+"""Raises, or returns False, where something is wrong with a world."""
+Errors: TypeAlias = type[Exception] | tuple[type[Exception], ...]
+
+_NAME: Final = re.compile(r"[A-Za-z_]\w*", re.ASCII)
+
+
+@dataclass(frozen=True)
+class Scenario:
+    """Actors and what must hold of what they do; the words are those of `explore`."""
+
+    make: Make
+    invariant: Check | None = None
+    always: Check | None = None
+    expected: Errors = ()
+
+    def actors(self, world: World) -> list[Actor]:
+        """Return the actors of a new world, none of which has begun."""
+        named = _named(self.make(world))
+        if not named:
+            raise BadInput("make", self.make, "it made nobody, so nothing can go wrong", "return a coroutine for each")
+        for name, code in named.items():
+            if not _NAME.fullmatch(name):
+                rule = "schedules are written with the names of the actors"
+                raise BadInput("name of an actor", name, rule, "use letters, digits and underscores")
+            if not isinstance(code, Coroutine):
+                raise BadInput(f"actor {name}", code, "an actor is a coroutine", "call its `async def` function")
+        return [Actor(name, code) for name, code in named.items()]
+
+    def expects(self, actor: Actor) -> bool:
+        """Tell whether an actor may have ended with the error it did: one expected, or that of a lost answer."""
+        error = actor.error
+        if error is None or isinstance(error, self.expected):
+            return True
+        status = error.status_code if isinstance(error, HttpResponseError) else None
+        return actor.lost and (isinstance(error, (ServiceRequestError, ServiceResponseError)) or (status or 0) >= 500)
+
+
+def _named(made: Iterable[Code] | Mapping[str, Code]) -> dict[str, Code]:
+    if isinstance(made, Mapping):
+        return dict(cast("Mapping[str, Code]", made))
+    return dict(zip(_letters(), made, strict=False))
+
+
+def _letters() -> Iterable[str]:
+    """Yield A to Z, and A1, B1 and so on after them."""
+    yield from ascii_uppercase
+    number = 1
+    while True:
+        yield from (f"{letter}{number}" for letter in ascii_uppercase)
+        number += 1

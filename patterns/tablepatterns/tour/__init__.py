@@ -1,0 +1,1 @@
+"""A tour of the patterns on real flights: read `design` for the keys, `questions` for what is asked."""

@@ -1,0 +1,42 @@
+"""The tour's loading: every set by the bulk load recipe, with a progress bar for each."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from time import perf_counter
+from typing import Any
+
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+from tablepatterns import BulkLoad, EntitySet, Storage
+
+from .data import Source
+from .design import Design, departures
+
+Rows = Sequence[dict[str, Any]]
+
+
+def load(source: Source, design: Design, console: Console, days: int) -> None:
+    """Load everything that the questions are about, and print how far it got and what it took."""
+    start = perf_counter()
+    flights = list(source.flights(days))
+    parts: list[tuple[str, EntitySet[Storage], Rows]] = [
+        ("airlines", design.airlines, list(source.airlines())),
+        ("airports", design.airports, list(source.airports())),
+        ("planes", design.planes, list(source.planes())),
+        ("flights, and their index by plane", design.flights, flights),
+        ("departures, the newest first", design.departures, list(departures(flights))),
+    ]
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+    with Progress(*columns, console=console) as bars:
+        transactions = sum(_load(entities, rows, bars, name) for name, entities, rows in parts)
+    count = sum(len(rows) for _, _, rows in parts)
+    console.print(f"\n{count:,} entities in {transactions:,} transactions and {perf_counter() - start:.0f} seconds\n")
+
+
+def _load(entities: EntitySet[Storage], rows: Rows, bars: Progress, name: str) -> int:
+    """Load one set, and return how many transactions it took."""
+    bar = bars.add_task(name, total=len(rows))
+    loaded = BulkLoad(entities).load(rows, progress=lambda so_far: bars.update(bar, completed=so_far.entities))
+    return loaded.transactions

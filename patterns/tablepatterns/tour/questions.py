@@ -1,0 +1,135 @@
+"""The tour's questions, each asked with public recipes alone: what stands here could stand in any program."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import date, datetime, timedelta, timezone
+from typing import Final
+
+from tablepatterns import Entity, prop
+
+from .design import BY_PLANE, Design
+
+NEW_YORK: Final = timezone(timedelta(hours=-5), "EST")
+"""New York's time, which is standard time in all of January."""
+NEW_YEAR: Final = date(2013, 1, 1)
+MIDNIGHT: Final = datetime(2013, 1, 1, tzinfo=NEW_YORK)
+ON_NEW_YEAR: Final = (prop("ScheduledAt") >= MIDNIGHT) & (prop("ScheduledAt") < MIDNIGHT + timedelta(days=1))
+
+
+@dataclass(frozen=True)
+class Answer:
+    """The entities found, and what they say in a few words."""
+
+    entities: list[Entity]
+    words: str
+
+
+@dataclass(frozen=True)
+class Question:
+    """A question in words, how it is asked, and what there is to learn from it."""
+
+    words: str
+    ask: Callable[[Design], Answer]
+    lesson: str
+
+
+def flight(design: Design) -> Answer:
+    """Ask for one flight by its key."""
+    found = design.flights.get(Carrier="B6", Date=NEW_YEAR, Number=130, Origin="JFK")
+    if found is None:
+        return Answer([], "there is no such flight")
+    left = _clock(found["DepartedAt"])
+    words = f"{found['TailNumber']} to {found['Destination']}, off on {left}, {found['DepartureDelay']} min late"
+    return Answer([found], words)
+
+
+def named_by_the_flight(design: Design) -> Answer:
+    """Ask for what the flight names, by the keys it names."""
+    airline = design.airlines.get(Carrier="B6")
+    plane = design.planes.get(TailNumber="N281JB")
+    airport = design.airports.get(Airport="BUF")
+    if not (airline and plane and airport):
+        return Answer([found for found in (airline, plane, airport) if found], "not all of them are known")
+    words = f"{airline['Name']}, {plane['Manufacturer']} {plane['Model']}, {airport['Name']}"
+    return Answer([airline, plane, airport], words)
+
+
+def flights_of_the_plane(design: Design) -> Answer:
+    """Ask for a plane's flights in the order of time, by the index."""
+    found = list(design.flights.range(BY_PLANE, Carrier="B6", TailNumber="N281JB"))
+    airports = [each["Destination"] for each in found]
+    return Answer(found, f"{len(found)} flights to {len(set(airports))} airports: {', '.join(airports[:5])} and so on")
+
+
+def latest_departures(design: Design) -> Answer:
+    """Ask for the newest entries of an airport's log."""
+    found = design.departures.latest(10, Origin="JFK")
+    times = [_clock(each["DepartedAt"]) for each in found]
+    return Answer(found, f"from {times[0]} back to {times[-1]}" if times else "none")
+
+
+def day_of_the_carrier(design: Design) -> Answer:
+    """Ask for a carrier's day by the beginning of the RowKey."""
+    return _day(list(design.flights.range(Carrier="B6", Date=NEW_YEAR)))
+
+
+def day_by_partition_scan(design: Design) -> Answer:
+    """Ask the same of the carrier's partition, by a property."""
+    return _day(list(design.flights.scan((prop("PartitionKey") == "B6") & ON_NEW_YEAR)))
+
+
+def day_by_table_scan(design: Design) -> Answer:
+    """Ask the same of the whole table, by properties alone."""
+    return _day(list(design.flights.scan((prop("Airline") == "JetBlue Airways") & ON_NEW_YEAR)))
+
+
+def _clock(moment: datetime) -> str:
+    """Return what New York's clocks and calendars said."""
+    local = moment.astimezone(NEW_YORK)
+    return f"{local.day} {local:%B at %H:%M}"
+
+
+def _day(found: list[Entity]) -> Answer:
+    late = sum(each.get("DepartureDelay", 0) > 15 for each in found)
+    return Answer(found, f"{len(found)} flights, {late} of them more than 15 min late")
+
+
+QUESTIONS: Final = (
+    Question(
+        "JetBlue's flight 130 of 1 January",
+        flight,
+        "Both halves of the key are known: nothing is faster, however large the table.",
+    ),
+    Question(
+        "Its airline, plane and destination",
+        named_by_the_flight,
+        "There are no joins. What an entity names by its key is one point query away.",
+    ),
+    Question(
+        "The plane's flights in time order",
+        flights_of_the_plane,
+        "An index is a second copy of each flight in its partition, ordered by plane and time.",
+    ),
+    Question(
+        "The ten latest departures from JFK",
+        latest_departures,
+        "The RowKey counts time backwards: the newest come first, and the service stops after ten.",
+    ),
+    Question(
+        "JetBlue's flights of 1 January",
+        day_of_the_carrier,
+        "The RowKey begins with the date, so a day is a range: what is examined is what is wanted.",
+    ),
+    Question(
+        "The same, scanning its partition",
+        day_by_partition_scan,
+        "A property is no key: every row of the partition is examined, the index's copies too.",
+    ),
+    Question(
+        "The same, scanning the table",
+        day_by_table_scan,
+        "Without a PartitionKey every row of the table is examined: it slows down as the table grows.",
+    ),
+)

@@ -1,0 +1,26 @@
+"""The tour's tables: made before it begins, and deleted when it ends, however it ends."""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Iterable
+from contextlib import ExitStack, contextmanager
+from typing import Any
+
+from ..storage import Storage
+
+
+@contextmanager
+def tables(storage: Storage, names: Iterable[str], *, keep: bool = False) -> Generator[None, None, None]:
+    """Make tables that do not exist yet, and delete them after the block, also when it fails.
+
+    An account that cannot be reached, or a name that is taken, is found out before anything is loaded.
+
+    :param keep: leave the tables where they are
+    """
+    service: Any = storage.tables
+    with ExitStack() as made:
+        for name in names:
+            service.create_table(name)
+            if not keep:
+                made.callback(service.delete_table, name)
+        yield

@@ -1,0 +1,45 @@
+"""The tour from its beginning to its end: make tables, load flights, ask questions, report, clean up."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from uuid import uuid4
+
+from rich.console import Console
+
+from ..storage import Storage, connect
+from .data import DAYS, Source
+from .design import Design
+from .load import load
+from .meter import Meter
+from .questions import QUESTIONS
+from .report import Finding, report
+from .tables import tables
+
+
+def visit(target: str, console: Console, *, days: int = DAYS, keep: bool = False) -> list[Finding]:
+    """Take the tour on a storage account and print what it finds. The account is left as it was.
+
+    :param target: what `connect` takes
+    :param days: of January 2013, how many are loaded; the questions are about the first and what follows it
+    :param keep: leave the tables on the account; their names are printed
+    :raises ModuleNotFoundError: the flights are not installed; nothing was requested
+    :raises BadTarget: the target is none that `connect` knows
+    """
+    source, meter = Source.installed(), Meter()
+    with connect(target, raw_response_hook=meter) as storage:
+        design = Design.on(storage, "" if storage.engine else uuid4().hex[:8])
+        with tables(storage, design.table_names, keep=keep):
+            console.print(f"Tables {', '.join(design.table_names)} on {storage.target.address}\n")
+            load(source, design, console, days)
+            findings = list(_ask(storage, design, meter))
+            console.print(report(findings))
+    console.print(f"\nThe tables are {'kept' if keep else 'deleted'}.")
+    return findings
+
+
+def _ask(storage: Storage, design: Design, meter: Meter) -> Iterator[Finding]:
+    for question in QUESTIONS:
+        with meter.measuring(storage) as cost:
+            answer = question.ask(design)
+        yield Finding(question, answer, cost)

@@ -1,0 +1,81 @@
+"""Short words for tests of the engine's blobs: content, leases, and all that an account holds."""
+
+from __future__ import annotations
+
+from base64 import b64encode
+from typing import Any
+from uuid import UUID
+
+from tablepatterns.engine.blob import Blob, ContentHeaders, Draft
+from tablepatterns.engine.blob_listing import Item, Question
+from tablepatterns.engine.blob_terms import Terms
+from tablepatterns.engine.blobs import Blobs
+from tablepatterns.engine.block_lists import Where
+from tablepatterns.engine.content import Content
+
+HOME = "photos"
+A, B, C = (UUID(int=n) for n in (0xA, 0xB, 0xC))
+"""Three ids of leases."""
+ONE, TWO, THREE = (b64encode(name).decode() for name in (b"one", b"two", b"3rd"))
+"""Three ids of blocks."""
+DRAFT = Draft(ContentHeaders("image/jpeg", language="en"), {"Owner": "Don"}, {"state": "raw"})
+
+
+class Long(Content):
+    """Content that says it is as long as that; nobody looks at it."""
+
+    def __init__(self, size: int) -> None:
+        super().__init__([b"x"])
+        self._size = size
+
+    def __len__(self) -> int:
+        return self._size
+
+
+def of(text: str) -> Content:
+    return Content([text.encode()])
+
+
+def text_of(blob: Blob) -> str:
+    return bytes(blob.content).decode()
+
+
+def latest(*block_ids: str) -> list[tuple[Where, str]]:
+    return [(Where.LATEST, each) for each in block_ids]
+
+
+def under(lease: UUID | None) -> Terms:
+    return Terms(lease=lease)
+
+
+def put(blobs: Blobs, name: str, text: str = "", **options: Any) -> Blob:
+    return blobs.put(HOME, name, of(text), **options)
+
+
+def all_items(blobs: Blobs, container: str = HOME, **question: Any) -> list[Item]:
+    """Return the items of all pages of a list."""
+    page = blobs.page(container, Question(**question))
+    items = list(page.items)
+    while page.next is not None:
+        page = blobs.page(container, Question(**{**question, "start": page.next}))
+        items += page.items
+    return items
+
+
+def all_names(blobs: Blobs, container: str = HOME, **question: Any) -> list[str]:
+    """Return the names of all items, those of snapshots with a mark behind."""
+    return [
+        item.name + ("@" if item.snapshot else "") if isinstance(item, Blob) else str(item)
+        for item in all_items(blobs, container, **question)
+    ]
+
+
+def everything_in(blobs: Blobs) -> Any:
+    """Return all that a user could see of the account, to be compared; versions never change, so they stand for it."""
+    containers, _ = blobs.containers.page()
+    content = {
+        (each.name, name): (list(slot.snapshots), slot.current, dict(slot.staged(slot._staged_at)))
+        for each in containers
+        for name, slot in blobs.containers.find(each.name).slots._values.items()
+    }
+    return containers, content, blobs.get_service_properties()

@@ -1,0 +1,278 @@
+"""What the bodies of the conformance suite ask for: requests by hand, and refusals that change nothing."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from typing import Any
+from uuid import uuid4
+
+import pytest
+from azure.core.credentials import AzureNamedKeyCredential
+from azure.core.exceptions import HttpResponseError
+
+from backends import Backend, awaited
+from conformance.raw import Raw
+from conformance.raw_storage import RawBlobs, RawQueues
+from conformance.refusals import Refusal, refusal_in
+
+
+@pytest.fixture
+def raw(backend: Backend) -> Iterator[Raw]:
+    """A function that sends a request as it is given, signed with the account's key."""
+    yield from _raw(Raw(backend), backend)
+
+
+@pytest.fixture
+def key(storage: Any) -> AzureNamedKeyCredential:
+    """The name and the key of the account."""
+    credential: AzureNamedKeyCredential = storage.target.credential
+    return credential
+
+
+@pytest.fixture
+def own_names() -> list[str]:
+    """The names that `new_name` gave to this test."""
+    return []
+
+
+@pytest.fixture
+def new_name(new_name: Callable[..., str], own_names: list[str]) -> Callable[..., str]:
+    """A function that gives names for tables that nobody else has; the tables are deleted after the test."""
+
+    def name(prefix: str = "t") -> str:
+        own_names.append(new_name(prefix))
+        return own_names[-1]
+
+    return name
+
+
+@pytest.fixture
+def unchanged(backend: Backend, service: Any, own_names: list[str]) -> Callable[[], AbstractAsyncContextManager[None]]:
+    """A block after which every table and every entity is as it was; on a live account, those of this test."""
+
+    async def state() -> dict[str, list[tuple[str, dict[str, Any]]]]:
+        names = [table.name async for table in service.list_tables()]
+        return {name: await versions(name) for name in names if backend.kind != "live" or name in own_names}
+
+    async def versions(name: str) -> list[tuple[str, dict[str, Any]]]:
+        entities = service.get_table_client(name).list_entities()
+        return [(entity.metadata["etag"], dict(entity)) async for entity in entities]
+
+    @asynccontextmanager
+    async def block() -> AsyncIterator[None]:
+        before = await state()
+        yield
+        assert await state() == before
+
+    return block
+
+
+@pytest.fixture
+def refused(
+    unchanged: Callable[[], AbstractAsyncContextManager[None]],
+) -> Callable[[Refusal], AbstractAsyncContextManager[None]]:
+    """A block whose call the service refuses in these words, and which changes nothing."""
+    return _refused(unchanged)
+
+
+def _refused(
+    unchanged: Callable[[], AbstractAsyncContextManager[None]],
+) -> Callable[[Refusal], AbstractAsyncContextManager[None]]:
+    @asynccontextmanager
+    async def block(expected: Refusal) -> AsyncIterator[None]:
+        async with unchanged():
+            with pytest.raises((HttpResponseError, ValueError)) as caught:
+                yield
+        assert refusal_in(caught.value) == expected
+
+    return block
+
+
+def _raw(raw: Raw, backend: Backend) -> Iterator[Raw]:
+    yield raw
+    closing = raw.close()
+    if backend.aio:
+        backend.run(closing)
+
+
+# ------------------------------------------------------------------ queues
+
+
+@pytest.fixture
+def raw_queues(backend: Backend) -> Iterator[Raw]:
+    """A function that sends a request to the queues as it is given, signed with the account's key."""
+    yield from _raw(RawQueues(backend), backend)
+
+
+@pytest.fixture
+def queue_service(storage: Any) -> Any:
+    """The SDK's queue service client, to be awaited."""
+    return awaited(storage.queues)
+
+
+@pytest.fixture
+def queue_names(backend: Backend, queue_service: Any) -> Iterator[list[str]]:
+    """The names that `new_queue_name` gave to this test; the queues are deleted after it."""
+    given: list[str] = []
+    yield given
+
+    async def drop() -> None:
+        there = [queue.name async for queue in queue_service.list_queues()]
+        for name in set(given).intersection(there):
+            await queue_service.delete_queue(name)
+
+    if backend.kind != "memory":
+        backend.run(drop())
+
+
+@pytest.fixture
+def new_queue_name(queue_names: list[str]) -> Callable[..., str]:
+    """A function that gives names for queues that nobody else has."""
+
+    def name(prefix: str = "q") -> str:
+        queue_names.append(f"{prefix}{uuid4().hex}")
+        return queue_names[-1]
+
+    return name
+
+
+@pytest.fixture
+def queue_name(new_queue_name: Callable[..., str]) -> str:
+    """The name of a queue that does not exist yet."""
+    return new_queue_name()
+
+
+@pytest.fixture
+def queue(backend: Backend, queue_service: Any, new_queue_name: Callable[..., str]) -> Any:
+    """The SDK's client of an empty queue, to be awaited."""
+
+    async def create() -> Any:
+        return await queue_service.create_queue(new_queue_name())
+
+    return backend.run(create())
+
+
+@pytest.fixture
+def queues_unchanged(
+    backend: Backend, queue_service: Any, queue_names: list[str]
+) -> Callable[[], AbstractAsyncContextManager[None]]:
+    """A block after which the queues are as they were, with what can be seen of their messages."""
+
+    async def state() -> dict[str, Any]:
+        names = [queue.name async for queue in queue_service.list_queues()]
+        return {name: await content(name) for name in names if backend.kind != "live" or name in queue_names}
+
+    async def content(name: str) -> Any:
+        queue = queue_service.get_queue_client(name)
+        properties, messages = await queue.get_queue_properties(), await queue.peek_messages(32)
+        seen = [(message.id, message.content, message.dequeue_count) for message in messages]
+        return properties.metadata, properties.approximate_message_count, seen
+
+    @asynccontextmanager
+    async def block() -> AsyncIterator[None]:
+        before = await state()
+        yield
+        assert await state() == before
+
+    return block
+
+
+@pytest.fixture
+def queue_refused(
+    queues_unchanged: Callable[[], AbstractAsyncContextManager[None]],
+) -> Callable[[Refusal], AbstractAsyncContextManager[None]]:
+    """A block whose call the Queue service refuses in these words, and which changes nothing."""
+    return _refused(queues_unchanged)
+
+
+# ------------------------------------------------------------------ blobs
+
+
+@pytest.fixture
+def raw_blobs(backend: Backend) -> Iterator[Raw]:
+    """A function that sends a request to the blobs as it is given, signed with the account's key."""
+    yield from _raw(RawBlobs(backend), backend)
+
+
+@pytest.fixture
+def blob_service(storage: Any) -> Any:
+    """The SDK's blob service client, to be awaited."""
+    return awaited(storage.blobs)
+
+
+@pytest.fixture
+def container_names(backend: Backend, blob_service: Any) -> Iterator[list[str]]:
+    """The names that `new_container_name` gave to this test; the containers are deleted after it."""
+    given: list[str] = []
+    yield given
+
+    async def drop() -> None:
+        there = [container.name async for container in blob_service.list_containers()]
+        for name in set(given).intersection(there):
+            await blob_service.delete_container(name)
+
+    if backend.kind != "memory":
+        backend.run(drop())
+
+
+@pytest.fixture
+def new_container_name(container_names: list[str]) -> Callable[..., str]:
+    """A function that gives names for containers that nobody else has."""
+
+    def name(prefix: str = "c") -> str:
+        container_names.append(f"{prefix}{uuid4().hex}")
+        return container_names[-1]
+
+    return name
+
+
+@pytest.fixture
+def container_name(new_container_name: Callable[..., str]) -> str:
+    """The name of a container that does not exist yet."""
+    return new_container_name()
+
+
+@pytest.fixture
+def container(backend: Backend, blob_service: Any, new_container_name: Callable[..., str]) -> Any:
+    """The SDK's client of an empty container, to be awaited."""
+
+    async def create() -> Any:
+        return await blob_service.create_container(new_container_name())
+
+    return backend.run(create())
+
+
+@pytest.fixture
+def blobs_unchanged(
+    backend: Backend, blob_service: Any, container_names: list[str]
+) -> Callable[[], AbstractAsyncContextManager[None]]:
+    """A block after which the containers and the blobs of this test are as they were."""
+    include = ["metadata", "snapshots", "uncommittedblobs", "tags"]
+
+    async def state() -> dict[str, Any]:
+        listed = [each async for each in blob_service.list_containers(include_metadata=True)]
+        return {each.name: (said_of(each), await content(each.name)) for each in listed if each.name in container_names}
+
+    async def content(name: str) -> Any:
+        container = blob_service.get_container_client(name)
+        return [(each.name, each.snapshot, said_of(each)) async for each in container.list_blobs(include=include)]
+
+    def said_of(each: Any) -> Any:
+        return each.etag, each.metadata, each.lease.state, each.lease.status
+
+    @asynccontextmanager
+    async def block() -> AsyncIterator[None]:
+        before = await state()
+        yield
+        assert await state() == before
+
+    return block
+
+
+@pytest.fixture
+def blob_refused(
+    blobs_unchanged: Callable[[], AbstractAsyncContextManager[None]],
+) -> Callable[[Refusal], AbstractAsyncContextManager[None]]:
+    """A block whose call the Blob service refuses in these words, and which changes nothing."""
+    return _refused(blobs_unchanged)

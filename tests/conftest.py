@@ -1,0 +1,239 @@
+"""One test body, every backend: the fixtures that bodies ask for, and how the bodies are run."""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+import os
+from collections import Counter
+from collections.abc import Callable, Coroutine, Iterator
+from pathlib import Path
+from typing import Any
+from uuid import uuid4
+
+import pytest
+from hypothesis import HealthCheck, settings
+
+import azurite_server
+import backends
+from backends import Backend, awaited
+from tablepatterns.engine.account import Engine
+from tablepatterns.target import CONNECTION_VARIABLE
+
+pytest_plugins = ["checklist", "pytester"]
+
+# A property on a backend makes a table of its own for each example
+shared_fixtures = [HealthCheck.function_scoped_fixture]
+# The same examples in every run, so that a change is judged by what it changed; others are drawn with
+# --hypothesis-profile=random, and by `make fuzz`
+settings.register_profile("random", deadline=None, print_blob=True, suppress_health_check=shared_fixtures)
+settings.register_profile("steady", settings.get_profile("random"), derandomize=True)
+settings.load_profile("steady")
+
+MARKERS = (
+    *(f"{kind}: the body runs on this backend (set by the fixtures)" for kind in backends.KINDS),
+    "azurite_deviates(name, reason): the body does not run on Azurite, which answers differently from the service",
+    "node: the body runs the SDK for Node, which `make test` installs",
+    "owns_account(reason): the body does not run on a live account, whose settings it would change",
+)
+DEVIATIONS = pytest.StashKey[Counter[tuple[str, str]]]()
+AZURITE_LOG = pytest.StashKey[Path | None]()
+LIVE_REQUESTS = pytest.StashKey[Counter[str]]()
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--azurite", choices=("npm", "compose"), default="npm", help="whose Azurite the tests run on")
+    parser.addoption("--live", action="store_true", help=f"run on the account in {CONNECTION_VARIABLE} too")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    for marker in MARKERS:
+        config.addinivalue_line("markers", marker)
+    config.stash[DEVIATIONS] = Counter()
+    config.stash[LIVE_REQUESTS] = Counter()
+    if config.getoption("live") and not os.environ.get(CONNECTION_VARIABLE):
+        raise pytest.UsageError(f"--live needs {CONNECTION_VARIABLE}: the connection string of a storage account")
+
+
+# ------------------------------------------------------------------ which backends a body runs on
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    if "backend" in metafunc.fixturenames:
+        kinds = [kind for kind in backends.KINDS if _runs_on(kind, metafunc)]
+        metafunc.parametrize("backend", [both for kind in kinds for both in _both_styles(kind)], indirect=True)
+
+
+def _both_styles(kind: str) -> Iterator[Any]:
+    for name in (kind, f"{kind}-aio"):
+        yield pytest.param(name, marks=getattr(pytest.mark, kind))
+
+
+def _runs_on(kind: str, metafunc: pytest.Metafunc) -> bool:
+    body = metafunc.definition
+    if kind == "memory":
+        return True
+    if "engine" in metafunc.fixturenames:
+        return False
+    if kind == "azurite":
+        deviation = body.get_closest_marker("azurite_deviates")
+        if deviation:
+            name, reason = deviation.args
+            metafunc.config.stash[DEVIATIONS][name, reason] += 1
+        return deviation is None
+    return bool(metafunc.config.getoption("live")) and body.get_closest_marker("owns_account") is None
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        if "azurite" in getattr(item, "fixturenames", ()):
+            item.add_marker("azurite")
+
+
+# ------------------------------------------------------------------ how a body is run
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> bool | None:
+    backend = pyfuncitem.funcargs.get("backend")
+    run = backend.run if isinstance(backend, Backend) else asyncio.run
+    body: Any = pyfuncitem.obj
+    given = pyfuncitem.funcargs
+    arguments = {name: given[name] for name in inspect.signature(body).parameters if name in given}
+    if inspect.iscoroutinefunction(body):
+        run(body(**arguments))
+        return True
+    property_of = getattr(body, "hypothesis", None)
+    if property_of and inspect.iscoroutinefunction(property_of.inner_test):
+        _run_property(body, arguments, run)
+        return True
+    return None
+
+
+def _run_property(body: Any, arguments: dict[str, Any], run: Callable[..., Any]) -> None:
+    inner: Callable[..., Coroutine[Any, Any, None]] = body.hypothesis.inner_test
+    body.hypothesis.inner_test = lambda *args, **kwargs: run(inner(*args, **kwargs))
+    try:
+        body(**arguments)
+    finally:
+        body.hypothesis.inner_test = inner
+
+
+# ------------------------------------------------------------------ what a body may ask for
+
+
+@pytest.fixture(scope="session")
+def azurite(request: pytest.FixtureRequest) -> Iterator[str]:
+    """The connection string of an Azurite that all tests share."""
+    if request.config.getoption("azurite") == "compose":
+        request.config.stash[AZURITE_LOG] = None
+        yield azurite_server.compose()
+        return
+    log = request.config.stash[AZURITE_LOG] = request.config.rootpath / f".azurite/{os.getpid()}.log"
+    with azurite_server.azurite(log) as connection_string:
+        yield connection_string
+    if not request.session.testsfailed:
+        log.unlink(missing_ok=True)
+
+
+@pytest.fixture
+def engine() -> Engine:
+    """The account in memory, with its clock and its ledger; a body that asks for it runs on no other backend."""
+    return Engine()
+
+
+@pytest.fixture
+def backend(request: pytest.FixtureRequest) -> Iterator[Backend]:
+    """The account that the body runs on, and the means to connect to it again, with another credential say."""
+    name: str = request.param
+    options: dict[str, Any] = {}
+    if name.startswith("memory"):
+        target: Any = request.getfixturevalue("engine")
+    elif name.startswith("azurite"):
+        target = request.getfixturevalue("azurite")
+        # What fails on this machine fails at once: the SDK would wait and try again
+        options["retry_total"] = 0
+    else:
+        target = "env"
+        sent = request.config.stash[LIVE_REQUESTS]
+        options["raw_request_hook"] = lambda call: sent.update([call.http_request.method])
+    with backends.opened(name, target, **options) as backend:
+        yield backend
+
+
+@pytest.fixture
+def storage(backend: Backend) -> Any:
+    """A storage on which recipes are awaited, over the sync or the async SDK."""
+    return backend.connect()
+
+
+@pytest.fixture
+def service(storage: Any) -> Any:
+    """The SDK's table service client, to be awaited."""
+    return awaited(storage.tables)
+
+
+@pytest.fixture
+def new_name(backend: Backend, storage: Any) -> Iterator[Callable[..., str]]:
+    """A function that gives names for tables that nobody else has; the tables are deleted after the test."""
+    given: list[str] = []
+
+    def name(prefix: str = "t") -> str:
+        given.append(f"{prefix}{uuid4().hex}")
+        return given[-1]
+
+    yield name
+    if backend.kind != "memory":
+        backend.run(_drop(awaited(storage.tables), given))
+
+
+@pytest.fixture
+def table_name(new_name: Callable[..., str]) -> str:
+    """The name of a table that does not exist yet."""
+    return new_name()
+
+
+@pytest.fixture
+def new_table(service: Any, new_name: Callable[..., str]) -> Callable[..., Coroutine[Any, Any, Any]]:
+    """A function that makes an empty table, and returns its SDK client; both are awaited."""
+
+    async def create(prefix: str = "t") -> Any:
+        return await service.create_table(new_name(prefix))
+
+    return create
+
+
+@pytest.fixture
+def table(backend: Backend, new_table: Callable[..., Coroutine[Any, Any, Any]]) -> Any:
+    """The SDK's client of an empty table, to be awaited."""
+    return backend.run(new_table())
+
+
+async def _drop(service: Any, names: list[str]) -> None:
+    for name in names:
+        await service.delete_table(name)
+
+
+# ------------------------------------------------------------------ what is told besides
+
+
+def pytest_report_header(config: pytest.Config) -> str | None:
+    if not config.getoption("live"):
+        return None
+    return (
+        "live account: tables with random names are made and deleted; "
+        "at some 0.0004 US dollars per 10,000 requests the run costs less than a cent"
+    )
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
+    if AZURITE_LOG in config.stash and config.stash[DEVIATIONS]:
+        terminalreporter.section("not run on Azurite, which deviates")
+        for (name, reason), count in sorted(config.stash[DEVIATIONS].items()):
+            terminalreporter.line(f"{name} ({count} {'body' if count == 1 else 'bodies'}): {reason}")
+    if config.getoption("live"):
+        sent = config.stash[LIVE_REQUESTS]
+        terminalreporter.section("live account")
+        terminalreporter.line(f"{sent.total()} requests, before retries: {dict(sent)}")
+    if (log := config.stash.get(AZURITE_LOG, None)) and log.exists():
+        terminalreporter.line(f"Azurite's log: {log}")

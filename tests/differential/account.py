@@ -1,0 +1,85 @@
+"""One side of the comparison: an account that is asked through the genuine SDK, and what is heard from it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from itertools import islice
+from typing import Any, NamedTuple
+
+from azure.core.exceptions import AzureError, HttpResponseError
+
+from backends import Backend
+from conformance.raw import Answer, Raw
+
+MOST_PAGES = 200
+"""No list here is as long; a token that leads back to itself would make one that never ends."""
+
+
+class Heard(NamedTuple):
+    """What became of an operation.
+
+    :param answers: every response to it
+    :param error: the name of the error with which the SDK ended it, None where it succeeded
+    """
+
+    answers: list[Answer]
+    error: str | None
+
+
+class Account:
+    """An account that can be asked, through the SDK or by hand.
+
+    :param backend: a sync one
+    """
+
+    def __init__(self, backend: Backend) -> None:
+        self._answers: list[Answer] = []
+        self.service: Any = backend.connect(raw_response_hook=self._hear).tables
+        self._raw = Raw(backend)
+        self.base = self._raw.base
+        self._run = backend.run
+
+    def hear(self, ask: Callable[[], None]) -> Heard:
+        """Ask, and return what is heard."""
+        self._answers = []
+        try:
+            ask()
+        except (AzureError, ValueError) as error:
+            # A ValueError is the SDK's word for some refusals; before any answer it would be about our own call
+            if not self._answers and not isinstance(error, AzureError):
+                raise
+            return Heard(self._answers, type(error).__name__)
+        return Heard(self._answers, None)
+
+    def table(self, name: str) -> Any:
+        """Return the SDK's client of a table."""
+        return self.service.get_table_client(name)
+
+    def read_pages(self, found: Any) -> None:
+        """Read what the SDK finds, page by page to the end."""
+        for page in islice(found.by_page(), MOST_PAGES):
+            list(page)
+
+    def request(self, method: str, path: str, headers: Mapping[str, str | None], body: Any = b"") -> None:
+        """Send one request by hand."""
+        self.by_hand(lambda raw: raw(method, path, headers, body))
+
+    def by_hand(self, call: Callable[[Raw], Any]) -> None:
+        """Send one request by hand, however it is written."""
+        try:
+            self._answers.append(self._run(call(self._raw)))
+        except HttpResponseError as error:
+            self._answers.append(_answer(error.response))
+            raise
+
+    def close(self) -> None:
+        """Close the connection for requests by hand; the backend closes the SDK's."""
+        self._raw.close()
+
+    def _hear(self, call: Any) -> None:
+        call.http_response.read()
+        self._answers.append(_answer(call.http_response))
+
+
+def _answer(response: Any) -> Answer:
+    return Answer(response.status_code, response.headers, response.text())

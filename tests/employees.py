@@ -1,0 +1,38 @@
+"""The guide's employees, as the tests of the recipes use them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tablepatterns import EntitySet, IntraPartitionIndex, Key
+
+BY_ID = Key("{Department}", "empid_{EmployeeId:06d}")
+BY_EMAIL = Key("{Department}", "email_{Email}")
+
+by_email = IntraPartitionIndex(BY_EMAIL)
+
+
+def jones(**changes: Any) -> dict[str, Any]:
+    """Return an employee's fields, with some changed."""
+    employee = {
+        "Department": "Sales",
+        "EmployeeId": 223,
+        "FirstName": "Jo",
+        "LastName": "Jones",
+        "Age": 34,
+        "Email": "jonesj@contoso.com",
+    }
+    return employee | changes
+
+
+def employees_of(storage: Any, table: str, *derived: Any) -> Any:
+    """Return the set of employees, indexed by e-mail or as told."""
+    return EntitySet(storage, table, BY_ID, derived=derived or (by_email,))
+
+
+async def rows_of(storage: Any, table: str) -> dict[tuple[str, str], dict[str, Any]]:
+    """Return what the table holds, as rows by key, without what only the service and the recipes need."""
+    rows = {}
+    async for row in storage.table(table).query(None):
+        rows[row.key] = {name: value for name, value in row.items() if name not in ("PartitionKey", "RowKey")}
+    return rows

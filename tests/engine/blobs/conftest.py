@@ -1,0 +1,39 @@
+"""What the tests of the engine's blobs ask for: an account on a frozen clock, and refusals that change nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import pytest
+
+from blob_states import HOME, everything_in
+from engine_states import Refused
+from tablepatterns.engine.blobs import Blobs
+from tablepatterns.engine.clock import Clock
+from tablepatterns.engine.refusal import Refusal
+
+
+@pytest.fixture
+def blobs(clock: Clock) -> Iterator[Blobs]:
+    """An account with one empty container; its invariants are checked after the test."""
+    blobs = Blobs(clock)
+    blobs.containers.create(HOME)
+    yield blobs
+    blobs._check()
+
+
+@pytest.fixture
+def refused(blobs: Blobs) -> Refused:
+    """A block that must be refused with this code and, where given, this text, and must have changed nothing."""
+
+    @contextmanager
+    def expect(code: str, text: str | None = None) -> Iterator[None]:
+        before = everything_in(blobs)
+        with pytest.raises(Refusal) as caught:
+            yield
+        assert caught.value.code == code
+        assert text in (None, caught.value.message)
+        assert everything_in(blobs) == before
+
+    return expect

@@ -1,0 +1,176 @@
+"""Blobs: what a write makes, what it keeps of the blob before it, and what it refuses."""
+
+from __future__ import annotations
+
+import pytest
+
+from blob_states import DRAFT, HOME, ONE, all_names, of, put, text_of
+from engine_states import Refused
+from tablepatterns.engine.blob import ContentHeaders, Draft, Tier
+from tablepatterns.engine.blobs import Blobs, CopySource
+from tablepatterns.engine.leases import Acquire
+
+# ------------------------------------------------------------------ whole blobs
+
+
+def test_a_blob_has_what_it_was_written_with(blobs: Blobs) -> None:
+    made = put(blobs, "don.jpg", "...", draft=DRAFT)
+    read = blobs.get(HOME, "don.jpg")
+    assert read is made
+    assert (text_of(read), read.headers, read.metadata, read.tags) == ("...", DRAFT.headers, DRAFT.metadata, DRAFT.tags)
+    assert read.created == read.modified
+
+
+def test_a_write_replaces_everything(blobs: Blobs) -> None:
+    put(blobs, "don.jpg", "...", draft=DRAFT)
+    blobs.stage(HOME, "don.jpg", ONE, of("staged"))
+    after = put(blobs, "don.jpg", "other")
+    assert (text_of(after), after.headers, after.metadata, after.tags) == ("other", ContentHeaders(), {}, {})
+    assert blobs.blocks(HOME, "don.jpg").uncommitted == []
+
+
+def test_every_version_has_an_etag_of_its_own_though_the_clock_stands_still(blobs: Blobs) -> None:
+    etags = {put(blobs, "don.jpg", "...").etag for _ in range(3)}
+    etags.add(blobs.set_metadata(HOME, "don.jpg", {}).etag)
+    assert len(etags) == 4
+
+
+def test_a_reader_keeps_the_version_it_read(blobs: Blobs) -> None:
+    read = put(blobs, "don.jpg", "old")
+    put(blobs, "don.jpg", "new")
+    blobs.delete(HOME, "don.jpg")
+    assert text_of(read) == "old"
+
+
+@pytest.mark.parametrize("size", [1, 1024])
+def test_a_name_has_1_to_1024_characters(blobs: Blobs, size: int) -> None:
+    assert put(blobs, "n" * size, "...").name == "n" * size
+
+
+@pytest.mark.parametrize("size", [0, 1025])
+def test_a_name_has_no_other_length(blobs: Blobs, refused: Refused, size: int) -> None:
+    with refused("InvalidUri"):
+        put(blobs, "n" * size, "...")
+
+
+@pytest.mark.parametrize(
+    ("metadata", "code"),
+    [({"": "x"}, "EmptyMetadataKey"), ({"a-b": "x"}, "InvalidMetadata"), ({"a": "x" * 8192}, "MetadataTooLarge")],
+)
+def test_metadata_that_cannot_be_is_refused(
+    blobs: Blobs, refused: Refused, metadata: dict[str, str], code: str
+) -> None:
+    put(blobs, "don.jpg", "...")
+    for write in (
+        lambda: put(blobs, "don.jpg", draft=Draft(metadata=metadata)),
+        lambda: blobs.commit(HOME, "don.jpg", [], Draft(metadata=metadata)),
+        lambda: blobs.set_metadata(HOME, "don.jpg", metadata),
+        lambda: blobs.snapshot(HOME, "don.jpg", metadata),
+        lambda: blobs.containers.set_metadata(HOME, metadata),
+    ):
+        with refused(code):
+            write()
+
+
+def test_properties_and_metadata_are_set_apart_and_keep_the_content(blobs: Blobs) -> None:
+    put(blobs, "don.jpg", "...", draft=DRAFT)
+    blobs.set_headers(HOME, "don.jpg", ContentHeaders("text/plain"))
+    after = blobs.set_metadata(HOME, "don.jpg", {"a": "b"})
+    assert (text_of(after), after.headers, after.metadata) == ("...", ContentHeaders("text/plain"), {"a": "b"})
+
+
+@pytest.mark.parametrize("container", ["missing", "photos"])
+def test_what_is_missing_is_refused_by_its_kind(blobs: Blobs, refused: Refused, container: str) -> None:
+    code = "BlobNotFound" if container == HOME else "ContainerNotFound"
+    for call in (
+        lambda: blobs.get(container, "don.jpg"),
+        lambda: blobs.blocks(container, "don.jpg"),
+        lambda: blobs.set_metadata(container, "don.jpg", {}),
+        lambda: blobs.set_headers(container, "don.jpg", ContentHeaders()),
+        lambda: blobs.set_tags(container, "don.jpg", {}),
+        lambda: blobs.set_tier(container, "don.jpg", Tier.COOL),
+        lambda: blobs.append(container, "don.jpg", of("...")),
+        lambda: blobs.seal(container, "don.jpg"),
+        lambda: blobs.snapshot(container, "don.jpg"),
+        lambda: blobs.lease(container, "don.jpg", Acquire(15)),
+        lambda: blobs.copy(HOME, "copy.jpg", CopySource(container, "don.jpg")),
+        lambda: blobs.delete(container, "don.jpg"),
+    ):
+        with refused(code):
+            call()
+
+
+# ------------------------------------------------------------------ deleting, tiers, tags
+
+
+def test_a_deleted_blob_is_gone_and_so_is_what_was_staged(blobs: Blobs, refused: Refused) -> None:
+    put(blobs, "b", "...")
+    blobs.stage(HOME, "b", ONE, of("one"))
+    blobs.delete(HOME, "b")
+    with refused("BlobNotFound"):
+        blobs.get(HOME, "b")
+    with refused("BlobNotFound"):
+        blobs.delete(HOME, "b")
+    assert all_names(blobs, uncommitted=True) == []
+
+
+def test_blocks_without_a_blob_can_be_deleted(blobs: Blobs, refused: Refused) -> None:
+    blobs.stage(HOME, "b", ONE, of("one"))
+    blobs.delete(HOME, "b")
+    with refused("BlobNotFound"):
+        blobs.blocks(HOME, "b")
+
+
+def test_an_archived_blob_says_what_it_is_and_does_nothing(blobs: Blobs, refused: Refused) -> None:
+    made = put(blobs, "b", "...", draft=Draft(tier=Tier.ARCHIVE))
+    assert blobs.get(HOME, "b") is made
+    for call in (
+        lambda: blobs.get(HOME, "b").check_online(),
+        lambda: blobs.set_metadata(HOME, "b", {}),
+        lambda: blobs.stage(HOME, "b", ONE, of("...")),
+        lambda: blobs.commit(HOME, "b", []),
+        lambda: blobs.snapshot(HOME, "b"),
+        lambda: blobs.copy(HOME, "c", CopySource(HOME, "b")),
+    ):
+        with refused("BlobArchived", "This operation is not permitted on an archived blob."):
+            call()
+    assert blobs.set_tier(HOME, "b", Tier.HOT).tier is Tier.ARCHIVE
+    blobs.get(HOME, "b").check_online()
+
+
+def test_tier_and_tags_change_no_version(blobs: Blobs) -> None:
+    made = put(blobs, "b", "...")
+    blobs.set_tier(HOME, "b", Tier.COOL)
+    blobs.set_tags(HOME, "b", {"state": "raw"})
+    after = blobs.get(HOME, "b")
+    assert (after.etag, after.tier, after.tags) == (made.etag, Tier.COOL, {"state": "raw"})
+
+
+def test_a_commit_leaves_the_blob_in_its_tier(blobs: Blobs) -> None:
+    put(blobs, "b", "...", draft=Draft(tier=Tier.COOL))
+    assert blobs.commit(HOME, "b", []).tier is Tier.COOL
+    assert blobs.commit(HOME, "b", [], Draft(tier=Tier.COLD)).tier is Tier.COLD
+    assert put(blobs, "b", "...").tier is None
+
+
+@pytest.mark.parametrize(
+    "tags",
+    [
+        {f"n{number}": "" for number in range(11)},
+        {"": "x"},
+        {"n" * 129: "x"},
+        {"n": "v" * 257},
+        {"n&": "x"},
+        {"n": "x?"},
+    ],
+    ids=["eleven", "no name", "long name", "long value", "a name's characters", "a value's characters"],
+)
+def test_tags_that_cannot_be_are_refused(blobs: Blobs, refused: Refused, tags: dict[str, str]) -> None:
+    put(blobs, "b", "...")
+    with refused("InvalidTag"):
+        blobs.set_tags(HOME, "b", tags)
+
+
+def test_ten_tags_of_full_length_are_kept(blobs: Blobs) -> None:
+    tags = {f"{number:0128}": "v" * 256 for number in range(10)}
+    assert put(blobs, "b", "...", draft=Draft(tags=tags)).tags == tags

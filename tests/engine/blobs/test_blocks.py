@@ -1,0 +1,203 @@
+"""Blocks: staged and committed to a block blob, or appended one by one."""
+
+from __future__ import annotations
+
+from base64 import b64encode
+
+import pytest
+
+from blob_states import DRAFT, HOME, ONE, THREE, TWO, Long, all_names, latest, of, put, text_of
+from engine_states import Refused
+from tablepatterns.engine.blob import Kind, Tier
+from tablepatterns.engine.blobs import Blobs, CopySource
+from tablepatterns.engine.block_lists import Where
+from tablepatterns.engine.clock import Clock
+from tablepatterns.engine.content import Content
+from tablepatterns.limits import MAX_BLOCK_BYTES, MAX_BLOCKS, MAX_UNCOMMITTED_BLOCKS
+
+DAY = 86_400
+
+
+# ------------------------------------------------------------------ blocks
+
+
+def test_committed_blocks_make_the_blob_in_the_order_of_the_list(blobs: Blobs) -> None:
+    for block_id, text in ((ONE, "one "), (TWO, "two "), (THREE, "three ")):
+        blobs.stage(HOME, "b", block_id, of(text))
+    blob = blobs.commit(HOME, "b", latest(TWO, ONE, TWO), DRAFT)
+    assert (text_of(blob), blob.metadata) == ("two one two ", DRAFT.metadata)
+    found = blobs.blocks(HOME, "b")
+    assert ([block.id for block in found.committed], found.uncommitted) == ([TWO, ONE, TWO], [])
+
+
+def test_staged_blocks_are_no_blob_and_change_none(blobs: Blobs, refused: Refused) -> None:
+    blobs.stage(HOME, "b", ONE, of("one"))
+    with refused("BlobNotFound"):
+        blobs.get(HOME, "b")
+    found = blobs.blocks(HOME, "b")
+    assert (found.blob, [block.id for block in found.uncommitted]) == (None, [ONE])
+    before = put(blobs, "c", "...")
+    blobs.stage(HOME, "c", ONE, of("one"))
+    assert blobs.get(HOME, "c") is before
+
+
+def test_a_block_is_taken_from_the_list_that_is_named(blobs: Blobs, refused: Refused) -> None:
+    blobs.stage(HOME, "b", ONE, of("old"))
+    blobs.commit(HOME, "b", latest(ONE))
+    blobs.stage(HOME, "b", ONE, of("new"))
+    blobs.stage(HOME, "b", TWO, of("two"))
+    with refused("InvalidBlockList", "The specified block list is invalid."):
+        blobs.commit(HOME, "b", [(Where.COMMITTED, TWO)])
+    with refused("InvalidBlockList"):
+        blobs.commit(HOME, "b", [(Where.UNCOMMITTED, THREE)])
+    assert text_of(
+        blobs.commit(HOME, "b", [(Where.COMMITTED, ONE), (Where.UNCOMMITTED, ONE), (Where.LATEST, TWO)])
+    ) == ("oldnewtwo")
+
+
+def test_a_commit_keeps_the_age_of_the_blob_and_nothing_else(blobs: Blobs, clock: Clock) -> None:
+    first = put(blobs, "b", "...", draft=DRAFT)
+    clock.advance(60)
+    after = blobs.commit(HOME, "b", [])
+    assert (after.created, after.metadata, len(after.content)) == (first.created, {}, 0)
+    assert after.modified > first.modified
+
+
+@pytest.mark.parametrize("block_id", ["", "no base64", "YQ", b64encode(bytes(65)).decode()])
+def test_an_id_that_no_block_can_have_is_refused(blobs: Blobs, refused: Refused, block_id: str) -> None:
+    with refused("InvalidQueryParameterValue"):
+        blobs.stage(HOME, "b", block_id, of("..."))
+
+
+def test_a_block_id_has_up_to_64_bytes(blobs: Blobs) -> None:
+    blobs.stage(HOME, "b", b64encode(bytes(64)).decode(), of("..."))
+
+
+def test_all_ids_under_a_name_have_the_same_length(blobs: Blobs, refused: Refused) -> None:
+    blobs.stage(HOME, "b", ONE, of("..."))
+    with refused("InvalidBlobOrBlock", "The specified blob or block content is invalid."):
+        blobs.stage(HOME, "b", b64encode(b"longer").decode(), of("..."))
+
+
+def test_a_block_has_1_byte_to_4000_mib(blobs: Blobs, refused: Refused) -> None:
+    with refused("InvalidHeaderValue"):
+        blobs.stage(HOME, "b", ONE, Content())
+    blobs.stage(HOME, "b", ONE, Long(MAX_BLOCK_BYTES))
+    with refused("RequestBodyTooLarge"):
+        blobs.stage(HOME, "b", TWO, Long(MAX_BLOCK_BYTES + 1))
+
+
+def test_a_list_has_up_to_50_000_blocks(blobs: Blobs, refused: Refused) -> None:
+    blobs.stage(HOME, "b", ONE, of("x"))
+    assert len(blobs.commit(HOME, "b", latest(ONE) * MAX_BLOCKS).content) == MAX_BLOCKS
+    with refused("BlockListTooLong"):
+        blobs.commit(HOME, "b", latest(ONE) * (MAX_BLOCKS + 1))
+
+
+def test_up_to_100_000_blocks_wait_under_a_name(
+    blobs: Blobs, refused: Refused, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert MAX_UNCOMMITTED_BLOCKS == 100_000
+    monkeypatch.setattr("tablepatterns.engine.block_lists.MAX_UNCOMMITTED_BLOCKS", 2)
+    blobs.stage(HOME, "b", ONE, of("..."))
+    blobs.stage(HOME, "b", TWO, of("..."))
+    blobs.stage(HOME, "b", TWO, of("in its place"))
+    with refused("BlockCountExceedsLimit"):
+        blobs.stage(HOME, "b", THREE, of("..."))
+
+
+def test_blocks_that_nobody_commits_are_given_up_after_a_week(blobs: Blobs, clock: Clock, refused: Refused) -> None:
+    blobs.stage(HOME, "b", ONE, of("one"))
+    clock.advance(6 * DAY)
+    blobs.stage(HOME, "b", TWO, of("two"))
+    clock.advance(7 * DAY - 1)
+    assert len(blobs.blocks(HOME, "b").uncommitted) == 2
+    clock.advance(1)
+    with refused("BlobNotFound"):
+        blobs.blocks(HOME, "b")
+    assert all_names(blobs, uncommitted=True) == []
+    blobs.stage(HOME, "b", THREE, of("three"))
+    assert [block.id for block in blobs.blocks(HOME, "b").uncommitted] == [THREE]
+
+
+# ------------------------------------------------------------------ append blobs
+
+
+@pytest.fixture
+def log(blobs: Blobs) -> None:
+    put(blobs, "log", kind=Kind.APPEND)
+
+
+@pytest.mark.usefixtures("log")
+def test_blocks_are_appended_and_told_where_they_begin(blobs: Blobs) -> None:
+    assert blobs.append(HOME, "log", of("one ")).offset == 0
+    after = blobs.append(HOME, "log", of("two "), position=4, max_size=8)
+    assert (after.offset, after.blob.appends, text_of(after.blob)) == (4, 2, "one two ")
+
+
+@pytest.mark.usefixtures("log")
+def test_an_append_elsewhere_or_beyond_the_size_is_refused(blobs: Blobs, refused: Refused) -> None:
+    blobs.append(HOME, "log", of("one "))
+    for position in (0, 5):
+        with refused("AppendPositionConditionNotMet", "The append position condition specified was not met."):
+            blobs.append(HOME, "log", of("two "), position=position)
+    with refused("MaxBlobSizeConditionNotMet", "The max blob size condition specified was not met."):
+        blobs.append(HOME, "log", of("two "), max_size=7)
+
+
+@pytest.mark.usefixtures("log")
+def test_an_append_has_1_byte_to_100_mib(blobs: Blobs, refused: Refused) -> None:
+    with refused("InvalidHeaderValue"):
+        blobs.append(HOME, "log", Content())
+    with refused("RequestBodyTooLarge"):
+        blobs.append(HOME, "log", Long(100 * 1024 * 1024 + 1))
+
+
+@pytest.mark.usefixtures("log")
+def test_an_append_blob_has_up_to_50_000_blocks(
+    blobs: Blobs, refused: Refused, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert MAX_BLOCKS == 50_000
+    monkeypatch.setattr("tablepatterns.engine.blob_versions.MAX_BLOCKS", 2)
+    blobs.append(HOME, "log", of("one"))
+    blobs.append(HOME, "log", of("two"))
+    with refused("BlockCountExceedsLimit"):
+        blobs.append(HOME, "log", of("three"))
+
+
+@pytest.mark.usefixtures("log")
+def test_nobody_appends_to_a_sealed_blob(blobs: Blobs, refused: Refused) -> None:
+    with refused("AppendPositionConditionNotMet"):
+        blobs.seal(HOME, "log", position=1)
+    assert blobs.seal(HOME, "log", position=0).sealed
+    assert blobs.seal(HOME, "log").sealed
+    with refused("BlobIsSealed"):
+        blobs.append(HOME, "log", of("..."))
+    assert blobs.set_metadata(HOME, "log", {"a": "b"}).sealed
+
+
+@pytest.mark.usefixtures("log")
+def test_kinds_are_not_mixed(blobs: Blobs, refused: Refused) -> None:
+    put(blobs, "don.jpg", "...")
+    for call in (
+        lambda: blobs.append(HOME, "don.jpg", of("...")),
+        lambda: blobs.seal(HOME, "don.jpg"),
+        lambda: blobs.stage(HOME, "log", ONE, of("...")),
+        lambda: blobs.commit(HOME, "log", []),
+        lambda: blobs.blocks(HOME, "log"),
+        lambda: blobs.set_tier(HOME, "log", Tier.COOL),
+        lambda: blobs.copy(HOME, "log", CopySource(HOME, "don.jpg")),
+    ):
+        with refused("InvalidBlobType", "The blob type is invalid for this operation."):
+            call()
+
+
+@pytest.mark.usefixtures("log")
+def test_a_whole_write_changes_the_kind(blobs: Blobs) -> None:
+    assert put(blobs, "log", "...").kind is Kind.BLOCK
+    assert put(blobs, "log", kind=Kind.APPEND).kind is Kind.APPEND
+
+
+def test_an_append_blob_is_created_empty(blobs: Blobs, refused: Refused) -> None:
+    with refused("InvalidHeaderValue"):
+        put(blobs, "log", "...", kind=Kind.APPEND)

@@ -1,0 +1,229 @@
+"""Conditions: which version a request is about. Reads combine them, writes hardly do."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import datetime, timezone
+from typing import Any
+
+import pytest
+
+from blob_states import HOME, put
+from engine_states import Refused, refusal_of
+from tablepatterns.edm import Ticks
+from tablepatterns.engine.blob_terms import ANY, Terms
+from tablepatterns.engine.blob_texts import NOT_MODIFIED
+from tablepatterns.engine.blobs import Blobs, CopySource
+from tablepatterns.engine.clock import Clock
+from tablepatterns.engine.leases import Acquire
+
+OLD, NEW = (Ticks.of(datetime(year, 1, 1, tzinfo=timezone.utc)) for year in (2001, 2100))
+OTHER = {'"0x1"'}
+UNMET, READ_UNMET = "ConditionNotMet", "not modified"
+
+
+def holding(blobs: Blobs) -> set[str]:
+    return {blobs.get(HOME, "don.jpg").etag}
+
+
+@pytest.fixture(autouse=True)
+def blob(blobs: Blobs) -> None:
+    put(blobs, "don.jpg", "...")
+
+
+# ------------------------------------------------------------------ reads
+
+
+def read_outcome(blobs: Blobs, terms: Terms) -> str:
+    refusal = refusal_of(lambda: blobs.get(HOME, "don.jpg", terms))
+    if refusal is None:
+        return "ok"
+    return READ_UNMET if refusal.answer is NOT_MODIFIED else refusal.code
+
+
+# match, none match, modified since, unmodified since: each met, unmet or not there
+@pytest.mark.parametrize(
+    ("match", "none_match", "modified", "unmodified", "outcome"),
+    [
+        (None, None, None, None, "ok"),
+        (True, None, True, None, "ok"),
+        (False, None, True, None, UNMET),
+        (False, None, False, None, UNMET),
+        (True, None, False, None, READ_UNMET),
+        (None, False, True, None, "ok"),
+        (None, True, True, None, "ok"),
+        (None, True, False, None, "ok"),
+        (None, False, False, None, READ_UNMET),
+        (None, False, None, None, READ_UNMET),
+        (None, None, False, None, READ_UNMET),
+        (None, None, None, False, UNMET),
+        (True, None, True, False, UNMET),
+        (True, None, False, False, UNMET),
+        (True, None, False, True, READ_UNMET),
+        (True, True, True, True, "ok"),
+        (True, False, True, False, UNMET),
+        (True, False, True, True, "ok"),
+        (False, True, False, True, UNMET),
+        (True, True, False, True, "ok"),
+        (True, False, False, False, UNMET),
+    ],
+)
+def test_a_read_combines_conditions_as_the_service_documents(
+    blobs: Blobs,
+    match: bool | None,
+    none_match: bool | None,
+    modified: bool | None,
+    unmodified: bool | None,
+    outcome: str,
+) -> None:
+    here = holding(blobs)
+    terms = Terms(
+        match=None if match is None else here if match else OTHER,
+        none_match=None if none_match is None else OTHER if none_match else here,
+        modified_since=None if modified is None else OLD if modified else NEW,
+        unmodified_since=None if unmodified is None else NEW if unmodified else OLD,
+    )
+    assert read_outcome(blobs, terms) == outcome
+
+
+def test_a_read_may_name_several_versions(blobs: Blobs) -> None:
+    here = holding(blobs)
+    assert read_outcome(blobs, Terms(match=here | OTHER)) == "ok"
+    assert read_outcome(blobs, Terms(match={ANY})) == "ok"
+    assert read_outcome(blobs, Terms(none_match=here | OTHER)) == READ_UNMET
+
+
+def test_nobody_reads_what_must_not_be_there(blobs: Blobs, refused: Refused) -> None:
+    with refused("UnsatisfiableCondition"):
+        blobs.get(HOME, "don.jpg", Terms(none_match={ANY}))
+
+
+def test_a_read_of_a_missing_blob_is_refused_for_that_whatever_its_conditions(blobs: Blobs, refused: Refused) -> None:
+    for terms in (Terms(match=OTHER), Terms(match={ANY}), Terms(unmodified_since=OLD), Terms(none_match=OTHER)):
+        with refused("BlobNotFound"):
+            blobs.get(HOME, "missing.jpg", terms)
+
+
+# ------------------------------------------------------------------ writes
+
+WRITES: dict[str, Callable[..., Any]] = {
+    "put": lambda blobs, name, terms: put(blobs, name, "new", terms=terms),
+    "commit": lambda blobs, name, terms: blobs.commit(HOME, name, [], terms=terms),
+    "set metadata": lambda blobs, name, terms: blobs.set_metadata(HOME, name, {}, terms),
+    "snapshot": lambda blobs, name, terms: blobs.snapshot(HOME, name, terms=terms),
+    "lease": lambda blobs, name, terms: blobs.lease(HOME, name, Acquire(15), terms),
+    "delete": lambda blobs, name, terms: blobs.delete(HOME, name, terms),
+}
+CREATES = ("put", "commit")
+every_write = pytest.mark.parametrize("write", WRITES)
+
+
+@every_write
+@pytest.mark.parametrize(
+    "unmet",
+    [
+        Terms(match=OTHER),
+        Terms(modified_since=NEW),
+        Terms(unmodified_since=OLD),
+        Terms(match=OTHER, unmodified_since=NEW),
+    ],
+    ids=str,
+)
+def test_a_write_whose_condition_is_not_met_changes_nothing(
+    blobs: Blobs, refused: Refused, write: str, unmet: Terms
+) -> None:
+    with refused(UNMET, "The condition specified using HTTP conditional header(s) is not met."):
+        WRITES[write](blobs, "don.jpg", unmet)
+
+
+@every_write
+def test_a_write_whose_condition_is_met_is_carried_out(blobs: Blobs, clock: Clock, write: str) -> None:
+    WRITES[write](blobs, "don.jpg", Terms(match=holding(blobs), unmodified_since=OLD))
+    put(blobs, "other.jpg", "...")
+    WRITES[write](blobs, "other.jpg", Terms(none_match=OTHER, modified_since=NEW))
+
+
+@every_write
+def test_a_write_of_another_version_than_that_is_refused(blobs: Blobs, refused: Refused, write: str) -> None:
+    with refused(UNMET):
+        WRITES[write](blobs, "don.jpg", Terms(none_match=holding(blobs)))
+
+
+@every_write
+def test_what_must_not_be_there_is_refused_where_it_is(blobs: Blobs, refused: Refused, write: str) -> None:
+    with refused("BlobAlreadyExists" if write in CREATES else UNMET):
+        WRITES[write](blobs, "don.jpg", Terms(none_match={ANY}))
+
+
+@every_write
+@pytest.mark.parametrize("terms", [Terms(match=OTHER), Terms(match={ANY})], ids=str)
+def test_what_must_be_there_is_refused_where_it_is_not(
+    blobs: Blobs, refused: Refused, write: str, terms: Terms
+) -> None:
+    with refused(UNMET if write in CREATES else "BlobNotFound"):
+        WRITES[write](blobs, "missing.jpg", terms)
+
+
+@every_write
+@pytest.mark.parametrize(
+    "terms", [Terms(none_match={ANY}), Terms(modified_since=NEW), Terms(unmodified_since=OLD)], ids=str
+)
+def test_other_conditions_are_met_by_nothing(blobs: Blobs, write: str, terms: Terms) -> None:
+    refusal = refusal_of(lambda: WRITES[write](blobs, "missing.jpg", terms))
+    assert (refusal and refusal.code) == (None if write in CREATES else "BlobNotFound")
+
+
+@every_write
+@pytest.mark.parametrize(
+    ("terms", "code"),
+    [
+        (Terms(match={'"0x1"', '"0x2"'}), "InvalidHeaderValue"),
+        (Terms(match=OTHER, none_match=OTHER), "MultipleConditionHeadersNotSupported"),
+        (Terms(match=OTHER, modified_since=OLD), "MultipleConditionHeadersNotSupported"),
+        (Terms(unmodified_since=NEW, modified_since=OLD), "MultipleConditionHeadersNotSupported"),
+        (Terms(none_match={ANY}, unmodified_since=NEW), "MultipleConditionHeadersNotSupported"),
+    ],
+    ids=str,
+)
+def test_a_write_does_not_combine_conditions(
+    blobs: Blobs, refused: Refused, write: str, terms: Terms, code: str
+) -> None:
+    with refused(code):
+        WRITES[write](blobs, "don.jpg", terms)
+
+
+def test_a_copy_says_whose_condition_is_not_met(blobs: Blobs, refused: Refused) -> None:
+    put(blobs, "copy.jpg", "old")
+    with refused("SourceConditionNotMet"):
+        blobs.copy(HOME, "copy.jpg", CopySource(HOME, "don.jpg", terms=Terms(match=OTHER)))
+    with refused("TargetConditionNotMet"):
+        blobs.copy(HOME, "copy.jpg", CopySource(HOME, "don.jpg"), terms=Terms(match=OTHER))
+    with refused("BlobAlreadyExists"):
+        blobs.copy(HOME, "copy.jpg", CopySource(HOME, "don.jpg"), terms=Terms(none_match={ANY}))
+
+
+def test_who_may_only_create_replaces_nothing(blobs: Blobs, refused: Refused) -> None:
+    put(blobs, "new.jpg", "...", terms=Terms(create_only=True))
+    with refused("UnauthorizedBlobOverwrite"):
+        put(blobs, "new.jpg", "other", terms=Terms(create_only=True))
+
+
+def test_times_are_compared_in_whole_seconds(blobs: Blobs, clock: Clock) -> None:
+    clock.advance(0.7)
+    made = put(blobs, "don.jpg", "later")
+    assert made.modified % 10_000_000
+    same_second = Ticks(made.modified // 10_000_000 * 10_000_000)
+    assert read_outcome(blobs, Terms(unmodified_since=same_second)) == "ok"
+    assert read_outcome(blobs, Terms(modified_since=same_second)) == READ_UNMET
+
+
+def test_a_container_is_changed_and_deleted_under_conditions_of_time(blobs: Blobs, refused: Refused) -> None:
+    for unmet in (Terms(modified_since=NEW), Terms(unmodified_since=OLD)):
+        with refused(UNMET):
+            blobs.containers.delete(HOME, unmet)
+        with refused(UNMET):
+            blobs.containers.set_metadata(HOME, {"a": "b"}, unmet)
+        with refused(UNMET):
+            blobs.containers.lease(HOME, Acquire(15), unmet)
+    blobs.containers.set_metadata(HOME, {"a": "b"}, Terms(modified_since=OLD))
+    blobs.containers.delete(HOME, Terms(unmodified_since=NEW))

@@ -1,0 +1,44 @@
+"""What the tests of the engine's state ask for: tables on a frozen clock, and refusals that change nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import datetime, timezone
+
+import pytest
+
+from engine_states import Refused, everything_in
+from tablepatterns.engine.clock import Clock
+from tablepatterns.engine.refusal import Refusal
+from tablepatterns.engine.tables import Tables
+
+
+@pytest.fixture
+def clock() -> Clock:
+    return Clock(datetime(2014, 8, 22, tzinfo=timezone.utc))
+
+
+@pytest.fixture
+def tables(clock: Clock) -> Iterator[Tables]:
+    """An account with one empty table, People; its invariants are checked after the test."""
+    tables = Tables(clock)
+    tables.create("People")
+    yield tables
+    tables._check()
+
+
+@pytest.fixture
+def refused(tables: Tables) -> Refused:
+    """A block that must be refused with this code and, where given, this text, and must have changed nothing."""
+
+    @contextmanager
+    def expect(code: str, text: str | None = None) -> Iterator[None]:
+        before = everything_in(tables)
+        with pytest.raises(Refusal) as caught:
+            yield
+        assert caught.value.code == code
+        assert text in (None, caught.value.message)
+        assert everything_in(tables) == before
+
+    return expect

@@ -1,0 +1,39 @@
+"""What the tests of queues ask for: queues on a frozen clock, and refusals that change nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import pytest
+
+from engine_states import Refused
+from queue_states import everything_in
+from tablepatterns.engine.clock import Clock
+from tablepatterns.engine.queues import Queues
+from tablepatterns.engine.refusal import Refusal
+
+
+@pytest.fixture
+def queues(clock: Clock) -> Iterator[Queues]:
+    """An account with one empty queue, orders; its invariants are checked after the test."""
+    queues = Queues(clock)
+    queues.create("orders")
+    yield queues
+    queues._check()
+
+
+@pytest.fixture
+def refused(queues: Queues) -> Refused:
+    """A block that must be refused with this code and, where given, this text, and must have changed nothing."""
+
+    @contextmanager
+    def expect(code: str, text: str | None = None) -> Iterator[None]:
+        before = everything_in(queues)
+        with pytest.raises(Refusal) as caught:
+            yield
+        assert caught.value.code == code
+        assert text in (None, caught.value.message)
+        assert everything_in(queues) == before
+
+    return expect

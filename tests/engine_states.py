@@ -1,0 +1,60 @@
+"""Short words for tests of the engine's state: operations to apply, and all that a table or an account holds."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager
+from typing import Any, TypeAlias
+
+from tablepatterns.engine.entities import Entity, Value
+from tablepatterns.engine.refusal import Refusal
+from tablepatterns.engine.tables import Operation, Tables
+from tablepatterns.engine.writes import Kind
+from tablepatterns.filters import Filter
+
+Refused: TypeAlias = Callable[..., AbstractContextManager[None]]
+"""`with refused(code, text):` around what must be refused and must change nothing."""
+
+
+def op(kind: Kind, partition_key: str, row_key: str, etag: str | None = None, **properties: Value) -> Operation:
+    return Operation(kind, partition_key, row_key, properties, etag)
+
+
+def insert(partition_key: str, row_key: str, **properties: Value) -> Operation:
+    return op("insert", partition_key, row_key, **properties)
+
+
+def delete(partition_key: str, row_key: str, etag: str | None = "*") -> Operation:
+    return op("delete", partition_key, row_key, etag)
+
+
+def all_entities(tables: Tables, name: str, wanted: Filter | None = None, **options: Any) -> Iterator[Entity]:
+    """Yield the entities of all pages of a query."""
+    page = tables.query(name, wanted, **options)
+    yield from page.entities
+    while page.next is not None:
+        page = tables.query(name, wanted, **{**options, "start": page.next})
+        yield from page.entities
+
+
+def all_keys(tables: Tables, name: str, wanted: Filter | None = None, **options: Any) -> list[tuple[str, str]]:
+    return [(entity.partition_key, entity.row_key) for entity in all_entities(tables, name, wanted, **options)]
+
+
+def refusal_of(call: Callable[[], object]) -> Refusal | None:
+    """Return what the call is refused with, None where it is carried out."""
+    try:
+        call()
+    except Refusal as refusal:
+        return refusal
+    return None
+
+
+def everything_in(tables: Tables) -> Any:
+    """Return all that a user could see of the account, to be compared."""
+    content = {
+        name: [(e.partition_key, e.row_key, e.etag, dict(e.properties)) for e in all_entities(tables, name)]
+        for name in tables.names()[0]
+    }
+    policies = {name: tables.get_policies(name) for name in content}
+    return content, policies, tables.get_service_properties()

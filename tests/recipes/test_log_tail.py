@@ -1,0 +1,154 @@
+"""Log tail: the newest first, whatever the instants, and nothing overwritten."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta, timezone
+from typing import Any
+from uuid import UUID, uuid4
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tablepatterns import IntraPartitionIndex, Key, LogTail, connect
+from tablepatterns.engine.account import Engine
+from tablepatterns.errors import BadDesign, BadKey, EntityAlreadyExists
+
+NOON = datetime(2014, 8, 22, 12, tzinfo=timezone.utc)
+
+
+def claims_of(storage: Any, table: str, **options: Any) -> Any:
+    return LogTail(storage, table, "{Employee}", at="ClaimedAt", **options)
+
+
+def claim(moment: datetime, amount: float = 1.0, employee: str = "000223") -> dict[str, Any]:
+    return {"Employee": employee, "ClaimedAt": moment, "Amount": amount}
+
+
+@pytest.mark.guide("G-202", "G-203", "G-204")
+async def test_the_row_key_is_the_guides_inverted_ticks_and_an_id(storage: Any, table_name: str) -> None:
+    log = claims_of(storage, table_name)
+    entry = await log.append(claim(datetime(2014, 8, 22, 0, 50, 32, tzinfo=timezone.utc)))
+    ticks, _, ident = entry.row_key.partition("_")
+    assert ticks == "2519936321679999999"
+    assert UUID(ident) == entry["EntryId"]
+    assert log.key.parse(*entry.key)["ClaimedAt"] == entry["ClaimedAt"]
+
+
+@pytest.mark.guide("G-206", "G-208", "G-211")
+async def test_the_latest_come_newest_first(storage: Any, table_name: str) -> None:
+    log = claims_of(storage, table_name)
+    for minute in (3, 1, 4, 0, 2):
+        await log.append(claim(NOON + timedelta(minutes=minute), amount=minute))
+    await log.append(claim(NOON + timedelta(hours=1), employee="000224"))
+    assert [entry["Amount"] for entry in await log.latest(3, Employee="000223")] == [4, 3, 2]
+    assert [entry["Amount"] for entry in await log.latest(9, Employee="000223")] == [4, 3, 2, 1, 0]
+    assert await log.latest(5, Employee="nobody") == []
+    assert await log.latest(0, Employee="000223") == []
+
+
+@pytest.mark.guide("G-206", "G-211", "G-076")
+async def test_latest_is_one_query_of_one_partition_that_reads_no_more_than_asked(
+    storage: Any, engine: Engine, table_name: str
+) -> None:
+    log = claims_of(storage, table_name)
+    for minute in range(30):
+        await log.append(claim(NOON + timedelta(minutes=minute)))
+    with engine.ledger.span() as span:
+        await log.latest(10, Employee="000223")
+    (record,) = span.records
+    assert (record.billable, record.partition, record.examined, record.returned) == (1, "000223", 10, 10)
+
+
+@pytest.mark.guide("G-207", "G-305", "G-298")
+async def test_latest_follows_pages_that_the_service_cuts_short(backend: Any, engine: Engine, table_name: str) -> None:
+    engine = Engine(page_examines=3)
+    log = claims_of(backend.connect(engine), table_name)
+    for minute in range(12):
+        await log.append(claim(NOON + timedelta(minutes=minute), amount=minute))
+    with engine.ledger.span() as span:
+        latest = await log.latest(7, Employee="000223")
+    assert [entry["Amount"] for entry in latest] == [11, 10, 9, 8, 7, 6, 5]
+    assert span.totals.requests == 3
+
+
+@pytest.mark.guide("G-209")
+async def test_two_entries_of_one_instant_are_both_kept(storage: Any, table_name: str) -> None:
+    log = claims_of(storage, table_name)
+    for amount in (1, 2, 3):
+        await log.append(claim(NOON, amount))
+    assert {entry["Amount"] for entry in await log.latest(10, Employee="000223")} == {1, 2, 3}
+
+
+async def test_an_id_of_ones_own_makes_the_append_idempotent(storage: Any, table_name: str) -> None:
+    log = claims_of(storage, table_name)
+    entry = claim(NOON) | {"EntryId": uuid4()}
+    await log.append(entry)
+    with pytest.raises(EntityAlreadyExists):
+        await log.append(entry)
+    assert len(await log.latest(10, Employee="000223")) == 1
+
+
+@pytest.mark.guide("G-210")
+async def test_an_instant_without_a_zone_is_refused(storage: Any, table_name: str) -> None:
+    with pytest.raises(BadKey, match="ClaimedAt"):
+        await claims_of(storage, table_name).append(claim(datetime(2014, 8, 22)))
+
+
+@pytest.mark.guide("G-210")
+async def test_an_instant_of_another_zone_is_the_same_instant(storage: Any, table_name: str) -> None:
+    log = claims_of(storage, table_name)
+    east = timezone(timedelta(hours=5, minutes=30))
+    entry = await log.append(claim(NOON.astimezone(east)))
+    assert entry.row_key.startswith((await log.append(claim(NOON))).row_key[:19])
+    (first, second) = await log.latest(2, Employee="000223")
+    assert first["ClaimedAt"] == second["ClaimedAt"] == NOON
+
+
+async def test_without_an_instant_an_entry_is_of_now(storage: Any, engine: Engine, table_name: str) -> None:
+    log = claims_of(storage, table_name)
+    await log.append({"Employee": "000223", "Amount": 1.0})
+    engine.clock.advance(60)
+    await log.append({"Employee": "000223", "Amount": 2.0})
+    newest, oldest = await log.latest(2, Employee="000223")
+    assert [newest["Amount"], oldest["Amount"]] == [2.0, 1.0]
+    assert timedelta(seconds=60) <= newest["ClaimedAt"] - oldest["ClaimedAt"] < timedelta(seconds=90)
+
+
+async def test_a_span_of_time_has_both_its_ends_newest_first(storage: Any, engine: Engine, table_name: str) -> None:
+    log = claims_of(storage, table_name)
+    for minute in range(10):
+        await log.append(claim(NOON + timedelta(minutes=minute), amount=minute))
+    low, high = NOON + timedelta(minutes=2), NOON + timedelta(minutes=5)
+    with engine.ledger.span() as span:
+        found = [entry["Amount"] async for entry in log.between(low, high, Employee="000223")]
+    assert found == [5, 4, 3, 2]
+    assert span.totals.examined == 4
+    assert [entry["Amount"] async for entry in log.between(high, Employee="000223")] == [9, 8, 7, 6, 5]
+
+
+async def test_a_log_tail_shares_its_partition_and_can_be_indexed(storage: Any, table_name: str) -> None:
+    by_amount = IntraPartitionIndex(Key("{Employee}", "amount_{Amount:float}_{EntryId:uuid}"))
+    log = claims_of(storage, table_name, row_prefix="claim_", derived=[by_amount])
+    for minute, amount in enumerate((30.0, 10.0, 20.0)):
+        await log.append(claim(NOON + timedelta(minutes=minute), amount))
+    assert [entry["Amount"] for entry in await log.latest(3, Employee="000223")] == [20.0, 10.0, 30.0]
+    assert [entry["Amount"] async for entry in log.range(by_amount, Employee="000223")] == [10.0, 20.0, 30.0]
+
+
+@pytest.mark.guide("G-103", "G-212")
+def test_the_cosmos_table_api_is_refused() -> None:
+    cosmos = "DefaultEndpointsProtocol=https;AccountName=a;AccountKey=a2V5;TableEndpoint=https://a.table.cosmos.azure.com:443/"
+    with connect(cosmos) as storage, pytest.raises(BadDesign, match="Cosmos DB"):
+        claims_of(storage, "Claims")
+
+
+@pytest.mark.guide("G-205")
+@settings(max_examples=25)
+@given(moments=st.lists(st.datetimes(timezones=st.just(timezone.utc)), max_size=8))
+async def test_any_instants_come_back_newest_first(storage: Any, new_name: Any, moments: list[datetime]) -> None:
+    log = claims_of(storage, new_name())
+    for moment in moments:
+        await log.append(claim(moment))
+    found = [entry["ClaimedAt"] for entry in await log.latest(100, Employee="000223")]
+    assert found == sorted(moments, reverse=True)

@@ -1,0 +1,99 @@
+"""Chunks: every entity once and whole, in order, within the limits of a transaction."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tablepatterns import EntitySet, IntraPartitionIndex, Key, connect
+from tablepatterns.bulk.chunk import Chunk, Planned, chunks
+from tablepatterns.bulk.plan import Planner
+from tablepatterns.operation import check_transaction
+from tablepatterns.pace import Pace
+from tablepatterns.recipe import finish
+
+BY_ID = Key("{Department}", "empid_{EmployeeId:06d}")
+INDEXES = [IntraPartitionIndex(Key("{Department}", f"by_{name}_{{{name}}}")) for name in "ABCD"]
+storage = connect().awaited()
+planner = Planner(EntitySet(storage, "Employees", BY_ID, derived=INDEXES), "insert", Pace(storage, None), resumed=False)
+
+
+def planned(position: int, **fields: Any) -> Planned:
+    """Return an employee with a row for each of the indexes A to D that it has a field of."""
+    return finish(planner.new(position, {"Department": "Sales", "EmployeeId": position} | fields))
+
+
+@st.composite
+def inputs(draw: st.DrawFn) -> list[Planned]:
+    """Draw entities of 1 to 5 rows; some of the same key, some that share an index row, some large."""
+    entities = []
+    for position in range(draw(st.integers(0, 12)) * draw(st.integers(1, 25))):
+        fields = dict.fromkeys("ABCD"[: draw(st.integers(0, 4))], f"{position % 90}")
+        size = draw(st.sampled_from([0, 0, 0, 0, 30_000]))
+        fields |= {f"Text{number}": "x" * size for number in range(8 if size else 0)}
+        entities.append(planned(position, **fields | {"EmployeeId": position % draw(st.sampled_from([60, 10_000]))}))
+    return entities
+
+
+def operations(chunk: Chunk) -> list[Any]:
+    return [step.operation for step in chunk.steps]
+
+
+@pytest.mark.guide("G-073")
+@given(inputs())
+@settings(max_examples=40)
+def test_every_entity_is_in_one_chunk_and_in_order(entities: list[Planned]) -> None:
+    assert [each for chunk in chunks(entities) for each in chunk.entities] == entities
+
+
+@pytest.mark.guide("G-065", "G-066", "G-067", "G-073")
+@given(inputs())
+@settings(max_examples=40)
+def test_every_chunk_is_a_transaction_that_the_service_accepts(entities: list[Planned]) -> None:
+    for chunk in chunks(entities):
+        check_transaction(operations(chunk))
+
+
+@given(inputs())
+@settings(max_examples=40)
+def test_no_chunk_could_have_taken_in_one_entity_more(entities: list[Planned]) -> None:
+    for chunk, following in pairwise(chunks(entities)):
+        with pytest.raises(ValueError, match="transaction"):
+            check_transaction(operations(chunk) + [step.operation for step in following.entities[0].steps])
+
+
+@given(inputs())
+@settings(max_examples=40)
+def test_a_chunk_follows_when_it_writes_a_row_again(entities: list[Planned]) -> None:
+    written: set[str] = set()
+    for chunk in chunks(entities):
+        rows = {operation.row_key for operation in operations(chunk)}
+        assert chunk.follows is bool(rows & written)
+        written |= rows
+
+
+@given(inputs())
+@settings(max_examples=40)
+def test_each_operation_leads_back_to_its_entity(entities: list[Planned]) -> None:
+    for chunk in chunks(entities):
+        owners = [entity.position for entity in chunk.entities for _ in entity.steps]
+        assert [chunk.position_of(index) for index in range(len(owners))] == owners
+
+
+@pytest.mark.guide("G-065")
+@pytest.mark.parametrize(
+    ("count", "expected"), [(0, []), (50, [50]), (51, [50, 1]), (100, [50, 50]), (101, [50, 50, 1])]
+)
+def test_fifty_entities_with_a_copy_each_are_a_hundred_operations(count: int, expected: list[int]) -> None:
+    entities = [planned(position, A=str(position)) for position in range(count)]
+    assert [len(chunk.entities) for chunk in chunks(entities)] == expected
+
+
+def test_only_a_chunk_of_one_entity_tells_which_it_was_when_the_service_does_not() -> None:
+    one, both = (next(chunks([planned(7 + number) for number in range(count)])) for count in (1, 2))
+    assert one.position_of(None) == 7
+    assert both.position_of(None) is None

@@ -1,0 +1,477 @@
+"""EntitySet: reads that say what they cost, writes that never lose another's, errors after which nothing changed."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any
+
+import pytest
+from azure.core.exceptions import ResourceExistsError, ResourceModifiedError, ResourceNotFoundError
+
+from employees import BY_ID, by_email, employees_of, jones, rows_of
+from tablepatterns import Entity, EntitySet, Key, QueryClass, at_least, below, between, parse, prop
+from tablepatterns.engine.account import Engine
+from tablepatterns.errors import (
+    BadDesign,
+    BadFilter,
+    BadInput,
+    BadKey,
+    BadToken,
+    EntityAlreadyExists,
+    EntityChanged,
+    EntityNotFound,
+    TooMuchContention,
+)
+
+ID = {"Department": "Sales", "EmployeeId": 223}
+
+
+@pytest.fixture(params=["plain", "indexed"])
+def employees(request: pytest.FixtureRequest, storage: Any, table_name: str) -> Any:
+    """A set without derived data and one with: what it promises is the same."""
+    return EntitySet(storage, table_name, BY_ID, derived=[by_email] if request.param == "indexed" else [])
+
+
+@pytest.fixture
+def unchanged(storage: Any, table_name: str) -> Any:
+    """A block in which the table must not change."""
+
+    @asynccontextmanager
+    async def block() -> AsyncIterator[None]:
+        before = await rows_of(storage, table_name)
+        yield
+        assert await rows_of(storage, table_name) == before
+
+    return block
+
+
+# ------------------------------------------------------------------ writing
+
+
+@pytest.mark.guide("G-040", "G-308")
+async def test_an_insert_of_existing_keys_is_refused(employees: Any, unchanged: Any) -> None:
+    await employees.insert(jones())
+    async with unchanged():
+        with pytest.raises(EntityAlreadyExists, match="empid_000223") as refusal:
+            await employees.insert(jones(Age=35, Email="other@contoso.com"))
+    assert isinstance(refusal.value, ResourceExistsError)
+    assert refusal.value.status_code == 409
+
+
+@pytest.mark.guide("G-041")
+async def test_the_same_row_key_in_two_partitions_is_two_entities(employees: Any) -> None:
+    await employees.insert(jones(Age=1))
+    await employees.insert(jones(Age=2, Department="Marketing"))
+    assert (await employees.get(**ID))["Age"] == 1
+    assert (await employees.get(Department="Marketing", EmployeeId=223))["Age"] == 2
+
+
+@pytest.mark.guide("G-309", "G-308", "G-319")
+async def test_replace_removes_what_it_is_not_given(employees: Any) -> None:
+    entity = await employees.insert(jones())
+    del entity["Age"]
+    entity["Title"] = "Head"
+    assert await employees.replace(entity) is entity
+    expected = jones(Title="Head")
+    del expected["Age"]
+    assert await employees.get(**ID) == expected == entity
+
+
+@pytest.mark.guide("G-310", "G-308", "G-319")
+async def test_merge_keeps_what_it_is_not_given(employees: Any) -> None:
+    entity = await employees.insert(jones())
+    assert await employees.merge(entity, {"Age": 35, "Title": "Head"}) is entity
+    assert await employees.get(**ID) == jones(Age=35, Title="Head") == entity
+
+
+@pytest.mark.guide("G-311", "G-312")
+async def test_replace_merge_and_delete_of_a_missing_entity_fail(employees: Any, unchanged: Any) -> None:
+    entity = await employees.insert(jones())
+    await employees.delete(await employees.get(**ID))
+    async with unchanged():
+        for write in (
+            employees.replace(entity),
+            employees.merge(entity, {"Age": 1}),
+            employees.delete(entity),
+            employees.replace(jones(), unconditionally=True),
+            employees.merge(ID, {"Age": 1}, unconditionally=True),
+            employees.delete(ID, unconditionally=True),
+            employees.update(lambda each: each.update(Age=1), **ID),
+        ):
+            with pytest.raises(EntityNotFound) as refusal:
+                await write
+            assert isinstance(refusal.value, ResourceNotFoundError)
+
+
+@pytest.mark.guide("G-313", "G-353")
+async def test_insert_or_replace_creates_or_replaces(employees: Any) -> None:
+    created = await employees.insert_or_replace(jones())
+    assert created.etag == (await employees.get(**ID)).etag
+    assert await employees.get(**ID) == jones()
+    slim = {name: jones()[name] for name in ("Department", "EmployeeId", "Email")}
+    written = await employees.insert_or_replace(slim)
+    assert await employees.get(**ID) == slim
+    await employees.merge(written, {"Age": 1})
+
+
+@pytest.mark.guide("G-314")
+async def test_insert_or_merge_creates_or_merges(employees: Any) -> None:
+    await employees.insert_or_merge(jones())
+    await employees.insert_or_merge(ID | {"Age": 35})
+    assert await employees.get(**ID) == jones(Age=35)
+
+
+@pytest.mark.guide("G-316", "G-317")
+async def test_a_stale_entity_is_refused_and_nothing_changes(employees: Any, unchanged: Any) -> None:
+    await employees.insert(jones())
+    stale = [await employees.get(**ID) for _ in range(3)]
+    await employees.merge(await employees.get(**ID), {"Age": 99})
+    async with unchanged():
+        writes = employees.replace(stale[0]), employees.merge(stale[1], {"Age": 1}), employees.delete(stale[2])
+        for write in writes:
+            with pytest.raises(EntityChanged, match="read it again") as refusal:
+                await write
+            assert isinstance(refusal.value, ResourceModifiedError)
+            assert refusal.value.status_code == 412
+
+
+@pytest.mark.guide("G-318")
+async def test_the_check_is_left_out_only_when_told_so(employees: Any) -> None:
+    stale = await employees.insert(jones())
+    await employees.merge(await employees.get(**ID), {"Age": 99})
+    await employees.merge(stale, {"LastName": "Smith"}, unconditionally=True)
+    assert await employees.get(**ID) == jones(Age=99, LastName="Smith")
+    await employees.replace(jones(Age=1), unconditionally=True)
+    assert await employees.get(**ID) == jones(Age=1)
+    await employees.delete(ID, unconditionally=True)
+    assert await employees.get(**ID) is None
+
+
+async def test_a_mapping_that_was_never_read_is_refused(employees: Any, unchanged: Any) -> None:
+    await employees.insert(jones())
+    async with unchanged():
+        for write in (employees.replace(jones()), employees.merge(jones(), {"Age": 1}), employees.delete(jones())):
+            with pytest.raises(BadInput, match="unconditionally"):
+                await write
+
+
+async def test_a_field_of_the_key_cannot_be_changed(employees: Any, unchanged: Any) -> None:
+    entity = await employees.insert(jones())
+    async with unchanged():
+        with pytest.raises(BadKey, match="insert a new entity"):
+            await employees.merge(entity, {"EmployeeId": 7})
+        entity["EmployeeId"] = 7
+        with pytest.raises(BadKey, match="insert a new entity"):
+            await employees.replace(entity)
+
+
+@pytest.mark.guide("G-315")
+def test_there_is_no_update_that_hides_whether_it_merges_or_replaces() -> None:
+    words = {"replace", "merge", "insert_or_replace", "insert_or_merge"}
+    assert words <= set(dir(EntitySet))
+    assert not {"upsert", "save", "put"} & set(dir(EntitySet))
+
+
+@pytest.mark.guide("G-029", "G-030")
+@pytest.mark.parametrize("key", [{"Department": None}, {"EmployeeId": None}, {"EmployeeId": "223"}, {"Department": 7}])
+async def test_a_write_without_a_proper_key_makes_no_request(
+    storage: Any, engine: Engine, table_name: str, key: dict[str, Any]
+) -> None:
+    employees = employees_of(storage, table_name)
+    with engine.ledger.span() as span:
+        for write in (employees.insert(jones(**key)), employees.insert_or_merge(jones(**key))):
+            with pytest.raises(BadKey):
+                await write
+        with pytest.raises(BadKey):
+            await employees.get(**{**ID, **key})
+    assert span.records == []
+
+
+@pytest.mark.guide("G-096")
+async def test_writes_by_key_never_query(storage: Any, engine: Engine, table_name: str) -> None:
+    employees = EntitySet(storage, table_name, BY_ID)
+    await employees.insert(jones())
+    with engine.ledger.span() as span:
+        await employees.merge(ID, {"Age": 1}, unconditionally=True)
+        await employees.insert_or_replace(jones())
+        await employees.delete(ID, unconditionally=True)
+    assert [record.query_class for record in span.records] == [None] * 3
+
+
+@pytest.mark.guide("G-012", "G-076")
+async def test_dropping_the_table_is_one_request_whatever_it_holds(
+    storage: Any, engine: Engine, table_name: str
+) -> None:
+    numbers = await numbered(storage, table_name, 250)
+    with engine.ledger.span() as span:
+        await numbers.drop_table()
+    assert (span.totals.requests, span.totals.billable) == (1, 1)
+    assert await numbers.take(1, Group="all") == []
+    await numbers.drop_table()
+
+
+async def test_a_response_hook_of_the_users_sees_writes_too(backend: Any, table_name: str) -> None:
+    seen: list[str] = []
+    storage = backend.connect(raw_response_hook=lambda response: seen.append(response.http_request.method))
+    employees = EntitySet(storage, table_name, BY_ID)
+    await employees.create_table()
+    await employees.insert(jones())
+    await employees.get(**ID)
+    assert seen == ["POST", "POST", "GET"]
+
+
+async def test_a_table_is_made_once(storage: Any, table_name: str) -> None:
+    employees = employees_of(storage, table_name)
+    assert await employees.create_table()
+    assert not await employees.create_table()
+
+
+# ------------------------------------------------------------------ read-modify-write
+
+
+@pytest.mark.guide("G-320", "G-318")
+async def test_update_reads_changes_and_writes(storage: Any, engine: Engine, table_name: str) -> None:
+    employees = employees_of(storage, table_name)
+    await employees.insert(jones())
+    with engine.ledger.span() as span:
+        updated = await employees.update(lambda each: each.update(Age=each["Age"] + 1), **ID)
+    assert updated["Age"] == 35
+    assert span.totals.billable == 2
+
+
+@pytest.mark.guide("G-320")
+async def test_update_loses_no_change_of_another_writer(employees: Any) -> None:
+    await employees.insert(jones(Age=0))
+    meddling = [3]
+
+    async def meddle() -> None:
+        await employees.merge(await employees.get(**ID), {"Age": (await employees.get(**ID))["Age"] + 10})
+
+    class Meddled(EntitySet[Any]):
+        """Another writer comes between the first reads and their writes."""
+
+    async def get(**key: Any) -> Entity | None:
+        found = await employees.get(**key)
+        if meddling[0]:
+            meddling[0] -= 1
+            await meddle()
+        return found
+
+    mine = Meddled(employees.account, employees.table.name, BY_ID, derived=employees.derived)
+    mine.get = get
+    await mine.update(lambda each: each.update(Age=each["Age"] + 1), **ID)
+    assert (await employees.get(**ID))["Age"] == 31
+
+
+async def test_update_gives_up_after_so_many_attempts(employees: Any) -> None:
+    await employees.insert(jones(Age=0))
+    calls = []
+
+    class Stale(EntitySet[Any]):
+        """A set that always reads what was there at the beginning."""
+
+    first = await employees.get(**ID)
+    await employees.merge(await employees.get(**ID), {"Age": 1})
+
+    async def get(**key: Any) -> Entity | None:
+        calls.append(key)
+        return first
+
+    stale = Stale(employees.account, employees.table.name, BY_ID, derived=employees.derived)
+    stale.get = get
+    with pytest.raises(TooMuchContention, match="3 attempts") as refusal:
+        await stale.update(lambda each: None, attempts=3, **ID)
+    assert len(calls) == 3
+    assert isinstance(refusal.value, ResourceModifiedError)
+
+
+async def test_an_error_of_the_change_itself_is_the_callers(employees: Any, unchanged: Any) -> None:
+    await employees.insert(jones())
+
+    def fail(entity: Entity) -> None:
+        entity["Age"] = 99
+        raise LookupError("no such thing")
+
+    async with unchanged():
+        with pytest.raises(LookupError):
+            await employees.update(fail, **ID)
+
+
+# ------------------------------------------------------------------ reading
+
+
+@pytest.mark.guide("G-294")
+async def test_a_missing_entity_is_none_also_in_a_missing_table(employees: Any) -> None:
+    assert await employees.get(**ID) is None
+    assert [each async for each in employees.range(Department="Sales")] == []
+    assert await employees.take(5, Department="Sales") == []
+    await employees.insert(jones())
+    assert await employees.get(Department="Sales", EmployeeId=1) is None
+
+
+@pytest.mark.guide("G-077", "G-080", "G-078", "G-081", "G-295", "G-094", "G-076")
+async def test_each_read_is_of_the_class_it_says(storage: Any, engine: Engine, table_name: str) -> None:
+    employees = employees_of(storage, table_name)
+    for number in range(20):
+        await employees.insert(jones(EmployeeId=number, Email=f"{number:02d}@contoso.com"))
+
+    async def classes(read: Any) -> list[tuple[str | None, int]]:
+        with engine.ledger.span() as span:
+            _ = [each async for each in read]
+        return [(record.query_class, record.examined) for record in span.records]
+
+    ranges = [
+        (between(5, 9), 5),
+        (between(5, 9, "left"), 4),
+        (between(5, 9, "neither"), 3),
+        (at_least(15), 5),
+        (below(3), 3),
+    ]
+    for asked, expected in ranges:
+        read = employees.range(Department="Sales", EmployeeId=asked)
+        assert await classes(read) == [("range query", expected)]
+    assert await classes(employees.range(Department="Sales", EmployeeId=7)) == [("point query", 1)]
+    assert await classes(employees.scan(prop("Age") > 30)) == [("table scan", 40)]
+
+
+@pytest.mark.guide("G-079", "G-082", "G-089", "G-090")
+async def test_a_condition_on_properties_filters_the_range(storage: Any, table_name: str) -> None:
+    employees = employees_of(storage, table_name)
+    for number, name in enumerate(["Smith", "O'Brien", "Smith", "Jones"]):
+        await employees.insert(jones(EmployeeId=number, LastName=name, Age=20 + number, Email=f"{number}@x.com"))
+    where = (prop("LastName") == "Smith") & (prop("Age") >= 21) | (prop("LastName") == "O'Brien")
+    found = [each["EmployeeId"] async for each in employees.range(Department="Sales", where=where)]
+    assert found == [1, 2]
+
+
+@pytest.mark.parametrize("name", ["EmployeeId", "PartitionKey", "RowKey"])
+async def test_a_condition_on_the_key_belongs_in_the_range(storage: Any, table_name: str, name: str) -> None:
+    with pytest.raises(BadFilter, match="give it as a keyword"):
+        await employees_of(storage, table_name).take(1, Department="Sales", where=prop(name) == "1")
+
+
+@pytest.mark.guide("G-306", "G-307", "G-095", "G-199")
+async def test_a_projection_reads_the_key_and_what_is_named(storage: Any, table_name: str) -> None:
+    employees = employees_of(storage, table_name)
+    await employees.insert(jones())
+    await employees.insert(jones(EmployeeId=224, Email=None))
+    found = [each async for each in employees.range(Department="Sales", select=["Email"])]
+    assert found == [ID | {"Email": "jonesj@contoso.com"}, ID | {"EmployeeId": 224}]
+    assert found[0].key == ("Sales", "empid_000223")
+    assert found[0].timestamp is not None
+    assert found[0].etag is not None
+
+
+@pytest.mark.guide("G-088")
+async def test_many_keys_are_point_queries_in_the_order_asked(storage: Any, engine: Engine, table_name: str) -> None:
+    employees = employees_of(storage, table_name)
+    for number in (121, 322):
+        await employees.insert(jones(EmployeeId=number, Email=f"{number}@x.com"))
+    asked = [{"Department": "Sales", "EmployeeId": number} for number in (322, 1, 121)]
+    with engine.ledger.span() as span:
+        found = await employees.get_many(asked)
+    assert [each and each["EmployeeId"] for each in found] == [322, None, 121]
+    assert [(record.query_class, record.examined) for record in span.records if not record.error] == [
+        ("point query", 1)
+    ] * 2
+    assert span.totals.requests == 3
+
+
+@pytest.mark.guide("G-083", "G-085", "G-087")
+async def test_a_filter_that_would_scan_is_refused_unless_allowed(storage: Any, table_name: str) -> None:
+    raw = EntitySet(storage, table_name, Key("{PartitionKey}", "{RowKey}"))
+    for key in ("121", "322", "500"):
+        await raw.insert({"PartitionKey": "Sales", "RowKey": key})
+    either = parse("PartitionKey eq 'Sales' and (RowKey eq '121' or RowKey eq '322')")
+    with pytest.raises(BadFilter, match="partition scan"):
+        _ = [each async for each in raw.query(either)]
+    found = [each["RowKey"] async for each in raw.query(either, at_worst=QueryClass.PARTITION_SCAN)]
+    assert found == ["121", "322"]
+    with pytest.raises(BadFilter, match="table scan"):
+        _ = [each async for each in raw.query(prop("LastName") == "Jones", at_worst=QueryClass.PARTITION_SCAN)]
+
+
+async def test_rows_of_others_in_the_partition_are_left_out(storage: Any, table_name: str) -> None:
+    numbered = EntitySet(storage, table_name, Key("{Department}", "{EmployeeId:06d}"))
+    departments = EntitySet(storage, table_name, Key("{Department}", "Department"))
+    await numbered.insert({"Department": "Sales", "EmployeeId": 10})
+    await departments.insert({"Department": "Sales", "EmployeeCount": 153})
+    assert [each async for each in numbered.range(Department="Sales")] == [{"Department": "Sales", "EmployeeId": 10}]
+    assert [each async for each in numbered.scan()] == [{"Department": "Sales", "EmployeeId": 10}]
+
+
+# ------------------------------------------------------------------ pages
+
+
+async def numbered(storage: Any, table: str, count: int) -> Any:
+    """Return a set of so many numbers, written by the hundred."""
+    numbers = EntitySet(storage, table, Key("{Group}", "{Number:06d}"))
+    await numbers.table.create()
+    writes = [numbers.inserting({"Group": "all", "Number": number}) for number in range(count)]
+    for start in range(0, count, 100):
+        await numbers.table.submit(*(write.primary() for write in writes[start : start + 100]))
+    return numbers
+
+
+@pytest.mark.guide("G-301", "G-302", "G-303", "G-304", "G-352")
+async def test_pages_follow_one_another_by_a_token_that_is_text(storage: Any, backend: Any, table_name: str) -> None:
+    numbers = await numbered(storage, table_name, 120)
+    page = await numbers.page(size=50, Group="all")
+    assert ([each["Number"] for each in page.items], type(page.token)) == (list(range(50)), str)
+    # Another process would begin with nothing but the text
+    again = EntitySet(backend.connect(), table_name, Key("{Group}", "{Number:06d}"))
+    second = await again.page(size=50, token=page.token, Group="all")
+    third = await again.page(size=50, token=second.token, Group="all")
+    found = [each["Number"] for each in (*second.items, *third.items)]
+    assert found == list(range(50, 120))
+    assert third.token is None
+
+
+@pytest.mark.guide("G-303")
+async def test_a_token_of_another_query_is_refused(storage: Any, table_name: str) -> None:
+    numbers = await numbered(storage, table_name, 3)
+    page = await numbers.page(size=1, Group="all")
+    with pytest.raises(BadToken, match="the same table, the same filter"):
+        await numbers.page(size=1, token=page.token, Group="other")
+    for broken in ("x", "AAAA", page.token[4:], page.token + "!"):
+        with pytest.raises(BadToken):
+            await numbers.page(size=1, token=broken, Group="all")
+
+
+@pytest.mark.guide("G-297")
+@pytest.mark.parametrize("size", [0, -1, 1001])
+async def test_a_page_of_no_proper_size_is_refused(storage: Any, engine: Engine, table_name: str, size: int) -> None:
+    numbers = await numbered(storage, table_name, 1)
+    with engine.ledger.span() as span, pytest.raises(BadInput, match="1 to 1000"):
+        await numbers.page(size=size, Group="all")
+    assert span.records == []
+
+
+@pytest.mark.guide("G-296", "G-297", "G-305", "G-351")
+async def test_a_thousand_and_more_are_read_to_the_end_and_none_twice(storage: Any, table_name: str) -> None:
+    numbers = await numbered(storage, table_name, 1203)
+    assert [each["Number"] async for each in numbers.range(Group="all")] == list(range(1203))
+    assert len((await numbers.page(Group="all")).items) == 1000
+    assert [each["Number"] for each in await numbers.take(1100, Group="all")] == list(range(1100))
+    assert len(await numbers.take(5000, Group="all")) == 1203
+
+
+@pytest.mark.guide("G-298", "G-299", "G-300", "G-302", "G-305")
+async def test_short_and_empty_pages_do_not_end_the_reading(backend: Any, engine: Engine, table_name: str) -> None:
+    engine = Engine(page_examines=7)
+    numbers = await numbered(backend.connect(engine), table_name, 40)
+    last = prop("Number2") != 0
+    assert [each["Number"] async for each in numbers.range(Group="all")] == list(range(40))
+    empty = await numbers.page(where=last, Group="all")
+    assert (empty.items, empty.token is not None) == ((), True)
+    assert [each async for each in numbers.range(where=last, Group="all")] == []
+    with engine.ledger.span() as span:
+        assert len(await numbers.take(10, Group="all")) == 10
+    assert span.totals.requests == 2
+
+
+@pytest.mark.parametrize("field", ["where", "select", "size", "token", "count", "attempts"])
+async def test_a_field_named_like_a_parameter_is_refused_at_construction(storage: Any, field: str) -> None:
+    with pytest.raises(BadDesign, match="rename the field"):
+        EntitySet(storage, "Employees", Key("{Department}", f"{{{field}}}"))

@@ -1,0 +1,84 @@
+"""What the house promises about itself: names, versions, docstrings, sizes."""
+
+from __future__ import annotations
+
+import ast
+import importlib
+import json
+import pkgutil
+import re
+from pathlib import Path
+
+import pytest
+
+import tablepatterns
+
+ROOT = Path(__file__).parents[1]
+SOURCE = ROOT / "patterns"
+MODULES = sorted(SOURCE.rglob("*.py"))
+MAX_LINES_OF_A_FILE = 400
+MAX_LINES_OF_A_FUNCTION = 40
+
+
+def read(name: str) -> str:
+    return (ROOT / name).read_text(encoding="utf-8")
+
+
+def lines_of(function: ast.FunctionDef | ast.AsyncFunctionDef) -> int:
+    """Return how many lines the function's body has, its docstring left out."""
+    body = function.body[1:] if ast.get_docstring(function) else function.body
+    return (body[-1].end_lineno or 0) - body[0].lineno + 1 if body else 0
+
+
+def test_the_package_offers_its_listed_names_and_no_others() -> None:
+    modules = {found.name for found in pkgutil.iter_modules(tablepatterns.__path__)}
+    offered = {name for name in vars(tablepatterns) if not name.startswith("_")} - modules
+    assert offered == set(tablepatterns.__all__) - modules
+
+
+def test_the_version_is_that_of_the_newest_heading_of_the_changelog() -> None:
+    version = re.search(r'^version = "(.+)"$', read("pyproject.toml"), re.MULTILINE)
+    newest = re.search(r"^## (\S+)", read("CHANGELOG.md"), re.MULTILINE)
+    assert version
+    assert newest
+    assert newest[1] == version[1] == tablepatterns.__version__
+
+
+def test_docker_compose_starts_the_azurite_that_the_tests_are_made_for() -> None:
+    pinned = json.loads(read("tests/azurite/package.json"))["dependencies"]["azurite"]
+    assert f"image: mcr.microsoft.com/azure-storage/azurite:{pinned}\n" in read("docker-compose.yml")
+
+
+@pytest.mark.parametrize("folder", ["azurite", "node"])
+def test_a_lock_file_names_no_registry_but_the_public_one(folder: str) -> None:
+    resolved = re.findall(r'"resolved": "(.+)"', read(f"tests/{folder}/package-lock.json"))
+    assert [url for url in resolved if not url.startswith("https://registry.npmjs.org/")] == []
+
+
+@pytest.mark.parametrize("document", ["README.md", "CONTRIBUTING.md"])
+def test_every_make_command_that_a_document_names_exists(document: str) -> None:
+    targets = set(re.findall(r"^([a-z-]+):", read("Makefile"), re.MULTILINE))
+    named = set(re.findall(r"(?:^|`)make ([a-z-]+)", read(document), re.MULTILINE))
+    assert named
+    assert named <= targets
+
+
+@pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(SOURCE)))
+class TestEveryModule:
+    def test_says_what_it_is_for(self, path: Path) -> None:
+        assert ast.get_docstring(ast.parse(path.read_text(encoding="utf-8")))
+
+    def test_has_every_name_that_it_lists_as_public_and_lists_it_once(self, path: Path) -> None:
+        name = ".".join(path.relative_to(SOURCE).with_suffix("").parts).removesuffix(".__init__")
+        module = importlib.import_module(name)
+        listed = getattr(module, "__all__", [])
+        assert [each for each in listed if not hasattr(module, each)] == []
+        assert len(set(listed)) == len(listed)
+
+    def test_is_short_enough_to_be_one_idea(self, path: Path) -> None:
+        assert len(path.read_text(encoding="utf-8").splitlines()) <= MAX_LINES_OF_A_FILE
+
+    def test_has_functions_that_can_be_read_at_once(self, path: Path) -> None:
+        functions = (ast.FunctionDef, ast.AsyncFunctionDef)
+        found = [node for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))) if isinstance(node, functions)]
+        assert {each.name: lines_of(each) for each in found if lines_of(each) > MAX_LINES_OF_A_FUNCTION} == {}

@@ -1,0 +1,133 @@
+"""Lost answers: a write that was carried out is taken for done, and one that was not is never taken for ours."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from azure.core.exceptions import ServiceResponseError
+
+from employees import by_email, employees_of, jones, rows_of
+from tablepatterns import EntitySet, Key
+from tablepatterns.engine.account import Engine
+from tablepatterns.errors import EntityAlreadyExists, EntityChanged, EntityNotFound
+from unreliable import unreliable
+
+KINDS = ["answer lost", "request lost", "timed out", "busy"]
+ID = {"Department": "Sales", "EmployeeId": 223}
+PLAIN = Key("{Department}", "empid_{EmployeeId:06d}")
+
+
+@pytest.fixture(params=KINDS)
+def first_fails(request: pytest.FixtureRequest) -> Callable[[int], str | None]:
+    """A plan by which the first write fails in one of the ways, and all others pass."""
+    return lambda number: request.param if number == 0 else None
+
+
+@pytest.fixture(params=["one row", "several rows"])
+def set_on(request: pytest.FixtureRequest, table_name: str) -> Callable[[Any], Any]:
+    """A function that gives a set of which each write is a single request, or an entity group transaction."""
+    derived = [by_email] if request.param == "several rows" else []
+    return lambda storage: EntitySet(storage, table_name, PLAIN, derived=derived)
+
+
+@pytest.fixture
+def reliable(storage: Any, set_on: Callable[[Any], Any]) -> Any:
+    return set_on(storage)
+
+
+@pytest.fixture
+def flaky(backend: Any, engine: Engine, set_on: Callable[[Any], Any], first_fails: Any) -> Any:
+    return set_on(unreliable(backend, engine, first_fails))
+
+
+@pytest.mark.guide("G-107")
+async def test_an_insert_is_carried_out_once(flaky: Any, reliable: Any) -> None:
+    await reliable.table.create()
+    written = await flaky.insert(jones())
+    found = await reliable.get(**ID)
+    assert found == jones()
+    assert (found.etag, found.timestamp) == (written.etag, written.timestamp)
+    await flaky.merge(written, {"Age": 35})
+
+
+async def test_an_insert_whose_connection_broke_is_carried_out_once(reliable: Any, engine: Engine) -> None:
+    await reliable.table.create()
+    engine.faults.lose_answer(table=reliable.table.name, times=1)
+    written = await reliable.insert(jones())
+    assert (await reliable.get(**ID)).etag == written.etag
+
+
+async def test_an_insert_of_what_another_inserted_is_still_refused(flaky: Any, reliable: Any) -> None:
+    await reliable.insert(jones())
+    with pytest.raises(EntityAlreadyExists):
+        await flaky.insert(jones())
+
+
+async def test_a_change_is_carried_out_once(flaky: Any, reliable: Any) -> None:
+    await reliable.insert(jones())
+    entity = await flaky.get(**ID)
+    await flaky.merge(entity, {"Age": 35})
+    assert (await reliable.get(**ID)).etag == entity.etag
+    await flaky.replace(entity)
+
+
+async def test_a_counter_counts_each_addition_once(
+    backend: Any, engine: Engine, set_on: Callable[[Any], Any], reliable: Any
+) -> None:
+    await reliable.insert(jones(Age=0))
+    counters = set_on(unreliable(backend, engine, lambda number: KINDS[number % 5] if number % 5 < 4 else None))
+    for _ in range(10):
+        await counters.update(lambda each: each.update(Age=each["Age"] + 1), **ID)
+    assert (await reliable.get(**ID))["Age"] == 10
+
+
+async def test_an_equal_change_of_another_is_not_taken_for_ours(
+    backend: Any, engine: Engine, set_on: Callable[[Any], Any], reliable: Any
+) -> None:
+    await reliable.insert(jones(Age=0))
+
+    def meddle(number: int) -> str | None:
+        if number:
+            return None
+        current = engine.tables.get(reliable.table.name, "Sales", "empid_000223")
+        assert current.properties["Age"] == 0
+        return "request lost"
+
+    entity = await set_on(unreliable(backend, engine, meddle)).get(**ID)
+    flaky = set_on(unreliable(backend, engine, meddle))
+    await reliable.merge(await reliable.get(**ID), {"Age": 0})
+    with pytest.raises(EntityChanged):
+        await flaky.merge(entity, {"Age": 0})
+
+
+async def test_a_delete_whose_answer_was_lost_is_done(flaky: Any, reliable: Any, storage: Any) -> None:
+    await reliable.insert(jones())
+    await flaky.delete(await flaky.get(**ID))
+    assert await rows_of(storage, reliable.table.name) == {}
+
+
+async def test_a_delete_of_what_never_was_is_still_refused(reliable: Any) -> None:
+    entity = await reliable.insert(jones())
+    await reliable.delete(await reliable.get(**ID))
+    with pytest.raises(EntityNotFound):
+        await reliable.delete(entity)
+
+
+async def test_when_nothing_gets_through_the_networks_error_is_raised(
+    backend: Any, engine: Engine, table_name: str, storage: Any
+) -> None:
+    await storage.table(table_name).create()
+    cut_off = employees_of(unreliable(backend, engine, lambda number: "request lost"), table_name)
+    with pytest.raises(ServiceResponseError):
+        await cut_off.insert(jones())
+    assert await rows_of(storage, table_name) == {}
+
+
+async def test_a_plain_conflict_costs_no_second_read(storage: Any, engine: Engine, table_name: str) -> None:
+    employees = employees_of(storage, table_name)
+    await employees.insert(jones())
+    with engine.ledger.span() as span, pytest.raises(EntityAlreadyExists):
+        await employees.insert(jones())
+    assert span.totals.requests == 1

@@ -1,0 +1,193 @@
+"""Targets: every form that `connect` accepts, and that no form or error shows a secret."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from azure.core.credentials import AccessToken, AzureNamedKeyCredential, AzureSasCredential
+from azure.core.exceptions import HttpResponseError
+
+import tablepatterns.aio
+from tablepatterns import connect
+from tablepatterns.engine.account import Engine
+from tablepatterns.errors import BadTableName, BadTarget
+from tablepatterns.recipe import finish
+from tablepatterns.table import Table
+from tablepatterns.target import CONNECTION_VARIABLE, resolve
+
+KEY = "c2VjcmV0LWtleS1vZi1hbi1hY2NvdW50"
+STRING = f"DefaultEndpointsProtocol=https;AccountName=contoso;AccountKey={KEY};EndpointSuffix=core.windows.net"
+TABLE_URL = "https://contoso.table.core.windows.net"
+
+
+class Token:
+    """A token credential, such as those of azure-identity."""
+
+    def get_token(self, *scopes: str, **options: Any) -> AccessToken:
+        return AccessToken("secret", 0)
+
+
+@pytest.fixture(params=["sync", "aio"])
+def connected(request: pytest.FixtureRequest) -> Any:
+    """`connect`, of the sync or the aio module."""
+    return connect if request.param == "sync" else tablepatterns.aio.connect
+
+
+def test_nothing_given_is_a_new_account_in_memory(connected: Any) -> None:
+    first, second = connected(), connected("memory://")
+    assert first.engine is not second.engine
+    assert repr(first).endswith("Storage memory://>")
+
+
+def test_a_named_account_in_memory_is_shared_by_sync_and_aio() -> None:
+    engines = {connect("memory://team").engine, tablepatterns.aio.connect("memory://team").engine}
+    assert len(engines) == 1
+    assert connect("memory://other").engine not in engines
+
+
+def test_an_engine_of_ones_own_is_connected_to(connected: Any) -> None:
+    engine = Engine("contoso")
+    storage = connected(engine)
+    assert storage.engine is engine
+    assert storage.tables.account_name == storage.queues.account_name == storage.blobs.account_name == "contoso"
+
+
+@pytest.mark.guide("G-001")
+@pytest.mark.parametrize("account", ["contoso", "x12"])
+def test_a_connection_string_gives_the_accounts_addresses(connected: Any, account: str) -> None:
+    storage = connected(STRING.replace("contoso", account))
+    assert storage.tables.url == f"https://{account}.table.core.windows.net"
+    assert storage.queues.url.rstrip("/") == f"https://{account}.queue.core.windows.net"
+    assert storage.blobs.url.rstrip("/") == f"https://{account}.blob.core.windows.net"
+    assert storage.tables.account_name == account
+
+
+@pytest.mark.parametrize("service", ["table", "queue", "blob"])
+@pytest.mark.parametrize(
+    "credential", [AzureNamedKeyCredential("contoso", KEY), AzureSasCredential("sv=1&sig=secret"), Token()]
+)
+def test_the_url_of_any_service_gives_all_three(connected: Any, service: str, credential: Any) -> None:
+    storage = connected(f"https://contoso.{service}.core.windows.net", credential=credential)
+    assert storage.tables.url.startswith(TABLE_URL)
+    assert storage.blobs.url.startswith("https://contoso.blob.core.windows.net")
+
+
+def test_a_sas_may_stand_in_the_url(connected: Any) -> None:
+    storage = connected(f"{TABLE_URL}?sv=2019-02-02&sig=secret")
+    assert "secret" not in repr(storage)
+
+
+def test_an_emulators_url_gives_the_neighbouring_ports(connected: Any) -> None:
+    credential = AzureNamedKeyCredential("devstoreaccount1", KEY)
+    storage = connected("http://127.0.0.1:20002/devstoreaccount1", credential=credential)
+    assert storage.blobs.url.rstrip("/") == "http://127.0.0.1:20000/devstoreaccount1"
+
+
+@pytest.mark.parametrize("target", ["azurite", "UseDevelopmentStorage=true", "UseDevelopmentStorage=true;"])
+def test_azurite_is_on_its_default_ports(connected: Any, target: str) -> None:
+    storage = connected(target)
+    assert storage.tables.url == "http://127.0.0.1:10002/devstoreaccount1"
+    assert storage.queues.url.rstrip("/") == "http://127.0.0.1:10001/devstoreaccount1"
+
+
+def test_the_environment_is_asked_only_when_told_to(connected: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(CONNECTION_VARIABLE, STRING)
+    assert connected().engine is not None
+    assert connected("env").tables.account_name == "contoso"
+    monkeypatch.delenv(CONNECTION_VARIABLE)
+    with pytest.raises(BadTarget, match=CONNECTION_VARIABLE):
+        connected("env")
+
+
+@pytest.mark.parametrize("target", ["", "contoso", "mysql://x", "memory", 7, "AccountName=contoso;", "AccountKey=x;"])
+def test_a_wrong_target_says_what_is_accepted(connected: Any, target: Any) -> None:
+    with pytest.raises(BadTarget) as refusal:
+        connected(target)
+    assert "connection string" in str(refusal.value)
+
+
+def test_a_url_without_a_credential_is_refused(connected: Any) -> None:
+    with pytest.raises(BadTarget, match="AzureNamedKeyCredential"):
+        connected(TABLE_URL)
+
+
+@pytest.mark.parametrize("target", ["azurite", STRING])
+def test_a_second_credential_is_refused(connected: Any, target: str) -> None:
+    with pytest.raises(BadTarget, match="credential of its own"):
+        connected(target, credential=Token())
+
+
+@pytest.mark.guide("G-348")
+@pytest.mark.parametrize(
+    "target",
+    [STRING, f"BlobEndpoint=https://b;QueueEndpoint=https://q;TableEndpoint=https://t;SharedAccessSignature=sig={KEY}"],
+)
+def test_no_secret_is_shown(connected: Any, target: str) -> None:
+    storage = connected(target)
+    shown = f"{storage!r} {storage.target!r} {resolve(target)!r} {storage.table('Employees')!r}"
+    assert KEY not in shown
+
+
+@pytest.mark.guide("G-348")
+@pytest.mark.parametrize(
+    "target",
+    [f"AccountKey={KEY}", f"SharedAccessSignature=sig={KEY};X=1", f"{TABLE_URL}?sig={KEY}".replace("https", "ftp")],
+)
+def test_no_secret_is_shown_by_an_error(connected: Any, target: str) -> None:
+    with pytest.raises(BadTarget) as refusal:
+        connected(target)
+    assert KEY not in f"{refusal.value} {refusal.value!r} {refusal.value.value}"
+
+
+@pytest.mark.guide("G-103")
+def test_a_cosmos_account_is_known_to_keep_no_order(connected: Any) -> None:
+    cosmos = f"{STRING};TableEndpoint=https://contoso.table.cosmos.azure.com:443/"
+    assert not connected(cosmos).keeps_key_order
+    assert connected(STRING).keeps_key_order
+    assert connected().keeps_key_order
+
+
+@pytest.mark.guide("G-002", "G-003", "G-004", "G-005", "G-006")
+@pytest.mark.parametrize(
+    "name",
+    [
+        "ab",
+        "a" * 64,
+        "",
+        "my-table",
+        "my_table",
+        "my.table",
+        "my table",
+        "Tabelle\u00e4",
+        "1abc",
+        "tables",
+        "TABLES",
+        7,
+    ],
+)
+def test_a_name_that_no_table_may_have_is_refused_before_any_request(connected: Any, name: Any) -> None:
+    storage = connected()
+    with pytest.raises(BadTableName):
+        storage.table(name)
+    for good in ("abc", "a" * 63, "A1b2"):
+        assert storage.table(good).name == good
+    assert storage.engine.ledger.totals.requests == 0
+
+
+@pytest.mark.guide("G-007")
+@pytest.mark.parametrize("status", [400, 404])
+def test_a_name_that_only_the_service_refuses_is_told_as_such(status: int) -> None:
+    refused = HttpResponseError("refused")
+    refused.status_code = status
+
+    class Refusing:
+        """An SDK client whose service has reserved a name that passes our check."""
+
+        table_name = "Reserved"
+
+        def create_table(self) -> None:
+            raise refused
+
+    with pytest.raises(BadTableName, match=r"Reserved.*the service refuses"):
+        finish(Table(Refusing()).create())

@@ -1,0 +1,171 @@
+"""The pytest plugin, as a project that installed the package gets it."""
+
+from __future__ import annotations
+
+import importlib
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import pytest_tablepatterns
+
+ROOT = Path(__file__).parents[2]
+FIXTURES = ("storage", "aio_storage", "azure_clock", "azure_engine", "azure_faults", "traffic")
+
+
+@pytest.fixture
+def project(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> pytest.Pytester:
+    """A project with no fixtures of its own, on which pytest loads this plugin and no other."""
+    monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
+    monkeypatch.setenv("PYTHONPATH", str(ROOT / "patterns"))
+    return pytester
+
+
+def passed(project: pytest.Pytester, *arguments: str) -> int:
+    """Return how many of the project's tests pass; none of them may fail, and nothing may warn."""
+    result = project.runpytest_subprocess("-p", "pytest_tablepatterns", "-W", "error", *arguments)
+    outcomes = result.parseoutcomes()
+    assert set(outcomes) == {"passed"}, result.stdout.str()
+    return outcomes["passed"]
+
+
+def test_each_test_has_a_new_account_that_its_fixtures_share(project: pytest.Pytester) -> None:
+    project.makepyfile(
+        """
+        import asyncio
+        import pytest
+
+        @pytest.mark.parametrize("again", [1, 2])
+        def test_sync_and_aio(again, storage, aio_storage, azure_engine, azure_clock, azure_faults, traffic):
+            assert storage.engine is aio_storage.engine is azure_engine
+            assert (azure_engine.clock, azure_engine.faults) == (azure_clock, azure_faults)
+            storage.tables.create_table("Employees")
+
+            async def names():
+                async with aio_storage.tables as service:
+                    return [table.name async for table in service.list_tables()]
+
+            assert asyncio.run(names()) == ["Employees"]
+            assert traffic.totals.by_operation == {"CreateTable": 1, "QueryTables": 1}
+        """
+    )
+    assert passed(project) == 2
+
+
+def test_a_test_moves_time_and_makes_requests_fail(project: pytest.Pytester) -> None:
+    project.makepyfile(
+        """
+        from datetime import datetime, timedelta, timezone
+
+        def test_it(storage, azure_clock, azure_faults, traffic):
+            azure_clock.set(datetime(2014, 8, 22, tzinfo=timezone.utc))
+            with azure_faults.busy(operation="CreateTable", times=3) as busy:
+                table = storage.tables.create_table("Employees")
+            table.create_entity({"PartitionKey": "Sales", "RowKey": "000223"})
+            written = table.get_entity("Sales", "000223").metadata["timestamp"]
+            assert timedelta(seconds=4) < written - datetime(2014, 8, 22, tzinfo=timezone.utc) < timedelta(seconds=60)
+            assert [record.status for record in traffic.records] == [503] * busy.hits + [201, 201, 200]
+        """
+    )
+    assert passed(project) == 1
+
+
+def test_a_project_sets_the_clock_for_all_its_tests_by_overriding_one_fixture(project: pytest.Pytester) -> None:
+    project.makeconftest(
+        """
+        from datetime import datetime, timezone
+        import pytest
+        from tablepatterns.testing import Clock
+
+        @pytest.fixture
+        def azure_clock():
+            return Clock(datetime(2014, 8, 22, tzinfo=timezone.utc))
+        """
+    )
+    project.makepyfile(
+        """
+        def test_it(storage, azure_clock):
+            assert storage.now() == azure_clock.now().datetime() == storage.now()
+            assert storage.now().year == 2014
+        """
+    )
+    assert passed(project) == 1
+
+
+def test_a_fixture_of_the_project_goes_before_one_of_the_same_name(project: pytest.Pytester) -> None:
+    project.makepyfile(
+        """
+        import pytest
+
+        @pytest.fixture
+        def storage():
+            return "mine"
+
+        def test_it(storage):
+            assert storage == "mine"
+        """
+    )
+    assert passed(project) == 1
+
+
+def test_traffic_is_what_is_asked_from_there_on(project: pytest.Pytester) -> None:
+    project.makepyfile(
+        """
+        import pytest
+
+        @pytest.fixture
+        def table(storage):
+            return storage.tables.create_table("Employees")
+
+        def test_the_preparation_does_not_count(table, traffic):
+            table.upsert_entity({"PartitionKey": "Sales", "RowKey": "000223"})
+            assert traffic.totals.billable == 1
+
+        def test_the_preparation_counts(traffic, table):
+            assert traffic.totals.billable == 1
+        """
+    )
+    assert passed(project) == 2
+
+
+def test_a_run_that_asks_for_no_fixture_loads_neither_the_package_nor_the_sdk(project: pytest.Pytester) -> None:
+    project.makepyfile(
+        """
+        import sys
+
+        def test_it():
+            loaded = {name.partition(".")[0] for name in sys.modules}
+            assert "pytest_tablepatterns" in loaded
+            assert not loaded & {"azure", "tablepatterns"}
+        """
+    )
+    assert passed(project) == 1
+
+
+def test_loading_the_plugin_takes_less_than_five_milliseconds() -> None:
+    code = (
+        "import time, pytest; start = time.perf_counter(); import pytest_tablepatterns;"
+        "print((time.perf_counter() - start) * 1000)"
+    )
+    command = [sys.executable, "-c", code]
+    taken = [
+        float(subprocess.run(command, check=True, capture_output=True, cwd=ROOT / "patterns").stdout) for _ in range(3)
+    ]
+    assert min(taken) < 5
+
+
+def test_help_tells_of_every_fixture(project: pytest.Pytester) -> None:
+    result = project.runpytest_subprocess("-p", "pytest_tablepatterns", "--fixtures")
+    told = re.findall(r"^(\w+) -- .*pytest_tablepatterns.py:\d+\n    \S", result.stdout.str(), re.MULTILINE)
+    assert sorted(told) == sorted(FIXTURES)
+
+
+def test_the_package_registers_the_plugin_and_ships_it() -> None:
+    project = (ROOT / "pyproject.toml").read_text(encoding="utf-8")
+    registered = re.search(r'^\[project\.entry-points\.pytest11\]\n\w+ = "(\w+)"$', project, re.MULTILINE)
+    assert registered
+    assert importlib.import_module(registered[1]) is pytest_tablepatterns
+    assert f'"patterns/{registered[1]}.py"' in project

@@ -1,0 +1,77 @@
+"""Uses that both type checkers must refuse: each line marked WRONG, and no other; see check_bad.py."""
+
+from __future__ import annotations
+
+import tablepatterns.aio
+from tablepatterns import BulkLoad, EntityGroupTransaction, EntitySet, Key, LogTail, Storage, connect
+from tablepatterns.recipe import Account_co, Pattern, recipe
+from tablepatterns.testing import Engine
+
+KEY = Key("{Department}", "empid_{EmployeeId:06d}")
+
+
+class Forgetful(Pattern[Account_co]):
+    @recipe
+    async def add(self, name: str, amount: int = 1) -> int:
+        return amount + len(name)
+
+    @recipe
+    async def forgets_to_await_a_recipe(self, name: str) -> None:
+        self.add(name)  # WRONG
+
+    @recipe
+    async def forgets_to_await_time(self) -> None:
+        self.account.sleep(1)  # WRONG
+
+    @recipe
+    async def uses_a_recipe_as_its_result(self, name: str) -> int:
+        return 1 + self.add(name)  # WRONG
+
+
+class Disagreeing(Forgetful[Account_co]):
+    @recipe
+    async def add(self, name: int) -> str:  # WRONG
+        return str(name)
+
+
+async def recipes(storage: Storage, aio_storage: tablepatterns.aio.Storage) -> None:
+    Forgetful(storage).add(1)  # WRONG
+    Forgetful(storage).add("a", amuont=1)  # WRONG
+    await Forgetful(storage).add("a")  # WRONG
+    Forgetful(aio_storage).add("a")  # WRONG
+    text: str = Forgetful(storage).add("a")  # WRONG
+    print(text)
+    Forgetful("memory://")  # WRONG
+
+
+async def sets(storage: Storage, aio_storage: tablepatterns.aio.Storage) -> None:
+    employees = EntitySet(storage, "Employees", KEY)
+    aio_employees = EntitySet(aio_storage, "Employees", KEY)
+    for _ in aio_employees.range(Department="Sales"):  # WRONG
+        pass
+    async for _ in employees.range(Department="Sales"):  # WRONG
+        pass
+    print(employees.get(Department="Sales", EmployeeId=1)["Age"])  # WRONG
+    employees.take("10", Department="Sales")  # WRONG
+    EntitySet(storage, "Employees", "{Department}")  # WRONG
+
+
+def faults() -> None:
+    Engine().faults.busy(operation="InsertEntitys")  # WRONG
+    Engine().faults.busy(tabel="Employees")  # WRONG
+    Engine().faults.time_out(times="2")  # WRONG
+    Engine(targets=2000)  # WRONG
+
+
+async def other_recipes(storage: Storage, aio_storage: tablepatterns.aio.Storage) -> None:
+    BulkLoad(storage)  # WRONG
+    BulkLoad(EntitySet(storage, "Employees", KEY)).load([], mode="upsert")  # WRONG
+    LogTail(aio_storage, "Claims", "{Employee}").latest(10)  # WRONG
+    LogTail(storage, "Claims", "{Employee}").latest("10")  # WRONG
+    EntityGroupTransaction(storage, "Employees").commit({"Department": "Sales"})  # WRONG
+
+
+def accounts() -> None:
+    connect(7)  # WRONG
+    with tablepatterns.aio.connect():  # WRONG
+        pass

@@ -1,0 +1,163 @@
+"""Uses that both type checkers accept, and the exact types that a caller gets; never run, only checked."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
+from datetime import datetime
+from typing import Any, TypeVar
+
+from azure.data.tables import TableServiceClient
+from azure.data.tables.aio import TableServiceClient as AioTableServiceClient
+from typing_extensions import assert_type
+
+import tablepatterns.aio
+from tablepatterns import (
+    BulkLoad,
+    CompoundKey,
+    Entity,
+    EntityGroupTransaction,
+    EntitySet,
+    IntraPartitionIndex,
+    Key,
+    LogTail,
+    Page,
+    QueryClass,
+    Storage,
+    connect,
+    prefix,
+    prop,
+)
+from tablepatterns.recipe import Account, Account_co, BlockingAccount, Pattern, recipe, stream
+from tablepatterns.testing import Clock, Engine, Record, Rule, Targets
+
+T = TypeVar("T")
+KEY = Key("{Department}", "empid_{EmployeeId:06d}")
+BY_EMAIL = IntraPartitionIndex(Key("{Department}", "email_{Email}"))
+
+
+class Counter(Pattern[Account_co]):
+    """A pattern of a user's own: its recipes await one another, whatever the account is."""
+
+    @recipe
+    async def add(self, name: str, amount: int = 1, *, attempts: int = 5) -> int:
+        return amount + len(name) + attempts
+
+    @recipe
+    async def add_twice(self, name: str) -> tuple[int, int]:
+        first = await self.add(name)
+        return first, await self.add(name, attempts=1)
+
+    @recipe
+    async def change(self, name: str, rule: Callable[[str], T]) -> T:
+        return rule(name)
+
+    @stream
+    async def names(self) -> AsyncIterator[str]:
+        yield "a"
+
+    @recipe
+    async def all_names(self) -> list[str]:
+        return [name async for name in self.names()]
+
+
+class LoudCounter(Counter[Account_co]):
+    """A recipe that is overridden calls the one it overrides."""
+
+    @recipe
+    async def add(self, name: str, amount: int = 1, *, attempts: int = 5) -> int:
+        return await super().add(name.upper(), amount, attempts=attempts)
+
+
+class OwnStorage(Storage):
+    """A storage of a user's own is a storage."""
+
+
+def a_sync_account_gives_results(storage: Storage, own: OwnStorage) -> None:
+    assert_type(storage.tables, TableServiceClient)
+    counter = Counter(storage)
+    assert_type(counter, Counter[Storage])
+    assert_type(counter.add("a", 2), int)
+    assert_type(counter.add_twice("a"), tuple[int, int])
+    assert_type(counter.names(), Iterator[str])
+    assert_type(counter.change("a", len), int)
+    assert_type(LoudCounter(own).add("a"), int)
+
+
+async def an_async_account_gives_something_to_await(storage: tablepatterns.aio.Storage) -> None:
+    assert_type(storage.tables, AioTableServiceClient)
+    counter = Counter(storage)
+    assert_type(await counter.add("a", attempts=3), int)
+    added = counter.add("a")
+    _ = assert_type(added, Coroutine[Any, Any, int])
+    assert_type(await added, int)
+    assert_type(counter.names(), AsyncIterator[str])
+    async for name in counter.names():
+        assert_type(name, str)
+
+
+def a_set_on_a_sync_account() -> None:
+    employees = EntitySet(connect(), "Employees", KEY, derived=[BY_EMAIL])
+    assert_type(employees, EntitySet[Storage])
+    jones = employees.insert({"Department": "Sales", "EmployeeId": 223, "Email": "jonesj@contoso.com"})
+    assert_type(jones, Entity)
+    assert_type(employees.get(Department="Sales", EmployeeId=223), "Entity | None")
+    assert_type(employees.find(BY_EMAIL, Department="Sales", Email="jonesj@contoso.com"), "Entity | None")
+    assert_type(employees.range(BY_EMAIL, Department="Sales", Email=prefix("j")), Iterator[Entity])
+    assert_type(employees.page(Department="Sales", where=prop("Age") > 30), Page[Entity])
+    assert_type(employees.take(10, Department="Sales"), list[Entity])
+    assert_type(jones.etag, "str | None")
+
+
+async def a_set_on_an_async_account() -> None:
+    async with tablepatterns.aio.connect() as storage:
+        employees = EntitySet(storage, "Employees", KEY, derived=[BY_EMAIL])
+        jones = await employees.insert({"Department": "Sales", "EmployeeId": 223, "Email": "jonesj@contoso.com"})
+        assert_type(jones, Entity)
+        assert_type(await employees.get(Department="Sales", EmployeeId=223), "Entity | None")
+        assert_type(employees.range(Department="Sales"), AsyncIterator[Entity])
+        assert_type(await employees.take(10, Department="Sales"), list[Entity])
+
+
+def the_other_recipes_on_a_sync_account(storage: Storage, moment: datetime) -> None:
+    employees = EntitySet(storage, "Employees", KEY, derived=[BY_EMAIL])
+    loaded = BulkLoad(employees).load([{"Department": "Sales"}], mode="insert_or_replace")
+    assert_type(loaded.entities, int)
+    assert_type(employees.update(lambda each: each.update(Age=1), Department="Sales", EmployeeId=1), Entity)
+    assert_type(employees.get_many([{"Department": "Sales", "EmployeeId": 1}]), "list[Entity | None]")
+    assert_type(employees.query(prop("PartitionKey") == "Sales", at_worst=QueryClass.TABLE_SCAN), Iterator[Entity])
+    reviews = CompoundKey(storage, "Employees", KEY, "_{Year:04d}")
+    assert_type(reviews.children(Department="Sales", EmployeeId=1), Iterator[Entity])
+    assert_type(reviews.family(Department="Sales", EmployeeId=1), "tuple[Entity | None, list[Entity]]")
+    log = LogTail(storage, "Claims", "{Employee}")
+    assert_type(log.append({"Employee": "1"}), Entity)
+    assert_type(log.latest(10, Employee="1"), list[Entity])
+    assert_type(log.between(moment, Employee="1"), Iterator[Entity])
+    both = EntityGroupTransaction(storage, "Employees").commit(employees.inserting({}), reviews.inserting({}))
+    assert_type(both, list[Entity])
+
+
+async def the_other_recipes_on_an_async_account(storage: tablepatterns.aio.Storage, moment: datetime) -> None:
+    employees = EntitySet(storage, "Employees", KEY)
+    assert_type((await BulkLoad(employees).load([])).token, str)
+    reviews = CompoundKey(storage, "Employees", KEY, "_{Year:04d}")
+    assert_type(reviews.children(Department="Sales", EmployeeId=1), AsyncIterator[Entity])
+    log = LogTail(storage, "Claims", "{Employee}")
+    assert_type(await log.latest(10, Employee="1"), list[Entity])
+    assert_type(log.between(moment, Employee="1"), AsyncIterator[Entity])
+    transaction = EntityGroupTransaction(storage, "Employees")
+    assert_type(await transaction.commit(employees.inserting({})), list[Entity])
+
+
+async def a_pattern_of_either_kind_is_awaited(account: Account, blocking: BlockingAccount) -> None:
+    assert_type(await Counter(account).add("a"), int)
+    assert_type(Counter(blocking).add("a"), int)
+
+
+def an_account_in_memory_fails_as_it_is_told() -> None:
+    engine = Engine(clock=Clock(), targets=Targets(partition=100, account=None))
+    with engine.faults.busy(operation="InsertEntity", table="Employees", times=2, retry_after=1) as busy:
+        assert_type(busy, Rule)
+    assert_type(busy.hits, int)
+    assert_type(engine.faults.delay(0.5, service="queue", probability=0.5, seed=1), Rule)
+    with engine.ledger.span() as traffic:
+        assert_type(traffic.records, list[Record])
