@@ -13,10 +13,12 @@ from azure.data.tables.aio import TableServiceClient
 from azure.storage.blob.aio import BlobServiceClient
 from azure.storage.queue.aio import QueueServiceClient
 
+from .container import Container
 from .engine.account import Engine
 from .engine.network import READ_TIMEOUT
 from .engine.shared import engine_for
 from .engine.transport import AioEngineTransport, sleeping_alike
+from .queue import Queue, check_queue_name
 from .recipe import Account
 from .table import Table
 from .target import Target, check_table_name, in_memory, resolve
@@ -92,6 +94,14 @@ class Storage(Account):
         """Return one table of the account; no request is made."""
         check_table_name(name)
         return Table(self.tables.get_table_client(name), self._options.get("raw_response_hook"))
+
+    def queue(self, name: str) -> Queue:
+        """Return one queue of the account; no request is made."""
+        return Queue(self.queues.get_queue_client(check_queue_name(name)))
+
+    def container(self, name: str) -> Container:
+        """Return one container of the account; no request is made."""
+        return Container(self.blobs.get_container_client(check_queue_name(name)))
 
     def now(self) -> datetime:
         """Return the time as an aware UTC datetime; an account in memory has its own clock."""

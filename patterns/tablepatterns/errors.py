@@ -18,6 +18,8 @@
     ├── EntityChanged             ResourceModifiedError; the ETag is stale, nothing has changed
     │   └── TooMuchContention     every attempt of a read-modify-write met another writer
     ├── DerivedDataMismatch       HttpResponseError; a copy was not as its primary says, nothing has changed
+    ├── BlobChanged               ResourceModifiedError; the blob is not the one with that ETag, nothing has changed
+    ├── LeaseLost                 HttpResponseError; a message is not ours any more, it is delivered again
     ├── LoadInterrupted           HttpResponseError; a part of a bulk load is in the table, its `token` resumes it
     └── TransactionFailed         TableTransactionError; any other refusal of an entity group transaction
 
@@ -46,11 +48,13 @@ __all__ = [
     "BadTableName",
     "BadTarget",
     "BadToken",
+    "BlobChanged",
     "DerivedDataMismatch",
     "DuplicateIndexValue",
     "EntityAlreadyExists",
     "EntityChanged",
     "EntityNotFound",
+    "LeaseLost",
     "LimitExceeded",
     "LoadInterrupted",
     "TablePatternsError",
@@ -176,6 +180,14 @@ class TooMuchContention(EntityChanged):
 
 class DerivedDataMismatch(ServiceRefusal, HttpResponseError):
     """A row of derived data was not as its primary entity says; nothing has changed."""
+
+
+class BlobChanged(ServiceRefusal, ResourceModifiedError):
+    """The blob is not as it was read, or exists where it should not; nothing has changed by this call."""
+
+
+class LeaseLost(ServiceRefusal, HttpResponseError):
+    """A message was deleted, or its visibility timeout passed and it is, or will be, delivered again."""
 
 
 class LoadInterrupted(ServiceRefusal, HttpResponseError):

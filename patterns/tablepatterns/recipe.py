@@ -1,10 +1,10 @@
 """Recipes are written once, as `async def`, and run on sync or async clients. Read this first.
 
-Why `async def` in a library that is mostly used without an event loop: a recipe awaits the words of `Table`, other
-recipes, and nothing else. Over the SDK's async clients the coroutine is simply awaited. Over its sync clients none
-of those words ever waits, so `finish` runs the coroutine to its end with one `send(None)`: no event loop, no thread,
-and it works inside the running loop of a notebook too. There is one text of every recipe, and each caller gets exact
-types: `T` or `Coroutine[Any, Any, T]`, `Iterator[T]` or `AsyncIterator[T]`.
+Why `async def` in a library that is mostly used without an event loop: a recipe awaits the words of `Table`, `Queue`
+and `Container`, other recipes, and nothing else. Over the SDK's async clients the coroutine is simply awaited. Over its
+sync clients none of those words ever waits, so `finish` runs the coroutine to its end with one `send(None)`: no event
+loop, no thread, and it works inside the running loop of a notebook too. There is one text of every recipe, and each
+caller gets exact types: `T` or `Coroutine[Any, Any, T]`, `Iterator[T]` or `AsyncIterator[T]`.
 
 A recipe's object is immutable after construction, so it may be shared by threads and tasks.
 """
@@ -20,6 +20,8 @@ from types import MethodType
 from typing import TYPE_CHECKING, Any, Concatenate, Generic, ParamSpec, TypeVar, cast, overload
 
 if TYPE_CHECKING:
+    from .container import Container
+    from .queue import Queue
     from .table import Table
 
 P = ParamSpec("P")
@@ -27,7 +29,7 @@ T = TypeVar("T")
 
 
 class Account(ABC):
-    """What a recipe needs of a storage account: its tables, and time."""
+    """What a recipe needs of a storage account: its tables, queues and containers, and time."""
 
     keeps_key_order: bool = True
     """Whether results come in the order of their keys: not so on the Cosmos DB Table API."""
@@ -44,6 +46,14 @@ class Account(ABC):
     @abstractmethod
     def table(self, name: str) -> Table:
         """Return one table, in the words a recipe may await."""
+
+    @abstractmethod
+    def queue(self, name: str) -> Queue:
+        """Return one queue, in the words a recipe may await."""
+
+    @abstractmethod
+    def container(self, name: str) -> Container:
+        """Return one container of blobs, in the words a recipe may await."""
 
     @abstractmethod
     def now(self) -> datetime:

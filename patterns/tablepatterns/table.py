@@ -10,7 +10,6 @@ from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
-from inspect import isawaitable
 from typing import Any, Generic, TypeVar
 from urllib.parse import unquote
 from uuid import UUID, uuid4
@@ -19,14 +18,13 @@ from azure.core.exceptions import (
     HttpResponseError,
     ResourceExistsError,
     ResourceNotFoundError,
-    ServiceRequestError,
-    ServiceResponseError,
 )
 
 from . import limits
 from .edm import Ticks
 from .entity import WRITE_ID, Entity
 from .errors import BadInput, BadTableName
+from .exchange import CONNECTION_LOST, Exchange, each, first_page, settled
 from .filters import Filter
 from .operation import Operation, check_transaction, sdk_operation
 from .token import Position
@@ -35,8 +33,6 @@ from .translation import code_of, lacks_table, missing, translated
 T = TypeVar("T")
 
 _ATTEMPTS = 3
-# Over aiohttp a connection that breaks after the request was carried out is told as one that was never made
-_CONNECTION_LOST = (ServiceRequestError, ServiceResponseError)
 
 
 @dataclass(frozen=True)
@@ -77,7 +73,7 @@ class Table:
         :raises BadTableName: the service refuses the name, which passed our own check
         """
         try:
-            await _settled(self._client.create_table())
+            await settled(self._client.create_table())
         except ResourceExistsError as error:
             if code_of(error) != "TableAlreadyExists":
                 raise
@@ -92,13 +88,13 @@ class Table:
 
     async def drop(self) -> None:
         """Delete the table with everything in it; one that does not exist is fine. Cost: 1 transaction."""
-        await _settled(self._client.delete_table())
+        await settled(self._client.delete_table())
 
     async def get(self, partition_key: str, row_key: str, select: Sequence[str] | None = None) -> Entity | None:
         """Read one entity by its keys, or None. Cost: 1 transaction, a point query."""
         options = {"select": list(select)} if select else {}
         try:
-            found = await _settled(self._client.get_entity(partition_key, row_key, **options))
+            found = await settled(self._client.get_entity(partition_key, row_key, **options))
         except ResourceNotFoundError:
             return None
         return Entity.received(found)
@@ -121,14 +117,14 @@ class Table:
         position = Position.parse(token, self.name, where) if token else None
         pages = self._pages(where, size, position, select)
         try:
-            found = await _first(pages)
+            found = await first_page(pages)
         except ResourceNotFoundError as error:
             if code_of(error) != "TableNotFound":
                 raise
             return Page((), None)
         following = Position.of(pages.continuation_token)
         return Page(
-            tuple([Entity.received(entity) async for entity in _each(found)]),
+            tuple([Entity.received(entity) async for entity in each(found)]),
             following.text(self.name, where) if following else None,
         )
 
@@ -191,10 +187,10 @@ class Table:
             return []
         stamp = uuid4()
         for attempt in range(1, _ATTEMPTS + 1):
-            exchange = _Exchange(self._hook)
+            exchange = Exchange(self._hook)
             try:
                 return await self._send(operations, stamp, exchange)
-            except _CONNECTION_LOST:
+            except CONNECTION_LOST:
                 if attempt == _ATTEMPTS:
                     raise
             except HttpResponseError as error:
@@ -208,14 +204,14 @@ class Table:
                 raise failure from (None if failure is error else error)
         raise AssertionError("the last attempt returns or raises")
 
-    async def _send(self, operations: Sequence[Operation], stamp: UUID, exchange: _Exchange) -> list[Entity]:
+    async def _send(self, operations: Sequence[Operation], stamp: UUID, exchange: Exchange) -> list[Entity]:
         calls = [sdk_operation(operation, {WRITE_ID: stamp}) for operation in operations]
         if len(calls) > 1:
-            answers = await _settled(self._client.submit_transaction(calls, raw_response_hook=exchange))
+            answers = await settled(self._client.submit_transaction(calls, raw_response_hook=exchange))
         else:
             word, entity, options = calls[0]
             call = getattr(self._client, f"{word}_entity")
-            answers = [await _settled(call(entity, **options, raw_response_hook=exchange))]
+            answers = [await settled(call(entity, **options, raw_response_hook=exchange))]
             if exchange.status == 404 and not exchange.was_repeated:
                 # The SDK takes the deletion of a missing entity for a success
                 raise missing(operations[0])
@@ -240,26 +236,6 @@ class Table:
         ]
 
 
-class _Exchange:
-    """What became of one call: given to the SDK as its response hook, it sees whether the SDK sent the call again."""
-
-    def __init__(self, hook: Callable[[Any], None] | None) -> None:
-        self._hook = hook
-        self._context: Mapping[str, Any] = {}
-        self.status: int | None = None
-
-    def __call__(self, response: Any) -> None:
-        self._context = response.context
-        self.status = response.http_response.status_code
-        if self._hook is not None:
-            self._hook(response)
-
-    @property
-    def was_repeated(self) -> bool:
-        # The retry policy adds its history to the context once the call has ended, after the hook has run
-        return bool(self._context.get("history"))
-
-
 def _written(operation: Operation, answer: Mapping[str, Any], stamp: UUID) -> Entity:
     entity = Entity({"PartitionKey": operation.partition_key, "RowKey": operation.row_key})
     if operation.kind != "delete":
@@ -278,24 +254,3 @@ def timestamp_of(etag: str) -> datetime | None:
     with suppress(IndexError, ValueError):
         return Ticks.parse(unquote(etag.split("'")[1])).datetime()
     return None
-
-
-async def _settled(result: Any) -> Any:
-    """Return what an SDK call gave: at once from a sync client, awaited from an async one."""
-    return await result if isawaitable(result) else result
-
-
-async def _first(pages: Any) -> Any:
-    """Return the first page of the SDK's pager; the service has one even for no results."""
-    if hasattr(pages, "__anext__"):
-        return await pages.__anext__()
-    return next(pages)
-
-
-async def _each(found: Any) -> AsyncIterator[Any]:
-    if hasattr(found, "__aiter__"):
-        async for entity in found:
-            yield entity
-    else:
-        for entity in found:
-            yield entity

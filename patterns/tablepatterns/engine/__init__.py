@@ -11,6 +11,7 @@ State and rules know no HTTP, JSON or XML, and every change is checked in full b
     queues    Queues: what the Queue service does, likewise
     queue     the data of a queue: messages by when they can be seen and by when they expire
     message   one version of a message, and its receipt
+    deletions what was deleted, as long as its name is not free
     texts     every refusal of the services, word for word
 
 Beside the state, and unknown to it, stands what decides before a request reaches it:

@@ -33,6 +33,8 @@ class Engine:
     :param page_examines: after how many examined entities a page of a query ends, so that short and empty pages can
         be had at will; by default only a full page ends early
     :param targets: the rates above which the account is busy; by default there are none, and it never is
+    :param deletion_seconds: for how long the name of a deleted table, queue or container is not free; by default it is
+        free at once, on the service after 40 seconds or more (a container's after 30)
     """
 
     def __init__(
@@ -43,6 +45,7 @@ class Engine:
         *,
         page_examines: int | None = None,
         targets: Targets | None = None,
+        deletion_seconds: float = 0,
     ) -> None:
         self.account_name = name
         self.account_key = DEVELOPMENT_KEY if key is None else key
@@ -53,6 +56,17 @@ class Engine:
         self.tables = Tables(self.clock, page_examines=page_examines)
         self.queues = Queues(self.clock)
         self.blobs = Blobs(self.clock)
+        self.deletion_seconds = deletion_seconds
+
+    @property
+    def deletion_seconds(self) -> float:
+        """For how long names that are deleted from now on are not free."""
+        return self.tables.deletions.seconds
+
+    @deletion_seconds.setter
+    def deletion_seconds(self, seconds: float) -> None:
+        for service in (self.tables, self.queues, self.blobs.containers):
+            service.deletions.seconds = seconds
 
     def __repr__(self) -> str:
         return f"<Engine {self.account_name}>"

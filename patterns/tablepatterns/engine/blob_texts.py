@@ -10,6 +10,7 @@ from .texts import Answer
 
 CONTAINER_NOT_FOUND: Final = Answer("ContainerNotFound", "The specified container does not exist.")
 CONTAINER_ALREADY_EXISTS: Final = Answer("ContainerAlreadyExists", "The specified container already exists.")
+CONTAINER_BEING_DELETED: Final = Answer("ContainerBeingDeleted", "The specified container is being deleted.")
 BLOB_NOT_FOUND: Final = Answer("BlobNotFound", "The specified blob does not exist.")
 BLOB_ALREADY_EXISTS: Final = Answer("BlobAlreadyExists", "The specified blob already exists.")
 BLOB_NAME_LENGTH: Final = Answer("InvalidUri", "The requested URI does not represent any resource on the server.")

@@ -15,6 +15,7 @@ from .blob_listing import checked_page_limit
 from .blob_terms import NO_TERMS, Terms, check_write
 from .clock import Clock
 from .container import Container, ContainerProperties, PublicAccess
+from .deletions import Deletions
 from .leases import CONTAINER, Action
 from .metadata import checked_metadata
 from .ordered import Ordered
@@ -36,25 +37,27 @@ class Containers:
         self._clock = clock
         self._lock = lock
         self._containers: Ordered[Container] = Ordered()
+        self.deletions = Deletions(clock, texts.CONTAINER_BEING_DELETED)
 
     def create(
         self, name: str, metadata: Mapping[str, str] | None = None, access: PublicAccess = PublicAccess.NONE
     ) -> ContainerProperties:
         """Create a container.
 
-        :raises Refusal: what is wrong with name or metadata; ContainerAlreadyExists
+        :raises Refusal: what is wrong with name or metadata; ContainerAlreadyExists; ContainerBeingDeleted
         """
         _check_name(name)
         kept = checked_metadata(metadata or {})
         with self._lock:
             if self._containers.get(name) is not None:
                 raise Refusal(texts.CONTAINER_ALREADY_EXISTS)
+            self.deletions.check(name)
             made = ContainerProperties(name, self._clock.stamp(), kept, access)
             self._containers[name] = Container(made)
         return made
 
     def delete(self, name: str, terms: Terms = NO_TERMS) -> None:
-        """Delete a container and all that is in it; the name is free at once, on the service only after a while.
+        """Delete a container and all in it, at once; its name is free when the deletion has taken its time.
 
         :raises Refusal: ContainerNotFound, or what the terms are refused with
         """
@@ -63,6 +66,7 @@ class Containers:
             check_write(terms, properties)
             properties.lease.check_write(terms.lease, self._clock.now(), CONTAINER)
             del self._containers[name]
+            self.deletions.begin(name)
 
     def get(self, name: str, terms: Terms = NO_TERMS) -> ContainerProperties:
         """Return what a container says of itself.

@@ -23,6 +23,7 @@ from ..limits import (
 )
 from . import texts
 from .clock import SECOND, Clock
+from .deletions import Deletions
 from .message import Message, check_receipt, check_text, new_receipt
 from .metadata import checked_metadata, same_metadata
 from .ordered import Ordered
@@ -80,6 +81,7 @@ class Queues:
         self._lock = threading.RLock()
         self._queues: Ordered[Queue] = Ordered()
         self._properties = ServiceProperties()
+        self.deletions = Deletions(clock, texts.QUEUE_BEING_DELETED)
         self._series = str(uuid4())[:24]
         self._numbers = count(1)
         self._receipts = count(1)
@@ -89,25 +91,28 @@ class Queues:
     def create(self, name: str, metadata: Mapping[str, str] | None = None) -> bool:
         """Create a queue; return whether there was none of that name, which then has the same metadata.
 
-        :raises Refusal: what is wrong with name or metadata; QueueAlreadyExists, with other metadata
+        :raises Refusal: what is wrong with name or metadata; QueueAlreadyExists, with other metadata;
+            QueueBeingDeleted
         """
         _check_name(name)
         kept = checked_metadata(metadata or {})
         with self._lock:
             known = self._queues.get(name)
             if known is None:
+                self.deletions.check(name)
                 self._queues[name] = Queue(name, kept)
             elif not same_metadata(known.metadata, kept):
                 raise Refusal(texts.QUEUE_ALREADY_EXISTS)
         return known is None
 
     def delete(self, name: str) -> None:
-        """Delete a queue and its messages; the name is free at once, on the service only half a minute later.
+        """Delete a queue and its messages, at once; its name is free when the deletion has taken its time.
 
         :raises Refusal: QueueNotFound
         """
         with self._lock:
             del self._queues[self._queue(name).name]
+            self.deletions.begin(name)
 
     def page(self, prefix: str = "", start: str = "", limit: int = MAX_PAGE_QUEUES) -> tuple[list[Listed], str | None]:
         """Return a page of the queues in order of their names, and the name at which the next begins, None on the last.

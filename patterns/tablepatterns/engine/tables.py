@@ -13,6 +13,7 @@ from ..filters import Filter, Value
 from ..limits import MAX_PAGE_ENTITIES, RESERVED_TABLE_NAMES, TABLE_NAME_MAX_LENGTH, TABLE_NAME_MIN_LENGTH
 from . import texts
 from .clock import Clock
+from .deletions import Deletions
 from .entities import Entity, check_key
 from .ordered import Ordered
 from .policies import AccessPolicy, check_policies
@@ -53,30 +54,35 @@ class Tables:
         self._lock = threading.RLock()
         self._tables: Ordered[Table] = Ordered()
         self._properties = ServiceProperties()
+        self.deletions = Deletions(clock, texts.TABLE_BEING_DELETED)
 
     # -- Tables
 
     def create(self, name: str) -> None:
         """Create a table; names differ by more than their case, and the first spelling is kept.
 
-        :raises Refusal: InvalidResourceName, OutOfRangeInput, InvalidInput for `tables`; TableAlreadyExists
+        :raises Refusal: InvalidResourceName, OutOfRangeInput, InvalidInput for `tables`; TableAlreadyExists;
+            TableBeingDeleted
         """
         key = _checked_name(name)
         with self._lock:
             if self._tables.get(key) is not None:
                 raise Refusal(texts.TABLE_ALREADY_EXISTS)
+            self.deletions.check(key)
             self._tables[key] = Table(name)
 
     def delete(self, name: str) -> None:
-        """Delete a table and all that is in it, at once.
+        """Delete a table and all that is in it, at once; its name is free when the deletion has taken its time.
 
-        :raises Refusal: ResourceNotFound, which is not the code that entity operations give
+        :raises Refusal: ResourceNotFound, which is not the code that entity operations give; TableBeingDeleted
         """
         key = _checked_name(name)
         with self._lock:
             if self._tables.get(key) is None:
+                self.deletions.check(key)
                 raise Refusal(texts.RESOURCE_NOT_FOUND)
             del self._tables[key]
+            self.deletions.begin(key)
 
     def names(
         self, mark: str | None = None, limit: int = MAX_PAGE_ENTITIES, predicate: Callable[[str], bool] | None = None
@@ -102,13 +108,14 @@ class Tables:
     def table(self, name: str) -> Table:
         """Return a table's data, whatever the case of the name.
 
-        :raises Refusal: TableNotFound, or what is wrong with the name
+        :raises Refusal: TableNotFound, TableBeingDeleted, or what is wrong with the name
         """
         key = _checked_name(name)
         with self._lock:
             found = self._tables.get(key)
-        if found is None:
-            raise Refusal(texts.TABLE_NOT_FOUND)
+            if found is None:
+                self.deletions.check(key)
+                raise Refusal(texts.TABLE_NOT_FOUND)
         return found
 
     # -- Entities

@@ -138,6 +138,7 @@ METADATA_TOO_LARGE: Final = Answer(
 
 QUEUE_NOT_FOUND: Final = Answer("QueueNotFound", "The specified queue does not exist.")
 QUEUE_ALREADY_EXISTS: Final = Answer("QueueAlreadyExists", "The specified queue already exists.")
+QUEUE_BEING_DELETED: Final = Answer("QueueBeingDeleted", "The specified queue is being deleted.")
 MESSAGE_NOT_FOUND: Final = Answer("MessageNotFound", "The specified message does not exist.")
 POP_RECEIPT_MISMATCH: Final = Answer(
     "PopReceiptMismatch", "The specified pop receipt did not match the pop receipt for a dequeued message."

@@ -1,0 +1,58 @@
+"""Exchange: one call of an SDK client, sync or async, and what became of it on the way."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable, Mapping
+from inspect import isawaitable
+from typing import Any
+
+from azure.core.exceptions import ServiceRequestError, ServiceResponseError
+
+# Over aiohttp a connection that breaks after the request was carried out is told as one that was never made
+CONNECTION_LOST = (ServiceRequestError, ServiceResponseError)
+
+
+class Exchange:
+    """What became of one call: given to the SDK as its response hook, it sees whether the SDK sent the call again."""
+
+    def __init__(self, hook: Callable[[Any], None] | None) -> None:
+        self._hook = hook
+        self._context: Mapping[str, Any] = {}
+        self.status: int | None = None
+
+    def __call__(self, response: Any) -> None:
+        self._context = response.context
+        self.status = response.http_response.status_code
+        if self._hook is not None:
+            self._hook(response)
+
+    @property
+    def was_repeated(self) -> bool:
+        # The retry policy adds its history to the context once the call has ended, after the hook has run
+        return bool(self._context.get("history"))
+
+
+async def settled(result: Any) -> Any:
+    """Return what an SDK call gave: at once from a sync client, awaited from an async one."""
+    return await result if isawaitable(result) else result
+
+
+async def first_page(pages: Any) -> Any:
+    """Return the first page of the SDK's pager; for a queue without messages it has none, and the answer is empty."""
+    if not hasattr(pages, "__anext__"):
+        return next(pages, ())
+    try:
+        # Not with a default: CPython then fails on the SDK's StopAsyncIteration, which carries a text
+        return await anext(pages)
+    except StopAsyncIteration:
+        return ()
+
+
+async def each(found: Any) -> AsyncIterator[Any]:
+    """Iterate over what an SDK client gave, sync or async."""
+    if hasattr(found, "__aiter__"):
+        async for entity in found:
+            yield entity
+    else:
+        for entity in found:
+            yield entity
