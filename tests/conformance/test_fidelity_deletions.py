@@ -1,0 +1,144 @@
+"""What is deleted keeps its name for a while, as on the service, if an account in memory is told to do so."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from datetime import datetime, timezone
+from typing import Any
+
+import pytest
+from azure.core.exceptions import HttpResponseError, ResourceExistsError
+
+from conformance.blob_refusals import NO_CONTAINER
+from conformance.entities import KEYS
+from conformance.queue_refusals import NO_QUEUE
+from conformance.refusals import Refusal, refusal_in
+from tablepatterns.engine.account import Engine
+from tablepatterns.engine.clock import Clock
+from tablepatterns.errors import BadInput
+
+TABLE_BEING_DELETED = Refusal(409, "TableBeingDeleted", "The specified table is being deleted. Try operation later.")
+QUEUE_BEING_DELETED = Refusal(409, "QueueBeingDeleted", "The specified queue is being deleted.")
+CONTAINER_BEING_DELETED = Refusal(409, "ContainerBeingDeleted", "The specified container is being deleted.")
+SECONDS = 40
+
+# Azurite deletes at once
+pytestmark = pytest.mark.usefixtures("engine")
+
+
+@pytest.fixture
+def engine() -> Engine:
+    """An account whose deletions take as long as those of the service, and whose clock stands still."""
+    return Engine(clock=Clock(datetime(2014, 8, 22, tzinfo=timezone.utc)), deletion_seconds=SECONDS)
+
+
+@contextmanager
+def told(*expected: Refusal) -> Iterator[None]:
+    """A block whose call is refused in one of these words."""
+    with pytest.raises(HttpResponseError) as caught:
+        yield
+    assert refusal_in(caught.value) in expected
+
+
+# ------------------------------------------------------------------ tables
+
+
+async def test_a_table_cannot_be_made_again_before_its_deletion_has_ended(
+    engine: Engine, service: Any, new_name: Callable[..., str]
+) -> None:
+    name = new_name()
+    table = await service.create_table(name)
+    await table.create_entity(KEYS)
+    await service.delete_table(name)
+    for spelling in (name, name.upper()):
+        with told(TABLE_BEING_DELETED):
+            await service.create_table(spelling)
+    engine.clock.advance(SECONDS - 1)
+    with told(TABLE_BEING_DELETED):
+        await service.create_table(name)
+    engine.clock.advance(1)
+    await service.create_table(name)
+    assert [entity async for entity in table.list_entities()] == []
+
+
+@pytest.mark.parametrize(
+    "use",
+    [
+        lambda table: table.create_entity(KEYS),
+        lambda table: table.upsert_entity(KEYS),
+        lambda table: table.get_entity("Sales", "000223"),
+        lambda table: table.submit_transaction([("upsert", KEYS)]),
+        lambda table: table.get_table_access_policy(),
+        lambda table: table.delete_table(),
+    ],
+    ids=["insert", "upsert", "get", "transaction", "policies", "delete"],
+)
+async def test_nothing_is_done_with_a_table_that_is_being_deleted(service: Any, table: Any, use: Any) -> None:
+    await service.delete_table(table.table_name)
+    # The failure of a transaction has the number of the operation
+    with told(TABLE_BEING_DELETED, TABLE_BEING_DELETED.at(0)):
+        await use(table)
+    assert [each.name async for each in service.list_tables()] == []
+
+
+async def test_the_sdk_tells_a_table_that_is_being_deleted_from_one_that_exists(service: Any, table: Any) -> None:
+    await service.delete_table(table.table_name)
+    for create in (service.create_table, service.create_table_if_not_exists):
+        with pytest.raises(HttpResponseError) as caught:
+            await create(table.table_name)
+        assert not isinstance(caught.value, ResourceExistsError)
+
+
+# ------------------------------------------------------------------ queues and containers
+
+
+async def test_a_queue_cannot_be_made_again_before_its_deletion_has_ended(
+    engine: Engine, queue_service: Any, queue: Any
+) -> None:
+    await queue.send_message("lost")
+    await queue.delete_queue()
+    with told(QUEUE_BEING_DELETED):
+        await queue_service.create_queue(queue.queue_name)
+    with told(NO_QUEUE):
+        await queue.send_message("lost too")
+    engine.clock.advance(SECONDS)
+    await queue_service.create_queue(queue.queue_name)
+    assert await queue.receive_message() is None
+
+
+async def test_a_container_cannot_be_made_again_before_its_deletion_has_ended(
+    engine: Engine, blob_service: Any, container: Any
+) -> None:
+    await container.upload_blob("b", b"old")
+    await container.delete_container()
+    with told(CONTAINER_BEING_DELETED):
+        await blob_service.create_container(container.container_name)
+    with told(NO_CONTAINER):
+        await container.upload_blob("b", b"new")
+    engine.clock.advance(SECONDS)
+    await blob_service.create_container(container.container_name)
+    assert [blob.name async for blob in container.list_blobs()] == []
+
+
+# ------------------------------------------------------------------ how long
+
+
+async def test_by_default_a_name_is_free_at_once(engine: Engine, service: Any, table: Any) -> None:
+    assert Engine().deletion_seconds == 0
+    engine.deletion_seconds = 0
+    await service.delete_table(table.table_name)
+    await service.create_table(table.table_name)
+
+
+async def test_a_deletion_that_has_begun_ends_as_it_was_to(engine: Engine, service: Any, table: Any) -> None:
+    await service.delete_table(table.table_name)
+    engine.deletion_seconds = 0
+    with told(TABLE_BEING_DELETED):
+        await service.create_table(table.table_name)
+
+
+@pytest.mark.parametrize("seconds", [-1, float("nan")])
+def test_a_deletion_takes_no_less_than_no_time(seconds: float) -> None:
+    with pytest.raises(BadInput, match="a deletion takes 0 seconds or more"):
+        Engine(deletion_seconds=seconds)
