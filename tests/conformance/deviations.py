@@ -104,7 +104,8 @@ BLOB_LEASES = _deviates(
 )
 BLOB_LEASE_TEXTS = _deviates("refusals of leases", "other texts")
 BLOB_RANGES = _deviates(
-    "ranges", "the last bytes, which hang; what begins at the end is empty; the MD5 of no range is told"
+    "ranges",
+    "the last bytes, and what has no numbers, which hang; what begins at the end is empty; the MD5 of no range is told",
 )
 BLOB_CHECKSUMS = _deviates("checksums", "an MD5 is not looked at in every write, and refused in other words; no CRC64")
 BLOB_PREFIXES = _deviates("prefixes in lists of blobs", "come first, whatever lies between them")

@@ -1,0 +1,127 @@
+"""Lists of blobs: order, prefixes, delimiters and pages, and what is told of each blob."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import pytest
+
+from backends import Backend
+from conformance.blob_refusals import NO_CONTAINER
+from conformance.deviations import BLOB_PAGES, BLOB_PREFIXES, BLOB_SNAPSHOTS
+from conformance.queue_refusals import INVALID_MARKER, OUT_OF_RANGE
+from conformance.raw import Raw
+
+NAMES = ["a", "a/b", "a/b/c", "a/c", "a0", "b", "c/d", "é"]
+
+
+@pytest.fixture
+def photos(backend: Backend, container: Any) -> Any:
+    """The SDK's client of a container in which there are blobs of these names, to be awaited."""
+
+    async def write() -> None:
+        for name in reversed(NAMES):
+            await container.upload_blob(name, name.encode())
+
+    backend.run(write())
+    return container
+
+
+async def names(pager: Any) -> list[str]:
+    return [each.name async for each in pager]
+
+
+async def pages(pager: Any) -> list[list[str]]:
+    return [await names(page) async for page in pager.by_page()]
+
+
+async def test_blobs_are_listed_in_order(photos: Any) -> None:
+    assert await names(photos.list_blobs()) == NAMES
+    assert [name async for name in photos.list_blob_names()] == NAMES
+
+
+@pytest.mark.parametrize("prefix", ["a", "a/", "a/b", "a/b/c", "a0", "b", "é", "z"])
+async def test_a_prefix_is_where_names_begin(photos: Any, prefix: str) -> None:
+    assert await names(photos.list_blobs(name_starts_with=prefix)) == [
+        name for name in NAMES if name.startswith(prefix)
+    ]
+
+
+@pytest.mark.parametrize("size", [1, 2, 3, 7, 8, 9])
+async def test_a_list_comes_in_pages(photos: Any, size: int) -> None:
+    expected = [NAMES[start : start + size] for start in range(0, len(NAMES), size)]
+    assert await pages(photos.list_blobs(results_per_page=size)) == expected
+
+
+async def test_a_page_is_asked_for_by_its_marker(photos: Any) -> None:
+    first = photos.list_blobs(results_per_page=3).by_page()
+    page = await anext(first)
+    assert await names(page) == NAMES[:3]
+    rest = photos.list_blobs(results_per_page=3).by_page(first.continuation_token)
+    assert await names(await anext(rest)) == NAMES[3:6]
+
+
+async def test_what_is_written_meanwhile_neither_repeats_nor_hides_others(photos: Any) -> None:
+    by_page = photos.list_blobs(results_per_page=3).by_page()
+    found = await names(await anext(by_page))
+    await photos.delete_blob(NAMES[3])
+    await photos.upload_blob("A", b"before")
+    await photos.upload_blob("a/z", b"behind")
+    async for page in by_page:
+        found += await names(page)
+    assert found == sorted([*NAMES[:3], *NAMES[4:], "a/z"])
+
+
+async def test_a_delimiter_gathers_what_begins_alike(photos: Any) -> None:
+    found = await names(photos.walk_blobs())
+    assert sorted(found) == ["a", "a/", "a0", "b", "c/", "é"]
+    found = await names(photos.walk_blobs(name_starts_with="a/"))
+    assert sorted(found) == ["a/b", "a/b/", "a/c"]
+
+
+@BLOB_PREFIXES
+async def test_it_gathers_in_place(raw_blobs: Raw, photos: Any) -> None:
+    # The SDK sorts what it is told
+    path = f"/{photos.container_name}?restype=container&comp=list&delimiter=/"
+    told = re.findall("<Name>(.*?)</Name>", (await raw_blobs("GET", path)).text)
+    assert told == ["a", "a/", "a0", "b", "c/", "é"]
+
+
+async def test_what_is_gathered_counts_once_in_a_page(photos: Any) -> None:
+    found = await pages(photos.walk_blobs(results_per_page=2))
+    assert [sorted(page) for page in found] == [["a", "a/"], ["a0", "b"], ["c/", "é"]]
+
+
+async def test_more_is_told_if_asked_for(container: Any) -> None:
+    await container.upload_blob("b", b"...", metadata={"Owner": "Don"}, tags={"state": "raw"})
+    (plain,) = [each async for each in container.list_blobs()]
+    assert (plain.size, plain.blob_type, plain.metadata or {}, plain.tags) == (3, "BlockBlob", {}, None)
+    assert f'"{plain.etag}"' == (await container.get_blob_client("b").get_blob_properties()).etag
+    (told,) = [each async for each in container.list_blobs(include=["metadata", "tags"])]
+    assert (told.metadata, told.tags) == ({"Owner": "Don"}, {"state": "raw"})
+
+
+@BLOB_SNAPSHOTS
+async def test_snapshots_come_before_their_blob_if_asked_for(container: Any) -> None:
+    blob = await container.upload_blob("b", b"...")
+    snapshots = [(await blob.create_snapshot())["snapshot"] for _ in range(2)]
+    assert [each.snapshot async for each in container.list_blobs()] == [None]
+    assert [each.snapshot async for each in container.list_blobs(include=["snapshots"])] == [*snapshots, None]
+
+
+async def test_a_missing_container_has_no_list(blob_service: Any, container_name: str, blob_refused: Any) -> None:
+    async with blob_refused(NO_CONTAINER):
+        await names(blob_service.get_container_client(container_name).list_blobs())
+
+
+@BLOB_PAGES
+@pytest.mark.parametrize(
+    ("options", "refusal"),
+    [("maxresults=0", OUT_OF_RANGE), ("maxresults=-1", OUT_OF_RANGE), ("marker=%21", INVALID_MARKER)],
+)
+async def test_a_page_that_cannot_be_is_refused(
+    raw_blobs: Raw, photos: Any, blob_refused: Any, options: str, refusal: Any
+) -> None:
+    async with blob_refused(refusal):
+        await raw_blobs("GET", f"/{photos.container_name}?restype=container&comp=list&{options}")
