@@ -9,6 +9,7 @@
     │   ├── BadFilter             a $filter that cannot be built or parsed
     │   │   ├── FilterSyntaxError     it is not in the grammar (in `filters`)
     │   │   └── UnsupportedFilter     it is OData that the service does not carry out (in `filters`)
+    │   ├── BadMessage            a queue message that nobody can tell what it asks for
     │   ├── BadToken              a continuation token of another query, or no token at all
     │   ├── BadDesign             a recipe that was put together in a way that cannot work
     │   └── LimitExceeded         an entity or a transaction over a limit of the service
@@ -44,6 +45,7 @@ __all__ = [
     "BadFilter",
     "BadInput",
     "BadKey",
+    "BadMessage",
     "BadProperty",
     "BadTableName",
     "BadTarget",
@@ -125,6 +127,10 @@ class BadFilter(BadInput):
 
 class BadToken(BadInput):
     """A continuation token that does not belong to this query."""
+
+
+class BadMessage(BadInput):
+    """A queue message of which nobody can tell what it asks for."""
 
 
 class BadDesign(BadInput):
