@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
 
-from .derived import Change, Derived, Shape
+from .derived import Change, Derived, Fields, Shape
 from .entity import Entity
 from .errors import (
     BadInput,
@@ -16,7 +15,8 @@ from .errors import (
     EntityChanged,
     EntityNotFound,
 )
-from .operation import ANY, Operation
+from .mapping import Action, Mappings
+from .operation import ANY, Operation, check_transaction
 from .table import Table
 
 
@@ -34,10 +34,14 @@ class Source:
 
 @dataclass(frozen=True)
 class Reading:
-    """What a set remembers of an entity that it read or wrote: from which row, what it held, and whether all of it."""
+    """What a set remembers of an entity that it read or wrote: from which row, what it held, and whether all of it.
+
+    `stored` is what the row held; `fields` is what the mappings of the set made of it.
+    """
 
     source: Source
-    fields: Mapping[str, Any]
+    stored: Fields
+    fields: Fields
     is_whole: bool
 
 
@@ -56,6 +60,19 @@ class Write:
     """What is brought up to date once the change is written."""
     is_whole: bool = True
     """Whether the new fields are all that is stored."""
+    mappings: Mappings | None = field(default=None, repr=False)
+    """How the fields are stored, where they are not stored as they are."""
+    before: tuple[Action, ...] = field(default=(), repr=False)
+    """What must be done before the rows may be written."""
+    given: Fields | None = field(default=None, repr=False)
+    """The fields as the caller gave them, once `change` has them as they are stored."""
+
+    async def encoded(self) -> Write:
+        """Return this write with the fields as they are stored."""
+        if self.mappings is None or self.given is not None:
+            return self
+        change, before = await self.mappings.encode(self.change)
+        return replace(self, change=change, before=before, given=self.change.new)
 
     @property
     def key(self) -> tuple[str, str]:
@@ -78,11 +95,13 @@ class Write:
         """Bring the entity in the caller's hands up to date with the primary row as it was written."""
         if self.change.new is None:
             return self.entity
+        fields = dict(self.change.new if self.given is None else self.given)
         self.entity.clear()
-        self.entity.update(self.change.new)
+        self.entity.update(fields)
         self.entity.be(written)
         source = Source(Shape(self.change.key), (written["PartitionKey"], written["RowKey"]), written.etag or "")
-        self.entity.reading = Reading(source, dict(self.change.new), self.is_whole)
+        stored = fields if self.given is None else dict(self.change.new)
+        self.entity.reading = Reading(source, stored, fields, self.is_whole)
         return self.entity
 
 
@@ -103,19 +122,26 @@ async def commit(table: Table, *writes: Write) -> list[Entity]:
     :raises DerivedDataMismatch: a derived row that should exist does not
     """
     steps: list[Step] = []
-    for write in writes:
+    encoded = [await write.encoded() for write in writes]
+    for write in encoded:
         if write.table != table.name:
             rule = f"a transaction has one table, and this is a transaction of {table.name!r}"
             raise BadInput("table", write.table, rule, "commit it apart; no transaction reaches across tables")
         steps.extend(await steps_of(table, write))
     stored = {row.key: row for row in await carry_out(table, steps)}
-    return [write.wrote(stored[write.key]) for write in writes]
+    return [write.wrote(stored[write.key]) for write in encoded]
 
 
 async def carry_out(table: Table, steps: Sequence[Step]) -> list[Entity]:
     """Submit the steps as one transaction; a refusal says what it means for the logical entity."""
+    operations = [step.operation for step in steps]
+    before = dict.fromkeys(action for step in steps for action in step.write.before)
+    if before:
+        check_transaction(operations)
+    for action in before:
+        await action()
     try:
-        return await table.submit(*(step.operation for step in steps))
+        return await table.submit(*operations)
     except (EntityAlreadyExists, EntityNotFound) as error:
         raise _meaning(error, steps) from error
 
@@ -126,6 +152,7 @@ async def steps_of(table: Table, write: Write) -> list[Step]:
     First, because the service reports the first operation that fails: a stale read is then told as such, rather
     than by the derived rows that it no longer knows.
     """
+    write = await write.encoded()
     steps = [Step(write.primary(), write)]
     for each in write.derived:
         steps.extend(Step(operation, write, each) for operation in await each.operations(write.change, table))

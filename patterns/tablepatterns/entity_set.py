@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from typing import Any, TypeVar
 
-from .commit import Reading, Write, commit
+from .commit import Reading, Step, Write, carry_out, commit
 from .contention import DEFAULT_ATTEMPTS, Overtaken, contended
 from .derived import Change, Derived, Index, Shape
 from .entity import Entity
@@ -19,6 +19,7 @@ from .errors import (
     EntityNotFound,
 )
 from .key import Key
+from .mapping import Mappings, PropertyMapping
 from .operation import ANY, Operation
 from .reads import Reads
 from .recipe import Account_co, recipe
@@ -56,6 +57,7 @@ class EntitySet(Reads[Account_co]):
     :param table: the table's name; it is made by the first write
     :param key: how PartitionKey and RowKey are made of the entities' fields
     :param derived: what else to keep right with each entity
+    :param mappings: how fields are stored where they are not stored as they are; see `mapping`
     :param schema: what entities must look like; None, the default, for any shape
     :raises BadTableName: the service would refuse the table's name
     :raises BadDesign: the parts cannot work together, and why
@@ -70,6 +72,7 @@ class EntitySet(Reads[Account_co]):
         key: Key,
         *,
         derived: Iterable[Derived] = (),
+        mappings: Iterable[PropertyMapping] = (),
         schema: Schema | None = None,
     ) -> None:
         super().__init__(account)
@@ -78,6 +81,7 @@ class EntitySet(Reads[Account_co]):
         self.derived = tuple(derived)
         self.primary = Shape(key)
         self.table = account.table(table)
+        self.mappings = Mappings.of(account, table, key, mappings)
         self._check_design()
 
     def _check_design(self) -> None:
@@ -85,6 +89,8 @@ class EntitySet(Reads[Account_co]):
             raise BadDesign("field", field, "the word is a parameter of the set's methods", "rename the field")
         for position, derived in enumerate(self.derived):
             derived.join(self.key)
+            if isinstance(derived, Index) and (held := derived.shape(self.key).include) is not None:
+                self.mappings.check_held(derived.name, held)
             for other in self.derived[:position]:
                 if isinstance(derived, Index) and isinstance(other, Index) and derived.key.overlaps(other.key):
                     rule = f"its rows could have the keys of {other.name!r}"
@@ -112,30 +118,33 @@ class EntitySet(Reads[Account_co]):
 
     def inserting(self, entity: Mapping[str, Any]) -> Write:
         """Return the change that `insert` makes; nothing is sent."""
-        return Write(self.table.name, Change(self.key, None, self._fields(entity)), self.derived)
+        change = Change(self.key, None, self._fields(entity))
+        return Write(self.table.name, change, self.derived, mappings=self.mappings)
 
     def replacing(self, entity: Mapping[str, Any]) -> Write:
         """Return the change that `replace` makes; nothing is sent."""
         fields = self._fields(entity)
         reading, read = self._as_read(entity, whole=True)
-        return self._writing(read, Change(self.key, reading.fields, fields), reading)
+        return self._writing(read, Change(self.key, reading.stored, fields), reading)
 
     def merging(self, entity: Mapping[str, Any], changes: Mapping[str, Any]) -> Write:
         """Return the change that `merge` makes; nothing is sent."""
+        self.mappings.check_merge()
         given = self._given(changes)
         reading, read = self._as_read(entity, whole=bool(self.derived))
         return self._writing(
-            read, Change(self.key, reading.fields, {**reading.fields, **given}, frozenset(given)), reading
+            read, Change(self.key, reading.stored, {**reading.fields, **given}, frozenset(given)), reading
         )
 
     def deleting(self, entity: Mapping[str, Any]) -> Write:
         """Return the change that `delete` makes; nothing is sent."""
         reading, read = self._as_read(entity, whole=bool(self.derived))
-        return self._writing(read, Change(self.key, reading.fields, None), reading)
+        return self._writing(read, Change(self.key, reading.stored, None), reading)
 
     def _writing(self, entity: Entity, change: Change, reading: Reading) -> Write:
         self._check_same_key(change)
-        return Write(self.table.name, change, self.derived, reading.source, entity, reading.is_whole)
+        source, is_whole = reading.source, reading.is_whole
+        return Write(self.table.name, change, self.derived, source, entity, is_whole, self.mappings)
 
     # -- the same, committed at once
 
@@ -231,6 +240,7 @@ class EntitySet(Reads[Account_co]):
 
         Guide: merge or replace (insert-or-merge).
         """
+        self.mappings.check_merge()
         fields = self._fields(entity, in_part=True)
         return await self._overwrite(fields, frozenset(fields).difference(self.key.fields), attempts, or_insert=True)
 
@@ -314,13 +324,15 @@ class EntitySet(Reads[Account_co]):
 
     async def _overwrite_row(self, fields: dict[str, Any], merged: frozenset[str] | None, *, or_insert: bool) -> Entity:
         """Write a row that nothing is derived from: the service's own upserts need no read."""
-        row = self.primary.row(fields)
+        change = Change(self.key, None, fields, merged)
+        write = await Write(self.table.name, change, is_whole=merged is None, mappings=self.mappings).encoded()
+        row = self.primary.row(write.change.new or {})
         if or_insert:
             operation = Operation.insert_or_replace(row) if merged is None else Operation.insert_or_merge(row)
         else:
             operation = Operation.replace(row, ANY) if merged is None else Operation.merge(row, ANY)
-        (written,) = await self.table.submit(operation)
-        return Write(self.table.name, Change(self.key, None, fields), is_whole=merged is None).wrote(written)
+        (written,) = await carry_out(self.table, [Step(operation, write)])
+        return write.wrote(written)
 
     async def _from_current(
         self, fields: Mapping[str, Any], write: Callable[[Entity | None], Awaitable[T]], attempts: int

@@ -11,6 +11,7 @@ from .entity import Entity
 from .errors import BadInput
 from .filters import Filter, QueryClass, refuse_scans
 from .key import Key
+from .mapping import Mappings
 from .question import Question
 from .recipe import Account_co, Pattern, recipe, stream
 from .table import Page, Table
@@ -23,6 +24,7 @@ class Reads(Pattern[Account_co]):
     derived: tuple[Derived, ...]
     primary: Shape
     table: Table
+    mappings: Mappings
 
     @recipe
     async def get(self, /, **fields: Any) -> Entity | None:
@@ -53,7 +55,7 @@ class Reads(Pattern[Account_co]):
 
     async def _point(self, shape: Shape, fields: Mapping[str, Any]) -> Entity | None:
         row = await self.table.get(*shape.key.format(fields))
-        return self._read(row, shape) if row else None
+        return await self._read(row, shape) if row else None
 
     @recipe
     async def get_many(self, keys: Iterable[Mapping[str, Any]], *, limit: int = 8) -> list[Entity | None]:
@@ -69,7 +71,7 @@ class Reads(Pattern[Account_co]):
         """
         asked = [self.key.format(fields) for fields in keys]
         rows = await self.account.together(*(self.table.get(*each) for each in asked), limit=limit)
-        return [self._read(row, self.primary) if row else None for row in rows]
+        return [await self._read(row, self.primary) if row else None for row in rows]
 
     @stream
     async def range(
@@ -98,7 +100,7 @@ class Reads(Pattern[Account_co]):
         question = self._question(via, where, select, fields)
         async for row in self.table.query(question.filter, select=question.select):
             if question.shape.fits(row):
-                yield self._read(row, question.shape, select)
+                yield await self._read(row, question.shape, select)
 
     @recipe
     async def page(
@@ -122,8 +124,8 @@ class Reads(Pattern[Account_co]):
         """
         question = self._question(via, where, select, fields)
         page = await self.table.page(question.filter, size=size, token=token, select=question.select)
-        rows = (row for row in page.items if question.shape.fits(row))
-        return Page(tuple(self._read(row, question.shape, select) for row in rows), page.token)
+        rows = [row for row in page.items if question.shape.fits(row)]
+        return Page(tuple([await self._read(row, question.shape, select) for row in rows]), page.token)
 
     @recipe
     async def take(
@@ -145,7 +147,7 @@ class Reads(Pattern[Account_co]):
         """
         question = self._question(via, where, select, fields)
         rows = await self.table.take(count, question.filter, select=question.select)
-        return [self._read(row, question.shape, select) for row in rows if question.shape.fits(row)]
+        return [await self._read(row, question.shape, select) for row in rows if question.shape.fits(row)]
 
     @stream
     async def query(
@@ -163,9 +165,10 @@ class Reads(Pattern[Account_co]):
         Guide: query classes.
         """
         refuse_scans(where, at_worst)
-        async for row in self.table.query(where, select=self.primary.selected(select)):
+        self.mappings.check_filter(where)
+        async for row in self.table.query(where, select=self.primary.selected(self._stored(select))):
             if self.primary.fits(row):
-                yield self._read(row, self.primary, select)
+                yield await self._read(row, self.primary, select)
 
     @stream
     async def scan(self, where: Filter | None = None) -> AsyncIterator[Entity]:
@@ -176,14 +179,19 @@ class Reads(Pattern[Account_co]):
 
         Guide: table scan.
         """
+        self.mappings.check_filter(where)
         async for row in self.table.query(where):
             if self.primary.fits(row):
-                yield self._read(row, self.primary)
+                yield await self._read(row, self.primary)
 
     def _question(
         self, via: Index | None, where: Filter | None, select: Sequence[str] | None, fields: Mapping[str, Any]
     ) -> Question:
-        return Question.of(self.primary if via is None else self._shape(via), where, select, fields)
+        self.mappings.check_filter(where)
+        return Question.of(self.primary if via is None else self._shape(via), where, self._stored(select), fields)
+
+    def _stored(self, select: Sequence[str] | None) -> Sequence[str] | None:
+        return None if select is None else self.mappings.stored(select)
 
     def _shape(self, via: Index) -> Shape:
         if via not in self.derived:
@@ -191,8 +199,13 @@ class Reads(Pattern[Account_co]):
             raise BadInput("index", getattr(via, "name", via), rule, "give one of the set's own, or declare it")
         return via.shape(self.key)
 
-    def _read(self, row: Entity, shape: Shape, select: Sequence[str] | None = None) -> Entity:
+    async def _read(self, row: Entity, shape: Shape, select: Sequence[str] | None = None) -> Entity:
         entity = shape.entity(row)
         source = Source(shape, (row["PartitionKey"], row["RowKey"]), row.etag or "")
-        entity.reading = Reading(source, dict(entity), shape.is_complete and select is None)
+        stored = fields = dict(entity)
+        if self.mappings.each:
+            fields = await self.mappings.decode(stored)
+            entity.clear()
+            entity.update(fields)
+        entity.reading = Reading(source, stored, fields, shape.is_complete and select is None)
         return entity

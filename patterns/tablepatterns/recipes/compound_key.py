@@ -96,5 +96,5 @@ class CompoundKey(EntitySet[Account_co]):
             if parents.fits(row):
                 found = parents.entity(row)
             elif self.primary.fits(row):
-                children.append(self._read(row, self.primary))
+                children.append(await self._read(row, self.primary))
         return found, children
