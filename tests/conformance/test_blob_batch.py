@@ -9,6 +9,9 @@ from azure.core import MatchConditions
 from azure.storage.blob import PartialBatchErrorException, StandardBlobTier
 
 from backends import Backend
+from conformance.deviations import BLOB_BATCH_LINES
+from conformance.raw import Raw
+from conformance.refusals import Refusal
 
 
 @pytest.fixture
@@ -65,3 +68,20 @@ async def test_each_may_have_its_own_condition(container: Any, names: list[str])
 async def test_tiers_are_set_together(container: Any, names: list[str]) -> None:
     await container.set_standard_blob_tier_blobs(StandardBlobTier.COOL, *names)
     assert {each.blob_tier async for each in container.list_blobs()} == {StandardBlobTier.COOL}
+
+
+@BLOB_BATCH_LINES
+@pytest.mark.parametrize("end", ["\n", "\r"])
+async def test_lines_end_with_both_characters(
+    raw_blobs: Raw, container: Any, names: list[str], blob_refused: Any, end: str
+) -> None:
+    lines = ["--b", "Content-Type: application/http", "Content-ID: 0", ""]
+    lines += [
+        f"DELETE /{raw_blobs.account}/{container.container_name}/a HTTP/1.1",
+        "Content-Length: 0",
+        "",
+        "",
+        "--b--",
+    ]
+    async with blob_refused(Refusal(400, "InvalidInput")):
+        await raw_blobs("POST", "/?comp=batch", {"Content-Type": "multipart/mixed; boundary=b"}, end.join([*lines, ""]))

@@ -1,0 +1,189 @@
+"""The Blob service as a whole: the account's key, its properties, its secondary endpoint."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from azure.core.credentials import AzureNamedKeyCredential
+from azure.storage.blob import BlobAnalyticsLogging, CorsRule, Metrics, RetentionPolicy
+
+from backends import Backend
+from conformance.deviations import BLOB_LITE, BLOB_PROPERTIES, SECONDARY
+from conformance.queue_refusals import BAD_OPTION, BAD_XML, READ_ONLY
+from conformance.raw import Raw, http_date
+from conformance.refusals import Refusal
+from tablepatterns.limits import MAX_CORS_RULES, MAX_RETENTION_DAYS
+
+TEXT = "text"
+WRONG_KEY = "d3Jvbmc="
+BLOCK_BLOB = {"x-ms-blob-type": "BlockBlob"}
+owns_account = pytest.mark.owns_account("the properties are those of the whole service")
+geo_replicated = pytest.mark.owns_account("an account has a secondary endpoint only if it is replicated")
+RULE = CorsRule(
+    ["https://contoso.com"], ["GET", "PUT"], allowed_headers=["x-ms-meta-a"], exposed_headers=["x-ms-meta-b"]
+)
+KEPT = RetentionPolicy(enabled=True, days=5)
+CHANGES = {
+    "analytics_logging": BlobAnalyticsLogging(read=True, write=True, delete=True, retention_policy=KEPT),
+    "hour_metrics": Metrics(enabled=True, include_apis=True, retention_policy=KEPT),
+    "minute_metrics": Metrics(enabled=True, include_apis=False, retention_policy=KEPT),
+    "cors": [RULE],
+}
+
+
+# ------------------------------------------------------------------ the account's key
+
+
+async def test_whoever_has_another_key_is_turned_away(
+    backend: Backend, container: Any, key: AzureNamedKeyCredential, blob_refused: Any
+) -> None:
+    stranger = backend.service(AzureNamedKeyCredential(key.named_key.name, WRONG_KEY), "blob")
+    async with blob_refused(Refusal(403)):
+        await stranger.get_container_client(container.container_name).upload_blob("b", b"...")
+
+
+@BLOB_LITE
+async def test_the_lite_signature_is_accepted(raw_blobs: Raw, container: Any) -> None:
+    path = f"/{container.container_name}/b"
+    headers = {**raw_blobs.headers, **BLOCK_BLOB, "x-ms-date": http_date()}
+    headers["Authorization"] = raw_blobs.authorization("PUT", path, headers, lite=True)
+    assert (await raw_blobs("PUT", path, headers, TEXT, signed=False)).status == 201
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "changed"),
+    [
+        ("POST", "/{home}/b", {}),
+        ("PUT", "/{home}/other", {}),
+        ("PUT", "/{home}/b?comp=blocklist", {}),
+        ("PUT", "/{home}/b", {"Content-Type": "text/plain"}),
+        ("PUT", "/{home}/b", {"Content-Length": "1"}),
+        ("PUT", "/{home}/b", {"If-Match": "*"}),
+        ("PUT", "/{home}/b", {"x-ms-date": "Fri, 22 Aug 2014 00:50:32 GMT"}),
+        ("PUT", "/{home}/b", {"x-ms-meta-colour": "red"}),
+    ],
+    ids=["verb", "path", "option", "content type", "length", "condition", "date", "header"],
+)
+async def test_the_signature_of_another_request_is_refused(
+    raw_blobs: Raw, container: Any, blob_refused: Any, method: str, path: str, changed: dict[str, str]
+) -> None:
+    headers = {**raw_blobs.headers, **BLOCK_BLOB, "x-ms-date": http_date(), "Content-Length": str(len(TEXT))}
+    home = container.container_name
+    other = raw_blobs.authorization(method, path.format(home=home), {**headers, **changed})
+    async with blob_refused(Refusal(403)):
+        await raw_blobs("PUT", f"/{home}/b", {**headers, "Authorization": other}, TEXT, signed=False)
+
+
+async def test_what_is_not_public_is_not_for_those_without_a_credential(
+    raw_blobs: Raw, container: Any, blob_refused: Any
+) -> None:
+    await container.upload_blob("b", b"...")
+    for method, options in (("GET", ""), ("DELETE", ""), ("PUT", "?comp=metadata")):
+        async with blob_refused(Refusal()):
+            await raw_blobs(method, f"/{container.container_name}/b{options}", signed=False)
+
+
+async def test_the_account_says_what_it_is(blob_service: Any) -> None:
+    info = await blob_service.get_account_information()
+    assert info["sku_name"].startswith(("Standard", "Premium"))
+    assert info["account_kind"].startswith(("Storage", "Blob"))
+
+
+# ------------------------------------------------------------------ properties
+
+
+def plain(value: Any) -> Any:
+    """Return a model of the SDK as what can be compared."""
+    if isinstance(value, list):
+        return [plain(item) for item in value]
+    if hasattr(value, "__dict__"):
+        return {name: plain(part) for name, part in vars(value).items() if not name.startswith("_")}
+    return value
+
+
+async def properties(service: Any) -> dict[str, Any]:
+    return {name: plain(value) for name, value in (await service.get_service_properties()).items()}
+
+
+@pytest.fixture
+def defaults(backend: Backend, blob_service: Any) -> Iterator[dict[str, Any]]:
+    """The properties of a new account, which the account has before the test and after it."""
+
+    async def reset() -> dict[str, Any]:
+        await blob_service.set_service_properties(
+            analytics_logging=BlobAnalyticsLogging(), hour_metrics=Metrics(), minute_metrics=Metrics(), cors=[]
+        )
+        return await properties(blob_service)
+
+    yield backend.run(reset())
+    backend.run(reset())
+
+
+@owns_account
+@pytest.mark.parametrize(("name", "value"), CHANGES.items(), ids=CHANGES)
+async def test_what_is_set_comes_back_and_the_rest_stays(
+    blob_service: Any, defaults: dict[str, Any], name: str, value: Any
+) -> None:
+    await blob_service.set_service_properties(**{name: value})
+    assert await properties(blob_service) == {**defaults, name: plain(value)}
+
+
+@BLOB_PROPERTIES
+@owns_account
+async def test_there_are_5_rules_of_cors_and_not_6(
+    blob_service: Any, blob_refused: Any, defaults: dict[str, Any]
+) -> None:
+    await blob_service.set_service_properties(cors=[RULE] * MAX_CORS_RULES)
+    async with blob_refused(BAD_XML):
+        await blob_service.set_service_properties(cors=[RULE] * (MAX_CORS_RULES + 1))
+    assert len((await properties(blob_service))["cors"]) == MAX_CORS_RULES
+
+
+@BLOB_PROPERTIES
+@owns_account
+async def test_logs_are_kept_for_a_year_and_no_day_longer(
+    blob_service: Any, blob_refused: Any, defaults: dict[str, Any]
+) -> None:
+    year = RetentionPolicy(enabled=True, days=MAX_RETENTION_DAYS)
+    await blob_service.set_service_properties(analytics_logging=BlobAnalyticsLogging(retention_policy=year))
+    longer = RetentionPolicy(enabled=True, days=MAX_RETENTION_DAYS + 1)
+    async with blob_refused(BAD_XML):
+        await blob_service.set_service_properties(analytics_logging=BlobAnalyticsLogging(retention_policy=longer))
+
+
+# ------------------------------------------------------------------ the secondary endpoint
+
+
+async def test_the_primary_endpoint_has_no_statistics(raw_blobs: Raw, blob_refused: Any) -> None:
+    async with blob_refused(BAD_OPTION):
+        await raw_blobs("GET", "/?restype=service&comp=stats")
+
+
+@SECONDARY
+@geo_replicated
+async def test_the_secondary_endpoint_has_statistics(blob_service: Any) -> None:
+    replication = (await blob_service.get_service_stats())["geo_replication"]
+    assert replication["status"] == "live"
+    assert replication["last_sync_time"] is not None
+
+
+@pytest.fixture
+def raw_secondary(raw_blobs: Raw) -> Raw:
+    """A function that sends requests to the secondary endpoint."""
+    raw_blobs.base = raw_blobs.base.replace(raw_blobs.account, f"{raw_blobs.account}-secondary")
+    return raw_blobs
+
+
+@geo_replicated
+async def test_the_secondary_endpoint_reads(raw_secondary: Raw, container: Any) -> None:
+    await container.upload_blob("b", b"text")
+    assert (await raw_secondary("GET", f"/{container.container_name}/b")).text == "text"
+
+
+@SECONDARY
+@geo_replicated
+async def test_the_secondary_endpoint_does_not_write(raw_secondary: Raw, container: Any, blob_refused: Any) -> None:
+    async with blob_refused(READ_ONLY):
+        await raw_secondary("PUT", f"/{container.container_name}/b", BLOCK_BLOB, TEXT)
