@@ -14,6 +14,7 @@ from ..access import Need, Owner, Permit
 from ..address import Address
 from ..call import Call
 from ..message import Request
+from .beyond import check_within
 from .routing import UNKNOWN, locate
 
 
@@ -110,10 +111,11 @@ class BlobCall(Call):
     def begin(self, operation: str, need: Need) -> None:
         """Note the operation, and refuse it unless the sender may carry it out here.
 
-        :raises Refusal: one of the codes that begin with Authorization
+        :raises Refusal: one of the codes that begin with Authorization; NotImplemented
         """
         self.notes.operation = operation
         self.allow(need)
+        check_within(self.request.headers, self.address.query)
 
     def allow(self, need: Need) -> None:
         """Refuse an operation unless the sender may carry it out on this container, or on this blob in it."""

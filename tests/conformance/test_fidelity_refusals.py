@@ -1,0 +1,77 @@
+"""What the account in memory does not do it refuses: nobody is to think that it was done."""
+
+from __future__ import annotations
+
+from datetime import datetime, timezone
+from typing import Any
+
+import pytest
+from azure.core.exceptions import HttpResponseError
+from azure.storage.blob import (
+    BlobImmutabilityPolicyMode,
+    ContainerEncryptionScope,
+    CorsRule,
+    CustomerProvidedEncryptionKey,
+    ImmutabilityPolicy,
+)
+
+from conformance.raw import Raw
+from conformance.refusals import Refusal, refusal_in
+
+LACKED = Refusal(501, "NotImplemented", "The requested operation is not implemented on the specified resource.")
+VERSION = "2014-08-22T00:00:00.0000000Z"
+FOREVER = ImmutabilityPolicy(
+    expiry_time=datetime(2050, 1, 1, tzinfo=timezone.utc), policy_mode=BlobImmutabilityPolicyMode.UNLOCKED
+)
+BEYOND = {
+    "a key of one's own": lambda blob: blob.upload_blob(
+        b"new", overwrite=True, cpk=CustomerProvidedEncryptionKey("a2V5", "aGFzaA==")
+    ),
+    "a scope of encryption": lambda blob: blob.upload_blob(b"new", overwrite=True, encryption_scope="mine"),
+    "immutability": lambda blob: blob.upload_blob(b"new", overwrite=True, immutability_policy=FOREVER),
+    "a legal hold": lambda blob: blob.upload_blob(b"new", overwrite=True, legal_hold=True),
+    "reading a version": lambda blob: blob.download_blob(version_id=VERSION),
+    "deleting a version": lambda blob: blob.delete_blob(version_id=VERSION),
+    "a condition on tags": lambda blob: blob.upload_blob(b"new", overwrite=True, if_tags_match_condition="a = 'b'"),
+}
+
+# Azurite is not asked: it does some of this
+pytestmark = pytest.mark.usefixtures("engine")
+
+
+@pytest.mark.parametrize("ask", BEYOND.values(), ids=BEYOND)
+async def test_what_blobs_lack_is_refused(container: Any, blobs_unchanged: Any, ask: Any) -> None:
+    await container.upload_blob("b", b"old")
+    async with blobs_unchanged():
+        with pytest.raises(HttpResponseError) as caught:
+            await ask(container.get_blob_client("b"))
+    assert refusal_in(caught.value) == LACKED
+
+
+async def test_a_container_has_no_scope_of_encryption(blob_service: Any, container_name: str) -> None:
+    scope = ContainerEncryptionScope("mine")
+    with pytest.raises(HttpResponseError) as caught:
+        await blob_service.create_container(container_name, container_encryption_scope=scope)
+    assert refusal_in(caught.value) == LACKED
+
+
+async def test_what_is_asked_not_to_be_done_is_not_done(container: Any) -> None:
+    await container.upload_blob("b", b"old", legal_hold=False)
+    assert await (await container.download_blob("b")).readall() == b"old"
+
+
+async def test_nobody_is_given_a_key_to_delegate(blob_service: Any) -> None:
+    now = datetime.now(timezone.utc)
+    with pytest.raises(HttpResponseError) as caught:
+        await blob_service.get_user_delegation_key(now, now)
+    assert refusal_in(caught.value) == LACKED
+
+
+async def test_rules_of_cors_are_kept_without_an_effect(raw_blobs: Raw, blob_service: Any, container: Any) -> None:
+    await blob_service.set_service_properties(cors=[CorsRule(["*"], ["GET"], max_age_in_seconds=60)])
+    await container.upload_blob("b", b"old")
+    path, origin = f"/{container.container_name}/b", {"Origin": "https://contoso.com"}
+    assert "Access-Control-Allow-Origin" not in (await raw_blobs("GET", path, origin)).headers
+    with pytest.raises(HttpResponseError) as caught:
+        await raw_blobs("OPTIONS", path, {**origin, "Access-Control-Request-Method": "GET"}, signed=False)
+    assert refusal_in(caught.value).code == "NoAuthenticationInformation"
