@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Coroutine
+from collections.abc import AsyncIterator, Coroutine
 from datetime import datetime, timezone
 from importlib.util import find_spec
 from types import TracebackType
@@ -21,6 +21,7 @@ from .engine.transport import AioEngineTransport, sleeping_alike
 from .queue import Queue, check_queue_name
 from .recipe import Account
 from .table import Table
+from .table_names import table_names
 from .target import Target, check_table_name, in_memory, resolve
 
 __all__ = ["Storage", "connect"]
@@ -94,6 +95,10 @@ class Storage(Account):
         """Return one table of the account; no request is made."""
         check_table_name(name)
         return Table(self.tables.get_table_client(name), self._options.get("raw_response_hook"))
+
+    def table_names(self, first: str, last: str) -> AsyncIterator[str]:
+        """Hand out the names of the account's tables from `first` to `last`, both included."""
+        return table_names(self.tables, first, last)
 
     def queue(self, name: str) -> Queue:
         """Return one queue of the account; no request is made."""

@@ -48,6 +48,10 @@ class Account(ABC):
         """Return one table, in the words a recipe may await."""
 
     @abstractmethod
+    def table_names(self, first: str, last: str) -> AsyncIterator[str]:
+        """Hand out the names of the account's tables from `first` to `last`. Cost: 1 transaction per 1,000 names."""
+
+    @abstractmethod
     def queue(self, name: str) -> Queue:
         """Return one queue, in the words a recipe may await."""
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 import time
-from collections.abc import Coroutine
+from collections.abc import AsyncIterator, Coroutine
 from concurrent.futures import ThreadPoolExecutor
 from datetime import datetime, timezone
 from types import TracebackType
@@ -22,6 +22,7 @@ from .engine.transport import EngineTransport, sleeping_alike
 from .queue import Queue, check_queue_name
 from .recipe import Account, BlockingAccount, finish
 from .table import Table
+from .table_names import table_names
 from .target import Target, check_table_name, in_memory, resolve
 
 T = TypeVar("T")
@@ -99,6 +100,10 @@ class Storage(BlockingAccount):
         """Return one table of the account; no request is made."""
         check_table_name(name)
         return Table(self.tables.get_table_client(name), self._options.get("raw_response_hook"))
+
+    def table_names(self, first: str, last: str) -> AsyncIterator[str]:
+        """Hand out the names of the account's tables from `first` to `last`, both included."""
+        return table_names(self.tables, first, last)
 
     def queue(self, name: str) -> Queue:
         """Return one queue of the account; no request is made."""
