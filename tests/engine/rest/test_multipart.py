@@ -86,3 +86,22 @@ def test_a_part_that_is_no_request_is_refused(content: bytes) -> None:
     parts = read_parts(b"--b\r\n\r\n" + content + b"\r\n--b--", "multipart/mixed; boundary=b")
     with pytest.raises(ValueError, match=r"no request line|no blank line"):
         list(read_requests(parts))
+
+
+BATCH = b"--b\r\nA: 1\r\n\r\nDELETE /T HTTP/1.1\r\nIf-Match: *\r\nB: 2\r\n\r\n\r\n--b--\r\n"
+
+
+@pytest.mark.parametrize("end", [b"\n", b"\r"])
+def test_half_a_line_end_is_none(end: bytes) -> None:
+    ends = [at for at in range(len(BATCH)) if BATCH.startswith(b"\r\n", at)]
+    halved = [BATCH[:at] + end + BATCH[at + 2 :] for at in ends[:-1]]
+    for body in (BATCH.replace(b"\r\n", end), *halved):
+        with pytest.raises(ValueError, match=r"delimiter|header|request line"):
+            list(read_requests(read_parts(body, "multipart/mixed; boundary=b")))
+
+
+@pytest.mark.parametrize("end", [b"\n", b"\r"])
+def test_a_header_smuggles_no_other_one_in(end: bytes) -> None:
+    body = BATCH.replace(b"If-Match: *", b"If-Match: *" + end + b"x-ms-delete-snapshots: include")
+    with pytest.raises(ValueError, match="CR and LF"):
+        list(read_requests(read_parts(body, "multipart/mixed; boundary=b")))

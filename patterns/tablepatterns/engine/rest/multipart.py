@@ -13,6 +13,7 @@ _BOUNDARY: Final = re.compile(r'boundary="?([^\s";,]+)', re.IGNORECASE)
 _REQUEST: Final = re.compile(r"(\S+) (\S+) HTTP/1\.[01]")
 _STATUS: Final = re.compile(r"HTTP/1\.[01] (\d{3}) (.*)", re.ASCII)
 _FIELD: Final = re.compile(r"^([^:\s]+)[ \t]*:[ \t]*([^\r\n]*)", re.MULTILINE)
+_HALF_EOL: Final = re.compile(rb"(?<!\r)\n|\r(?!\n)")
 _EOL: Final = b"\r\n"
 _BLANK: Final = b"\r\n\r\n"
 _HTTP: Final = b"Content-Type: application/http\r\nContent-Transfer-Encoding: binary\r\n\r\n"
@@ -134,4 +135,7 @@ def _read_headers(block: bytes) -> Mapping[str, str]:
 
 
 def _headers(block: bytes) -> dict[str, str]:
+    # Readers disagree on whether half a line end is one, and what is one header to the sender must not become two
+    if _HALF_EOL.search(block):
+        raise ValueError("a header ends with CR and LF, and has neither in it")
     return {name.lower(): value.rstrip() for name, value in _FIELD.findall(block.decode("latin-1"))}

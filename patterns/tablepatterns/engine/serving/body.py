@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
+from io import BytesIO
 from typing import Final, NamedTuple
 
 from ...limits import MIB
@@ -32,14 +33,15 @@ class Body(NamedTuple):
 
 
 async def read_body(receive: Receive, largest: int) -> Body:
-    """Return the body of a request.
+    """Return the body of a request; it is held once, and for an instant by an eighth more.
 
     :param largest: how many bytes the service takes
     :raises Gone: the client went away
     :raises asyncio.TimeoutError: it came too slowly
     """
     began = time.monotonic()
-    pieces: list[bytes] = []
+    # A buffer gives its bytes away without a copy; pieces in a list would be held twice while they are joined
+    kept = BytesIO()
     total = 0
     while total <= largest + _DROPPED:
         patience = began + SECONDS_TO_BEGIN + total / _SLOWEST - time.monotonic()
@@ -47,8 +49,8 @@ async def read_body(receive: Receive, largest: int) -> Body:
         if message["type"] == "http.disconnect":
             raise Gone
         piece: bytes = message["body"]
-        pieces.append(piece[: max(largest + 1 - total, 0)])
+        kept.write(piece[: max(largest + 1 - total, 0)])
         total += len(piece)
         if not message["more_body"]:
-            return Body(b"".join(pieces), whole=True)
-    return Body(b"".join(pieces), whole=False)
+            return Body(kept.getvalue(), whole=True)
+    return Body(kept.getvalue(), whole=False)

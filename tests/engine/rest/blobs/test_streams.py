@@ -5,8 +5,9 @@ from __future__ import annotations
 import io
 import tracemalloc
 import zlib
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import contextmanager
+from typing import Any
 
 import pytest
 from azure.core.exceptions import DecodeError
@@ -15,7 +16,7 @@ from azure.storage.blob.aio import ContainerClient as AioContainerClient
 
 from tablepatterns.engine.account import Engine
 from tablepatterns.engine.downloads import inflated
-from tablepatterns.engine.transport import AioEngineTransport
+from tablepatterns.engine.transport import AioEngineTransport, EngineTransport
 
 MIB = 1024 * 1024
 SIZE = 160 * MIB
@@ -81,6 +82,58 @@ async def test_so_does_the_aio_client(engine: Engine) -> None:
         with at_most(104):
             stream = await container.download_blob("b")
             assert sum([len(chunk) async for chunk in stream.chunks()]) == SIZE
+
+
+# ------------------------------------------------------------------ never more than twice
+
+BODY = 32 * MIB
+PIECE = 512 * 1024
+ONE_REQUEST = {"max_single_put_size": BODY + 1}
+
+
+def pieces() -> Iterator[bytes]:
+    """Yield a body that is nowhere in memory."""
+    for _ in range(BODY // PIECE):
+        yield bytes(PIECE)
+
+
+async def aio_pieces() -> AsyncIterator[bytes]:
+    for piece in pieces():
+        yield piece
+
+
+def a_file() -> Zeros:
+    return Zeros(BODY)
+
+
+@pytest.fixture(params=[{}, ONE_REQUEST], ids=["blocks", "one request"])
+def options(request: pytest.FixtureRequest, engine: Engine) -> dict[str, Any]:
+    """How to connect; the SDK sends long bodies in blocks, unless told otherwise."""
+    key = {"account_name": engine.account_name, "account_key": engine.account_key}
+    return {"container_name": "photos", "credential": key, **request.param}
+
+
+@pytest.mark.parametrize("source", [pieces, a_file])
+def test_a_body_is_never_held_more_than_twice(
+    options: dict[str, Any], engine: Engine, source: Callable[[], Any]
+) -> None:
+    container = ContainerClient("https://contoso.blob.core.windows.net", **options, transport=EngineTransport(engine))
+    with at_most(2.01 * 32):
+        container.upload_blob("b", source(), length=BODY)
+    assert len(engine.blobs.get("photos", "b").content) == BODY
+    with at_most(2.01 * 32):
+        assert len(container.download_blob("b").readall()) == BODY
+
+
+@pytest.mark.parametrize("source", [aio_pieces, a_file])
+async def test_nor_is_it_by_the_aio_client(options: dict[str, Any], engine: Engine, source: Callable[[], Any]) -> None:
+    transport = AioEngineTransport(engine)
+    async with AioContainerClient("https://contoso.blob.core.windows.net", **options, transport=transport) as container:
+        with at_most(2.01 * 32):
+            await container.upload_blob("b", source(), length=BODY)
+        assert len(engine.blobs.get("photos", "b").content) == BODY
+        with at_most(2.01 * 32):
+            assert len(await (await container.download_blob("b")).readall()) == BODY
 
 
 # ------------------------------------------------------------------ encodings
