@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import Annotated, Any, Final, NoReturn
 
 import typer
@@ -9,7 +10,8 @@ from azure.core.exceptions import AzureError, ServiceRequestError
 from rich.console import Console
 from rich.text import Text
 
-from .engine.account import Engine
+from .engine.account import DEVELOPMENT_NAME
+from .engine.serving.identity import KEY_VARIABLE, engine_of, has_own_key
 from .engine.serving.listeners import LOOPBACK, PORTS, Listeners
 from .errors import BadInput
 from .tour.data import DAYS
@@ -77,16 +79,19 @@ def serve(
     anywhere: Annotated[
         bool, typer.Option("--anywhere", help="Let the address be one that other machines can reach.")
     ] = False,
+    account: Annotated[str, typer.Option(help="The name of the account.")] = DEVELOPMENT_NAME,
 ) -> None:
     """Serve an account in memory over HTTP, until Ctrl+C or SIGTERM comes; nothing of it is kept.
 
     The ports are Azurite's, so that UseDevelopmentStorage=true reaches them from any SDK. The account's name and key
-    are the published ones of the storage emulators: whoever reaches the ports owns the account.
+    are the published ones of the storage emulators: whoever reaches the ports owns the account. A key of your own
+    comes from the environment variable TABLEPATTERNS_ACCOUNT_KEY, and is never shown.
     """
-    engine, ports = Engine(), {"blob": blob_port, "queue": queue_port, "table": table_port}
+    ports = {"blob": blob_port, "queue": queue_port, "table": table_port}
     try:
         from .engine.server import serve as answer
 
+        engine = engine_of(account, os.environ)
         listeners = Listeners(host, ports, anywhere=anywhere)
     except (BadInput, ModuleNotFoundError) as error:
         _fail(str(error))
@@ -95,7 +100,8 @@ def serve(
     out = Console(highlight=False, soft_wrap=True)
     for service, url in listeners.urls(engine.account_name).items():
         out.print(f"{service:<5}  {url}")
-    out.print(f"\n{listeners.connection_string(engine)}\n\nStop it with Ctrl+C; nothing is kept.")
+    key = f"${{{KEY_VARIABLE}}}" if has_own_key(os.environ) else None
+    out.print(f"\n{listeners.connection_string(engine, key)}\n\nStop it with Ctrl+C; nothing is kept.")
     answer(engine, listeners)
 
 

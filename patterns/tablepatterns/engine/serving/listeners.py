@@ -31,7 +31,10 @@ class Listeners:
     def __init__(self, host: str = LOOPBACK, ports: Mapping[str, int] = PORTS, *, anywhere: bool = False) -> None:
         family, address = _resolved(host)
         if not anywhere and not ip_address(address).is_loopback:
-            rule = "other machines could reach the account, whose key is published: they could read, change and fill it"
+            rule = (
+                "other machines could reach the account, whose key is published unless you set your own: they could "
+                "read, change and fill it"
+            )
             raise BadInput("host", host, rule, f"leave it at {LOOPBACK}, or allow it with --anywhere")
         self._host = f"[{address}]" if family == socket.AF_INET6 else address
         self._sockets: dict[str, socket.socket] = {}
@@ -56,12 +59,15 @@ class Listeners:
         """Return each service's URL of an account."""
         return {service: f"http://{self._host}:{port}/{account}" for port, service in self.services.items()}
 
-    def connection_string(self, engine: Engine) -> str:
-        """Return the connection string with which every SDK reaches the account."""
+    def connection_string(self, engine: Engine, key: str | None = None) -> str:
+        """Return the connection string with which every SDK reaches the account.
+
+        :param key: what is written for the key, where that is a secret; by default the key
+        """
         fields = {
             "DefaultEndpointsProtocol": "http",
             "AccountName": engine.account_name,
-            "AccountKey": engine.account_key,
+            "AccountKey": engine.account_key if key is None else key,
             **{f"{service.capitalize()}Endpoint": url for service, url in self.urls(engine.account_name).items()},
         }
         return "".join(f"{name}={value};" for name, value in fields.items())
