@@ -1,7 +1,18 @@
 """Derived data: what an `EntitySet` keeps right along with each entity, and how rows are made from entities.
 
-One logical change (old entity, new entity) becomes physical operations. Each derived object answers with its own;
-those that fall in the partition of the primary row go into one entity group transaction with it.
+One logical change (old entity, new entity) becomes physical operations. A kind of derived data lies either in the
+partition of the primary row, and then changes in one entity group transaction with it; or elsewhere, in another
+partition or table, and then follows it by intent, write, reconcile: see `eventual`.
+
+What a kind has to say, to be kept, checked, filled for entities that are older than it, and mended:
+
+- `keys`: which rows an entity has a part in;
+- `mended`: how one such row must change for one entity, whatever the row holds;
+- `owners`: which entities have, or had, a part in a row; None for a row of another kind.
+
+`mended` looks at the entity as it is now, and at nothing that happened before. So it may be applied again, late, and in
+any order, and each time brings the row closer to what the entities say. A row that several entities have a part in
+(`shares_rows`) is changed in the part of one of them, and written back on condition of its own ETag.
 """
 
 from __future__ import annotations
@@ -9,9 +20,11 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
+from .alike import alike
 from .entity import Entity
+from .errors import BadDesign
 from .limits import SYSTEM_PROPERTIES
 from .operation import ANY, Operation
 
@@ -20,6 +33,8 @@ if TYPE_CHECKING:
     from .table import Table
 
 Fields = Mapping[str, Any]
+Keys: TypeAlias = tuple[str, str]
+"""The PartitionKey and the RowKey of a row."""
 
 
 @dataclass(frozen=True)
@@ -38,12 +53,44 @@ class Change:
         """Whether what is stored beyond the given names stays as it is."""
         return self.merged is not None
 
+    @property
+    def row(self) -> Keys:
+        """The keys of the primary row."""
+        return self.key.format(Shape(self.key).key_fields(self.new or self.old or {}))
+
+    @property
+    def result(self) -> Primary:
+        """The primary row once the change is written."""
+        return Primary(self.key, self.row, self.new)
+
+
+@dataclass(frozen=True)
+class Primary:
+    """A primary row as it is at some moment, with the properties as they are stored."""
+
+    key: Key
+    """The key of the set's primary rows."""
+    row: Keys
+    fields: Fields | None
+    """Its properties and the fields of its key; None where there is no such row."""
+    etag: str | None = None
+
 
 class Derived(ABC):
     """Something that follows from the entities of a set, and that the set keeps right.
 
     It declares and computes; it holds no account and no state, so one object may serve many sets and threads.
     """
+
+    @property
+    def is_elsewhere(self) -> bool:
+        """Whether the rows lie outside the primary's partition, and follow it by intent, write, reconcile."""
+        return False
+
+    @property
+    def shares_rows(self) -> bool:
+        """Whether several entities may have a part in one row; a conflict on one begins the write anew."""
+        return False
 
     @property
     @abstractmethod
@@ -57,9 +104,49 @@ class Derived(ABC):
         :raises BadDesign: it cannot work, and why
         """
 
-    @abstractmethod
+    def table(self, primary: str) -> str:
+        """Return the name of the table that the rows are in, by that of the primary rows."""
+        return primary
+
+    def keys(self, key: Key, fields: Fields) -> list[Keys]:
+        """Return the keys of the rows that an entity with these stored fields has a part in, each once.
+
+        :param key: the key of the set's primary rows
+        """
+        raise self._not_told()
+
+    def mended(self, keys: Keys, row: Entity | None, primary: Primary) -> Operation | None:
+        """Return the write that brings one entity's part of a row in line; None where nothing is to be done.
+
+        A write of a row that exists is conditional on its ETag, and of one that does not an insert.
+
+        :param keys: the row's keys, whether the entity shall have a part in it or not
+        :param row: what is stored there
+        :param primary: the entity as it is now
+        """
+        raise self._not_told()
+
+    def owners(self, key: Key, row: Entity) -> list[Keys] | None:
+        """Return the keys of the primary rows that a row says it follows from; None if it is not of this kind."""
+        raise self._not_told()
+
+    def touched(self, change: Change) -> list[Keys]:
+        """Return the keys of the rows that a change may leave out of line, each once."""
+        sides = [side for side in (change.old, change.new) if side is not None]
+        return list(dict.fromkeys(keys for side in sides for keys in self.keys(change.key, side)))
+
     async def operations(self, change: Change, table: Table) -> list[Operation]:
-        """Return the writes in the primary's partition that bring this in line with the change."""
+        """Return the writes in the primary's partition that bring this in line with the change.
+
+        Unless a kind knows better, every row that may be out of line is read, whatever it holds, and mended.
+        """
+        rows = [(keys, await table.get(*keys)) for keys in self.touched(change)]
+        mended = [self.mended(keys, row, change.result) for keys, row in rows]
+        return [operation for operation in mended if operation is not None]
+
+    def _not_told(self) -> BadDesign:
+        rule = "it does not say which rows follow from which entities, so it cannot be checked, filled or mended"
+        return BadDesign("derived", self.name, rule, "give it the methods keys, mended and owners")
 
 
 class Index(Derived):
@@ -74,6 +161,34 @@ class Index(Derived):
     def shape(self, primary: Key) -> Shape:
         """Return how the rows are keyed and what they hold, for entities with that primary key."""
 
+    def keys(self, key: Key, fields: Fields) -> list[Keys]:
+        """Return the keys of the one row that an entity has, if it has one."""
+        shape = self.shape(key)
+        return [shape.key.format(shape.key_fields(fields))] if shape.has_row(fields) else []
+
+    def mended(self, keys: Keys, row: Entity | None, primary: Primary) -> Operation | None:
+        """Return the write that makes a row the entity's copy, or removes it where it shall have none there."""
+        if primary.fields is None or keys not in self.keys(primary.key, primary.fields):
+            return None if row is None else Operation.delete(*keys, row.etag or ANY)
+        wanted = self.shape(primary.key).row(primary.fields)
+        if row is None:
+            return Operation.insert(wanted)
+        return None if alike(row, wanted) else Operation.replace(wanted, row.etag or ANY)
+
+    def owners(self, key: Key, row: Entity) -> list[Keys] | None:
+        """Return the primary key that a copy holds; None if the row is no copy of this index."""
+        shape = self.shape(key)
+        if not shape.fits(row):
+            return None
+        held = Shape(key).key_fields(shape.entity(row))
+        return [key.format(held)] if all(value is not None for value in held.values()) else None
+
+    def touched(self, change: Change) -> list[Keys]:
+        """Return the keys of the copies that differ before and after the change."""
+        shape = self.shape(change.key)
+        old, new = (shape.row(side) if side and shape.has_row(side) else {} for side in (change.old, change.new))
+        return [] if alike(old, new) else super().touched(change)
+
 
 @dataclass(frozen=True)
 class Shape:
@@ -84,6 +199,10 @@ class Shape:
 
     key: Key
     include: frozenset[str] | None = None
+    table: str | None = None
+    """The table that the rows are in; None for that of the primary rows."""
+    is_elsewhere: bool = False
+    """Whether the rows lie outside the primary's partition, so that their ETags do not guard the entity."""
 
     @property
     def is_complete(self) -> bool:
