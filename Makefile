@@ -15,7 +15,7 @@ NODE    := tests/node/node_modules/.ready
 RUN     := $(VENV)/bin/python -m
 
 .DEFAULT_GOAL := help
-.PHONY: help tour test test-memory test-live test-lowest lint format checklist bench clean
+.PHONY: help tour test test-memory test-live test-lowest lint format checklist fidelity bench clean
 
 help:  ## Show these targets
 	@sed -nE 's/^([a-z-]+):.*## (.*)/  make \1|\2/p' $(MAKEFILE_LIST) | awk -F'|' '{ printf "%-20s %s\n", $$1, $$2 }'
@@ -48,6 +48,9 @@ format: $(READY)  ## Mend style, where that can be done
 
 checklist: $(READY)  ## Show which rows of the guide's checklist the tests prove
 	$(RUN) pytest -q -m "guide and not azurite" --checklist $(ARGS)
+
+fidelity: $(READY)  ## Write docs/fidelity.md, on how true the account in memory is, from docs/fidelity
+	cd docs && ../$(RUN) fidelity
 
 bench: $(READY) $(NPM)  ## Measure the engine against the SDK's own cost and against Azurite
 	$(RUN) benchmarks $(ARGS)

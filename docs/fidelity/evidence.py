@@ -1,0 +1,68 @@
+"""How it is known what the service does, in words."""
+
+from __future__ import annotations
+
+import re
+
+DOCS = "https://learn.microsoft.com/rest/api/storageservices/"
+AZURITE = "https://github.com/Azure/Azurite/issues/"
+
+READ = frozenset(
+    {
+        "blob-service-error-codes",
+        "common-rest-api-error-codes",
+        "create-queue4",
+        "create-service-sas",
+        "delete-container",
+        "delete-entity1",
+        "delete-queue3",
+        "delete-table",
+        "get-messages",
+        "insert-entity",
+        "lease-blob",
+        "payload-format-for-table-service-operations",
+        "performing-entity-group-transactions",
+        "put-message",
+        "query-timeout-and-pagination",
+        "querying-tables-and-entities",
+        "queue-service-error-codes",
+        "specifying-conditional-headers-for-blob-service-operations",
+        "table-service-error-codes",
+        "understanding-the-table-service-data-model",
+        "update-message",
+    }
+)
+"""Microsoft's pages that were read for this list; others are linked, and were not."""
+
+WORDS = {
+    "recorded": "recorded",
+    "sdk tests": "SDK's tests",
+    "sdk source": "SDK's source",
+    "stub": "[CloudStub](https://github.com/Andrei15193/CloudStub)",
+    "azurite source": "Azurite's source",
+    "measured": "measured on Azurite",
+    "common": "common knowledge",
+    "inferred": "inferred",
+}
+
+
+def in_words(evidence: str) -> str:
+    """Return evidence as the page tells it.
+
+    >>> in_words("docs:lease-blob")
+    '[documented](https://learn.microsoft.com/rest/api/storageservices/lease-blob)'
+    >>> in_words("azurite#1947")
+    '[Azurite 1947](https://github.com/Azure/Azurite/issues/1947)'
+
+    :raises ValueError: it is evidence of no kind that the page explains
+    """
+    if evidence in WORDS:
+        return WORDS[evidence]
+    if evidence.startswith("docs:"):
+        slug = evidence.removeprefix("docs:")
+        return f"[{'documented' if slug in READ else 'said to be documented'}]({DOCS}{slug})"
+    if found := re.fullmatch(r"azurite#(\d+)", evidence):
+        return f"[Azurite {found[1]}]({AZURITE}{found[1]})"
+    if found := re.fullmatch(r"([\w.-]+/([\w.-]+))#(\d+)", evidence):
+        return f"[{found[2]} {found[3]}](https://github.com/{found[1]}/issues/{found[3]})"
+    raise ValueError(f"evidence of no known kind: {evidence!r}")

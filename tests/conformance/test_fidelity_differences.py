@@ -1,0 +1,41 @@
+"""Where the account in memory knowingly does otherwise than the service, so that the page on it stays true."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from azure.storage.blob import StandardBlobTier
+
+from conformance.raw import Raw
+
+# What Azurite does is another matter
+pytestmark = pytest.mark.usefixtures("engine")
+
+
+async def test_an_archived_blob_comes_back_at_once(container: Any) -> None:
+    blob = await container.upload_blob("b", b"old")
+    await blob.set_standard_blob_tier(StandardBlobTier.ARCHIVE)
+    await blob.set_standard_blob_tier(StandardBlobTier.HOT)
+    assert (await blob.get_blob_properties()).archive_status is None
+    assert await (await blob.download_blob()).readall() == b"old"
+
+
+async def test_no_versions_and_no_deleted_blobs_are_listed(container: Any) -> None:
+    for name in ("a", "b"):
+        await container.upload_blob(name, b"old")
+        await container.upload_blob(name, b"new", overwrite=True)
+    await container.delete_blob("a")
+    found = [each async for each in container.list_blobs(include=["versions", "deleted"])]
+    assert [(each.name, each.version_id, each.deleted) for each in found] == [("b", None, None)]
+
+
+@pytest.mark.parametrize("date", ["Sat, 01 Jan 2000 00:00:00 GMT", "Wed, 01 Jan 2200 00:00:00 GMT"])
+async def test_the_date_of_a_request_is_not_compared_with_the_clock(raw: Raw, date: str) -> None:
+    assert (await raw("GET", "/Tables", {"x-ms-date": date})).status == 200
+
+
+@pytest.mark.parametrize("timeout", ["0", "1", "soon"])
+async def test_the_time_limit_of_a_request_is_not_looked_at(raw: Raw, raw_queues: Raw, timeout: str) -> None:
+    assert (await raw("GET", f"/Tables?timeout={timeout}")).status == 200
+    assert (await raw_queues("GET", f"/?comp=list&timeout={timeout}")).status == 200
