@@ -114,6 +114,21 @@ class Blob:
         """The ETag of this version, which is its moment in hexadecimal digits."""
         return etag_of(self.modified)
 
+    def check(self) -> None:
+        """Assert that the version is one of its kind, and that what it says of its content is so."""
+        size = len(self.content)
+        if self.created > self.modified:
+            raise AssertionError(f"{self.name!r} was changed before it was made")
+        if self.blocks and sum(len(block.content) for block in self.blocks) != size:
+            raise AssertionError(f"{self.name!r} has other bytes than its blocks")
+        if self.kind is Kind.APPEND and (self.blocks or self.appends > size or (size and not self.appends)):
+            raise AssertionError(f"{self.name!r} was appended to, and has other bytes than that")
+        if self.kind is Kind.BLOCK and (self.appends or self.sealed):
+            raise AssertionError(f"{self.name!r} was appended to, though it is of blocks")
+        self.lease.check()
+        if self.snapshot is not None and self.lease != NO_LEASE:
+            raise AssertionError(f"a snapshot of {self.name!r} is leased")
+
     def check_online(self) -> None:
         """Refuse what an archived blob does not allow.
 

@@ -10,7 +10,7 @@ from typing import Final, Literal, TypeAlias
 from ..edm import Ticks
 from ..limits import UNCOMMITTED_BLOCKS_KEPT
 from . import blob_texts as texts
-from .blob import Blob, Block, etag_of
+from .blob import Blob, Block, Kind, etag_of
 from .clock import SECOND
 from .leases import NO_LEASE, Lease
 from .ordered import Ordered
@@ -131,10 +131,18 @@ class Slot:
         if self.snapshots and self.current is None:
             raise AssertionError(f"snapshots of {self.name!r} have no blob")
         for blob in [*self.snapshots, *([] if self.current is None else [self.current])]:
-            if blob.name != self.name or blob.created > blob.modified:
-                raise AssertionError(f"{blob!r} is filed under {self.name!r}, or was changed before it was made")
-            if blob.blocks and sum(len(block.content) for block in blob.blocks) != len(blob.content):
-                raise AssertionError(f"{self.name!r} has other bytes than its blocks")
+            if blob.name != self.name or (blob.snapshot is not None) is (blob is self.current):
+                raise AssertionError(f"{blob!r} is filed under {self.name!r}, or among what it is not")
+            blob.check()
+        self._check_staged()
+
+    def _check_staged(self) -> None:
+        if any(block_id != block.id or not len(block.content) for block_id, block in self._staged.items()):
+            raise AssertionError(f"a block under {self.name!r} is empty, or filed under another id")
+        if len({len(block_id) for block_id in self._staged}) > 1:
+            raise AssertionError(f"the ids of the blocks under {self.name!r} have different lengths")
+        if self._staged and self.current is not None and self.current.kind is not Kind.BLOCK:
+            raise AssertionError(f"blocks wait under {self.name!r}, which is not of blocks")
 
 
 class Container:
@@ -151,8 +159,12 @@ class Container:
         return self.slots.get(name) or Slot(name)
 
     def check(self) -> None:
-        """Assert that each name files its own versions, and none that is empty."""
+        """Assert that each name files its own versions, none that is empty, and that no two have the same ETag."""
+        self.properties.lease.check()
         self.slots.check()
+        versions = [slot.current.modified for slot in self.slots.walk() if slot.current is not None]
+        if len({self.properties.modified, *versions}) <= len(versions):
+            raise AssertionError(f"two versions in {self.properties.name!r} have the same ETag")
         for slot in self.slots.walk():
             if slot.empty or self.slots.get(slot.name) is not slot:
                 raise AssertionError(f"the name {slot.name!r} is that of nothing, or filed under another")

@@ -75,6 +75,14 @@ class Lease:
             return State.BREAKING if runs else State.BROKEN
         return State.LEASED if runs else State.EXPIRED
 
+    def check(self) -> None:
+        """Assert that a lease without an id is none, and one with an id has a duration and an end to match."""
+        timed = LEASE_MIN_DURATION <= self.duration <= LEASE_MAX_DURATION
+        endless = self.duration == INFINITE and self.ends is None and not self.breaking
+        ended = (timed or (self.duration == INFINITE and self.breaking)) and self.ends is not None
+        if not (self == NO_LEASE if self.id is None else endless or ended):
+            raise AssertionError(f"{self!r} is no lease that can be")
+
     def seconds_left(self, now: Ticks) -> int:
         """Return for how many seconds, rounded up, a lease with an end still runs."""
         return 0 if self.ends is None else max(0, -((now - self.ends) // SECOND))

@@ -7,7 +7,7 @@ from itertools import islice
 
 from ..edm import Ticks
 from .agenda import Agenda
-from .message import Message
+from .message import Message, check_text
 from .policies import AccessPolicy
 
 
@@ -66,7 +66,7 @@ class Queue:
             self.remove(message)
 
     def check(self) -> None:
-        """Assert that each message is filed under its id and in both orders, once."""
+        """Assert that each message is filed under its id and in both orders, once, and what holds of messages."""
         for agenda, moment in ((self._by_visibility, "visible"), (self._by_expiry, "expires")):
             agenda.check()
             found = list(agenda.due(Ticks.MAX))
@@ -75,3 +75,10 @@ class Queue:
                 raise AssertionError(f"queue {self.name!r} has other messages than its order by {moment!r}")
         if any(name != message.id for name, message in self._messages.items()):
             raise AssertionError(f"a message of queue {self.name!r} is filed under another id")
+        messages = self._messages.values()
+        if len({message.receipt for message in messages}) < len(messages):
+            raise AssertionError(f"two messages of queue {self.name!r} have the same receipt")
+        for message in messages:
+            check_text(message.text)
+            if message.expires <= message.inserted or message.dequeues < 0:
+                raise AssertionError(f"a message of queue {self.name!r} has an expiry or a count that cannot be")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from ..edm import ordinal
-from .entities import Entity
+from .entities import Entity, check_key, check_size
 from .ordered import Ordered
 from .partition import Partition
 from .policies import AccessPolicy
@@ -55,7 +55,7 @@ class Table:
             yield from partition.walk(row if key == first else "", last_row if key == last else None)
 
     def check(self) -> None:
-        """Assert that everything is filed under its own keys, and that no empty partition is kept."""
+        """Assert that all is filed under its own keys, that no empty partition is kept, and what holds of entities."""
         self.partitions.check()
         for partition in self.partitions.walk():
             partition.check()
@@ -64,3 +64,9 @@ class Table:
             for entity in partition.walk():
                 if self.find(entity.partition_key, entity.row_key) is not entity:
                     raise AssertionError(f"{entity!r} is filed under other keys")
+                check_key("PartitionKey", entity.partition_key, in_body=True)
+                check_key("RowKey", entity.row_key, in_body=True)
+                check_size(entity.partition_key, entity.row_key, entity.properties)
+        moments = [entity.timestamp for partition in self.partitions.walk() for entity in partition.walk()]
+        if len(set(moments)) < len(moments):
+            raise AssertionError(f"two entities of table {self.name!r} have the same timestamp")
