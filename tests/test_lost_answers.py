@@ -9,9 +9,10 @@ import pytest
 from azure.core.exceptions import ServiceResponseError
 
 from employees import by_email, employees_of, jones, rows_of
-from tablepatterns import EntitySet, Key
+from tablepatterns import Entity, EntitySet, Key, connect
 from tablepatterns.engine.account import Engine
-from tablepatterns.errors import EntityAlreadyExists, EntityChanged, EntityNotFound
+from tablepatterns.errors import EntityAlreadyExists, EntityChanged, EntityNotFound, OutcomeUnknown
+from tablepatterns.lineage import KEPT
 from unreliable import unreliable
 
 KINDS = ["answer lost", "request lost", "timed out", "busy"]
@@ -100,6 +101,99 @@ async def test_an_equal_change_of_another_is_not_taken_for_ours(
     await reliable.merge(await reliable.get(**ID), {"Age": 0})
     with pytest.raises(EntityChanged):
         await flaky.merge(entity, {"Age": 0})
+
+
+def counted(employee: Entity) -> None:
+    employee["Age"] += 1
+
+
+def overtaken(backend: Any, engine: Engine, others: Callable[[Any], None]) -> Any:
+    """Return a storage whose first write is carried out and its answer lost, and others write before the second."""
+
+    def plan(number: int) -> str | None:
+        if number == 1:
+            others(connect(engine))
+        return None if number else "answer lost"
+
+    return unreliable(backend, engine, plan)
+
+
+@pytest.mark.parametrize("others", [1, KEPT - 1])
+async def test_a_change_is_recognised_though_others_have_built_on_it(
+    backend: Any, engine: Engine, set_on: Callable[[Any], Any], reliable: Any, others: int
+) -> None:
+    def count(storage: Any) -> None:
+        for _ in range(others):
+            set_on(storage).update(counted, **ID)
+
+    await reliable.insert(jones(Age=0))
+    updated = await set_on(overtaken(backend, engine, count)).update(counted, **ID)
+    assert updated["Age"] == 1
+    assert (await reliable.get(**ID))["Age"] == 1 + others
+    with pytest.raises(EntityChanged):
+        await reliable.replace(updated)
+
+
+async def test_an_insert_is_recognised_though_others_have_built_on_it(
+    backend: Any, engine: Engine, set_on: Callable[[Any], Any], reliable: Any
+) -> None:
+    await reliable.table.create()
+    mine = set_on(overtaken(backend, engine, lambda storage: set_on(storage).update(counted, **ID)))
+    assert (await mine.insert(jones(Age=0)))["Age"] == 0
+    assert (await reliable.get(**ID))["Age"] == 1
+
+
+async def test_what_became_of_a_change_under_too_many_others_is_told_as_unknown(
+    backend: Any, engine: Engine, set_on: Callable[[Any], Any], reliable: Any
+) -> None:
+    def count(storage: Any) -> None:
+        for _ in range(KEPT):
+            set_on(storage).update(counted, **ID)
+
+    await reliable.insert(jones(Age=0))
+    with pytest.raises(OutcomeUnknown, match="see whether the change is there"):
+        await set_on(overtaken(backend, engine, count)).update(counted, **ID)
+
+
+async def test_what_became_of_a_change_under_a_row_of_another_program_is_told_as_unknown(
+    backend: Any, engine: Engine, storage: Any, table_name: str
+) -> None:
+    def overwrite(other: Any) -> None:
+        row = {"PartitionKey": "Sales", "RowKey": "empid_000223", "Age": 7}
+        other.tables.get_table_client(table_name).upsert_entity(row, mode="replace")
+
+    await EntitySet(storage, table_name, PLAIN).insert(jones(Age=0))
+    mine = EntitySet(overtaken(backend, engine, overwrite), table_name, PLAIN)
+    with pytest.raises(OutcomeUnknown):
+        await mine.update(counted, **ID)
+
+
+async def test_a_row_that_ours_never_reached_shows_so(
+    backend: Any, engine: Engine, set_on: Callable[[Any], Any], reliable: Any
+) -> None:
+    def plan(number: int) -> str | None:
+        if number == 1:
+            set_on(connect(engine)).update(counted, **ID)
+        return None if number else "request lost"
+
+    await reliable.insert(jones(Age=0))
+    mine = set_on(unreliable(backend, engine, plan))
+    entity = await mine.get(**ID)
+    with pytest.raises(EntityChanged):
+        await mine.merge(entity, {"Age": 9})
+    assert (await reliable.get(**ID))["Age"] == 1
+
+
+async def test_an_insert_makes_its_table_though_every_first_answer_is_lost(
+    storage: Any, engine: Engine, table_name: str
+) -> None:
+    employees = employees_of(storage, table_name)
+    with (
+        engine.faults.lose_answer(operation="InsertEntity", times=1),
+        engine.faults.lose_answer(operation="CreateTable", times=1),
+    ):
+        await employees.insert(jones())
+    assert len(await rows_of(storage, table_name)) == 2
 
 
 async def test_a_delete_whose_answer_was_lost_is_done(flaky: Any, reliable: Any, storage: Any) -> None:

@@ -15,6 +15,7 @@ from .errors import (
     EntityChanged,
     EntityNotFound,
 )
+from .lineage import Lineage
 from .mapping import Action, Mappings
 from .operation import ANY, Operation, check_transaction
 from .table import Table
@@ -30,6 +31,7 @@ class Source:
     shape: Shape
     key: tuple[str, str]
     etag: str
+    lineage: Lineage = ()
 
 
 @dataclass(frozen=True)
@@ -99,7 +101,9 @@ class Write:
         self.entity.clear()
         self.entity.update(fields)
         self.entity.be(written)
-        source = Source(Shape(self.change.key), (written["PartitionKey"], written["RowKey"]), written.etag or "")
+        source = Source(
+            Shape(self.change.key), (written["PartitionKey"], written["RowKey"]), written.etag or "", written.lineage
+        )
         stored = fields if self.given is None else dict(self.change.new)
         self.entity.reading = Reading(source, stored, fields, self.is_whole)
         return self.entity
@@ -160,14 +164,15 @@ async def steps_of(table: Table, write: Write) -> list[Step]:
     if source is None:
         return steps
     first = [
-        replace(step, operation=replace(step.operation, etag=source.etag))
+        replace(step, operation=replace(step.operation, etag=source.etag, lineage=source.lineage))
         for step in steps
         if step.operation.key == source.key
     ]
     if not first:
         # Nothing changes in that row, yet its ETag must be checked
         fields = write.change.new or write.change.old or {}
-        first = [Step(Operation.merge(source.shape.row(fields), source.etag), write)]
+        unchanged = Operation.merge(source.shape.row(fields), source.etag)
+        first = [Step(replace(unchanged, lineage=source.lineage), write)]
     return first + [step for step in steps if step.operation.key != source.key]
 
 

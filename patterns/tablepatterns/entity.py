@@ -19,6 +19,7 @@ from azure.data.tables import EdmType, EntityProperty
 from . import limits
 from .edm import Int64, Ticks, entity_size, utf16_length, value_size
 from .errors import BadKey, BadProperty, LimitExceeded
+from .lineage import Lineage, from_bytes
 
 WRITE_ID: Final = "WriteId"
 """The property by which a writer recognises its own write after a lost answer; see `Table.submit`."""
@@ -41,7 +42,7 @@ class Entity(dict[str, Any]):
     Guide: system properties; Timestamp, LMT and ETag.
     """
 
-    __slots__ = ("etag", "partition_key", "reading", "row_key", "timestamp", "write_id")
+    __slots__ = ("etag", "lineage", "partition_key", "reading", "row_key", "timestamp")
 
     def __init__(self, properties: Mapping[str, Any] | None = None) -> None:
         super().__init__(properties or {})
@@ -49,7 +50,8 @@ class Entity(dict[str, Any]):
         self.row_key: str | None = self.get("RowKey")
         self.etag: str | None = None
         self.timestamp: datetime | None = None
-        self.write_id: UUID | None = None
+        self.lineage: Lineage = ()
+        """The ids of the last writes of its row; see `lineage`."""
         self.reading: object = None
         """What the recipe that read the entity remembers of it; of no use to others."""
 
@@ -61,7 +63,7 @@ class Entity(dict[str, Any]):
     def be(self, row: Entity) -> None:
         """Take over the identity of a row: its keys, its ETag and its Timestamp."""
         self.partition_key, self.row_key = row.key
-        self.etag, self.timestamp, self.write_id = row.etag, row.timestamp, row.write_id
+        self.etag, self.timestamp, self.lineage = row.etag, row.timestamp, row.lineage
 
     @classmethod
     def received(cls, found: Any) -> Entity:
@@ -69,7 +71,7 @@ class Entity(dict[str, Any]):
         entity = cls({name: _received(value) for name, value in found.items() if value is not None})
         entity.etag = found.metadata.get("etag")
         entity.timestamp = found.metadata.get("timestamp")
-        entity.write_id = entity.pop(WRITE_ID, None)
+        entity.lineage = from_bytes(entity.pop(WRITE_ID, None))
         return entity
 
 

@@ -38,8 +38,8 @@ class EntitySet(Reads[Account_co]):
     left out, so several sets may share one table and its partitions.
 
     Guarantees: an entity and its derived rows in the partition change in one entity group transaction, conditional
-    on the ETag of what the caller read. After any error nothing has changed. A write whose answer was lost is
-    recognised by its `WriteId`, as long as no other writer has replaced the entity in the meantime.
+    on the ETag of what the caller read. After any error nothing has changed, but for `OutcomeUnknown`. A write whose
+    answer was lost is recognised by its `WriteId`, also under those of up to three others; that error says where not.
 
     Does not: see what other programs write past the set, nor order results on the Cosmos DB Table API.
 

@@ -12,6 +12,7 @@
     │   ├── BadMessage            a queue message that nobody can tell what it asks for
     │   ├── BadToken              a continuation token of another query, or no token at all
     │   ├── BadDesign             a recipe that was put together in a way that cannot work
+    │   ├── PeriodExpired         a write to a table whose period is kept no longer
     │   └── LimitExceeded         an entity or a transaction over a limit of the service
     ├── EntityNotFound            ResourceNotFoundError
     ├── EntityAlreadyExists       ResourceExistsError
@@ -20,8 +21,11 @@
     │   └── TooMuchContention     every attempt of a read-modify-write met another writer
     ├── DerivedDataMismatch       HttpResponseError; a copy was not as its primary says, nothing has changed
     ├── BlobChanged               ResourceModifiedError; the blob is not the one with that ETag, nothing has changed
+    ├── OutcomeUnknown            HttpResponseError; an answer was lost, and what became of the write cannot be told
     ├── LeaseLost                 HttpResponseError; a message is not ours any more, it is delivered again
+    ├── StepFailed                a step of an eventual transaction failed; it is tried again, and then poison
     ├── LoadInterrupted           HttpResponseError; a part of a bulk load is in the table, its `token` resumes it
+    ├── TableBeingDeleted         ResourceExistsError; its name is not free yet, nothing has changed
     └── TransactionFailed         TableTransactionError; any other refusal of an entity group transaction
 
 `except` clauses written for azure-core keep working: each leaf is also the azure-core error it stands for.
@@ -59,6 +63,10 @@ __all__ = [
     "LeaseLost",
     "LimitExceeded",
     "LoadInterrupted",
+    "OutcomeUnknown",
+    "StepFailed",
+    "PeriodExpired",
+    "TableBeingDeleted",
     "TablePatternsError",
     "TooMuchContention",
     "TransactionFailed",
@@ -137,6 +145,10 @@ class BadDesign(BadInput):
     """A recipe put together in a way that cannot work."""
 
 
+class PeriodExpired(BadInput):
+    """A write to a table whose period is kept no longer: it is, or will be, dropped."""
+
+
 class LimitExceeded(BadInput):
     """An entity or a transaction over a limit of the service."""
 
@@ -192,8 +204,16 @@ class BlobChanged(ServiceRefusal, ResourceModifiedError):
     """The blob is not as it was read, or exists where it should not; nothing has changed by this call."""
 
 
+class OutcomeUnknown(ServiceRefusal, HttpResponseError):
+    """The answer to a write was lost, and others have overwritten the entity too often since to tell if it was made."""
+
+
 class LeaseLost(ServiceRefusal, HttpResponseError):
     """A message was deleted, or its visibility timeout passed and it is, or will be, delivered again."""
+
+
+class StepFailed(TablePatternsError):
+    """A step of an eventual transaction raised an error, which is the cause of this one; the message tries it again."""
 
 
 class LoadInterrupted(ServiceRefusal, HttpResponseError):
@@ -211,6 +231,10 @@ class LoadInterrupted(ServiceRefusal, HttpResponseError):
         super().__init__(message, cause)
         self.token = token
         self.position = position
+
+
+class TableBeingDeleted(ServiceRefusal, ResourceExistsError):
+    """The table was deleted a moment ago, and the service does not let its name be used again yet."""
 
 
 class TransactionFailed(ServiceRefusal, TableTransactionError):

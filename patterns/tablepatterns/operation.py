@@ -15,6 +15,7 @@ from . import limits
 from .edm import entity_size
 from .entity import WRITE_ID, check_key, sendable
 from .errors import BadInput, BadProperty, LimitExceeded
+from .lineage import Lineage
 
 ANY: Final = "*"
 """The ETag of an unconditional write: whatever is stored is overwritten or deleted, if only it exists."""
@@ -42,6 +43,8 @@ class Operation:
     row_key: str
     etag: str | None = None
     entity: Mapping[str, Any] = field(default_factory=dict[str, Any], repr=False)
+    lineage: Lineage = field(default=(), repr=False)
+    """The ids of the writes that this one builds on, of the row that was read."""
 
     @classmethod
     def insert(cls, entity: Mapping[str, Any]) -> Operation:

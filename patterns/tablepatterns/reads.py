@@ -201,7 +201,7 @@ class Reads(Pattern[Account_co]):
 
     async def _read(self, row: Entity, shape: Shape, select: Sequence[str] | None = None) -> Entity:
         entity = shape.entity(row)
-        source = Source(shape, (row["PartitionKey"], row["RowKey"]), row.etag or "")
+        source = Source(shape, (row["PartitionKey"], row["RowKey"]), row.etag or "", row.lineage)
         stored = fields = dict(entity)
         if self.mappings.each:
             fields = await self.mappings.decode(stored)

@@ -23,9 +23,11 @@ from azure.core.exceptions import (
 from . import limits
 from .edm import Ticks
 from .entity import WRITE_ID, Entity
-from .errors import BadInput, BadTableName
+from .errors import BadInput, BadTableName, OutcomeUnknown
 from .exchange import CONNECTION_LOST, Exchange, each, first_page, settled
+from .fate import Fate, fate
 from .filters import Filter
+from .lineage import after, as_bytes
 from .operation import Operation, check_transaction, sdk_operation
 from .token import Position
 from .translation import code_of, lacks_table, missing, translated
@@ -33,6 +35,8 @@ from .translation import code_of, lacks_table, missing, translated
 T = TypeVar("T")
 
 _ATTEMPTS = 3
+_STALE = "W/\"datetime'1601-01-01T00%3A00%3A00.0000000Z'\""
+"""The ETag of what we wrote and others have overwritten since: our own was lost with the answer."""
 
 
 @dataclass(frozen=True)
@@ -70,10 +74,12 @@ class Table:
     async def create(self) -> bool:
         """Create the table; return False if it existed already. Cost: 1 transaction.
 
+        After a lost answer the table may be our own work, and False is returned all the same.
+
         :raises BadTableName: the service refuses the name, which passed our own check
         """
         try:
-            await settled(self._client.create_table())
+            await self._created()
         except ResourceExistsError as error:
             if code_of(error) != "TableAlreadyExists":
                 raise
@@ -85,6 +91,13 @@ class Table:
             rule = "the service refuses the name"
             raise BadTableName("table name", self.name, rule, "choose another") from error
         return True
+
+    async def _created(self) -> None:
+        for _ in range(_ATTEMPTS - 1):
+            with suppress(*CONNECTION_LOST):
+                await settled(self._client.create_table())
+                return
+        await settled(self._client.create_table())
 
     async def drop(self) -> None:
         """Delete the table with everything in it; one that does not exist is fine. Cost: 1 transaction."""
@@ -171,8 +184,8 @@ class Table:
         table is created first.
 
         Every write carries a `WriteId` of its own. The service may carry out a request and its answer get lost; when
-        the request is then sent again, it meets its own work as a conflict. The id that is stored tells whether the
-        work is ours. A delete that finds nothing when sent again is taken for done.
+        the request is then sent again, it meets its own work as a conflict. The ids that the row keeps tell whether the
+        work is ours, also where others have built on it. A delete that finds nothing when sent again is taken for done.
 
         Cost: 1 transaction; after a lost answer 1 more per attempt, and 1 to read back.
 
@@ -181,31 +194,34 @@ class Table:
         :raises EntityChanged: an entity changed since the ETag was read
         :raises EntityNotFound: an entity to be replaced, merged or deleted does not exist
         :raises TransactionFailed: the service refused for another reason; `index` says which operation
+        :raises OutcomeUnknown: an answer was lost, and the entity was overwritten too often since to tell
         """
         check_transaction(operations)
         if not operations:
             return []
-        stamp = uuid4()
-        for attempt in range(1, _ATTEMPTS + 1):
+        stamp, lost, made = uuid4(), 0, False
+        while True:
             exchange = Exchange(self._hook)
             try:
                 return await self._send(operations, stamp, exchange)
             except CONNECTION_LOST:
-                if attempt == _ATTEMPTS:
+                lost += 1
+                if lost == _ATTEMPTS:
                     raise
             except HttpResponseError as error:
-                if attempt < _ATTEMPTS and lacks_table(error, operations):
+                if not made and lacks_table(error, operations):
                     await self.create()
+                    made = True
                     continue
-                again = attempt > 1 or exchange.was_repeated
-                if again and (written := await self._own_work(operations, stamp, error)):
-                    return written
+                if lost or exchange.was_repeated:
+                    written = await self._own_work(operations, stamp, error)
+                    if written:
+                        return written
                 failure = translated(error, operations)
                 raise failure from (None if failure is error else error)
-        raise AssertionError("the last attempt returns or raises")
 
     async def _send(self, operations: Sequence[Operation], stamp: UUID, exchange: Exchange) -> list[Entity]:
-        calls = [sdk_operation(operation, {WRITE_ID: stamp}) for operation in operations]
+        calls = [sdk_operation(each, {WRITE_ID: as_bytes(after(stamp, each.lineage))}) for each in operations]
         if len(calls) > 1:
             answers = await settled(self._client.submit_transaction(calls, raw_response_hook=exchange))
         else:
@@ -223,16 +239,16 @@ class Table:
         """Return what an earlier attempt of this very transaction wrote, or None if the conflict is another's."""
         if error.status_code not in (404, 409, 412):
             return None
-        found = [await self.get(*operation.key) for operation in operations]
-        for operation, entity in zip(operations, found, strict=True):
-            if operation.kind == "delete":
-                if entity is not None:
-                    return None
-            elif entity is None or entity.write_id != stamp:
-                return None
+        rows = [await self.get(*operation.key) for operation in operations]
+        found = fate(operations, stamp, [None if row is None else row.lineage for row in rows])
+        if found is Fate.UNKNOWN:
+            text = f"the answer to a write of {operations[0].key} was lost, and the entity was overwritten since; "
+            raise OutcomeUnknown(text + "read it, and see whether the change is there", error) from error
+        if found is Fate.NOT_MADE:
+            return None
         return [
-            entity or Entity({"PartitionKey": operation.partition_key, "RowKey": operation.row_key})
-            for operation, entity in zip(operations, found, strict=True)
+            row if row is not None and row.lineage[:1] == (stamp,) else _written(operation, {"etag": _STALE}, stamp)
+            for operation, row in zip(operations, rows, strict=True)
         ]
 
 
@@ -241,7 +257,7 @@ def _written(operation: Operation, answer: Mapping[str, Any], stamp: UUID) -> En
     if operation.kind != "delete":
         entity.etag = answer["etag"]
         entity.timestamp = timestamp_of(answer["etag"])
-        entity.write_id = stamp
+        entity.lineage = after(stamp, operation.lineage)
     return entity
 
 

@@ -26,6 +26,8 @@ def translated(error: HttpResponseError, operations: Sequence[Operation]) -> Htt
     if code in ("UpdateConditionNotSatisfied", "ConditionNotMet"):
         text = f"the entity {keys} changed since it was read; read it again and retry"
         return EntityChanged(text, error, index=index)
+    if code == "TableNotFound" and operations[index].kind.startswith("insert"):
+        return error
     if code in ("ResourceNotFound", "EntityNotFound", "TableNotFound"):
         return missing(operations[index], error, index)
     text = f"operation {index} on {keys}: {error.message}"
