@@ -14,9 +14,12 @@ from conformance.blob_refusals import NO_CONTAINER
 from conformance.entities import KEYS
 from conformance.queue_refusals import NO_QUEUE
 from conformance.refusals import Refusal, refusal_in
+from tablepatterns.engine import texts
 from tablepatterns.engine.account import Engine
 from tablepatterns.engine.clock import Clock
+from tablepatterns.engine.fault import Fault
 from tablepatterns.errors import BadInput
+from tablepatterns.testing import World, explore
 
 TABLE_BEING_DELETED = Refusal(409, "TableBeingDeleted", "The specified table is being deleted. Try operation later.")
 QUEUE_BEING_DELETED = Refusal(409, "QueueBeingDeleted", "The specified queue is being deleted.")
@@ -119,6 +122,49 @@ async def test_a_container_cannot_be_made_again_before_its_deletion_has_ended(
     engine.clock.advance(SECONDS)
     await blob_service.create_container(container.container_name)
     assert [blob.name async for blob in container.list_blobs()] == []
+
+
+# ------------------------------------------------------------------ in tests of code that makes tables again
+
+
+async def test_a_fault_says_so_too(engine: Engine, service: Any, new_name: Callable[..., str]) -> None:
+    being_deleted = Fault("being deleted", carried_out=False, answer=texts.TABLE_BEING_DELETED)
+    name = new_name()
+    with engine.faults.add(being_deleted, operation="CreateTable", times=1) as rule:
+        with told(TABLE_BEING_DELETED):
+            await service.create_table(name)
+        await service.create_table(name)
+    assert rule.hits == 1
+
+
+def test_schedules_meet_names_that_are_not_free() -> None:
+    met = set()
+
+    async def drop(world: World) -> None:
+        await world.storage.tables.delete_table("Log")
+
+    async def is_made(world: World) -> bool:
+        try:
+            await world.storage.tables.create_table("Log")
+        except HttpResponseError as error:
+            met.add(refusal_in(error).code)
+            return False
+        return True
+
+    async def make_again(world: World) -> None:
+        while not await is_made(world):
+            await world.sleep(SECONDS / 2)
+
+    def actors(world: World) -> dict[str, Any]:
+        world.engine.deletion_seconds = SECONDS
+        world.engine.tables.create("Log")
+        return {"dropper": drop(world), "maker": make_again(world)}
+
+    def is_there_again(world: World) -> bool:
+        return world.engine.tables.names() == (["Log"], None)
+
+    explore(actors, invariant=is_there_again, steps=30)
+    assert met == {"TableAlreadyExists", "TableBeingDeleted"}
 
 
 # ------------------------------------------------------------------ how long

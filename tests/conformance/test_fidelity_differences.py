@@ -21,6 +21,15 @@ async def test_an_archived_blob_comes_back_at_once(container: Any) -> None:
     assert await (await blob.download_blob()).readall() == b"old"
 
 
+async def test_a_copy_in_one_step_is_like_any_other(container: Any) -> None:
+    source = await container.upload_blob("a", b"old")
+    target = container.get_blob_client("b")
+    for options in ({"requires_sync": True}, {}):
+        copied = await target.start_copy_from_url(source.url, **options)
+        assert copied["copy_status"] == "success"
+        assert await (await target.download_blob()).readall() == b"old"
+
+
 async def test_no_versions_and_no_deleted_blobs_are_listed(container: Any) -> None:
     for name in ("a", "b"):
         await container.upload_blob(name, b"old")
