@@ -1,0 +1,394 @@
+"""Period tables: a table for each day, or another period, so that old data goes by dropping one table.
+
+Status: ready
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from datetime import datetime, timedelta
+from typing import Any, Final, Generic, TypeVar, cast
+
+from ..edm import Ticks
+from ..entity import Entity
+from ..entity_set import EntitySet
+from ..errors import BadDesign, BadInput, BadKey, PeriodExpired
+from ..filters import Filter, prop
+from ..key import Key, at_least
+from ..key import between as span_of
+from ..operation import Operation
+from ..period import Period, Retention
+from ..period_table import PeriodTable
+from ..recipe import Account, Account_co, Pattern, recipe, stream
+from .log_tail import LogTail
+
+Set_co = TypeVar("Set_co", bound=EntitySet[Account], covariant=True)
+
+_LAST_LABEL: Final = "9999Z"
+"""It sorts after the labels of all periods, the weeks included."""
+
+
+class PeriodTables(Pattern[Account_co], Generic[Account_co, Set_co]):
+    """Keep entities in one table per day, hour, week or month, and drop a whole period with one request.
+
+    Goal: delete all sign-in records that are older than 60 days. To find and delete them one by one is a scan and
+    thousands of requests; to drop the table of one day is a single one, whatever is in it.
+
+    Keys: those of the inner set, which `make` makes for each table, the same for all. A table is called by the name of
+    the series and its period: `Logins20140731`. Give the PartitionKey something that spreads the writes of one moment,
+    such as the user: all of them go to one table.
+
+    Guarantees: an entity is written to the table of its moment and to no other. Whether a period has expired follows
+    from the clock and `keep` alone. From then on it is not written, its table is not made again, so that no name is
+    used twice, and the reads of this class leave it out, dropped or not. Tables of other series, and other tables
+    whose names begin alike, are never touched. A table that is missing, or being deleted, holds nothing.
+
+    Does not: notice an entity that is written by way of other code; agree with processes that keep another time. A
+    write that is under way for longer than the service takes to free a name (40 seconds and more), just as its period
+    expires and is dropped, can make the table again: nobody reads it, and the next `drop_expired` drops it.
+
+    Cost: a write, `get` 1 storage transaction, and 1 or 2 more for the first write of a period; `drop` 1;
+    `drop_expired` 1 per table dropped and 1 to list them; `range`, `latest`, `search` 1 to list the tables (per 1,000)
+    and those of the inner set for each table they come to; a span within one period needs no list.
+
+    >>> from datetime import timezone
+    >>> from tablepatterns import EntitySet, Key, connect
+    >>> key = Key("{User}", "{At:ticks}")
+    >>> logins = PeriodTables(
+    ...     connect(), "Logins", Period.DAY, make=lambda account, table: EntitySet(account, table, key)
+    ... )
+    >>> for day in (30, 31):
+    ...     moment = datetime(2014, 7, day, 18, tzinfo=timezone.utc)
+    ...     _ = logins.insert({"User": "jo", "At": moment, "From": "10.0.0.1"})
+    >>> logins.of(moment).table.name
+    'Logins20140731'
+    >>> [login["At"].day for login in logins.range(datetime(2014, 7, 1, tzinfo=timezone.utc), User="jo")]
+    [30, 31]
+
+    :param account: where the tables are
+    :param name: what the names of all tables begin with: ASCII letters and digits, a letter at the end
+    :param period: what has a table of its own
+    :param make: makes the inner set of one table, given the account and the table's name; called for every use
+    :param at: the field that holds the instant of an entity, an aware datetime or `Ticks`, in the key or not
+    :param keep: how long to keep periods: a timedelta, after which all of an expired period is older than that; a
+        number of periods, the present one included; None for always. Give all processes the same
+    :raises BadTableName: the service would refuse the tables' names
+    :raises BadDesign: the name ends with a digit, so that periods could not be told from it; nothing would be kept; or
+        `make` makes something else than a set of the table that it is given
+
+    Guide: high volume delete pattern.
+    """
+
+    def __init__(
+        self,
+        account: Account_co,
+        name: str,
+        period: Period,
+        *,
+        make: Callable[[Account_co, str], Set_co],
+        at: str = "At",
+        keep: timedelta | int | None = None,
+    ) -> None:
+        super().__init__(account)
+        if name[-1:].isdigit():
+            rule = "a period follows, which could not be told from a name that ends with a digit"
+            raise BadDesign("name", name, rule, "end it with a letter")
+        self.name = name
+        self.period = period
+        self.at = at
+        self.keep = keep
+        self._retention = Retention(period, keep)
+        self._make = make
+        inner = self._set(period.start(account.now()))
+        if isinstance(inner, LogTail) and inner.at != at:
+            raise BadDesign("at", at, f"the LogTail has its instants in {inner.at!r}", "name the same field")
+        self.key: Key = inner.key
+        self._reaches = at in self.key.row_fields
+        self._newest_first = self._reaches and f"{{{at}:inverted}}" in self.key.row_template
+
+    # -- which table
+
+    def of(self, what: datetime | Ticks | Mapping[str, Any]) -> Set_co:
+        """Return the inner set for a moment, or for an entity by its moment; nothing is sent.
+
+        It is the way to everything the inner set can do with one period. The set of an expired period can still be
+        read, as long as its table is there; writes to it are refused with `PeriodExpired`.
+
+        :param what: an aware datetime, `Ticks`, or an entity with the field `at`
+        :raises BadKey: there is no such moment
+
+        Guide: high volume delete pattern.
+        """
+        return self._set(self.period.start(self._moment(what) if isinstance(what, Mapping) else what))
+
+    def period_of(self, table: str) -> datetime | None:
+        """Return when the period of a table of this series begins, or None for any other table.
+
+        >>> from tablepatterns import connect
+        >>> key = Key("{User}", "{At:ticks}")
+        >>> logins = PeriodTables(connect(), "Logins", Period.MONTH, make=lambda on, name: EntitySet(on, name, key))
+        >>> logins.period_of("Logins201407"), logins.period_of("LoginsArchive")
+        (datetime.datetime(2014, 7, 1, 0, 0, tzinfo=datetime.timezone.utc), None)
+        """
+        head, label = table[: len(self.name)], table[len(self.name) :]
+        return self.period.read(label) if head.lower() == self.name.lower() else None
+
+    def is_kept(self, moment: datetime | Ticks) -> bool:
+        """Whether the period of a moment is kept now: neither expired nor to be dropped."""
+        return self.period.start(moment) >= self._retention.first_kept(self.account.now())
+
+    def _moment(self, entity: Mapping[str, Any]) -> datetime | Ticks:
+        moment: datetime | Ticks | None = entity.get(self.at)
+        if moment is None:
+            rule = "it says which table the entity is in, and there is none"
+            raise BadKey(self.at, None, rule, "give the entity its instant")
+        return moment
+
+    def _set(self, start: datetime) -> Set_co:
+        name = self.name + self.period.label(start)
+        made = self._make(cast("Account_co", self.account), name)
+        if not isinstance(made, EntitySet) or made.table.name != name:
+            raise BadDesign("make", made, f"it must make a set of the table {name!r}", "give the set that table's name")
+        made.table = PeriodTable(made.table, lambda sent: self._check(start, made.key, sent), lambda: self._end(start))
+        return made
+
+    def _check(self, start: datetime, key: Key, operations: Sequence[Operation]) -> None:
+        if not self.is_kept(start):
+            rule = f"its period began at {start.isoformat()} and is kept {self._retention}, so its table is dropped"
+            raise PeriodExpired(
+                "table", self.name + self.period.label(start), rule, "let the entity go, or keep longer"
+            )
+        for operation in operations:
+            fields = dict(operation.entity)
+            if key.matches(*operation.key):
+                fields |= key.parse(*operation.key)
+            moment = fields.get(self.at)
+            if isinstance(moment, (datetime, Ticks)) and self.period.start(moment) != start:
+                rule = f"this is the table of the {self.period.value} that began at {start.isoformat()}"
+                raise BadKey(self.at, moment, rule, "write it to the set that of() gives for it")
+
+    def _end(self, start: datetime) -> None:
+        if self.is_kept(start):
+            rule = f"its period is kept {self._retention}, and a name is not used twice"
+            raise BadInput("table", self.name + self.period.label(start), rule, "keep it, or keep less")
+
+    def _awaited(self, start: datetime) -> EntitySet[Account]:
+        """Return the inner set as a recipe of this class sees it, all of whose recipes are awaited."""
+        return self._set(start)
+
+    # -- entities
+
+    @recipe
+    async def insert(self, entity: Mapping[str, Any]) -> Entity:
+        """Add an entity to the table of its moment, and return it; without a moment it is of now.
+
+        A `LogTail` appends it, and gives it an id. Cost: 1 transaction; 1 or 2 more if it is the first of its period.
+
+        :param entity: its fields
+        :raises PeriodExpired: its period is kept no longer
+        :raises EntityAlreadyExists: an entity with this key exists
+        :raises BadKey: a field of the key is missing, or has a value that cannot be a key
+
+        Guide: high volume delete pattern.
+        """
+        known = {name: value for name, value in entity.items() if value is not None}
+        stamped = {self.at: self.account.now()} | known
+        inner = self._awaited(self.period.start(self._moment(stamped)))
+        if isinstance(inner, LogTail):
+            return await cast("LogTail[Account]", inner).append(stamped)
+        return await inner.insert(stamped)
+
+    @recipe
+    async def get(self, /, **fields: Any) -> Entity | None:
+        """Return the entity with this key and moment, or None. Cost: 1 transaction, a point query.
+
+        :param fields: a value for every field of the key, and the moment, which says which table to ask
+        :raises BadKey: a field is missing, or has a value that cannot be a key
+
+        Guide: high volume delete pattern (finding single entities); point query.
+        """
+        start = self.period.start(self._moment(fields))
+        if start < self._retention.first_kept(self.account.now()):
+            return None
+        return await self._awaited(start).get(**{name: fields[name] for name in fields if name in self.key.fields})
+
+    @recipe
+    async def search(self, /, **fields: Any) -> Entity | None:
+        """Return the newest entity with this key, whatever its moment, or None: one table after the other is asked.
+
+        Cost: 1 transaction to list the tables, and 1 for each, until it is found. Where the moment is known, use `get`.
+
+        :param fields: a value for every field of the key, of which the moment is none
+        :raises BadKey: a field is missing, or has a value that cannot be a key
+
+        Guide: high volume delete pattern (finding single entities).
+        """
+        for start in reversed(await self._kept()):
+            found = await self._awaited(start).get(**fields)
+            if found is not None:
+                return found
+        return None
+
+    @stream
+    async def range(
+        self,
+        earliest: datetime,
+        latest: datetime | None = None,
+        /,
+        *,
+        newest_first: bool | None = None,
+        where: Filter | None = None,
+        select: Sequence[str] | None = None,
+        **fields: Any,
+    ) -> AsyncIterator[Entity]:
+        """Hand out the entities of one partition from `earliest` to `latest`, both included, table after table.
+
+        Only tables of the span that exist are asked. Within a table entities come in key order; where the moment
+        leads the RowKey the whole is in the order of time. Cost: 1 transaction per page of up to 1,000, for each
+        table at least 1, and 1 to list the tables of a span of several periods.
+
+        :param earliest: an aware datetime
+        :param latest: an aware datetime, or None for now and beyond
+        :param newest_first: the order of the tables; None for that of the keys
+        :param where: a further condition on properties
+        :param select: the properties to read; the fields of the key always come with them
+        :param fields: the partition, and what is known of the row, but not the moment
+        :raises BadInput: the keys of a table come in the other order
+        :raises BadKey: the fields do not make a range
+
+        Guide: high volume delete pattern; range query.
+        """
+        backwards = self._newest_first if newest_first is None else newest_first
+        if self._reaches and backwards != self._newest_first:
+            rule = f"the RowKey {self.key.row_template!r} puts a table's entities in the other order"
+            raise BadInput("newest_first", newest_first, rule, "leave it out, or key by {At:inverted} or {At:ticks}")
+        span: dict[str, Any] = {}
+        if self._reaches:
+            span[self.at] = at_least(earliest) if latest is None else span_of(earliest, latest)
+        elif self.at not in self.key.fields:
+            where = self._within(earliest, latest, where)
+        starts = await self._kept(earliest, latest)
+        for start in reversed(starts) if backwards else starts:
+            async for entity in self._awaited(start).range(where=where, select=select, **span, **fields):
+                yield entity
+
+    def _within(self, earliest: datetime, latest: datetime | None, where: Filter | None) -> Filter:
+        """Return the filter for a moment that is a property, and no part of the key."""
+        span: Filter = prop(self.at) >= earliest
+        if latest is not None:
+            span = span & (prop(self.at) <= latest)
+        return span if where is None else span & where
+
+    @recipe
+    async def latest(self, count: int, /, **partition: Any) -> list[Entity]:
+        """Return the newest `count` entities of a partition, newest first, from as few tables as hold them.
+
+        Cost: 1 transaction to list the tables, and 1 for each table it comes to, for up to 1,000 entities.
+
+        :param count: how many entities
+        :param partition: a value for every field of the PartitionKey
+        :raises BadInput: the RowKey does not put the newest first, as that of a `LogTail` does
+
+        Guide: high volume delete pattern; log tail pattern.
+        """
+        if not self._newest_first:
+            rule = f"the RowKey {self.key.row_template!r} does not put the newest first"
+            raise BadInput("latest", count, rule, f"use a LogTail, or a RowKey that begins with {{{self.at}:inverted}}")
+        found: list[Entity] = []
+        for start in reversed(await self._kept()):
+            if len(found) >= count:
+                break
+            found += await self._awaited(start).take(count - len(found), **partition)
+        return found
+
+    # -- periods
+
+    @recipe
+    async def periods(self, earliest: datetime | None = None, latest: datetime | None = None) -> list[datetime]:
+        """Return when the periods begin that are kept and have a table, the oldest first; `of` takes them.
+
+        Cost: 1 transaction per 1,000 tables.
+
+        :param earliest: the periods from this moment's on; None for the oldest
+        :param latest: the periods up to this moment's; None for the newest
+
+        Guide: high volume delete pattern.
+        """
+        first = self._retention.first_kept(self.account.now())
+        return [start for start in await self._existing(earliest, latest) if start >= first]
+
+    @recipe
+    async def expired(self, now: datetime | None = None) -> list[datetime]:
+        """Return when the periods begin that have expired and still have a table, the oldest first.
+
+        What is to be archived can be read from their sets, before they are dropped. Cost: 1 transaction per 1,000.
+
+        :param now: as for `drop_expired`
+        :raises BadInput: nothing ever expires, or `now` is still to come
+
+        Guide: high volume delete pattern.
+        """
+        if self.keep is None:
+            raise BadInput("keep", None, "everything is kept always", "say how long to keep periods")
+        clock = self.account.now()
+        if now is not None and now > clock:
+            rule = f"it is {clock.isoformat()}, and writers still write what expires until then"
+            raise BadInput("now", now, rule, "leave it out, or give a moment in the past")
+        first = self._retention.first_kept(now or clock)
+        return [start for start in await self._existing(None, None) if start < first]
+
+    @recipe
+    async def drop_expired(self, now: datetime | None = None) -> list[str]:
+        """Drop the tables of all expired periods, the oldest first, and return their names.
+
+        It may be run again and again, by several processes at once: who comes late finds nothing. After an error the
+        tables dropped so far stay dropped, and the next call goes on. Cost: 1 transaction per 1,000 tables of the
+        series to list them, and 1 for each table dropped.
+
+        :param now: drop what had expired then, a moment in the past, so that stragglers of another clock are let be
+        :raises BadInput: nothing ever expires, or `now` is still to come
+
+        Guide: high volume delete pattern.
+        """
+        return [await self.drop(start) for start in await self.expired(now)]
+
+    @recipe
+    async def drop(self, moment: datetime) -> str:
+        """Drop the table of one expired period and return its name; a missing one is fine. Cost: 1 transaction.
+
+        :raises BadInput: the period has not expired: its table would be made again, and its name used twice
+
+        Guide: high volume delete pattern.
+        """
+        inner = self._awaited(self.period.start(moment))
+        await inner.drop_table()
+        return inner.table.name
+
+    @recipe
+    async def prepare_next(self) -> str:
+        """Make the table of the next period, and return its name, so that its first write finds it.
+
+        The service takes a while to spread the partitions of a new table. Cost: 1 transaction.
+
+        Guide: high volume delete pattern (throttling of a new table).
+        """
+        inner = self._awaited(self.period.shifted(self.period.start(self.account.now()), 1))
+        await inner.create_table()
+        return inner.table.name
+
+    async def _kept(self, earliest: datetime | None = None, latest: datetime | None = None) -> list[datetime]:
+        """Return the periods to read: of a span within one period that one, whether it has a table or not."""
+        if earliest is not None and latest is not None:
+            start = self.period.start(earliest)
+            if start == self.period.start(latest):
+                return [start] if start >= self._retention.first_kept(self.account.now()) else []
+        return await self.periods(earliest, latest)
+
+    async def _existing(self, earliest: datetime | None, latest: datetime | None) -> list[datetime]:
+        first = "0" if earliest is None else self.period.label(self.period.start(earliest))
+        last = _LAST_LABEL if latest is None else self.period.label(self.period.start(latest))
+        names = [name async for name in self.account.table_names(self.name + first, self.name + last)]
+        return sorted(start for name in names if (start := self.period_of(name)) is not None)
+
+    def __repr__(self) -> str:
+        return f"<PeriodTables {self.name} {self.period!r} keep={self.keep}>"

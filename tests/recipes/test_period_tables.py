@@ -1,0 +1,260 @@
+"""Period tables: every entity in the table of its moment, and spans read across tables."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from datetime import datetime, timedelta, timezone
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from backends import Backend
+from logins import BY_MOMENT, BY_SESSION, DAY, NOON, drop_all, login, logins_of, logs_of, names_of
+from tablepatterns import BulkLoad, EntitySet, IntraPartitionIndex, Key, LogTail, Ticks, connect, prop
+from tablepatterns.engine.account import Engine
+from tablepatterns.engine.clock import Clock
+from tablepatterns.errors import BadDesign, BadInput, BadKey, BadTableName, LoadInterrupted
+from tablepatterns.period import Period
+from tablepatterns.recipes.period_tables import PeriodTables
+
+
+@pytest.fixture
+def engine() -> Engine:
+    """An account in memory whose clock stands at noon of the last day of July."""
+    return Engine(clock=Clock(NOON))
+
+
+@pytest.fixture
+def series(backend: Backend, storage: Any, new_name: Callable[..., str]) -> Iterator[str]:
+    """The name of a series whose tables are deleted after the test."""
+    name = f"{new_name()}Logins"
+    yield name
+    if backend.kind != "memory":
+        backend.run(drop_all(storage, name))
+
+
+# -- which table
+
+
+@pytest.mark.guide("G-213", "G-214")
+@pytest.mark.parametrize(
+    ("period", "label"),
+    [(Period.HOUR, "2014073112"), (Period.DAY, "20140731"), (Period.WEEK, "2014W31"), (Period.MONTH, "201407")],
+)
+async def test_an_entity_goes_to_the_table_of_its_moment(storage: Any, series: str, period: Period, label: str) -> None:
+    logins = logins_of(storage, series, period)
+    entity = await logins.insert(login(NOON + timedelta(minutes=59)))
+    assert await names_of(storage, series) == [label]
+    assert logins.of(entity).table.name == series + label
+    assert logins.period_of(series + label) == period.start(NOON)
+    assert await logins.get(User="jo", At=entity["At"]) == entity
+
+
+@pytest.mark.guide("G-213")
+async def test_the_day_is_that_of_utc_whatever_the_zone(storage: Any, series: str) -> None:
+    logins = logins_of(storage, series)
+    east = datetime(2014, 8, 1, 1, tzinfo=timezone(timedelta(hours=2)))
+    assert (await logins.insert(login(east)))["At"] == east
+    assert await names_of(storage, series) == ["20140731"]
+    with pytest.raises(BadKey, match="time zone"):
+        await logins.insert(login(datetime(2014, 8, 1)))
+
+
+async def test_an_instant_of_100_nanoseconds_is_routed_and_kept(storage: Any, series: str) -> None:
+    logins = logins_of(storage, series)
+    moment = Ticks(Ticks.of(NOON) + 3)
+    await logins.insert({"User": "jo", "At": moment})
+    assert (await logins.get(User="jo", At=moment))["At"] == moment
+
+
+@pytest.mark.guide("G-218")
+async def test_within_a_table_each_user_has_a_partition_in_the_order_of_time(
+    storage: Any, engine: Engine, series: str
+) -> None:
+    logins = logins_of(storage, series)
+    for hour, user in enumerate(["jo", "al", "jo", "al"]):
+        await logins.insert(login(NOON - timedelta(hours=hour), user))
+    rows = engine.tables.query(series + "20140731").entities
+    assert [row.partition_key for row in rows] == ["al", "al", "jo", "jo"]
+    assert [entity["At"].hour async for entity in logins.of(NOON).range(User="al")] == [9, 11]
+
+
+async def test_an_entity_without_a_moment_is_of_now(storage: Any, engine: Engine, series: str) -> None:
+    assert (await logins_of(storage, series).insert({"User": "jo"}))["At"] == NOON
+    logs = logs_of(storage, series, Period.MONTH)
+    first, second = await logs.insert({"User": "jo"}), await logs.insert({"User": "jo"})
+    assert (first["At"], second["At"]) == (NOON, NOON)
+    assert first["EntryId"] != second["EntryId"]
+    assert await names_of(storage, series) == ["201407", "20140731"]
+
+
+async def test_an_entity_is_refused_by_the_table_of_another_day(storage: Any, engine: Engine, series: str) -> None:
+    for key in (BY_MOMENT, BY_SESSION):
+        logins = logins_of(storage, series, key=key)
+        with engine.ledger.span() as span, pytest.raises(BadKey, match="day that began at 2014-07-31"):
+            await logins.of(NOON).insert(login(NOON + DAY, Session=1))
+        with pytest.raises(LoadInterrupted, match="write it to the set that of"):
+            await BulkLoad(logins.of(NOON)).load([login(NOON + DAY, Session=1)])
+        assert span.totals.requests == 0
+
+
+async def test_all_that_the_inner_set_can_do_it_does_for_one_period(storage: Any, series: str) -> None:
+    by_address = IntraPartitionIndex(Key("{User}", "from_{Address}_{At:ticks}"))
+    key = Key("{User}", "at_{At:ticks}")
+    logins: Any = PeriodTables(
+        storage, series, Period.DAY, make=lambda on, table: EntitySet(on, table, key, derived=[by_address])
+    )
+    entity = await logins.insert(login(NOON, Address="10.0.0.1"))
+    entity["Address"] = "10.0.0.2"
+    await logins.of(entity).replace(entity)
+    found = [each async for each in logins.of(NOON).range(by_address, User="jo", Address="10.0.0.2")]
+    assert found == [entity]
+    await logins.of(entity).delete(entity)
+    assert await logins.get(User="jo", At=NOON) is None
+
+
+@pytest.mark.parametrize(
+    ("name", "error"),
+    [("Logins2", BadDesign), ("Log-ins", BadTableName), ("1Logins", BadTableName), ("", BadTableName)],
+)
+def test_a_name_that_no_series_can_have_is_refused(name: str, error: type[Exception]) -> None:
+    with pytest.raises(error):
+        logins_of(connect(), name)
+
+
+def test_what_make_makes_must_be_a_set_of_the_table_with_the_same_moment() -> None:
+    storage = connect()
+    always_one = EntitySet(storage, "Logins", BY_MOMENT)
+    with pytest.raises(BadDesign, match="give the set that table's name"):
+        PeriodTables(storage, "Logins", Period.DAY, make=lambda account, table: always_one)
+    with pytest.raises(BadDesign, match="name the same field"):
+        PeriodTables(storage, "Logs", Period.DAY, make=lambda on, table: LogTail(on, table, "{User}", at="Noted"))
+
+
+async def test_names_are_compared_without_regard_to_case(storage: Any, series: str) -> None:
+    logins = logins_of(storage, series)
+    assert logins.period_of(series.upper() + "20140731") == NOON.replace(hour=0)
+
+
+# -- reading across tables
+
+
+@pytest.mark.guide("G-222")
+async def test_a_span_is_read_oldest_first_from_the_tables_that_it_touches(
+    storage: Any, engine: Engine, series: str
+) -> None:
+    logins = logins_of(storage, series)
+    for days in (3, 0, 5, 1):
+        for hours in (6, 0):
+            await logins.insert(login(NOON + days * DAY + timedelta(hours=hours)))
+    with engine.ledger.span() as span:
+        found = [each["At"] async for each in logins.range(NOON + timedelta(hours=1), NOON + 3 * DAY, User="jo")]
+    assert found == [NOON + timedelta(hours=6), NOON + DAY, NOON + DAY + timedelta(hours=6), NOON + 3 * DAY]
+    assert [record.table and record.table.removeprefix(series) for record in span.records] == [
+        None,
+        "20140731",
+        "20140801",
+        "20140803",
+    ]
+    assert span.totals.examined == 4
+
+
+@pytest.mark.guide("G-222")
+async def test_spans_are_the_same_on_every_backend(storage: Any, series: str) -> None:
+    logins, logs = logins_of(storage, series), logs_of(storage, series, Period.MONTH)
+    for days in (3, 0, 40, 1):
+        await logins.insert(login(NOON + days * DAY))
+        await logs.insert(login(NOON + days * DAY))
+    assert [each["At"] async for each in logins.range(NOON, NOON + 2 * DAY, User="jo")] == [NOON, NOON + DAY]
+    assert [each["At"] async for each in logs.range(NOON, User="jo")] == [NOON + n * DAY for n in (40, 3, 1, 0)]
+    assert [each["At"] for each in await logs.latest(3, User="jo")] == [NOON + n * DAY for n in (40, 3, 1)]
+    assert await logins.periods() == [NOON.replace(hour=0) + n * DAY for n in (0, 1, 3, 40)]
+    assert await logins.periods(NOON + DAY, NOON + 3 * DAY) == [NOON.replace(hour=0) + n * DAY for n in (1, 3)]
+
+
+@pytest.mark.guide("G-222")
+async def test_a_span_within_one_day_asks_its_table_only(storage: Any, engine: Engine, series: str) -> None:
+    logins = logins_of(storage, series)
+    await logins.insert(login(NOON))
+    with engine.ledger.span() as span:
+        assert [each["At"] async for each in logins.range(NOON, NOON, User="jo")] == [NOON]
+        assert [each async for each in logins.range(NOON + DAY, NOON + DAY, User="jo")] == []
+    assert [record.operation for record in span.records] == ["QueryEntities", "QueryEntities"]
+
+
+@pytest.mark.guide("G-222")
+async def test_a_moment_that_is_no_part_of_the_key_still_bounds_a_span(
+    storage: Any, engine: Engine, series: str
+) -> None:
+    logins = logins_of(storage, series, key=BY_SESSION)
+    for number in range(6):
+        await logins.insert(login(NOON + number * DAY / 2, Session=number, Even=number % 2 == 0))
+    low, high = NOON + DAY / 2, NOON + 2 * DAY
+    assert [each["Session"] async for each in logins.range(low, high, User="jo")] == [1, 2, 3, 4]
+    backwards = logins.range(low, high, User="jo", newest_first=True, where=prop("Even") == True)  # noqa: E712
+    assert [each["Session"] async for each in backwards] == [4, 2]
+    assert [each["Session"] async for each in logins.range(low, User="jo", select=["Even"])] == [1, 2, 3, 4, 5]
+    assert (await logins.get(User="jo", Session=3, At=NOON + 3 * DAY / 2))["Session"] == 3
+    assert (await logins.search(User="jo", Session=0))["At"] == NOON
+    assert await logins.search(User="jo", Session=9) is None
+    with engine.ledger.span() as span:
+        await logins.search(User="jo", Session=5)
+    assert span.totals.requests == 2
+
+
+async def test_an_order_that_the_keys_do_not_have_is_refused(storage: Any, engine: Engine, series: str) -> None:
+    with engine.ledger.span() as span:
+        with pytest.raises(BadInput, match="the other order"):
+            _ = [each async for each in logins_of(storage, series).range(NOON, User="jo", newest_first=True)]
+        with pytest.raises(BadInput, match="the other order"):
+            _ = [each async for each in logs_of(storage, series).range(NOON, User="jo", newest_first=False)]
+        with pytest.raises(BadInput, match="use a LogTail"):
+            await logins_of(storage, series).latest(3, User="jo")
+    assert span.totals.requests == 0
+
+
+@pytest.mark.guide("G-222")
+async def test_the_latest_come_from_as_few_tables_as_hold_them(storage: Any, engine: Engine, series: str) -> None:
+    logs = logs_of(storage, series)
+    for days in range(4):
+        for hours in range(3):
+            await logs.insert(login(NOON + days * DAY + timedelta(hours=hours)))
+    with engine.ledger.span() as span:
+        latest = await logs.latest(4, User="jo")
+    assert [each["At"] for each in latest] == [
+        *(NOON + 3 * DAY + timedelta(hours=hours) for hours in (2, 1, 0)),
+        NOON + 2 * DAY + timedelta(hours=2),
+    ]
+    assert (span.totals.billable, span.totals.examined) == (3, 4)
+    assert len(await logs.latest(99, User="jo")) == 12
+    assert await logs.latest(0, User="jo") == await logs.latest(3, User="nobody") == []
+
+
+@pytest.mark.guide("G-222", "G-213")
+@settings(max_examples=15)
+@given(
+    moments=st.lists(
+        st.datetimes(datetime(2013, 12, 20), datetime(2014, 1, 10), timezones=st.just(timezone.utc)), unique=True
+    ),
+    ends=st.tuples(*[st.datetimes(datetime(2013, 12, 20), datetime(2014, 1, 10), timezones=st.just(timezone.utc))] * 2),
+    period=st.sampled_from(Period),
+)
+async def test_any_span_holds_what_lies_in_it_in_the_order_of_time(
+    storage: Any,
+    engine: Engine,
+    new_name: Any,
+    moments: list[datetime],
+    ends: tuple[datetime, datetime],
+    period: Period,
+) -> None:
+    logins, logs = logins_of(storage, new_name() + "a", period), logs_of(storage, new_name() + "b", period)
+    for moment in moments:
+        await logins.insert(login(moment))
+        await logs.insert(login(moment))
+    low, high = sorted(ends)
+    within = sorted(moment for moment in moments if low <= moment <= high)
+    assert [each["At"] async for each in logins.range(low, high, User="jo")] == within
+    assert [each["At"] async for each in logs.range(low, high, User="jo")] == within[::-1]
+    assert [each["At"] for each in await logs.latest(5, User="jo")] == sorted(moments, reverse=True)[:5]

@@ -1,0 +1,226 @@
+"""Period tables, dropped: the right ones, whole, and none of them ever made again."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from datetime import datetime, timedelta, timezone
+from typing import Any
+
+import pytest
+
+from backends import Backend
+from logins import DAY, NOON, drop_all, login, logins_of, logs_of, names_of
+from tablepatterns import connect
+from tablepatterns.engine.account import Engine
+from tablepatterns.engine.clock import Clock
+from tablepatterns.errors import BadDesign, BadInput, EntityAlreadyExists, PeriodExpired, TableBeingDeleted
+from tablepatterns.period import Period
+
+
+@pytest.fixture
+def engine() -> Engine:
+    """An account in memory whose clock stands at noon of the last day of July."""
+    return Engine(clock=Clock(NOON))
+
+
+@pytest.fixture
+def series(backend: Backend, storage: Any, new_name: Callable[..., str]) -> Iterator[str]:
+    """The name of a series whose tables are deleted after the test."""
+    name = f"{new_name()}Logins"
+    yield name
+    if backend.kind != "memory":
+        backend.run(drop_all(storage, name))
+
+
+@pytest.mark.parametrize("keep", [0, -1, timedelta(0), -DAY])
+def test_to_keep_nothing_is_refused(keep: Any) -> None:
+    with pytest.raises(BadDesign, match="nothing would be kept"):
+        logins_of(connect(), "Logins", keep=keep)
+
+
+@pytest.mark.guide("G-215")
+@pytest.mark.parametrize(
+    ("now", "dropped"),
+    [
+        (datetime(2014, 9, 29, 23, 59, 59, 999999, tzinfo=timezone.utc), ["20140730"]),
+        (datetime(2014, 9, 30, tzinfo=timezone.utc), ["20140730", "20140731"]),
+    ],
+)
+async def test_a_day_goes_when_the_last_of_it_is_older_than_60_days(
+    storage: Any, engine: Engine, series: str, now: datetime, dropped: list[str]
+) -> None:
+    logins = logins_of(storage, series, keep=60 * DAY)
+    for days in (-1, 0, 1):
+        await logins.insert(login(NOON + days * DAY))
+    engine.clock.set(now)
+    assert await logins.drop_expired() == [series + label for label in dropped]
+    assert await names_of(storage, series) == [
+        label for label in ("20140730", "20140731", "20140801") if label not in dropped
+    ]
+
+
+@pytest.mark.guide("G-215")
+@pytest.mark.parametrize(
+    ("period", "labels"),
+    [
+        (Period.HOUR, ["2014073111", "2014073112"]),
+        (Period.DAY, ["20140730", "20140731"]),
+        (Period.WEEK, ["2014W30", "2014W31"]),
+        (Period.MONTH, ["201406", "201407"]),
+    ],
+)
+async def test_a_number_of_periods_is_kept_the_present_one_included(
+    storage: Any, engine: Engine, series: str, period: Period, labels: list[str]
+) -> None:
+    logins = logins_of(storage, series, period)
+    for count in range(4):
+        await logins.insert(login(period.shifted(period.start(NOON), -count)))
+    await logins_of(storage, series, period, keep=2).drop_expired()
+    assert await names_of(storage, series) == labels
+
+
+@pytest.mark.guide("G-216", "G-012")
+async def test_to_drop_a_day_is_one_request_that_reads_no_entity(storage: Any, engine: Engine, series: str) -> None:
+    logins = logins_of(storage, series, keep=60 * DAY)
+    for hours in range(20):
+        await logins.insert(login(NOON - timedelta(hours=hours), user=f"user{hours}"))
+    engine.clock.advance(100 * 86400)
+    with engine.ledger.span() as span:
+        assert await logins.drop(NOON) == series + "20140731"
+    (record,) = span.records
+    assert (record.operation, record.billable, record.examined) == ("DeleteTable", 1, 0)
+    with engine.ledger.span() as span:
+        assert await logins.drop_expired() == [series + "20140730"]
+        assert await logins.drop_expired() == []
+    assert [record.operation for record in span.records] == ["QueryTables", "DeleteTable", "QueryTables"]
+
+
+@pytest.mark.guide("G-217", "G-214")
+async def test_tables_of_others_are_not_touched(storage: Any, series: str) -> None:
+    mine, others = (
+        "20130731",
+        ["", "Archive", "2", "2013073", "201307311", "20130231", "2013W31", "201307", "Old20130731"],
+    )
+    for rest in [mine, *others]:
+        await storage.table(series + rest).create()
+    logins = logins_of(storage, series, keep=DAY)
+    assert await logins.expired() == [datetime(2013, 7, 31, tzinfo=timezone.utc)]
+    assert await logins.drop_expired() == [series + mine]
+    assert await names_of(storage, series) == sorted(others)
+
+
+async def test_what_has_expired_is_neither_read_nor_written_but_can_be_archived(
+    storage: Any, engine: Engine, series: str
+) -> None:
+    logs = logs_of(storage, series, keep=2)
+    entity = await logs.insert(login(NOON))
+    engine.clock.advance(2 * 86400)
+    assert not logs.is_kept(NOON)
+    assert [each async for each in logs.range(NOON - DAY, User="jo")] == []
+    assert [each async for each in logs.range(NOON, NOON, User="jo")] == []
+    assert await logs.latest(5, User="jo") == []
+    assert await logs.get(User="jo", At=NOON, EntryId=entity["EntryId"]) is None
+    assert await logs.search(User="jo", At=NOON, EntryId=entity["EntryId"]) is None
+    (expired,) = await logs.expired()
+    assert [each async for each in logs.of(expired).scan()] == [entity]
+    with engine.ledger.span() as span:
+        for write in (logs.insert(login(NOON)), logs.of(entity).delete(entity), logs.of(NOON).create_table()):
+            with pytest.raises(PeriodExpired, match="kept 2 times a day, so its table is dropped"):
+                await write
+    assert span.totals.requests == 0
+
+
+@pytest.mark.guide("G-220")
+async def test_a_dropped_table_is_not_made_again(storage: Any, engine: Engine, series: str) -> None:
+    engine.deletion_seconds = 40
+    logins = logins_of(storage, series, keep=DAY)
+    await logins.insert(login(NOON))
+    engine.clock.advance(2 * 86400)
+    await logins.drop_expired()
+    for seconds in (0, 39, 3600):
+        engine.clock.advance(seconds)
+        with pytest.raises(PeriodExpired):
+            await logins.insert(login(NOON))
+        assert await logins.drop(NOON)
+        assert await logins.of(NOON).get(User="jo", At=NOON) is None
+        assert [each async for each in logins.of(NOON).range(User="jo")] == []
+    assert await names_of(storage, series) == []
+
+
+@pytest.mark.guide("G-220")
+async def test_a_table_that_others_delete_holds_nothing_and_is_not_written(
+    storage: Any, engine: Engine, series: str
+) -> None:
+    engine.deletion_seconds = 40
+    logins = logins_of(storage, series, keep=2)
+    entity = await logins.insert(login(NOON))
+    engine.tables.delete(series + "20140731")
+    assert await logins.get(User="jo", At=NOON) is None
+    assert [each async for each in logins.range(NOON, User="jo")] == []
+    inner = logins.of(NOON)
+    many = [login(NOON + timedelta(minutes=minute)) for minute in range(3)]
+    for write in (logins.insert(login(NOON)), inner.create_table(), inner.replace(entity)):
+        with pytest.raises(TableBeingDeleted, match="nothing has changed; write to the table of another period"):
+            await write
+    with pytest.raises(TableBeingDeleted):
+        await inner.table.submit(*(inner.inserting(each).primary() for each in many))
+    assert await names_of(storage, series) == []
+    engine.clock.advance(40)
+    await logins.insert(login(NOON))
+
+
+@pytest.mark.guide("G-220")
+async def test_a_name_cannot_come_to_be_used_twice(storage: Any, engine: Engine, series: str) -> None:
+    logins = logins_of(storage, series, keep=2)
+    await logins.insert(login(NOON))
+    with engine.ledger.span() as span:
+        for drop in (logins.drop(NOON), logins.of(NOON).drop_table(), logins.drop(NOON + DAY)):
+            with pytest.raises(BadInput, match="a name is not used twice"):
+                await drop
+        with pytest.raises(BadInput, match="writers still write"):
+            await logins.drop_expired(NOON + 2 * DAY)
+        with pytest.raises(BadInput, match="kept always"):
+            await logins_of(storage, series).drop_expired()
+        with pytest.raises(BadInput, match="kept always"):
+            await logins_of(storage, series).drop(NOON)
+    assert span.totals.requests == 0
+    engine.clock.advance(2 * 86400)
+    assert await logins.drop_expired(NOON + DAY) == []
+    assert await logins.drop_expired(NOON + 2 * DAY) == [series + "20140731"]
+
+
+@pytest.mark.guide("G-219")
+async def test_the_first_write_makes_the_table(storage: Any, engine: Engine, series: str) -> None:
+    logins = logins_of(storage, series)
+    with engine.ledger.span() as span:
+        await logins.insert(login(NOON))
+        await logins.insert(login(NOON + timedelta(hours=1)))
+    assert [record.operation for record in span.records] == [
+        "InsertEntity",
+        "CreateTable",
+        "InsertEntity",
+        "InsertEntity",
+    ]
+    with pytest.raises(EntityAlreadyExists):
+        await logins.insert(login(NOON))
+
+
+@pytest.mark.guide("G-219")
+async def test_the_next_table_can_be_made_ahead(storage: Any, engine: Engine, series: str) -> None:
+    logins = logins_of(storage, series, keep=1)
+    with engine.ledger.span() as span:
+        assert await logins.prepare_next() == await logins.prepare_next() == series + "20140801"
+    assert span.totals.billable == 2
+    engine.clock.advance(86400)
+    with engine.ledger.span() as span:
+        await logins.insert({"User": "jo"})
+    assert span.totals.requests == 1
+
+
+@pytest.mark.guide("G-221")
+async def test_a_new_table_that_is_throttled_is_asked_again(storage: Any, engine: Engine, series: str) -> None:
+    logins = logins_of(storage, series)
+    with engine.faults.busy(table=series + "20140731", times=3) as busy:
+        await logins.insert(login(NOON))
+    assert busy.hits == 3
+    assert await logins.get(User="jo", At=NOON)
