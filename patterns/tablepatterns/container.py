@@ -119,7 +119,7 @@ class Container:
     async def download(
         self, name: str, *, offset: int = 0, length: int | None = None, etag: str | None = None
     ) -> bytes | None:
-        """Return the content of a blob, or a part of it, or None if there is none.
+        """Return the content of a blob, or a part of it, or None if there is none; behind its end there is nothing.
 
         Cost: 1 transaction up to 32 MiB, beyond that 1 per 4 MiB.
 
@@ -130,6 +130,8 @@ class Container:
             found = await self._open(name, offset, length, etag)
             content: bytes | None = None if found is None else await settled(found.readall())
         except HttpResponseError as error:
+            if code_of(error) == "InvalidRange":
+                return b""
             if error.status_code != 412:
                 raise
             raise BlobChanged(f"blob {name!r} was overwritten; read it again and retry", error) from error
@@ -168,13 +170,15 @@ class Container:
         it the second is refused, and it is for the caller to see from the content whose block is there.
 
         :param position: where the blob must end; None for wherever it does
-        :raises BlobChanged: the blob ends elsewhere; nothing has changed
+        :raises BlobChanged: the blob ends elsewhere, or is not there; nothing has changed
         """
         client = self._client.get_blob_client(name)
         condition = {} if position is None else {"appendpos_condition": position}
         try:
             answer = await settled(client.append_block(content, **condition))
         except HttpResponseError as error:
+            if code_of(error) in _MISSING:
+                raise BlobChanged(f"blob {name!r} is not there; make it first", error) from error
             if code_of(error) != "AppendPositionConditionNotMet":
                 raise
             raise BlobChanged(f"blob {name!r} does not end at {position}; read where it ends", error) from error
@@ -200,13 +204,25 @@ class Container:
     async def describe(self, name: str, metadata: Mapping[str, str], *, etag: str | None = None) -> str:
         """Replace the metadata of a blob that exists, and return its new ETag. Cost: 1 transaction.
 
-        :raises BlobChanged: it has another ETag than `etag`
+        An answer that was lost is recognised as our own success.
+
+        :raises BlobChanged: it has another ETag than `etag`, or is not there
         """
+        stamp = uuid4().hex
         client = self._client.get_blob_client(name)
         try:
-            answer = await settled(client.set_blob_metadata(dict(metadata), **_condition(etag)))
+            answer = await settled(client.set_blob_metadata({**metadata, _WRITE_ID: stamp}, **_condition(etag)))
+        except ResourceNotFoundError as error:
+            if code_of(error) not in _MISSING:
+                raise
+            raise BlobChanged(f"blob {name!r} is not there; make it first", error) from error
         except ResourceModifiedError as error:
-            raise BlobChanged(f"blob {name!r} was overwritten; read it again and retry", error) from error
+            if code_of(error) != "ConditionNotMet":
+                raise
+            found = await self.facts(name)
+            if found is None or found.write_id != stamp:
+                raise BlobChanged(f"blob {name!r} was overwritten; read it again and retry", error) from error
+            return found.etag
         return str(answer["etag"])
 
     async def facts(self, name: str) -> BlobFacts | None:
@@ -218,6 +234,8 @@ class Container:
 
     async def delete(self, name: str, *, etag: str | None = None) -> bool:
         """Delete a blob; return False if there was none. Cost: 1 transaction.
+
+        If the answer of our own deletion was lost, there was none either when the SDK asked again.
 
         :raises BlobChanged: it has another ETag than `etag`
         """
@@ -231,13 +249,12 @@ class Container:
             raise BlobChanged(f"blob {name!r} was overwritten; nothing was deleted", error) from error
         return True
 
-    async def blobs(self, prefix: str = "", *, start_from: str | None = None) -> AsyncIterator[BlobFacts]:
+    async def blobs(self, prefix: str = "") -> AsyncIterator[BlobFacts]:
         """Hand out the blobs whose names begin with a prefix, in the order of their names, with their metadata.
 
         Cost: 1 transaction per 5,000 blobs.
         """
-        options = {"start_from": start_from} if start_from else {}
-        found = self._client.list_blobs(name_starts_with=prefix or None, include=["metadata"], **options)
+        found = self._client.list_blobs(name_starts_with=prefix or None, include=["metadata"])
         try:
             async for blob in each(found):
                 yield _facts(blob)
@@ -259,7 +276,8 @@ def _condition(etag: str | None) -> dict[str, Any]:
     if etag is None:
         return {}
     if etag == ABSENT:
-        return {"etag": "*", "match_condition": MatchConditions.IfMissing}
+        # No ETag with it: the SDK would hand it on to the connection, which knows no such word
+        return {"match_condition": MatchConditions.IfMissing}
     return {"etag": etag, "match_condition": MatchConditions.IfNotModified}
 
 

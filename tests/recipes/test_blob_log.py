@@ -1,0 +1,442 @@
+"""Blob log: names, buffering, writing through, and what becomes of writes that fail."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import datetime, timedelta
+from typing import Any
+from uuid import UUID, uuid4
+
+import pytest
+from azure.core.exceptions import AzureError
+
+from blob_logs import THREE, blobs_of, entries_in, fill, log_of, messages, minute
+from tablepatterns import connect
+from tablepatterns.engine.account import Engine
+from tablepatterns.errors import BadInput, BlobChanged, LimitExceeded
+from tablepatterns.logs.segments import BLOCK_BYTES
+from tablepatterns.recipes.blob_log import BlobLog
+
+
+@pytest.fixture
+def container(backend: Any, storage: Any) -> Iterator[str]:
+    """The name of a container that does not exist yet."""
+    name = f"logs{uuid4().hex}"
+    yield name
+    if backend.kind != "memory":
+        backend.run(storage.container(name).drop())
+
+
+async def written(log: Any, name: str) -> list[str]:
+    return [entry.message for entry in await entries_in(log, name)]
+
+
+# ------------------------------------------------------------------ blobs and their names
+
+
+@pytest.mark.guide("G-255", "G-257", "G-262")
+async def test_the_blobs_of_an_hour_are_numbered_in_the_guides_names(storage: Any, container: str) -> None:
+    log = log_of(storage, container, blob_blocks=2, write_through=True)
+    await fill(log, 1, 2, 3, 61)
+    assert [each.name async for each in log.container.blobs()] == [
+        "queue/2014/07/31/1500/000001.log",
+        "queue/2014/07/31/1500/000002.log",
+        "queue/2014/07/31/1600/000001.log",
+    ]
+    assert [await written(log, f"1500/00000{number}.log") for number in (1, 2)] == [["1", "2"], ["3"]]
+
+
+@pytest.mark.guide("G-262")
+async def test_a_flush_appends_to_the_current_blob(storage: Any, container: str) -> None:
+    log = log_of(storage, container)
+    for number in (1, 2, 3):
+        await fill(log, number)
+        assert await log.flush() == 1
+    assert await written(log, "1500/000001.log") == ["1", "2", "3"]
+    assert await log.flush() == 0
+
+
+@pytest.mark.guide("G-260")
+async def test_the_metadata_says_when_the_first_and_the_last_entry_were_logged(storage: Any, container: str) -> None:
+    log = log_of(storage, container)
+    await fill(log, 1, 2)
+    await fill(log, 1.5, level="ERROR")
+    await log.flush()
+    first, last = "2014-07-31T15:01:00.000000Z", "2014-07-31T15:02:00.000000Z"
+    assert await blobs_of(log) == {"1500/000001.log": {"first": first, "last": last, "levels": "ERROR,INFO"}}
+    await fill(log, 7)
+    await log.flush()
+    last = "2014-07-31T15:07:00.000000Z"
+    assert await blobs_of(log) == {"1500/000001.log": {"first": first, "last": last, "levels": "ERROR,INFO"}}
+
+
+async def test_metadata_that_reaches_ahead_stays_in_the_hour_and_is_exact_once_closed(
+    storage: Any, container: str
+) -> None:
+    log = log_of(storage, container, write_through=True, ahead=timedelta(minutes=5))
+    for number, last in ((1, "15:06:00.000000"), (6, "15:06:00.000000"), (57, "15:59:59.999999")):
+        await fill(log, number)
+        (told,) = (await blobs_of(log)).values()
+        assert told["last"] == f"2014-07-31T{last}Z"
+    assert await log.close() == 0
+    (told,) = (await blobs_of(log)).values()
+    assert told["last"] == "2014-07-31T15:57:00.000000Z"
+
+
+async def test_a_blob_is_full_at_its_size(storage: Any, container: str) -> None:
+    log = log_of(storage, container, write_through=True)
+    await fill(log, 10)
+    size = (await log.container.facts("queue/2014/07/31/1500/000001.log")).size
+    for blob_bytes, blobs in ((2 * size, [2, 1]), (2 * size + 1, [3])):
+        log = log_of(storage, container, write_through=True, blob_bytes=blob_bytes)
+        before = set(await blobs_of(log))
+        await fill(log, 11, 12, 13)
+        assert [len(await written(log, name)) for name in sorted(set(await blobs_of(log)) - before)] == blobs
+
+
+async def test_an_hour_has_no_number_beyond_six_digits(storage: Any, container: str) -> None:
+    log = log_of(storage, container, write_through=True)
+    await log.container.create_append("queue/2014/07/31/1500/000001.log")
+    await log.container.create_append("queue/2014/07/31/1500/999999.log")
+    with pytest.raises(LimitExceeded, match="999,999"):
+        await fill(log, 1)
+
+
+async def test_an_entry_of_an_earlier_time_goes_to_a_blob_of_its_own(storage: Any, container: str) -> None:
+    log = log_of(storage, container, write_through=True)
+    await fill(log, 5, 3, 4, 6)
+    assert await written(log, "1500/000001.log") == ["5", "6"]
+    assert await written(log, "1500/000002.log") == ["3", "4"]
+    assert await messages(log) == ["3", "4", "5", "6"]
+
+
+# ------------------------------------------------------------------ buffering, or writing through
+
+
+@pytest.mark.guide("G-261")
+async def test_a_buffer_is_written_when_it_is_full(storage: Any, container: str) -> None:
+    log = log_of(storage, container, flush_count=3)
+    await fill(log, 1, 2, 3)
+    assert await messages(log) == []
+    await fill(log, 4)
+    assert await messages(log) == ["1", "2", "3"]
+
+
+@pytest.mark.guide("G-261")
+async def test_a_buffer_is_full_at_its_size(storage: Any, container: str) -> None:
+    line = len((await log_of(storage, container).append("INFO", "1", at=THREE)).line()) + 1
+    for size, expected in ((3 * line, "123"), (3 * line - 1, "12")):
+        log = log_of(storage, f"{container}-{size}", flush_bytes=size)
+        await fill(log, 1, 2, 3, 4)
+        await log.container.create()
+        assert (await messages(log))[:3] == list(expected)
+        await log.container.drop()
+
+
+@pytest.mark.guide("G-261")
+async def test_a_buffer_is_written_when_it_is_old(storage: Any, engine: Engine, container: str) -> None:
+    engine.clock.set(THREE)
+    log = log_of(storage, container, flush_age=timedelta(seconds=10))
+    engine.clock.advance(1)
+    await fill(log, 1)
+    engine.clock.advance(8)
+    await fill(log, 2)
+    assert await messages(log) == []
+    engine.clock.advance(2)
+    await fill(log, 3)
+    assert await messages(log) == ["1", "2"]
+
+
+@pytest.mark.guide("G-261", "G-264")
+async def test_a_flush_and_a_close_write_what_waits(storage: Any, container: str) -> None:
+    log = log_of(storage, container)
+    await fill(log, 1, 2)
+    assert await log.flush() == 2
+    await fill(log, 3)
+    assert await log.close() == 1
+    assert await messages(log) == ["1", "2", "3"]
+
+
+@pytest.mark.guide("G-264")
+async def test_leaving_the_block_closes_the_log(storage: Any, container: str) -> None:
+    async with log_of(storage, container) as log:
+        await fill(log, 1)
+    assert await messages(log) == ["1"]
+
+
+def test_leaving_the_block_closes_the_log_without_an_event_loop_too() -> None:
+    storage = connect()
+    with BlobLog(storage, "logs", "queue") as log:
+        entry = log.append("INFO", "here")
+    assert list(BlobLog(storage, "logs", "queue").between(entry.at)) == [entry]
+
+
+async def test_a_log_that_was_closed_can_be_used_again(storage: Any, container: str) -> None:
+    log = log_of(storage, container)
+    await fill(log, 1)
+    await log.close()
+    await fill(log, 2)
+    await log.close()
+    assert await messages(log) == ["1", "2"]
+    assert list(await blobs_of(log)) == ["1500/000001.log", "1500/000002.log"]
+
+
+@pytest.mark.guide("G-263")
+async def test_what_is_written_through_is_there_at_once(storage: Any, container: str) -> None:
+    log = log_of(storage, container, write_through=True)
+    for number in (1, 2):
+        await fill(log, number)
+        assert (await messages(log))[-1] == f"{number}"
+
+
+async def test_an_entry_is_of_now_and_has_a_new_id_unless_it_is_given(
+    storage: Any, engine: Engine, container: str
+) -> None:
+    engine.clock.set(THREE)
+    log = log_of(storage, container, write_through=True)
+    entry = await log.append("INFO", "disk full", fields={"host": "a1"})
+    given = await log.append("INFO", "disk full", at=minute(2), entry_id=UUID(int=7))
+    assert THREE <= entry.at < minute(1)
+    assert (given.at, given.id) == (minute(2), UUID(int=7))
+    assert [each async for each in log.between(THREE, minute(2))] == [entry, given]
+
+
+async def test_a_batch_larger_than_an_append_is_cut(storage: Any, engine: Engine, container: str) -> None:
+    log = log_of(storage, container, flush_bytes=64 * BLOCK_BYTES)
+    sizes = [BLOCK_BYTES // 2 - 200] * 5
+    for number, size in enumerate(sizes):
+        await log.append("INFO", f"{number}{'x' * size}", at=minute(number))
+    with engine.ledger.span() as span:
+        assert await log.flush() == 5
+    assert [record.bytes_in <= BLOCK_BYTES for record in span.records] == [True] * len(span.records)
+    assert span.totals.by_operation["AppendBlock"] == 3
+    assert [text[0] for text in await messages(log)] == ["0", "1", "2", "3", "4"]
+
+
+async def test_an_entry_is_as_long_as_an_append_and_no_longer(storage: Any, engine: Engine, container: str) -> None:
+    log = log_of(storage, container, write_through=True)
+    longest = BLOCK_BYTES - len((await log.append("INFO", "", at=THREE)).line()) - 1
+    await log.append("INFO", "x" * longest, at=THREE)
+    with engine.ledger.span() as span, pytest.raises(LimitExceeded, match="4,194,304"):
+        await log.append("INFO", "x" * (longest + 1), at=THREE)
+    assert span.totals.requests == 0
+
+
+# ------------------------------------------------------------------ what it costs
+
+
+async def test_a_flush_is_one_append_and_one_more_to_tell_of_it(storage: Any, engine: Engine, container: str) -> None:
+    log = log_of(storage, container, ahead=timedelta(minutes=1))
+    await log.container.create()
+    costs = []
+    for number in (1, 1.5, 2, 2.5, 3.5):
+        await fill(log, *[number] * 50)
+        with engine.ledger.span() as span:
+            await log.flush()
+        costs.append(dict(span.totals.by_operation))
+    append, tell = {"AppendBlock": 1}, {"SetBlobMetadata": 1}
+    assert costs == [{"PutBlob": 1} | append, append, append, tell | append, append]
+    assert engine.ledger.totals.billable == engine.ledger.totals.requests
+
+
+async def test_writing_through_is_one_append(storage: Any, engine: Engine, container: str) -> None:
+    log = log_of(storage, container, write_through=True, ahead=timedelta(minutes=1))
+    await fill(log, 1)
+    with engine.ledger.span() as span:
+        await fill(log, *(1 + number / 100 for number in range(100)))
+    assert span.totals.by_operation == {"AppendBlock": 100}
+
+
+async def test_an_append_to_the_buffer_costs_nothing(storage: Any, engine: Engine, container: str) -> None:
+    await fill(log_of(storage, container), *range(60))
+    assert engine.ledger.totals.requests == 0
+
+
+async def test_a_second_writer_finds_its_number_with_one_list(storage: Any, engine: Engine, container: str) -> None:
+    await fill(log_of(storage, container, write_through=True, blob_blocks=1), *range(9))
+    with engine.ledger.span() as span:
+        await fill(log_of(storage, container, write_through=True), 10)
+    assert span.totals.requests == 5
+    assert span.totals.by_operation["ListBlobs"] == 1
+
+
+# ------------------------------------------------------------------ several writers
+
+
+@pytest.mark.guide("G-268")
+async def test_two_writers_never_write_to_one_blob(storage: Any, container: str) -> None:
+    ours, theirs = (log_of(storage, container, write_through=True) for _ in range(2))
+    for number in range(3):
+        await fill(ours, number, level="INFO")
+        await fill(theirs, number + 0.5, level="ERROR")
+    assert {entry.level for entry in await entries_in(ours, "1500/000001.log")} == {"INFO"}
+    assert {entry.level for entry in await entries_in(ours, "1500/000002.log")} == {"ERROR"}
+    assert await messages(ours) == ["0", "0.5", "1", "1.5", "2", "2.5"]
+
+
+@pytest.mark.guide("G-268")
+async def test_tasks_and_threads_share_a_log(storage: Any, container: str) -> None:
+    log = log_of(storage, container, write_through=True)
+    await storage.together(*(fill(log, *(number + part / 100 for number in range(5))) for part in range(6)))
+    assert await messages(log) == [f"{number + part / 100:g}" for number in range(5) for part in range(6)]
+
+
+@pytest.mark.guide("G-268")
+async def test_tasks_and_threads_share_a_buffer(storage: Any, container: str) -> None:
+    log = log_of(storage, container, flush_count=4)
+    await storage.together(*(fill(log, *(number + part / 100 for number in range(10))) for part in range(6)))
+    await log.flush()
+    assert await messages(log) == [f"{number + part / 100:g}" for number in range(10) for part in range(6)]
+
+
+# ------------------------------------------------------------------ lost answers, lost connections, meddlers
+
+
+@pytest.mark.parametrize("operation", ["PutBlob", "SetBlobMetadata", "AppendBlock"])
+@pytest.mark.parametrize("way", ["lose_answer", "time_out", "lose_request", "busy"])
+async def test_an_entry_is_written_once_whatever_the_network_does(
+    storage: Any, engine: Engine, container: str, operation: Any, way: str
+) -> None:
+    log = log_of(storage, container, write_through=True)
+    await log.container.create()
+    options = {"carried_out": True} if way == "time_out" else {}
+    rule = getattr(engine.faults, way)(operation=operation, times=1, **options)
+    await fill(log, 1, 2)
+    assert rule.hits == 1
+    assert [await written(log, name) for name in await blobs_of(log)] == [["1", "2"]]
+
+
+async def test_after_an_outage_the_buffer_is_written_and_read_once(
+    storage: Any, engine: Engine, container: str
+) -> None:
+    log = log_of(storage, container, flush_count=2)
+    await fill(log, 1, 61)
+    with engine.faults.lose_answer(operation="AppendBlock"):
+        for call in (log.flush, lambda: log.append("INFO", "62", at=minute(62)), log.close):
+            with pytest.raises((AzureError, BlobChanged)):
+                await call()
+    await fill(log, 63)
+    assert await log.flush() == 1
+    assert await messages(log, 0, 120) == ["1", "61", "63"]
+
+
+async def test_what_was_written_before_the_outage_leaves_the_buffer(
+    storage: Any, engine: Engine, container: str
+) -> None:
+    log = log_of(storage, container)
+    await fill(log, 1, 61, 121)
+    with engine.faults.refuse_connection(operation="AppendBlock", after=1), pytest.raises(AzureError):
+        await log.flush()
+    assert await messages(log, 0, 180) == ["1"]
+    assert await log.flush() == 2
+    assert await messages(log, 0, 180) == ["1", "61", "121"]
+
+
+async def test_an_entry_that_is_given_again_with_its_id_is_read_once(storage: Any, container: str) -> None:
+    log, other = (log_of(storage, container, write_through=True) for _ in range(2))
+    entry = await log.append("INFO", "1", at=minute(1))
+    for again in (log, other):
+        await again.append("INFO", "1", at=entry.at, entry_id=entry.id)
+    assert [found async for found in log.between(minute(0), minute(2))] == [entry]
+
+
+async def test_a_blob_that_another_wrote_to_is_left_alone(storage: Any, container: str) -> None:
+    log = log_of(storage, container, write_through=True)
+    await fill(log, 1)
+    line = (await entries_in(log, "1500/000001.log"))[0].line().replace("INFO", "MINE")
+    await log.container.append("queue/2014/07/31/1500/000001.log", f"{line}\n".encode())
+    await fill(log, 2)
+    assert await written(log, "1500/000001.log") == ["1", "1"]
+    assert await written(log, "1500/000002.log") == ["2"]
+
+
+async def test_a_blob_that_was_dropped_is_not_missed(storage: Any, container: str) -> None:
+    log = log_of(storage, container)
+    await fill(log, 1)
+    await log.flush()
+    await log.drop_before(minute(120))
+    await fill(log, 2)
+    await log.close()
+    assert await messages(log) == ["2"]
+
+
+async def test_a_dropped_blob_needs_no_closing(storage: Any, container: str) -> None:
+    log = log_of(storage, container, ahead=timedelta(minutes=5))
+    await fill(log, 1)
+    await log.flush()
+    await log.drop_before(minute(120))
+    assert await log.close() == 0
+    assert await blobs_of(log) == {}
+
+
+async def test_where_every_blob_is_meddled_with_the_writer_says_so(storage: Any, container: str) -> None:
+    log = log_of(storage, container, write_through=True)
+    inner, log.container = log.container, _Meddled(log.container)
+    with pytest.raises(BlobChanged, match="2014/07/31/1500 changed while written"):
+        await fill(log, 1)
+    assert len([each async for each in inner.blobs()]) == 5
+
+
+class _Meddled:
+    """A container in which every new blob is deleted at once."""
+
+    def __init__(self, inner: Any) -> None:
+        self._inner = inner
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._inner, name)
+
+    async def append(self, name: str, content: bytes, *, position: int) -> int:
+        await self._inner.append(name, b"x", position=position)
+        return int(await self._inner.append(name, content, position=position))
+
+
+# ------------------------------------------------------------------ what is refused
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"level": "a;b"},
+        {"level": ""},
+        {"level": "x" * 33},
+        {"level": 40},
+        {"message": 5},
+        {"fields": {"status": 200}},
+        {"fields": {5: "200"}},
+        {"at": datetime(2014, 7, 31)},
+        {"at": datetime(9999, 7, 31, tzinfo=THREE.tzinfo)},
+    ],
+    ids=str,
+)
+async def test_a_bad_entry_is_refused_and_nothing_is_kept(
+    storage: Any, engine: Engine, container: str, wrong: dict[str, Any]
+) -> None:
+    for through in (False, True):
+        log = log_of(storage, container, write_through=through)
+        given = {"level": "INFO", "message": "text"} | wrong
+        with pytest.raises(BadInput):
+            await log.append(given.pop("level"), given.pop("message"), **given)
+        assert await log.flush() == 0
+    assert engine.ledger.totals.requests == 0
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"service": "a/b"},
+        {"service": ""},
+        {"service": "a."},
+        {"flush_count": 0},
+        {"flush_bytes": 0},
+        {"flush_age": timedelta(seconds=-1)},
+        {"ahead": timedelta(seconds=-1)},
+        {"blob_bytes": 0},
+        {"blob_blocks": 0},
+        {"blob_blocks": 50_001},
+    ],
+    ids=str,
+)
+def test_a_log_that_cannot_work_is_refused(wrong: dict[str, Any]) -> None:
+    with pytest.raises(BadInput, match=next(iter(wrong))):
+        BlobLog(connect(), "logs", **({"service": "queue"} | wrong))
