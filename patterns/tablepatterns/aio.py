@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Coroutine
+from collections.abc import AsyncIterator, Callable, Coroutine
+from contextlib import suppress
 from datetime import datetime, timezone
 from importlib.util import find_spec
 from types import TracebackType
@@ -19,7 +20,7 @@ from .engine.network import READ_TIMEOUT
 from .engine.shared import engine_for
 from .engine.transport import AioEngineTransport, sleeping_alike
 from .queue import Queue, check_queue_name
-from .recipe import Account
+from .recipe import VIRTUAL_BEAT, Account
 from .table import Table
 from .table_names import table_names
 from .target import Target, check_table_name, in_memory, resolve
@@ -143,6 +144,28 @@ class Storage(Account):
             raise failures[0]
         return [results[position] for position in range(len(calls))]
 
+    async def meanwhile(
+        self, work: Coroutine[Any, Any, T], beat: Callable[[], Coroutine[Any, Any, None]], *, every: float
+    ) -> T:
+        """Run the work here, and a task beside it that beats."""
+        over = asyncio.Event()
+        interval = every if self.engine is None else min(every, VIRTUAL_BEAT)
+
+        async def keep_beating() -> None:
+            while not await _happens(over, interval):
+                await beat()
+
+        beating = asyncio.ensure_future(keep_beating())
+        try:
+            return await work
+        finally:
+            over.set()
+            await beating
+
+    def lock(self) -> asyncio.Lock:
+        """Return a lock that tasks of one event loop wait for."""
+        return asyncio.Lock()
+
     async def close(self) -> None:
         """Close the connections of the three clients."""
         for client in (self.tables, self.queues, self.blobs):
@@ -158,3 +181,10 @@ class Storage(Account):
 
     def __repr__(self) -> str:
         return f"<aio.Storage {self.target.address}>"
+
+
+async def _happens(event: asyncio.Event, seconds: float) -> bool:
+    """Wait for an event, for so long, and tell whether it happened."""
+    with suppress(asyncio.TimeoutError):
+        await asyncio.wait_for(event.wait(), seconds)
+    return event.is_set()

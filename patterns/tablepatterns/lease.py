@@ -8,7 +8,7 @@ same time looks at `remaining` first.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Any
 
 from .envelope import Envelope
@@ -23,18 +23,30 @@ class Lease:
     :param queue: where the message is
     :param message: as it was sent or received
     :param seconds: for how long it was taken; each renewal is for as long again
+    :param since: when it was asked for, by the account's clock; None for now
     :raises BadMessage: nobody can tell what the message asks for
     """
 
-    def __init__(self, account: Account, queue: Queue, message: Message, seconds: int, *, base64: bool = False) -> None:
+    def __init__(
+        self,
+        account: Account,
+        queue: Queue,
+        message: Message,
+        seconds: int,
+        *,
+        base64: bool = False,
+        since: datetime | None = None,
+    ) -> None:
         self._account = account
         self._queue = queue
         self._base64 = base64
         self._seconds = seconds
+        # A renewal beside the work makes the pop receipt that a rewrite of the work is about to send a stale one
+        self._turn = account.lock()
         self.message = message
         self.work = Envelope.parse(message.text)
-        # By our clock, which is the one asked later; begun before the service's own count, it ends no later
-        self._ends = account.now() + timedelta(seconds=seconds)
+        # Counted from before the service began to count, it ends no later than there
+        self._ends = (since or account.now()) + timedelta(seconds=seconds)
 
     @classmethod
     async def on_new(
@@ -43,9 +55,7 @@ class Lease:
         """Send a message that is hidden for `seconds`, and is ours until then. Cost: 1 transaction."""
         before = account.now()
         message = await queue.send(work.text(base64=base64), delay=seconds)
-        lease = cls(account, queue, message, seconds, base64=base64)
-        lease._ends = before + timedelta(seconds=seconds)
-        return lease
+        return cls(account, queue, message, seconds, base64=base64, since=before)
 
     @property
     def remaining(self) -> float:
@@ -58,6 +68,14 @@ class Lease:
         :raises LeaseLost: it is not ours any more
         """
         await self._update(self._seconds, None)
+
+    async def keep(self) -> None:
+        """Renew if no more than half of the time is left. Cost: 1 transaction or none.
+
+        :raises LeaseLost: it is not ours any more
+        """
+        if self.remaining <= self._seconds / 2:
+            await self.renew()
 
     async def rewrite(self, body: Mapping[str, Any]) -> None:
         """Change what the message asks for, and keep it for as long again. Cost: 1 transaction.
@@ -77,9 +95,11 @@ class Lease:
 
     async def done(self) -> bool:
         """Delete the message; return False if it was not ours any more. Cost: 1 transaction."""
-        return await self._queue.delete(self.message)
+        async with self._turn:
+            return await self._queue.delete(self.message)
 
     async def _update(self, seconds: int, text: str | None) -> None:
-        before = self._account.now()
-        self.message = await self._queue.renew(self.message, lease=seconds, text=text)
-        self._ends = before + timedelta(seconds=seconds)
+        async with self._turn:
+            before = self._account.now()
+            self.message = await self._queue.renew(self.message, lease=seconds, text=text)
+            self._ends = before + timedelta(seconds=seconds)

@@ -15,9 +15,10 @@ import copy
 import functools
 from abc import ABC, abstractmethod
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Coroutine, Iterator
+from contextlib import AbstractAsyncContextManager
 from datetime import datetime
 from types import MethodType
-from typing import TYPE_CHECKING, Any, Concatenate, Generic, ParamSpec, TypeVar, cast, overload
+from typing import TYPE_CHECKING, Any, Concatenate, Final, Generic, ParamSpec, TypeVar, cast, overload
 
 if TYPE_CHECKING:
     from .container import Container
@@ -26,6 +27,9 @@ if TYPE_CHECKING:
 
 P = ParamSpec("P")
 T = TypeVar("T")
+
+VIRTUAL_BEAT: Final = 0.01
+"""How often `meanwhile` beats at most on an account in memory: whoever moves its clock tells nobody. In seconds."""
 
 
 class Account(ABC):
@@ -74,6 +78,20 @@ class Account(ABC):
         At once in tasks on an async account, in a small pool of threads on a sync one. When one fails, those that
         have not begun never do, the others are waited for, and the first error is raised.
         """
+
+    @abstractmethod
+    async def meanwhile(
+        self, work: Coroutine[Any, Any, T], beat: Callable[[], Coroutine[Any, Any, None]], *, every: float
+    ) -> T:
+        """Run `work`, and `beat()` about every so many seconds while it runs; return what the work returns.
+
+        The work is a task on an async account; on a sync one it stays in this thread, and a thread beside it beats. A
+        beat that has begun is never broken off. One that fails is the last, and is raised once the work has ended.
+        """
+
+    @abstractmethod
+    def lock(self) -> AbstractAsyncContextManager[object]:
+        """Return a lock that tasks, or threads, of this account wait for with `async with`."""
 
 
 class BlockingAccount(Account):

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import copy
+import threading
 import time
-from collections.abc import AsyncIterator, Coroutine
+from collections.abc import AsyncIterator, Callable, Coroutine
 from concurrent.futures import ThreadPoolExecutor
 from datetime import datetime, timezone
 from types import TracebackType
@@ -20,7 +21,7 @@ from .engine.network import READ_TIMEOUT
 from .engine.shared import engine_for
 from .engine.transport import EngineTransport, sleeping_alike
 from .queue import Queue, check_queue_name
-from .recipe import Account, BlockingAccount, finish
+from .recipe import VIRTUAL_BEAT, Account, BlockingAccount, finish
 from .table import Table
 from .table_names import table_names
 from .target import Target, check_table_name, in_memory, resolve
@@ -138,6 +139,29 @@ class Storage(BlockingAccount):
                         call.close()
                 raise
 
+    async def meanwhile(
+        self, work: Coroutine[Any, Any, T], beat: Callable[[], Coroutine[Any, Any, None]], *, every: float
+    ) -> T:
+        """Run the work in this thread, and a thread beside it that beats."""
+        over = threading.Event()
+        interval = every if self.engine is None else min(every, VIRTUAL_BEAT)
+
+        def keep_beating() -> None:
+            while not over.wait(interval):
+                finish(beat())
+
+        with ThreadPoolExecutor(1) as pool:
+            beating = pool.submit(keep_beating)
+            try:
+                return await work
+            finally:
+                over.set()
+                beating.result()
+
+    def lock(self) -> ThreadLock:
+        """Return a lock that threads wait for."""
+        return ThreadLock()
+
     def close(self) -> None:
         """Close the connections of the three clients."""
         for client in (self.tables, self.queues, self.blobs):
@@ -153,3 +177,16 @@ class Storage(BlockingAccount):
 
     def __repr__(self) -> str:
         return f"<Storage {self.target.address}>"
+
+
+class ThreadLock:
+    """A lock of threads in the form that recipes use: to wait for it blocks the thread."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+
+    async def __aenter__(self) -> None:
+        self._lock.acquire()
+
+    async def __aexit__(self, *error: object) -> None:
+        self._lock.release()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Coroutine
+from collections.abc import Callable, Coroutine
 from datetime import datetime
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -69,3 +69,13 @@ class SteppedStorage(Storage):
     async def together(self, *calls: Coroutine[Any, Any, T], limit: int = 8) -> list[T]:
         """Run the calls at once; the schedule decides in which order they go on."""
         return await together(calls, limit)
+
+    async def meanwhile(
+        self, work: Coroutine[Any, Any, T], beat: Callable[[], Coroutine[Any, Any, None]], *, every: float
+    ) -> T:
+        """Run the work without a beat.
+
+        Beats keep a lease that work might outlive. A process that stalls does not beat either, so that what is right
+        without them is right with them.
+        """
+        return await work
