@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
+from .contention import DEFAULT_ATTEMPTS, Overtaken, contended
 from .derived import Change, Derived, Fields, Shape
 from .entity import Entity
 from .errors import (
@@ -15,9 +16,12 @@ from .errors import (
     EntityChanged,
     EntityNotFound,
 )
+from .eventual.intents import Intents
+from .eventual.promise import Promise
 from .lineage import Lineage
 from .mapping import Action, Mappings
 from .operation import ANY, Operation, check_transaction
+from .recipe import Account
 from .table import Table
 
 
@@ -68,6 +72,8 @@ class Write:
     """What must be done before the rows may be written."""
     given: Fields | None = field(default=None, repr=False)
     """The fields as the caller gave them, once `change` has them as they are stored."""
+    intents: Intents | None = field(default=None, repr=False)
+    """What announces the change, where something follows from it outside the partition."""
 
     async def encoded(self) -> Write:
         """Return this write with the fields as they are stored."""
@@ -79,8 +85,7 @@ class Write:
     @property
     def key(self) -> tuple[str, str]:
         """The PartitionKey and the RowKey of the primary row."""
-        change = self.change
-        return change.key.format(Shape(change.key).key_fields(change.new or change.old or {}))
+        return self.change.row
 
     def primary(self) -> Operation:
         """Return the write of the primary row, unconditional as yet."""
@@ -118,36 +123,58 @@ class Step:
     owner: Derived | None = None
 
 
-async def commit(table: Table, *writes: Write) -> list[Entity]:
+async def commit(account: Account, table: Table, *writes: Write) -> list[Entity]:
     """Carry out all the changes with their derived rows, or none of them; return each entity as it is now.
+
+    Where a row that several entities share was changed by another writer meanwhile, it begins again.
 
     :raises BadInput: the changes are of several tables or partitions, or touch one entity twice
     :raises DuplicateIndexValue: a derived row that must be unique exists
     :raises DerivedDataMismatch: a derived row that should exist does not
+    :raises TooMuchContention: another writer was faster with a shared row at every attempt
     """
-    steps: list[Step] = []
     encoded = [await write.encoded() for write in writes]
     for write in encoded:
         if write.table != table.name:
             rule = f"a transaction has one table, and this is a transaction of {table.name!r}"
             raise BadInput("table", write.table, rule, "commit it apart; no transaction reaches across tables")
-        steps.extend(await steps_of(table, write))
-    stored = {row.key: row for row in await carry_out(table, steps)}
+
+    async def attempt() -> list[Entity]:
+        steps = [step for write in encoded for step in await steps_of(table, write)]
+        try:
+            return await carry_out(table, steps)
+        except EntityChanged as error:
+            if _is_of_shared_row(error, steps):
+                raise Overtaken from error
+            raise
+
+    shares = any(each.shares_rows for write in encoded for each in write.derived)
+    rows = await (contended(account, attempt, DEFAULT_ATTEMPTS) if shares else attempt())
+    stored = {row.key: row for row in rows}
     return [write.wrote(stored[write.key]) for write in encoded]
 
 
 async def carry_out(table: Table, steps: Sequence[Step]) -> list[Entity]:
-    """Submit the steps as one transaction; a refusal says what it means for the logical entity."""
+    """Submit the steps as one transaction; a refusal says what it means for the logical entity.
+
+    What follows from it elsewhere is announced before, and brought in line after it.
+    """
     operations = [step.operation for step in steps]
-    before = dict.fromkeys(action for step in steps for action in step.write.before)
-    if before:
-        check_transaction(operations)
-    for action in before:
+    check_transaction(operations)
+    for action in dict.fromkeys(action for step in steps for action in step.write.before):
         await action()
+    writes = {id(step.write): step.write for step in steps}.values()
+    promise = await Promise.made((write.intents, write.change) for write in writes if write.intents is not None)
     try:
-        return await table.submit(*operations)
-    except (EntityAlreadyExists, EntityNotFound) as error:
-        raise _meaning(error, steps) from error
+        written = await table.submit(*operations)
+    except (EntityAlreadyExists, EntityChanged, EntityNotFound) as error:
+        await promise.withdraw()
+        meaning = _meaning(error, steps)
+        if meaning is error:
+            raise
+        raise meaning from error
+    await promise.keep(written)
+    return written
 
 
 async def steps_of(table: Table, write: Write) -> list[Step]:
@@ -159,7 +186,8 @@ async def steps_of(table: Table, write: Write) -> list[Step]:
     write = await write.encoded()
     steps = [Step(write.primary(), write)]
     for each in write.derived:
-        steps.extend(Step(operation, write, each) for operation in await each.operations(write.change, table))
+        if not each.is_elsewhere:
+            steps.extend(Step(operation, write, each) for operation in await each.operations(write.change, table))
     source = write.source
     if source is None:
         return steps
@@ -176,12 +204,17 @@ async def steps_of(table: Table, write: Write) -> list[Step]:
     return first + [step for step in steps if step.operation.key != source.key]
 
 
+def _is_of_shared_row(error: EntityChanged, steps: Sequence[Step]) -> bool:
+    owner = steps[error.index].owner if error.index is not None else None
+    return owner is not None and owner.shares_rows
+
+
 def _meaning(
-    error: EntityAlreadyExists | EntityNotFound, steps: Sequence[Step]
+    error: EntityAlreadyExists | EntityChanged | EntityNotFound, steps: Sequence[Step]
 ) -> EntityAlreadyExists | EntityNotFound | EntityChanged | DerivedDataMismatch:
     """Return what a refusal says about the logical entity, by the step that was refused."""
     index: int | None = error.index
-    if index is None:
+    if index is None or isinstance(error, EntityChanged):
         return error
     step = steps[index]
     key, source, owner = step.operation.key, step.write.source, step.owner
@@ -190,6 +223,9 @@ def _meaning(
         return EntityChanged(text, error, index=index)
     if owner is None:
         return error
+    if owner.shares_rows:
+        text = f"{owner.name}: another writer changed the row {key} meanwhile; read the entity again and retry"
+        return EntityChanged(text, error, index=index)
     if isinstance(error, EntityAlreadyExists):
         text = f"{owner.name}: another entity has the index key {key}; nothing has changed; choose another value"
         return DuplicateIndexValue(text, error, index=index)

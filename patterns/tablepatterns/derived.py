@@ -20,11 +20,11 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from .alike import alike
 from .entity import Entity
-from .errors import BadDesign
+from .errors import BadDesign, BadProperty
 from .limits import SYSTEM_PROPERTIES
 from .operation import ANY, Operation
 
@@ -33,6 +33,9 @@ if TYPE_CHECKING:
     from .table import Table
 
 Fields = Mapping[str, Any]
+INTENT_ID: Final = "IntentId"
+"""The property by which a row of a unique index elsewhere shows that it only holds the key, for an entity to come."""
+
 Keys: TypeAlias = tuple[str, str]
 """The PartitionKey and the RowKey of a row."""
 
@@ -161,6 +164,17 @@ class Index(Derived):
     def shape(self, primary: Key) -> Shape:
         """Return how the rows are keyed and what they hold, for entities with that primary key."""
 
+    @property
+    def is_unique(self) -> bool:
+        """Whether a key is reserved before the primary row is written; of use where the rows lie elsewhere."""
+        return False
+
+    def reservation(self, primary: Primary) -> dict[str, Any]:
+        """Return the row that holds a key for an entity which is about to be written: both keys, and nothing else."""
+        names = {*self.key.fields, *primary.key.fields}
+        fields = primary.fields or {}
+        return self.shape(primary.key).row({name: value for name, value in fields.items() if name in names})
+
     def keys(self, key: Key, fields: Fields) -> list[Keys]:
         """Return the keys of the one row that an entity has, if it has one."""
         shape = self.shape(key)
@@ -171,6 +185,10 @@ class Index(Derived):
         if primary.fields is None or keys not in self.keys(primary.key, primary.fields):
             return None if row is None else Operation.delete(*keys, row.etag or ANY)
         wanted = self.shape(primary.key).row(primary.fields)
+        if self.is_unique and INTENT_ID in wanted:
+            raise BadProperty(
+                INTENT_ID, wanted[INTENT_ID], "rows of a unique index use the name", "rename the property"
+            )
         if row is None:
             return Operation.insert(wanted)
         return None if alike(row, wanted) else Operation.replace(wanted, row.etag or ANY)
@@ -203,6 +221,8 @@ class Shape:
     """The table that the rows are in; None for that of the primary rows."""
     is_elsewhere: bool = False
     """Whether the rows lie outside the primary's partition, so that their ETags do not guard the entity."""
+    hides: str | None = None
+    """A property that rows have which are not to be handed out."""
 
     @property
     def is_complete(self) -> bool:
@@ -240,11 +260,16 @@ class Shape:
         """Return the properties to ask the service for: the fields of the key come from the keys themselves."""
         if names is None:
             return None
-        return (*SYSTEM_PROPERTIES, *(name for name in names if name not in self.key.fields))
+        hiding = (self.hides,) if self.hides else ()
+        return (*SYSTEM_PROPERTIES, *hiding, *(name for name in names if name not in self.key.fields))
 
     def fits(self, row: Entity) -> bool:
         """Whether a row of the table is of this kind; the partition may hold others."""
         return self.key.matches(row["PartitionKey"], row["RowKey"])
+
+    def shows(self, row: Entity) -> bool:
+        """Whether a row is of this kind, and not one that holds a key for an entity to come."""
+        return self.fits(row) and (self.hides is None or self.hides not in row)
 
     def entity(self, row: Entity) -> Entity:
         """Return the logical entity of a row: its properties and the fields of its key."""

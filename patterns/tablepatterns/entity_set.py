@@ -5,32 +5,32 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from typing import Any, TypeVar
 
-from .commit import Reading, Step, Write, carry_out, commit
+from .commit import Step, Write, carry_out, commit
 from .contention import DEFAULT_ATTEMPTS, Overtaken, contended
-from .derived import Change, Derived, Index, Shape
+from .derived import Change, Derived, Shape
+from .design import check_together, intents_of
 from .entity import Entity
 from .errors import (
     BadDesign,
-    BadInput,
-    BadKey,
     DuplicateIndexValue,
     EntityAlreadyExists,
     EntityChanged,
     EntityNotFound,
 )
+from .eventual.rows import DerivedRows
 from .key import Key
 from .mapping import Mappings, PropertyMapping
 from .operation import ANY, Operation
-from .reads import Reads
 from .recipe import Account_co, recipe
 from .schema import Schema
+from .upkeep import Upkeep
 
 T = TypeVar("T")
 
 _WORDS = frozenset({"attempts", "change", "count", "limit", "select", "self", "size", "token", "via", "where"})
 
 
-class EntitySet(Reads[Account_co]):
+class EntitySet(Upkeep[Account_co]):
     """One logical set of entities: a key, and derived data that changes together with each entity.
 
     Entities go in and come out as dicts of fields. The fields of the key are kept in PartitionKey and RowKey and
@@ -59,6 +59,9 @@ class EntitySet(Reads[Account_co]):
     :param derived: what else to keep right with each entity
     :param mappings: how fields are stored where they are not stored as they are; see `mapping`
     :param schema: what entities must look like; None, the default, for any shape
+    :param intents: the queue that announces changes of what is derived outside the primary's partition; by default the
+        table's name in lower case, with `-intents` behind it
+    :param lease: for how many seconds such a message is hidden: twice as long as a request may take
     :raises BadTableName: the service would refuse the table's name
     :raises BadDesign: the parts cannot work together, and why
 
@@ -74,6 +77,8 @@ class EntitySet(Reads[Account_co]):
         derived: Iterable[Derived] = (),
         mappings: Iterable[PropertyMapping] = (),
         schema: Schema | None = None,
+        intents: str | None = None,
+        lease: int = 60,
     ) -> None:
         super().__init__(account)
         self.schema = schema
@@ -82,19 +87,11 @@ class EntitySet(Reads[Account_co]):
         self.primary = Shape(key)
         self.table = account.table(table)
         self.mappings = Mappings.of(account, table, key, mappings)
-        self._check_design()
-
-    def _check_design(self) -> None:
-        for field in sorted(_WORDS.intersection(self.key.fields)):
+        for field in sorted(_WORDS.intersection(key.fields)):
             raise BadDesign("field", field, "the word is a parameter of the set's methods", "rename the field")
-        for position, derived in enumerate(self.derived):
-            derived.join(self.key)
-            if isinstance(derived, Index) and (held := derived.shape(self.key).include) is not None:
-                self.mappings.check_held(derived.name, held)
-            for other in self.derived[:position]:
-                if isinstance(derived, Index) and isinstance(other, Index) and derived.key.overlaps(other.key):
-                    rule = f"its rows could have the keys of {other.name!r}"
-                    raise BadDesign("derived", derived.name, rule, "give each its own RowKey prefix")
+        check_together(table, key, self.derived, self.mappings)
+        self.rows = DerivedRows(account, self.table, key, self.derived)
+        self.intents = intents_of(account, self.rows, self.derived, intents, lease)
 
     @recipe
     async def create_table(self) -> bool:
@@ -114,40 +111,6 @@ class EntitySet(Reads[Account_co]):
         """
         await self.table.drop()
 
-    # -- changes that are ready to be committed, alone or in an `EntityGroupTransaction`
-
-    def inserting(self, entity: Mapping[str, Any]) -> Write:
-        """Return the change that `insert` makes; nothing is sent."""
-        change = Change(self.key, None, self._fields(entity))
-        return Write(self.table.name, change, self.derived, mappings=self.mappings)
-
-    def replacing(self, entity: Mapping[str, Any]) -> Write:
-        """Return the change that `replace` makes; nothing is sent."""
-        fields = self._fields(entity)
-        reading, read = self._as_read(entity, whole=True)
-        return self._writing(read, Change(self.key, reading.stored, fields), reading)
-
-    def merging(self, entity: Mapping[str, Any], changes: Mapping[str, Any]) -> Write:
-        """Return the change that `merge` makes; nothing is sent."""
-        self.mappings.check_merge()
-        given = self._given(changes)
-        reading, read = self._as_read(entity, whole=bool(self.derived))
-        return self._writing(
-            read, Change(self.key, reading.stored, {**reading.fields, **given}, frozenset(given)), reading
-        )
-
-    def deleting(self, entity: Mapping[str, Any]) -> Write:
-        """Return the change that `delete` makes; nothing is sent."""
-        reading, read = self._as_read(entity, whole=bool(self.derived))
-        return self._writing(read, Change(self.key, reading.stored, None), reading)
-
-    def _writing(self, entity: Entity, change: Change, reading: Reading) -> Write:
-        self._check_same_key(change)
-        source, is_whole = reading.source, reading.is_whole
-        return Write(self.table.name, change, self.derived, source, entity, is_whole, self.mappings)
-
-    # -- the same, committed at once
-
     @recipe
     async def insert(self, entity: Mapping[str, Any]) -> Entity:
         """Create an entity with all its derived rows, and return it with its ETag. Cost: 1 transaction.
@@ -161,7 +124,7 @@ class EntitySet(Reads[Account_co]):
 
         Guide: modifying entities.
         """
-        (written,) = await commit(self.table, self.inserting(entity))
+        (written,) = await commit(self.account, self.table, self.inserting(entity))
         return written
 
     @recipe
@@ -185,7 +148,8 @@ class EntitySet(Reads[Account_co]):
         """
         if unconditionally:
             return await self._overwrite(self._fields(entity), None, attempts, or_insert=False)
-        (written,) = await commit(self.table, self.replacing(entity))
+        await self._guard(entity)
+        (written,) = await commit(self.account, self.table, self.replacing(entity))
         return written
 
     @recipe
@@ -213,7 +177,8 @@ class EntitySet(Reads[Account_co]):
             given = self._given(changes)
             fields = self.primary.key_fields(entity) | given
             return await self._overwrite(fields, frozenset(given), attempts, or_insert=False)
-        (written,) = await commit(self.table, self.merging(entity, changes))
+        await self._guard(entity)
+        (written,) = await commit(self.account, self.table, self.merging(entity, changes))
         return written
 
     @recipe
@@ -261,7 +226,8 @@ class EntitySet(Reads[Account_co]):
         Guide: modifying entities; concurrency.
         """
         if not unconditionally:
-            await commit(self.table, self.deleting(entity))
+            await self._guard(entity)
+            await commit(self.account, self.table, self.deleting(entity))
             return
         fields = self.primary.key_fields(entity)
         if not self.derived:
@@ -353,37 +319,6 @@ class EntitySet(Reads[Account_co]):
                 raise Overtaken from error
 
         return await contended(self.account, attempt, attempts)
-
-    def _fields(self, entity: Mapping[str, Any], *, in_part: bool = False) -> dict[str, Any]:
-        for name in ("PartitionKey", "RowKey"):
-            if name in entity and name not in self.key.fields:
-                rule = f"the set makes it of the fields {', '.join(self.key.fields)}"
-                raise BadKey(name, entity[name], rule, "give those fields, and not the key")
-        return self._given(entity, in_part=in_part)
-
-    def _given(self, fields: Mapping[str, Any], *, in_part: bool = True) -> dict[str, Any]:
-        """Return the fields that have a value, once they fit the schema."""
-        if self.schema is not None:
-            self.schema.check(fields, in_part=in_part)
-        return {name: value for name, value in fields.items() if value is not None}
-
-    def _as_read(self, entity: Mapping[str, Any], *, whole: bool) -> tuple[Reading, Entity]:
-        if not isinstance(entity, Entity) or not isinstance(entity.reading, Reading):
-            rule = "it was not read from this set, so there is no ETag to tell whether it changed since"
-            raise BadInput("entity", dict(entity), rule, "read it first, or say unconditionally=True")
-        if whole and not entity.reading.is_whole:
-            rule = "only a part of it was read, and the rest would be lost"
-            raise BadInput("entity", dict(entity), rule, "read it whole with get, then write it")
-        return entity.reading, entity
-
-    def _check_same_key(self, change: Change) -> None:
-        if change.old is None or change.new is None:
-            return
-        for name in self.key.fields:
-            before, after = change.old.get(name), change.new.get(name)
-            if before != after:
-                rule = f"it is a part of the key, and the entity was read as {before!r}"
-                raise BadKey(name, after, rule, "insert a new entity and delete the old one")
 
 
 def _existing(current: Entity | None, fields: Mapping[str, Any]) -> Entity:

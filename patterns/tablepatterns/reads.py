@@ -9,6 +9,7 @@ from .commit import Reading, Source
 from .derived import Derived, Index, Shape
 from .entity import Entity
 from .errors import BadInput
+from .eventual.rows import DerivedRows
 from .filters import Filter, QueryClass, refuse_scans
 from .key import Key
 from .mapping import Mappings
@@ -25,6 +26,7 @@ class Reads(Pattern[Account_co]):
     primary: Shape
     table: Table
     mappings: Mappings
+    rows: DerivedRows
 
     @recipe
     async def get(self, /, **fields: Any) -> Entity | None:
@@ -44,6 +46,9 @@ class Reads(Pattern[Account_co]):
     async def find(self, via: Index, /, **fields: Any) -> Entity | None:
         """Return the entity that has this key in an index, or None. Cost: 1 transaction, a point query.
 
+        An index outside the primary's partition follows its entities a little later: what it gives may be what the
+        entity was a moment ago. To write it back is safe, and costs 1 transaction more.
+
         :param via: the index, one of the set's own
         :param fields: a value for every field of the index's key
         :raises BadKey: a field is missing, or has a value that cannot be a key
@@ -54,8 +59,8 @@ class Reads(Pattern[Account_co]):
         return await self._point(self._shape(via), fields)
 
     async def _point(self, shape: Shape, fields: Mapping[str, Any]) -> Entity | None:
-        row = await self.table.get(*shape.key.format(fields))
-        return await self._read(row, shape) if row else None
+        row = await self._table(shape).get(*shape.key.format(fields))
+        return await self._read(row, shape) if row is not None and shape.shows(row) else None
 
     @recipe
     async def get_many(self, keys: Iterable[Mapping[str, Any]], *, limit: int = 8) -> list[Entity | None]:
@@ -98,8 +103,8 @@ class Reads(Pattern[Account_co]):
         Guide: range query; server-side projection.
         """
         question = self._question(via, where, select, fields)
-        async for row in self.table.query(question.filter, select=question.select):
-            if question.shape.fits(row):
+        async for row in self._table(question.shape).query(question.filter, select=question.select):
+            if question.shape.shows(row):
                 yield await self._read(row, question.shape, select)
 
     @recipe
@@ -123,8 +128,9 @@ class Reads(Pattern[Account_co]):
         The other parameters are those of `range`. Guide: continuation tokens; page size.
         """
         question = self._question(via, where, select, fields)
-        page = await self.table.page(question.filter, size=size, token=token, select=question.select)
-        rows = [row for row in page.items if question.shape.fits(row)]
+        table = self._table(question.shape)
+        page = await table.page(question.filter, size=size, token=token, select=question.select)
+        rows = [row for row in page.items if question.shape.shows(row)]
         return Page(tuple([await self._read(row, question.shape, select) for row in rows]), page.token)
 
     @recipe
@@ -146,8 +152,8 @@ class Reads(Pattern[Account_co]):
         The other parameters are those of `range`. Guide: large result sets (take n).
         """
         question = self._question(via, where, select, fields)
-        rows = await self.table.take(count, question.filter, select=question.select)
-        return [await self._read(row, question.shape, select) for row in rows if question.shape.fits(row)]
+        rows = await self._table(question.shape).take(count, question.filter, select=question.select)
+        return [await self._read(row, question.shape, select) for row in rows if question.shape.shows(row)]
 
     @stream
     async def query(
@@ -198,6 +204,9 @@ class Reads(Pattern[Account_co]):
             rule = f"the set keeps {[each.name for each in self.derived]}"
             raise BadInput("index", getattr(via, "name", via), rule, "give one of the set's own, or declare it")
         return via.shape(self.key)
+
+    def _table(self, shape: Shape) -> Table:
+        return self.table if shape.table is None else self.rows.table(shape.table)
 
     async def _read(self, row: Entity, shape: Shape, select: Sequence[str] | None = None) -> Entity:
         entity = shape.entity(row)

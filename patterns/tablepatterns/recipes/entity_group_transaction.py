@@ -64,4 +64,4 @@ class EntityGroupTransaction(Pattern[Account_co]):
 
         Guide: entity group transactions.
         """
-        return await commit(self.table, *changes)
+        return await commit(self.account, self.table, *changes)

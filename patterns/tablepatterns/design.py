@@ -1,0 +1,72 @@
+"""Design: whether the parts of a set can work together, and what it needs for what lies outside its partitions."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from itertools import combinations
+
+from .derived import Derived, Index
+from .errors import BadDesign
+from .eventual.intents import Intents
+from .eventual.rows import DerivedRows
+from .key import Key
+from .mapping import Mappings
+from .recipe import Account
+
+
+def check_together(table: str, key: Key, derived: Collection[Derived], mappings: Mappings) -> None:
+    """Refuse derived data that cannot follow from the entities of a set, or that would get into each other's way.
+
+    :param table: the table of the primary rows
+    :param key: the key of the primary rows
+    :raises BadDesign: the parts cannot work together, and why
+    """
+    for each in derived:
+        each.join(key)
+        if isinstance(each, Index) and (held := each.shape(key).include) is not None:
+            mappings.check_held(each.name, held)
+        if each.is_elsewhere and isinstance(each, Index) and each.table(table).lower() == table.lower():
+            _check_apart(each.name, each.key, key, "the primary rows")
+    for one, other in combinations(derived, 2):
+        if one.is_elsewhere and other.is_elsewhere and one.name == other.name:
+            rule = "messages name derived data, and this set has the name twice"
+            raise BadDesign("derived", one.name, rule, "give each its own name")
+        if isinstance(one, Index) and isinstance(other, Index) and one.table(table) == other.table(table):
+            _check_apart(other.name, other.key, one.key, repr(one.name))
+
+
+def _check_apart(name: str, key: Key, other: Key, whose: str) -> None:
+    """Refuse two kinds of rows of one table that could have the same keys."""
+    if could_meet(key, other):
+        rule = f"its rows could have the keys of {whose}"
+        raise BadDesign("derived", name, rule, "give each its own RowKey prefix, or in partitions of its own a prefix there")
+
+
+def could_meet(one: Key, other: Key) -> bool:
+    """Whether rows of two keys could have the same PartitionKey, and RowKeys in one range.
+
+    >>> could_meet(Key("empid_{Department}", "{EmployeeId:06d}"), Key("email_{Department}", "{Email}"))
+    False
+    """
+    # The literal beginning of a template is what the key of its beginning alone would be
+    halves = [Key(key.row_template, key.partition_template) for key in (one, other)]
+    return one.overlaps(other) and halves[0].overlaps(halves[1])
+
+
+def intents_of(
+    account: Account, rows: DerivedRows, derived: Collection[Derived], queue: str | None, lease: int
+) -> Intents | None:
+    """Return what announces the changes of a set; None if nothing is derived outside the primary's partition.
+
+    :param queue: the name of the queue, None for the default
+    :param lease: seconds for which a message is hidden
+    :raises BadDesign: the lease is not above zero
+    """
+    elsewhere = [each for each in derived if each.is_elsewhere]
+    if not elsewhere:
+        return None
+    if lease < 1:
+        raise BadDesign("lease", lease, "it is a number of seconds", "give twice as long as a request may take")
+    table = rows.primaries.name.lower()
+    kind = f"reconcile:{table}:{rows.key.partition_template}:{rows.key.row_template}"
+    return Intents(account, rows, elsewhere, kind, account.queue(queue or f"{table}-intents"), lease)

@@ -1,0 +1,120 @@
+"""Derived rows: what is found where an entity has, or had, a part, and what brings it in line."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from enum import Enum
+from uuid import UUID
+
+from ..derived import Derived, Keys, Primary, Shape
+from ..entity import Entity
+from ..key import Key
+from ..operation import Operation
+from ..recipe import Account
+from ..table import Table
+from .reservation import is_reserved
+
+
+class Finding(Enum):
+    """How a derived row stands to an entity."""
+
+    RIGHT = "right"
+    """It is as the entity says; or there is none, and there shall be none."""
+    MISSING = "missing"
+    """The entity shall have a row there, and there is none."""
+    STALE = "stale"
+    """The entity's part of the row is not what the entity says."""
+    ORPHANED = "orphaned"
+    """The row says that it follows from the entity, which says nothing of it."""
+    CONTESTED = "contested"
+    """Another entity has the row, and rightly so: two entities have the same key there."""
+
+
+@dataclass(frozen=True)
+class Look:
+    """What was found, and the write that brings it in line; None where nothing can or must be done."""
+
+    finding: Finding
+    operation: Operation | None = None
+
+
+class DerivedRows:
+    """The rows that follow from the entities of one set, wherever they lie.
+
+    :param account: where the tables are
+    :param table: the table of the primary rows
+    :param key: the key of the primary rows
+    :param derived: what the set derives
+    """
+
+    def __init__(self, account: Account, table: Table, key: Key, derived: Iterable[Derived]) -> None:
+        self._account = account
+        self.primaries = table
+        self.key = key
+        names = {each.table(table.name) for each in derived} - {table.name}
+        self._tables = {table.name: table} | {name: account.table(name) for name in names}
+
+    def table(self, name: str) -> Table:
+        """Return a table that rows of the set are in."""
+        return self._tables[name]
+
+    def table_of(self, derived: Derived) -> Table:
+        """Return the table that the rows of a kind are in."""
+        return self._tables[derived.table(self.primaries.name)]
+
+    async def primary(self, row: Keys) -> Primary:
+        """Return a primary row as it is now. Cost: 1 transaction."""
+        found = await self.primaries.get(*row)
+        if found is None:
+            return Primary(self.key, row, None)
+        return Primary(self.key, row, dict(Shape(self.key).entity(found)), found.etag)
+
+    async def look(
+        self, derived: Derived, keys: Keys, row: Entity | None, primary: Primary, intent: UUID | None = None
+    ) -> Look:
+        """Tell how a row stands to an entity. Cost: none, or 1 transaction where the row is another entity's.
+
+        A row that another entity rightly has is left alone; one that its owner has left is taken over. So is a
+        reservation, if it is long abandoned, or was made under the intent that the caller holds.
+
+        :param row: what is stored under the keys
+        :param primary: the entity as it is now
+        :param intent: the id of the intent that the caller holds
+        """
+        is_wanted = self.wants(derived, keys, primary)
+        if row is not None and not derived.shares_rows:
+            left_alone = await self._left_alone(derived, keys, row, primary, intent, is_wanted=is_wanted)
+            if left_alone is not None:
+                return Look(left_alone)
+        operation = derived.mended(keys, row, primary)
+        if operation is None:
+            return Look(Finding.RIGHT)
+        if not is_wanted:
+            return Look(Finding.ORPHANED, operation)
+        return Look(Finding.MISSING if row is None else Finding.STALE, operation)
+
+    def wants(self, derived: Derived, keys: Keys, primary: Primary) -> bool:
+        """Whether an entity shall have a part in a row."""
+        return primary.fields is not None and keys in derived.keys(self.key, primary.fields)
+
+    async def is_claimed(self, derived: Derived, keys: Keys, row: Entity) -> bool:
+        """Whether a row is rightly that of the entity which it says it follows from. Cost: 1 transaction.
+
+        A row of another kind has an owner that is not known here, who is taken to be right.
+        """
+        owners = derived.owners(self.key, row)
+        return owners is None or any([self.wants(derived, keys, await self.primary(owner)) for owner in owners])
+
+    async def _left_alone(
+        self, derived: Derived, keys: Keys, row: Entity, primary: Primary, intent: UUID | None, *, is_wanted: bool
+    ) -> Finding | None:
+        """Return what there is to say of a row that must not be written; None if it may be."""
+        is_own = derived.owners(self.key, row) == [primary.row]
+        is_held = is_reserved(row, intent, self._account.now())
+        if is_own:
+            # Another writer of this entity is about to need it, unless the entity says so already
+            return Finding.RIGHT if is_held and not is_wanted else None
+        if not is_wanted:
+            return Finding.RIGHT
+        return Finding.CONTESTED if is_held or await self.is_claimed(derived, keys, row) else None
