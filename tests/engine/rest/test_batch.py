@@ -309,6 +309,15 @@ def test_a_batch_that_was_cut_off_on_its_way_changes_nothing(wire: Wire) -> None
     assert rows(wire) == []
 
 
+@pytest.mark.parametrize("end", [b"\n", b"\r"])
+def test_a_batch_with_half_line_ends_is_refused_and_changes_nothing(wire: Wire, end: bytes) -> None:
+    headers, body = batch(insert("a"), insert("b"))
+    assert wire.refusal("POST", "/$batch", headers, body.replace(b"\r\n", end))[:2] == (400, "InvalidInput")
+    assert rows(wire) == []
+    assert wire.status("POST", "/$batch", headers, body) == 202
+    assert rows(wire) == ["a", "b"]
+
+
 def test_a_batch_over_4_mib_is_too_large_for_the_sdk_to_retry(table: TableClient) -> None:
     operations = [("upsert", entity(str(number), Name="x" * 30_000, More="y" * 30_000)) for number in range(75)]
     with pytest.raises(RequestTooLargeError, match="The request body is too large"):
