@@ -1,0 +1,92 @@
+"""What tests of queues and workers share: names of queues, what a queue holds, and handlers that do as they are told."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any
+from uuid import uuid4
+
+from tablepatterns.lease import Lease
+from tablepatterns.observer import Observer
+from tablepatterns.poison import Reason
+
+
+@contextmanager
+def queue_names(backend: Any, storage: Any) -> Iterator[Callable[[], str]]:
+    """Give a function that gives names of queues; they and their poison queues are dropped at the end."""
+    given: list[str] = []
+
+    def name() -> str:
+        given.append(f"q{uuid4().hex}")
+        return given[-1]
+
+    yield name
+    if backend.kind != "memory":
+        for each in given:
+            backend.run(storage.queue(each).drop())
+            backend.run(storage.queue(f"{each}-poison").drop())
+
+
+def message(kind: str = "greet", /, **body: Any) -> str:
+    """Return the text of a message as any client could write it."""
+    return json.dumps({"v": 1, "kind": kind, "body": body})
+
+
+class Told:
+    """A handler that notes the bodies it is given, and does as it is told.
+
+    :param act: does something with the lease; what it raises is a failure
+    """
+
+    def __init__(self, act: Callable[[Lease], Any] | None = None, kind: str = "greet") -> None:
+        self.kind = kind
+        self.bodies: list[Mapping[str, Any]] = []
+        self._act = act
+
+    async def handle(self, lease: Lease) -> None:
+        self.bodies.append(lease.work.body)
+        if self._act is not None:
+            done = self._act(lease)
+            if hasattr(done, "__await__"):
+                await done
+
+
+def failing(*errors: Exception | None) -> Callable[[Lease], None]:
+    """Return what raises these errors one after another, and then nothing any more."""
+    left = list(errors)
+
+    def act(_: Lease) -> None:
+        error = left.pop(0) if left else None
+        if error is not None:
+            raise error
+
+    return act
+
+
+class Noting(Observer):
+    """An observer that notes what it is told."""
+
+    def __init__(self) -> None:
+        self.noted: list[str] = []
+
+    def received(self, queue: str, count: int) -> None:
+        self.noted.append(f"received {count}")
+
+    def handled(self, queue: str, kind: str, seconds: float) -> None:
+        assert seconds >= 0
+        self.noted.append(f"handled {kind}")
+
+    def failed(self, queue: str, kind: str, reason: Reason, seconds: float) -> None:
+        assert seconds >= 0
+        self.noted.append(f"failed {kind}: {reason.error}")
+
+    def renewed(self, queue: str, kind: str) -> None:
+        self.noted.append(f"renewed {kind}")
+
+    def lost(self, queue: str, kind: str) -> None:
+        self.noted.append(f"lost {kind}")
+
+    def poisoned(self, queue: str, reason: Reason) -> None:
+        self.noted.append(f"poisoned: {reason.error}")
