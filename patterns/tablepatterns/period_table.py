@@ -58,6 +58,9 @@ class PeriodTable(Table):
         try:
             return await super().submit(*operations)
         except HttpResponseError as error:
+            if code_of(error) == "TableNotFound":
+                # It may have been dropped on the way, which is then the reason
+                self._check(())
             if not _being_deleted(error) or isinstance(error, TableBeingDeleted):
                 raise
             raise self._refusal(error) from error

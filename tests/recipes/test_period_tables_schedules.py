@@ -1,0 +1,154 @@
+"""Period tables, explored: two first writers of a table, and a late writer while its period expires and is dropped."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime, timedelta
+from functools import partial
+from typing import Any
+
+import pytest
+
+from logins import BY_MOMENT, DAY, login, logs_of
+from tablepatterns import EntitySet, Key
+from tablepatterns.errors import PeriodExpired, TableBeingDeleted
+from tablepatterns.operation import Operation
+from tablepatterns.period import Period
+from tablepatterns.recipe import Account
+from tablepatterns.recipes.period_tables import PeriodTables
+from tablepatterns.testing import Counterexample, World, explore, replay
+
+
+def amounts_of(world: World, label: str) -> list[int]:
+    """Return what the table of a period holds; one that is not there holds nothing."""
+    if f"Logins{label}" not in world.engine.tables.names()[0]:
+        return []
+    return [entity.properties["Amount"] for entity in world.engine.tables.query(f"Logins{label}").entities]
+
+
+# -- two writers make the same table
+
+
+def two_first_writers(world: World) -> list[Any]:
+    logs = logs_of(world.storage, "Logins")
+    return [logs.insert(login(world.storage.now(), Amount=amount)) for amount in (1, 2)]
+
+
+def every_entity_is_there_once(world: World) -> None:
+    stored = amounts_of(world, "20140822")
+    assert {entity["Amount"] for entity in world.returned.values()} <= set(stored)
+    assert len(set(stored)) == len(stored)
+
+
+@pytest.mark.guide("G-219")
+@pytest.mark.guarantee("PeriodTables", "two first writers of a period make its table once and lose no entity")
+def test_two_first_writers_of_a_period_lose_nothing() -> None:
+    for faults in ({"kills": 1}, {"lost": 1}):
+        result = explore(two_first_writers, always=every_entity_is_there_once, preemptions=1, **faults)
+        assert result.exhaustive
+        assert result.schedules > 10
+
+
+# -- a straggler, while the period is over and dropped by two at once
+
+KEPT = timedelta(hours=2)
+OVER = 3 * 3600
+"""After so many seconds the first hour has expired."""
+LATE: Any = {"expected": (PeriodExpired, TableBeingDeleted), "latency": 4 * 3600}
+"""A request may take longer than that."""
+
+
+class Unchecked(PeriodTables[Account, EntitySet[Account]]):
+    """It writes to a period without looking at the clock."""
+
+    def _check(self, start: datetime, key: Key, operations: Sequence[Operation]) -> None:
+        pass
+
+
+def hourly(world: World, kind: type[PeriodTables[Account, EntitySet[Account]]] = PeriodTables) -> Any:
+    """Return sign-ins with a table per hour, which are kept for two; a name is not free before 40 seconds."""
+    world.engine.deletion_seconds = 40
+    make = partial(EntitySet[Account], key=BY_MOMENT)
+    return kind(world.storage, "Logins", Period.HOUR, make=lambda on, table: make(on, table), keep=KEPT)
+
+
+def straggler_and_two_droppers(
+    world: World, kind: type[PeriodTables[Account, EntitySet[Account]]] = PeriodTables
+) -> dict[str, Any]:
+    """The table is there. It is dropped by two: when it has just expired, and when its name is free again."""
+    logins, begun = hourly(world, kind), world.storage.now()
+    world.run(logins.insert(login(begun, Amount=1)))
+    straggler = logins.insert(login(begun + timedelta(minutes=1), Amount=2))
+    return {"straggler": straggler, "dropper": drop_in(world, OVER), "another": drop_in(world, OVER + 60)}
+
+
+async def drop_in(world: World, seconds: float) -> list[str]:
+    await world.storage.sleep(seconds)
+    dropped: list[str] = await hourly(world).drop_expired()
+    return dropped
+
+
+def none_that_was_dropped_is_there(world: World) -> None:
+    dropped = {name for names in (world.returned.get("dropper"), world.returned.get("another")) for name in names or ()}
+    assert not dropped.intersection(world.engine.tables.names()[0]), "a table that was dropped is there again"
+
+
+@pytest.mark.guide("G-220")
+@pytest.mark.guarantee("PeriodTables", "a table that was dropped is not made again by a writer that comes late")
+def test_a_straggler_does_not_make_a_dropped_table_again() -> None:
+    result = explore(
+        straggler_and_two_droppers,
+        always=none_that_was_dropped_is_there,
+        kills=1,
+        preemptions=2,
+        **LATE,
+    )
+    assert result.exhaustive
+    assert result.schedules > 30
+
+
+def test_a_writer_that_does_not_look_at_the_clock_is_found() -> None:
+    with pytest.raises(Counterexample, match="a table that was dropped is there again"):
+        explore(
+            partial(straggler_and_two_droppers, kind=Unchecked),
+            always=none_that_was_dropped_is_there,
+            **LATE,
+        )
+
+
+# -- what the clock cannot prevent: the making of a table is under way while another makes it, and it is dropped
+
+
+def two_stragglers_and_a_dropper(world: World) -> dict[str, Any]:
+    """The table is not there yet."""
+    logins, begun = hourly(world), world.storage.now()
+    writers = {name: logins.insert(login(begun, user=name, Amount=1)) for name in ("ann", "bob")}
+    return {**writers, "dropper": drop_in(world, OVER), "waiter": world.storage.sleep(OVER + 60)}
+
+
+def nothing_expired_is_read_and_one_more_call_drops_it(world: World) -> None:
+    logins = hourly(world)
+    now = world.storage.now()
+    for user in ("ann", "bob"):
+        found = world.run(all_of(logins.range(now - 2 * DAY, User=user)))
+        assert all(logins.is_kept(entity["At"]) for entity in found)
+    world.stamps.advance(60)
+    world.run(logins.drop_expired())
+    left = [logins.period_of(name) for name in world.engine.tables.names()[0]]
+    assert all(logins.is_kept(start) for start in left)
+
+
+async def all_of(found: Any) -> list[Any]:
+    return [entity async for entity in found]
+
+
+@pytest.mark.guarantee("PeriodTables", "what a stalled write made again is read by nobody, and the next call drops it")
+def test_what_a_stalled_write_makes_again_goes_with_the_next_call() -> None:
+    made_again, expected = "ann bob > bob bob dropper dropper > ann", LATE["expected"]
+    with pytest.raises(Counterexample, match="is there again"):
+        replay(two_stragglers_and_a_dropper, made_again, always=none_that_was_dropped_is_there, expected=expected)
+    holds = nothing_expired_is_read_and_one_more_call_drops_it
+    replay(two_stragglers_and_a_dropper, made_again, invariant=holds, expected=expected)
+    result = explore(two_stragglers_and_a_dropper, invariant=holds, preemptions=2, **LATE)
+    assert result.exhaustive
+    assert result.schedules > 30
