@@ -31,6 +31,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", "guide(*rows): the rows of the guide's checklist that the test proves")
+    config.addinivalue_line("markers", "guarantee(recipe, clause): what of a recipe the explored schedules prove")
     config.stash[OUTCOMES] = defaultdict(set)
 
 
