@@ -1,0 +1,330 @@
+"""Worker: receives messages, has their work done, and loses none.
+
+Status: ready
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterable, Mapping
+from contextlib import nullcontext
+from dataclasses import dataclass, fields
+from typing import Final, Protocol, cast
+
+from azure.core.exceptions import AzureError, HttpResponseError
+
+from .. import limits
+from ..delivery import Delivery, Outcome, Rules, Served, log
+from ..entrusted import Entrusted
+from ..envelope import Envelope
+from ..errors import BadDesign, BadInput, BadMessage
+from ..exchange import CONNECTION_LOST
+from ..handler import Handler
+from ..observer import Observer
+from ..poison import Poisoned, Reason
+from ..queue import Message
+from ..recipe import Account_co, Pattern, recipe
+from ..stopping import Ending, Stopping, on_signals
+
+_FIRST_WAIT: Final = 0.1
+_LONGEST_NAP: Final = 1.0
+_TRANSIENT: Final = frozenset({408, 429, 500, 502, 503, 504})
+
+
+class QueueHandler(Handler, Protocol):
+    """A handler that knows which queue its messages are on."""
+
+    @property
+    def queue(self) -> str:
+        """The queue's name."""
+        ...
+
+
+@dataclass(frozen=True)
+class Report:
+    """How many messages a worker received, and what became of them.
+
+    :param handled: their work is done, and they are deleted
+    :param failed: their work failed, and they are delivered again
+    :param poisoned: they are on the poison queue
+    :param lost: they were not ours any more before their work was done
+    :param let_go: they were given back unopened, since the worker is to stop
+    """
+
+    received: int = 0
+    handled: int = 0
+    failed: int = 0
+    poisoned: int = 0
+    lost: int = 0
+    let_go: int = 0
+
+    @classmethod
+    def of(cls, outcomes: Iterable[Outcome]) -> Report:
+        """Return the report of some messages."""
+        became = list(outcomes)
+        return cls(len(became), **{each.name: became.count(cast("Outcome", each.name)) for each in fields(cls)[1:]})
+
+    def __add__(self, other: Report) -> Report:
+        return Report(*(getattr(self, each.name) + getattr(other, each.name) for each in fields(self)))
+
+
+class Worker(Pattern[Account_co]):
+    """Do the work that messages ask for, at least once, with as many workers as you like.
+
+    Goal: what must be done in several places is begun with one message, and whoever dies on the way, a worker
+    finishes it.
+
+    Guarantees: a message is deleted only after its handler returned, so its work is done at least once. A handler that
+    fails is tried again, each time after twice the wait; after `max_deliveries` the message is on the poison queue,
+    its text as it was, with the reason. A message that nobody can read, or that a handler refuses with `BadMessage`,
+    goes there at once. It is copied there before it is deleted, so it may be there twice, and is never lost. While
+    a handler works its message is kept from others: beside the handler runs a task, or a thread on a sync account, that
+    renews it whenever half of the lease is over.
+
+    Does not: do work only once, or in order. A handler must be idempotent: a process may stall for longer than the
+    lease, and a second worker has the message then. On an account in memory `run` moves the clock while it is idle:
+    use `run_once` or `drain` there.
+
+    Cost: for each message its work and 2 storage transactions, to receive it and to delete it; 1 per look at an empty
+    queue, 1 to let go of a failed message, 2 to move one to poison, 1 per renewal.
+
+    >>> from tablepatterns import connect
+    >>> from tablepatterns.recipes.eventual_transaction import EventualTransaction
+    >>> storage = connect()
+    >>> welcomed = []
+    >>> welcome = EventualTransaction(storage, "welcome", "welcome", [lambda body: welcomed.append(body["Name"])])
+    >>> _ = welcome.start({"Name": "Jones"})
+    >>> Worker(storage, [welcome]).run_once()
+    Report(received=1, handled=1, failed=0, poisoned=0, lost=0, let_go=0)
+    >>> welcomed
+    ['Jones']
+
+    :param account: where the queues are
+    :param queues: the handlers of each queue by its name, or handlers that know their queue
+    :param lease: for how many seconds a message is hidden when it is received, 1 to 7 days
+    :param max_deliveries: how often a message is received before it goes to poison
+    :param poison: the name of a queue's poison queue, in which `{queue}` stands for its own
+    :param parallel: how many messages of a queue are worked on at a time, 1 to 32: in tasks, or in threads on a sync
+        account, where handlers then must bear that
+    :param retry_after: the seconds until a failed message can be received again, doubled each time, an hour at most
+    :param idle: the most seconds between two looks at an empty queue
+    :param base64: whether to write messages in Base64, for clients that expect it; reading takes both
+    :param observer: is told what the worker does
+    :raises BadDesign: the parts cannot work together, and why
+
+    Guide: eventually consistent transactions pattern.
+    """
+
+    def __init__(
+        self,
+        account: Account_co,
+        queues: Mapping[str, Iterable[Handler]] | Iterable[QueueHandler],
+        *,
+        lease: int = 30,
+        max_deliveries: int = 5,
+        poison: str = "{queue}-poison",
+        parallel: int = 1,
+        retry_after: int = 10,
+        idle: float = 10,
+        base64: bool = False,
+        observer: Observer | None = None,
+    ) -> None:
+        super().__init__(account)
+        longest = int(limits.MAX_VISIBILITY_TIMEOUT.total_seconds())
+        _check("lease", lease, 1, longest)
+        _check("max_deliveries", max_deliveries, 1, None)
+        _check("parallel", parallel, 1, limits.MAX_MESSAGES_PER_GET)
+        _check("retry_after", retry_after, 0, longest)
+        _check("idle", idle, _FIRST_WAIT, None)
+        self._rules = Rules(lease, max_deliveries, retry_after, base64, observer or Observer())
+        self._parallel = parallel
+        self._idle = idle
+        self._served = {name: self._serving(name, handlers, poison) for name, handlers in _by_queue(queues).items()}
+        if not self._served:
+            raise BadDesign("queues", {}, "a worker serves at least one queue", "give it handlers")
+
+    @property
+    def queues(self) -> tuple[str, ...]:
+        """The names of the queues that it serves."""
+        return tuple(self._served)
+
+    def _serving(self, name: str, handlers: Iterable[Handler], poison: str) -> Served:
+        by_kind: dict[str, Handler] = {}
+        for handler in handlers:
+            if handler.kind in by_kind:
+                rule = f"two handlers of the queue {name!r} take this kind"
+                raise BadDesign("kind", handler.kind, rule, "give each its own name")
+            by_kind[handler.kind] = cast("Handler", handler.inside()) if isinstance(handler, Pattern) else handler
+        if (poisoned := poison.replace("{queue}", name)) == name:
+            raise BadDesign("poison", poison, f"poison of {name!r} would come back to it", "name another queue")
+        return Served(self.account.queue(name), self.account.queue(poisoned), by_kind)
+
+    @recipe
+    async def run_once(self) -> Report:
+        """Look at each queue once, work on what is there, and report.
+
+        Cost: 1 transaction per queue, and those of the messages.
+
+        :raises AzureError: a queue could not be reached; its messages are delivered again
+        """
+        return await self._once(Ending(_never))
+
+    @recipe
+    async def drain(self) -> Report:
+        """Work until no queue has a message that can be received, and report; hidden ones are left.
+
+        Cost: as for `run_once`, until all queues are found empty.
+
+        :raises AzureError: a queue could not be reached; its messages are delivered again
+        """
+        total = Report()
+        while (report := await self._once(Ending(_never))).received:
+            total += report
+        return total
+
+    @recipe
+    async def run(self, stopping: Stopping | None = None) -> Report:
+        """Work until it is time to stop, and report.
+
+        The messages in hand are finished, and none is begun; it looks whether to stop at least once a second. A
+        service that is busy or cannot be reached is tried again; any other refusal of a queue ends the worker.
+
+        :param stopping: says whether to stop, such as `threading.Event().is_set`; None for when SIGINT or SIGTERM
+            comes, in the main thread
+        :raises AzureError: the service refused, and will go on to refuse
+        :raises BadInput: nothing could stop it
+        """
+        with on_signals() if stopping is None else nullcontext(stopping) as asked:
+            ending = Ending(asked)
+            serving = (self._serve(served, ending) for served in self._served.values())
+            return sum(await self.account.together(*serving, limit=len(self._served)), Report())
+
+    @recipe
+    async def handle_text(self, text: str) -> None:
+        """Do the work of a message that somebody else received, such as the queue trigger of an Azure Function.
+
+        Whoever received it keeps it, deletes it, and decides on what failed. The host of Azure Functions does all
+        three, and moves poison to `<queue>-poison` as well. Cost: that of the work.
+
+        :param text: the message, plain or in Base64
+        :raises BadMessage: nobody can read it, or no handler, or more than one, is for it
+        :raises Exception: whatever the handler raises
+        """
+        kind = Envelope.parse(text).kind
+        found = [served for served in self._served.values() if kind in served.handlers]
+        if len(found) != 1:
+            rule = f"{len(found)} handlers of this worker are for it"
+            raise BadMessage("kind", kind, rule, "let exactly one be")
+        lease = Entrusted(self.account, found[0].queue, text, self._rules.lease)
+        await found[0].handlers[kind].handle(lease)
+
+    @recipe
+    async def poisoned(self, queue: str, count: int = 32) -> list[Poisoned]:
+        """Look at up to `count` messages that went to poison, without taking them. Cost: 1 transaction.
+
+        :param queue: the queue that they come from
+        :param count: at most so many, 1 to 32
+        """
+        return [Poisoned.parse(message.text) for message in await self._of(queue).poison.peek(count)]
+
+    @recipe
+    async def send_back(self, queue: str, count: int = 32) -> int:
+        """Send up to `count` messages that went to poison again, as they were, and return how many.
+
+        A message is sent before it is deleted, so that it may be sent twice, and is never lost. Cost: 1 transaction,
+        and 2 for each.
+
+        :param queue: the queue that they come from, and go back to
+        :param count: at most so many, 1 to 32
+        """
+        served, sent = self._of(queue), 0
+        for message in await served.poison.receive(count, lease=self._rules.lease):
+            note = Poisoned.parse(message.text)
+            if note.queue not in (None, queue):
+                continue
+            if note.text is not None:
+                await served.queue.send(note.text)
+                sent += 1
+            await served.poison.delete(message)
+        return sent
+
+    def _of(self, queue: str) -> Served:
+        if queue not in self._served:
+            rule = f"this worker serves {', '.join(self._served)}"
+            raise BadInput("queue", queue, rule, "name one of them")
+        return self._served[queue]
+
+    async def _once(self, ending: Ending) -> Report:
+        return sum([await self._round(served, ending) for served in self._served.values()], Report())
+
+    async def _serve(self, served: Served, ending: Ending) -> Report:
+        """Work on one queue until it is time to stop."""
+        total, wait = Report(), _FIRST_WAIT
+        try:
+            while not ending():
+                report = await self._round_or_pause(served, ending)
+                total += report
+                wait = _FIRST_WAIT if report.received else min(wait * 2, self._idle)
+                if not report.received:
+                    await self._rest(wait, ending)
+        except BaseException:
+            ending.fail()
+            raise
+        return total
+
+    async def _round_or_pause(self, served: Served, ending: Ending) -> Report:
+        try:
+            return await self._round(served, ending)
+        except AzureError as error:
+            if not _is_transient(error):
+                raise
+            reason = Reason.of(error)
+            facts = {"queue": served.queue.name, "error": reason.error}
+            log.warning("%s cannot be reached, and is tried again: %s", served.queue.name, reason.text, extra=facts)
+            return Report()
+
+    async def _round(self, served: Served, ending: Ending) -> Report:
+        """Receive as many messages as can be begun at once, and deal with them."""
+        since = self.account.now()
+        messages = await served.queue.receive(self._parallel, lease=self._rules.lease)
+        if messages:
+            self._rules.observer.received(served.queue.name, len(messages))
+            log.log(logging.DEBUG, "%s: received %d", served.queue.name, len(messages))
+
+        async def deal_with(message: Message) -> Outcome:
+            delivery = Delivery(self.account, served, self._rules, message, since)
+            return await (delivery.let_go() if ending() else delivery.deal_with())
+
+        return Report.of(await self.account.together(*map(deal_with, messages), limit=self._parallel))
+
+    async def _rest(self, seconds: float, ending: Ending) -> None:
+        """Wait, and look now and then whether it is time to stop."""
+        while seconds > 0 and not ending():
+            nap = min(seconds, _LONGEST_NAP)
+            await self.account.sleep(nap)
+            seconds -= nap
+
+
+def _never() -> bool:
+    return False
+
+
+def _by_queue(given: Mapping[str, Iterable[Handler]] | Iterable[QueueHandler]) -> Mapping[str, Iterable[Handler]]:
+    if isinstance(given, Mapping):
+        return cast("Mapping[str, Iterable[Handler]]", given)
+    by_queue: dict[str, list[Handler]] = {}
+    for handler in given:
+        by_queue.setdefault(handler.queue, []).append(handler)
+    return by_queue
+
+
+def _check(name: str, number: float, least: float, most: float | None) -> None:
+    if number < least or (most is not None and number > most):
+        rule = f"it is at least {least:g}" if most is None else f"it is {least:g} to {most:g}"
+        raise BadDesign(name, number, rule, "give such a number")
+
+
+def _is_transient(error: AzureError) -> bool:
+    if isinstance(error, HttpResponseError):
+        return error.status_code in _TRANSIENT
+    return isinstance(error, CONNECTION_LOST)
