@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Final
 
@@ -18,6 +18,7 @@ from . import limits
 from .edm import utf16_length, value_size
 from .entity import WRITE_ID, Entity, storable
 from .errors import BadProperty, DerivedDataMismatch, LimitExceeded
+from .lineage import Lineage
 from .operation import ANY, Operation
 
 PARTS: Final = "WideParts"
@@ -36,11 +37,16 @@ Fields = Mapping[str, Any]
 
 @dataclass(frozen=True)
 class Part:
-    """One row: its RowKey, its properties, and the ETag it has in the table."""
+    """One row: its RowKey, its properties, the ETag it has in the table, and the ids of its last writes."""
 
     row_key: str
     etag: str
+    lineage: Lineage = field(repr=False)
     fields: Fields = field(repr=False)
+
+    def guards(self, operation: Operation) -> Operation:
+        """Return the write of this row, refused if it is not as it was read."""
+        return replace(operation, etag=self.etag, lineage=self.lineage)
 
 
 @dataclass(frozen=True)
@@ -75,6 +81,10 @@ class Stored:
         suffix = self.generation if generation is None else generation
         head = {} if number else {PARTS: f"{count} {suffix}".strip()}
         return {**self.keys(number, suffix), **head, **fields}
+
+    def deletions(self, parts: Iterable[Part]) -> list[Operation]:
+        """Return the deletions of rows, each as it was read."""
+        return [part.guards(Operation.delete(self.partition_key, part.row_key, part.etag)) for part in parts]
 
     def keys(self, number: int, generation: str | None = None) -> dict[str, Any]:
         """Return the keys of one part, which is all that a merge needs to check its ETag."""
@@ -113,7 +123,7 @@ def _suffix(row: Entity, first: str) -> tuple[str, str] | None:
 
 def _part(row: Entity) -> Part:
     hidden = ("PartitionKey", "RowKey", PARTS)
-    return Part(row.row_key or "", row.etag or "", {name: row[name] for name in row if name not in hidden})
+    return Part(row.row_key or "", row.etag or "", row.lineage, {name: row[name] for name in row if name not in hidden})
 
 
 def _mismatch(partition_key: str, row_key: str, reason: str) -> DerivedDataMismatch:
@@ -200,13 +210,13 @@ def rewritten(old: Stored, parts: Sequence[Fields]) -> list[Operation]:
     """Return the writes that put a whole value where an old one is, or none; each is conditional on the row as read."""
     count = len(parts)
     writes = [_rewritten(old, number, count, fields) for number, fields in enumerate(parts)]
-    return writes + [Operation.delete(old.partition_key, each.row_key, each.etag) for each in old.parts[count:]]
+    return writes + old.deletions(old.parts[count:])
 
 
 def _rewritten(old: Stored, number: int, count: int, fields: Fields) -> Operation:
     row = old.row(number, count, fields)
     if number < len(old.parts):
-        return Operation.replace(row, old.parts[number].etag)
+        return old.parts[number].guards(Operation.replace(row, ANY))
     return Operation.insert_or_replace(row) if number else Operation.insert(row)
 
 
@@ -227,8 +237,8 @@ def merged(old: Stored, parts: Sequence[Fields], given: Fields) -> list[Operatio
         changes = {name: value for name, value in fields.items() if name in given or name not in before}
         if changes or (moved and not number):
             row = old.row(number, count, changes) if moved else old.keys(number) | changes
-            writes.append(Operation.merge(row, old.parts[number].etag))
-    return writes + [Operation.delete(old.partition_key, each.row_key, each.etag) for each in old.parts[count:]]
+            writes.append(old.parts[number].guards(Operation.merge(row, ANY)))
+    return writes + old.deletions(old.parts[count:])
 
 
 def unpublished(old: Stored, parts: Sequence[Fields], generation: str) -> list[Operation]:
@@ -244,18 +254,21 @@ def publishing(old: Stored, parts: Sequence[Fields], generation: str) -> list[Op
     done they have other ETags than a sweeper has seen.
     """
     head = old.row(0, len(parts), parts[0], generation)
-    flip = Operation.replace(head, old.parts[0].etag) if old.parts else Operation.insert(head)
+    flip = old.parts[0].guards(Operation.replace(head, ANY)) if old.parts else Operation.insert(head)
     there = [Operation.merge(old.keys(number, generation), ANY) for number in range(1, len(parts))]
-    return [flip, *there, *(Operation.delete(old.partition_key, each.row_key, each.etag) for each in old.parts[1:])]
+    return [flip, *there, *old.deletions(old.parts[1:])]
 
 
 def written(
     old: Stored, parts: Sequence[Fields], generation: str, answers: Iterable[Entity], *, is_whole: bool = True
 ) -> Stored:
     """Return what is stored once the writes were answered: rows that were not written have the ETags they had."""
-    etags = {part.row_key: part.etag for part in old.parts} | {each.row_key: each.etag for each in answers}
+    known: dict[str, Part | Entity] = {part.row_key: part for part in old.parts}
+    known |= {each.row_key or "": each for each in answers}
     keys = [old.row_key(number, generation) for number in range(len(parts))]
-    now = tuple(Part(key, etags[key] or "", fields) for key, fields in zip(keys, parts, strict=True))
+    now = tuple(
+        Part(key, known[key].etag or "", known[key].lineage, fields) for key, fields in zip(keys, parts, strict=True)
+    )
     return Stored(old.partition_key, old.first, now, generation, is_whole=is_whole)
 
 

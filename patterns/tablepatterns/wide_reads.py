@@ -54,7 +54,9 @@ class WideReads(Pattern[Account_co]):
         row = await self.table.get(old.partition_key, old.row_key(number), select=self._selected(names))
         if row is None:
             return None
-        part = Part(old.row_key(number), row.etag or "", {name: row[name] for name in names if name in row})
+        part = Part(
+            old.row_key(number), row.etag or "", row.lineage, {name: row[name] for name in names if name in row}
+        )
         return Stored(old.partition_key, old.first, (part,), is_whole=False)
 
     async def _stored(self, fields: Mapping[str, Any], select: Sequence[str] | None = None) -> Stored:

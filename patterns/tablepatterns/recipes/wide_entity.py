@@ -236,7 +236,7 @@ class WideEntity(WideReads[Account_co]):
             await self._from_current(entity, self.delete, attempts)
             return
         old, _ = self._as_read(entity)
-        await self._submit(old, [Operation.delete(old.partition_key, each.row_key, each.etag) for each in old.parts])
+        await self._submit(old, old.deletions(old.parts))
         await self._discard(old, old.strays)
 
     @recipe
@@ -272,9 +272,6 @@ class WideEntity(WideReads[Account_co]):
             answers = await self._submit(old, flip)
         except _REFUSALS:
             now = await self._stored(self._key_fields(fields))
-            if now.generation == generation:
-                # Our own flip was answered by a loss, and another writer has built on it since
-                return now
             await self._discard(now, [row for row in now.strays if row.row_key.endswith(generation)])
             raise
         return written(old, parts, generation, answers)
@@ -297,9 +294,9 @@ class WideEntity(WideReads[Account_co]):
     async def _discard(self, old: Stored, strays: Iterable[Part]) -> int:
         """Delete rows of no value, as long as they are as they were seen: one that was published since is not."""
         count = 0
-        for stray in strays:
+        for deletion in old.deletions(strays):
             with suppress(EntityNotFound, EntityChanged):
-                await self.table.submit(Operation.delete(old.partition_key, stray.row_key, stray.etag))
+                await self.table.submit(deletion)
                 count += 1
         return count
 
