@@ -116,6 +116,7 @@ BLOB_FORMATS = _deviates("documents about blobs", "another prologue; a prefix th
 BLOB_APPEND_CONTENT = _deviates("content of a new append blob", "InvalidOperation, and another text")
 BLOB_SEALS = _deviates("seals", "at any position")
 BLOB_COPY_KINDS = _deviates("kinds of copies", "a copy replaces a blob of any kind")
+BLOB_FROM_URL = _deviates("content from elsewhere", "taken for a block only")
 BLOB_LITE = _deviates("SharedKeyLite of blobs", "not taken")
 BLOB_BATCH_LINES = _deviates("lines of a batch of blobs", "may end with half a line end")
 BLOB_PROPERTIES = _deviates("properties of blobs", "any number of rules of CORS, retention of any time")

@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 from azure.core import MatchConditions
-from azure.storage.blob import ContentSettings
+from azure.core.credentials import AzureNamedKeyCredential
+from azure.storage.blob import ContentSettings, generate_blob_sas
 
 from backends import Backend
 from conformance.blob_refusals import (
@@ -18,7 +19,8 @@ from conformance.blob_refusals import (
     SOURCE_UNMET,
     TARGET_UNMET,
 )
-from conformance.deviations import BLOB_COPIES, BLOB_COPY_CONDITIONS, BLOB_SNAPSHOTS
+from conformance.deviations import BLOB_COPIES, BLOB_COPY_CONDITIONS, BLOB_FROM_URL, BLOB_SNAPSHOTS
+from conformance.signatures import HOUR, now
 from conformance.test_blob_blobs import text_of
 
 OLD, NEW = (datetime(year, 1, 1, tzinfo=timezone.utc) for year in (2001, 2100))
@@ -140,6 +142,40 @@ async def test_a_finished_copy_is_not_aborted(source: Any, target: Any, blob_ref
     for copy_id in (answer["copy_id"], "00000000-0000-0000-0000-000000000000"):
         async with blob_refused(NO_PENDING_COPY):
             await target.abort_copy(copy_id)
+
+
+# ------------------------------------------------------------------ content from elsewhere
+
+
+@pytest.fixture
+def readable(backend: Backend, container: Any, key: AzureNamedKeyCredential, source: Any) -> str:
+    """The URL of the source, with a signature to read it."""
+    name, secret = key.named_key
+    token = generate_blob_sas(
+        name, container.container_name, "source", account_key=secret, permission="r", expiry=now() + HOUR
+    )
+    return f"{source.url}?{token}"
+
+
+@BLOB_FROM_URL
+async def test_a_blob_is_written_with_content_from_elsewhere(readable: str, target: Any) -> None:
+    await target.upload_blob_from_url(readable, metadata={"colour": "red"})
+    properties = await target.get_blob_properties()
+    assert (await text_of(target), properties.metadata) == (b"text", {"colour": "red"})
+
+
+async def test_a_block_is_a_part_of_another_blob(readable: str, target: Any) -> None:
+    await target.stage_block_from_url("1", readable, source_offset=1, source_length=2)
+    await target.stage_block("2", b"!")
+    await target.commit_block_list(["1", "2"])
+    assert await text_of(target) == b"ex!"
+
+
+@BLOB_FROM_URL
+async def test_so_is_what_is_appended(readable: str, target: Any) -> None:
+    await target.create_append_blob()
+    answer = await target.append_block_from_url(readable, source_offset=0, source_length=3, appendpos_condition=0)
+    assert (answer["blob_append_offset"], await text_of(target)) == ("0", b"tex")
 
 
 # ------------------------------------------------------------------ snapshots

@@ -93,6 +93,32 @@ async def test_what_is_gathered_counts_once_in_a_page(photos: Any) -> None:
     assert [sorted(page) for page in found] == [["a", "a/"], ["a0", "b"], ["c/", "é"]]
 
 
+@pytest.mark.parametrize("size", [1, 2, 3])
+async def test_a_list_goes_on_behind_what_was_gathered(photos: Any, size: int) -> None:
+    found = await pages(photos.walk_blobs(results_per_page=size))
+    assert [name for page in found for name in sorted(page)] == ["a", "a/", "a0", "b", "c/", "é"]
+    assert {len(page) for page in found} == {size}
+
+
+async def test_any_character_may_gather(photos: Any) -> None:
+    assert sorted(await names(photos.walk_blobs(delimiter="0"))) == ["a", "a/b", "a/b/c", "a/c", "a0", "b", "c/d", "é"]
+    assert sorted(await names(photos.walk_blobs(delimiter="b"))) == ["a", "a/b", "a/c", "a0", "b", "c/d", "é"]
+
+
+async def test_what_is_gathered_is_walked_further(photos: Any) -> None:
+    found: list[str] = []
+
+    async def walk(prefix: str) -> None:
+        async for each in photos.walk_blobs(name_starts_with=prefix):
+            if each.name.endswith("/"):
+                await walk(each.name)
+            else:
+                found.append(each.name)
+
+    await walk("")
+    assert sorted(found) == NAMES
+
+
 async def test_more_is_told_if_asked_for(container: Any) -> None:
     await container.upload_blob("b", b"...", metadata={"Owner": "Don"}, tags={"state": "raw"})
     (plain,) = [each async for each in container.list_blobs()]

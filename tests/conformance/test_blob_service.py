@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 from azure.core.credentials import AzureNamedKeyCredential
-from azure.storage.blob import BlobAnalyticsLogging, CorsRule, Metrics, RetentionPolicy
+from azure.storage.blob import BlobAnalyticsLogging, CorsRule, Metrics, PublicAccess, RetentionPolicy
 
 from backends import Backend
 from conformance.deviations import BLOB_LITE, BLOB_PROPERTIES, SECONDARY
@@ -83,6 +83,20 @@ async def test_what_is_not_public_is_not_for_those_without_a_credential(
     for method, options in (("GET", ""), ("DELETE", ""), ("PUT", "?comp=metadata")):
         async with blob_refused(Refusal()):
             await raw_blobs(method, f"/{container.container_name}/b{options}", signed=False)
+
+
+@pytest.mark.owns_account("an account may forbid that anything is public")
+async def test_what_is_public_is_for_everybody_to_read(raw_blobs: Raw, container: Any, blob_refused: Any) -> None:
+    await container.upload_blob("b", b"text")
+    path = f"/{container.container_name}"
+    await container.set_container_access_policy({}, public_access=PublicAccess.BLOB)
+    assert (await raw_blobs("GET", f"{path}/b", signed=False)).text == "text"
+    for method, options in (("GET", "?restype=container&comp=list"), ("DELETE", "/b"), ("PUT", "/b?comp=metadata")):
+        async with blob_refused(Refusal()):
+            await raw_blobs(method, path + options, signed=False)
+    await container.set_container_access_policy({}, public_access=PublicAccess.CONTAINER)
+    listed = await raw_blobs("GET", f"{path}?restype=container&comp=list", signed=False)
+    assert "<Name>b</Name>" in listed.text
 
 
 async def test_the_account_says_what_it_is(blob_service: Any) -> None:
