@@ -1,0 +1,225 @@
+"""Blob log, explored: two writers, a death at every request, a lost answer, and a reader in between."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Coroutine, Mapping
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from blob_logs import fill, log_of, minute
+from tablepatterns.container import Container
+from tablepatterns.engine.blob_listing import Question
+from tablepatterns.logs.entry import LogEntry
+from tablepatterns.recipes.blob_log import BlobLog
+from tablepatterns.testing import Counterexample, World, explore
+from tablepatterns.testing.stepping.account import SteppedStorage
+
+Actors = Callable[[World], list[Coroutine[Any, Any, Any]]]
+EXACT = timedelta(0)
+AHEAD = timedelta(minutes=10)
+RECIPE = "BlobLog"
+
+
+def blobs(world: World) -> list[Any]:
+    if not world.engine.blobs.containers.page()[0]:
+        return []
+    return list(world.engine.blobs.page("logs", Question()).items)
+
+
+def entries_in(blob: Any) -> list[LogEntry]:
+    return [LogEntry.parse(line) for line in bytes(blob.content).decode().splitlines()]
+
+
+def read(world: World) -> list[str]:
+    """Return the messages of all entries, as a reader finds them."""
+
+    async def collect() -> list[str]:
+        log: Any = BlobLog(world.storage, "logs", "queue")
+        return [entry.message async for entry in log.between(minute(0), minute(60))]
+
+    return world.run(collect())
+
+
+# -- what must hold
+
+
+def every_blob_covers_its_entries(world: World) -> None:
+    """No reader passes over an entry that is there."""
+    for blob in blobs(world):
+        moments = [f"{entry.at:%Y-%m-%dT%H:%M:%S.%f}Z" for entry in entries_in(blob)]
+        assert moments == sorted(moments)
+        assert all(blob.metadata["first"] <= moment <= blob.metadata["last"] for moment in moments), "not covered"
+        assert {entry.level for entry in entries_in(blob)} <= set(blob.metadata["levels"].split(",")), "no such level"
+
+
+def what_was_reported_is_read_once(world: World) -> None:
+    found = Counter(read(world))
+    for reported in world.returned.values():
+        assert all(found[message] == 1 for message in reported), f"reported {reported}, read {dict(found)}"
+    assert all(times == 1 for times in found.values()), f"read {dict(found)}"
+
+
+def nothing_is_stored_twice(world: World) -> None:
+    """As long as no writer got an error of the network, other programs find each entry once too."""
+    stored = Counter(entry.id for blob in blobs(world) for entry in entries_in(blob))
+    assert world.raised or all(times == 1 for times in stored.values()), "stored twice"
+
+
+def all_is_well(world: World) -> None:
+    every_blob_covers_its_entries(world)
+    what_was_reported_is_read_once(world)
+    nothing_is_stored_twice(world)
+
+
+# -- who writes
+
+
+async def write_through(log: Any, *minutes: float) -> list[str]:
+    await fill(log, *minutes)
+    return [f"{number:g}" for number in minutes]
+
+
+async def write_batches(log: Any, *batches: tuple[float, ...]) -> list[str]:
+    for batch in batches:
+        await fill(log, *batch)
+        await log.flush()
+    return [f"{number:g}" for batch in batches for number in batch]
+
+
+def two_through(world: World) -> list[Coroutine[Any, Any, Any]]:
+    logs = [log_of(world.storage, "logs", write_through=True, ahead=AHEAD) for _ in range(2)]
+    world.run(logs[0].container.create())
+    return [write_through(logs[0], 1, 3), write_through(logs[1], 2)]
+
+
+def two_buffered(world: World) -> list[Coroutine[Any, Any, Any]]:
+    logs = [log_of(world.storage, "logs", ahead=EXACT) for _ in range(2)]
+    world.run(logs[0].container.create())
+    return [write_batches(logs[0], (1, 3), (5,)), write_batches(logs[1], (2, 4))]
+
+
+def one_buffered(world: World) -> list[Coroutine[Any, Any, Any]]:
+    log = log_of(world.storage, "logs", ahead=EXACT)
+    world.run(log.container.create())
+    return [write_batches(log, (1, 3), (5,))]
+
+
+def the_first_of_all(world: World) -> list[Coroutine[Any, Any, Any]]:
+    """Nobody has made the container yet."""
+    return [write_through(log_of(world.storage, "logs", write_through=True), number) for number in (1, 2)]
+
+
+def two_of_one_log(world: World) -> list[Coroutine[Any, Any, Any]]:
+    """Two tasks of one process share their log."""
+    log = log_of(world.storage, "logs", write_through=True, ahead=AHEAD)
+    world.run(log.container.create())
+    return [write_through(log, 1), write_through(log, 2)]
+
+
+def a_writer_and_a_reader(world: World) -> list[Coroutine[Any, Any, Any]]:
+    log, reader = log_of(world.storage, "logs", ahead=EXACT), log_of(world.storage, "logs")
+    world.run(write_batches(log, (1,)))
+
+    async def watch() -> list[str]:
+        found = [entry.message async for entry in reader.between(minute(0), minute(60))]
+        assert found in (["1"], ["1", "2", "3"]), found
+        return found
+
+    return [write_batches(log, (2, 3)), watch()]
+
+
+# -- what is proven
+
+
+@pytest.mark.guide("G-268")
+@pytest.mark.guarantee(RECIPE, "an entry whose write returned is read exactly once, whoever dies")
+@pytest.mark.parametrize("make", [two_through, two_buffered, a_writer_and_a_reader])
+def test_whoever_dies_what_was_written_is_read_once(make: Actors) -> None:
+    explored(make, kills=1, preemptions=1)
+
+
+@pytest.mark.guide("G-268")
+@pytest.mark.guarantee(RECIPE, "an entry whose answer was lost is stored and read once")
+@pytest.mark.parametrize("make", [two_through, two_of_one_log])
+def test_whatever_answer_is_lost_what_was_written_is_read_once(make: Actors) -> None:
+    explored(make, lost=1, preemptions=1)
+
+
+@pytest.mark.guarantee(RECIPE, "a writer that loses two answers, or one and its life, stores no entry twice")
+def test_one_writer_with_two_troubles_stores_nothing_twice() -> None:
+    explored(one_buffered, lost=1, kills=1)
+    explored(one_buffered, lost=2)
+
+
+@pytest.mark.guarantee(RECIPE, "the first writers of all make one container and lose nothing")
+def test_the_first_of_all_writers_lose_nothing() -> None:
+    explored(the_first_of_all, preemptions=2)
+    explored(the_first_of_all, lost=1, preemptions=0)
+
+
+def explored(make: Actors, **options: Any) -> None:
+    """Explore, and tell how much there was to it."""
+    result = explore(make, always=every_blob_covers_its_entries, invariant=all_is_well, **options)
+    print(f"{result}; {result.choices:,} steps")
+    assert result.exhaustive
+
+
+# -- what would be found: each of these leaves out what the log relies on
+
+
+class Unpositioned(Container):
+    """Appends wherever the blob ends."""
+
+    async def append(self, name: str, content: bytes, *, position: int | None = None) -> int:
+        return await super().append(name, content)
+
+
+class Untold(Container):
+    """Leaves the metadata as it was."""
+
+    async def describe(self, name: str, metadata: Mapping[str, str], *, etag: str | None = None) -> str:
+        return ""
+
+
+class Late(Container):
+    """Tells of entries when they are there already."""
+
+    _told: Mapping[str, str] | None = None
+
+    async def describe(self, name: str, metadata: Mapping[str, str], *, etag: str | None = None) -> str:
+        self._told = metadata
+        return ""
+
+    async def append(self, name: str, content: bytes, *, position: int | None = None) -> int:
+        done = await super().append(name, content, position=position)
+        if self._told is not None:
+            await super().describe(name, self._told)
+        return done
+
+
+class Reckless(Container):
+    """Takes a number without looking whether somebody has it."""
+
+    async def create_append(self, name: str, *, metadata: Mapping[str, str] | None = None) -> bool:
+        await self._client.get_blob_client(name).create_append_blob(metadata=metadata)
+        return True
+
+
+@pytest.mark.parametrize(
+    ("kind", "make", "options", "told"),
+    [
+        (Unpositioned, two_through, {"lost": 1}, "stored twice"),
+        (Untold, one_buffered, {}, "not covered"),
+        (Late, one_buffered, {"kills": 1}, "not covered"),
+        (Reckless, two_through, {}, "reported"),
+    ],
+)
+def test_a_step_that_is_left_out_is_found(
+    monkeypatch: pytest.MonkeyPatch, kind: type[Container], make: Actors, options: dict[str, int], told: str
+) -> None:
+    monkeypatch.setattr(SteppedStorage, "container", lambda world, name: kind(world.blobs.get_container_client(name)))
+    with pytest.raises(Counterexample, match=told):
+        explore(make, invariant=all_is_well, preemptions=1, **options)
