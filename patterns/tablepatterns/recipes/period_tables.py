@@ -195,7 +195,8 @@ class PeriodTables(Pattern[Account_co], Generic[Account_co, Set_co]):
         stamped = {self.at: self.account.now()} | known
         inner = self._awaited(self.period.start(self._moment(stamped)))
         if isinstance(inner, LogTail):
-            return await cast("LogTail[Account]", inner).append(stamped)
+            log: LogTail[Account] = inner
+            return await log.append(stamped)
         return await inner.insert(stamped)
 
     @recipe

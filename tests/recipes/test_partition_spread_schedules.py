@@ -1,0 +1,78 @@
+"""Partition spread, explored: two who would spread a new table over different numbers of buckets."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+import pytest
+
+from tablepatterns import Entity, Key
+from tablepatterns.bucket import Buckets
+from tablepatterns.errors import BadDesign
+from tablepatterns.operation import Operation
+from tablepatterns.recipe import Account
+from tablepatterns.recipes.partition_spread import PartitionSpread
+from tablepatterns.spread_table import SpreadTable
+from tablepatterns.table import Table
+from tablepatterns.testing import Counterexample, World, explore
+
+KEY = Key("log", "{EventId:06d}")
+
+
+def two_with_other_buckets(world: World, late: bool = False) -> dict[str, Any]:
+    """Each writes an event; the table is not there yet."""
+    actors: dict[str, Any] = {}
+    for name, buckets, number in (("four", 4, 1), ("nine", 9, 2)):
+        spread: PartitionSpread[Account] = PartitionSpread(world.storage, "Events", KEY, buckets=buckets)
+        if late:
+            spread.entities.table = WritesFirst(spread.entities.table)
+        actors[name] = spread.insert({"EventId": number})
+    return actors
+
+
+class WritesFirst(Table):
+    """It writes the entities before it writes down how they are spread."""
+
+    def __init__(self, spread: Any) -> None:
+        super().__init__(spread._client, spread._hook)
+        self._spread: SpreadTable = spread
+
+    async def submit(self, *operations: Operation) -> list[Entity]:
+        written = await super().submit(*operations)
+        await self._spread.declare()
+        return written
+
+
+def all_are_spread_as_it_is_written_down(world: World) -> None:
+    if "Events" not in world.engine.tables.names()[0]:
+        return
+    rows = world.engine.tables.query("Events").entities
+    layouts = [row.properties for row in rows if row.partition_key == "_spread"]
+    events = {int(row.row_key): int(row.partition_key[:2]) for row in rows if row.partition_key != "_spread"}
+    assert {entity["EventId"] for entity in world.returned.values()} <= set(events)
+    if events:
+        (layout,) = layouts
+        buckets = Buckets(KEY, layout["Buckets"], ["EventId"])
+        assert events == {number: buckets.of({"EventId": number}) for number in events}, "an event nobody would find"
+
+
+@pytest.mark.guarantee("PartitionSpread", "every entity is in the bucket in which all others look for it")
+def test_of_two_who_spread_otherwise_one_is_refused() -> None:
+    for faults in ({"kills": 1}, {"lost": 1}):
+        result = explore(
+            two_with_other_buckets,
+            always=all_are_spread_as_it_is_written_down,
+            expected=BadDesign,
+            preemptions=1,
+            **faults,
+        )
+        assert result.exhaustive
+        assert result.schedules > 15
+
+
+def test_one_who_writes_before_it_is_written_down_is_found() -> None:
+    with pytest.raises(Counterexample):
+        explore(
+            partial(two_with_other_buckets, late=True), always=all_are_spread_as_it_is_written_down, expected=BadDesign
+        )
