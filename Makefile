@@ -15,7 +15,7 @@ NODE    := tests/node/node_modules/.ready
 RUN     := $(VENV)/bin/python -m
 
 .DEFAULT_GOAL := help
-.PHONY: help tour test test-memory test-live test-lowest lint format checklist fidelity bench clean
+.PHONY: help tour test test-memory test-live test-lowest lint format checklist fidelity fuzz bench clean
 
 help:  ## Show these targets
 	@sed -nE 's/^([a-z-]+):.*## (.*)/  make \1|\2/p' $(MAKEFILE_LIST) | awk -F'|' '{ printf "%-20s %s\n", $$1, $$2 }'
@@ -51,6 +51,9 @@ checklist: $(READY)  ## Show which rows of the guide's checklist the tests prove
 
 fidelity: $(READY)  ## Write docs/fidelity.md, on how true the account in memory is, from docs/fidelity
 	cd docs && ../$(RUN) fidelity
+
+fuzz: $(READY) $(NPM)  ## Compare the engine with Azurite for long: OPERATIONS=100000 SEED=1 SERVICE=tables, queues or blobs
+	PYTHONPATH=tests $(RUN) differential $(if $(SERVICE),--service $(SERVICE)) $(if $(OPERATIONS),--operations $(OPERATIONS)) $(if $(SEED),--seed $(SEED)) $(ARGS)
 
 bench: $(READY) $(NPM)  ## Measure the engine against the SDK's own cost and against Azurite
 	$(RUN) benchmarks $(ARGS)

@@ -1,10 +1,10 @@
-"""One side of the comparison: an account that is asked through the genuine SDK, and what is heard from it."""
+"""One side of the comparison: an account that is asked through the SDK or by hand, and what is heard from it."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Hashable, Mapping
 from itertools import islice
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 from azure.core.exceptions import AzureError, HttpResponseError
 
@@ -13,6 +13,9 @@ from conformance.raw import Answer, Raw
 
 MOST_PAGES = 200
 """No list here is as long; a token that leads back to itself would make one that never ends."""
+
+Known: TypeAlias = Callable[[Hashable, int], "str | None"]
+"""Gives what an account made for itself, such as an ETag: of what, and how many such things ago; None for nothing."""
 
 
 class Heard(NamedTuple):
@@ -30,12 +33,13 @@ class Account:
     """An account that can be asked, through the SDK or by hand.
 
     :param backend: a sync one
+    :param raw: how requests by hand are made, which says to which service
     """
 
-    def __init__(self, backend: Backend) -> None:
+    def __init__(self, backend: Backend, raw: type[Raw]) -> None:
         self._answers: list[Answer] = []
-        self.service: Any = backend.connect(raw_response_hook=self._hear).tables
-        self._raw = Raw(backend)
+        self.service: Any = getattr(backend.connect(raw_response_hook=self._hear), f"{raw.service}s")
+        self._raw = raw(backend)
         self.base = self._raw.base
         self._run = backend.run
 
@@ -60,9 +64,12 @@ class Account:
         for page in islice(found.by_page(), MOST_PAGES):
             list(page)
 
-    def request(self, method: str, path: str, headers: Mapping[str, str | None], body: Any = b"") -> None:
-        """Send one request by hand."""
+    def request(
+        self, method: str, path: str, headers: Mapping[str, str | None] | None = None, body: Any = b""
+    ) -> Answer:
+        """Send one request by hand, and return its answer."""
         self.by_hand(lambda raw: raw(method, path, headers, body))
+        return self._answers[-1]
 
     def by_hand(self, call: Callable[[Raw], Any]) -> None:
         """Send one request by hand, however it is written."""

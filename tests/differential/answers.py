@@ -1,21 +1,23 @@
-"""What an operation was answered, without what must differ between two accounts: ids, texts, tokens, addresses."""
+"""What answers of all services have in common once they can be compared: refusals, parts, and documents in XML."""
 
 from __future__ import annotations
 
-import json
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from types import SimpleNamespace
-from typing import Any, NamedTuple, cast
+from typing import Any, NamedTuple, TypeAlias, cast
+from xml.etree.ElementTree import Element
 
-from conformance.batches import replies
+from defusedxml.ElementTree import fromstring
+
 from conformance.raw import Answer
 from conformance.refusals import refusal_in
-from differential.account import Heard
-from differential.operations import ListTables, Operation, Query
+
+Compared: TypeAlias = "Mapping[str, Any]"
+"""All that was heard of an operation, without what must differ between two accounts."""
 
 _NUMBER = re.compile(r"(\d+):")
-_NEXT = "x-ms-continuation-next"
+_CODE = "x-ms-error-code"
 
 
 class Refused(NamedTuple):
@@ -29,52 +31,35 @@ class Refused(NamedTuple):
     number: int | None = None
 
 
-def normal(operation: Operation, heard: Heard, base: str) -> dict[str, Any]:
-    """Return what was heard as what can be compared.
-
-    The rows of a list are by themselves, under their keys, so that one that is missing does not make all others differ.
-
-    :param base: the account's URL, which is left out of all links
-    """
-    answers = [_answer(answer, base) for answer in heard.answers]
-    if isinstance(operation, (Query, ListTables)) and not any(isinstance(answer, Refused) for answer in answers):
-        return {**_rows_apart(answers), "error": heard.error}
-    return {"answers": answers, "error": heard.error}
-
-
-def _answer(answer: Answer, base: str) -> Any:
-    if answer.status >= 400:
-        return _refusal(answer)
-    kind = answer.headers.get("Content-Type") or ""
-    found: dict[str, Any] = {"status": answer.status}
-    if kind.startswith("multipart"):
-        parts = [Answer(each.status_code, dict(each.headers.items()), each.body) for each in replies(answer)]
-        return {**found, "parts": [_answer(part, base) for part in parts]}
-    if etag := answer.headers.get("ETag"):
-        found["etag"] = etag
-    if answer.text:
-        found["format"] = kind.partition(";streaming")[0]
-        found["more"] = any(name.lower().startswith(_NEXT) for name in answer.headers)
-        found["body"] = json.loads(answer.text.replace(base, ""))
-    return found
-
-
-def _refusal(answer: Answer) -> Refused:
+def refused(answer: Answer) -> Refused:
+    """Return what a refusal says; the answer to a HEAD has its code in a header only."""
     response = SimpleNamespace(status_code=answer.status, text=lambda: answer.text)
     said = refusal_in(cast("BaseException", SimpleNamespace(response=response)))
     number = _NUMBER.match(said.text or "")
-    return Refused(answer.status, said.code, int(number[1]) if number else None)
+    return Refused(
+        answer.status, said.code if answer.text else answer.headers.get(_CODE), int(number[1]) if number else None
+    )
 
 
-def _rows_apart(pages: list[dict[str, Any]]) -> dict[str, Any]:
-    rows: dict[Any, dict[str, Any]] = {}
-    sizes: list[int] = []
-    for page in pages:
-        found = page["body"].pop("value")
-        sizes.append(len(found))
-        rows |= {_name(row): row for row in found}
-    return {"pages": pages, "sizes": sizes, "rows": rows}
+def parts_in(compared: Compared) -> Iterator[Any]:
+    """Yield the answers to an operation, those to the parts of a batch one by one."""
+    for whole in compared.get("answers", ()):
+        yield from whole.get("parts", [whole]) if isinstance(whole, dict) else [whole]
 
 
-def _name(row: Mapping[str, Any]) -> Any:
-    return row["TableName"] if "TableName" in row else (row["PartitionKey"], row["RowKey"])
+def document(text: str) -> Element:
+    """Return a document in XML."""
+    found: Element = fromstring(text.lstrip("\ufeff"))
+    return found
+
+
+def members(element: Element) -> dict[str, Any]:
+    """Return the attributes and the children of an element, by name; of children with one name a list."""
+    found: dict[str, Any] = {f"@{name}": value for name, value in element.attrib.items()}
+    for child in element:
+        value = members(child) if len(child) or child.attrib else child.text or ""
+        if child.tag in found:
+            earlier = found[child.tag]
+            value = [*(earlier if isinstance(earlier, list) else [earlier]), value]
+        found[child.tag] = value
+    return found

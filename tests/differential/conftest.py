@@ -8,21 +8,34 @@ import pytest
 
 from differential.run import Runs
 from differential.run import runs as runs_on
+from differential.service import Service
+from differential.services import SERVICES
 from differential.tally import Tally
 
-TALLY = pytest.StashKey[Tally]()
+TALLIES = pytest.StashKey[dict[str, Tally]]()
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    config.stash[TALLIES] = {}
+
+
+@pytest.fixture(params=SERVICES.values(), ids=SERVICES)
+def service(request: pytest.FixtureRequest) -> Service:
+    """Each of the services."""
+    found: Service = request.param
+    return found
 
 
 @pytest.fixture
-def runs(azurite: str, request: pytest.FixtureRequest) -> Iterator[Runs]:
+def runs(service: Service, azurite: str, request: pytest.FixtureRequest) -> Iterator[Runs]:
     """The means to compare the engine with Azurite."""
-    with runs_on(azurite) as runs:
-        request.config.stash[TALLY] = runs.tally
+    with runs_on(service, azurite) as runs:
+        request.config.stash[TALLIES][service.name] = runs.tally
         yield runs
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
-    if TALLY in config.stash:
-        terminalreporter.section("engine against Azurite")
-        for line in config.stash[TALLY].lines():
+    for name, tally in config.stash.get(TALLIES, {}).items():
+        terminalreporter.section(f"{name} of the engine and of Azurite")
+        for line in tally.lines():
             terminalreporter.line(line)

@@ -1,8 +1,8 @@
-"""Runs of the machine against one Azurite, and the tally of all that they compared."""
+"""Runs of a service's machine against one Azurite, and the tally of all that they compared."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from typing import Any
 
@@ -13,9 +13,8 @@ from hypothesis.stateful import run_state_machine_as_test
 import backends
 from backends import Backend
 from differential.account import Account
-from differential.machine import TablesMachine
 from differential.pair import Pair
-from differential.strategies import ALL_TABLES
+from differential.service import Service
 from differential.tally import Tally
 from tablepatterns.engine.account import Engine
 from tablepatterns.recipe import finish
@@ -27,8 +26,9 @@ class Runs:
     :param azurite: Azurite's account
     """
 
-    def __init__(self, azurite: Account) -> None:
-        self.tally = Tally()
+    def __init__(self, service: Service, azurite: Account) -> None:
+        self.tally = Tally(service.exclusions)
+        self._service = service
         self._azurite = azurite
 
     def run(self, limits: settings, seed: int | None = None) -> None:
@@ -38,23 +38,26 @@ class Runs:
         :param seed: what they are drawn from, if not from what the settings say
         :raises Disagreement: one operation is answered in two ways
         """
-        machine: Any = self._machine
-        run_state_machine_as_test(machine if seed is None else hypothesis.seed(seed)(machine), settings=limits)
 
-    @property
-    def _machine(self) -> Callable[[], TablesMachine]:
-        return lambda: TablesMachine(self._pair())
+        def machine() -> Any:
+            return self._service.machine(self._pair())
+
+        drawn: Any = machine if seed is None else hypothesis.seed(seed)(machine)
+        run_state_machine_as_test(drawn, settings=limits)
 
     def _pair(self) -> Pair:
-        """Return a new engine beside Azurite, from which the tables of the run before are gone."""
-        for name in ALL_TABLES:
-            self._azurite.service.delete_table(name)
+        """Return a new engine beside Azurite, from which what the run before left is gone."""
+        self._service.empty(self._azurite)
         engine = Engine()
-        return Pair(engine, (Account(Backend("memory", engine, {}, finish)), self._azurite), self.tally)
+        ours = Account(Backend("memory", engine, {}, finish), self._service.raw)
+        return Pair(self._service, engine, (ours, self._azurite), self.tally)
 
 
 @contextmanager
-def runs(azurite: str) -> Iterator[Runs]:
+def runs(service: Service, azurite: str) -> Iterator[Runs]:
     """Give the means to compare the engine with the Azurite that a connection string reaches."""
-    with backends.opened("azurite", azurite, retry_total=0) as backend, closing(Account(backend)) as account:
-        yield Runs(account)
+    with (
+        backends.opened("azurite", azurite, retry_total=0) as backend,
+        closing(Account(backend, service.raw)) as account,
+    ):
+        yield Runs(service, account)

@@ -3,23 +3,30 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
-from differential.exclusions import EXCUSES, WITHHELD
+from differential.exclusions import Exclusions
 
 
 class Tally:
-    """Counts operations by kind, and by name the exclusions that were applied to them."""
+    """Counts operations by kind, and by name the exclusions that were applied to them.
 
-    def __init__(self) -> None:
-        self.operations: Counter[str] = Counter()
-        self.exclusions: Counter[str] = Counter()
+    :param known: all exclusions there are, also those that were not applied
+    """
+
+    def __init__(
+        self,
+        known: Exclusions,
+        operations: Mapping[str, int] | None = None,
+        exclusions: Mapping[str, int] | None = None,
+    ) -> None:
+        self.operations = Counter(operations or {})
+        self.exclusions = Counter(exclusions or {})
+        self._known = known
 
     def copy(self) -> Tally:
         """Return what was counted so far."""
-        tally = Tally()
-        tally.operations, tally.exclusions = self.operations.copy(), self.exclusions.copy()
-        return tally
+        return Tally(self._known, self.operations, self.exclusions)
 
     def kinds(self) -> str:
         """Return how many operations of each kind there were."""
@@ -27,9 +34,8 @@ class Tally:
 
     def applied(self) -> Iterator[tuple[int, str, str]]:
         """Yield how often each exclusion was applied, its name and its reason, the most frequent first."""
-        reasons = {each.name: each.reason for each in WITHHELD} | {each.name: each.reason for each in EXCUSES}
-        for name in sorted(reasons, key=lambda name: -self.exclusions[name]):
-            yield self.exclusions[name], name, reasons[name]
+        for each in sorted(self._known, key=lambda each: -self.exclusions[each.name]):
+            yield self.exclusions[each.name], each.name, each.reason
 
     def lines(self) -> Iterator[str]:
         """Yield what is told at the end of a run."""

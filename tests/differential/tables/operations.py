@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias
 from urllib.parse import quote, urlencode
@@ -12,17 +12,21 @@ from azure.data.tables import UpdateMode
 
 from conformance.batches import Inner, changeset, send
 from conformance.raw import entity_path
-from differential.account import Account
-from differential.values import for_sdk, for_wire
+from differential.account import Account, Known
+from differential.tables.values import for_sdk, for_wire
 from tablepatterns.filters import Filter, Value
 
 Kind: TypeAlias = Literal["insert", "merge", "replace", "upsert by merge", "upsert by replace", "delete"]
 Condition: TypeAlias = Literal["any", "fresh", "stale", "absent"]
 Level: TypeAlias = Literal["nometadata", "minimalmetadata", "fullmetadata"]
 Key: TypeAlias = tuple[str, str]
-Etags: TypeAlias = Callable[["Write"], "str | None"]
-"""Gives the If-Match of a write on one of the accounts, each of which has ETags of its own; None for no If-Match."""
+Place: TypeAlias = tuple[str, Key]
+"""Where an entity is: the table's name in lower case, and the entity's keys."""
 
+NEVER = "W/\"datetime'2001-01-01T00%3A00%3A00Z'\""
+"""The ETag of no version that there can be."""
+
+_AGES: dict[Condition, int] = {"fresh": 0, "stale": 1}
 _VERBS = {"merge": "MERGE", "replace": "PUT", "delete": "DELETE"}
 _MODES = {"merge": UpdateMode.MERGE, "replace": UpdateMode.REPLACE}
 
@@ -72,7 +76,7 @@ class Write:
 class CreateTable:
     table: str
 
-    def send(self, account: Account, etags: Etags) -> None:
+    def send(self, account: Account, known: Known) -> None:
         account.service.create_table(self.table)
 
 
@@ -80,7 +84,7 @@ class CreateTable:
 class DeleteTable:
     table: str
 
-    def send(self, account: Account, etags: Etags) -> None:
+    def send(self, account: Account, known: Known) -> None:
         account.service.delete_table(self.table)
 
 
@@ -92,7 +96,7 @@ class ListTables:
     top: int | None = None
     table: str = ""
 
-    def send(self, account: Account, etags: Etags) -> None:
+    def send(self, account: Account, known: Known) -> None:
         account.read_pages(account.service.query_tables(self.wanted, results_per_page=self.top))
 
 
@@ -103,10 +107,10 @@ class Single:
     table: str
     write: Write
 
-    def send(self, account: Account, etags: Etags) -> None:
+    def send(self, account: Account, known: Known) -> None:
         table, write = account.table(self.table), self.write
         methods = {"insert": table.create_entity, "delete": table.delete_entity}
-        entity, options = write.for_sdk(etags(write))
+        entity, options = write.for_sdk(_if_match(self.table, write, known))
         methods.get(write.kind, table.upsert_entity if write.upserts else table.update_entity)(entity, **options)
 
 
@@ -119,8 +123,8 @@ class ByHand:
     level: Level = "minimalmetadata"
     prefer: str | None = None
 
-    def send(self, account: Account, etags: Etags) -> None:
-        method, url, headers, body, _ = self.write.request(self.table, etags(self.write))
+    def send(self, account: Account, known: Known) -> None:
+        method, url, headers, body, _ = self.write.request(self.table, _if_match(self.table, self.write, known))
         headers |= accept(self.level)
         if self.prefer:
             headers["Prefer"] = self.prefer
@@ -138,11 +142,12 @@ class Transaction:
     def in_one_partition(self) -> bool:
         return len({write.key[0] for write in self.writes}) == 1
 
-    def send(self, account: Account, etags: Etags) -> None:
+    def send(self, account: Account, known: Known) -> None:
+        etags = [_if_match(self.table, write, known) for write in self.writes]
         if self.in_one_partition:
-            account.table(self.table).submit_transaction([_operation(write, etags(write)) for write in self.writes])
+            account.table(self.table).submit_transaction(list(map(_operation, self.writes, etags)))
         else:
-            requests = [write.request(self.table, etags(write)) for write in self.writes]
+            requests = [write.request(self.table, etag) for write, etag in zip(self.writes, etags, strict=True)]
             account.by_hand(lambda raw: send(raw, changeset(raw.base, requests)))
 
 
@@ -155,7 +160,7 @@ class Get:
     select: tuple[str, ...] | None = None
     level: Level | None = None
 
-    def send(self, account: Account, etags: Etags) -> None:
+    def send(self, account: Account, known: Known) -> None:
         if self.level is None:
             account.table(self.table).get_entity(*self.key, select=self.select)
         else:
@@ -173,7 +178,12 @@ class Query:
     top: int | None = None
     level: Level | None = None
 
-    def send(self, account: Account, etags: Etags) -> None:
+    @property
+    def is_one_page(self) -> bool:
+        """Whether only the first of several pages is read."""
+        return self.level is not None and self.top is not None
+
+    def send(self, account: Account, known: Known) -> None:
         text = "" if self.wanted is None else str(self.wanted)
         if self.level is None:
             table = account.table(self.table)
@@ -202,9 +212,21 @@ def keys_of(operation: Operation) -> tuple[Key, ...]:
     return (operation.key,) if isinstance(operation, Get) else tuple(write.key for write in writes_of(operation))
 
 
+def place(table: str, key: Key) -> Place:
+    """Return where an entity is."""
+    return table.lower(), key
+
+
 def accept(level: Level) -> dict[str, str]:
     """Return the header that asks for a level of metadata."""
     return {"Accept": f"application/json;odata={level}"}
+
+
+def _if_match(table: str, write: Write, known: Known) -> str | None:
+    """Return the If-Match of a write on one of the accounts, each of which has ETags of its own; None for none."""
+    if write.condition in _AGES:
+        return known(place(table, write.key), _AGES[write.condition]) or NEVER
+    return "*" if write.condition == "any" else None
 
 
 def _keys(key: Key) -> dict[str, str]:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, rule
 
-from differential import strategies as drawn
-from differential.operations import CreateTable, Operation, Single, Write
-from differential.pair import Pair
+from differential.service import Comparing
+from differential.tables import strategies as drawn
+from differential.tables.operations import CreateTable, Operation, Single, Write
 
 
 class TablesMachine(RuleBasedStateMachine):
@@ -16,7 +16,7 @@ class TablesMachine(RuleBasedStateMachine):
     :param pair: accounts without any of the tables that are drawn
     """
 
-    def __init__(self, pair: Pair) -> None:
+    def __init__(self, pair: Comparing) -> None:
         super().__init__()
         self._pair = pair
 

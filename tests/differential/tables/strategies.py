@@ -5,13 +5,14 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any, TypeVar
+from typing import Any
 from uuid import UUID
 
 from hypothesis import strategies as st
 from hypothesis.strategies import SearchStrategy
 
-from differential.operations import (
+from differential.draws import mostly
+from differential.tables.operations import (
     ByHand,
     Condition,
     CreateTable,
@@ -40,14 +41,6 @@ from tablepatterns.limits import (
     MAX_STRING_UNITS,
     MAX_TRANSACTION_OPERATIONS,
 )
-
-T = TypeVar("T")
-
-
-def mostly(usual: SearchStrategy[T], rare: SearchStrategy[Any]) -> SearchStrategy[T]:
-    """Draw what is usual, and one time in ten what is rare."""
-    return st.integers(0, 9).flatmap(lambda number: rare if number == 9 else usual)
-
 
 # ------------------------------------------------------------------ tables
 

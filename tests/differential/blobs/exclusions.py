@@ -1,0 +1,344 @@
+"""Where Azurite answers otherwise about blobs than the service."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from differential.answers import Refused
+from differential.blobs.containers import (
+    DeleteContainer,
+    GetContainer,
+    ListBlobs,
+    ListContainers,
+    SetContainerMetadata,
+    SetPolicies,
+)
+from differential.blobs.operations import (
+    Copy,
+    Delete,
+    GetBlockList,
+    OfBlob,
+    Operation,
+    PutBlob,
+    PutBlock,
+    PutBlockList,
+    Read,
+    TakeSnapshot,
+)
+from differential.blobs.state import Homes, Named, found_at
+from differential.blobs.wrongs import conditions_of, has_conditions, is_wrong, makes_a_blob
+from differential.differences import MISSING
+from differential.exclusions import Case, Exclusions
+from differential.heard_by_hand import metadata_without_letters
+from tablepatterns.engine.leases import INFINITE
+from tablepatterns.limits import MAX_ACCESS_POLICIES
+
+EXCLUSIONS: Final = Exclusions()
+
+_DIGEST_OF_NOTHING: Final = "1B2M2Y8AsgTpgAmY7PhCfg=="
+_PERMISSIONS: Final = set("racwdxyltmeopif")
+
+
+def _found(operation: Operation, before: Homes) -> Named:
+    """Return what goes by the name of the blob that an operation is about."""
+    return found_at(operation.place, before) if isinstance(operation, OfBlob) else Named()
+
+
+# ------------------------------------------------------------------ withheld
+
+
+@EXCLUSIONS.withhold("a lease may be named in making a blob where none is", refused=True)
+def lease_of_nothing(operation: Operation, before: Homes) -> bool:
+    makes = makes_a_blob(operation) or isinstance(operation, PutBlock)
+    under_lease = makes and conditions_of(operation)[0].lease is not None
+    is_there = isinstance(operation, OfBlob) and operation.place.container in before
+    return under_lease and is_there and _found(operation, before).blob is None
+
+
+@EXCLUSIONS.withhold("If-None-Match: * is met by any write that makes no blob", refused=True)
+def nothing_in_a_change(operation: Operation, before: Homes) -> bool:
+    if makes_a_blob(operation) or isinstance(operation, (Read, GetBlockList, PutBlock)):
+        return False
+    found = _found(operation, before)
+    return found.blob is not None and any(each.none_match == "any" for each in conditions_of(operation))
+
+
+@EXCLUSIONS.withhold("a snapshot is taken under the conditions of a read, or of nothing", refused=False)
+def snapshot_under_conditions(operation: Operation, before: Homes) -> bool:
+    return isinstance(operation, TakeSnapshot) and has_conditions(operation)
+
+
+@EXCLUSIONS.withhold("a snapshot with metadata of its own has the ETag of its blob", refused=False)
+def version_of_a_snapshot(operation: Operation, before: Homes) -> bool:
+    of_snapshot = isinstance(operation, (Read, Delete, Copy)) and operation.snapshot is not None
+    return of_snapshot and any(each.match or each.none_match for each in conditions_of(operation))
+
+
+@EXCLUSIONS.withhold("staged blocks make a blob, which can be leased, changed and deleted", refused=False)
+def staged_blocks_alone(operation: Operation, before: Homes) -> bool:
+    found = _found(operation, before)
+    is_theirs = isinstance(operation, (PutBlock, PutBlockList, Read, PutBlob, Copy)) or _lists_blocks(operation)
+    return found.blob is None and bool(found.staged) and not is_theirs
+
+
+def _lists_blocks(operation: Operation) -> bool:
+    return isinstance(operation, GetBlockList) and operation.terms.lease is None
+
+
+@EXCLUSIONS.withhold("staged blocks stay behind a blob that is written as a whole", refused=False)
+def staged_blocks_beside(operation: Operation, before: Homes) -> bool:
+    return isinstance(operation, (PutBlob, Copy)) and bool(_found(operation, before).staged)
+
+
+@EXCLUSIONS.withhold("a copy replaces a blob of another kind", refused=True)
+def copy_of_another_kind(operation: Operation, before: Homes) -> bool:
+    if not isinstance(operation, Copy):
+        return False
+    source, target = found_at(operation.source, before).blob, _found(operation, before).blob
+    return source is not None and target is not None and source.kind is not target.kind
+
+
+@EXCLUSIONS.withhold("GET for the metadata of a blob is one for its content", refused=False)
+def metadata_by_get(operation: Operation, before: Homes) -> bool:
+    return isinstance(operation, Read) and operation.comp == "metadata" and operation.method == "GET"
+
+
+@EXCLUSIONS.withhold("an ETag as the condition of a change to a container is not looked at", refused=True)
+def version_of_a_container(operation: Operation, before: Homes) -> bool:
+    is_change = isinstance(operation, (DeleteContainer, SetContainerMetadata))
+    return is_change and bool(operation.terms.match or operation.terms.none_match)
+
+
+@EXCLUSIONS.withhold("If-Unmodified-Since is not looked at in a change of the metadata of a container", refused=False)
+def age_of_a_container(operation: Operation, before: Homes) -> bool:
+    return isinstance(operation, SetContainerMetadata) and operation.terms.unmodified_since is not None
+
+
+@EXCLUSIONS.withhold("a copy replaces what is leased for some time", refused=True)
+def copy_onto_a_lease(operation: Operation, before: Homes) -> bool:
+    target = _found(operation, before).blob if isinstance(operation, Copy) else None
+    if target is None:
+        return False
+    now = before[operation.place.container].now
+    return target.lease.state(now).locked and target.lease.duration != INFINITE
+
+
+@EXCLUSIONS.withhold("six policies are kept", refused=True)
+def six_policies(operation: Operation, before: Homes) -> bool:
+    return isinstance(operation, SetPolicies) and len(operation.policies) > MAX_ACCESS_POLICIES
+
+
+@EXCLUSIONS.withhold("a policy permits anything", refused=True)
+def permissions(operation: Operation, before: Homes) -> bool:
+    given = operation.policies if isinstance(operation, SetPolicies) else ()
+    return any(set(policy.permission or "") - _PERMISSIONS for policy in given)
+
+
+# ------------------------------------------------------------------ refusals
+
+
+@EXCLUSIONS.excuse("of several things that are wrong, another comes first")
+def order_of_checks(case: Case) -> bool:
+    return case.both_refuse and is_wrong(case.azurite.code, case.operation, case.before)
+
+
+@EXCLUSIONS.excuse("the conditions on the source of a copy are those of a read")
+def source_not_modified(case: Case) -> bool:
+    if not isinstance(case.operation, Copy) or not isinstance(case.azurite, dict):
+        return False
+    return case.engine == Refused(412, "SourceConditionNotMet") and case.azurite["status"] == 304
+
+
+@EXCLUSIONS.excuse("an append blob with content is refused as InvalidOperation")
+def content_of_an_append_blob(case: Case) -> bool:
+    with_content = (
+        isinstance(case.operation, PutBlob) and case.operation.kind == "AppendBlob" and case.operation.content
+    )
+    return bool(with_content) and case.refused_alike and case.azurite.code == "InvalidOperation"
+
+
+@EXCLUSIONS.excuse("the id of a block that is too long is refused as OutOfRangeInput")
+def long_block_id(case: Case) -> bool:
+    too_long = isinstance(case.operation, PutBlock) and len(case.operation.block) > 64
+    return too_long and case.refused_alike and case.azurite.code == "OutOfRangeInput"
+
+
+@EXCLUSIONS.excuse("an internal error where the service refuses")
+def internal_error(case: Case) -> bool:
+    return case.both_refuse and case.azurite == Refused(500, None) and 400 <= case.engine.status < 500
+
+
+@EXCLUSIONS.excuse("snapshots are listed beside a delimiter")
+def snapshots_beside_a_delimiter(case: Case) -> bool:
+    if not isinstance(case.operation, ListBlobs):
+        return False
+    both = case.operation.delimiter and "snapshots" in (case.operation.include or "")
+    refused = case.engine if isinstance(case.engine, Refused) else _only_answer(case.engine)
+    return bool(both) and refused == Refused(400, "InvalidQueryParameterValue")
+
+
+@EXCLUSIONS.excuse("a range that begins where the content ends is an empty one")
+def range_behind_the_end(case: Case) -> bool:
+    if not isinstance(case.operation, Read) or not isinstance(case.azurite, dict):
+        return False
+    return case.engine == Refused(416, "InvalidRange") and case.azurite["headers"].get("content-length") == "0"
+
+
+def _only_answer(compared: Any) -> Any:
+    return compared["answers"][0] if isinstance(compared, dict) and "answers" in compared else None
+
+
+# ------------------------------------------------------------------ lists
+
+
+@EXCLUSIONS.excuse("what is empty is left out of a list")
+def empty_elements(case: Case) -> bool:
+    return case.part == "rows" and case.engine == "" and case.azurite is MISSING
+
+
+EXCLUSIONS.excuse("metadata with the name _ are taken for the text of their element, or left out")(
+    metadata_without_letters
+)
+
+
+@EXCLUSIONS.excuse("a list tells of copies, asked for or not")
+def copies_in_a_list(case: Case) -> bool:
+    is_list = isinstance(case.operation, ListBlobs) and "copy" not in (case.operation.include or "")
+    return is_list and str(case.member).startswith("Copy") and case.engine is MISSING
+
+
+@EXCLUSIONS.excuse("a list tells options that were not asked for: a size, an empty prefix")
+def options_of_a_list(case: Case) -> bool:
+    told = {"MaxResults": "limit", "Prefix": "prefix", "Delimiter": "delimiter"}.get(case.member)
+    is_list = isinstance(case.operation, (ListBlobs, ListContainers)) and case.part == "pages" and told
+    return bool(is_list) and case.engine is MISSING and not getattr(case.operation, str(told))
+
+
+@EXCLUSIONS.excuse("a page of nothing, or of fewer, is refused without a code")
+def code_of_a_number(case: Case) -> bool:
+    limit = case.operation.limit if isinstance(case.operation, (ListBlobs, ListContainers)) else None
+    return limit is not None and limit < 1 and case.refused_alike and case.azurite.code is None
+
+
+@EXCLUSIONS.excuse("a copy says that it is no incremental one")
+def incremental_copy(case: Case) -> bool:
+    return case.member in ("IncrementalCopy", "x-ms-incremental-copy") and (case.engine, case.azurite) == (
+        MISSING,
+        "false",
+    )
+
+
+@EXCLUSIONS.excuse("a list does not say of copies that they are encrypted")
+def encryption_of_a_copy(case: Case) -> bool:
+    return case.part == "rows" and case.member == "ServerEncrypted" and case.azurite is MISSING
+
+
+@EXCLUSIONS.excuse("snapshots of a blob that do not fit on its page are left out")
+def snapshots_over_pages(case: Case) -> bool:
+    if not isinstance(case.operation, ListBlobs) or "snapshots" not in (case.operation.include or ""):
+        return False
+    left_out = case.part == "rows" and len(case.path) == 2 and len(case.member) > 2 and case.azurite is MISSING
+    return case.operation.limit is not None and (left_out or case.part in ("pages", "sizes"))
+
+
+@EXCLUSIONS.excuse("a list tells of the leases of snapshots, which have none")
+def lease_of_a_snapshot(case: Case) -> bool:
+    of_snapshot = case.part == "rows" and len(case.path[1]) > 2
+    return of_snapshot and case.member in ("LeaseStatus", "LeaseState") and case.engine is MISSING
+
+
+@EXCLUSIONS.excuse("the tier of a blob that nobody put into one has a time of change")
+def time_of_the_tier(case: Case) -> bool:
+    return case.member in ("x-ms-access-tier-change-time", "AccessTierChangeTime") and case.engine is MISSING
+
+
+# ------------------------------------------------------------------ headers and documents
+
+
+@EXCLUSIONS.excuse("every write tells a CRC-64, as the service does; the engine calculates none that nobody sent")
+def checksum(case: Case) -> bool:
+    return case.member == "x-ms-content-crc64" and case.engine is MISSING
+
+
+@EXCLUSIONS.excuse("the digest of a block list is told that nobody sent")
+def digest_of_a_block_list(case: Case) -> bool:
+    return isinstance(case.operation, PutBlockList) and case.member == "content-md5" and case.engine is MISSING
+
+
+@EXCLUSIONS.excuse("metadata of a container come with its other properties")
+def properties_beside_metadata(case: Case) -> bool:
+    asked = isinstance(case.operation, GetContainer) and case.operation.comp == "metadata"
+    return asked and case.path[2:3] == ("headers",) and case.engine is MISSING
+
+
+@EXCLUSIONS.excuse("the list of blocks has both kinds, asked for or not")
+def both_kinds_of_blocks(case: Case) -> bool:
+    kinds = ("CommittedBlocks", "UncommittedBlocks")
+    return (
+        isinstance(case.operation, GetBlockList)
+        and case.member in kinds
+        and (case.engine, case.azurite) == (MISSING, "")
+    )
+
+
+@EXCLUSIONS.excuse("the list of blocks tells a version where no blob is")
+def version_of_nothing(case: Case) -> bool:
+    told = case.member in ("etag", "last-modified", "x-ms-blob-content-length")
+    return isinstance(case.operation, GetBlockList) and told and case.engine is MISSING
+
+
+@EXCLUSIONS.excuse("no names are told apart in a refusal of a copy: ConditionNotMet for source and target alike")
+def conditions_of_a_copy(case: Case) -> bool:
+    ours = ("SourceConditionNotMet", "TargetConditionNotMet")
+    return case.refused_alike and case.engine.code in ours and case.azurite.code == "ConditionNotMet"
+
+
+@EXCLUSIONS.excuse("the answer without content that a reader has already names a type")
+def type_of_nothing(case: Case) -> bool:
+    return case.member == "content-type" and (case.engine, case.azurite) == (MISSING, "application/xml")
+
+
+@EXCLUSIONS.excuse("content of no type has none")
+def no_content_type(case: Case) -> bool:
+    untyped = (case.engine, case.azurite) == ("application/octet-stream", MISSING)
+    return case.member in ("content-type", "Content-Type") and untyped
+
+
+@EXCLUSIONS.excuse("content that has no digest is read with one, and an append blob is listed with that of no content")
+def digest_of_its_own(case: Case) -> bool:
+    if isinstance(case.operation, Read):
+        return case.member == "content-md5" and case.engine is MISSING
+    return case.member == "Content-MD5" and case.engine == "" and case.azurite == _DIGEST_OF_NOTHING
+
+
+@EXCLUSIONS.excuse("the copy of an empty blob tells no progress")
+def progress_of_nothing(case: Case) -> bool:
+    return case.member in ("x-ms-copy-progress", "CopyProgress") and (case.engine, case.azurite) == ("0/0", MISSING)
+
+
+@EXCLUSIONS.excuse("an append blob that is not sealed says so")
+def not_sealed(case: Case) -> bool:
+    return case.member in ("x-ms-blob-sealed", "Sealed") and case.engine is MISSING and case.azurite == "false"
+
+
+@EXCLUSIONS.excuse("the digest of the whole content is told beside the content")
+def digest_beside_the_whole(case: Case) -> bool:
+    return isinstance(case.operation, Read) and case.member == "x-ms-blob-content-md5" and case.engine is MISSING
+
+
+@EXCLUSIONS.excuse("a snapshot with metadata of its own has the ETag of its blob")
+def etag_of_a_snapshot(case: Case) -> bool:
+    taken = isinstance(case.operation, TakeSnapshot) and case.operation.metadata
+    read = isinstance(case.operation, (Read, GetBlockList)) and getattr(case.operation, "snapshot", None) is not None
+    listed = case.part == "rows" and len(case.path[1]) > 2
+    return case.member in ("etag", "Etag") and bool(taken or read or listed)
+
+
+@EXCLUSIONS.excuse("prefixes come first in a list, and snapshots after their blob")
+def order_of_a_list(case: Case) -> bool:
+    return isinstance(case.operation, ListBlobs) and case.part == "order"
+
+
+@EXCLUSIONS.excuse("a page of more than 5,000 says that it is one of 5,000")
+def large_page(case: Case) -> bool:
+    return case.member == "MaxResults" and (case.engine, case.azurite) == ("5001", "5000")

@@ -1,0 +1,48 @@
+"""The services of the engine against Azurite's, operation by operation."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from hypothesis import HealthCheck, settings
+from hypothesis.stateful import run_state_machine_as_test
+
+from differential.run import Runs
+from differential.service import Service
+
+BOUNDED = settings(
+    max_examples=15,
+    stateful_step_count=40,
+    deadline=None,
+    # The same operations in every run, so that a change is judged by what it changed; `make fuzz` draws others
+    derandomize=True,
+    database=None,
+    suppress_health_check=list(HealthCheck),
+)
+
+
+class Noted:
+    """Takes down operations, and asks nobody for them."""
+
+    def __init__(self) -> None:
+        self.operations: list[Any] = []
+
+    def compare(self, operation: Any) -> None:
+        self.operations.append(operation)
+
+
+def drawn(service: Service) -> list[str]:
+    noted = Noted()
+    factory: Any = lambda: service.machine(noted)  # noqa: E731 - Hypothesis asks for a class, and takes what makes one
+    run_state_machine_as_test(factory, settings=settings(BOUNDED, max_examples=3))
+    return list(map(repr, noted.operations))
+
+
+def test_the_engine_answers_random_operations_as_azurite_does(runs: Runs) -> None:
+    runs.run(BOUNDED)
+
+
+def test_they_are_the_same_operations_in_every_run(service: Service) -> None:
+    first = drawn(service)
+    assert first == drawn(service)
+    assert len(first) > BOUNDED.stateful_step_count
