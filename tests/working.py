@@ -1,4 +1,4 @@
-"""What tests of queues and workers share: names of queues, what a queue holds, and handlers that do as they are told."""
+"""What tests of queues and workers share: names of queues, messages, and handlers that do as they are told."""
 
 from __future__ import annotations
 

@@ -1,0 +1,1 @@
+"""Archiving: where entities can be moved to, and how one is moved so that it is never in neither place."""

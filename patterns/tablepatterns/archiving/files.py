@@ -1,0 +1,127 @@
+"""Files: a folder as a place to archive to, one file for each entity."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Generator
+from contextlib import contextmanager
+from hashlib import sha256
+from pathlib import Path
+from uuid import uuid4
+
+from .names import name_of
+from .store import Held, Keys, Properties, Store
+from .typed_json import decoded, encoded
+
+_LOCK = "%lock"
+"""The name of a file that no PartitionKey makes the name of a folder."""
+
+if sys.platform == "win32":
+    import msvcrt
+
+    def _lock(number: int) -> None:
+        msvcrt.locking(number, msvcrt.LK_LOCK, 1)
+else:
+    import fcntl
+
+    def _lock(number: int) -> None:
+        fcntl.flock(number, fcntl.LOCK_EX)
+
+
+class FileArchive(Store):
+    """Keep archived entities in files of this machine, `Sales/empid_000223.json` below a folder.
+
+    A file is on the disk, and not only on its way there, when a word returns. Workers of this machine may share the
+    folder: they take turns by a lock, which the operating system releases when a process dies. Does not: work on
+    network file systems that have no such locks, or spare the event loop the time of a small write.
+
+    :param folder: where the files are; it is made when it is missing
+    """
+
+    def __init__(self, folder: str | Path) -> None:
+        self._folder = Path(folder)
+
+    @property
+    def name(self) -> str:
+        """The name that errors use."""
+        return f"folder {self._folder}"
+
+    async def get(self, keys: Keys) -> Held | None:
+        """Return the entity of a file."""
+        path = self._path(keys)
+        content = _content(path)
+        return None if content is None else Held(decoded(content, keys, str(path)), _version(content))
+
+    async def insert(self, keys: Keys, properties: Properties) -> bool:
+        """Write a file, or return False if there is one."""
+        return self._change(keys, None, _content_of(keys, properties))
+
+    async def replace(self, keys: Keys, held: Held, properties: Properties) -> bool:
+        """Overwrite a file, or return False if it changed."""
+        return self._change(keys, held.version, _content_of(keys, properties))
+
+    async def delete(self, keys: Keys, held: Held) -> bool:
+        """Delete a file, or return False if it changed."""
+        return self._change(keys, held.version, None)
+
+    def _path(self, keys: Keys) -> Path:
+        return self._folder / name_of(keys)
+
+    def _change(self, keys: Keys, version: str | None, content: bytes | None) -> bool:
+        """Bring the file from one version, None for no file, to a content, None for no file, or return False."""
+        path = self._path(keys)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with self._alone():
+            found = _content(path)
+            if (None if found is None else _version(found)) != version:
+                return False
+            if content is None:
+                path.unlink()
+            else:
+                _write(path, content)
+            _make_durable(path.parent)
+        return True
+
+    @contextmanager
+    def _alone(self) -> Generator[None, None, None]:
+        """Keep other threads and processes from changing files; reading needs no lock, since files change whole."""
+        with (self._folder / _LOCK).open("ab") as file:
+            _lock(file.fileno())
+            yield
+
+
+def _content_of(keys: Keys, properties: Properties) -> bytes:
+    # A version is the digest of a content, and every write must make another one
+    return encoded(keys, properties, write=uuid4().hex)
+
+
+def _content(path: Path) -> bytes | None:
+    try:
+        return path.read_bytes()
+    except FileNotFoundError:
+        return None
+
+
+def _version(content: bytes) -> str:
+    return sha256(content).hexdigest()
+
+
+def _write(path: Path, content: bytes) -> None:
+    beside = path.with_name(f"{path.name}.new")
+    with beside.open("wb") as file:
+        file.write(content)
+        file.flush()
+        os.fsync(file.fileno())
+    beside.replace(path)
+
+
+def _make_durable(folder: Path) -> None:
+    """Let the names in a folder outlive a loss of power; Windows has no word for it."""
+    if sys.platform == "win32":
+        return
+    number = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(number)
+    finally:
+        os.close(number)

@@ -1,0 +1,194 @@
+"""Archive: entities that are done with go to another table, to blobs or to files, and back.
+
+Status: ready
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import partial
+from typing import Any, cast
+
+from ..archiving.move import Move
+from ..archiving.rows import Rows
+from ..archiving.store import Keys, Store
+from ..commit import Reading
+from ..contention import DEFAULT_ATTEMPTS, contended
+from ..derived import Index
+from ..entity import Entity
+from ..entity_set import EntitySet
+from ..envelope import Envelope
+from ..errors import BadDesign, BadInput, BadMessage
+from ..lease import Lease
+from ..recipe import Account, Account_co, Pattern, recipe
+
+
+class Archive(Pattern[Account_co]):
+    """Move entities from the set that is worked with to one that is kept, and back, without ever losing one.
+
+    Goal: former employees leave the table of the active ones, which stays small, and can still be found. No entity
+    group transaction reaches across tables, so a message asks for the move and a `Worker` makes it.
+
+    Guarantees: once `archive` has returned, the entity as it then is gets to the archive, or the message goes to
+    poison with the reason. It is inserted there before it is deleted here, so that at every moment it is in at least
+    one of the two. A worker that dies at any point is repeated, and finds what was done. A change to the entity
+    between the reading and the deleting is not lost: the delete is conditional on the ETag, and the move begins again
+    with the changed entity. So does a move back that meets a move.
+
+    Does not: isolate. Who reads both places between the insert and the delete finds the entity in both. A message may
+    be delivered late and twice: an entity that was inserted again under the same key meanwhile is archived too, and
+    `restore` brings it back. One that somebody deletes while it is moved may stay in the archive.
+
+    Cost: archive or restore 1 storage transaction. One move 5: receive, read, insert, delete, delete the message; 3
+    more where the archive has an entity with the key already, as after a crash between insert and delete. Derived data
+    of the sets costs what it costs in them; a blob takes 2 to be read.
+
+    >>> from tablepatterns import EntitySet, Key, connect
+    >>> from tablepatterns.recipes.worker import Worker
+    >>> storage, key = connect(), Key("{Department}", "empid_{EmployeeId:06d}")
+    >>> current, former = EntitySet(storage, "Current", key), EntitySet(storage, "Former", key)
+    >>> jones = current.insert({"Department": "Sales", "EmployeeId": 456, "LastName": "Jones"})
+    >>> archive = Archive(current, former)
+    >>> _ = archive.archive(jones)
+    >>> Worker(storage, [archive]).run_once().handled
+    1
+    >>> current.get(Department="Sales", EmployeeId=456) is None
+    True
+    >>> former.get(Department="Sales", EmployeeId=456)["LastName"]
+    'Jones'
+
+    :param source: the set that is worked with
+    :param target: where its entities go: a set whose key is made of the same fields, in any table, partition or
+        account; a `BlobArchive`, a `FileArchive`, or another `Store`
+    :param queue: the queue of the messages; None for the table's name in lower case and `-archive`
+    :param name: the kind of the messages; None for `archive` and the table's name
+    :param base64: whether to send messages in Base64; workers read both
+    :raises BadDesign: entities could not be moved there, or not back, and why
+
+    Guide: eventually consistent transactions pattern (the tables Current and Archive).
+    """
+
+    def __init__(
+        self,
+        source: EntitySet[Account_co],
+        target: EntitySet[Account_co] | Store,
+        *,
+        queue: str | None = None,
+        name: str | None = None,
+        base64: bool = False,
+    ) -> None:
+        super().__init__(cast("Account_co", source.account))
+        table = source.table.name
+        self.source = source
+        self.queue = f"{table.lower()}-archive" if queue is None else queue
+        self.kind = f"archive {table}" if name is None else name
+        self._base64 = base64
+        self._messages = self.account.queue(self.queue)
+        self._here: Store = Rows(_inside(source), source.key)
+        if isinstance(target, EntitySet):
+            _check_target(source, target)
+            self._there: Store = Rows(_inside(target), source.key)
+        else:
+            _check_unmapped(source, target)
+            self._there = target
+
+    @recipe
+    async def archive(self, entity: Mapping[str, Any]) -> str:
+        """Ask for an entity to be archived, and return the id of the message. Cost: 1 transaction.
+
+        What is archived is the entity as it is when the message is worked on; one that is gone by then is done.
+
+        :param entity: an entity of the set, or the fields of its key
+        :raises BadInput: it was read from another set
+        :raises BadKey: a field of the key is missing, or has a value that cannot be a key
+        """
+        return await self._ask({"entity": list(self._keys_of(entity))})
+
+    @recipe
+    async def restore(self, entity: Mapping[str, Any]) -> str:
+        """Ask for an entity to be moved back, and return the id of the message. Cost: 1 transaction.
+
+        Guarantees as for `archive`, but nothing is overwritten: where the set has a different entity with this key by
+        then, the message goes to poison, and both stay.
+
+        :param entity: an archived entity, or the fields of its key
+        :raises BadKey: a field of the key is missing, or has a value that cannot be a key
+        """
+        keys = self.source.key.format(self.source.primary.key_fields(entity))
+        return await self._ask({"entity": list(keys), "back": True})
+
+    @recipe
+    async def get(self, /, **fields: Any) -> Entity | None:
+        """Return an entity from the archive, or None.
+
+        Cost: 1 transaction from a set, 2 from blobs, none from files.
+
+        :param fields: a value for every field of the set's key
+        :raises BadKey: a field is missing, or has a value that cannot be a key
+        """
+        keys = self.source.key.format(fields)
+        held = await self._there.get(keys)
+        return None if held is None else Entity(self.source.key.parse(*keys) | dict(held.properties))
+
+    async def handle(self, lease: Lease) -> None:
+        """Make the move that a message asks for; a `Worker` calls this.
+
+        :raises BadMessage: it names no entity of the set
+        :raises TooMuchContention: somebody changed the entity during each attempt; the message is delivered again
+        :raises EntityAlreadyExists: the set has another entity with the key of one that is to be moved back
+        """
+        keys, is_back = self._asked_for(lease.work.body)
+        if is_back:
+            move = Move(self._there, self._here, keys, overwrites=False)
+        else:
+            move = Move(self._here, self._there, keys, overwrites=True)
+        await contended(self.account, partial(move.attempt, lease), DEFAULT_ATTEMPTS)
+
+    async def _ask(self, body: Mapping[str, Any]) -> str:
+        sent = await self._messages.send(Envelope(self.kind, body).text(base64=self._base64))
+        return sent.id
+
+    def _asked_for(self, body: Mapping[str, Any]) -> tuple[Keys, bool]:
+        match body:
+            case {"entity": [str(partition), str(row)], **rest} if self.source.key.matches(partition, row):
+                return (partition, row), rest.get("back") is True
+            case _:
+                rule = f"it names no entity of {self.source.key!r}"
+                raise BadMessage("entity", body.get("entity"), rule, "send it with `archive` or `restore`")
+
+    def _keys_of(self, entity: Mapping[str, Any]) -> Keys:
+        reading = entity.reading if isinstance(entity, Entity) else None
+        if isinstance(reading, Reading):
+            indexes = (each.key for each in self.source.derived if isinstance(each, Index))
+            if reading.source.shape.key not in (self.source.key, *indexes):
+                rule = f"it was read from a set with the key {reading.source.shape.key!r}"
+                raise BadInput("entity", dict(entity), rule, f"give an entity of {self.source.table.name}")
+        return self.source.key.format(self.source.primary.key_fields(entity))
+
+
+def _inside(entities: EntitySet[Account_co]) -> EntitySet[Account]:
+    return cast("EntitySet[Account]", entities.inside())
+
+
+def _check_target(source: EntitySet[Account_co], target: EntitySet[Account_co]) -> None:
+    """Refuse a set where entities of the source could not be found again, or would be stored less well protected."""
+    if set(source.key.fields) != set(target.key.fields):
+        rule = f"its key must be made of {', '.join(source.key.fields)}, since any other field may change"
+        raise BadDesign("target", target.key, rule, "make the key of the same fields")
+    is_same_table = source.table.name.lower() == target.table.name.lower() and source.account is target.account
+    if is_same_table and source.key == target.key:
+        raise BadDesign("target", target.table.name, "it is the source itself", "give another table or key")
+    if source.account.runs_now != target.account.runs_now:
+        rule = "one of the two accounts is sync, and the other is not"
+        raise BadDesign("target", target.account, rule, "connect to both in the same way")
+    for mapping in source.mappings.each:
+        alike = (other for other in target.mappings.each if type(other) is type(mapping))
+        if not any({*other.fields} >= {*mapping.fields} for other in alike):
+            rule = f"it does not store {', '.join(sorted(mapping.fields))} as {mapping.name} does"
+            raise BadDesign("target", target.table.name, rule, "give it the same mapping")
+
+
+def _check_unmapped(source: EntitySet[Account_co], target: Store) -> None:
+    for mapping in source.mappings.each:
+        rule = f"it would hold {', '.join(sorted(mapping.fields))} as they are, which {mapping.name} keeps otherwise"
+        raise BadDesign("target", target.name, rule, "archive to a set with the same mapping")

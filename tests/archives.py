@@ -1,0 +1,62 @@
+"""What tests of archives share: the entity that is moved, the places it can go to, and moves that are interrupted."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Coroutine, Iterator
+from contextlib import contextmanager
+from typing import Any, TypeAlias
+from uuid import uuid4
+
+import pytest
+
+from tablepatterns import Key
+from tablepatterns.archiving.blobs import BlobArchive
+from tablepatterns.archiving.files import FileArchive
+from tablepatterns.recipes.worker import Report, Worker
+
+KEY = Key("{Department}", "empid_{EmployeeId:06d}")
+ID = {"Department": "Sales", "EmployeeId": 456}
+KEYS = ("Sales", "empid_000456")
+PLACES = ("table", "blobs", "files")
+Work: TypeAlias = Callable[..., Coroutine[Any, Any, Report]]
+
+
+def jones(**more: Any) -> dict[str, Any]:
+    return {**ID, "LastName": "Jones", **more}
+
+
+@contextmanager
+def place(kind: str, backend: Any, storage: Any, table: Any, folder: Any) -> Iterator[Any]:
+    """Give a place of that kind, which is empty, and clean up after it."""
+    name = f"c{uuid4().hex}"
+    if kind == "table":
+        yield table
+    elif kind == "files":
+        yield FileArchive(folder)
+    else:
+        yield BlobArchive(storage, name, prefix="former/")
+        if backend.kind != "memory":
+            backend.run(storage.container(name).drop())
+
+
+def worker_of(storage: Any) -> Work:
+    """Return what works until the queue of an archive is empty."""
+
+    async def drain(archive: Any, **options: Any) -> Report:
+        worker: Any = Worker(storage, [archive], **({"retry_after": 0} | options))
+        report: Report = await worker.drain()
+        return report
+
+    return drain
+
+
+def interrupt(monkeypatch: pytest.MonkeyPatch, store: Any, word: str, action: Callable[[], Any]) -> None:
+    """Let something happen once, right before a store is asked for one of its words."""
+    genuine, left = getattr(store, word), [action]
+
+    async def interrupted(*args: Any) -> Any:
+        if left:
+            await left.pop()()
+        return await genuine(*args)
+
+    monkeypatch.setattr(store, word, interrupted)

@@ -1,0 +1,382 @@
+"""Archive: an entity is in the one place or the other, never in neither, and is the same in both."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+
+from archives import ID, KEY, KEYS, PLACES, Work, interrupt, jones, place, worker_of
+from mortal import Died, Life, mortal
+from tablepatterns import EntitySet, IntraPartitionIndex, Key, LogTail, connect
+from tablepatterns.archiving.blobs import BlobArchive
+from tablepatterns.archiving.files import FileArchive
+from tablepatterns.engine.account import Engine
+from tablepatterns.errors import BadDesign, BadInput, BadKey, EntityAlreadyExists
+from tablepatterns.recipes.archive import Archive
+from tablepatterns.recipes.worker import Report, Worker
+from working import message, queue_names
+
+BY_EMAIL = IntraPartitionIndex(Key("{Department}", "email_{Email}"))
+
+
+@pytest.fixture
+def queue_name(backend: Any, storage: Any) -> Iterator[str]:
+    with queue_names(backend, storage) as names:
+        yield names()
+
+
+@pytest.fixture
+def current(storage: Any, new_name: Callable[..., str]) -> Any:
+    return EntitySet(storage, new_name("Current"), KEY)
+
+
+@pytest.fixture
+def former(storage: Any, new_name: Callable[..., str]) -> Any:
+    return EntitySet(storage, new_name("Former"), KEY)
+
+
+@pytest.fixture(params=PLACES)
+def target(request: pytest.FixtureRequest, backend: Any, storage: Any, former: Any, tmp_path: Any) -> Iterator[Any]:
+    """Where entities go: each kind of place."""
+    with place(request.param, backend, storage, former, tmp_path / "former") as target:
+        yield target
+
+
+@pytest.fixture
+def archive(current: Any, target: Any, queue_name: str) -> Any:
+    return Archive(current, target, queue=queue_name)
+
+
+@pytest.fixture
+def to_table(current: Any, former: Any, queue_name: str) -> Any:
+    """An archive in a table, where nothing is to be told of other places."""
+    return Archive(current, former, queue=queue_name)
+
+
+@pytest.fixture
+def work(storage: Any) -> Work:
+    return worker_of(storage)
+
+
+# ------------------------------------------------------------------ there and back
+
+
+@pytest.mark.guide("G-141", "G-143", "G-162")
+async def test_an_archived_entity_is_in_the_archive_and_nowhere_else(current: Any, archive: Any, work: Work) -> None:
+    await archive.archive(await current.insert(jones()))
+    assert await current.get(**ID) is not None
+    assert await archive.get(**ID) is None
+    assert await work(archive) == Report(received=1, handled=1)
+    assert await current.get(**ID) is None
+    assert await archive.get(**ID) == jones()
+
+
+@pytest.mark.guide("G-143", "G-144", "G-145", "G-146")
+async def test_a_move_takes_five_requests_in_the_order_that_loses_nothing(
+    storage: Any, current: Any, former: Any, to_table: Any, engine: Engine
+) -> None:
+    await former.create_table()
+    entity = await current.insert(jones())
+    await storage.queue(to_table.queue).create()
+    with engine.ledger.span() as enqueued:
+        await to_table.archive(entity)
+    assert [(record.operation, record.billable) for record in enqueued.records] == [("PutMessage", 1)]
+    worker: Any = Worker(storage, [to_table])
+    with engine.ledger.span() as moved:
+        await worker.run_once()
+    assert [(record.operation, record.table, record.billable) for record in moved.records] == [
+        ("GetMessages", to_table.queue, 1),
+        ("QueryEntity", current.table.name, 1),
+        ("InsertEntity", former.table.name, 1),
+        ("DeleteEntity", current.table.name, 1),
+        ("DeleteMessage", to_table.queue, 1),
+    ]
+
+
+@pytest.mark.guide("G-150")
+async def test_the_whole_flow_twice_gives_the_same_state(current: Any, archive: Any, work: Work) -> None:
+    entity = await current.insert(jones())
+    for _ in range(2):
+        await archive.archive(entity)
+    assert await work(archive) == Report(received=2, handled=2)
+    assert (await current.get(**ID), await archive.get(**ID)) == (None, jones())
+    await archive.archive(ID)
+    await work(archive)
+    assert (await current.get(**ID), await archive.get(**ID)) == (None, jones())
+
+
+@pytest.mark.guide("G-144", "G-148")
+async def test_a_copy_from_an_earlier_attempt_is_overwritten(
+    storage: Any, current: Any, archive: Any, target: Any, work: Work
+) -> None:
+    await archive._there.insert(KEYS, {"LastName": "Jnoes", "Old": True})
+    await archive.archive(await current.insert(jones()))
+    assert await work(archive) == Report(received=1, handled=1)
+    assert (await current.get(**ID), await archive.get(**ID)) == (None, jones())
+
+
+@pytest.mark.guide("G-145", "G-149")
+async def test_an_entity_that_is_not_there_any_more_counts_as_done(archive: Any, work: Work) -> None:
+    await archive.archive(ID)
+    assert await work(archive) == Report(received=1, handled=1)
+    assert await archive.get(**ID) is None
+
+
+async def test_derived_data_goes_along(storage: Any, new_name: Callable[..., str], queue_name: str, work: Work) -> None:
+    sets: list[Any] = [EntitySet(storage, new_name(), KEY, derived=[BY_EMAIL]) for _ in range(2)]
+    one, other = sets
+    archive: Any = Archive(one, other, queue=queue_name)
+    await one.insert(jones(Email="jo@contoso.com"))
+    await archive.archive(await one.find(BY_EMAIL, Department="Sales", Email="jo@contoso.com"))
+    await work(archive)
+    assert await one.find(BY_EMAIL, Department="Sales", Email="jo@contoso.com") is None
+    assert (await other.find(BY_EMAIL, Department="Sales", Email="jo@contoso.com"))["EmployeeId"] == 456
+
+
+@pytest.mark.guide("G-162")
+async def test_the_archive_can_be_another_partition_or_another_account(
+    backend: Any, storage: Any, current: Any, queue_name: str, work: Work
+) -> None:
+    former: Any = EntitySet(storage, current.table.name, Key("former_{Department}", "{EmployeeId:06d}"))
+    archive: Any = Archive(current, former, queue=queue_name)
+    await archive.archive(await current.insert(jones()))
+    await work(archive)
+    assert await former.get(**ID) == jones()
+    assert (await former.get(**ID)).partition_key == "former_Sales"
+    await archive.restore(ID)
+    await work(archive)
+    assert (await former.get(**ID), await current.get(**ID)) == (None, jones())
+
+
+@pytest.mark.guide("G-162")
+async def test_the_archive_can_be_another_account(
+    backend: Any, engine: Engine, current: Any, queue_name: str, work: Work
+) -> None:
+    elsewhere = Engine()
+    former: Any = EntitySet(backend.connect(elsewhere), current.table.name, KEY)
+    archive: Any = Archive(current, former, queue=queue_name)
+    await archive.archive(await current.insert(jones()))
+    await work(archive)
+    assert (await current.get(**ID), await former.get(**ID)) == (None, jones())
+    assert elsewhere.ledger.totals.by_operation["InsertEntity"] == 2
+
+
+async def test_a_key_of_instants_and_ids_is_found_again(
+    storage: Any, table_name: str, tmp_path: Any, queue_name: str, work: Work
+) -> None:
+    claims: Any = LogTail(storage, table_name, "{Employee}")
+    archive: Any = Archive(claims, FileArchive(tmp_path), queue=queue_name)
+    claim = await claims.append({"Employee": "Jones.", "Amount": 1.5})
+    await archive.archive(claim)
+    await work(archive)
+    fields = {name: claim[name] for name in claims.key.fields}
+    assert (await claims.get(**fields), await archive.get(**fields)) == (None, dict(claim))
+
+
+# ------------------------------------------------------------------ while others write
+
+
+@pytest.mark.guide("G-158")
+@pytest.mark.parametrize("word", ["insert", "delete"])
+async def test_a_change_between_fetch_and_delete_is_archived_too(
+    current: Any, archive: Any, work: Work, monkeypatch: pytest.MonkeyPatch, word: str
+) -> None:
+    async def marry() -> None:
+        def change(entity: Any) -> None:
+            entity["LastName"] = "Smith"
+
+        await current.update(change, **ID)
+
+    await archive.archive(await current.insert(jones()))
+    interrupt(monkeypatch, archive._there if word == "insert" else archive._here, word, marry)
+    assert await work(archive) == Report(received=1, handled=1)
+    assert (await current.get(**ID), await archive.get(**ID)) == (None, {**ID, "LastName": "Smith"})
+
+
+@pytest.mark.guide("G-151", "G-159")
+async def test_between_insert_and_delete_the_entity_is_in_both_places(
+    current: Any, archive: Any, work: Work, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen = []
+
+    async def look() -> None:
+        seen.append((await current.get(**ID), await archive.get(**ID)))
+
+    await archive.archive(await current.insert(jones()))
+    interrupt(monkeypatch, archive._here, "delete", look)
+    await work(archive)
+    assert seen == [(jones(), jones())]
+
+
+async def test_whoever_comes_late_does_not_overwrite_what_was_moved_since(
+    storage: Any, current: Any, archive: Any, work: Work, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def change_and_move() -> None:
+        def change(entity: Any) -> None:
+            entity["LastName"] = "Smith"
+
+        await current.update(change, **ID)
+        await archive.archive(ID)
+        assert (await work(archive)).handled == 1
+
+    await archive.archive(await current.insert(jones()))
+    interrupt(monkeypatch, archive._there, "insert", change_and_move)
+    assert await work(archive) == Report(received=1, handled=1)
+    assert (await current.get(**ID), await archive.get(**ID)) == (None, {**ID, "LastName": "Smith"})
+
+
+@pytest.mark.parametrize("back", [False, True])
+@pytest.mark.parametrize("word", ["insert", "get", "replace", "delete"])
+async def test_a_move_in_the_middle_of_a_move_the_other_way_loses_nothing(
+    current: Any, archive: Any, work: Work, monkeypatch: pytest.MonkeyPatch, word: str, back: bool
+) -> None:
+    first, second = (archive.restore, archive.archive) if back else (archive.archive, archive.restore)
+    stores = archive._here, archive._there
+    store = stores[(word == "delete") == back]
+
+    async def move() -> None:
+        await second(ID)
+        await work(archive)
+
+    await archive._there.insert(KEYS, {"LastName": "Jones"})
+    await current.insert(jones())
+    await first(ID)
+    interrupt(monkeypatch, store, word, move)
+    await work(archive)
+    held = [await current.get(**ID), await archive.get(**ID)]
+    assert [each for each in held if each is not None] == [jones()]
+
+
+async def test_a_copy_that_was_relied_on_meanwhile_is_not_deleted(
+    current: Any, archive: Any, work: Work, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def move() -> None:
+        await archive.archive(ID)
+        await work(archive)
+
+    await archive._there.insert(KEYS, {"LastName": "Jones"})
+    await archive.restore(ID)
+    interrupt(monkeypatch, archive._there, "delete", move)
+    await work(archive)
+    held = [await current.get(**ID), await archive.get(**ID)]
+    assert [each for each in held if each is not None] == [jones()]
+
+
+@pytest.mark.guide("G-156", "G-157")
+async def test_what_is_busy_is_tried_again(current: Any, to_table: Any, work: Work, engine: Engine) -> None:
+    await to_table.archive(await current.insert(jones()))
+    busy = engine.faults.busy(service="table", probability=0.3, seed=1)
+    late = engine.faults.time_out(service="queue", probability=0.3, seed=1)
+    with busy, late:
+        assert (await work(to_table)).handled == 1
+    assert (await current.get(**ID), await to_table.get(**ID)) == (None, jones())
+    assert busy.hits > 0
+    assert late.hits > 0
+
+
+@pytest.mark.guide("G-147", "G-148", "G-149", "G-151")
+@pytest.mark.parametrize("back", [False, True])
+@pytest.mark.parametrize("after", [False, True])
+async def test_wherever_a_worker_dies_the_move_is_finished_and_nothing_was_ever_lost(
+    backend: Any, engine: Engine, current: Any, target: Any, archive: Any, work: Work, after: bool, back: bool
+) -> None:
+    for at in range(30):
+        dying_storage = mortal(backend, engine, Life(at, after))
+        dying: Any = Worker(dying_storage, [_again(archive, dying_storage, target)], lease=30)
+        origin = archive._there if back else archive._here
+        await origin.insert(KEYS, {"LastName": "Jones"})
+        await (archive.restore if back else archive.archive)(ID)
+        dead = False
+        try:
+            await dying.run_once()
+        except Died:
+            dead = True
+        assert jones() in [await current.get(**ID), await archive.get(**ID)]
+        engine.clock.advance(3600)
+        await work(archive)
+        found = [await current.get(**ID), await archive.get(**ID)]
+        assert found == ([jones(), None] if back else [None, jones()])
+        if not dead:
+            break
+        destination = archive._here if back else archive._there
+        held = await destination.get(KEYS)
+        assert await destination.delete(KEYS, held)
+    else:
+        raise AssertionError("it never got to the end alive")
+
+
+def _again(archive: Any, storage: Any, target: Any) -> Any:
+    """Return the same archive in another process."""
+    source: Any = EntitySet(storage, archive.source.table.name, KEY)
+    if isinstance(target, EntitySet):
+        target = EntitySet(storage, target.table.name, KEY)
+    elif isinstance(target, BlobArchive):
+        target = BlobArchive(storage, target._container.name, prefix="former/")
+    return Archive(source, target, queue=archive.queue, name=archive.kind)
+
+
+# ------------------------------------------------------------------ what is refused
+
+
+async def test_a_move_back_onto_another_entity_is_refused_and_both_stay(
+    storage: Any, current: Any, archive: Any, work: Work
+) -> None:
+    await archive.archive(await current.insert(jones()))
+    await work(archive)
+    await current.insert(jones(LastName="Smith"))
+    await archive.restore(ID)
+    assert (await work(archive, max_deliveries=2)) == Report(received=2, failed=1, poisoned=1)
+    worker: Any = Worker(storage, [archive])
+    (found,) = await worker.poisoned(archive.queue)
+    assert found.error == EntityAlreadyExists.__name__
+    assert (await current.get(**ID))["LastName"] == "Smith"
+    assert (await archive.get(**ID))["LastName"] == "Jones"
+
+
+async def test_an_entity_of_another_set_is_refused(storage: Any, to_table: Any, engine: Engine) -> None:
+    others: Any = EntitySet(storage, "Departments", Key("{Department}", "{EmployeeId:03d}"))
+    other = await others.insert(jones())
+    before = engine.ledger.totals.requests
+    with pytest.raises(BadInput, match="read from a set with the key"):
+        await to_table.archive(other)
+    with pytest.raises(BadKey, match="EmployeeId"):
+        await to_table.archive({"Department": "Sales"})
+    with pytest.raises(BadKey, match="EmployeeId"):
+        await to_table.restore({"Department": "Sales"})
+    assert engine.ledger.totals.requests == before
+
+
+async def test_a_message_that_names_no_entity_of_the_set_is_poison(storage: Any, to_table: Any, work: Work) -> None:
+    for body in ({}, {"entity": "Sales"}, {"entity": ["Sales"]}, {"entity": ["Sales", 7]}, {"entity": ["Sales", "x"]}):
+        await storage.queue(to_table.queue).send(message(to_table.kind, **body))
+    assert await work(to_table) == Report(received=5, poisoned=5)
+
+
+def test_a_set_that_cannot_be_the_archive_is_refused() -> None:
+    with connect() as storage:
+        current = EntitySet(storage, "Current", KEY)
+        with pytest.raises(BadDesign, match="the source itself"):
+            Archive(current, EntitySet(storage, "current", KEY))
+        with pytest.raises(BadDesign, match="the same fields"):
+            Archive(current, EntitySet(storage, "Former", Key("{Year:04d}", "empid_{EmployeeId:06d}")))
+
+
+async def test_a_set_that_is_its_own_archive_by_another_connection_loses_nothing(
+    backend: Any, storage: Any, current: Any, queue_name: str, work: Work
+) -> None:
+    same: Any = EntitySet(backend.connect(), current.table.name, KEY)
+    archive: Any = Archive(current, same, queue=queue_name)
+    await archive.archive(await current.insert(jones()))
+    assert (await work(archive, max_deliveries=1)).poisoned == 1
+    worker: Any = Worker(storage, [archive])
+    (found,) = await worker.poisoned(queue_name)
+    assert "moving would delete the entity" in found.reason
+    assert await current.get(**ID) == jones()
+
+
+def test_names_follow_from_the_table_unless_given() -> None:
+    with connect() as storage:
+        archive = Archive(EntitySet(storage, "Current", KEY), EntitySet(storage, "Former", KEY))
+        assert (archive.queue, archive.kind) == ("current-archive", "archive Current")

@@ -1,0 +1,332 @@
+"""Eventual transaction: every step is done at least once, in order, whoever dies, or someone sees why not."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+
+from mortal import Died, Life, mortal
+from tablepatterns import EntitySet, Key, connect
+from tablepatterns.engine.account import Engine
+from tablepatterns.errors import BadDesign, BadInput, BadMessage, LeaseLost, LimitExceeded, StepFailed
+from tablepatterns.recipes.eventual_transaction import EventualTransaction
+from tablepatterns.recipes.worker import Report, Worker
+from working import message, queue_names
+
+ORDER = {"Order": "4711", "Amount": 3}
+
+
+@pytest.fixture
+def name(backend: Any, storage: Any) -> Iterator[str]:
+    with queue_names(backend, storage) as names:
+        yield names()
+
+
+class Steps:
+    """Steps that note the order in which they are taken, and fail as they are told.
+
+    :param failures: how often each fails before it succeeds
+    """
+
+    def __init__(self, **failures: int) -> None:
+        self.taken: list[str] = []
+        self._failures = failures
+
+    def __getitem__(self, name: str) -> Callable[[Any], None]:
+        def take(body: Any) -> None:
+            assert body == ORDER
+            self.taken.append(name)
+            if self._failures.get(name):
+                self._failures[name] -= 1
+                raise ValueError(f"no {name} today")
+
+        return take
+
+    def named(self) -> dict[str, Callable[[Any], None]]:
+        return {name: self[name] for name in ("pay", "ship", "tell")}
+
+
+def order_of(storage: Any, name: str, steps: Any, **options: Any) -> Any:
+    return EventualTransaction(storage, name, "order", steps, **options)
+
+
+# ------------------------------------------------------------------ to the end
+
+
+@pytest.mark.guide("G-141")
+async def test_to_start_is_to_send_one_message(storage: Any, name: str, engine: Engine) -> None:
+    await storage.queue(name).create()
+    with engine.ledger.span() as span:
+        sent = await order_of(storage, name, Steps().named()).start(ORDER)
+    assert [(record.operation, record.billable) for record in span.records] == [("PutMessage", 1)]
+    (seen,) = await storage.queue(name).peek()
+    assert (seen.id, seen.text) == (sent, '{"v":1,"kind":"order","body":{"Order":"4711","Amount":3}}')
+
+
+async def test_a_worker_takes_all_steps_in_their_order(storage: Any, name: str) -> None:
+    steps = Steps()
+    order = order_of(storage, name, steps.named())
+    await order.start(ORDER)
+    worker: Any = Worker(storage, [order])
+    assert await worker.drain() == Report(received=1, handled=1)
+    assert steps.taken == ["pay", "ship", "tell"]
+
+
+async def test_steps_may_be_async_and_use_recipes(storage: Any, name: str, table_name: str) -> None:
+    employees: Any = EntitySet(storage, table_name, Key("{Department}", "{Name}"))
+
+    async def hire(body: Any) -> None:
+        await employees.insert_or_replace(body)
+
+    hiring = order_of(storage, name, [hire])
+    await hiring.start({"Department": "Sales", "Name": "Jones"})
+    worker: Any = Worker(storage, [hiring])
+    await worker.drain()
+    assert await employees.get(Department="Sales", Name="Jones") == {"Department": "Sales", "Name": "Jones"}
+
+
+def test_on_a_sync_account_steps_are_plain_functions_that_use_recipes() -> None:
+    with connect() as storage:
+        employees = EntitySet(storage, "Employees", Key("{Department}", "{Name}"))
+
+        def hire(body: Any) -> None:
+            employees.insert_or_replace(body)
+            assert employees.get(**body) == body
+
+        hiring = EventualTransaction(storage, "hiring", "hire", [hire])
+        hiring.start({"Department": "Sales", "Name": "Jones"})
+        assert Worker(storage, [hiring]).run_once().handled == 1
+
+
+async def test_several_kinds_share_a_queue(storage: Any, name: str) -> None:
+    steps = [Steps(), Steps()]
+    both: list[Any] = [
+        EventualTransaction(storage, name, kind, steps[number].named()) for number, kind in enumerate(("buy", "sell"))
+    ]
+    await both[1].start(ORDER)
+    worker: Any = Worker(storage, both)
+    await worker.drain()
+    assert [len(each.taken) for each in steps] == [0, 3]
+
+
+async def test_a_start_may_be_for_later_and_in_base64(storage: Any, name: str, engine: Engine) -> None:
+    steps = Steps()
+    order = order_of(storage, name, steps.named(), base64=True)
+    worker: Any = Worker(storage, [order], base64=True)
+    await order.start(ORDER, delay=60)
+    assert await worker.drain() == Report()
+    engine.clock.advance(60)
+    (seen,) = await storage.queue(name).peek()
+    assert not seen.text.startswith("{")
+    assert (await worker.drain()).handled == 1
+
+
+async def test_a_step_cannot_change_what_the_next_one_is_given(storage: Any, name: str) -> None:
+    seen = []
+
+    def first(body: Any) -> None:
+        body.clear()
+
+    order = order_of(storage, name, [first, seen.append])
+    await order.start(ORDER)
+    worker: Any = Worker(storage, [order])
+    await worker.drain()
+    assert seen == [ORDER]
+
+
+@pytest.mark.guide("G-162", "G-163")
+async def test_an_entity_a_blob_a_file_and_an_index_of_ones_own_come_to_agree(
+    storage: Any, name: str, table_name: str, tmp_path: Any
+) -> None:
+    entities: Any = EntitySet(storage, table_name, Key("{Order}", ""))
+    container, index = storage.container(name), dict[str, str]()
+
+    async def to_table(body: Any) -> None:
+        await entities.insert_or_replace(body)
+
+    async def to_blob(body: Any) -> None:
+        await container.upload(body["Order"], b"paid")
+
+    def to_file(body: Any) -> None:
+        (tmp_path / body["Order"]).write_bytes(b"paid")
+
+    def to_index(body: Any) -> None:
+        index[body["Order"]] = "paid"
+
+    order = order_of(storage, name, [to_table, to_blob, to_file, to_index])
+    worker: Any = Worker(storage, [order])
+    for _ in range(2):
+        await order.start(ORDER)
+    assert (await worker.drain()).handled == 2
+    assert await entities.get(Order="4711") == ORDER
+    assert await container.download("4711") == (tmp_path / "4711").read_bytes() == b"paid"
+    assert index == {"4711": "paid"}
+    await container.drop()
+
+
+# ------------------------------------------------------------------ failures
+
+
+@pytest.mark.guide("G-152")
+async def test_after_a_failure_it_begins_again_with_the_first_step(storage: Any, name: str) -> None:
+    steps = Steps(ship=1)
+    order = order_of(storage, name, steps.named())
+    worker: Any = Worker(storage, [order], retry_after=0)
+    await order.start(ORDER)
+    assert await worker.drain() == Report(received=2, failed=1, handled=1)
+    assert steps.taken == ["pay", "ship", "pay", "ship", "tell"]
+
+
+async def test_what_the_message_remembers_is_not_done_again(storage: Any, name: str, engine: Engine) -> None:
+    steps = Steps(ship=1)
+    order = order_of(storage, name, steps.named(), remember=True)
+    worker: Any = Worker(storage, [order], retry_after=0)
+    await order.start(ORDER)
+    with engine.ledger.span() as span:
+        assert await worker.run_once() == Report(received=1, failed=1)
+        assert await worker.run_once() == Report(received=1, handled=1)
+    assert steps.taken == ["pay", "ship", "ship", "tell"]
+    written = [record.operation for record in span.records]
+    first = ["GetMessages", "UpdateMessage", "UpdateMessage"]
+    assert written == [*first, "GetMessages", "UpdateMessage", "DeleteMessage"]
+
+
+async def test_a_step_that_is_new_in_this_version_is_done_though_the_message_began_before(
+    storage: Any, name: str
+) -> None:
+    steps = Steps(tell=1)
+    before = order_of(storage, name, {"pay": steps["pay"], "tell": steps["tell"]}, remember=True)
+    await before.start(ORDER)
+    worker: Any = Worker(storage, [before], retry_after=0)
+    await worker.run_once()
+    worker = Worker(storage, [order_of(storage, name, steps.named(), remember=True)])
+    assert (await worker.drain()).handled == 1
+    assert steps.taken == ["pay", "tell", "ship", "tell"]
+
+
+@pytest.mark.guide("G-153", "G-154")
+async def test_the_poison_says_which_step_failed_and_how_and_goes_on_from_there(storage: Any, name: str) -> None:
+    steps = Steps(ship=2)
+    order = order_of(storage, name, steps.named(), remember=True)
+    worker: Any = Worker(storage, [order], retry_after=0, max_deliveries=2)
+    await order.start(ORDER)
+    assert await worker.drain() == Report(received=2, failed=1, poisoned=1)
+    (found,) = await worker.poisoned(name)
+    assert (found.error, found.reason) == (
+        "StepFailed",
+        "order: the step 'ship' failed: ValueError: no ship today",
+    )
+    await worker.send_back(name)
+    assert (await worker.drain()).handled == 1
+    assert steps.taken == ["pay", "ship", "ship", "ship", "tell"]
+
+
+async def test_a_step_may_say_that_no_repetition_helps(storage: Any, name: str) -> None:
+    def refuse(_: Any) -> None:
+        raise BadMessage("Amount", 3, "none is left", "order something else")
+
+    order = order_of(storage, name, [refuse])
+    worker: Any = Worker(storage, [order])
+    await order.start(ORDER)
+    assert await worker.drain() == Report(received=1, poisoned=1)
+    assert (await worker.poisoned(name))[0].error == "BadMessage"
+
+
+async def test_who_stalled_beyond_the_lease_does_not_go_on(storage: Any, name: str, engine: Engine) -> None:
+    taken = []
+
+    async def stall(_: Any) -> None:
+        taken.append("stall")
+        engine.clock.advance(31)
+        await storage.queue(name).receive(lease=30)
+
+    order = order_of(storage, name, {"stall": stall, "ship": lambda _: taken.append("ship")})
+    worker: Any = Worker(storage, [order], lease=30)
+    await order.start(ORDER)
+    assert await worker.run_once() == Report(received=1, lost=1)
+    assert taken == ["stall"]
+
+
+async def test_a_host_that_received_the_message_hears_of_the_failure(storage: Any, name: str) -> None:
+    steps = Steps(ship=1)
+    worker: Any = Worker(storage, [order_of(storage, name, steps.named(), remember=True)])
+    text = message("order", **ORDER)
+    with pytest.raises(StepFailed, match="'ship' failed: ValueError: no ship today") as caught:
+        await worker.handle_text(text)
+    assert isinstance(caught.value.__cause__, ValueError)
+    await worker.handle_text(text)
+    assert steps.taken == ["pay", "ship", "pay", "ship", "tell"]
+
+
+@pytest.mark.guide("G-152", "G-155")
+@pytest.mark.parametrize("remember", [False, True])
+@pytest.mark.parametrize("after", [False, True])
+async def test_wherever_a_worker_dies_all_steps_are_done_in_the_end(
+    backend: Any, storage: Any, engine: Engine, name: str, remember: bool, after: bool
+) -> None:
+    for at in range(20):
+        steps = Steps()
+        order = order_of(storage, name, steps.named(), remember=remember)
+        await order.start(ORDER)
+        dying: Any = Worker(mortal(backend, engine, Life(at, after)), [order], lease=30)
+        dead = False
+        try:
+            await dying.run_once()
+        except Died:
+            dead = True
+        engine.clock.advance(3600)
+        worker: Any = Worker(storage, [order])
+        await worker.drain()
+        assert [step for step in ("pay", "ship", "tell") if step in steps.taken] == ["pay", "ship", "tell"]
+        assert steps.taken[-1] == "tell"
+        assert await storage.queue(name).length() == 0
+        if not dead:
+            break
+    else:
+        raise AssertionError("it never got to the end alive")
+
+
+# ------------------------------------------------------------------ what is refused
+
+
+async def test_a_body_that_uses_our_field_is_refused(storage: Any, name: str) -> None:
+    with pytest.raises(BadInput, match="_done"):
+        await order_of(storage, name, Steps().named()).start({"_done": []})
+
+
+async def test_a_body_that_does_not_fit_or_is_no_json_is_refused_before_it_is_sent(
+    storage: Any, name: str, engine: Engine
+) -> None:
+    order = order_of(storage, name, [Steps()["pay"]])
+    with pytest.raises(LimitExceeded, match="65,536 bytes"):
+        await order.start({"Text": "x" * 65_536})
+    with pytest.raises(BadInput, match="no JSON form"):
+        await order.start({"At": object()})
+    assert engine.ledger.totals.requests == 0
+
+
+async def test_a_position_that_nobody_wrote_is_poison(storage: Any, name: str) -> None:
+    worker: Any = Worker(storage, [order_of(storage, name, Steps().named())])
+    for position in (7, {"pay": True}, [7]):
+        await storage.queue(name).send(message("order", _done=position))
+    assert await worker.drain() == Report(received=3, poisoned=3)
+
+
+def test_steps_without_names_of_their_own_are_refused() -> None:
+    with connect() as storage:
+        with pytest.raises(BadDesign, match=r"two steps have this name.*a dict of steps by name"):
+            EventualTransaction(storage, "orders", "order", [lambda _: None, lambda _: None])
+        with pytest.raises(BadDesign, match="at least one step"):
+            EventualTransaction(storage, "orders", "order", [])
+
+
+async def test_a_step_that_lost_its_own_lease_is_told_apart(storage: Any, name: str) -> None:
+    def lose(_: Any) -> None:
+        raise LeaseLost("it ended")
+
+    order = order_of(storage, name, [lose])
+    worker: Any = Worker(storage, [order])
+    await order.start(ORDER)
+    assert await worker.run_once() == Report(received=1, lost=1)
