@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from . import limits
 from .contention import DEFAULT_ATTEMPTS, Overtaken, contended
-from .entity import Entity
+from .entity import WRITE_ID, Entity
 from .filters import Filter
 from .key import Key, KeyRange, after_prefix
 from .parts import PARTS, Layout, Part, Stored, stored
@@ -102,7 +102,7 @@ class WideReads(Pattern[Account_co]):
     def _selected(self, names: Sequence[str] | None) -> tuple[str, ...] | None:
         if names is None:
             return None
-        return (*limits.SYSTEM_PROPERTIES, PARTS, *(name for name in names if name not in self.key.fields))
+        return (*limits.SYSTEM_PROPERTIES, PARTS, WRITE_ID, *(name for name in names if name not in self.key.fields))
 
     def _entity(self, found: Stored, into: Entity | None = None) -> Entity:
         entity = Entity() if into is None else into

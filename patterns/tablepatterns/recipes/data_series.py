@@ -1,0 +1,350 @@
+"""Data series: a series of values that are read together, one property for each, in one entity.
+
+Status: ready
+"""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import AsyncIterator, Collection, Iterable, Mapping, Sequence
+from dataclasses import replace
+from operator import index
+from typing import Any, Final, Generic, Literal, SupportsIndex, TypeVar
+
+from .. import limits
+from ..contention import DEFAULT_ATTEMPTS, Overtaken, contended
+from ..entity import WRITE_ID, Entity, storable
+from ..errors import (
+    BadDesign,
+    BadInput,
+    BadProperty,
+    EntityAlreadyExists,
+    EntityChanged,
+    EntityNotFound,
+    LimitExceeded,
+)
+from ..key import Key, KeyRange
+from ..operation import ANY, Operation
+from ..points import DTYPES, added, typed
+from ..question import range_filter
+from ..recipe import Account_co, Pattern, recipe, stream
+
+V = TypeVar("V", bound="int | float")
+
+_ROOM: Final = limits.MAX_CUSTOM_PROPERTIES - 1
+"""How many points a row holds: each recipe's write keeps its id in a property of its own."""
+_MAX_ROWS: Final = 99
+_ROW: Final = "SeriesRow"
+
+
+class DataSeries(Pattern[Account_co], Generic[Account_co, V]):
+    """Keep a complete series in one entity, so that one request reads it and one merge sets a point.
+
+    Goal: the messages an employee sent in each hour of a day, to be plotted at once. With an entity for each hour a
+    chart would need 24.
+
+    Keys: an entity for each series and period, such as an employee's day. Its points are properties named by their
+    number: `Hour00` to `Hour23`.
+
+    Guarantees: setting a point leaves the others as they are. `add` loses no count, however many add at once, and
+    counts nothing twice: where an answer was lost and it cannot be told whether it counted, it says so. Every point
+    has the type that was declared. A point that was never set is None, and so are all points of a series that does
+    not exist.
+
+    Does not: hold more than 251 points in one entity. With `split` up to 24,849 points go to rows of 251, with `_01`,
+    `_02` and so on behind the RowKey; a longer series is a value for a blob. Many who add to one entity at the same
+    time are in each other's way, since its ETag guards all points: spread them over several series, and add those up.
+
+    Cost, in storage transactions: `set`, `set_many`, `read` 1. `add` 2 for each attempt, `clear` the same.
+
+    >>> from datetime import date
+    >>> from tablepatterns import Key, connect
+    >>> messages = DataSeries(connect(), "MessageCounts", Key("{Employee}", "{Day:%Y-%m-%d}"), 24, name="Hour", of=int)
+    >>> day = {"Employee": "000223", "Day": date(2014, 8, 22)}
+    >>> messages.set(9, 12, **day)
+    >>> messages.add(10, 3, **day)
+    3
+    >>> messages.read(range(8, 12), **day)
+    [None, 12, 3, None]
+
+    :param account: where the table is
+    :param table: the table's name; it is made by the first write
+    :param key: how the keys are made of what names a series and its period
+    :param points: how many points a series has; they are counted from 0
+    :param name: what the properties' names begin with
+    :param of: the type of a point: `int` (32 bits), `Int64`, `float` or `bool`
+    :param split: whether a series has several rows; it cannot be changed once there are series
+    :raises LimitExceeded: there are more points than one entity holds, or than 99 rows do
+    :raises BadProperty: the name does not begin a property's name
+    :raises BadDesign: another type, or a field of the key is a word of the recipe
+    :raises BadTableName: the service would refuse the table's name
+
+    Guide: data series pattern.
+    """
+
+    def __init__(
+        self, account: Account_co, table: str, key: Key, points: int, *, name: str, of: type[V], split: bool = False
+    ) -> None:
+        super().__init__(account)
+        self.key = key
+        self.points = points
+        self.name = name
+        self.of = of
+        self.split = split
+        # A field must end somewhere: a longer RowKey could be another series
+        separator = "_" if key.row_template.endswith("}") else ""
+        suffix = f"{separator}{{{_ROW}:02d}}" if split else ""
+        self.rows = Key(key.partition_template, key.row_template + suffix, max_units=key.max_units)
+        self._check_design()
+        self.table = account.table(table)
+
+    def _check_design(self) -> None:
+        most = _ROOM * (_MAX_ROWS if self.split else 1)
+        if not 1 <= self.points <= most:
+            rule = f"a series has 1 to {most} points" + ("" if self.split else " in one entity")
+            way_out = "" if self.split else "spread it over several with split=True, or "
+            raise LimitExceeded("points", self.points, rule, way_out + "keep it in a blob (large entities)")
+        storable(self._property(0), 0)
+        if self.of not in DTYPES:
+            raise BadDesign("of", self.of, f"a point is one of {[each.__name__ for each in DTYPES]}", "use one of them")
+        if "attempts" in self.key.fields:
+            raise BadDesign("field", "attempts", "the word is a parameter of the recipe", "rename the field")
+        if self.split and not self.account.keeps_key_order:
+            rule = "its rows must come in key order, which the Cosmos DB Table API does not give"
+            raise BadDesign("split", True, rule, "use Azure Table storage, or series of one entity")
+
+    # -- writing
+
+    @recipe
+    async def set(self, slot: int, value: V, /, **fields: Any) -> None:
+        """Set one point, whatever it was; the others stay as they are. Cost: 1 transaction, a merge.
+
+        :param slot: the number of the point, from 0
+        :param value: of the series' type; None leaves a point as it is, so that it is refused: see `clear`
+        :param fields: a value for every field of the key
+        :raises BadInput: there is no such point
+        :raises BadProperty: the value is not of the type
+        :raises BadKey: a field is missing, or has a value that cannot be a key
+
+        Guide: data series pattern; merge or replace (insert-or-merge).
+        """
+        await self.set_many({slot: value}, **fields)
+
+    @recipe
+    async def set_many(self, values: Mapping[int, V], /, **fields: Any) -> None:
+        """Set several points at once. Cost: 1 transaction.
+
+        :param values: by the number of the point
+
+        The errors are those of `set`.
+        """
+        rows: dict[int, dict[str, Any]] = {}
+        for slot, value in values.items():
+            row = self._row_of(slot)
+            rows.setdefault(row, dict(self._keys(row, fields)))[self._property(slot)] = self._typed(slot, value)
+        await self.table.submit(*map(Operation.insert_or_merge, rows.values()))
+
+    @recipe
+    async def add(self, slot: int, amount: V, /, *, attempts: int = DEFAULT_ATTEMPTS, **fields: Any) -> V:
+        """Add to a point, and return its new value; a point without a value counts as 0.
+
+        The point is read and written back unless the entity changed meanwhile, and then all begins again.
+        Cost: 2 transactions for each attempt.
+
+        :param slot: the number of the point, from 0
+        :param amount: of the series' type; less than 0 to take away
+        :param attempts: how often to try in all
+        :param fields: a value for every field of the key
+        :raises TooMuchContention: others wrote to the entity at every attempt
+        :raises OutcomeUnknown: an answer was lost, and so many wrote since that nothing tells whether this counted
+        :raises BadProperty: the new value is not of the type, or a series of `bool` is added to
+
+        The other errors are those of `set`. Guide: data series pattern; concurrency.
+        """
+        if self.of is bool:
+            raise BadProperty("amount", amount, "bools cannot be added", "declare a series of int")
+        name, more = self._property(slot), self._typed(slot, amount)
+        keys = self._keys(self._row_of(slot), fields)
+
+        async def attempt() -> V:
+            found = await self.table.get(keys["PartitionKey"], keys["RowKey"], select=self._selected([name]))
+            value = added(self.of, name, found.get(name, 0) if found else 0, more)
+            try:
+                await self.table.submit(_guarded("merge", keys | {name: value}, found))
+            except (EntityChanged, EntityNotFound, EntityAlreadyExists) as error:
+                raise Overtaken from error
+            return value
+
+        return await contended(self.account, attempt, attempts)
+
+    @recipe
+    async def clear(self, /, *slots: int, attempts: int = DEFAULT_ATTEMPTS, **fields: Any) -> None:
+        """Take points their values, which become None again. Cost: 2 transactions for each attempt.
+
+        A merge cannot remove a property, so the rows are read and written back, unless they changed meanwhile.
+
+        :param slots: the numbers of the points
+        :raises TooMuchContention: others wrote to the entity at every attempt
+        """
+        gone = {self._property(slot) for slot in slots}
+        rows = {self._row_of(slot) for slot in slots}
+
+        async def attempt() -> None:
+            found = [row for row in await self._found(rows, fields, None) if gone & row.keys()]
+            kept = [{name: row[name] for name in row if name not in gone} for row in found]
+            try:
+                await self.table.submit(
+                    *(_guarded("replace", rest, row) for rest, row in zip(kept, found, strict=True))
+                )
+            except (EntityChanged, EntityNotFound) as error:
+                raise Overtaken from error
+
+        if slots:
+            await contended(self.account, attempt, attempts)
+
+    @recipe
+    async def delete(self, /, *, attempts: int = DEFAULT_ATTEMPTS, **fields: Any) -> bool:
+        """Delete a series with all its points; return False if there was none.
+
+        Cost: 1 transaction; with `split` 1 more to read, for each attempt.
+
+        :param attempts: how often to try, with `split`, while others add rows or delete them
+        """
+
+        async def attempt() -> bool:
+            everything = range(self._row_of(self.points - 1) + 1)
+            rows = await self._found(everything, fields, []) if self.split else [self._keys(0, fields)]
+            try:
+                await self.table.submit(*(Operation.delete(row["PartitionKey"], row["RowKey"], ANY) for row in rows))
+            except EntityNotFound as error:
+                if not self.split:
+                    return False
+                raise Overtaken from error
+            return bool(rows)
+
+        return await contended(self.account, attempt, attempts)
+
+    # -- reading
+
+    @recipe
+    async def read(self, slots: Iterable[int] | None = None, /, **fields: Any) -> list[V | None]:
+        """Return the points in order, None for each without a value. Cost: 1 transaction.
+
+        It is a point query, or a range query where the points are in several rows.
+
+        :param slots: the numbers of the points, such as `range(8, 12)`, if not all are wanted; no others are sent
+        :param fields: a value for every field of the key
+        :raises BadInput: there is no such point
+        :raises BadProperty: another program stored a value that is not of the type
+
+        Guide: data series pattern; server-side projection.
+        """
+        wanted = range(self.points) if slots is None else list(slots)
+        names = [self._property(slot) for slot in wanted]
+        rows = {self._row_of(slot) for slot in wanted}
+        self.key.format(fields)
+        found: dict[str, Any] = {}
+        for row in await self._found(rows, fields, None if slots is None else names):
+            found |= row
+        return [self._point(slot, found) for slot in wanted]
+
+    @recipe
+    async def to_pandas(self, slots: Iterable[int] | None = None, /, **fields: Any) -> Any:
+        """Return the points as a `pandas.Series`, missing where they have no value. Cost: 1 transaction.
+
+        Its index is the numbers of the points, its type one of the nullable ones: Int32, Int64, Float64, boolean.
+
+        :param slots: as for `read`
+        :raises ModuleNotFoundError: pandas is missing; install `tablepatterns[plot]`
+
+        Guide: data series pattern.
+        """
+        try:
+            pandas = importlib.import_module("pandas")
+        except ModuleNotFoundError as error:
+            text = "a series of pandas needs pandas: pip install 'tablepatterns[plot]'"
+            raise ModuleNotFoundError(text, name=error.name) from error
+        wanted = list(range(self.points) if slots is None else slots)
+        return pandas.Series(await self.read(wanted, **fields), index=wanted, dtype=DTYPES[self.of], name=self.name)
+
+    @stream
+    async def over(self, /, **fields: Any) -> AsyncIterator[tuple[dict[str, Any], list[V | None]]]:
+        """Hand out the series of one partition in key order, each with the fields of its key and all its points.
+
+        Cost: 1 transaction per page of up to 1,000 rows.
+
+        :param fields: the partition, and what is known of the row; the last may be a range such as `between`
+
+        Guide: data series pattern; range query.
+        """
+        where = range_filter(self.rows.range(fields))
+        known: tuple[tuple[str, Any], ...] = ()
+        found: dict[str, Any] = {}
+        async for row in self.table.query(where):
+            if not self.rows.matches(row["PartitionKey"], row["RowKey"]):
+                continue
+            series = self._series_of(row)
+            if known and series != known:
+                yield dict(known), self._all(found)
+                found = {}
+            known = series
+            found |= row
+        if known:
+            yield dict(known), self._all(found)
+
+    def _series_of(self, row: Entity) -> tuple[tuple[str, Any], ...]:
+        known = self.rows.parse(row["PartitionKey"], row["RowKey"])
+        return tuple((name, known[name]) for name in self.key.fields)
+
+    async def _found(self, rows: Collection[int], fields: Mapping[str, Any], names: list[str] | None) -> list[Entity]:
+        """Read those of the rows that exist: one by a point query, several by the range that they lie in."""
+        select = self._selected(names)
+        if not rows:
+            return []
+        first, last = self._keys(min(rows), fields), self._keys(max(rows), fields)
+        if first == last:
+            row = await self.table.get(first["PartitionKey"], first["RowKey"], select=select)
+            return [] if row is None else [row]
+        span = KeyRange(first["PartitionKey"], first["RowKey"], True, last["RowKey"], True)
+        wanted = {self._keys(number, fields)["RowKey"] for number in rows}
+        return [row async for row in self.table.query(range_filter(span), select=select) if row.row_key in wanted]
+
+    # -- what goes in and out
+
+    def _keys(self, row: int, fields: Mapping[str, Any]) -> dict[str, str]:
+        self.key.format(fields)
+        partition_key, row_key = self.rows.format({**fields, _ROW: row + 1} if self.split else fields)
+        return {"PartitionKey": partition_key, "RowKey": row_key}
+
+    def _row_of(self, slot: int) -> int:
+        return self._number(slot) // _ROOM
+
+    def _property(self, slot: int) -> str:
+        return f"{self.name}{self._number(slot):0{len(str(self.points - 1))}d}"
+
+    def _number(self, slot: SupportsIndex) -> int:
+        if isinstance(slot, bool) or not isinstance(slot, SupportsIndex) or not 0 <= index(slot) < self.points:
+            rule = f"the points of the series are 0 to {self.points - 1}"
+            raise BadInput("slot", slot, rule, "give one of their numbers")
+        return index(slot)
+
+    def _selected(self, names: Sequence[str] | None) -> tuple[str, ...] | None:
+        return None if names is None else (*limits.SYSTEM_PROPERTIES, WRITE_ID, *names)
+
+    def _typed(self, slot: int, value: object) -> V:
+        return typed(self.of, self._property(slot), value)
+
+    def _point(self, slot: int, found: Mapping[str, Any]) -> V | None:
+        value = found.get(self._property(slot))
+        return None if value is None else self._typed(slot, value)
+
+    def _all(self, found: Mapping[str, Any]) -> list[V | None]:
+        return [self._point(slot, found) for slot in range(self.points)]
+
+
+def _guarded(kind: Literal["replace", "merge"], row: Mapping[str, Any], found: Entity | None) -> Operation:
+    """Return the write of a row that is refused if the row is not as it was found, or not there."""
+    if found is None:
+        return Operation.insert(row)
+    make = Operation.merge if kind == "merge" else Operation.replace
+    return replace(make(row, found.etag or ""), lineage=found.lineage)

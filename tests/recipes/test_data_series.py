@@ -1,0 +1,410 @@
+"""Data series: one request for the whole of it, one merge for a point, and no count that is lost."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from datetime import date, timedelta
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tablepatterns import Int64, Key, between, connect
+from tablepatterns.engine.account import Engine
+from tablepatterns.errors import (
+    BadDesign,
+    BadInput,
+    BadKey,
+    BadProperty,
+    BadTableName,
+    LimitExceeded,
+    OutcomeUnknown,
+    TooMuchContention,
+)
+from tablepatterns.operation import Operation
+from tablepatterns.recipes.data_series import DataSeries
+from unreliable import unreliable
+
+DAY = date(2014, 8, 22)
+TODAY = {"Employee": "000223", "Day": DAY}
+KEY = Key("{Employee}", "{Day:%Y-%m-%d}")
+
+
+def series_of(storage: Any, table: str, points: int = 24, **options: Any) -> Any:
+    return DataSeries(storage, table, KEY, points, **({"name": "Hour", "of": int} | options))
+
+
+async def rows_of(storage: Any, table: str) -> dict[str, dict[str, Any]]:
+    rows = [row async for row in storage.table(table).query(None)]
+    return {row.row_key: {name: row[name] for name in row if name not in ("PartitionKey", "RowKey")} for row in rows}
+
+
+@pytest.fixture
+def messages(storage: Any, table_name: str) -> Any:
+    return series_of(storage, table_name)
+
+
+@pytest.fixture(params=[24, 600], ids=["one row", "several rows"])
+def series(request: pytest.FixtureRequest, storage: Any, table_name: str) -> Any:
+    """A series in one row, or in three."""
+    return series_of(storage, table_name, request.param, split=request.param > 24)
+
+
+@pytest.mark.guide("G-224", "G-227")
+async def test_a_day_is_one_entity_with_a_property_for_each_hour(messages: Any, storage: Any, table_name: str) -> None:
+    await messages.set_many({hour: hour * hour for hour in range(24)}, **TODAY)
+    rows = await rows_of(storage, table_name)
+    assert rows == {"2014-08-22": {f"Hour{hour:02d}": hour * hour for hour in range(24)}}
+    assert all(name.isidentifier() for name in rows["2014-08-22"])
+    assert await messages.read(**TODAY) == [hour * hour for hour in range(24)]
+
+
+@pytest.mark.guide("G-225")
+async def test_setting_a_point_is_one_merge_and_leaves_the_others(series: Any, engine: Engine) -> None:
+    last = series.points - 1
+    await series.set_many({0: 1, 9: 5, last: 7}, **TODAY)
+    with engine.ledger.span() as span:
+        await series.set(9, 12, **TODAY)
+    assert [(record.operation, record.billable) for record in span.records] == [("InsertOrMergeEntity", 1)]
+    assert await series.read([0, 8, 9, last], **TODAY) == [1, None, 12, 7]
+
+
+@pytest.mark.guide("G-226")
+async def test_the_whole_series_is_one_request(series: Any, engine: Engine) -> None:
+    await series.set_many({0: 1, series.points - 1: 7}, **TODAY)
+    with engine.ledger.span() as span:
+        assert await series.read(**TODAY) == [1, *[None] * (series.points - 2), 7]
+    rows = 2 if series.split else 1
+    assert (span.totals.requests, span.totals.billable, span.totals.examined) == (1, 1, rows)
+
+
+async def test_a_range_of_points_is_read_without_the_others(series: Any, engine: Engine) -> None:
+    await series.set_many(dict.fromkeys(range(series.points), 1_000_000), **TODAY)
+    with engine.ledger.span() as whole:
+        await series.read(**TODAY)
+    with engine.ledger.span() as part:
+        assert await series.read(range(8, 12), **TODAY) == [1_000_000] * 4
+    assert part.totals.requests == 1
+    assert part.totals.bytes_out < whole.totals.bytes_out - 12 * (min(series.points, 251) - 4)
+
+
+async def test_points_of_two_rows_change_in_one_transaction(storage: Any, engine: Engine, table_name: str) -> None:
+    series = series_of(storage, table_name, 600, split=True)
+    await series.set_many({0: 1, 300: 2}, **TODAY)
+    with engine.ledger.span() as span:
+        await series.set_many({1: 3, 599: 4}, **TODAY)
+    assert span.totals.requests == 1
+    assert await rows_of(storage, table_name) == {
+        "2014-08-22_01": {"Hour000": 1, "Hour001": 3},
+        "2014-08-22_02": {"Hour300": 2},
+        "2014-08-22_03": {"Hour599": 4},
+    }
+
+
+async def test_what_was_never_set_is_none(series: Any) -> None:
+    assert await series.read(**TODAY) == [None] * series.points
+    await series.set(3, 5, **TODAY)
+    assert await series.read([2, 3], **TODAY) == [None, 5]
+    assert await series.read([], **TODAY) == []
+    assert await series.read(Employee="000224", Day=DAY) == [None] * series.points
+
+
+@pytest.mark.guide("G-228", "G-229")
+async def test_add_begins_again_when_another_was_faster(backend: Any, engine: Engine, series: Any) -> None:
+    rival = series_of(backend.connect(), series.table.name, series.points, split=series.split)
+    await series.add(9, 1, **TODAY)
+    submit, rivals = series.table.submit, [3, 1]
+
+    async def late(*operations: Operation) -> Any:
+        if rivals:
+            await rival.add(rivals.pop(), 10, **TODAY)
+        return await submit(*operations)
+
+    series.table.submit = late
+    with engine.ledger.span() as span:
+        assert await series.add(9, 4, **TODAY) == 5
+    assert await series.read([1, 3, 9], **TODAY) == [10, 10, 5]
+    assert span.totals.requests == 2 * 3 + 2 * 2
+
+
+async def test_add_gives_up_after_so_many_attempts(storage: Any, backend: Any, messages: Any) -> None:
+    rival = series_of(backend.connect(), messages.table.name)
+    submit = messages.table.submit
+
+    async def late(*operations: Operation) -> Any:
+        await rival.add(9, 10, **TODAY)
+        return await submit(*operations)
+
+    messages.table.submit = late
+    with pytest.raises(TooMuchContention, match="3 attempts"):
+        await messages.add(9, 1, attempts=3, **TODAY)
+    assert await messages.read([9], **TODAY) == [30]
+
+
+async def test_add_costs_two_requests(series: Any, engine: Engine) -> None:
+    await series.table.create()
+    for total in (5, 10):
+        with engine.ledger.span() as span:
+            assert await series.add(9, 5, **TODAY) == total
+        assert (span.totals.requests, span.totals.billable) == (2, 2)
+    assert await series.add(9, -3, **TODAY) == 7
+
+
+@pytest.mark.guide("G-229")
+@pytest.mark.parametrize("fate", ["answer lost", "request lost", "timed out", "busy"])
+async def test_a_lost_answer_counts_once(backend: Any, engine: Engine, messages: Any, fate: str) -> None:
+    flaky = series_of(
+        unreliable(backend, engine, lambda number: fate if number % 2 == 0 else None), messages.table.name
+    )
+    await messages.table.create()
+    for total in (2, 4, 6):
+        assert await flaky.add(9, 2, **TODAY) == total
+    await flaky.set(3, 8, **TODAY)
+    assert await messages.read([3, 9], **TODAY) == [8, 6]
+
+
+def overtaken(backend: Any, engine: Engine, others: Callable[[Any], None]) -> Any:
+    """Return a storage whose first write is carried out and its answer lost, and others write before the second."""
+
+    def plan(number: int) -> str | None:
+        if number == 1:
+            others(connect(engine))
+        return None if number else "answer lost"
+
+    return unreliable(backend, engine, plan)
+
+
+@pytest.mark.guide("G-229")
+async def test_a_lost_answer_is_recognised_though_others_have_added(
+    backend: Any, engine: Engine, messages: Any
+) -> None:
+    await messages.set(9, 1, **TODAY)
+
+    def add(other: Any) -> None:
+        for slot in (9, 3, 9):
+            series_of(other, messages.table.name).add(slot, 10, **TODAY)
+
+    assert await series_of(overtaken(backend, engine, add), messages.table.name).add(9, 1, **TODAY) == 2
+    assert await messages.read([9], **TODAY) == [22]
+
+
+async def test_a_lost_answer_under_a_point_that_was_set_is_told_as_unknown(
+    backend: Any, engine: Engine, messages: Any
+) -> None:
+    await messages.set(9, 1, **TODAY)
+    flaky = series_of(
+        overtaken(backend, engine, lambda other: series_of(other, messages.table.name).set(3, 1, **TODAY)),
+        messages.table.name,
+    )
+    with pytest.raises(OutcomeUnknown):
+        await flaky.add(9, 1, **TODAY)
+    assert await messages.read([9], **TODAY) == [2]
+
+
+@pytest.mark.parametrize(
+    ("of", "value", "stored"),
+    [
+        (int, 2**31 - 1, 2**31 - 1),
+        (Int64, 5, Int64(5)),
+        (Int64, 2**40, Int64(2**40)),
+        (float, 5, 5.0),
+        (float, -0.5, -0.5),
+        (bool, False, False),
+    ],
+)
+async def test_points_have_the_type_that_was_declared(
+    storage: Any, table_name: str, of: Any, value: Any, stored: Any
+) -> None:
+    series = series_of(storage, table_name, of=of)
+    await series.set(9, value, **TODAY)
+    (found,) = await series.read([9], **TODAY)
+    assert (found, type(found)) == (stored, type(stored))
+
+
+async def test_numbers_of_numpy_are_taken_for_what_they_are(storage: Any, table_name: str) -> None:
+    numpy = pytest.importorskip("numpy")
+    series = series_of(storage, table_name)
+    await series.set_many({0: numpy.int64(5), 1: numpy.int8(-1)}, **TODAY)
+    assert await series.read(range(2), **TODAY) == [5, -1]
+    reals = series_of(storage, table_name, name="Real", of=float)
+    await reals.set(0, numpy.float32(0.5), **TODAY)
+    assert await reals.read([0], **TODAY) == [0.5]
+    with pytest.raises(BadProperty):
+        await series.set(0, numpy.bool_(True), **TODAY)
+
+
+async def test_clear_takes_points_their_values(series: Any, engine: Engine) -> None:
+    last = series.points - 1
+    await series.set_many({0: 1, 9: 5, last: 7}, **TODAY)
+    with engine.ledger.span() as span:
+        await series.clear(9, last, **TODAY)
+    assert span.totals.billable == 2
+    assert await series.read([0, 9, last], **TODAY) == [1, None, None]
+    await series.clear(3, **TODAY)
+    await series.clear(**TODAY)
+    await series.clear(0, Employee="000224", Day=DAY)
+    assert await series.read([0], Employee="000224", Day=DAY) == [None]
+
+
+async def test_delete_removes_a_series_and_no_other(series: Any, storage: Any) -> None:
+    tomorrow = TODAY | {"Day": DAY + timedelta(days=1)}
+    for day in (TODAY, tomorrow):
+        await series.set_many({0: 1, series.points - 1: 7}, **day)
+    assert await series.delete(**TODAY)
+    assert not await series.delete(**TODAY)
+    assert await series.read([0], **TODAY) == [None]
+    assert await series.read([0], **tomorrow) == [1]
+    assert len(await rows_of(storage, series.table.name)) == (2 if series.split else 1)
+
+
+async def test_several_days_are_one_range_query(series: Any, engine: Engine) -> None:
+    days = [DAY + timedelta(days=number) for number in range(5)]
+    for number, day in enumerate(days):
+        await series.set_many({0: number, series.points - 1: 10 + number}, Employee="000223", Day=day)
+    await series.set(0, 99, Employee="000224", Day=DAY)
+    with engine.ledger.span() as span:
+        found = [each async for each in series.over(Employee="000223", Day=between(days[1], days[3]))]
+    assert span.totals.requests == 1
+    assert [fields for fields, _ in found] == [{"Employee": "000223", "Day": day} for day in days[1:4]]
+    assert [(values[0], values[-1]) for _, values in found] == [(1, 11), (2, 12), (3, 13)]
+    assert [each async for each in series.over(Employee="nobody")] == []
+
+
+async def test_pandas_sees_the_missing_as_missing(series: Any) -> None:
+    await series.set_many({0: 1, 3: 7}, **TODAY)
+    found = await series.to_pandas(range(5), **TODAY)
+    assert (str(found.dtype), found.name, list(found.index)) == ("Int32", "Hour", [0, 1, 2, 3, 4])
+    assert found.sum() == 8
+    assert list(found.isna()) == [False, True, True, False, True]
+    assert len(await series.to_pandas(**TODAY)) == series.points
+
+
+@pytest.mark.parametrize(("of", "dtype"), [(Int64, "Int64"), (float, "Float64"), (bool, "boolean")])
+async def test_pandas_has_the_type_of_the_series(storage: Any, table_name: str, of: Any, dtype: str) -> None:
+    assert str((await series_of(storage, table_name, of=of).to_pandas(**TODAY)).dtype) == dtype
+
+
+async def test_without_pandas_the_error_says_what_to_install(messages: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "pandas", None)
+    with pytest.raises(ModuleNotFoundError, match=r"tablepatterns\[plot\]"):
+        await messages.to_pandas(**TODAY)
+
+
+@pytest.mark.guide("G-230")
+def test_251_points_fit_in_an_entity_and_252_are_refused_with_the_ways_out() -> None:
+    with connect() as storage:
+        series = series_of(storage, "Counts", 251)
+        series.set_many(dict.fromkeys(range(251), 1), **TODAY)
+        assert series.read(**TODAY) == [1] * 251
+        with pytest.raises(LimitExceeded, match=r"251 points.*split=True.*blob"):
+            series_of(storage, "Counts", 252)
+        with pytest.raises(LimitExceeded, match=r"24849 points.*blob"):
+            series_of(storage, "Counts", 24_850, split=True)
+
+
+async def test_a_series_of_99_full_rows_is_read_at_once(storage: Any, engine: Engine, table_name: str) -> None:
+    series = series_of(storage, table_name, 24_849, split=True)
+    await series.set_many(dict.fromkeys(range(0, 24_849, 251), 1), **TODAY)
+    with engine.ledger.span() as span:
+        assert sum(value or 0 for value in await series.read(**TODAY)) == 99
+    assert span.totals.requests == 1
+
+
+async def test_bad_input_is_refused_before_any_request(storage: Any, engine: Engine, messages: Any) -> None:
+    flags = series_of(storage, messages.table.name, of=bool)
+    await messages.set(9, 2**31 - 1, **TODAY)
+    bad: list[tuple[type[Exception], Any]] = [
+        (BadInput, lambda: messages.set(24, 1, **TODAY)),
+        (BadInput, lambda: messages.set(-1, 1, **TODAY)),
+        (BadInput, lambda: messages.set(True, 1, **TODAY)),
+        (BadInput, lambda: messages.read([24], **TODAY)),
+        (BadProperty, lambda: messages.set(9, None, **TODAY)),
+        (BadProperty, lambda: messages.set(9, 0.5, **TODAY)),
+        (BadProperty, lambda: messages.set(9, True, **TODAY)),
+        (BadProperty, lambda: messages.set(9, 2**31, **TODAY)),
+        (BadProperty, lambda: messages.set_many({1: 1, 2: "x"}, **TODAY)),
+        (BadProperty, lambda: flags.set(9, 1, **TODAY)),
+        (BadProperty, lambda: flags.add(9, True, **TODAY)),
+        (BadKey, lambda: messages.set(9, 1, Employee="000223")),
+        (BadKey, lambda: messages.read(**TODAY, Hour=9)),
+        (BadKey, lambda: messages.add(9, 1, Employee="a/b", Day=DAY)),
+    ]
+    with engine.ledger.span() as span:
+        for refused, call in bad:
+            with pytest.raises(refused):
+                await call()
+    assert span.totals.requests == 0
+
+
+async def test_a_sum_that_is_too_large_is_refused_and_nothing_is_written(messages: Any) -> None:
+    await messages.set(9, 2**31 - 1, **TODAY)
+    with pytest.raises(BadProperty, match="32 bits"):
+        await messages.add(9, 1, **TODAY)
+    assert await messages.read([9], **TODAY) == [2**31 - 1]
+
+
+async def test_a_value_of_another_type_is_told_and_not_converted(storage: Any, messages: Any) -> None:
+    reals = series_of(storage, messages.table.name, of=float)
+    await reals.set(9, 0.5, **TODAY)
+    with pytest.raises(BadProperty, match="Hour09"):
+        await messages.read(**TODAY)
+    with pytest.raises(BadProperty, match="Hour09"):
+        await messages.add(9, 1, **TODAY)
+    assert await messages.read([8], **TODAY) == [None]
+
+
+@pytest.mark.parametrize(
+    ("error", "key", "options"),
+    [
+        (LimitExceeded, KEY, {"points": 0}),
+        (BadProperty, KEY, {"name": "9"}),
+        (BadProperty, KEY, {"name": "a-b"}),
+        (BadDesign, KEY, {"of": str}),
+        (BadDesign, Key("{attempts}", ""), {}),
+        (BadTableName, KEY, {"table": "x"}),
+    ],
+)
+def test_a_design_that_cannot_work_is_refused(error: type[Exception], key: Key, options: dict[str, Any]) -> None:
+    given = {"table": "Counts", "points": 24, "name": "Hour", "of": int} | options
+    with connect() as storage, pytest.raises(error):
+        DataSeries(storage, key=key, **given)
+
+
+@pytest.mark.guide("G-103")
+def test_the_cosmos_table_api_is_refused_where_rows_must_come_in_order() -> None:
+    cosmos = "DefaultEndpointsProtocol=https;AccountName=a;AccountKey=a2V5;TableEndpoint=https://a.table.cosmos.azure.com:443/"
+    with connect(cosmos) as storage:
+        series_of(storage, "Counts")
+        with pytest.raises(BadDesign, match="Cosmos DB"):
+            series_of(storage, "Counts", 600, split=True)
+
+
+SLOTS = st.integers(0, 299)
+STEPS = st.one_of(
+    st.tuples(st.just("set"), SLOTS, st.integers(-9, 9)),
+    st.tuples(st.just("add"), SLOTS, st.integers(-9, 9)),
+    st.tuples(st.just("clear"), SLOTS, st.none()),
+)
+
+
+@settings(max_examples=25)
+@given(steps=st.lists(STEPS, max_size=8))
+async def test_whatever_the_steps_a_series_is_as_a_list(
+    storage: Any, new_name: Any, steps: list[tuple[str, int, Any]]
+) -> None:
+    series = series_of(storage, new_name(), 300, split=True)
+    expected: list[int | None] = [None] * 300
+    for word, slot, number in steps:
+        if word == "clear":
+            await series.clear(slot, **TODAY)
+            expected[slot] = None
+        elif word == "set":
+            await series.set(slot, number, **TODAY)
+            expected[slot] = number
+        else:
+            expected[slot] = await series.add(slot, number, **TODAY)
+            assert expected[slot] is not None
+    assert await series.read(**TODAY) == expected
+    assert [values async for _, values in series.over(Employee="000223")] in ([expected], [])
