@@ -58,6 +58,24 @@ async def test_a_span_and_levels_are_read_exactly(storage: Any, container: str) 
     assert await messages(log, 6, 4) == []
 
 
+async def test_a_level_that_comes_later_is_found_too(storage: Any, container: str) -> None:
+    log = log_of(storage, container, write_through=True, ahead=timedelta(minutes=10))
+    await fill(log, 1)
+    await fill(log, 2, level="ERROR")
+    assert list(await blobs_of(log)) == ["1500/000001.log"]
+    assert await messages(log, levels=["ERROR"]) == ["2"]
+
+
+async def test_so_many_levels_that_they_do_not_fit_are_read_all_the_same(storage: Any, container: str) -> None:
+    log = log_of(storage, container)
+    for number in range(50):
+        await fill(log, number, level=f"a-level-of-some-length-{number}")
+    await log.flush()
+    (told,) = (await blobs_of(log)).values()
+    assert set(told) == {"first", "last"}
+    assert await messages(log, levels=["a-level-of-some-length-7"]) == ["7"]
+
+
 @pytest.mark.guide("G-266")
 async def test_blobs_that_miss_the_span_or_the_levels_are_not_opened(
     storage: Any, engine: Engine, container: str
