@@ -30,6 +30,7 @@ ROOM: Final = limits.MAX_CUSTOM_PROPERTIES - len((PARTS, WRITE_ID))
 PART_BYTES: Final = 15 * 64 * limits.KIB
 """How the service counts towards 1 MiB is not published to the byte, and keys count too: a sixteenth is kept free."""
 
+_HEAD: Final = re.compile(r"([1-9]\d?)(?: ([0-9a-f]{32}))?", re.ASCII)
 _SUFFIX: Final = re.compile(r"(\d\d)(?:_([0-9a-f]{32}))?", re.ASCII)
 
 Fields = Mapping[str, Any]
@@ -103,11 +104,14 @@ def stored(partition_key: str, first: str, rows: Iterable[Entity], *, is_whole: 
         if orphans := [key for key, row in found.items() if not (_suffix(row, first) or ("", ""))[1]]:
             raise _mismatch(partition_key, first, f"parts {orphans} are there")
         return Stored(partition_key, first, strays=tuple(_part(row) for row in found.values()))
-    count, _, generation = str(head.get(PARTS, "0")).partition(" ")
-    keys = [nothing.row_key(number, generation) for number in range(int(count))]
-    if not keys or any(key not in found for key in keys):
-        missing = next((key for key in keys if key not in found), first)
-        raise _mismatch(partition_key, missing, f"the head says {head.get(PARTS)!r}")
+    says = _HEAD.fullmatch(str(head.get(PARTS)))
+    if says is None:
+        raise _mismatch(partition_key, first, f"the head says {head.get(PARTS)!r}")
+    generation = says[2] or ""
+    keys = [nothing.row_key(number, generation) for number in range(int(says[1]))]
+    for key in keys:
+        if key not in found:
+            raise _mismatch(partition_key, key, f"the head says {says[0]!r}")
     parts = tuple(_part(found.pop(key)) for key in keys)
     value = Stored(partition_key, first, parts, generation, tuple(map(_part, found.values())), is_whole)
     if len(value.places) != sum(len(part.fields) for part in parts):

@@ -196,6 +196,23 @@ async def test_a_missing_part_is_reported(counts: Any, storage: Any, table_name:
         await counts.get(**JONES)
 
 
+@pytest.mark.parametrize("says", ["", "0", "2 x", "two"])
+async def test_a_head_of_another_program_is_reported(counts: Any, storage: Any, table_name: str, says: str) -> None:
+    row = {"PartitionKey": "000223", "RowKey": "01", "Day001": 1, "WideParts": says}
+    await storage.table(table_name).submit(Operation.insert(row))
+    with pytest.raises(DerivedDataMismatch, match="the head says"):
+        await counts.get(**JONES)
+
+
+async def test_a_property_in_two_parts_is_reported(storage: Any, table_name: str) -> None:
+    counts = counts_of(storage, table_name)
+    await counts.insert(year())
+    row = {"PartitionKey": "000223", "RowKey": "02", "Day001": 1}
+    await storage.table(table_name).submit(Operation.merge(row, ANY))
+    with pytest.raises(DerivedDataMismatch, match="in two parts"):
+        await counts.get(**JONES)
+
+
 async def test_a_second_insert_is_refused_and_changes_nothing(counts: Any, storage: Any, table_name: str) -> None:
     await counts.insert(year())
     before = await rows_of(storage, table_name)
@@ -254,19 +271,25 @@ async def test_a_property_stays_where_it_is_until_it_has_no_room(storage: Any, t
     assert await wide.get(**JONES) == entity
 
 
-async def test_update_begins_again_when_another_was_faster(counts: Any, storage: Any, table_name: str) -> None:
+async def test_update_begins_again_when_another_was_faster(counts: Any, engine: Engine, backend: Any) -> None:
     await counts.insert(year(Day001=0, Day365=0))
-    rival = await counts.get(**JONES)
-    calls = 0
+    rival = counts_of(backend.connect(), counts.table.name)
+    submit, calls = counts.table.submit, 0
+
+    async def late(*operations: Operation) -> Any:
+        if calls == 1:
+            await rival.merge(await rival.get(**JONES), {"Day001": 5})
+        return await submit(*operations)
 
     def count(entity: Entity) -> None:
         nonlocal calls
         calls += 1
         entity["Day365"] += 1
 
-    await counts.merge(rival, {"Day001": 5})
-    assert (await counts.update(count, **JONES))["Day365"] == 1
-    assert calls == 1
+    counts.table.submit = late
+    assert await counts.update(count, **JONES) == year(Day001=5, Day365=1)
+    assert calls == 2
+    assert await counts.get(**JONES) == year(Day001=5, Day365=1)
     with pytest.raises(EntityNotFound):
         await counts.update(count, Employee="000224")
 

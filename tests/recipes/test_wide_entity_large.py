@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from mortal import Died, Life, mortal
-from tablepatterns import Key
+from tablepatterns import Key, connect
 from tablepatterns.engine.account import Engine
 from tablepatterns.errors import DerivedDataMismatch, EntityAlreadyExists, EntityChanged, EntityNotFound
 from tablepatterns.operation import ANY, Operation
@@ -53,6 +53,19 @@ async def test_a_value_of_many_megabytes_is_published_in_one_piece(storage: Any,
     assert len(await row_keys(storage, table_name)) == 9
     await wide.delete(entity)
     assert await row_keys(storage, table_name) == []
+
+
+async def test_the_widest_value_of_the_longest_text_can_still_be_published(engine: Engine) -> None:
+    # Each of these characters takes six bytes in a request, where two are counted
+    texts = {f"Text{number:02d}": "\x01" * 32_768 for number in range(14)}
+    numbers = {f"N{number:05d}": number for number in range(49 * 250 - 14)}
+    with connect(engine) as storage:
+        wide = WideEntity(storage, "Wide", Key("{Employee}", "{Name}"))
+        entity = wide.insert({"Employee": "e" * 512, "Name": "n" * 470} | texts | numbers)
+        wide.replace(entity)
+        found = wide.get(Employee="e" * 512, Name="n" * 470)
+    assert found == entity
+    assert len(engine.tables.query("Wide").entities) == 49
 
 
 @pytest.mark.guide("G-242")
