@@ -185,6 +185,9 @@ async def test_how_entities_are_spread_is_asked_once(storage: Any, engine: Engin
     with engine.ledger.span() as span:
         await same.insert(event(3))
     assert span.totals.requests == 2
+    with engine.ledger.span() as span:
+        await events_of(storage, table_name).take(2, Hour=HOUR)
+    assert span.totals.requests == 1 + 4
 
 
 async def test_a_table_that_was_dropped_can_be_spread_otherwise(storage: Any, engine: Engine, table_name: str) -> None:

@@ -191,11 +191,12 @@ async def test_a_moment_that_is_no_part_of_the_key_still_bounds_a_span(
     logins = logins_of(storage, series, key=BY_SESSION)
     for number in range(6):
         await logins.insert(login(NOON + number * DAY / 2, Session=number, Even=number % 2 == 0))
-    low, high = NOON + DAY / 2, NOON + 2 * DAY
-    assert [each["Session"] async for each in logins.range(low, high, User="jo")] == [1, 2, 3, 4]
+    low, high = NOON + DAY * 3 / 4, NOON + 2 * DAY
+    assert [each["Session"] async for each in logins.range(low, high, User="jo")] == [2, 3, 4]
+    assert [each["Session"] async for each in logins.range(low, high - DAY / 4, User="jo")] == [2, 3]
     backwards = logins.range(low, high, User="jo", newest_first=True, where=prop("Even") == True)  # noqa: E712
     assert [each["Session"] async for each in backwards] == [4, 2]
-    assert [each["Session"] async for each in logins.range(low, User="jo", select=["Even"])] == [1, 2, 3, 4, 5]
+    assert [each["Session"] async for each in logins.range(low, User="jo", select=["Even"])] == [2, 3, 4, 5]
     assert (await logins.get(User="jo", Session=3, At=NOON + 3 * DAY / 2))["Session"] == 3
     assert (await logins.search(User="jo", Session=0))["At"] == NOON
     assert await logins.search(User="jo", Session=9) is None

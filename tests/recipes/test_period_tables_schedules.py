@@ -149,6 +149,9 @@ def test_what_a_stalled_write_makes_again_goes_with_the_next_call() -> None:
         replay(two_stragglers_and_a_dropper, made_again, always=none_that_was_dropped_is_there, expected=expected)
     holds = nothing_expired_is_read_and_one_more_call_drops_it
     replay(two_stragglers_and_a_dropper, made_again, invariant=holds, expected=expected)
+    dropped_on_the_way = "ann > ann dropper dropper > ann"
+    world = replay(two_stragglers_and_a_dropper, dropped_on_the_way, invariant=holds, expected=expected)
+    assert isinstance(world.raised["ann"], PeriodExpired)
     result = explore(two_stragglers_and_a_dropper, invariant=holds, preemptions=2, **LATE)
     assert result.exhaustive
     assert result.schedules > 30
