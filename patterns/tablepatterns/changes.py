@@ -8,7 +8,7 @@ from typing import Any
 
 from .alike import alike
 from .commit import Reading, Source, Write
-from .derived import Change
+from .derived import Change, Derived
 from .entity import Entity
 from .errors import BadInput, BadKey, EntityChanged, EntityNotFound
 from .eventual.intents import Intents
@@ -22,11 +22,12 @@ class Changes(Reads[Account_co]):
 
     schema: Schema | None
     intents: Intents | None
+    building: frozenset[Derived]
 
     def inserting(self, entity: Mapping[str, Any]) -> Write:
         """Return the change that `insert` makes; nothing is sent."""
         change = Change(self.key, None, self._fields(entity))
-        return Write(self.table.name, change, self.derived, mappings=self.mappings, intents=self.intents)
+        return self._write(change)
 
     def replacing(self, entity: Mapping[str, Any]) -> Write:
         """Return the change that `replace` makes; nothing is sent."""
@@ -50,9 +51,17 @@ class Changes(Reads[Account_co]):
 
     def _writing(self, entity: Entity, change: Change, reading: Reading) -> Write:
         self._check_same_key(change)
-        source, is_whole = reading.source, reading.is_whole
-        intents = self.intents
-        return Write(self.table.name, change, self.derived, source, entity, is_whole, self.mappings, intents=intents)
+        return replace(self._write(change), source=reading.source, entity=entity, is_whole=reading.is_whole)
+
+    def _write(self, change: Change) -> Write:
+        return Write(
+            self.table.name,
+            change,
+            self.derived,
+            mappings=self.mappings,
+            intents=self.intents,
+            building=self.building,
+        )
 
     async def _guard(self, entity: Mapping[str, Any]) -> None:
         """Put the primary row's ETag behind an entity that was read where no ETag guards it.

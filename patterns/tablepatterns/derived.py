@@ -26,11 +26,13 @@ from .alike import alike
 from .entity import Entity
 from .errors import BadDesign, BadProperty
 from .limits import SYSTEM_PROPERTIES
+from .lineage import Lineage
 from .operation import ANY, Operation
 
 if TYPE_CHECKING:
     from .key import Key
-    from .table import Table
+    from .recipe import Account
+    from .row_store import RowReader, RowStore
 
 Fields = Mapping[str, Any]
 INTENT_ID: Final = "IntentId"
@@ -77,6 +79,7 @@ class Primary:
     fields: Fields | None
     """Its properties and the fields of its key; None where there is no such row."""
     etag: str | None = None
+    lineage: Lineage = ()
 
 
 class Derived(ABC):
@@ -111,6 +114,10 @@ class Derived(ABC):
         """Return the name of the table that the rows are in, by that of the primary rows."""
         return primary
 
+    def store(self, account: Account) -> RowStore | None:
+        """Return what the rows are in where that is no table; None where it is one."""
+        return None
+
     def keys(self, key: Key, fields: Fields) -> list[Keys]:
         """Return the keys of the rows that an entity with these stored fields has a part in, each once.
 
@@ -138,14 +145,25 @@ class Derived(ABC):
         sides = [side for side in (change.old, change.new) if side is not None]
         return list(dict.fromkeys(keys for side in sides for keys in self.keys(change.key, side)))
 
-    async def operations(self, change: Change, table: Table) -> list[Operation]:
+    async def completed(self, change: Change, table: RowReader) -> tuple[Change, list[Operation]]:
+        """Return a change with what this adds to the primary row itself, and the writes that guard what it relied on.
+
+        A conflict with such a write begins the whole write anew, if the kind shares its rows.
+        """
+        return change, []
+
+    async def operations(self, change: Change, table: RowReader) -> list[Operation]:
         """Return the writes in the primary's partition that bring this in line with the change.
 
-        Unless a kind knows better, every row that may be out of line is read, whatever it holds, and mended.
+        Unless a kind knows better, every row that may be out of line is read, whatever it holds, and mended; a row of
+        another entity is not, so that an insert in its place is refused.
         """
-        rows = [(keys, await table.get(*keys)) for keys in self.touched(change)]
-        mended = [self.mended(keys, row, change.result) for keys, row in rows]
-        return [operation for operation in mended if operation is not None]
+        found: list[Operation | None] = []
+        for keys in self.touched(change):
+            row = await table.get(*keys)
+            is_ours = row is not None and (self.shares_rows or self.owners(change.key, row) == [change.row])
+            found.append(self.mended(keys, row if is_ours else None, change.result))
+        return [operation for operation in found if operation is not None]
 
     def _not_told(self) -> BadDesign:
         rule = "it does not say which rows follow from which entities, so it cannot be checked, filled or mended"

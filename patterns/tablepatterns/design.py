@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 from itertools import combinations
 
 from .derived import Derived, Index
@@ -39,7 +39,9 @@ def _check_apart(name: str, key: Key, other: Key, whose: str) -> None:
     """Refuse two kinds of rows of one table that could have the same keys."""
     if could_meet(key, other):
         rule = f"its rows could have the keys of {whose}"
-        raise BadDesign("derived", name, rule, "give each its own RowKey prefix, or in partitions of its own a prefix there")
+        raise BadDesign(
+            "derived", name, rule, "give each its own RowKey prefix, or in partitions of its own a prefix there"
+        )
 
 
 def could_meet(one: Key, other: Key) -> bool:
@@ -51,6 +53,17 @@ def could_meet(one: Key, other: Key) -> bool:
     # The literal beginning of a template is what the key of its beginning alone would be
     halves = [Key(key.row_template, key.partition_template) for key in (one, other)]
     return one.overlaps(other) and halves[0].overlaps(halves[1])
+
+
+def building_of(derived: Collection[Derived], building: Iterable[Derived]) -> frozenset[Derived]:
+    """Return what of the derived data is still being built.
+
+    :raises BadDesign: it is not among the derived data of the set
+    """
+    found = frozenset(building)
+    for each in found.difference(derived):
+        raise BadDesign("building", each.name, "the set does not derive it", "give it as derived too")
+    return found
 
 
 def intents_of(

@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 from .commit import Step, Write, carry_out, commit
 from .contention import DEFAULT_ATTEMPTS, Overtaken, contended
 from .derived import Change, Derived, Shape
-from .design import check_together, intents_of
+from .design import building_of, check_together, intents_of
 from .entity import Entity
 from .errors import (
     BadDesign,
@@ -62,6 +62,8 @@ class EntitySet(Upkeep[Account_co]):
     :param intents: the queue that announces changes of what is derived outside the primary's partition; by default the
         table's name in lower case, with `-intents` behind it
     :param lease: for how many seconds such a message is hidden: twice as long as a request may take
+    :param building: what of `derived` the entities lack that are older than it, until `backfill` has come to its end.
+        Changes then read 1 row more for each, and take no row for granted
     :raises BadTableName: the service would refuse the table's name
     :raises BadDesign: the parts cannot work together, and why
 
@@ -79,6 +81,7 @@ class EntitySet(Upkeep[Account_co]):
         schema: Schema | None = None,
         intents: str | None = None,
         lease: int = 60,
+        building: Iterable[Derived] = (),
     ) -> None:
         super().__init__(account)
         self.schema = schema
@@ -91,6 +94,7 @@ class EntitySet(Upkeep[Account_co]):
             raise BadDesign("field", field, "the word is a parameter of the set's methods", "rename the field")
         check_together(table, key, self.derived, self.mappings)
         self.rows = DerivedRows(account, self.table, key, self.derived)
+        self.building = building_of(self.derived, building)
         self.intents = intents_of(account, self.rows, self.derived, intents, lease)
 
     @recipe

@@ -126,7 +126,8 @@ class Intents:
             without a look
         """
         calls = [self._settle(lease, claim, intent.id, *known.get(claim.row, (None, {}))) for claim in intent.claims]
-        await self._at_once(calls)
+        # Entities that share rows would only get into each other's way
+        await self._at_once(calls, 1 if any(each.shares_rows for each in self._derived.values()) else 8)
 
     async def _settle(self, lease: Lease, claim: Claim, intent: UUID, known: Primary | None, rows: Assumed) -> None:
         seen, assumed_next = known, rows
@@ -161,8 +162,8 @@ class Intents:
         except OVERTAKEN as error:
             raise Overtaken from error
 
-    async def _at_once(self, calls: Sequence[Coroutine[Any, Any, None]]) -> None:
+    async def _at_once(self, calls: Sequence[Coroutine[Any, Any, None]], limit: int = 8) -> None:
         if len(calls) == 1:
             await calls[0]
         else:
-            await self._account.together(*calls)
+            await self._account.together(*calls, limit=limit)

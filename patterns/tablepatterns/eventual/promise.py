@@ -38,6 +38,10 @@ class Pledge:
         before = self.intents.before(self.changes[claim.row])
         return [trace for trace in claim.traces if trace not in before]
 
+    def has_alone(self, trace: Trace) -> bool:
+        """Whether no other entity has a part in a row, so that what it most likely is can be told without a look."""
+        return not self.intents.derived(trace).shares_rows
+
     @property
     def leaves_rows(self) -> bool:
         """Whether a change leaves rows behind that no later change would name."""
@@ -123,7 +127,7 @@ class Promise:
         known = {
             claim.row: (
                 replace(pledge.changes[claim.row].result, etag=stored[claim.row].etag),
-                {trace: pledge.reserved.get(trace) for trace in pledge.new(claim)},
+                {trace: pledge.reserved.get(trace) for trace in pledge.new(claim) if pledge.has_alone(trace)},
             )
             for claim in pledge.intent.claims
         }

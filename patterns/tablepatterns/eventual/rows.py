@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection
 from dataclasses import dataclass
 from enum import Enum
 from uuid import UUID
@@ -12,6 +12,7 @@ from ..entity import Entity
 from ..key import Key
 from ..operation import Operation
 from ..recipe import Account
+from ..row_store import RowStore
 from ..table import Table
 from .reservation import is_reserved
 
@@ -48,27 +49,36 @@ class DerivedRows:
     :param derived: what the set derives
     """
 
-    def __init__(self, account: Account, table: Table, key: Key, derived: Iterable[Derived]) -> None:
+    def __init__(self, account: Account, table: Table, key: Key, derived: Collection[Derived]) -> None:
         self._account = account
         self.primaries = table
         self.key = key
         names = {each.table(table.name) for each in derived} - {table.name}
         self._tables = {table.name: table} | {name: account.table(name) for name in names}
+        stores = {each.name: each.store(account) for each in derived}
+        self._stores = {name: store for name, store in stores.items() if store is not None}
 
     def table(self, name: str) -> Table:
         """Return a table that rows of the set are in."""
         return self._tables[name]
 
-    def table_of(self, derived: Derived) -> Table:
-        """Return the table that the rows of a kind are in."""
-        return self._tables[derived.table(self.primaries.name)]
+    def table_of(self, derived: Derived) -> RowStore:
+        """Return the table that the rows of a kind are in, or what they are in else."""
+        return self._stores.get(derived.name) or self._tables[derived.table(self.primaries.name)]
 
     async def primary(self, row: Keys) -> Primary:
         """Return a primary row as it is now. Cost: 1 transaction."""
         found = await self.primaries.get(*row)
-        if found is None:
-            return Primary(self.key, row, None)
-        return Primary(self.key, row, dict(Shape(self.key).entity(found)), found.etag)
+        return Primary(self.key, row, None) if found is None else self.primary_of(found)
+
+    def is_primary(self, row: Entity) -> bool:
+        """Whether a row of the table is a primary row of the set."""
+        return Shape(self.key).fits(row)
+
+    def primary_of(self, row: Entity) -> Primary:
+        """Return a row that was read as the primary row that it is."""
+        fields = dict(Shape(self.key).entity(row))
+        return Primary(self.key, (row["PartitionKey"], row["RowKey"]), fields, row.etag, row.lineage)
 
     async def look(
         self, derived: Derived, keys: Keys, row: Entity | None, primary: Primary, intent: UUID | None = None

@@ -11,7 +11,7 @@ from ..derived import Change, Index, Shape, copy_operations, names_of
 from ..errors import BadDesign
 from ..key import Key
 from ..operation import Operation
-from ..table import Table
+from ..row_store import RowReader
 
 
 class IntraPartitionIndex(Index):
@@ -83,7 +83,7 @@ class IntraPartitionIndex(Index):
             rule = f"a copy could have the key of a primary, {key.row_template!r}"
             raise BadDesign(f"index {self.name}", self.key.row_template, rule, "give each its own RowKey prefix")
 
-    async def operations(self, change: Change, table: Table) -> list[Operation]:
+    async def operations(self, change: Change, table: RowReader) -> list[Operation]:
         """Return the writes that bring the copy in line with the change."""
         return copy_operations(self.shape(change.key), change)
 
