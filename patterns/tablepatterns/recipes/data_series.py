@@ -52,7 +52,8 @@ class DataSeries(Pattern[Account_co], Generic[Account_co, V]):
     not exist.
 
     Does not: hold more than 251 points in one entity. With `split` up to 24,849 points go to rows of 251, with `_01`,
-    `_02` and so on behind the RowKey; a longer series is a value for a blob. Many who add to one entity at the same
+    `_02` and so on behind the RowKey. A longer series is one value: `points.packed` makes it bytes, for one property or
+    a blob. Many who add to one entity at the same
     time are in each other's way, since its ETag guards all points: spread them over several series, and add those up.
 
     Cost, in storage transactions: `set`, `set_many`, `read` 1. `add` 2 for each attempt, `clear` the same.
