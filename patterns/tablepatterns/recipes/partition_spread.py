@@ -45,7 +45,8 @@ class PartitionSpread(Pattern[Account_co]):
     the table (PartitionKey `_spread`): whoever spreads them otherwise is refused with `BadDesign`, before any write.
 
     Does not: change entities of several buckets in one entity group transaction; give `by` the fields that entities
-    which change together have in common. It does not change the number of buckets of a table: load the entities into
+    which change together have in common. It does not see to what is written past `entities`, as by an
+    `EntityGroupTransaction` on the table. It does not change the number of buckets of a table: load the entities into
     another, `BulkLoad(new.entities).load(map(new.placed, old.entities.scan()))`. It refuses the Cosmos DB Table API,
     which does not sort by key.
 

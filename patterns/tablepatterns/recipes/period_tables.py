@@ -43,11 +43,12 @@ class PeriodTables(Pattern[Account_co], Generic[Account_co, Set_co]):
     used twice, and the reads of this class leave it out, dropped or not. Tables of other series, and other tables
     whose names begin alike, are never touched. A table that is missing, or being deleted, holds nothing.
 
-    Does not: notice an entity that is written by way of other code; agree with processes that keep another time. A
-    write that is under way for longer than the service takes to free a name (40 seconds and more), just as its period
-    expires and is dropped, can make the table again: nobody reads it, and the next `drop_expired` drops it.
+    Does not: see to what is written past its sets, as by an `EntityGroupTransaction` on a table; agree with processes
+    that keep another time. A request to make a missing table that is under way while another writer makes it, it
+    expires, is dropped and its name is free again (40 seconds and more) makes it a second time: nobody reads it, and
+    the next `drop_expired` drops it.
 
-    Cost: a write, `get` 1 storage transaction, and 1 or 2 more for the first write of a period; `drop` 1;
+    Cost: a write, `get` 1 storage transaction, and 2 more for the first write of a period; `drop` 1;
     `drop_expired` 1 per table dropped and 1 to list them; `range`, `latest`, `search` 1 to list the tables (per 1,000)
     and those of the inner set for each table they come to; a span within one period needs no list.
 
@@ -182,7 +183,7 @@ class PeriodTables(Pattern[Account_co], Generic[Account_co, Set_co]):
     async def insert(self, entity: Mapping[str, Any]) -> Entity:
         """Add an entity to the table of its moment, and return it; without a moment it is of now.
 
-        A `LogTail` appends it, and gives it an id. Cost: 1 transaction; 1 or 2 more if it is the first of its period.
+        A `LogTail` appends it, and gives it an id. Cost: 1 transaction; 2 more if it is the first of its period.
 
         :param entity: its fields
         :raises PeriodExpired: its period is kept no longer

@@ -1,0 +1,113 @@
+"""Bulk delete: all entities that a filter finds, a hundred at a time, where they cannot go with their table.
+
+Status: ready
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import cast
+
+from ..commit import commit
+from ..entity import Entity
+from ..entity_set import EntitySet
+from ..errors import EntityChanged, EntityNotFound, LimitExceeded
+from ..filters import Filter, QueryClass
+from ..limits import MAX_TRANSACTION_OPERATIONS
+from ..pace import Pace
+from ..recipe import Account_co, Pattern, recipe
+
+
+@dataclass
+class Deleted:
+    """What a bulk delete did.
+
+    :param entities: how many it deleted
+    :param transactions: in how many entity group transactions, those that failed left out
+    :param left: how many it found that another writer changed or deleted meanwhile, and that it left alone
+    """
+
+    entities: int = 0
+    transactions: int = 0
+    left: int = 0
+
+
+class BulkDelete(Pattern[Account_co]):
+    """Find entities by a filter and delete them, with everything that the set derives from them.
+
+    Goal: delete the sign-in records that are older than 60 days, where they are not in tables of their own. With a
+    table for each day (`PeriodTables`) that is a single request; here it is as few as it can be.
+
+    Keys: those of the set. What is found in one partition is deleted together, in the order in which it is found.
+
+    Guarantees: an entity goes with its derived rows in the partition, or stays with all of them. Each delete is
+    conditional on what was read: an entity that another writer changed meanwhile may not be meant any more, and is
+    left and counted. Others of its transaction are deleted all the same.
+
+    Does not: delete all of them or none; after an error what was deleted stays so, and the next call goes on. It does
+    not scan unless told to.
+
+    Cost: 1 storage transaction per page of up to 1,000 found, and for each partition 1 per 100 rows, derived ones
+    included. An entity that was changed meanwhile costs up to 14 more.
+
+    >>> from datetime import datetime, timezone
+    >>> from tablepatterns import EntitySet, Key, QueryClass, connect, prop
+    >>> logins = EntitySet(connect(), "Logins", Key("{User}", "{At:ticks}"))
+    >>> for day in range(1, 31):
+    ...     _ = logins.insert({"User": "jo", "At": datetime(2014, 6, day, tzinfo=timezone.utc), "Day": day})
+    >>> BulkDelete(logins).delete(prop("Day") < 20, at_worst=QueryClass.TABLE_SCAN)
+    Deleted(entities=19, transactions=1, left=0)
+
+    :param of: the set
+    :param pace: transactions per second that delete, evenly spaced; None for as fast as it goes
+    :raises BadInput: the pace is not above zero
+
+    Guide: high volume delete pattern; entity group transactions.
+    """
+
+    def __init__(self, of: EntitySet[Account_co], *, pace: float | None = None) -> None:
+        super().__init__(cast("Account_co", of.account))
+        self.of = of
+        self.pace = Pace(self.account, pace)
+
+    @recipe
+    async def delete(self, where: Filter, *, at_worst: QueryClass = QueryClass.RANGE) -> Deleted:
+        """Delete the entities that match, and return what was done.
+
+        Guarantees and cost are those of the class.
+
+        :param where: any filter
+        :param at_worst: the worst class of query to allow; `QueryClass.TABLE_SCAN` allows every filter
+        :raises BadFilter: the query would be worse, with the reason and the rewrite
+
+        Guide: high volume delete pattern.
+        """
+        done = Deleted()
+        found: list[Entity] = []
+        most = max(1, MAX_TRANSACTION_OPERATIONS // (1 + len(self.of.derived)))
+        async for entity in self.of.query(where, at_worst=at_worst):
+            if found and (entity.partition_key != found[0].partition_key or len(found) == most):
+                await self._delete(found, done)
+                found = []
+            found.append(entity)
+        if found:
+            await self._delete(found, done)
+        return done
+
+    async def _delete(self, found: list[Entity], done: Deleted) -> None:
+        """Delete entities of one partition in one transaction; in two of half of them where that cannot be."""
+        await self.pace.turn()
+        try:
+            await commit(self.account, self.of.table, *map(self.of.deleting, found))
+        except (EntityChanged, EntityNotFound, LimitExceeded) as error:
+            if len(found) > 1:
+                middle = len(found) // 2
+                await self._delete(found[:middle], done)
+                await self._delete(found[middle:], done)
+            elif isinstance(error, LimitExceeded):
+                raise
+            else:
+                done.left += 1
+        else:
+            done.entities += len(found)
+            done.transactions += 1

@@ -1,0 +1,168 @@
+"""Bulk delete: all that a filter finds, a hundred at a time, and nothing that was changed meanwhile."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import timedelta
+from functools import partial
+from typing import Any
+
+import pytest
+from azure.core.exceptions import ServiceRequestError
+
+from logins import BY_MOMENT, NOON, login
+from tablepatterns import BulkLoad, EntitySet, IntraPartitionIndex, Key, QueryClass, prop
+from tablepatterns.engine.account import Engine
+from tablepatterns.engine.tables import Operation
+from tablepatterns.errors import BadFilter, EntityNotFound
+from tablepatterns.recipes.bulk_delete import BulkDelete, Deleted
+from tablepatterns.testing import Counterexample, World, explore
+
+OLD = prop("Old") == True  # noqa: E712
+ANYWHERE = QueryClass.TABLE_SCAN
+
+
+async def with_logins(storage: Any, table: str, users: int, each: int, **options: Any) -> Any:
+    """Return a set with so many sign-ins of so many users, all but the last of each user old."""
+    logins = EntitySet(storage, table, options.pop("key", BY_MOMENT), **options)
+    await BulkLoad(logins).load(
+        login(NOON + timedelta(seconds=number), f"user{user}", Number=number, Old=number < each - 1)
+        for user in range(users)
+        for number in range(each)
+    )
+    return logins
+
+
+async def numbers(logins: Any) -> list[int]:
+    return [entity["Number"] async for entity in logins.scan()]
+
+
+@pytest.mark.guide("G-223")
+async def test_old_entities_go_in_transactions_of_their_partition(
+    storage: Any, engine: Engine, table_name: str
+) -> None:
+    logins = await with_logins(storage, table_name, users=3, each=151)
+    with engine.ledger.span() as span:
+        done = await BulkDelete(logins).delete(OLD, at_worst=ANYWHERE)
+    assert done == Deleted(entities=450, transactions=6, left=0)
+    assert await numbers(logins) == [150] * 3
+    with engine.ledger.span() as single:
+        for entity in [each async for each in logins.scan()]:
+            await logins.delete(entity)
+    assert span.totals.requests / 450 < single.totals.requests / 3 / 10
+
+
+@pytest.mark.guide("G-223")
+async def test_it_is_the_same_on_every_backend(storage: Any, table_name: str) -> None:
+    logins = await with_logins(storage, table_name, users=2, each=8)
+    only_one = (prop("PartitionKey") == "user1") & OLD
+    assert await BulkDelete(logins).delete(only_one, at_worst=QueryClass.PARTITION_SCAN) == Deleted(7, 1, 0)
+    assert await numbers(logins) == [*range(8), 7]
+    assert await BulkDelete(logins).delete(only_one, at_worst=QueryClass.PARTITION_SCAN) == Deleted()
+
+
+async def test_derived_rows_go_too_and_count_towards_the_hundred(storage: Any, engine: Engine, table_name: str) -> None:
+    index = IntraPartitionIndex(Key("{User}", "number_{Number:06d}"))
+    logins = await with_logins(
+        storage, table_name, users=1, each=121, key=Key("{User}", "at_{At:ticks}"), derived=[index]
+    )
+    assert await BulkDelete(logins).delete(OLD, at_worst=ANYWHERE) == Deleted(entities=120, transactions=3, left=0)
+    assert len(engine.tables.query(table_name).entities) == 2
+
+
+async def test_a_scan_is_refused_unless_it_is_asked_for(storage: Any, engine: Engine, table_name: str) -> None:
+    with engine.ledger.span() as span, pytest.raises(BadFilter):
+        await BulkDelete(EntitySet(storage, table_name, BY_MOMENT)).delete(OLD)
+    assert span.totals.requests == 0
+
+
+async def test_what_was_changed_or_deleted_meanwhile_is_left(storage: Any, engine: Engine, table_name: str) -> None:
+    logins = await with_logins(storage, table_name, users=1, each=41)
+
+    def row(number: int) -> tuple[str, str]:
+        return BY_MOMENT.format({"User": "user0", "At": NOON + timedelta(seconds=number)})
+
+    meanwhile = [Operation("replace", *row(7), {"Number": 7, "Old": False}), Operation("delete", *row(31))]
+
+    class Meddled(EntitySet[Any]):
+        """Others write between the reading and the deleting."""
+
+        def deleting(self, entity: Any) -> Any:
+            while meanwhile:
+                engine.tables.apply(table_name, meanwhile.pop())
+            return super().deleting(entity)
+
+    done = await BulkDelete(Meddled(storage, table_name, BY_MOMENT)).delete(OLD, at_worst=ANYWHERE)
+    assert (done.entities, done.left) == (38, 2)
+    assert await numbers(logins) == [7, 40]
+
+
+async def test_it_keeps_its_pace(storage: Any, engine: Engine, table_name: str) -> None:
+    logins = await with_logins(storage, table_name, users=5, each=2)
+    before = engine.clock.now()
+    await BulkDelete(logins, pace=0.1).delete(OLD, at_worst=ANYWHERE)
+    assert 40 <= (engine.clock.now() - before) / 10_000_000 < 50
+
+
+async def test_what_an_error_left_the_next_call_deletes(storage: Any, engine: Engine, table_name: str) -> None:
+    logins = await with_logins(storage, table_name, users=3, each=5)
+    with (
+        engine.faults.refuse_connection(operation="Transaction", after=1),
+        pytest.raises(ServiceRequestError),
+    ):
+        await BulkDelete(logins).delete(OLD, at_worst=ANYWHERE)
+    assert await numbers(logins) == [4, *range(5), *range(5)]
+    assert await BulkDelete(logins).delete(OLD, at_worst=ANYWHERE) == Deleted(8, 2, 0)
+
+
+# -- explored: one deletes, and another renews an entity that was found
+
+
+class Unconditional(EntitySet[Any]):
+    """It deletes whatever is stored."""
+
+    def deleting(self, entity: Any) -> Any:
+        write = super().deleting(entity)
+        return replace(write, source=None)
+
+
+def a_deleter_and_a_renewal(world: World, kind: type[EntitySet[Any]] = EntitySet) -> dict[str, Any]:
+    logins = kind(world.storage, "Logins", BY_MOMENT)
+    keys = [{"User": "jo", "At": NOON + timedelta(seconds=number)} for number in range(2)]
+    world.run(logins.table.submit(*(logins.inserting({**each, "Old": True}).primary() for each in keys)))
+    return {
+        "deleter": BulkDelete(logins).delete(OLD, at_worst=ANYWHERE),
+        "renewal": logins.update(lambda entity: entity.update(Old=False), **keys[1]),
+    }
+
+
+def what_was_renewed_is_there(world: World) -> None:
+    stored = [row.properties["Old"] for row in world.engine.tables.query("Logins").entities]
+    if "renewal" in world.returned:
+        assert False in stored, "an entity was deleted that was not old any more"
+    if "deleter" in world.returned and "renewal" in world.raised:
+        assert stored == []
+
+
+@pytest.mark.guide("G-223")
+@pytest.mark.guarantee("BulkDelete", "an entity that another writer changed meanwhile is not deleted")
+def test_what_is_renewed_meanwhile_is_never_deleted() -> None:
+    for faults in ({"kills": 1}, {"lost": 1}):
+        result = explore(
+            a_deleter_and_a_renewal,
+            invariant=what_was_renewed_is_there,
+            expected=EntityNotFound,
+            preemptions=1,
+            **faults,
+        )
+        assert result.exhaustive
+        assert result.schedules > 10
+
+
+def test_to_delete_whatever_is_stored_is_found() -> None:
+    with pytest.raises(Counterexample, match="not old any more"):
+        explore(
+            partial(a_deleter_and_a_renewal, kind=Unconditional),
+            invariant=what_was_renewed_is_there,
+            expected=EntityNotFound,
+        )
