@@ -12,12 +12,12 @@ from .derived import Change, Derived
 from .entity import Entity
 from .errors import BadInput, BadKey, EntityChanged, EntityNotFound
 from .eventual.intents import Intents
-from .reads import Reads
+from .lookups import Lookups
 from .recipe import Account_co
 from .schema import Schema
 
 
-class Changes(Reads[Account_co]):
+class Changes(Lookups[Account_co]):
     """The half of an `EntitySet` that makes changes ready, for itself and for an `EntityGroupTransaction`."""
 
     schema: Schema | None

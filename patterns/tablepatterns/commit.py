@@ -172,7 +172,7 @@ async def commit(account: Account, table: Table, *writes: Write) -> list[Entity]
     shares = any(each.shares_rows for write in encoded for each in write.derived)
 
     async def attempt() -> list[Entity]:
-        steps = await _steps_on_shared(table, encoded) if shares else await _steps_of(table, encoded)
+        steps = await steps_of(table, *encoded)
         try:
             rows = await carry_out(table, steps)
         except EntityChanged as error:
@@ -184,27 +184,6 @@ async def commit(account: Account, table: Table, *writes: Write) -> list[Entity]
         return [written[write.key].wrote(stored[write.key]) for write in encoded]
 
     return await (contended(account, attempt, DEFAULT_ATTEMPTS) if shares else attempt())
-
-
-async def _steps_of(table: RowReader, writes: Sequence[Write]) -> list[Step]:
-    return [step for write in writes for step in await steps_of(table, write)]
-
-
-async def _steps_on_shared(table: RowReader, writes: Sequence[Write]) -> list[Step]:
-    """Return the operations of changes, each worked out on the rows as the changes before it leave them."""
-    pending = Pending(table)
-    for write in writes:
-        _foresee(pending, write)
-    steps: list[Step] = []
-    for write in writes:
-        for step in await steps_of(pending, await _as_foreseen(pending, write)):
-            if step.owner is None:
-                _foresee(pending, step.write)
-            else:
-                pending.take(step.operation)
-            steps.append(step)
-    seen = {id(step.write): await _as_foreseen(pending, step.write) for step in steps}
-    return [replace(step, write=seen[id(step.write)]) for step in _once(steps)]
 
 
 def _foresee(pending: Pending, write: Write) -> None:
@@ -262,19 +241,39 @@ async def carry_out(table: Table, steps: Sequence[Step]) -> list[Entity]:
     return written
 
 
-async def steps_of(table: RowReader, write: Write) -> list[Step]:
+async def steps_of(table: RowReader, *writes: Write) -> list[Step]:
+    """Return the operations of changes, each worked out on the rows as the changes before it leave them."""
+    encoded = [await write.encoded() for write in writes]
+    if not any(each.shares_rows for write in encoded for each in write.derived):
+        return [step for write in encoded for step in await _steps(table, write)]
+    pending = Pending(table)
+    for write in encoded:
+        _foresee(pending, write)
+    steps = [step for write in encoded for step in await _steps(pending, await _as_foreseen(pending, write))]
+    seen = {id(step.write): await _as_foreseen(pending, step.write) for step in steps}
+    return [replace(step, write=seen[id(step.write)]) for step in _once(steps)]
+
+
+async def _steps(table: RowReader, write: Write) -> list[Step]:
     """Return the operations of one change: the one on the row that was read first, conditional on its ETag.
 
     First, because the service reports the first operation that fails: a stale read is then told as such, rather
     than by the derived rows that it no longer knows.
     """
-    write = await (await write.encoded()).completed(table)
+    pending = table if isinstance(table, Pending) else None
+    write = await write.completed(table)
+    if pending:
+        _foresee(pending, write)
     steps = [Step(write.primary(), write), *(Step(guard, write, each) for each, guard in write.guards)]
     for each in write.derived:
-        if not each.is_elsewhere:
-            # What the kind would take for granted is not there yet: its rows are looked at
-            operations = Derived.operations if each in write.building else type(each).operations
-            steps.extend(Step(operation, write, each) for operation in await operations(each, write.change, table))
+        if each.is_elsewhere:
+            continue
+        # What the kind would take for granted is not there yet: its rows are looked at
+        operations = Derived.operations if each in write.building else type(each).operations
+        for operation in await operations(each, write.change, table):
+            steps.append(Step(operation, write, each))
+            if pending:
+                pending.take(operation)
     source = write.source
     if source is None:
         return steps

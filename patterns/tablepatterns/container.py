@@ -137,6 +137,21 @@ class Container:
             raise BlobChanged(f"blob {name!r} was overwritten; read it again and retry", error) from error
         return content
 
+    async def read(self, name: str) -> tuple[bytes, str] | None:
+        """Return the content of a blob with its ETag, or None if there is none.
+
+        The cost is that of `download`.
+
+        :raises BlobChanged: it was overwritten while it was read
+        """
+        try:
+            found = await self._open(name, 0, None, None)
+            return None if found is None else (await settled(found.readall()), str(found.properties.etag))
+        except HttpResponseError as error:
+            if error.status_code != 412:
+                raise
+            raise BlobChanged(f"blob {name!r} was overwritten; read it again and retry", error) from error
+
     async def chunks(self, name: str, *, etag: str | None = None) -> AsyncIterator[bytes]:
         """Hand out the content of a blob piece by piece, never holding all of it; nothing if there is none.
 

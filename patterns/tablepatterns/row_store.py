@@ -1,4 +1,4 @@
-"""Row store: what keeps derived rows, whatever it is: a table, the blobs of a container, a transaction in the making."""
+"""Row store: what keeps derived rows: a table, the blobs of a container, or a transaction in the making."""
 
 from __future__ import annotations
 

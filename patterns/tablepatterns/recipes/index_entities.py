@@ -1,0 +1,227 @@
+"""Index entities: for each value of a field the list of all entities that have it, in one row.
+
+Status: ready
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from functools import lru_cache
+from hashlib import sha256
+from typing import Final
+
+from ..blob_rows import BlobRows
+from ..derived import Change, Derived, Fields, Keys, Primary
+from ..edm import entity_size
+from ..entity import Entity, storable
+from ..errors import BadDesign, BadKey, DerivedDataMismatch, LimitExceeded
+from ..key import Key
+from ..limits import MAX_ENTITY_BYTES
+from ..operation import ANY, Operation
+from ..recipe import Account
+from ..roster import Roster
+from ..row_store import RowStore
+from ..whereabouts import InBlobs, InPartition, InTable, Whereabouts, check_partition
+
+PART: Final = "ListPart"
+"""The field that numbers the rows which one list is spread over."""
+_OVERHEAD: Final = 256
+"""More than the properties take that every stored row has besides its list."""
+
+
+class IndexEntities(Derived):
+    """Find all entities that have a value, by a row that lists their keys.
+
+    Goal: all employees called Jones in a department, or in the whole organisation, without a scan.
+
+    Keys: a row for each value, by default under the RowKey `lastname_Jones` in the partition of the employees, or
+    under that PartitionKey elsewhere. It lists the RowKeys of the employees, or both keys where it lies elsewhere, in
+    their order. The last one that leaves takes the row with it.
+
+    Guarantees: in the partition, the list changes in one entity group transaction with the entity, on condition of the
+    ETags of both; whoever is overtaken by another writer of the list begins again. Elsewhere, lists follow by intent,
+    write, reconcile: whoever dies, and wherever, once the messages are worked off each list is what the entities say.
+    `find_all` gives no entity that has another value by now, also where a list is late. No entity is listed twice.
+
+    Does not: write the same list often at a time; writers of one value wait for each other, and `spread` makes that
+    seldom. A row holds 1 MiB, some 20,000 keys: more are refused in the partition, where nothing changes then, and
+    left to the poison queue elsewhere; spread the list, or keep it in blobs. Lists elsewhere are late for a moment.
+
+    Cost: 1 read more for each list that a write changes, and nothing where it changes none; elsewhere 5 transactions
+    more for a write that changes one list, 7 for two. `find_all` is 1 and 1 for each entity found, sent together;
+    `keys_of` is 1.
+
+    >>> from tablepatterns import EntitySet, Key, connect
+    >>> by_name = IndexEntities("LastName")
+    >>> employees = EntitySet(connect(), "Employees", Key("{Department}", "empid_{EmployeeId:06d}"), derived=[by_name])
+    >>> for number in (223, 152):
+    ...     _ = employees.insert({"Department": "Sales", "EmployeeId": number, "LastName": "Jones"})
+    >>> [found["EmployeeId"] for found in employees.find_all(by_name, Department="Sales", LastName="Jones")]
+    [152, 223]
+    >>> employees.keys_of(by_name, Department="Sales", LastName="Jones")[0]
+    {'Department': 'Sales', 'EmployeeId': 152}
+
+    :param fields: the fields by whose values to find entities; those of the primary's PartitionKey come by themselves
+        in its partition. An entity that lacks one of them is in no list
+    :param key: the key of the rows; by default it is made of the fields, which must then be text
+    :param store: where the rows are: `InPartition()`, `InTable(name)` or `InBlobs(container)`
+    :param ids: the property that holds the list; what one cannot hold goes on in others, with a number behind the name
+    :param spread: over how many rows to spread each list, so that it can be longer, and its writers meet less often
+    :param name: what errors, reports and messages call it; by default the fields
+    :raises BadDesign: it cannot work, and why; also when a set is made with it
+
+    Guide: index entities pattern.
+    """
+
+    def __init__(
+        self,
+        *fields: str,
+        key: Key | None = None,
+        store: Whereabouts | None = None,
+        ids: str = "Ids",
+        spread: int = 1,
+        name: str | None = None,
+    ) -> None:
+        if not fields:
+            raise BadDesign("fields", fields, "nothing says what to find entities by", "name a field")
+        storable(ids, "")
+        self.fields = fields
+        self.whereabouts = store or InPartition()
+        self.spread = spread
+        self._key = key
+        self._name = name or "_".join(fields)
+        self.roster = Roster(ids, isinstance(self.whereabouts, InPartition), not isinstance(self.whereabouts, InBlobs))
+        if not 1 <= spread <= 1000 or (spread > 1 and isinstance(self.whereabouts, InBlobs)):
+            raise BadDesign("spread", spread, "a list has 1 to 1,000 rows, and one blob", "leave it out")
+
+    @property
+    def name(self) -> str:
+        """The name that errors, reports and messages use."""
+        return self._name
+
+    @property
+    def is_elsewhere(self) -> bool:
+        """Whether the rows lie outside the primary's partition."""
+        return not isinstance(self.whereabouts, InPartition)
+
+    @property
+    def shares_rows(self) -> bool:
+        """Whether several entities may have a part in one row, which is what these rows are for."""
+        return True
+
+    def table(self, primary: str) -> str:
+        """Return the name of the table that the rows are in."""
+        return (self.whereabouts.name if isinstance(self.whereabouts, InTable) else None) or primary
+
+    def store(self, account: Account) -> RowStore | None:
+        """Return the container that the lists are in; None where they are in a table."""
+        if not isinstance(self.whereabouts, InBlobs):
+            return None
+        return BlobRows(account, self.whereabouts.container, self.roster.name)
+
+    def layout(self, primary: Key) -> Key:
+        """Return the key of the rows, for entities with that primary key."""
+        if self._key is None:
+            return _default(primary, self.fields, is_elsewhere=self.is_elsewhere, spread=self.spread)
+        return _spread(self._key) if self.spread > 1 else self._key
+
+    def join(self, key: Key) -> None:
+        """Check that the rows fall where the store says, and that their values are told by the entities."""
+        layout = self.layout(key)
+        check_partition(self.name, layout, key, self.whereabouts)
+        for field in self.fields:
+            if field not in layout.fields:
+                rule = f"it is no field of the key of its rows, {layout}"
+                raise BadDesign(self.name, field, rule, "leave out the key, or name the field there")
+
+    def keys(self, key: Key, fields: Fields) -> list[Keys]:
+        """Return the keys of the row whose list an entity is in, if it is in one."""
+        layout = self.layout(key)
+        values = {name: fields.get(name) for name in layout.fields if name != PART}
+        if any(value is None for value in values.values()):
+            return []
+        if self.spread > 1:
+            own = key.format({name: fields.get(name) for name in key.fields})
+            digest = sha256("#".join(own).encode("utf-8")).digest()
+            values[PART] = int.from_bytes(digest[:8], "big") % self.spread
+        row = layout.format(values)
+        if self._may_be_primary(row, key):
+            raise BadKey(
+                self.name, row, "a primary row may have these keys", "give the rows a RowKey prefix of their own"
+            )
+        return [row]
+
+    def touched(self, change: Change) -> list[Keys]:
+        """Return the keys of the lists that the entity leaves or comes to."""
+        old, new = (self.keys(change.key, side) if side else [] for side in (change.old, change.new))
+        return [] if old == new else [*old, *new]
+
+    def mended(self, keys: Keys, row: Entity | None, primary: Primary) -> Operation | None:
+        """Return the write that puts the entity in a list, or takes it out."""
+        entries = self.listed(keys, row)
+        wanted = primary.fields is not None and keys in self.keys(primary.key, primary.fields)
+        if wanted == (primary.row in entries):
+            return None
+        if wanted:
+            return self._written(keys, row, {**entries, primary.row: ""})
+        del entries[primary.row]
+        return self._written(keys, row, entries)
+
+    def owners(self, key: Key, row: Entity) -> list[Keys] | None:
+        """Return the keys that a row lists; None if it is not of this kind."""
+        keys = row["PartitionKey"], row["RowKey"]
+        is_one = self.layout(key).matches(*keys) and not self._may_be_primary(keys, key) and self.roster.is_in(row)
+        return list(self.roster.entries(row)) if is_one else None
+
+    def listed(self, keys: Keys, row: Entity | None) -> dict[Keys, str]:
+        """Return the keys that a row lists, with no notes.
+
+        :raises DerivedDataMismatch: the row is no list
+        """
+        if row is None:
+            return {}
+        if not self.roster.is_in(row):
+            text = f"{self.name}: the row {keys} holds no {self.roster.name}; something else is there, which stays"
+            raise DerivedDataMismatch(text)
+        return self.roster.entries(row)
+
+    def _written(self, keys: Keys, row: Entity | None, entries: Mapping[Keys, str]) -> Operation:
+        etag = row.etag or ANY if row else ANY
+        lineage = row.lineage if row else ()
+        if not entries:
+            return replace(Operation.delete(*keys, etag), lineage=lineage)
+        lists = self.roster.properties(keys[0], entries)
+        wanted = {"PartitionKey": keys[0], "RowKey": keys[1]} | lists
+        if isinstance(self.whereabouts, InBlobs):
+            # What a blob holds is under no limit of an entity
+            return Operation("replace" if row else "insert", *keys, etag if row else None, wanted)
+        size = entity_size(*keys, lists)
+        if size + _OVERHEAD > MAX_ENTITY_BYTES:
+            rule = f"the {len(entries)} keys of a list fill an entity (1 MiB)"
+            raise LimitExceeded(f"{self.name} {keys}", size, rule, "spread the lists, or keep them in blobs (InBlobs)")
+        return replace(Operation.replace(wanted, etag), lineage=lineage) if row else Operation.insert(wanted)
+
+    def _may_be_primary(self, row: Keys, key: Key) -> bool:
+        return self.whereabouts in (InPartition(), InTable()) and key.matches(*row)
+
+    def __repr__(self) -> str:
+        return f"<IndexEntities {self.name} {self.whereabouts}>"
+
+
+@lru_cache
+def _default(primary: Key, fields: tuple[str, ...], *, is_elsewhere: bool, spread: int) -> Key:
+    """Return the key that is made of the fields: `lastname_{LastName}`."""
+    part = f"{{{PART}:03d}}" if spread > 1 else ""
+    # Text that more follows must say where it ends
+    last = "" if is_elsewhere or not part else ":escape"
+    spelled = [*(f"{{{field}:escape}}" for field in fields[:-1]), f"{{{fields[-1]}{last}}}"]
+    text = "_".join([*(field.lower() for field in fields), *spelled])
+    if is_elsewhere:
+        return Key(text, f"ids{part}", max_units=primary.max_units)
+    return Key(primary.partition_template, text + part, max_units=primary.max_units)
+
+
+@lru_cache
+def _spread(key: Key) -> Key:
+    return Key(key.partition_template, f"{key.row_template}_{{{PART}:03d}}", max_units=key.max_units)
