@@ -47,7 +47,8 @@ class WideEntity(WideReads[Account_co]):
     Keys: all parts share the PartitionKey of the entity; their RowKeys are its own with `01`, `02` and so on behind,
     after a `_` where it ends in a field. Give it text of its own where the partition holds other rows. Part 1, the
     head, says which rows belong to the value. A part holds up to 250 properties and 960 KiB: the rest is for the marks
-    of head and writer, and for what is not published about how the service counts.
+    of head and writer, and for what is not published about how the service counts. A value too large for one
+    transaction has the 32 digits of its generation behind the others' RowKeys: `02_4f8c...`.
 
     Guarantees: a reader sees all of a change or nothing. A value is written in one entity group transaction. One too
     large for that is written under a new generation first, which nobody sees; one transaction then checks that all
@@ -107,10 +108,11 @@ class WideEntity(WideReads[Account_co]):
     def _check_design(self) -> None:
         for name in sorted(_WORDS.intersection(self.key.fields)):
             raise BadDesign("field", name, "the word is one of the recipe's", "rename the field")
-        names = self.layout.names
-        for name in names:
-            if name in self.key.fields or name == PARTS or names.count(name) > 1:
+        known = {*self.key.fields, PARTS}
+        for name in self.layout.names:
+            if name in known:
                 raise BadDesign("properties", name, "it is a field of the key, or given twice", "give each name once")
+            known.add(name)
         for option, value, most in (
             ("part_bytes", self.layout.part_bytes, PART_BYTES),
             ("transaction_bytes", self.transaction_bytes, limits.MAX_TRANSACTION_BYTES),
@@ -129,6 +131,7 @@ class WideEntity(WideReads[Account_co]):
         :raises BadKey: a field of the key is missing, or has a value that cannot be a key
         :raises BadProperty: the service does not store such a property, or it is not among the declared ones
         :raises LimitExceeded: there would be more than 49 parts
+        :raises OutcomeUnknown: an answer was lost, and so many wrote since that nothing tells whether this was written
         """
         return await self._write(self._nothing(entity), entity, Entity())
 
