@@ -90,6 +90,27 @@ def test_252_properties_pass_and_253_do_not() -> None:
         sendable(entity(**many, Last=1))
 
 
+@pytest.mark.guide("G-024")
+async def test_an_entity_of_252_properties_is_written_changed_and_read(storage: Any, table_name: str) -> None:
+    full = EntitySet(storage, table_name, RAW)
+    written = await full.insert(entity(**{f"P{n}": n for n in range(252)}))
+    await full.merge(written, {"P0": -1})
+    written["P1"] = -2
+    await full.replace(written)
+    found = await full.get(PartitionKey="p", RowKey="r")
+    assert (len(found) - 2, found["P0"], found["P1"]) == (252, -1, -2)
+
+
+@pytest.mark.guide("G-025")
+async def test_an_entity_of_one_mebibyte_is_written(storage: Any, table_name: str) -> None:
+    texts = {f"P{n}": "x" * 32_000 for n in range(16)}
+    room = limits.MAX_ENTITY_BYTES - entity_size("p", "r", texts)
+    texts["Last"] = "x" * ((room - 8 - 2 * len("Last") - 4) // 2)
+    largest = entity(**texts)
+    assert limits.MAX_ENTITY_BYTES - entity_size("p", "r", texts) < 2
+    await EntitySet(storage, table_name, RAW).insert(largest)
+
+
 @pytest.mark.guide("G-027")
 def test_none_counts_towards_nothing() -> None:
     many = {f"P{n}": n for n in range(252)}

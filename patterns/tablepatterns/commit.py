@@ -120,7 +120,7 @@ class Write:
         if change.old is None:
             return Operation.insert(shape.row(change.new))
         if change.merges:
-            return Operation.merge(shape.part(change), ANY)
+            return Operation.merge(shape.part(change), ANY, becomes=shape.row(change.new))
         return Operation.replace(shape.row(change.new), ANY)
 
     def wrote(self, written: Entity) -> Entity:
@@ -285,7 +285,8 @@ async def _steps(table: RowReader, write: Write) -> list[Step]:
     if not first:
         # Nothing changes in that row, yet its ETag must be checked
         fields = write.change.new or write.change.old or {}
-        unchanged = Operation.merge(source.shape.row(fields), source.etag)
+        row = source.shape.row(fields)
+        unchanged = Operation.merge(row, source.etag, becomes=row)
         first = [Step(replace(unchanged, lineage=source.lineage), write)]
     return first + [step for step in steps if step.operation.key != source.key]
 

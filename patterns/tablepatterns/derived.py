@@ -308,7 +308,7 @@ def copy_operations(shape: Shape, change: Change) -> list[Operation]:
     if old == new:
         return []
     if old and new and _key(old) == _key(new):
-        return [Operation.merge(shape.part(change), ANY) if change.merges else Operation.replace(new, ANY)]
+        return [Operation.merge(shape.part(change), ANY, becomes=new) if change.merges else Operation.replace(new, ANY)]
     gone = [Operation.delete(*_key(old), ANY)] if old else []
     return gone + ([Operation.insert(new)] if new else [])
 

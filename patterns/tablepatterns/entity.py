@@ -19,11 +19,13 @@ from azure.data.tables import EdmType, EntityProperty
 from . import limits
 from .edm import Int64, Ticks, entity_size, utf16_length, value_size
 from .errors import BadKey, BadProperty, LimitExceeded
-from .lineage import Lineage, from_bytes
+from .lineage import KEPT, Lineage, from_bytes
 
 WRITE_ID: Final = "WriteId"
 """The property by which a writer recognises its own write after a lost answer; see `Table.submit`."""
 
+# By the service's sum: 8, twice the name's length, and the value's own 4 and up to 64
+_WRITE_ID_BYTES: Final = 8 + 2 * len(WRITE_ID) + 4 + 16 * KEPT
 _SYSTEM: Final = frozenset(limits.SYSTEM_PROPERTIES)
 _FORBIDDEN: Final = re.compile(limits.FORBIDDEN_IN_KEYS)
 _NAME: Final = re.compile(limits.PROPERTY_NAME_PATTERN)
@@ -99,6 +101,14 @@ def sendable(entity: Mapping[str, Any]) -> dict[str, Any]:
 
     Guide: table names, property names, limits per entity, property types, nulls.
     """
+    return measured(entity)[0]
+
+
+def measured(entity: Mapping[str, Any]) -> tuple[dict[str, Any], bool]:
+    """Return the entity as the SDK sends it, and whether it has room left for the id of its write.
+
+    The errors are those of `sendable`.
+    """
     keys = {name: check_key(name, entity.get(name)) for name in ("PartitionKey", "RowKey")}
     properties = {
         name: storable(name, value) for name, value in entity.items() if value is not None and name not in _SYSTEM
@@ -118,7 +128,8 @@ def sendable(entity: Mapping[str, Any]) -> dict[str, Any]:
             f"an entity has at most {limits.MAX_ENTITY_BYTES} (1 MiB)",
             "keep large values in blobs (large entities) or spread the entity (wide entities)",
         )
-    return keys | {name: _sent(value) for name, value in properties.items()}
+    has_room = len(properties) < limits.MAX_CUSTOM_PROPERTIES and size <= limits.MAX_ENTITY_BYTES - _WRITE_ID_BYTES
+    return keys | {name: _sent(value) for name, value in properties.items()}, has_room
 
 
 def check_key(name: str, value: object) -> str:

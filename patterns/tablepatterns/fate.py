@@ -35,6 +35,7 @@ def fate(operations: Sequence[Operation], stamp: UUID, rows: Sequence[Lineage | 
 def _of(operation: Operation, row: Lineage | None) -> Fate:
     if row is None:
         return Fate.MADE if operation.kind == "delete" else Fate.NOT_MADE
-    if operation.etag in (None, ANY) or (operation.lineage and operation.lineage[0] in row):
+    if operation.lineage and operation.lineage[0] in row:
         return Fate.NOT_MADE
-    return Fate.UNKNOWN
+    is_conditional = operation.etag not in (None, ANY)
+    return Fate.UNKNOWN if is_conditional or not operation.has_room else Fate.NOT_MADE

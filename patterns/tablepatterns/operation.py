@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Final, Literal
 
@@ -13,7 +13,7 @@ from azure.data.tables import EntityProperty, UpdateMode
 
 from . import limits
 from .edm import entity_size
-from .entity import WRITE_ID, check_key, sendable
+from .entity import WRITE_ID, check_key, measured
 from .errors import BadInput, BadProperty, LimitExceeded
 from .lineage import Lineage
 
@@ -45,6 +45,8 @@ class Operation:
     entity: Mapping[str, Any] = field(default_factory=dict[str, Any], repr=False)
     lineage: Lineage = field(default=(), repr=False)
     """The ids of the writes that this one builds on, of the row that was read."""
+    has_room: bool = field(default=True, repr=False)
+    """Whether the row has room for the id of this write."""
 
     @classmethod
     def insert(cls, entity: Mapping[str, Any]) -> Operation:
@@ -57,9 +59,13 @@ class Operation:
         return cls._of("replace", entity, etag)
 
     @classmethod
-    def merge(cls, entity: Mapping[str, Any], etag: str) -> Operation:
-        """Overwrite the given properties of an entity and leave the others as they are."""
-        return cls._of("merge", entity, etag)
+    def merge(cls, entity: Mapping[str, Any], etag: str, *, becomes: Mapping[str, Any] | None = None) -> Operation:
+        """Overwrite the given properties of an entity and leave the others as they are.
+
+        :param becomes: the entity as it will be then, if that is known
+        """
+        merge = cls._of("merge", entity, etag)
+        return merge if becomes is None else replace(merge, has_room=measured(becomes)[1])
 
     @classmethod
     def insert_or_replace(cls, entity: Mapping[str, Any]) -> Operation:
@@ -81,7 +87,8 @@ class Operation:
         if WRITE_ID in entity:
             rule = "the name is taken: every write of a recipe carries its own, to be recognised by"
             raise BadProperty(WRITE_ID, entity[WRITE_ID], rule, "rename the property")
-        return cls(kind, entity.get("PartitionKey", ""), entity.get("RowKey", ""), etag, sendable(entity))
+        sent, has_room = measured(entity)
+        return cls(kind, sent["PartitionKey"], sent["RowKey"], etag, sent, has_room=has_room)
 
     @property
     def key(self) -> tuple[str, str]:

@@ -221,7 +221,7 @@ class Table:
                 raise failure from (None if failure is error else error)
 
     async def _send(self, operations: Sequence[Operation], stamp: UUID, exchange: Exchange) -> list[Entity]:
-        calls = [sdk_operation(each, {WRITE_ID: as_bytes(after(stamp, each.lineage))}) for each in operations]
+        calls = [sdk_operation(each, _stamped(each, stamp)) for each in operations]
         if len(calls) > 1:
             answers = await settled(self._client.submit_transaction(calls, raw_response_hook=exchange))
         else:
@@ -242,8 +242,8 @@ class Table:
         rows = [await self.get(*operation.key) for operation in operations]
         found = fate(operations, stamp, [None if row is None else row.lineage for row in rows])
         if found is Fate.UNKNOWN:
-            text = f"the answer to a write of {operations[0].key} was lost, and the entity was overwritten since; "
-            raise OutcomeUnknown(text + "read it, and see whether the change is there", error) from error
+            text = f"the answer to a write of {operations[0].key} was lost, and nothing tells if it was made; "
+            raise OutcomeUnknown(text + "read the entity, and see whether the change is there", error) from error
         if found is Fate.NOT_MADE:
             return None
         return [
@@ -252,12 +252,16 @@ class Table:
         ]
 
 
+def _stamped(operation: Operation, stamp: UUID) -> dict[str, bytes]:
+    return {WRITE_ID: as_bytes(after(stamp, operation.lineage))} if operation.has_room else {}
+
+
 def _written(operation: Operation, answer: Mapping[str, Any], stamp: UUID) -> Entity:
     entity = Entity({"PartitionKey": operation.partition_key, "RowKey": operation.row_key})
     if operation.kind != "delete":
         entity.etag = answer["etag"]
         entity.timestamp = timestamp_of(answer["etag"])
-        entity.lineage = after(stamp, operation.lineage)
+        entity.lineage = after(stamp, operation.lineage) if operation.has_room else ()
     return entity
 
 
