@@ -6,28 +6,19 @@ Status: ready
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 from functools import lru_cache
-from hashlib import sha256
-from typing import Final
 
 from ..blob_rows import BlobRows
 from ..derived import Change, Derived, Fields, Keys, Primary
-from ..edm import entity_size
 from ..entity import Entity, storable
-from ..errors import BadDesign, BadKey, DerivedDataMismatch, LimitExceeded
+from ..errors import BadDesign, BadKey, DerivedDataMismatch
 from ..key import Key
-from ..limits import MAX_ENTITY_BYTES
-from ..operation import ANY, Operation
+from ..operation import Operation
 from ..recipe import Account
 from ..roster import Roster
 from ..row_store import RowStore
+from ..shared_rows import PART, check_size, part_of, rewriting, spread_key, with_keys
 from ..whereabouts import InBlobs, InPartition, InTable, Whereabouts, check_partition
-
-PART: Final = "ListPart"
-"""The field that numbers the rows which one list is spread over."""
-_OVERHEAD: Final = 256
-"""More than the properties take that every stored row has besides its list."""
 
 
 class IndexEntities(Derived):
@@ -124,7 +115,7 @@ class IndexEntities(Derived):
         """Return the key of the rows, for entities with that primary key."""
         if self._key is None:
             return _default(primary, self.fields, is_elsewhere=self.is_elsewhere, spread=self.spread)
-        return _spread(self._key) if self.spread > 1 else self._key
+        return spread_key(self._key) if self.spread > 1 else self._key
 
     def join(self, key: Key) -> None:
         """Check that the rows fall where the store says, and that their values are told by the entities."""
@@ -142,9 +133,7 @@ class IndexEntities(Derived):
         if any(value is None for value in values.values()):
             return []
         if self.spread > 1:
-            own = key.format({name: fields.get(name) for name in key.fields})
-            digest = sha256("#".join(own).encode("utf-8")).digest()
-            values[PART] = int.from_bytes(digest[:8], "big") % self.spread
+            values[PART] = part_of(key.format({name: fields.get(name) for name in key.fields}), self.spread)
         row = layout.format(values)
         if self._may_be_primary(row, key):
             raise BadKey(
@@ -186,21 +175,13 @@ class IndexEntities(Derived):
             raise DerivedDataMismatch(text)
         return self.roster.entries(row)
 
-    def _written(self, keys: Keys, row: Entity | None, entries: Mapping[Keys, str]) -> Operation:
-        etag = row.etag or ANY if row else ANY
-        lineage = row.lineage if row else ()
-        if not entries:
-            return replace(Operation.delete(*keys, etag), lineage=lineage)
+    def _written(self, keys: Keys, row: Entity | None, entries: Mapping[Keys, str]) -> Operation | None:
         lists = self.roster.properties(keys[0], entries)
-        wanted = {"PartitionKey": keys[0], "RowKey": keys[1]} | lists
-        if isinstance(self.whereabouts, InBlobs):
+        if isinstance(self.whereabouts, InBlobs) and lists:
             # What a blob holds is under no limit of an entity
-            return Operation("replace" if row else "insert", *keys, etag if row else None, wanted)
-        size = entity_size(*keys, lists)
-        if size + _OVERHEAD > MAX_ENTITY_BYTES:
-            rule = f"the {len(entries)} keys of a list fill an entity (1 MiB)"
-            raise LimitExceeded(f"{self.name} {keys}", size, rule, "spread the lists, or keep them in blobs (InBlobs)")
-        return replace(Operation.replace(wanted, etag), lineage=lineage) if row else Operation.insert(wanted)
+            return Operation("replace" if row else "insert", *keys, row.etag if row else None, with_keys(keys, lists))
+        check_size(self.name, keys, lists, "spread the lists, or keep them in blobs (InBlobs)")
+        return rewriting(keys, row, lists)
 
     def _may_be_primary(self, row: Keys, key: Key) -> bool:
         return self.whereabouts in (InPartition(), InTable()) and key.matches(*row)
@@ -220,8 +201,3 @@ def _default(primary: Key, fields: tuple[str, ...], *, is_elsewhere: bool, sprea
     if is_elsewhere:
         return Key(text, f"ids{part}", max_units=primary.max_units)
     return Key(primary.partition_template, text + part, max_units=primary.max_units)
-
-
-@lru_cache
-def _spread(key: Key) -> Key:
-    return Key(key.partition_template, f"{key.row_template}_{{{PART}:03d}}", max_units=key.max_units)
