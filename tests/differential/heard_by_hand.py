@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections import Counter
+import bisect
+from collections import defaultdict
 from collections.abc import Callable
 from email.utils import parsedate_to_datetime
 from typing import Any, Final
@@ -58,21 +59,23 @@ def page_of(found: Element, base: str, items: str) -> tuple[dict[str, Any], list
 def rows_apart(pages: list[tuple[dict[str, Any], list[Element]]], row: Callable[[Element], Any]) -> dict[str, Any]:
     """Return pages by themselves, and what is on them under their names, as `differences` compares a list.
 
-    A snapshot has besides the name of its blob the number that it has among the snapshots of that.
+    A snapshot has besides the name of its blob the number that it has among the snapshots of that, the oldest first.
     """
-    rows: dict[Any, Any] = {}
-    seen: Counter[str] = Counter()
-    for element in (element for _, found in pages for element in found):
-        name = element.findtext("Name", "")
-        key: tuple[Any, ...] = (element.tag, name)
-        if element.find("Snapshot") is not None:
-            key = (*key, seen[name])
-            seen[name] += 1
-        rows[key] = row(element)
+    elements = [element for _, found in pages for element in found]
+    taken: defaultdict[str, list[str]] = defaultdict(list)
+    for element in elements:
+        if snapshot := element.findtext("Snapshot"):
+            bisect.insort(taken[element.findtext("Name", "")], snapshot)
+
+    def key(element: Element) -> tuple[Any, ...]:
+        name, snapshot = element.findtext("Name", ""), element.findtext("Snapshot")
+        return (element.tag, name, taken[name].index(snapshot)) if snapshot else (element.tag, name)
+
+    rows = {key(element): row(element) for element in elements}
     return {"pages": [about for about, _ in pages], "sizes": [len(found) for _, found in pages], "rows": rows}
 
 
-def metadata_without_letters(case: Case) -> bool:
+def is_about_text(case: Case) -> bool:
     """Return whether a difference is about metadata with the name that libraries of JavaScript have for text."""
     where = case.path[2:]
     told = case.engine.get("_") if where == ("Metadata",) and isinstance(case.engine, dict) else case.engine

@@ -15,6 +15,7 @@ from differential.blobs.terms import Place
 from differential.counterparts import Counterparts, Own
 from differential.heard_by_hand import headers_of, page_of, rows_apart
 
+_UNCOMMITTED: Final = "UncommittedBlocks"
 _NOT_MODIFIED: Final = 304
 _MOMENTS: Final = ("last-modified", "x-ms-creation-time", "x-ms-copy-completion-time")
 _MOMENTS_IN_LISTS: Final = ("Last-Modified", "Creation-Time", "CopyCompletionTime")
@@ -53,7 +54,16 @@ def _answer(operation: Any, answer: Answer, base: str) -> Any:
         headers.pop("content-length", None)
     if answer.text:
         is_content = isinstance(operation, Read)
-        found["body"] = answer.text if is_content else members(document(answer.text))
+        found["body"] = answer.text if is_content else _document(document(answer.text))
+    return found
+
+
+def _document(root: Element) -> dict[str, Any]:
+    found = members(root)
+    if found.get(_UNCOMMITTED):
+        # The service lists them by their ids, Azurite as they came
+        blocks = root.iterfind(f"{_UNCOMMITTED}/Block")
+        found[_UNCOMMITTED] = {block.findtext("Name"): block.findtext("Size") for block in blocks}
     return found
 
 

@@ -2,73 +2,74 @@
 
 from __future__ import annotations
 
-from hypothesis import strategies as st
-from hypothesis.stateful import RuleBasedStateMachine, initialize, rule
+from collections.abc import Iterable, Iterator
+
+from hypothesis.stateful import initialize, rule
 
 from differential.blobs import strategies as drawn
-from differential.blobs.containers import CreateContainer
-from differential.blobs.operations import Operation, PutBlob
+from differential.blobs.containers import CreateContainer, ListBlobs, ListContainers
+from differential.blobs.operations import GetBlockList, Operation, PutBlob, Read
 from differential.blobs.terms import Place
-from differential.service import Comparing
+from differential.machine import Machine
 
 
-class BlobsMachine(RuleBasedStateMachine):
-    """One run.
+class BlobsMachine(Machine):
+    """One run."""
 
-    :param pair: accounts without any of the containers that are drawn
-    """
-
-    def __init__(self, pair: Comparing) -> None:
-        super().__init__()
-        self._pair = pair
-
-    @initialize(contents=st.dictionaries(st.sampled_from(drawn.BLOBS), drawn.contents))
-    def begin(self, contents: dict[str, str]) -> None:
+    @initialize(writes=drawn.populations)
+    def begin(self, writes: Iterable[PutBlob]) -> None:
         for container in drawn.CONTAINERS:
-            self._pair.compare(CreateContainer(container))
-        for name, content in contents.items():
-            self._pair.compare(PutBlob(Place(drawn.CONTAINERS[0], name), "BlockBlob", content))
+            self.compare(CreateContainer(container))
+        for write in writes:
+            self.compare(write)
 
     @rule(operation=drawn.operations_on_containers)
     def containers(self, operation: Operation) -> None:
-        self._pair.compare(operation)
+        self.compare(operation)
 
     @rule(operation=drawn.lists)
     def list(self, operation: Operation) -> None:
-        self._pair.compare(operation)
+        self.compare(operation)
 
     @rule(operation=drawn.puts)
     def put(self, operation: Operation) -> None:
-        self._pair.compare(operation)
+        self.compare(operation)
 
     @rule(operation=drawn.blocks)
     def blocks(self, operation: Operation) -> None:
-        self._pair.compare(operation)
+        self.compare(operation)
 
     @rule(operation=drawn.appends)
     def append(self, operation: Operation) -> None:
-        self._pair.compare(operation)
+        self.compare(operation)
 
     @rule(operation=drawn.reads)
     def read(self, operation: Operation) -> None:
-        self._pair.compare(operation)
+        self.compare(operation)
 
     @rule(operation=drawn.changes)
     def change(self, operation: Operation) -> None:
-        self._pair.compare(operation)
+        self.compare(operation)
 
     @rule(operation=drawn.on_leases)
     def lease(self, operation: Operation) -> None:
-        self._pair.compare(operation)
+        self.compare(operation)
 
     @rule(operation=drawn.snapshots)
     def take_snapshot(self, operation: Operation) -> None:
-        self._pair.compare(operation)
+        self.compare(operation)
 
     @rule(operation=drawn.deletions)
     def delete(self, operation: Operation) -> None:
-        self._pair.compare(operation)
+        self.compare(operation)
 
     @rule(operation=drawn.copies)
     def copy(self, operation: Operation) -> None:
-        self._pair.compare(operation)
+        self.compare(operation)
+
+    def look(self) -> Iterator[Operation]:
+        yield ListContainers(drawn.PREFIX, include="metadata")
+        for container in drawn.CONTAINERS:
+            yield ListBlobs(container, include="metadata,snapshots,copy,uncommittedblobs")
+            for place in (Place(container, name) for name in drawn.BLOBS):
+                yield from (Read(place, "HEAD"), Read(place), GetBlockList(place, "all"))

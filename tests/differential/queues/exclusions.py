@@ -8,7 +8,7 @@ from typing import Any, Final, TypeAlias
 from differential.answers import Refused
 from differential.differences import MISSING
 from differential.exclusions import Case, Exclusions
-from differential.heard_by_hand import metadata_without_letters
+from differential.heard_by_hand import is_about_text
 from differential.queues.operations import (
     CreateQueue,
     Delete,
@@ -63,9 +63,9 @@ def size_of_a_list(case: Case) -> bool:
     return asked is None and case.member == "MaxResults" and case.engine is MISSING
 
 
-EXCLUSIONS.excuse("metadata with the name _ are taken for the text of their element, or left out")(
-    metadata_without_letters
-)
+@EXCLUSIONS.excuse("metadata with the name _ are taken for the text of their element, or left out")
+def metadata_without_letters(case: Case) -> bool:
+    return is_about_text(case)
 
 
 @EXCLUSIONS.excuse("a page of queues has any size")
