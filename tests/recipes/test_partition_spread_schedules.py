@@ -76,3 +76,16 @@ def test_one_who_writes_before_it_is_written_down_is_found() -> None:
         explore(
             partial(two_with_other_buckets, late=True), always=all_are_spread_as_it_is_written_down, expected=BadDesign
         )
+
+
+def test_buckets_that_are_read_together_ask_once_how_many_there_are() -> None:
+    def a_reader(world: World) -> list[Any]:
+        writer, reader = (PartitionSpread(world.storage, "Events", KEY, buckets=4) for _ in range(2))
+        world.run(writer.insert({"EventId": 1}))
+        world.engine.ledger.clear()
+        return [reader.take(3)]
+
+    def one_request_more_than_buckets(world: World) -> bool:
+        return world.engine.ledger.totals.requests == 1 + 4
+
+    assert explore(a_reader, invariant=one_request_more_than_buckets).exhaustive
