@@ -1,0 +1,148 @@
+"""Inter-partition index, explored where it must fail: a step left out, a process that stalls; and unique keys."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import pytest
+
+from staff import (
+    JONES,
+    LEASE,
+    REFUSED,
+    a_move_and_a_delete,
+    copies_are_right,
+    drain,
+    explored,
+    prepared,
+    read,
+    staff_in,
+    stored,
+    two_inserts,
+    two_moves,
+)
+from tablepatterns.entity import Entity
+from tablepatterns.errors import DuplicateIndexValue
+from tablepatterns.eventual.claim import Intent
+from tablepatterns.eventual.intents import Intents
+from tablepatterns.eventual.promise import Promise
+from tablepatterns.lease import Lease
+from tablepatterns.testing import Counterexample, World
+
+RECIPE = "InterPartitionIndex"
+
+
+# -- with a step left out, or in another place, the search finds what goes wrong
+
+
+def test_without_an_intent_a_death_leaves_copies_out_of_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    send = Intents.send
+
+    async def send_and_forget(self: Intents, intent: Intent) -> Lease:
+        lease = await send(self, intent)
+        await lease.done()
+        return lease
+
+    monkeypatch.setattr(Intents, "send", send_and_forget)
+    with pytest.raises(Counterexample, match="A dies"):
+        explored(two_moves, kills=1)
+
+
+def test_a_message_deleted_before_the_work_is_done_leaves_copies_out_of_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    keep = Promise.keep
+
+    async def delete_and_keep(self: Promise, written: Iterable[Entity]) -> None:
+        for pledge in self._pledges:
+            await pledge.lease.done()
+        await keep(self, written)
+
+    monkeypatch.setattr(Promise, "keep", delete_and_keep)
+    with pytest.raises(Counterexample, match="A dies"):
+        explored(two_moves, kills=1)
+
+
+def test_without_a_last_look_at_the_primary_a_late_copy_stays(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def mend_once(self: Intents, lease: Lease, intent: Intent, known: Any) -> None:
+        for claim in intent.claims:
+            now, rows = known.get(claim.row, (None, {}))
+            await self._mend(lease, claim, intent.id, now or await self.rows.primary(claim.row), rows)
+
+    monkeypatch.setattr(Intents, "settle_all", mend_once)
+    with pytest.raises(Counterexample):
+        explored(a_move_and_a_delete)
+
+
+def test_a_reservation_that_nobody_takes_back_stays(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def forget(self: Promise) -> None:
+        for pledge in self._pledges:
+            await pledge.lease.done()
+
+    monkeypatch.setattr(Promise, "withdraw", forget)
+    with pytest.raises(Counterexample):
+        explored(lambda world: two_inserts(world, unique=True), unique=True)
+
+
+# -- unique keys
+
+
+def two_of_one_address(world: World) -> list[Any]:
+    staff = prepared(world, unique=True)
+    return [staff.insert({"Department": "Sales", "EmployeeId": number, "Email": "a"}) for number in (1, 2)]
+
+
+def a_swap(world: World) -> list[Any]:
+    """One gives an address up, and another takes it."""
+    staff = prepared(world, "a", unique=True)
+    return [
+        staff.merge(read(world, staff), {"Email": "b"}),
+        staff.insert({"Department": "Sales", "EmployeeId": 2, "Email": "a"}),
+    ]
+
+
+def no_two_have_one_address(world: World) -> None:
+    addresses = [row["Email"] for (partition, _), row in stored(world).items() if partition == "empid_Sales"]
+    assert len(set(addresses)) == len(addresses)
+
+
+@pytest.mark.guarantee(RECIPE, "with unique, no two entities ever have one key, and the loser leaves nothing behind")
+@pytest.mark.parametrize("make", [two_of_one_address, a_swap])
+@pytest.mark.parametrize("faults", [{"preemptions": 2}, {"kills": 1}, {"lost": 1}], ids=str)
+def test_a_unique_key_is_never_that_of_two(make: Any, faults: dict[str, int]) -> None:
+    explored(make, always=no_two_have_one_address, expected=(DuplicateIndexValue, *REFUSED), unique=True, **faults)
+
+
+# -- the limit: a process that stalls for longer than its lease, between a look at the clock and its next request
+
+
+def a_move_and_a_worker(world: World) -> list[Any]:
+    staff = prepared(world, "a")
+
+    async def work() -> None:
+        await world.storage.sleep(LEASE + 1)
+        await staff.settle()
+        await staff.merge(await staff.get(**JONES), {"Email": "c"})
+
+    return [staff.merge(read(world, staff), {"Email": "b"}), work()]
+
+
+def test_a_stall_beyond_the_lease_may_leave_a_copy_that_nobody_knows_of() -> None:
+    with pytest.raises(Counterexample):
+        explored(a_move_and_a_worker, kills=1, stalls=[LEASE + 1])
+
+
+@pytest.mark.guarantee(RECIPE, "what a stall beyond the lease leaves is found by verify and mended by repair")
+def test_what_a_stall_leaves_is_found_and_mended() -> None:
+    async def mend(world: World) -> None:
+        await drain(world)
+        staff = staff_in(world)
+        (by_email,) = staff.derived
+        report = await staff.verify(by_email)
+        await staff.repair(by_email, report)
+        assert (await staff.verify(by_email)).is_clean
+
+    def right_once_mended(world: World) -> None:
+        world.run(mend(world))
+        copies_are_right(world)
+
+    explored(a_move_and_a_worker, right_once_mended, stalls=[LEASE + 1])

@@ -1,0 +1,95 @@
+"""Inter-partition index, explored: whoever dies, and in whatever order they come, in the end copies equal primaries."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from staff import (
+    JONES,
+    LEASE,
+    REFUSED,
+    a_move_and_a_delete,
+    a_move_and_a_move_back,
+    explored,
+    prepared,
+    read,
+    two_inserts,
+    two_moves,
+)
+from tablepatterns.errors import OutcomeUnknown
+from tablepatterns.testing import World
+
+RECIPE = "InterPartitionIndex"
+
+
+@pytest.mark.guide("G-134", "G-135", "G-136")
+@pytest.mark.guarantee(RECIPE, "copies equal primaries once the queue is drained, whichever of two writers dies")
+def test_copies_follow_two_moves_whoever_dies() -> None:
+    explored(two_moves, kills=1)
+
+
+@pytest.mark.guide("G-136")
+@pytest.mark.guarantee(RECIPE, "a value that an entity had, lost and got again has its copy, whoever dies")
+def test_copies_follow_a_move_back_whoever_dies() -> None:
+    explored(a_move_and_a_move_back, kills=1, preemptions=0)
+    explored(a_move_and_a_move_back, preemptions=2)
+
+
+@pytest.mark.guide("G-137")
+@pytest.mark.guarantee(RECIPE, "no copy is left of a deleted entity, whoever dies")
+def test_no_copy_is_left_behind_whoever_dies() -> None:
+    explored(a_move_and_a_delete, kills=1)
+
+
+@pytest.mark.guarantee(RECIPE, "an entity that was inserted has its copy, whoever dies")
+def test_an_insert_gets_its_copy_whoever_dies() -> None:
+    explored(two_inserts, kills=1)
+
+
+@pytest.mark.guide("G-135")
+@pytest.mark.guarantee(RECIPE, "copies equal primaries whichever answer is lost, with messages doubled by it")
+def test_copies_follow_whichever_answer_is_lost() -> None:
+    explored(a_move_and_a_delete, lost=1, expected=(*REFUSED, OutcomeUnknown))
+    explored(two_moves, lost=1, expected=(*REFUSED, OutcomeUnknown), preemptions=0)
+
+
+# -- a worker that gets messages while their writers are at work
+
+
+def a_slow_move_and_a_worker(world: World) -> list[Any]:
+    staff = prepared(world, "a")
+
+    async def work() -> None:
+        for _ in range(3):
+            await world.storage.sleep(LEASE / 2 - 5)
+            await staff.settle(lease=LEASE)
+
+    return [staff.merge(read(world, staff), {"Email": "b"}), work()]
+
+
+@pytest.mark.guide("G-135")
+@pytest.mark.guarantee(RECIPE, "writer and worker may do the same work at the same time")
+def test_a_worker_may_come_between_a_slow_writer() -> None:
+    explored(a_slow_move_and_a_worker, preemptions=4)
+
+
+def a_move_a_worker_and_a_move(world: World) -> list[Any]:
+    staff = prepared(world, "a")
+
+    async def work() -> None:
+        await world.storage.sleep(LEASE + 1)
+        await staff.settle()
+
+    async def move() -> None:
+        await world.storage.sleep(LEASE + 1)
+        await staff.merge(await staff.get(**JONES), {"Email": "c"})
+
+    return [staff.merge(read(world, staff), {"Email": "b"}), work(), move()]
+
+
+@pytest.mark.guide("G-134")
+@pytest.mark.guarantee(RECIPE, "a worker does the work of a dead writer while another writes")
+def test_a_worker_does_the_work_of_the_dead_while_another_writes() -> None:
+    explored(a_move_a_worker_and_a_move, kills=1)
