@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
 from .contention import DEFAULT_ATTEMPTS, Overtaken, contended
@@ -111,6 +111,13 @@ class Write:
     def key(self) -> tuple[str, str]:
         """The PartitionKey and the RowKey of the primary row."""
         return self.change.row
+
+    def announced(self) -> Iterator[tuple[Intents, Change]]:
+        """Hand out what must be told of before the change is written, to whom."""
+        if self.intents is not None:
+            yield self.intents, self.change
+        for each in self.derived:
+            yield from each.announced(self.change)
 
     def primary(self) -> Operation:
         """Return the write of the primary row, unconditional as yet."""
@@ -228,7 +235,7 @@ async def carry_out(table: Table, steps: Sequence[Step]) -> list[Entity]:
     for action in dict.fromkeys(action for step in steps for action in step.write.before):
         await action()
     writes = {id(step.write): step.write for step in steps}.values()
-    promise = await Promise.made((write.intents, write.change) for write in writes if write.intents is not None)
+    promise = await Promise.made(pair for write in writes for pair in write.announced())
     try:
         written = await table.submit(*operations)
     except (EntityAlreadyExists, EntityChanged, EntityNotFound) as error:

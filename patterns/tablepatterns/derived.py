@@ -19,7 +19,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from .alike import alike
@@ -30,6 +30,7 @@ from .lineage import Lineage
 from .operation import ANY, Operation
 
 if TYPE_CHECKING:
+    from .eventual.intents import Intents
     from .key import Key
     from .recipe import Account
     from .row_store import RowReader, RowStore
@@ -48,10 +49,12 @@ class Change:
 
     key: Key
     """The key of the set's primary rows."""
-    old: Fields | None
-    new: Fields | None
+    old: Fields | None = field(repr=False)
+    new: Fields | None = field(repr=False)
     merged: frozenset[str] | None = None
     """The names that a merge gives; None where the whole entity is written."""
+    is_written: bool = True
+    """Whether it is written; False for an entity that others come to depend on, and that itself stays as it is."""
 
     @property
     def merges(self) -> bool:
@@ -151,6 +154,10 @@ class Derived(ABC):
         A conflict with such a write begins the whole write anew, if the kind shares its rows.
         """
         return change, []
+
+    def announced(self, change: Change) -> list[tuple[Intents, Change]]:
+        """Return what the intents of other sets must tell of before the change is written."""
+        return []
 
     async def operations(self, change: Change, table: RowReader) -> list[Operation]:
         """Return the writes in the primary's partition that bring this in line with the change.

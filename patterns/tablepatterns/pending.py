@@ -87,12 +87,13 @@ def combined(first: Operation, second: Operation) -> Operation | None:
     etag, lineage = (guard.etag, guard.lineage) if guard else (ANY, ())
     if first.kind == "insert" and second.kind == "delete":
         return None
+    has_room = second.has_room and (first.has_room or second.kind == "replace")
     if first.kind != "delete" and "insert" in (first.kind, second.kind):
-        return replace(first, kind="insert", entity=_content(first, second), etag=None)
+        return replace(first, kind="insert", entity=_content(first, second), etag=None, has_room=has_room)
     if second.kind == "delete":
         return replace(second, etag=etag, lineage=lineage)
     kind: Kind = "merge" if first.kind == second.kind == "merge" else "replace"
-    return replace(first, kind=kind, entity=_content(first, second), etag=etag, lineage=lineage)
+    return replace(first, kind=kind, entity=_content(first, second), etag=etag, lineage=lineage, has_room=has_room)
 
 
 def _content(first: Operation, second: Operation) -> Mapping[str, Any]:

@@ -52,7 +52,8 @@ def merging(keys: Keys, row: Entity | None, properties: Mapping[str, Any]) -> Op
     """Return the write that makes a row hold these properties besides what it holds."""
     if row is None:
         return Operation.insert(with_keys(keys, properties))
-    return replace(Operation.merge(with_keys(keys, properties), row.etag or ANY), lineage=row.lineage)
+    written = with_keys(keys, properties)
+    return replace(Operation.merge(written, row.etag or ANY, becomes={**row, **written}), lineage=row.lineage)
 
 
 def with_keys(keys: Keys, properties: Mapping[str, Any]) -> dict[str, Any]:

@@ -130,6 +130,7 @@ class Promise:
                 {trace: pledge.reserved.get(trace) for trace in pledge.new(claim) if pledge.has_alone(trace)},
             )
             for claim in pledge.intent.claims
+            if pledge.changes[claim.row].is_written
         }
         await pledge.intents.settle_all(pledge.lease, pledge.intent, known)
         await pledge.lease.done()

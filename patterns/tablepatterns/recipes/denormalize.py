@@ -1,0 +1,288 @@
+"""Denormalization: copies of what one entity says in another that refers to it, so that one read gets it all.
+
+Status: ready
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from ..alike import alike
+from ..derived import Change, Derived, Fields, Keys, Primary, Shape
+from ..entity import Entity, storable
+from ..errors import BadDesign, BadKey, EntityNotFound
+from ..eventual.intents import Intents
+from ..key import Key
+from ..operation import ANY, Operation
+from ..row_store import RowReader
+from ..shared_rows import merging, rewriting, with_keys
+from ..whereabouts import InBlobs, InPartition, InTable, Whereabouts, check_partition
+
+if TYPE_CHECKING:
+    from ..entity_set import EntitySet
+
+
+class Denormalize(Derived):
+    """Copy fields of the entities of one set into the entity of another set that refers to them.
+
+    Goal: a department with its manager's name and e-mail in one point query, where the department holds the manager's
+    number, and the rest is copied from the employee.
+
+    Keys: none of its own. The entity with the copies is found by fields of the one that is copied, such as the
+    department of an employee; it says by other fields which one it refers to, such as the manager's number.
+
+    Guarantees: in the partition, the copies change in one entity group transaction with what they are copied from, on
+    condition of the ETags of both, also where an entity comes to refer to another: whoever reads it never sees other
+    copies. Elsewhere, copies follow by intent, write, reconcile. An entity cannot come to refer to one that is not
+    there: that is refused, and nothing changes. Where the one that is copied goes, the copies go.
+
+    Does not: find more than one entity to copy into. Nor does it keep up with writes past the sets: declare it for
+    both, `manager` for the employees and `manager.filled_from(employees)` for the departments. What callers give for
+    the copies themselves is not stored.
+
+    Cost: for a change of a copied field, an insert or a delete 1 read more, and nothing for other changes; elsewhere 4
+    transactions more, 5 where there is something to copy. An entity that comes to refer to another costs 1 read more,
+    and changes the ETag of the other; elsewhere 6 transactions more.
+
+    >>> from tablepatterns import EntitySet, Key, connect
+    >>> by_department = Key("{Department}", "department")
+    >>> manager = Denormalize(by_department, refers={"EmployeeId": "ManagerId"}, copies={"Email": "ManagerEmail"})
+    >>> storage = connect()
+    >>> employees = EntitySet(storage, "Staff", Key("{Department}", "empid_{EmployeeId:06d}"), derived=[manager])
+    >>> departments = EntitySet(storage, "Staff", by_department, derived=[manager.filled_from(employees)])
+    >>> jones = employees.insert({"Department": "Sales", "EmployeeId": 223, "Email": "jonesj@contoso.com"})
+    >>> departments.insert({"Department": "Sales", "ManagerId": 223})["ManagerEmail"]
+    'jonesj@contoso.com'
+    >>> _ = employees.merge(jones, {"Email": "jo@contoso.com"})
+    >>> departments.get(Department="Sales")["ManagerEmail"]
+    'jo@contoso.com'
+
+    :param into: the key of the entities with the copies; its fields are told by the entities that are copied
+    :param refers: for each field of the key of what is copied, the field that refers to it; for those that are left
+        out, the field of the same name
+    :param copies: for each field to copy, the field that holds the copy
+    :param store: where the entities with the copies are: `InPartition()` or `InTable(name)`
+    :param name: what errors, reports and messages call it; by default the RowKey's template of `into`
+    :raises BadDesign: it cannot work, and why; also when a set is made with it
+
+    Guide: denormalization pattern.
+    """
+
+    def __init__(
+        self,
+        into: Key,
+        *,
+        refers: Mapping[str, str],
+        copies: Mapping[str, str],
+        store: Whereabouts | None = None,
+        name: str | None = None,
+    ) -> None:
+        self.into = into
+        self.refers = dict(refers)
+        self.copies = dict(copies)
+        self.whereabouts = store or InPartition()
+        self._name = name or into.row_template
+        if isinstance(self.whereabouts, InBlobs):
+            raise BadDesign(self.name, self.whereabouts, "entities are in tables", "use InTable()")
+        if not self.copies:
+            raise BadDesign(self.name, self.copies, "there is nothing to copy", "name fields")
+        for held in self.copies.values():
+            storable(held, "")
+            if held in (*into.fields, *self.refers.values()) or [*self.copies.values()].count(held) > 1:
+                raise BadDesign(self.name, held, "it holds something else already", "give the copy another name")
+
+    @property
+    def name(self) -> str:
+        """The name that errors, reports and messages use."""
+        return self._name
+
+    @property
+    def is_elsewhere(self) -> bool:
+        """Whether the copies lie outside the partition of what is copied."""
+        return not isinstance(self.whereabouts, InPartition)
+
+    @property
+    def shares_rows(self) -> bool:
+        """Whether the rows are not its own, which they are not."""
+        return True
+
+    def filled_from(self, source: EntitySet[Any]) -> Derived:
+        """Return what the set of the entities with the copies must be made with, so that it fills them in.
+
+        :param source: the set that is copied from, which was made with this
+        :raises BadDesign: it was not
+        """
+        return Filled(self, source)
+
+    def table(self, primary: str) -> str:
+        """Return the name of the table that the entities with the copies are in."""
+        return (self.whereabouts.name if isinstance(self.whereabouts, InTable) else None) or primary
+
+    def join(self, key: Key) -> None:
+        """Check that an entity with copies says which one it refers to."""
+        check_partition(self.name, self.into, key, self.whereabouts)
+        for name in self.refers:
+            if name not in key.fields:
+                raise BadDesign(self.name, name, f"it is no field of the key, {key}", "refer to fields of the key")
+
+    def keys(self, key: Key, fields: Fields) -> list[Keys]:
+        """Return the keys of the entity that may refer to this one."""
+        values = {name: fields.get(name) for name in self.into.fields}
+        if any(value is None for value in values.values()):
+            return []
+        row = self.into.format(values)
+        if self.whereabouts in (InPartition(), InTable()) and key.matches(*row):
+            raise BadKey(self.name, row, "a primary row may have these keys", "give each its own RowKey prefix")
+        return [row]
+
+    def touched(self, change: Change) -> list[Keys]:
+        """Return the keys of the entity that may hold copies which the change makes others."""
+        old, new = (None if side is None else self.copied(side) for side in (change.old, change.new))
+        if old is not None and new is not None and alike(old, new):
+            moved = [self.keys(change.key, side) for side in (change.old, change.new) if side is not None]
+            return [] if moved[0] == moved[1] else [*moved[0], *moved[1]]
+        return super().touched(change)
+
+    def mended(self, keys: Keys, row: Entity | None, primary: Primary) -> Operation | None:
+        """Return the write that brings the copies in line, if the entity with these keys refers to this one."""
+        if row is None or self.referred(primary.key, Shape(self.into).entity(row)) != primary.row:
+            return None
+        wanted = self.copied({} if primary.fields is None else primary.fields)
+        held = {name: row[name] for name in self.copies.values() if name in row}
+        if alike(held, wanted):
+            return None
+        if held.keys() <= wanted.keys():
+            return merging(keys, row, wanted)
+        kept = {name: value for name, value in row.items() if name not in held}
+        return rewriting(keys, row, kept | wanted)
+
+    def owners(self, key: Key, row: Entity) -> list[Keys] | None:
+        """Return the keys of the entity that a row refers to; None if the row is not of this kind."""
+        if not self.into.matches(row["PartitionKey"], row["RowKey"]):
+            return None
+        referred = self.referred(key, Shape(self.into).entity(row))
+        return [] if referred is None else [referred]
+
+    def copied(self, fields: Fields) -> dict[str, Any]:
+        """Return the copies of what an entity says."""
+        found = {held: fields.get(name) for name, held in self.copies.items()}
+        return {held: value for held, value in found.items() if value is not None}
+
+    def reference(self, key: Key, fields: Fields) -> dict[str, Any]:
+        """Return the fields of the key of what an entity refers to."""
+        return {name: fields.get(self.refers.get(name, name)) for name in key.fields}
+
+    def referred(self, key: Key, fields: Fields) -> Keys | None:
+        """Return the keys of what an entity refers to; None where it refers to nothing that there could be."""
+        reference = self.reference(key, fields)
+        if any(value is None for value in reference.values()):
+            return None
+        try:
+            return key.format(reference)
+        except BadKey:
+            return None
+
+    def __repr__(self) -> str:
+        return f"<Denormalize {self.name} {self.copies}>"
+
+
+class Filled(Derived):
+    """The copies as the set of the entities that hold them keeps them.
+
+    :param copies: what is copied
+    :param source: the set that is copied from
+    :raises BadDesign: that set does not keep the copies
+    """
+
+    def __init__(self, copies: Denormalize, source: EntitySet[Any]) -> None:
+        if copies not in source.derived:
+            rule = f"the set keeps {[each.name for each in source.derived]}"
+            raise BadDesign("source", source.table.name, rule, "declare the copies for that set first")
+        self._copies = copies
+        self._source = source
+
+    @property
+    def name(self) -> str:
+        """The name that errors and reports use."""
+        return f"{self._copies.name} filled"
+
+    @property
+    def shares_rows(self) -> bool:
+        """Whether the write begins anew where what is copied has changed meanwhile."""
+        return True
+
+    def join(self, key: Key) -> None:
+        """Check that the copies are in these entities."""
+        if key != self._copies.into:
+            raise BadDesign(self.name, key, f"the copies are in entities of {self._copies.into}", "give that key")
+
+    def table(self, primary: str) -> str:
+        """Return the name of the table, if the copies are in it.
+
+        :raises BadDesign: they are not
+        """
+        expected = self._copies.table(self._source.table.name)
+        if primary.lower() != expected.lower():
+            raise BadDesign(self.name, primary, f"the copies are in {expected!r}", "give both the same table")
+        return primary
+
+    def keys(self, key: Key, fields: Fields) -> list[Keys]:
+        """Return none: the copies are in the primary rows, and what is copied knows of them."""
+        return []
+
+    def owners(self, key: Key, row: Entity) -> list[Keys] | None:
+        """Return none, for the same reason."""
+        return None
+
+    async def completed(self, change: Change, table: RowReader) -> tuple[Change, list[Operation]]:
+        """Return a change with the copies of what the entity refers to.
+
+        :raises EntityNotFound: it comes to refer to what is not there
+        """
+        if change.new is None:
+            return change, []
+        old, new = (None if side is None else self._referred(side) for side in (change.old, change.new))
+        if old == new:
+            return self._with(change, {} if change.old is None else change.old), []
+        if new is None:
+            return self._with(change, {}), []
+        row = await (self._source.table if self._copies.is_elsewhere else table).get(*new)
+        if row is None:
+            text = f"{self._copies.name}: there is no entity {new} to refer to; insert it first; nothing has changed"
+            raise EntityNotFound(text)
+        copied = self._copies.copied(self._source.primary.entity(row))
+        return self._with(change, copied), [] if self._copies.is_elsewhere else [_unchanged(new, row)]
+
+    def announced(self, change: Change) -> list[tuple[Intents, Change]]:
+        """Return what must be told of the entity that this one comes to refer to, where it lies elsewhere."""
+        intents, new = self._source.intents, change.new
+        if not self._copies.is_elsewhere or intents is None or new is None:
+            return []
+        referred = self._referred(new)
+        if referred is None or (change.old is not None and self._referred(change.old) == referred):
+            return []
+        known = {name: new.get(name) for name in self._copies.into.fields}
+        fields = known | self._copies.reference(self._source.key, new)
+        return [(intents, Change(self._source.key, None, fields, is_written=False))]
+
+    def _referred(self, fields: Fields) -> Keys | None:
+        return self._copies.referred(self._source.key, fields)
+
+    def _with(self, change: Change, held: Fields) -> Change:
+        """Return a change that leaves the copies that are held, whatever the caller gave for them."""
+        names = self._copies.copies.values()
+        new, old = change.new or {}, change.old or {}
+        wanted = {name: held[name] for name in names if held.get(name) is not None}
+        others = {name: value for name, value in new.items() if name not in names}
+        if change.merged is None:
+            return replace(change, new=others | wanted)
+        goes = any(old.get(name) is not None and name not in wanted for name in names)
+        merged = None if goes else change.merged.difference(names) | wanted.keys()
+        return replace(change, new=others | wanted, merged=merged)
+
+
+def _unchanged(keys: Keys, row: Entity) -> Operation:
+    """Return a write that changes nothing, and fails if the row has changed."""
+    return replace(Operation.merge(with_keys(keys, {}), row.etag or ANY, becomes=row), lineage=row.lineage)
