@@ -5,33 +5,61 @@ from .entity import Entity, as_json, from_json
 from .entity_set import EntitySet
 from .errors import TablePatternsError
 from .filters import QueryClass, parse, prop
+from .hot_keys import anti_pattern, hot_partitions, sequence_of
 from .key import Key, above, at_least, at_most, below, between, prefix
+from .logging_handler import BlobLogHandler
+from .logs.entry import LogEntry
+from .period import Period
+from .recipes.archive import Archive
+from .recipes.blob_log import BlobLog
+from .recipes.bulk_delete import BulkDelete
 from .recipes.bulk_load import BulkLoad
 from .recipes.compound_key import CompoundKey
+from .recipes.data_series import DataSeries
 from .recipes.entity_group_transaction import EntityGroupTransaction
+from .recipes.eventual_transaction import EventualTransaction
+from .recipes.inter_partition_index import InterPartitionIndex
 from .recipes.intra_partition_index import IntraPartitionIndex
 from .recipes.log_tail import LogTail
+from .recipes.partition_spread import PartitionSpread
+from .recipes.period_tables import PeriodTables
+from .recipes.wide_entity import WideEntity
+from .recipes.worker import Worker
 from .schema import Schema
 from .storage import Storage, connect
 from .table import Page
 
 __all__ = [
+    "Archive",
+    "BlobLog",
+    "BlobLogHandler",
+    "BulkDelete",
     "BulkLoad",
     "CompoundKey",
+    "DataSeries",
     "Entity",
     "EntityGroupTransaction",
     "EntitySet",
+    "EventualTransaction",
     "Int64",
+    "InterPartitionIndex",
     "IntraPartitionIndex",
     "Key",
+    "LogEntry",
     "LogTail",
     "Page",
+    "PartitionSpread",
+    "Period",
+    "PeriodTables",
     "QueryClass",
     "Schema",
     "Storage",
     "TablePatternsError",
     "Ticks",
+    "WideEntity",
+    "Worker",
     "above",
+    "anti_pattern",
     "as_json",
     "at_least",
     "at_most",
@@ -39,8 +67,10 @@ __all__ = [
     "between",
     "connect",
     "from_json",
+    "hot_partitions",
     "parse",
     "prefix",
     "prop",
+    "sequence_of",
 ]
 __version__ = "0.1.0"
