@@ -93,24 +93,26 @@ class Changes(Lookups[Account_co]):
     def _given(self, fields: Mapping[str, Any], *, in_part: bool = True) -> dict[str, Any]:
         """Return the fields that have a value, once they fit the schema."""
         if self.schema is not None:
-            self.schema.check(fields, in_part=in_part)
+            self.schema.check(fields, in_part=in_part, secret=self.mappings.secret)
         return {name: value for name, value in fields.items() if value is not None}
 
     def _as_read(self, entity: Mapping[str, Any], *, whole: bool) -> tuple[Reading, Entity]:
         if not isinstance(entity, Entity) or not isinstance(entity.reading, Reading):
             rule = "it was not read from this set, so there is no ETag to tell whether it changed since"
-            raise BadInput("entity", dict(entity), rule, "read it first, or say unconditionally=True")
+            raise BadInput(
+                "entity", self.primary.key_fields(entity), rule, "read it first, or say unconditionally=True"
+            )
         if whole:
             self._check_whole(entity, entity.reading)
         if entity.reading.source.shape.is_elsewhere:
             rule = "it was read from an index in another partition, whose ETag does not guard it"
-            raise BadInput("entity", dict(entity), rule, "read it with get, and then write it")
+            raise BadInput("entity", self.primary.key_fields(entity), rule, "read it with get, and then write it")
         return entity.reading, entity
 
     def _check_whole(self, entity: Entity, reading: Reading) -> None:
         if not reading.is_whole:
             rule = "only a part of it was read, and the rest would be lost"
-            raise BadInput("entity", dict(entity), rule, "read it whole with get, then write it")
+            raise BadInput("entity", self.primary.key_fields(entity), rule, "read it whole with get, then write it")
 
     def _check_same_key(self, change: Change) -> None:
         if change.old is None or change.new is None:

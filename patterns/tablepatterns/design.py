@@ -23,6 +23,8 @@ def check_together(table: str, key: Key, derived: Collection[Derived], mappings:
     """
     for each in derived:
         each.join(key)
+        if isinstance(each, Index):
+            mappings.check_keyed(each.name, each.key.fields)
         if isinstance(each, Index) and (held := each.shape(key).include) is not None:
             mappings.check_held(each.name, held)
         if each.is_elsewhere and isinstance(each, Index) and each.table(table).lower() == table.lower():

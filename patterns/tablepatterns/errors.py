@@ -26,6 +26,9 @@
     ├── StepFailed                a step of an eventual transaction failed; it is tried again, and then poison
     ├── LoadInterrupted           HttpResponseError; a part of a bulk load is in the table, its `token` resumes it
     ├── TableBeingDeleted         ResourceExistsError; its name is not free yet, nothing has changed
+    ├── DecryptionFailed          a stored value is not what was encrypted for this property of this entity
+    │   └── UnknownKey            it was encrypted with a key that was not given
+    ├── LargeValueMissing         ResourceNotFoundError; an entity has the address of a blob that is not there
     └── TransactionFailed         TableTransactionError; any other refusal of an entity group transaction
 
 `except` clauses written for azure-core keep working: each leaf is also the azure-core error it stands for.
@@ -55,23 +58,28 @@ __all__ = [
     "BadTarget",
     "BadToken",
     "BlobChanged",
+    "DecryptionFailed",
     "DerivedDataMismatch",
     "DuplicateIndexValue",
     "EntityAlreadyExists",
     "EntityChanged",
     "EntityNotFound",
+    "LargeValueMissing",
     "LeaseLost",
     "LimitExceeded",
     "LoadInterrupted",
     "OutcomeUnknown",
-    "StepFailed",
     "PeriodExpired",
+    "StepFailed",
     "TableBeingDeleted",
     "TablePatternsError",
     "TooMuchContention",
     "TransactionFailed",
+    "UnknownKey",
 ]
 
+NOT_SHOWN = "(not shown)"
+"""What an error has in place of a value that is to be kept secret."""
 _SHOWN = 80
 
 
@@ -235,6 +243,18 @@ class LoadInterrupted(ServiceRefusal, HttpResponseError):
 
 class TableBeingDeleted(ServiceRefusal, ResourceExistsError):
     """The table was deleted a moment ago, and the service does not let its name be used again yet."""
+
+
+class DecryptionFailed(TablePatternsError):
+    """A stored value is not what was encrypted for this property of this entity, or not with this key."""
+
+
+class UnknownKey(DecryptionFailed):
+    """A value was encrypted with a key that is not among those that were given."""
+
+
+class LargeValueMissing(ServiceRefusal, ResourceNotFoundError):
+    """An entity has the address of a blob that is not there, or not where its large values are kept."""
 
 
 class TransactionFailed(ServiceRefusal, TableTransactionError):

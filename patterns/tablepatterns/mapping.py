@@ -54,6 +54,8 @@ class PropertyMapping(ABC):
     """Mappings of a lower order encode first, and decode last."""
     allows_merge: ClassVar[bool] = True
     """Whether some fields may be written without the others."""
+    keeps_secret: ClassVar[bool] = False
+    """Whether no error may show the values of its fields."""
 
     @property
     @abstractmethod
@@ -104,6 +106,11 @@ class Mappings:
             raise BadDesign("mappings", [mapping.name for mapping in each], rule, "give all its fields to one")
         return cls(account, table, key, each)
 
+    @property
+    def secret(self) -> frozenset[str]:
+        """The names of the fields whose values no error may show."""
+        return frozenset(name for mapping in self.each if mapping.keeps_secret for name in mapping.fields)
+
     def check_held(self, derived: str, held: Collection[str]) -> None:
         """Refuse derived rows that hold some, but not all, of the properties that a field is decoded from.
 
@@ -113,6 +120,18 @@ class Mappings:
         if missing:
             rule = f"its rows would lack {', '.join(sorted(missing))}, which mapped fields are decoded from"
             raise BadDesign(f"index {derived}", sorted(held), rule, "include these too, or leave out the mapped fields")
+
+    def check_keyed(self, derived: str, keyed: Collection[str]) -> None:
+        """Refuse derived rows whose keys are made of fields that are stored otherwise: nobody could ask for them.
+
+        :raises BadDesign: they are
+        """
+        for mapping in self.each:
+            for name in sorted(set(keyed).intersection(mapping.fields)):
+                rule = f"{mapping.name} stores it otherwise, so no key can be made of it"
+                raise BadDesign(
+                    f"index {derived}", name, rule, "key it by another, such as a blind index of it"
+                )
 
     def check_merge(self) -> None:
         """Refuse a merge where some mapping needs the whole entity.
@@ -147,6 +166,7 @@ class Mappings:
             return change, ()
         fields: Fields = change.new
         if change.merged is not None:
+            self.check_merge()
             fields = {name: value for name, value in fields.items() if name in change.merged}
         place = self._place(change.new)
         before: list[Action] = []

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from typing import Any
 
-from .errors import BadDesign, BadProperty
+from .errors import NOT_SHOWN, BadDesign, BadProperty
 
 
 class Schema:
@@ -34,23 +34,25 @@ class Schema:
         for name in sorted(self.required - self.fields.keys()):
             raise BadDesign("required", name, "the field has no type", "name its type among the fields")
 
-    def check(self, entity: Mapping[str, Any], *, in_part: bool = False) -> None:
+    def check(self, entity: Mapping[str, Any], *, in_part: bool = False, secret: Collection[str] = ()) -> None:
         """Refuse an entity that does not fit.
 
         :param entity: its fields; one that is None is as if it were not there
         :param in_part: whether the fields are only those of a merge, which may lack required ones
+        :param secret: the fields whose values no error may show
         :raises BadProperty: a field is missing, unknown, or of another type
         """
         given = {name: value for name, value in entity.items() if value is not None}
         for name, value in given.items():
             wanted = self.fields.get(name)
+            shown = NOT_SHOWN if name in secret else value
             if wanted is None:
                 if not self.is_open:
                     known = ", ".join(self.fields)
-                    raise BadProperty(name, value, f"the schema knows only {known}", "leave it out, or add it there")
+                    raise BadProperty(name, shown, f"the schema knows only {known}", "leave it out, or add it there")
             elif not isinstance(value, wanted) or (isinstance(value, bool) and wanted is int):
                 rule = f"the schema wants {wanted.__name__}"
-                raise BadProperty(name, value, rule, "convert it, or change the schema")
+                raise BadProperty(name, shown, rule, "convert it, or change the schema")
         for name in sorted(self.required - given.keys()):
             if not in_part:
                 raise BadProperty(name, None, "the schema requires the field", "give it a value")

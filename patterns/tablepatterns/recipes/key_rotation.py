@@ -1,0 +1,165 @@
+"""Key rotation: write everything anew under the current key, so that an old one can be retired.
+
+Status: ready
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Final, cast
+
+from ..derived import Derived
+from ..entity import Entity
+from ..entity_set import EntitySet
+from ..errors import BadDesign, DecryptionFailed, EntityNotFound
+from ..limits import MAX_PAGE_ENTITIES, SYSTEM_PROPERTIES
+from ..recipe import Account_co, Pattern, recipe
+from ..secrecy.header import ENCRYPTED_WITH, Header
+from ..table import Table
+from .encrypted_properties import EncryptedProperties
+
+PLAIN: Final = ""
+"""What `in_use` counts rows under that should be encrypted and are not."""
+
+
+@dataclass(frozen=True)
+class Rotated:
+    """How far a rotation is.
+
+    :param seen: entities of the set that were looked at
+    :param rewritten: how many of them were written anew
+    :param token: where it goes on; None at the end
+    """
+
+    seen: int = 0
+    rewritten: int = 0
+    token: str | None = None
+
+
+class KeyRotation(Pattern[Account_co]):
+    """Encrypt the entities of a set under its current key that are under another, or not encrypted yet.
+
+    Goal: a key that may have leaked, or is old enough, is to open nothing any more.
+
+    Keys: those of the set. First give every writer the new key, in front of the old one; then `rotate`; then ask
+    `in_use`; only when it does not count the old key any more, retire that.
+
+    Guarantees: each entity is read, and written anew on condition that nobody changed it, with a new content key and
+    all that is derived of it; no change of another writer is lost. Entities that are current are left alone, so that a
+    rotation which broke off may simply be begun anew, or resumed by its token. New properties to encrypt, and another
+    key for blind indexes, are carried out as well.
+
+    Does not: keep a writer who still has the old key first from using it; ask `in_use` afterwards. Copies in other
+    partitions follow their entities a little later.
+
+    Cost: 1 storage transaction for 1,000 rows of the table, and 2 for each entity that is written anew, besides what
+    its derived data takes. A large value of it goes to a new blob.
+
+    >>> from tablepatterns import EntitySet, Key, connect
+    >>> from tablepatterns.secrecy.keys import LocalKey
+    >>> old, new = LocalKey.generate("1"), LocalKey.generate("2")
+    >>> storage, key = connect(), Key("{Department}", "{Name}")
+    >>> before = EntitySet(storage, "Staff", key, mappings=[EncryptedProperties(["Salary"], keys=old)])
+    >>> _ = before.insert({"Department": "Sales", "Name": "Jones", "Salary": 90_000})
+    >>> staff = EntitySet(storage, "Staff", key, mappings=[EncryptedProperties(["Salary"], keys=[new, old])])
+    >>> rotation = KeyRotation(staff)
+    >>> rotation.in_use()
+    {'1': 1}
+    >>> rotation.rotate()
+    Rotated(seen=1, rewritten=1, token=None)
+    >>> rotation.in_use()
+    {'2': 1}
+
+    :param entities: the set, whose mappings encrypt properties
+    :param parallel: how many entities are written at a time
+    :raises BadDesign: the set encrypts nothing
+
+    Guide: encrypting table data (client side).
+    """
+
+    def __init__(self, entities: EntitySet[Account_co], *, parallel: int = 8) -> None:
+        super().__init__(cast("Account_co", entities.account))
+        found = [each for each in entities.mappings.each if isinstance(each, EncryptedProperties)]
+        if not found:
+            rule = "none of its mappings encrypts properties"
+            raise BadDesign("entities", entities.table.name, rule, "give it an EncryptedProperties")
+        (self.encrypted,) = found
+        self.entities = entities
+        self.parallel = parallel
+
+    @recipe
+    async def rotate(self, *, resume: str | None = None, progress: Callable[[Rotated], None] | None = None) -> Rotated:
+        """Go through the table, and write anew what is not current. The cost is that of the class.
+
+        :param resume: the token of a rotation that broke off
+        :param progress: called after each page of the table; the token that it is given resumes from there
+        :raises DecryptionFailed: an entity cannot be decrypted; those before it are done
+        :raises TooMuchContention: others write an entity all the time; begin again
+        :raises BadToken: the token is not of a rotation of this set
+        """
+        done = Rotated(token=resume)
+        while True:
+            done = await self._rotate_page(done)
+            if progress is not None:
+                progress(done)
+            if done.token is None:
+                return done
+
+    @recipe
+    async def in_use(self) -> dict[str, int]:
+        """Count the rows of the set's tables by the id of the key that they need; `""` for those that are plain.
+
+        Copies of entities are counted too, and rows of other sets in these tables that are encrypted. A row is plain
+        if it has a property that should be encrypted. Cost: 1 transaction for 1,000 rows.
+
+        :raises DecryptionFailed: a header cannot be read
+        """
+        counts = Counter[str]()
+        names = {self.entities.table.name, *map(self._table_of, self.entities.derived)}
+        for name in sorted(names):
+            async for row in self.account.table(name).query(None, select=self._selected()):
+                kid = self._kid(row)
+                if kid is not None:
+                    counts[kid] += 1
+        return dict(counts)
+
+    async def _rotate_page(self, done: Rotated) -> Rotated:
+        table: Table = self.entities.table
+        page = await table.page(None, size=MAX_PAGE_ENTITIES, token=done.token, select=self._selected())
+        rows = [row for row in page.items if self.entities.primary.fits(row)]
+        stale = [row for row in rows if not self.encrypted.is_current(row, _keys(row))]
+        written = await self.account.together(*map(self._rewrite, stale), limit=self.parallel)
+        return Rotated(done.seen + len(rows), done.rewritten + sum(written), page.token)
+
+    async def _rewrite(self, row: Entity) -> bool:
+        """Write an entity as it is; return False if it was deleted meanwhile."""
+        key: dict[str, Any] = self.entities.key.parse(*_keys(row))
+        try:
+            await self.entities.update(_leave, **key)
+        except EntityNotFound:
+            return False
+        return True
+
+    def _selected(self) -> list[str]:
+        return [*SYSTEM_PROPERTIES, ENCRYPTED_WITH, *sorted(self.encrypted.fields)]
+
+    def _table_of(self, derived: Derived) -> str:
+        return derived.table(self.entities.table.name)
+
+    def _kid(self, row: Entity) -> str | None:
+        if ENCRYPTED_WITH not in row:
+            return None if self.encrypted.is_current(row, _keys(row)) else PLAIN
+        try:
+            return Header.parse(row[ENCRYPTED_WITH]).wrapped.kid
+        except ValueError as error:
+            raise DecryptionFailed(f"{ENCRYPTED_WITH} of the row {_keys(row)} cannot be read: {error}") from error
+
+
+def _keys(row: Entity) -> tuple[str, str]:
+    return row["PartitionKey"], row["RowKey"]
+
+
+def _leave(_: Entity) -> None:
+    """Change nothing: the write itself encrypts anew."""

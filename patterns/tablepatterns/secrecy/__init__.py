@@ -1,0 +1,1 @@
+"""Secrecy: what property encryption is made of. All ciphers are those of the `cryptography` package."""

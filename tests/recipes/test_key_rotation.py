@@ -1,0 +1,182 @@
+"""Key rotation: what is under an old key is written anew, and the old key is retired only when nothing needs it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+from uuid import uuid4
+
+import pytest
+
+from employees import BY_EMAIL, BY_ID, jones
+from tablepatterns import BulkLoad, EntitySet, IntraPartitionIndex, Key
+from tablepatterns.errors import BadDesign, DecryptionFailed, EntityChanged, EntityNotFound, UnknownKey
+from tablepatterns.operation import Operation
+from tablepatterns.recipes.encrypted_properties import EncryptedProperties
+from tablepatterns.recipes.key_rotation import PLAIN, KeyRotation, Rotated
+from tablepatterns.secrecy import cipher
+from tablepatterns.secrecy.keys import LocalKey
+from tablepatterns.testing import World, explore
+from tablepatterns.testing.explore import Counterexample
+
+SSN = "078-05-1120"
+OLD, NEW = LocalKey("old", bytes(range(32))), LocalKey("new", bytes(range(32, 64)))
+BLIND = {"Ssn": "SsnHash"}
+BY_SSN = IntraPartitionIndex(Key("{Department}", "ssn_{SsnHash}"))
+
+
+def staff_of(storage: Any, table: str, keys: Any, *derived: Any, names: Any = ("Ssn",), **options: Any) -> Any:
+    return EntitySet(
+        storage, table, BY_ID, derived=derived, mappings=[EncryptedProperties(names, keys=keys, **options)]
+    )
+
+
+async def hire(staff: Any, *numbers: int) -> None:
+    for number in numbers:
+        await staff.insert(jones(EmployeeId=number, Ssn=f"{SSN}-{number}", Email=f"{number}@contoso.com"))
+
+
+async def test_all_is_under_the_new_key_and_the_old_one_can_go(storage: Any, table_name: str) -> None:
+    by_email = IntraPartitionIndex(BY_EMAIL)
+    await hire(staff_of(storage, table_name, OLD, by_email), 1, 2)
+    staff = staff_of(storage, table_name, [NEW, OLD], by_email)
+    await hire(staff, 3)
+    rotation = KeyRotation(staff)
+    assert await rotation.in_use() == {"old": 4, "new": 2}
+    assert await rotation.rotate() == Rotated(seen=3, rewritten=2)
+    assert await rotation.in_use() == {"new": 6}
+    after = staff_of(storage, table_name, NEW, by_email)
+    assert [found["Ssn"] async for found in after.range(Department="Sales")] == [f"{SSN}-{n}" for n in (1, 2, 3)]
+    assert (await after.find(by_email, Department="Sales", Email="2@contoso.com"))["Ssn"] == f"{SSN}-2"
+    with pytest.raises(UnknownKey):
+        await staff_of(storage, table_name, OLD, by_email).get(Department="Sales", EmployeeId=1)
+
+
+async def test_what_is_current_is_left_alone(storage: Any, engine: Any, table_name: str) -> None:
+    staff = staff_of(storage, table_name, NEW)
+    await hire(staff, 1, 2, 3)
+    with engine.ledger.span() as span:
+        assert await KeyRotation(staff).rotate() == Rotated(seen=3, rewritten=0)
+    assert span.totals.requests == 1
+
+
+async def test_it_costs_one_read_and_one_write_for_each_entity(storage: Any, engine: Any, table_name: str) -> None:
+    await hire(staff_of(storage, table_name, OLD), 1, 2, 3)
+    with engine.ledger.span() as span:
+        await KeyRotation(staff_of(storage, table_name, [NEW, OLD])).rotate()
+    assert span.totals.requests == 1 + 2 * 3
+
+
+async def test_plain_entities_and_new_properties_are_encrypted(storage: Any, table_name: str) -> None:
+    await hire(EntitySet(storage, table_name, BY_ID), 1)
+    await hire(staff_of(storage, table_name, NEW), 2)
+    staff = staff_of(storage, table_name, NEW, names=["Ssn", "Age"])
+    rotation = KeyRotation(staff)
+    assert await rotation.in_use() == {PLAIN: 1, "new": 1}
+    assert await rotation.rotate() == Rotated(seen=2, rewritten=2)
+    strict = staff_of(storage, table_name, NEW, names=["Ssn", "Age"], require=True)
+    assert [found["Age"] async for found in strict.range(Department="Sales")] == [34, 34]
+
+
+async def test_a_new_key_for_blind_indexes_moves_their_rows(storage: Any, table_name: str) -> None:
+    await hire(staff_of(storage, table_name, NEW, BY_SSN, blind=BLIND, blind_key=bytes(32)), 1)
+    staff = staff_of(storage, table_name, NEW, BY_SSN, blind=BLIND, blind_key=bytes(range(32)))
+    assert await KeyRotation(staff).rotate() == Rotated(seen=1, rewritten=1)
+    (mapping,) = staff.mappings.each
+    asked = mapping.blind(table_name, Ssn=f"{SSN}-1")
+    assert (await staff.find(BY_SSN, Department="Sales", **asked))["EmployeeId"] == 1
+
+
+async def test_it_goes_on_where_it_broke_off(storage: Any, engine: Any, table_name: str) -> None:
+    await hire(staff_of(storage, table_name, OLD), 1)
+    plain = ({"Department": "Sales", "EmployeeId": number} for number in range(2, 1003))
+    await BulkLoad(EntitySet(storage, table_name, BY_ID)).load(plain)
+    staff = staff_of(storage, table_name, [NEW, OLD])
+    seen: list[Rotated] = []
+    whole = await KeyRotation(staff).rotate(progress=seen.append)
+    assert whole == Rotated(seen=1002, rewritten=1)
+    assert [each.seen for each in seen] == [1000, 1002]
+    assert await KeyRotation(staff).rotate(resume=seen[0].token) == Rotated(seen=2, rewritten=0)
+
+
+async def test_an_entity_that_nobody_can_decrypt_stops_it(storage: Any, table_name: str) -> None:
+    await hire(staff_of(storage, table_name, OLD), 1)
+    with pytest.raises(UnknownKey):
+        await KeyRotation(staff_of(storage, table_name, NEW)).rotate()
+    row = {"PartitionKey": "Sales", "RowKey": "empid_000002", "Ssn": b"", "EncryptedWith": "{}"}
+    await storage.table(table_name).submit(Operation.insert(row))
+    rotation = KeyRotation(staff_of(storage, table_name, NEW))
+    for call in (rotation.in_use, rotation.rotate):
+        with pytest.raises(DecryptionFailed, match="cannot be read"):
+            await call()
+
+
+def test_a_set_that_encrypts_nothing_is_refused(storage: Any, table_name: str) -> None:
+    with pytest.raises(BadDesign, match="none of its mappings encrypts"):
+        KeyRotation(EntitySet(storage, table_name, BY_ID))
+
+
+# -- schedules
+
+
+def no_chance(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let the ciphers draw what they need from what a schedule can repeat."""
+
+    class Repeatable:
+        @staticmethod
+        def urandom(size: int) -> bytes:
+            return (uuid4().bytes * 3)[:size]
+
+    monkeypatch.setattr(cipher, "os", Repeatable)
+
+
+def entity_of(world: World) -> dict[str, Any]:
+    staff = staff_of(world.storage, "Staff", NEW, names=["Ssn"])
+    found: dict[str, Any] = world.run(staff.get(Department="Sales", EmployeeId=1))
+    return found
+
+
+def rotating(rotation: Callable[[Any], Any]) -> Callable[[World], dict[str, Any]]:
+    """Return what makes a writer with the new key, who adds one to an age, beside a rotation."""
+
+    def older(employee: Any) -> None:
+        employee["Age"] += 1
+
+    def make(world: World) -> dict[str, Any]:
+        world.run(hire(staff_of(world.storage, "Staff", OLD), 1))
+        staff = staff_of(world.storage, "Staff", [NEW, OLD])
+        return {
+            "writer": staff.update(older, Department="Sales", EmployeeId=1),
+            "rotation": rotation(staff),
+        }
+
+    return make
+
+
+def nothing_is_lost(world: World) -> None:
+    if "rotation" in world.returned:
+        found = entity_of(world)
+        assert found["Ssn"] == f"{SSN}-1"
+        assert found["Age"] >= 34 + ("writer" in world.returned), "a birthday was lost"
+
+
+@pytest.mark.guarantee("KeyRotation", "no change of a writer is lost, and in the end all is under the current key")
+@pytest.mark.parametrize("bound", [{"kills": 1}, {"lost": 1}])
+def test_a_writer_beside_a_rotation(monkeypatch: pytest.MonkeyPatch, bound: dict[str, int]) -> None:
+    no_chance(monkeypatch)
+    make = rotating(lambda staff: KeyRotation(staff).rotate())
+    result = explore(make, invariant=nothing_is_lost, **bound)
+    assert result.exhaustive
+    assert result.schedules > 20
+
+
+async def careless(staff: Any) -> None:
+    """Write over whatever is there by now."""
+    found = await staff.get(Department="Sales", EmployeeId=1)
+    await staff.replace(found, unconditionally=True)
+
+
+def test_a_rotation_that_writes_unconditionally_loses_a_change(monkeypatch: pytest.MonkeyPatch) -> None:
+    no_chance(monkeypatch)
+    with pytest.raises(Counterexample, match="a birthday was lost"):
+        explore(rotating(careless), invariant=nothing_is_lost, expected=(EntityChanged, EntityNotFound))
