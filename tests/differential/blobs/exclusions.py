@@ -31,6 +31,7 @@ from differential.blobs.wrongs import conditions_of, has_conditions, is_wrong, m
 from differential.differences import MISSING
 from differential.exclusions import Case, Exclusions
 from differential.heard_by_hand import is_about_text
+from tablepatterns.engine.blob import Kind
 from tablepatterns.engine.leases import INFINITE
 from tablepatterns.limits import MAX_ACCESS_POLICIES
 
@@ -97,6 +98,14 @@ def copy_of_another_kind(operation: Operation, before: Homes) -> bool:
         return False
     source, target = found_at(operation.source, before).blob, _found(operation, before).blob
     return source is not None and target is not None and source.kind is not target.kind
+
+
+@EXCLUSIONS.withhold(
+    "a copy of an append blob shares its blocks with it: what is appended to one is in both", refused=False
+)
+def copy_of_an_append_blob(operation: Operation, before: Homes) -> bool:
+    source = found_at(operation.source, before).blob if isinstance(operation, Copy) else None
+    return source is not None and source.kind is Kind.APPEND
 
 
 @EXCLUSIONS.withhold("GET for the metadata of a blob is one for its content", refused=False)
@@ -318,6 +327,12 @@ def digest_of_its_own(case: Case) -> bool:
     if isinstance(case.operation, Read):
         return case.member == "content-md5" and case.engine is MISSING
     return case.member == "Content-MD5" and case.engine == "" and case.azurite == _DIGEST_OF_NOTHING
+
+
+@EXCLUSIONS.excuse("a blob is known as a copy after what it says of its content was changed")
+def copy_that_was(case: Case) -> bool:
+    is_told = str(case.member).startswith(("x-ms-copy-", "Copy"))
+    return is_told and isinstance(case.operation, (Read, ListBlobs)) and case.engine is MISSING
 
 
 @EXCLUSIONS.excuse("the copy of an empty blob tells no progress")
