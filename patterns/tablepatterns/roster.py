@@ -50,7 +50,7 @@ class Roster:
         """Return the properties of a row that lists these keys, in their order."""
         ordered = sorted(entries, key=lambda keys: (ordinal(keys[0]), ordinal(keys[1])))
         texts = [self._text(partition_key, keys, entries[keys]) for keys in ordered]
-        parts = _filled(texts) if self.cut else [_BETWEEN.join(texts)]
+        parts = _filled(texts) if self.cut or not texts else [_BETWEEN.join(texts)]
         return {self._property(number): part for number, part in enumerate(parts, 1)}
 
     def without(self, row: Mapping[str, Any]) -> dict[str, Any]:

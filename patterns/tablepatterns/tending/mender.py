@@ -73,7 +73,9 @@ class Mender:
         intent = Intent(uuid4(), tuple(claims))
         lease = await intents.send(intent)
         known = {
-            claim.row: (primaries[claim.row], dict.fromkeys(claim.traces)) for claim in claims if claim.row in primaries
+            claim.row: (primaries[claim.row], {} if self._derived.shares_rows else dict.fromkeys(claim.traces))
+            for claim in claims
+            if claim.row in primaries
         }
         await intents.settle_all(lease, intent, known)
         await lease.done()

@@ -1,0 +1,410 @@
+"""Index entities: lists of the keys of all entities with a value, in the partition, elsewhere and in blobs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from typing import Any
+
+import pytest
+
+from employees import BY_ID, jones, rows_of
+from sharing import Places, operations, places_on, spent
+from tablepatterns import EntityGroupTransaction, EntitySet, Key, connect
+from tablepatterns.engine.account import Engine
+from tablepatterns.errors import BadInput, BadKey, DerivedDataMismatch, LimitExceeded, TooMuchContention
+from tablepatterns.eventual.rows import Finding
+from tablepatterns.operation import ANY, Operation
+from tablepatterns.recipes.index_entities import IndexEntities
+from tablepatterns.whereabouts import InBlobs, InTable
+
+LIST = ("Sales", "Jones")
+SALES = {"Department": "Sales", "LastName": "Jones"}
+JONES = {"LastName": "Jones"}
+AS_IN_GUIDE = Key("{Department}", "{LastName}")
+Make = Callable[[Places], IndexEntities]
+
+ELSEWHERE: dict[str, Make] = {
+    "another partition": lambda places: IndexEntities("LastName", store=InTable()),
+    "another table": lambda places: IndexEntities("LastName", store=InTable(places.other)),
+    "another table, spread": lambda places: IndexEntities("LastName", store=InTable(places.other), spread=4),
+    "blobs": lambda places: IndexEntities("LastName", store=InBlobs(places.container)),
+}
+HERE: dict[str, Make] = {
+    "the partition": lambda places: IndexEntities("LastName"),
+    "the partition, spread": lambda places: IndexEntities("LastName", spread=4),
+}
+EVERYWHERE = pytest.mark.parametrize("make", [*HERE.values(), *ELSEWHERE.values()], ids=[*HERE, *ELSEWHERE])
+OUTSIDE = pytest.mark.parametrize("make", list(ELSEWHERE.values()), ids=list(ELSEWHERE))
+
+
+@pytest.fixture
+def places(backend: Any, storage: Any, new_name: Any) -> Iterator[Places]:
+    with places_on(backend, storage, new_name) as found:
+        yield found
+
+
+def asked(via: IndexEntities, **fields: Any) -> dict[str, Any]:
+    """Return what a list is asked for with: in the partition with the department too."""
+    return fields | ({} if via.is_elsewhere else {"Department": "Sales"})
+
+
+async def numbers(employees: Any, via: IndexEntities, name: str = "Jones") -> list[int]:
+    """Return the numbers in a list, and make sure that the entities found are those."""
+    listed = [keys["EmployeeId"] for keys in await employees.keys_of(via, **asked(via, LastName=name))]
+    found = await employees.find_all(via, **asked(via, LastName=name))
+    assert [each["EmployeeId"] for each in found] == listed
+    assert all(each["LastName"] == name for each in found)
+    return listed
+
+
+# -- what lists look like
+
+
+def guides() -> IndexEntities:
+    return IndexEntities("LastName", key=AS_IN_GUIDE, ids="EmployeeIDs")
+
+
+@pytest.mark.guide("G-167", "G-171", "G-172", "G-173", "G-186")
+async def test_the_list_of_a_name_is_a_row_of_the_department(places: Places) -> None:
+    employees = places.employees(guides())
+    first = await employees.insert(jones(EmployeeId=223))
+    second = await employees.insert(jones(EmployeeId=152))
+    assert (await rows_of(places.storage, places.table))[LIST] == {"EmployeeIDs": "empid_000152/empid_000223"}
+    assert [each["EmployeeId"] async for each in employees.range(Department="Sales")] == [152, 223]
+    await employees.delete(first)
+    assert (await rows_of(places.storage, places.table))[LIST] == {"EmployeeIDs": "empid_000152"}
+    await employees.delete(second)
+    assert await rows_of(places.storage, places.table) == {}
+
+
+@pytest.mark.guide("G-178", "G-180")
+async def test_a_list_in_another_table_holds_both_keys(places: Places) -> None:
+    employees = places.employees(IndexEntities("LastName", store=InTable(places.other)))
+    await employees.insert(jones(Department="Sales", EmployeeId=223))
+    await employees.insert(jones(Department="Marketing", EmployeeId=5))
+    rows = await rows_of(places.storage, places.other)
+    assert rows == {("lastname_Jones", "ids"): {"Ids": "Marketing#empid_000005/Sales#empid_000223"}}
+
+
+@pytest.mark.guide("G-164", "G-165")
+async def test_a_list_in_a_blob_holds_both_keys_line_by_line(places: Places) -> None:
+    employees = places.employees(IndexEntities("LastName", store=InBlobs(places.container)))
+    await employees.insert(jones(Department="Sales", EmployeeId=223))
+    marketing = await employees.insert(jones(Department="Marketing", EmployeeId=5))
+    container = places.storage.container(places.container)
+    assert await container.download("lastname_Jones/ids") == b"Marketing#empid_000005\nSales#empid_000223\n"
+    await employees.delete(marketing)
+    await employees.delete(await employees.get(Department="Sales", EmployeeId=223))
+    assert [blob.name async for blob in container.blobs()] == []
+
+
+# -- what is found
+
+
+@EVERYWHERE
+@pytest.mark.guide("G-176", "G-177", "G-183", "G-184")
+async def test_lists_follow_inserts_renames_and_deletes(places: Places, make: Make) -> None:
+    via = make(places)
+    employees = places.employees(via)
+    assert await numbers(employees, via) == []
+    for number in (223, 152, 7, 42):
+        await employees.insert(jones(EmployeeId=number))
+    assert await numbers(employees, via) == [7, 42, 152, 223]
+    renamed = await employees.get(Department="Sales", EmployeeId=42)
+    renamed["LastName"] = "Smith"
+    await employees.replace(renamed)
+    await employees.insert_or_merge({"Department": "Sales", "EmployeeId": 152, "Age": 50})
+    await employees.delete({"Department": "Sales", "EmployeeId": 7}, unconditionally=True)
+    await employees.insert(jones(EmployeeId=1, LastName=None))
+    assert await numbers(employees, via) == [152, 223]
+    assert await numbers(employees, via, "Smith") == [42]
+    assert (await employees.verify(via)).is_clean
+
+
+@pytest.mark.guide("G-181")
+@OUTSIDE
+async def test_lists_elsewhere_find_a_name_in_the_whole_organisation(places: Places, make: Make) -> None:
+    via = make(places)
+    employees = places.employees(via)
+    for department in ("Sales", "Marketing"):
+        await employees.insert(jones(Department=department))
+    found = await employees.find_all(via, LastName="Jones")
+    assert [each["Department"] for each in found] == ["Marketing", "Sales"]
+
+
+@pytest.mark.guide("G-181")
+async def test_lists_in_the_partition_find_a_name_in_a_department(places: Places) -> None:
+    via = IndexEntities("LastName")
+    employees = places.employees(via)
+    for department in ("Sales", "Marketing"):
+        await employees.insert(jones(Department=department))
+    assert [each["Department"] for each in await employees.find_all(via, **SALES)] == ["Sales"]
+
+
+async def test_entities_that_have_left_a_list_which_is_late_are_left_out(places: Places) -> None:
+    via = IndexEntities("LastName", store=InTable(places.other))
+    employees = places.employees(via)
+    await employees.insert(jones(EmployeeId=1))
+    past = places.employees()
+    await past.insert(jones(EmployeeId=2, LastName="Smith"))
+    stale = {"PartitionKey": "lastname_Jones", "RowKey": "ids"}
+    listed = "Sales#empid_000001/Sales#empid_000002/Sales#empid_000003"
+    await places.storage.table(places.other).submit(Operation.replace({**stale, "Ids": listed}, ANY))
+    assert [each["EmployeeId"] for each in await employees.find_all(via, LastName="Jones")] == [1]
+    assert len(await employees.keys_of(via, LastName="Jones")) == 3
+
+
+async def test_a_list_may_be_of_several_fields(places: Places) -> None:
+    via = IndexEntities("LastName", "FirstName")
+    employees = places.employees(via)
+    for number, first in enumerate(("Jo", "Ann", "Jo")):
+        await employees.insert(jones(EmployeeId=number, FirstName=first))
+    found = await employees.find_all(via, Department="Sales", LastName="Jones", FirstName="Jo")
+    assert [each["EmployeeId"] for each in found] == [0, 2]
+
+
+# -- what it costs
+
+
+@pytest.mark.guide("G-168", "G-169", "G-174", "G-175", "G-176", "G-177")
+async def test_a_list_in_the_partition_costs_a_read_and_no_write_more(places: Places, engine: Engine) -> None:
+    via = guides()
+    employees = places.employees(via)
+    await places.ready()
+    with spent(engine) as span:
+        entity = await employees.insert(jones())
+    assert operations(span) == ["QueryEntity", "Transaction"]
+    entity["LastName"] = "Smith"
+    with spent(engine) as span:
+        await employees.replace(entity)
+    assert operations(span) == ["QueryEntity", "QueryEntity", "Transaction"]
+    entity["LastName"] = "Smith"
+    with spent(engine) as span:
+        await employees.replace(entity)
+    assert operations(span) == ["UpdateEntity"]
+    for number in range(3):
+        await employees.insert(jones(EmployeeId=number, LastName="Smith"))
+    with spent(engine) as span:
+        assert len(await employees.find_all(via, Department="Sales", LastName="Smith")) == 4
+    assert operations(span) == ["QueryEntity"] * 5
+    with spent(engine) as span:
+        assert len(await employees.keys_of(via, Department="Sales", LastName="Smith")) == 4
+    assert operations(span) == ["QueryEntity"]
+    with spent(engine) as span:
+        await employees.delete(entity)
+    assert operations(span) == ["QueryEntity", "Transaction"]
+
+
+@pytest.mark.guide("G-178")
+@OUTSIDE
+async def test_a_list_elsewhere_costs_what_it_says(places: Places, engine: Engine, make: Make) -> None:
+    via = make(places)
+    employees = places.employees(via)
+    await places.ready()
+    await employees.insert(jones(EmployeeId=1))
+    with spent(engine) as span:
+        entity = await employees.insert(jones(EmployeeId=2))
+    assert (operations(span)[0], operations(span)[-1]) == ("PutMessage", "DeleteMessage")
+    assert span.totals.billable == 6
+    entity["LastName"] = "Smith"
+    with spent(engine) as span:
+        await employees.replace(entity)
+    assert span.totals.billable == 8
+    entity["Age"] = 5
+    with spent(engine) as span:
+        await employees.replace(entity)
+    assert span.totals.billable == 1
+    with spent(engine) as span:
+        await employees.find_all(via, LastName="Smith")
+    assert span.totals.billable == 2
+
+
+# -- several changes at a time
+
+
+@pytest.mark.guide("G-169")
+async def test_a_transaction_of_several_entities_writes_their_list_once(places: Places) -> None:
+    via = guides()
+    employees = places.employees(via)
+    old = await employees.insert(jones(EmployeeId=9))
+    changes = [employees.inserting(jones(EmployeeId=number)) for number in (3, 1)]
+    written = await EntityGroupTransaction(places.storage, places.table).commit(*changes, employees.deleting(old))
+    assert (await rows_of(places.storage, places.table))[LIST] == {"EmployeeIDs": "empid_000001/empid_000003"}
+    written[0]["LastName"] = "Smith"
+    await employees.replace(written[0])
+    assert await numbers(employees, via) == [1]
+
+
+@pytest.mark.guide("G-166", "G-170")
+@EVERYWHERE
+async def test_sixteen_writers_of_one_list_at_a_time_lose_no_entry(places: Places, make: Make) -> None:
+    via = make(places)
+    employees = places.employees(via)
+    await places.ready()
+    writes = (employees.insert(jones(EmployeeId=number)) for number in range(16))
+    await places.storage.together(*writes, limit=16)
+    assert await numbers(employees, via) == list(range(16))
+
+
+class Rivalled(IndexEntities):
+    """Another writer changes the list each time after it was read."""
+
+    def __init__(self, engine: Engine, table: str, times: int) -> None:
+        super().__init__("LastName", key=AS_IN_GUIDE, ids="EmployeeIDs")
+        self.left = times
+        self.attempts = 0
+        self._rival = engine, table
+
+    def mended(self, keys: Any, row: Any, primary: Any) -> Any:
+        self.attempts += 1
+        if self.left:
+            self.left -= 1
+            engine, table = self._rival
+            rival = EntitySet(connect(engine), table, BY_ID, derived=[guides()])
+            rival.insert(jones(EmployeeId=100 + self.attempts))
+        return super().mended(keys, row, primary)
+
+
+@pytest.mark.guide("G-170", "G-171")
+@pytest.mark.parametrize("times", [1, 3])
+async def test_whoever_is_overtaken_begins_again_with_the_read(places: Places, engine: Engine, times: int) -> None:
+    via = Rivalled(engine, places.table, times)
+    employees = places.employees(via)
+    await employees.insert(jones(EmployeeId=1))
+    assert via.attempts == times + 1
+    assert await numbers(employees, via) == [1, *range(101, 101 + times)]
+
+
+@pytest.mark.guide("G-170")
+async def test_whoever_is_overtaken_all_the_time_gives_up_with_nothing_changed(places: Places, engine: Engine) -> None:
+    via = Rivalled(engine, places.table, 1000)
+    employees = places.employees(via)
+    with pytest.raises(TooMuchContention, match="16 attempts"):
+        await employees.insert(jones(EmployeeId=1))
+    via.left = 0
+    assert await numbers(employees, via) == list(range(101, 117))
+    assert await employees.get(Department="Sales", EmployeeId=1) is None
+
+
+# -- how long a list may be
+
+
+async def long_list(places: Places, count: int) -> None:
+    """Have `count` entries of 500 characters in the list of Jones."""
+    via = guides()
+    entries = {("Sales", f"{number:0500d}"): "" for number in range(count)}
+    row = {"PartitionKey": "Sales", "RowKey": "Jones", **via.roster.properties("Sales", entries)}
+    await places.storage.table(places.table).submit(Operation.insert(row))
+
+
+@pytest.mark.guide("G-182")
+async def test_a_list_goes_on_in_further_properties(places: Places) -> None:
+    await long_list(places, 200)
+    employees = places.employees(guides())
+    await employees.insert(jones())
+    row = (await rows_of(places.storage, places.table))[LIST]
+    assert sorted(row) == ["EmployeeIDs", "EmployeeIDs2", "EmployeeIDs3", "EmployeeIDs4"]
+    assert row["EmployeeIDs4"].endswith("/empid_000223")
+
+
+@pytest.mark.guide("G-182")
+async def test_a_list_that_fills_its_row_is_refused_with_the_way_out(places: Places) -> None:
+    await long_list(places, 1045)
+    employees = places.employees(guides())
+    number = 0
+    with suppress(LimitExceeded):
+        for number in range(1000):
+            await employees.insert(jones(EmployeeId=number))
+    assert number > 5
+    before = await rows_of(places.storage, places.table)
+    with pytest.raises(LimitExceeded, match=r"1 MiB.*keep them in blobs"):
+        await employees.insert(jones(EmployeeId=number))
+    assert await rows_of(places.storage, places.table) == before
+
+
+@pytest.mark.guide("G-182")
+async def test_a_list_in_a_blob_may_be_longer_than_any_row(places: Places) -> None:
+    via = IndexEntities("LastName", store=InBlobs(places.container))
+    lines = b"".join(b"Sales#%0500d\n" % number for number in range(2200))
+    await places.storage.container(places.container).upload("lastname_Jones/ids", lines)
+    employees = places.employees(via)
+    await employees.insert(jones())
+    content = await places.storage.container(places.container).download("lastname_Jones/ids")
+    assert content == lines + b"Sales#empid_000223\n"
+
+
+async def test_a_list_that_is_spread_lies_in_several_rows(places: Places) -> None:
+    via = IndexEntities("LastName", spread=4)
+    employees = places.employees(via)
+    for number in range(20):
+        await employees.insert(jones(EmployeeId=number))
+    lists = [keys for keys in await rows_of(places.storage, places.table) if keys[1].startswith("lastname_")]
+    assert lists == [("Sales", f"lastname_Jones {part:03d}") for part in range(4)]
+    assert await numbers(employees, via) == list(range(20))
+
+
+# -- what is older, and what went wrong
+
+
+@EVERYWHERE
+async def test_lists_can_be_filled_for_entities_that_are_older(places: Places, make: Make) -> None:
+    past = places.employees()
+    for number in range(5):
+        await past.insert(jones(EmployeeId=number))
+    via = make(places)
+    employees = places.employees(via)
+    assert (
+        len((await employees.verify(via)).of(Finding.MISSING)) + len((await employees.verify(via)).of(Finding.STALE))
+        == 5
+    )
+    await employees.backfill(via)
+    assert await numbers(employees, via) == [0, 1, 2, 3, 4]
+    assert (await employees.verify(via)).is_clean
+
+
+@EVERYWHERE
+async def test_lists_that_others_have_left_behind_are_found_and_mended(places: Places, make: Make) -> None:
+    via = make(places)
+    employees, past = places.employees(via), places.employees()
+    for number in range(3):
+        await employees.insert(jones(EmployeeId=number))
+    await past.delete({"Department": "Sales", "EmployeeId": 1}, unconditionally=True)
+    await past.insert(jones(EmployeeId=7))
+    await past.update(lambda employee: employee.update(LastName="Smith"), Department="Sales", EmployeeId=2)
+    report = await employees.verify(via)
+    assert len(report.of(Finding.ORPHANED)) == 2
+    assert len(report.of(Finding.MISSING)) + len(report.of(Finding.STALE)) == 2
+    assert await employees.repair(via, report) == 4
+    assert await numbers(employees, via) == [0, 7]
+    assert await numbers(employees, via, "Smith") == [2]
+    assert (await employees.verify(via)).is_clean
+
+
+# -- what is refused
+
+
+async def test_a_row_that_is_no_list_is_never_overwritten(places: Places) -> None:
+    await places.storage.table(places.table).submit(Operation.insert({"PartitionKey": "Sales", "RowKey": "Jones"}))
+    employees = places.employees(guides())
+    with pytest.raises(DerivedDataMismatch, match="holds no EmployeeIDs"):
+        await employees.insert(jones())
+    assert list(await rows_of(places.storage, places.table)) == [LIST]
+
+
+@pytest.mark.guide("G-186")
+async def test_a_name_that_could_be_an_employee_is_refused(places: Places) -> None:
+    via = guides()
+    employees = places.employees(via)
+    with pytest.raises(BadKey, match="a primary row may have these keys"):
+        await employees.insert(jones(LastName="empid_000001"))
+    await employees.insert(jones(EmployeeId=1))
+    assert await employees.keys_of(via, Department="Sales", LastName="empid_000001") == []
+
+
+async def test_lists_of_another_set_cannot_be_asked(places: Places) -> None:
+    employees = places.employees(IndexEntities("LastName"))
+    with pytest.raises(BadInput, match="the set keeps"):
+        await employees.keys_of(IndexEntities("LastName"), **SALES)
+    with pytest.raises(BadKey, match="Department"):
+        await employees.find_all(employees.derived[0], LastName="Jones")
