@@ -14,16 +14,18 @@ from typing import Any, Generic, TypeVar
 from urllib.parse import unquote
 from uuid import UUID, uuid4
 
+from azure.core.credentials import AzureNamedKeyCredential
 from azure.core.exceptions import (
     HttpResponseError,
     ResourceExistsError,
     ResourceNotFoundError,
 )
+from azure.data.tables import TableAccessPolicy, generate_table_sas
 
 from . import limits
 from .edm import Ticks
 from .entity import WRITE_ID, Entity
-from .errors import BadInput, BadTableName, OutcomeUnknown
+from .errors import BadDesign, BadInput, BadTableName, OutcomeUnknown
 from .exchange import CONNECTION_LOST, Exchange, each, first_page, settled
 from .fate import Fate, fate
 from .filters import Filter
@@ -102,6 +104,42 @@ class Table:
     async def drop(self) -> None:
         """Delete the table with everything in it; one that does not exist is fine. Cost: 1 transaction."""
         await settled(self._client.delete_table())
+
+    @property
+    def service_address(self) -> str:
+        """The URL of the account's Table service."""
+        return str(self._client.url).partition("?")[0]
+
+    def signed(self, **terms: Any) -> str:
+        """Return a shared access signature of this table, made with the account's key. Cost: nothing.
+
+        :param terms: what `azure.data.tables.generate_table_sas` takes
+        :raises BadDesign: the account was connected to without its key
+        """
+        credential = self._client.credential
+        if not isinstance(credential, AzureNamedKeyCredential):
+            rule = "a signature is made with the account's key, and this account was connected to without it"
+            raise BadDesign("credential", type(credential).__name__, rule, "connect with the account's key")
+        return generate_table_sas(credential, self.name, **terms)
+
+    async def policies(self) -> dict[str, TableAccessPolicy | None]:
+        """Return the stored access policies by name. Cost: 1 transaction."""
+        try:
+            found: dict[str, TableAccessPolicy | None] = await settled(self._client.get_table_access_policy())
+        except ResourceNotFoundError:
+            return {}
+        return found
+
+    async def put_policies(self, policies: Mapping[str, TableAccessPolicy | None]) -> None:
+        """Make these the table's stored access policies, in place of all that it has.
+
+        Cost: 1 transaction; 2 more if the table must be made first.
+        """
+        try:
+            await settled(self._client.set_table_access_policy(policies))
+        except ResourceNotFoundError:
+            await self.create()
+            await settled(self._client.set_table_access_policy(policies))
 
     async def get(self, partition_key: str, row_key: str, select: Sequence[str] | None = None) -> Entity | None:
         """Read one entity by its keys, or None. Cost: 1 transaction, a point query."""

@@ -1,0 +1,354 @@
+"""Grant: let somebody without the account's key read or change some rows of a table, for a while.
+
+Status: ready
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from ipaddress import AddressValueError, IPv4Address
+from typing import Any, Final, Literal, Protocol, TypeAlias, runtime_checkable
+
+from azure.core.credentials import AzureSasCredential
+from azure.data.tables import TableAccessPolicy
+
+from ..derived import Derived, Index
+from ..entity_set import EntitySet
+from ..errors import BadDesign, BadInput, LimitExceeded
+from ..key import Key
+from ..limits import MAX_ACCESS_POLICIES
+from ..reach import Reach
+from ..recipe import Account, Account_co, Pattern, recipe
+from ..table import Table
+
+AnySet: TypeAlias = EntitySet[Account]
+Protocols = Literal["https", "https,http"]
+
+_LETTERS: Final = "raud"
+_WRITES: Final = frozenset("aud")
+_MAX_POLICY_NAME: Final = 64
+
+
+@runtime_checkable
+class Laid(Protocol):
+    """Derived data that tells how its rows are keyed, though there is not one for each entity."""
+
+    def layout(self, primary: Key) -> Key:
+        """Return the key of the rows, for entities with that primary key."""
+        ...
+
+
+def grant(
+    account: Account,
+    subject: AnySet | str,
+    permissions: str | None = "r",
+    *,
+    expires: timedelta,
+    within: Mapping[str, object] | Reach | None = None,
+    beside: Iterable[AnySet] = (),
+    policy: str | None = None,
+    ip: str | None = None,
+    protocol: Protocols | None = None,
+) -> Grant:
+    """Return what lets its holder reach some rows of a table without the account's key; no request is made.
+
+    Goal: an app on a phone reads its user's own entities straight from the table, and nobody else's.
+
+    Keys: a signature is for a stretch of keys. Let the PartitionKey be the user, or the RowKey begin with a field that
+    says whose the row is.
+
+    Guarantees: the service refuses whatever lies outside the stretch, the permissions and the time. The stretch is that
+    of `EntitySet.range`, no row more, where a signature by itself would include the end of a prefix. It is refused here
+    if rows that were not meant could lie in it: copies of other entities, or rows of the sets given as `beside`. It
+    is refused too if its holder may write and could not keep what is derived of an entity right. The account's key is
+    in no token, and the token in no repr.
+
+    Does not: know of sets that it is not told of. Take a token back: let it expire soon, or name a `policy`. Reach
+    blobs and queues. Refuse what a holder who may write puts there: any row in the stretch, of any shape. Keys in
+    which U+FFFF follows the end of a prefix are left out.
+
+    Cost: no storage transaction.
+
+    >>> from tablepatterns import EntitySet, Key, connect
+    >>> storage = connect()
+    >>> notes = EntitySet(storage, "Notes", Key("{User}", "{Note:06d}"))
+    >>> for user in ("ann", "bob"):
+    ...     _ = notes.insert({"User": user, "Note": 1, "Text": f"by {user}"})
+    >>> mine = grant(storage, notes, "r", within={"User": "ann"}, expires=timedelta(hours=1))
+    >>> phone = EntitySet(connect(storage.engine, credential=mine.credential), "Notes", notes.key)
+    >>> [note["Text"] for note in phone.scan()]
+    ['by ann']
+
+    :param account: the account, connected with its key
+    :param subject: a set, or a table's name
+    :param permissions: letters of `raud`: to read, add, update and delete; None where the policy says so. To
+        insert-or-replace and insert-or-merge takes `a` and `u`
+    :param expires: for how long a token is good
+    :param within: which rows: the fields of a partition, for all that is in it; fields of rows too, as
+        `EntitySet.range` takes them; or a `Reach`. None for the whole table
+    :param beside: other sets that have rows in the table
+    :param policy: the name of a stored access policy, which can be revoked; see `AccessPolicies`
+    :param ip: an IPv4 address, or two with `-` between them, from which requests may come
+    :param protocol: `https`, or `https,http`; by default what the account itself is reached by
+    :raises BadInput: there is no such permission, time or address
+    :raises BadKey: the fields do not make a range
+    :raises BadDesign: the stretch would not keep others out, or what is derived cannot be kept right, and why; or the
+        account was connected to without its key
+
+    Guide: shared access signatures.
+    """
+    letters = _checked(permissions, policy)
+    if expires <= timedelta(0):
+        raise BadInput("expires", expires, "it is how long a token is good", "give some time")
+    reach = _reach(subject, within)
+    if not isinstance(subject, str):
+        # What a policy allows may be changed later, so that it counts as everything
+        _check_own(subject, reach, _LETTERS if letters is None else letters)
+    for other in beside:
+        _check_other(subject, reach, other)
+    table = account.table(subject if isinstance(subject, str) else subject.table.name)
+    spoken = protocol or ("https" if table.service_address.startswith("https:") else "https,http")
+    return Grant(account, table, Terms(letters, reach, expires, policy, _address(ip), spoken))
+
+
+@dataclass(frozen=True)
+class Terms:
+    """What every token of a grant says.
+
+    :param permissions: letters of `raud` in this order, or None where the policy says so
+    """
+
+    permissions: str | None
+    reach: Reach
+    expires: timedelta
+    policy: str | None
+    ip: str | None
+    protocol: str
+
+    def signature(self, expiry: datetime) -> dict[str, Any]:
+        """Return what `generate_table_sas` takes."""
+        return {
+            "permission": self.permissions,
+            "expiry": expiry,
+            "policy_id": self.policy,
+            "ip_address_or_range": self.ip,
+            "protocol": self.protocol,
+            "start_pk": self.reach.first_partition,
+            "start_rk": self.reach.first_row,
+            "end_pk": self.reach.last_partition,
+            "end_rk": self.reach.last_row,
+        }
+
+
+class Grant:
+    """Access to some rows of a table for a while, in the hands of whoever has the account's key; made by `grant`.
+
+    A token is kept, and a new one is made once three quarters of its time are over. So whoever hands out tokens hands
+    out one that is good for at least a quarter of the time, and makes few. Threads may share it.
+
+    Guide: shared access signatures (generating and delivering cost something).
+    """
+
+    def __init__(self, account: Account, table: Table, terms: Terms) -> None:
+        self._account = account
+        self._table = table
+        self.terms = terms
+        self._made = self._new()
+
+    @property
+    def token(self) -> str:
+        """The signature, to be handed to somebody; it is a secret."""
+        return self._current()[0]
+
+    @property
+    def expires_at(self) -> datetime:
+        """When the token that is handed out now expires, in UTC."""
+        return self._current()[1]
+
+    @property
+    def address(self) -> str:
+        """The URL of the account's Table service, which is no secret."""
+        return self._table.service_address
+
+    @property
+    def url(self) -> str:
+        """The address with the token: whoever connects to it has the access. It is a secret."""
+        return f"{self.address}?{self.token}"
+
+    @property
+    def credential(self) -> AzureSasCredential:
+        """A credential for `connect` and the SDK's clients, which renews itself while this object is there to do it."""
+        return _Renewing(self)
+
+    def renew(self) -> None:
+        """Make a new token now; those handed out before stay good for their time."""
+        self._made = self._new()
+
+    def _new(self) -> tuple[str, datetime]:
+        expiry = (self._account.now() + self.terms.expires).replace(microsecond=0)
+        return self._table.signed(**self.terms.signature(expiry)), expiry
+
+    def _current(self) -> tuple[str, datetime]:
+        if self._made[1] - self._account.now() < self.terms.expires / 4:
+            self.renew()
+        return self._made
+
+    def __repr__(self) -> str:
+        may = f"policy {self.terms.policy}" if self.terms.permissions is None else self.terms.permissions
+        return f"<Grant {self._table.name} {may} {self.terms.reach}>"
+
+
+class _Renewing(AzureSasCredential):
+    """Gives the SDK's clients the grant's current token for each request."""
+
+    def __init__(self, grant: Grant) -> None:
+        self._grant = grant
+        super().__init__(grant.token)
+
+    @property
+    def signature(self) -> str:
+        return self._grant.token
+
+
+class AccessPolicies(Pattern[Account_co]):
+    """What grants may do, kept with the table, so that it can be taken back from tokens that are out already.
+
+    Goal: a phone is lost, and its token must end before its time.
+
+    Keys: none; a table has up to five policies.
+
+    Guarantees: once the service knows of it everywhere, a token of a policy that was revoked is refused, and one of a
+    policy that was changed may do what it says now. Other policies stay as they are.
+
+    Does not: take effect at once: the service may take 30 seconds. Guard against another program that puts policies at
+    the same time: the service keeps the last list, and the policy of one of the two is gone.
+
+    Cost: 2 storage transactions to put or revoke; 2 more if the table must be made; `names` is 1.
+
+    >>> from tablepatterns import connect
+    >>> storage = connect()
+    >>> policies = AccessPolicies(storage, "Notes")
+    >>> policies.put("phones", "r")
+    >>> phone = grant(storage, "Notes", None, policy="phones", expires=timedelta(days=30))
+    >>> policies.revoke("phones")
+    True
+
+    :param account: the account, connected with its key
+    :param table: the table's name; it is made by the first policy
+
+    Guide: shared access signatures.
+    """
+
+    def __init__(self, account: Account_co, table: str) -> None:
+        super().__init__(account)
+        self.table = account.table(table)
+
+    @recipe
+    async def put(self, name: str, permissions: str) -> None:
+        """Make a policy, or change what it allows. Cost: 2 transactions; 2 more if the table must be made.
+
+        :param name: what grants call it, 1 to 64 characters
+        :param permissions: letters of `raud`
+        :raises BadInput: no such name or permissions
+        :raises LimitExceeded: the table has five others
+        """
+        if not 1 <= len(name) <= _MAX_POLICY_NAME:
+            raise BadInput("name", name, f"a policy's name has 1 to {_MAX_POLICY_NAME} characters", "shorten it")
+        letters = _checked(permissions, None)
+        policies = {**await self.table.policies(), name: TableAccessPolicy(permission=letters)}
+        if len(policies) > MAX_ACCESS_POLICIES:
+            rule = f"a table has at most {MAX_ACCESS_POLICIES} stored access policies"
+            raise LimitExceeded("policies", sorted(policies), rule, "revoke one, or give several grants one policy")
+        await self.table.put_policies(policies)
+
+    @recipe
+    async def revoke(self, name: str) -> bool:
+        """End all tokens of a policy; return False if there was none of that name. Cost: 2 transactions."""
+        policies = await self.table.policies()
+        if name not in policies:
+            return False
+        del policies[name]
+        await self.table.put_policies(policies)
+        return True
+
+    @recipe
+    async def names(self) -> list[str]:
+        """Return the names of the table's policies. Cost: 1 transaction."""
+        return sorted(await self.table.policies())
+
+
+def _checked(permissions: str | None, policy: str | None) -> str | None:
+    """Return the letters in the order that the service wants."""
+    if permissions is None and policy is not None:
+        return None
+    if not permissions or not set(permissions) <= set(_LETTERS) or policy is not None:
+        rule = f"either letters of {_LETTERS!r} say what is allowed, or a policy"
+        raise BadInput("permissions", permissions, rule, "give 'r' to read, or None with the name of a policy")
+    return "".join(letter for letter in _LETTERS if letter in permissions)
+
+
+def _address(ip: str | None) -> str | None:
+    if ip is None:
+        return None
+    try:
+        ends = [IPv4Address(end) for end in ip.split("-")]
+    except AddressValueError as error:
+        raise BadInput("ip", ip, f"it is no IPv4 address ({error})", "give one, or two with - between them") from error
+    if len(ends) > 2 or ends[0] > ends[-1]:
+        raise BadInput("ip", ip, "a range has two ends, the lower first", "give one, or two with - between them")
+    return ip
+
+
+def _reach(subject: AnySet | str, within: Mapping[str, object] | Reach | None) -> Reach:
+    if within is None or isinstance(within, Reach):
+        return within or Reach()
+    if isinstance(subject, str):
+        raise BadInput("within", within, "a table's name says nothing of fields", "give the set, or a Reach")
+    rows = subject.key.range(within)
+    if set(within) <= set(subject.key.partition_fields):
+        # With all that is derived in the partition, so that its holder can write there too
+        return Reach(rows.partition_key, rows.partition_key)
+    return Reach.of(rows)
+
+
+def _check_own(subject: AnySet, reach: Reach, letters: str) -> None:
+    """Refuse a stretch with rows that follow from other entities, or whose holder could not write what follows."""
+    writes = bool(_WRITES.intersection(letters))
+    for each in subject.derived:
+        if writes and (each.is_elsewhere or reach.has_rows_of_a_partition):
+            rule = "its rows lie outside of what is granted, so that whoever writes cannot keep them right"
+            raise BadDesign("derived", each.name, rule, "grant 'r' only, and write by a service of your own")
+        follows_others = each.is_elsewhere or reach.has_rows_of_a_partition
+        if follows_others and not reach.is_everything and _is_in(each, subject, subject.table.name):
+            _check_apart(each.name, _keys_of(each, subject), reach)
+
+
+def _check_other(subject: AnySet | str, reach: Reach, other: AnySet) -> None:
+    """Refuse a stretch that rows of another set of the same table could lie in."""
+    name = subject if isinstance(subject, str) else subject.table.name
+    if other.table.name.lower() == name.lower():
+        _check_apart("the set beside it", other.key, reach)
+    for each in other.derived:
+        if _is_in(each, other, name):
+            _check_apart(each.name, _keys_of(each, other), reach)
+
+
+def _check_apart(what: str, key: Key | None, reach: Reach) -> None:
+    if key is None or reach.meets(key):
+        rule = f"its rows could lie in what is granted, {reach}"
+        way_out = "give what one holder may reach a PartitionKey or a RowKey prefix of its own"
+        raise BadDesign(what, key, rule, way_out)
+
+
+def _is_in(derived: Derived, subject: AnySet, table: str) -> bool:
+    """Whether the rows are in a table, and in this one."""
+    return derived.store(subject.account) is None and derived.table(subject.table.name).lower() == table.lower()
+
+
+def _keys_of(derived: Derived, subject: AnySet) -> Key | None:
+    """Return how rows are keyed, or None where nobody can tell."""
+    if isinstance(derived, Index):
+        return derived.key
+    return derived.layout(subject.key) if isinstance(derived, Laid) else None

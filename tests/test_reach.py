@@ -1,0 +1,100 @@
+"""Reach: a signature's stretch of keys holds what a range holds, and no row more."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+
+from tablepatterns import Key, at_least, below, between, prefix
+from tablepatterns.errors import BadInput, BadKey
+from tablepatterns.key import KeyRange
+from tablepatterns.key.text import FORBIDDEN
+from tablepatterns.reach import Reach
+
+EMAILS = Key("{Department}", "email_{Email}")
+IDS = Key("{Department}", "empid_{EmployeeId:06d}")
+texts = st.text(st.characters(exclude_categories=("Cs",), exclude_characters="\uffff"), max_size=6).filter(
+    lambda text: not FORBIDDEN.search(text)
+)
+ends = st.none() | texts.filter(bool)
+
+
+@given(lower=ends, upper=ends, inclusive=st.tuples(st.booleans(), st.booleans()), row=texts)
+def test_a_reach_holds_exactly_the_rows_of_its_range(
+    lower: str | None, upper: str | None, inclusive: tuple[bool, bool], row: str
+) -> None:
+    rows = KeyRange("Sales", lower, inclusive[0], upper, inclusive[1])
+    try:
+        reach = Reach.of(rows)
+    except BadInput:
+        assume(False)
+    for row_key in (row, *(end + row for end in (lower, upper) if end)):
+        assert reach.contains("Sales", row_key) == rows.contains("Sales", row_key)
+    assert not reach.contains("Sales ", row)
+
+
+@pytest.mark.parametrize(
+    ("end", "below_it"),
+    [
+        ("b", "a\uffff"),
+        ("a0", "a.\uffff"),
+        ("a ", "a"),
+        ("a\ue000", "a\U0010ffff\uffff"),
+        ("a\U00010000", "a\ud7ff\uffff"),
+        ("a\xa0", "a~\uffff"),
+    ],
+)
+def test_an_open_end_is_the_nearest_key_below_it(end: str, below_it: str) -> None:
+    assert Reach.of(KeyRange("Sales", None, True, end, False)).last_row == below_it
+
+
+@pytest.mark.parametrize(
+    ("reach", "key", "meets"),
+    [
+        (Reach(), EMAILS, True),
+        (Reach("Sales", "Sales"), EMAILS, True),
+        (Reach("Sales", "Sales"), Key("dept_{Department}", "email_{Email}"), False),
+        (Reach("Sales", "Sales"), Key("{Department:06d}", "{Email}"), False),
+        (Reach("A", "M"), Key("dept_{Department}", "{Email}"), False),
+        (Reach("a", "m"), Key("dept_{Department}", "{Email}"), True),
+        (Reach.of(IDS.range({"Department": "Sales", "EmployeeId": at_least(5)})), EMAILS, False),
+        (Reach.of(IDS.range({"Department": "Sales", "EmployeeId": below(5)})), IDS, True),
+        (Reach.of(EMAILS.range({"Department": "Sales", "Email": prefix("a")})), Key("{D}", "{Anything}"), True),
+        (Reach("Sales", "Sales", "a", "m"), Key("{D}", "head"), True),
+        (Reach("Sales", "Sales", "a", "h"), Key("{D}", "head"), False),
+        (Reach("Sales", "Sales", "heads"), Key("{D}", "head"), False),
+    ],
+)
+def test_it_is_told_whether_other_rows_could_lie_in_it(reach: Reach, key: Key, meets: bool) -> None:
+    assert reach.meets(key) is meets
+
+
+def test_across_partitions_rows_bound_the_first_and_the_last() -> None:
+    reach = Reach("A", "C", "5", "1")
+    inside = [(p, r) for p in "ABCD" for r in "159" if reach.contains(p, r)]
+    assert inside == [("A", "5"), ("A", "9"), ("B", "1"), ("B", "5"), ("B", "9"), ("C", "1")]
+    assert Reach(last_partition="B").contains("A", "1")
+    assert not Reach(last_partition="B").contains("C", "1")
+
+
+@pytest.mark.guide("G-342")
+@pytest.mark.parametrize("ends", [{"first_row": "1"}, {"last_row": "1"}, {"first_partition": "A", "last_row": "1"}])
+def test_rows_without_their_partition_are_refused(ends: dict[str, str]) -> None:
+    with pytest.raises(BadInput, match="within a partition"):
+        Reach(**ends)
+
+
+@pytest.mark.parametrize("ends", [("", None), (None, ""), ("A", None, ""), (None, "A", None, "")])
+def test_an_empty_end_is_refused_since_the_signature_would_have_none(ends: tuple[str | None, ...]) -> None:
+    with pytest.raises(BadInput, match="empty end"):
+        Reach(*ends)
+
+
+def test_ends_that_no_key_can_be_are_refused() -> None:
+    with pytest.raises(BadKey):
+        Reach("a/b", "a/b")
+    with pytest.raises(BadInput, match="lies after"):
+        Reach("B", "A")
+    with pytest.raises(BadKey):
+        Reach.of(IDS.range({"Department": "Sales", "EmployeeId": between(5, 1)}))
