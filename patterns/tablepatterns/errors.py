@@ -29,6 +29,7 @@
     ├── DecryptionFailed          a stored value is not what was encrypted for this property of this entity
     │   └── UnknownKey            it was encrypted with a key that was not given
     ├── LargeValueMissing         ResourceNotFoundError; an entity has the address of a blob that is not there
+    ├── UnrecognizedEntity        a stored entity is of no type that is known, or not as its type wants it
     └── TransactionFailed         TableTransactionError; any other refusal of an entity group transaction
 
 `except` clauses written for azure-core keep working: each leaf is also the azure-core error it stands for.
@@ -76,6 +77,7 @@ __all__ = [
     "TooMuchContention",
     "TransactionFailed",
     "UnknownKey",
+    "UnrecognizedEntity",
 ]
 
 NOT_SHOWN = "(not shown)"
@@ -255,6 +257,10 @@ class UnknownKey(DecryptionFailed):
 
 class LargeValueMissing(ServiceRefusal, ResourceNotFoundError):
     """An entity has the address of a blob that is not there, or not where its large values are kept."""
+
+
+class UnrecognizedEntity(TablePatternsError):
+    """A stored entity is of no type that is known, of a newer version of it, or not as its type wants it."""
 
 
 class TransactionFailed(ServiceRefusal, TableTransactionError):

@@ -78,6 +78,21 @@ class Reads(Pattern[Account_co]):
         rows = await self.account.together(*(self.table.get(*each) for each in asked), limit=limit)
         return [await self._read(row, self.primary) if row else None for row in rows]
 
+    @recipe
+    async def received(self, row: Entity, via: Index | None = None, /) -> Entity | None:
+        """Return the entity of a row that was read past the set; None for a row of another kind.
+
+        For patterns that read rows of several sets by one request. Cost: none but what the mappings of the set read.
+
+        :param row: a row of the table as `Table` hands it out, read whole
+        :param via: the index that the row is of; None for a primary row
+        :raises BadInput: the index is not one of this set's
+
+        Guide: retrieving heterogeneous types.
+        """
+        shape = self.primary if via is None else self._shape(via)
+        return await self._read(row, shape) if shape.shows(row) else None
+
     @stream
     async def range(
         self,
