@@ -9,7 +9,7 @@ from typing import Any, Final
 from uuid import UUID
 
 from .edm import Int64, Ticks
-from .entity import storable
+from .entity import typed
 
 _KINDS: Final = (bool, Int64, Ticks, int, float, str, bytes, UUID)
 """A value is of the first that fits: in Python a bool is an int, and so are the two 64-bit types."""
@@ -34,7 +34,7 @@ def alike(some: Mapping[str, Any], others: Mapping[str, Any], *, apart_from: Col
 
 def _stored(properties: Mapping[str, Any], apart_from: Collection[str]) -> dict[str, tuple[type, Any]]:
     return {
-        name: _typed(storable(name, value))
+        name: _typed(typed(name, value))
         for name, value in properties.items()
         if value is not None and name not in apart_from
     }

@@ -160,7 +160,7 @@ def storable(name: str, value: Any) -> Any:
     :raises LimitExceeded: the value is larger than 64 KiB
     """
     _check_name(name)
-    value = _typed(name, value)
+    value = typed(name, value)
     if isinstance(value, (str, bytes)) and value_size(value) - 4 > limits.MAX_STRING_BYTES:
         raise LimitExceeded(
             name,
@@ -181,7 +181,11 @@ def _check_name(name: object) -> None:
         )
 
 
-def _typed(name: str, value: Any) -> Any:
+def typed(name: str, value: Any) -> Any:
+    """Return a value as one of the types of `edm`, however large it is.
+
+    :raises BadProperty: the type is not one that the service stores
+    """
     if isinstance(value, EntityProperty):
         return _explicit(name, value)
     if isinstance(value, Enum):
@@ -237,7 +241,7 @@ def _explicit(name: str, given: EntityProperty) -> Any:
         return _int64(name, value)
     if kind is EdmType.INT32 and not limits.INT32_MIN <= value <= limits.INT32_MAX:
         raise BadProperty(name, value, "Edm.Int32 has 32 bits", "use Int64")
-    return float(value) if kind is EdmType.DOUBLE else _typed(name, value)
+    return float(value) if kind is EdmType.DOUBLE else typed(name, value)
 
 
 def _sent(value: Any) -> Any:

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import struct
 from datetime import datetime
-from enum import Enum
 from typing import Any, Final
 from uuid import UUID
 
 from ..edm import Int64, Ticks
-from ..entity import storable
+from ..entity import typed
 from ..errors import NOT_SHOWN, BadInput, BadProperty
 
 _STRUCTS: Final = {b"?": "?", b"i": ">i", b"l": ">q", b"d": ">d", b"t": ">q"}
@@ -25,10 +24,8 @@ def to_bytes(name: str, value: Any) -> bytes:
 
     :raises BadProperty: it is no property type; the value is not shown
     """
-    if isinstance(value, (str, bytes)) and not isinstance(value, Enum):
-        return _written(value)
     try:
-        return _written(storable(name, value))
+        return _written(typed(name, value))
     except BadInput as error:
         # Its own text would show what is to be kept secret
         raise BadProperty(name, NOT_SHOWN, error.rule, error.way_out) from None

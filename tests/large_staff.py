@@ -1,0 +1,49 @@
+"""Employees with photos and reports that are too large for an entity, as the tests of large properties use them."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from datetime import timedelta
+from typing import Any
+
+from backends import awaited
+from employees import BY_ID
+from tablepatterns import EntitySet
+from tablepatterns.recipes.large_properties import LargeProperties
+
+JONES = {"Department": "Sales", "EmployeeId": 223}
+HOUR = timedelta(hours=1)
+LIMIT = 64 * 1024
+
+
+def staff_of(storage: Any, table: str, *more: Any, derived: Any = (), **options: Any) -> Any:
+    """Return the set of employees; its container has the name of the table in lower case."""
+    large = LargeProperties(["Photo", "Report"], **({"container": container_of(table)} | options))
+    return EntitySet(storage, table, BY_ID, derived=derived, mappings=[large, *more])
+
+
+def container_of(table: str) -> str:
+    """Return the name of the container for a table."""
+    return table.lower()
+
+
+async def row_of(storage: Any, table: str, number: int = 223) -> dict[str, Any]:
+    """Return an employee as the table holds it."""
+    client = awaited(storage.tables.get_table_client(table))
+    return dict(await client.get_entity("Sales", f"empid_{number:06d}"))
+
+
+async def blobs_of(storage: Any, table: str) -> list[str]:
+    """Return the names of the blobs."""
+    return [blob.name async for blob in storage.container(container_of(table)).blobs()]
+
+
+@asynccontextmanager
+async def container(storage: Any, table: str) -> AsyncIterator[Any]:
+    """Give the container of a table, and delete it in the end."""
+    found = storage.container(container_of(table))
+    try:
+        yield found
+    finally:
+        await found.drop()

@@ -1,0 +1,252 @@
+"""Large values: streams, orphans and their grace, what verify tells, and what encryption makes of all that."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from employees import BY_ID
+from large_staff import HOUR, JONES, LIMIT, blobs_of, container_of, row_of, staff_of
+from tablepatterns import EntitySet, Key
+from tablepatterns.errors import (
+    BadDesign,
+    BadInput,
+    DecryptionFailed,
+    EntityNotFound,
+    LargeValueMissing,
+)
+from tablepatterns.large import kept
+from tablepatterns.large.upload import Upload
+from tablepatterns.recipes.encrypted_properties import EncryptedProperties
+from tablepatterns.recipes.large_properties import LargeProperties
+from tablepatterns.recipes.large_values import Collected, LargeReport, LargeValues, Missing
+from tablepatterns.secrecy.keys import LocalKey
+
+PHOTO = bytes(range(256)) * 300
+AT_ONCE = timedelta(0)
+
+
+# -- reading piece by piece
+
+
+async def test_a_large_value_is_read_piece_by_piece_and_a_small_one_too(storage: Any, table_name: str) -> None:
+    staff = staff_of(storage, table_name)
+    values = LargeValues(staff)
+    jones = await staff.insert({**JONES, "Photo": Upload(iter([PHOTO] * 3)), "Report": "naïve"})
+    assert b"".join([piece async for piece in values.open(jones, "Photo")]) == PHOTO * 3
+    assert [piece async for piece in values.open(jones, "Report")] == ["naïve".encode()]
+    await staff.merge(jones, {"Report": "é" * LIMIT, "Photo": b"small"})
+    assert b"".join([piece async for piece in values.open(JONES, "Report")]) == "é".encode() * LIMIT
+    assert [piece async for piece in values.open(JONES, "Photo")] == [b"small"]
+
+
+async def test_a_value_that_is_not_there_has_no_pieces_and_an_empty_one_has_no_content(
+    storage: Any, table_name: str
+) -> None:
+    staff = staff_of(storage, table_name)
+    await staff.insert({**JONES, "Photo": Upload(iter([]))})
+    assert [piece async for piece in LargeValues(staff).open(JONES, "Report")] == []
+    assert b"".join([piece async for piece in LargeValues(staff).open(JONES, "Photo")]) == b""
+
+
+async def test_a_stream_costs_two_transactions(storage: Any, engine: Any, table_name: str) -> None:
+    staff = staff_of(storage, table_name)
+    await staff.insert({**JONES, "Photo": PHOTO})
+    with engine.ledger.span() as span:
+        assert len(b"".join([piece async for piece in LargeValues(staff).open(JONES, "Photo")])) == len(PHOTO)
+    assert span.totals.requests == 2
+
+
+async def test_what_cannot_be_opened_is_told(storage: Any, table_name: str) -> None:
+    staff = staff_of(storage, table_name)
+    values = LargeValues(staff)
+    with pytest.raises(EntityNotFound):
+        [piece async for piece in values.open(JONES, "Photo")]
+    await staff.insert({**JONES, "Photo": PHOTO})
+    with pytest.raises(BadInput, match="large properties are Photo, Report"):
+        [piece async for piece in values.open(JONES, "Age")]
+    (name,) = await blobs_of(storage, table_name)
+    await storage.container(container_of(table_name)).delete(name)
+    with pytest.raises(LargeValueMissing, match="which is not there"):
+        [piece async for piece in values.open(JONES, "Photo")]
+
+
+def test_a_set_without_large_properties_is_refused(storage: Any, table_name: str) -> None:
+    with pytest.raises(BadDesign, match="none of its mappings"):
+        LargeValues(EntitySet(storage, table_name, BY_ID))
+
+
+# -- orphans
+
+
+@pytest.mark.guide("G-249")
+async def test_blobs_of_values_that_were_replaced_deleted_or_never_kept_go_in_the_end(
+    storage: Any, table_name: str
+) -> None:
+    staff = staff_of(storage, table_name)
+    entity = await staff.insert({**JONES, "Photo": PHOTO, "Report": "r" * LIMIT})
+    gone = await staff.insert({**JONES, "EmployeeId": 224, "Photo": PHOTO})
+    await staff.delete(gone)
+    await staff.merge(entity, {"Photo": PHOTO[::-1], "Report": "small"})
+    never = await staff.inserting({**JONES, "EmployeeId": 225, "Photo": PHOTO}).encoded()
+    await never.before[0]()
+    values = LargeValues(staff)
+    assert await values.collect_orphans(grace=AT_ONCE) == Collected(seen=5, marked=4)
+    assert await values.collect_orphans(grace=AT_ONCE) == Collected(seen=5, deleted=4)
+    assert await values.collect_orphans(grace=AT_ONCE) == Collected(seen=1)
+    (left,) = await blobs_of(storage, table_name)
+    assert (await row_of(storage, table_name))["Photo"].endswith(left)
+    assert (await staff.get(**JONES))["Photo"] == PHOTO[::-1]
+
+
+async def test_a_blob_goes_when_its_grace_is_over_twice(storage: Any, engine: Any, table_name: str) -> None:
+    staff = staff_of(storage, table_name)
+    values = LargeValues(staff)
+    await staff.delete(await staff.insert({**JONES, "Photo": PHOTO}))
+    done = []
+    for minutes in (59, 1, 59, 1):
+        engine.clock.advance(minutes * 60)
+        done.append(await values.collect_orphans(grace=HOUR))
+    assert [(each.marked, each.deleted) for each in done] == [(0, 0), (1, 0), (0, 0), (0, 1)]
+    assert await blobs_of(storage, table_name) == []
+
+
+async def test_what_a_collection_costs(storage: Any, engine: Any, table_name: str) -> None:
+    staff = staff_of(storage, table_name)
+    values = LargeValues(staff)
+    for number in range(3):
+        await staff.insert({**JONES, "EmployeeId": number, "Photo": PHOTO})
+        await staff.insert_or_replace({**JONES, "EmployeeId": number, "Photo": PHOTO})
+    costs = []
+    for _ in range(4):
+        with engine.ledger.span() as span:
+            await values.collect_orphans(grace=HOUR)
+        costs.append(span.totals.requests)
+        engine.clock.advance(3600)
+    assert costs == [1, 1 + 1 + 3, 1 + 1 + 2 * 3, 1 + 1]
+
+
+async def test_blobs_of_others_are_left_alone(storage: Any, table_name: str) -> None:
+    staff = staff_of(storage, table_name)
+    container = storage.container(container_of(table_name))
+    await staff.insert({**JONES, "Photo": PHOTO})
+    large = LargeProperties(["Photo", "Plan"], container=container_of(table_name))
+    departments = EntitySet(storage, table_name, Key("{Department}", "department"), mappings=[large])
+    await departments.delete(await departments.insert({"Department": "Sales", "Photo": PHOTO}))
+    same_key = EntitySet(storage, table_name, BY_ID, mappings=[large])
+    await same_key.insert({**JONES, "EmployeeId": 1, "Plan": PHOTO})
+    await container.upload("readme.txt", b"not ours")
+    await container.upload(f"{table_name.lower()}/readme.txt", b"not ours")
+    before = await blobs_of(storage, table_name)
+    for _ in range(2):
+        assert await LargeValues(staff).collect_orphans(grace=AT_ONCE) == Collected(seen=1)
+    assert await blobs_of(storage, table_name) == before
+
+
+async def test_many_partitions_and_batches_are_gone_through(
+    storage: Any, table_name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(kept, "BATCH", 2)
+    staff = staff_of(storage, table_name)
+    for department in ("Sales", "IT", "Ops"):
+        for number in range(4):
+            entity = {"Department": department, "EmployeeId": number, "Photo": PHOTO, "Report": "r" * LIMIT}
+            await staff.insert(entity)
+            await staff.insert_or_replace(entity | {"Report": "small"})
+    values = LargeValues(staff)
+    assert await values.collect_orphans(grace=AT_ONCE) == Collected(seen=36, marked=24)
+    assert await values.collect_orphans(grace=AT_ONCE) == Collected(seen=36, deleted=24)
+    assert await values.verify(grace=AT_ONCE) == LargeReport()
+    assert [len(found["Photo"]) async for found in staff.scan()] == [len(PHOTO)] * 12
+
+
+async def test_marks_without_a_blob_and_of_a_blob_that_is_needed_are_removed(storage: Any, table_name: str) -> None:
+    staff = staff_of(storage, table_name)
+    await staff.insert({**JONES, "Photo": PHOTO})
+    container = storage.container(container_of(table_name))
+    (name,) = await blobs_of(storage, table_name)
+    lone = name.replace("empid_000223", "empid_000001")
+    for mark in (f"{name}.orphan", f"{lone}.orphan"):
+        await container.upload(mark, b"")
+    assert await LargeValues(staff).collect_orphans(grace=AT_ONCE) == Collected(seen=1)
+    assert await blobs_of(storage, table_name) == [name]
+
+
+async def test_a_grace_below_nothing_is_refused(storage: Any, table_name: str) -> None:
+    for word in ("collect_orphans", "verify"):
+        with pytest.raises(BadInput, match="it is a length of time"):
+            await getattr(LargeValues(staff_of(storage, table_name)), word)(grace=-HOUR)
+
+
+async def test_nothing_at_all_is_fine(storage: Any, table_name: str) -> None:
+    values = LargeValues(staff_of(storage, table_name))
+    assert await values.collect_orphans() == Collected()
+    assert (await values.verify()).is_clean
+
+
+# -- verify
+
+
+async def test_verify_tells_what_is_missing_and_what_nobody_needs(storage: Any, table_name: str) -> None:
+    staff = staff_of(storage, table_name)
+    values = LargeValues(staff)
+    await staff.insert({**JONES, "Photo": PHOTO, "Report": "r" * LIMIT})
+    await staff.insert({**JONES, "EmployeeId": 224, "Photo": PHOTO})
+    assert (await values.verify(grace=AT_ONCE)).is_clean
+    photo, _, other = await blobs_of(storage, table_name)
+    await storage.container(container_of(table_name)).delete(photo)
+    await staff.insert_or_replace({**JONES, "EmployeeId": 224})
+    found = await values.verify(grace=AT_ONCE)
+    assert found == LargeReport((Missing(("Sales", "empid_000223"), "Photo", photo),), (other,))
+    assert (await values.verify()).orphans == ()
+
+
+# -- with encryption
+
+
+def sealed_of(storage: Any, table: str, number: int = 0) -> Any:
+    sealed = EncryptedProperties(["Photo", "Salary"], keys=LocalKey(f"key{number}", bytes([number] * 32)))
+    return staff_of(storage, table, sealed)
+
+
+async def test_what_is_encrypted_and_then_too_large_goes_to_a_blob_that_holds_no_plaintext(
+    storage: Any, table_name: str
+) -> None:
+    staff = sealed_of(storage, table_name)
+    entity = {**JONES, "Photo": "secret " * LIMIT, "Salary": 90_000}
+    await staff.insert(entity)
+    (name,) = await blobs_of(storage, table_name)
+    assert name.endswith(".bin")
+    content = await storage.container(container_of(table_name)).download(name)
+    assert b"secret" not in content
+    assert await staff.get(**JONES) == entity
+    with pytest.raises(BadInput, match="it is one of the encrypted properties, which are read whole"):
+        [piece async for piece in LargeValues(staff).open(JONES, "Photo")]
+
+
+async def test_an_encrypted_value_goes_to_a_blob_where_its_ciphertext_is_too_large(
+    storage: Any, table_name: str
+) -> None:
+    staff = sealed_of(storage, table_name)
+    overhead = 4 + 12 + 16 + 1
+    await staff.insert({**JONES, "Photo": b"p" * (LIMIT - overhead)})
+    assert await blobs_of(storage, table_name) == []
+    await staff.insert({**JONES, "EmployeeId": 224, "Photo": b"p" * (LIMIT - overhead + 1)})
+    assert len(await blobs_of(storage, table_name)) == 1
+    assert [len(found["Photo"]) async for found in staff.range(Department="Sales")] == [
+        LIMIT - overhead,
+        LIMIT - overhead + 1,
+    ]
+
+
+async def test_the_encrypted_blob_of_another_entity_is_refused(storage: Any, table_name: str) -> None:
+    staff = sealed_of(storage, table_name)
+    for number in (1, 2):
+        await staff.insert({**JONES, "EmployeeId": number, "Photo": PHOTO})
+    container = storage.container(container_of(table_name))
+    first, second = await blobs_of(storage, table_name)
+    await container.upload(first, await container.download(second))
+    with pytest.raises(DecryptionFailed, match=r"Photo of the entity \('Sales', 'empid_000001'\)"):
+        await staff.get(**{**JONES, "EmployeeId": 1})
