@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 from typing import Annotated, Any, Final, NoReturn
 
@@ -16,6 +17,7 @@ from .engine.serving.listeners import LOOPBACK, PORTS, Listeners
 from .errors import BadInput
 from .tour.data import DAYS
 from .tour.visit import visit
+from .worker_process import load, work
 
 _START: Final = """\
 [bold]tablepatterns[/]: design patterns for Azure Table storage, as recipes over the Azure SDK
@@ -25,6 +27,7 @@ _START: Final = """\
   [bold]tablepatterns tour --storage env[/]       the same on the account in AZURE_STORAGE_CONNECTION_STRING
   [bold]tablepatterns tour --help[/]              what else it can be told
   [bold]tablepatterns serve[/]                    an account in memory for SDKs of any language
+  [bold]tablepatterns worker[/] module:name       do the work that messages on queues ask for
 
 In Python:
 
@@ -33,6 +36,7 @@ In Python:
 """
 _NO_ANSWER: Final = "Start Azurite with 'docker compose up --wait', or leave --storage out to stay in memory."
 _PIPED_WIDTH: Final = 100
+_LEVELS: Final = ("DEBUG", "INFO", "WARNING", "ERROR")
 _MAX_PORT: Final = 65535
 
 main = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
@@ -103,6 +107,39 @@ def serve(
     key = f"${{{KEY_VARIABLE}}}" if has_own_key(os.environ) else None
     out.print(f"\n{listeners.connection_string(engine, key)}\n\nStop it with Ctrl+C; nothing is kept.")
     answer(engine, listeners)
+
+
+@main.command()
+def worker(
+    name: Annotated[str, typer.Argument(metavar="MODULE:WORKER", help="Such as package.module:worker.")],
+    log_level: Annotated[str, typer.Option(help="DEBUG, INFO, WARNING or ERROR: how much it tells.")] = "INFO",
+) -> None:
+    """Run a worker until Ctrl+C or SIGTERM comes; the messages in hand are finished first.
+
+    MODULE is looked for in this folder, too. WORKER is a tablepatterns Worker in it, or a function that makes one.
+    """
+    # Not the root logger: the SDK tells every request at INFO
+    _log_to_stderr(logging.getLogger("tablepatterns"), log_level)
+    try:
+        found = load(name)
+    except (BadInput, ModuleNotFoundError) as error:
+        _fail(str(error))
+    out = Console(highlight=False, soft_wrap=True)
+    out.print(f"working on {', '.join(found.queues)}; stop with Ctrl+C")
+    try:
+        report = work(found)
+    except (AzureError, ModuleNotFoundError) as error:
+        _fail(str(error))
+    out.print(f"stopped: {report.handled} handled, {report.failed} failed, {report.poisoned} poisoned")
+
+
+def _log_to_stderr(logger: logging.Logger, level: str) -> None:
+    if level not in _LEVELS:
+        _fail(f"there is no log level {level}: give one of {', '.join(_LEVELS)}")
+    handler = logging.StreamHandler()
+    handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(name)s %(message)s"))
+    logger.addHandler(handler)
+    logger.setLevel(level)
 
 
 def _fail(text: str) -> NoReturn:

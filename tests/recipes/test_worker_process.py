@@ -1,0 +1,162 @@
+"""`tablepatterns worker`: a process that works on messages until a signal comes, and then ends well."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner
+
+from tablepatterns import connect
+from tablepatterns.cli import main
+from tablepatterns.engine.account import Engine
+from tablepatterns.testing.server import serving
+from working import message
+
+SECONDS = 20
+MODULE = """
+import os
+from tablepatterns import {connecting}
+from tablepatterns.recipes.eventual_transaction import EventualTransaction
+from tablepatterns.recipes.worker import Worker
+
+{define}
+def slow(body):
+    print("begun", flush=True)
+    for line in open(os.environ["GO"]):
+        pass
+
+def make():
+    storage = connect("env")
+    return Worker(storage, [
+        EventualTransaction(storage, "greetings", "greet", [greet]),
+        EventualTransaction(storage, "slow", "slow", [slow]),
+    ])
+
+{more}
+not_a_worker = 7
+"""
+SYNC = """
+def greet(body):
+    print("hello", body["Name"], flush=True)
+"""
+AIO = """
+async def greet(body):
+    print("hello", body["Name"], flush=True)
+"""
+
+
+@pytest.fixture
+def served() -> Iterator[str]:
+    with serving(Engine()) as connection_string:
+        yield connection_string
+
+
+@pytest.fixture(params=["sync", "aio"])
+def folder(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
+    """A folder with a module that has workers, sync or async."""
+    is_sync = request.param == "sync"
+    parts = {
+        "connecting": "connect" if is_sync else "aio\nfrom tablepatterns.aio import connect",
+        "define": SYNC if is_sync else AIO,
+        "more": "worker = make()",
+    }
+    (tmp_path / "app.py").write_text(MODULE.format(**parts))
+    os.mkfifo(tmp_path / "go")
+    return tmp_path
+
+
+@contextmanager
+def working(folder: Path, served: str, name: str, *options: str) -> Iterator[subprocess.Popen[str]]:
+    environment = {**os.environ, "AZURE_STORAGE_CONNECTION_STRING": served, "GO": str(folder / "go")}
+    command = [sys.executable, "-m", "tablepatterns.cli", "worker", name, *options]
+    pipes: Any = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
+    with subprocess.Popen(command, cwd=folder, env=environment, **pipes) as process:
+        try:
+            yield process
+        finally:
+            process.kill()
+
+
+def line_of(process: subprocess.Popen[str]) -> str:
+    assert process.stdout
+    return process.stdout.readline().strip()
+
+
+@pytest.mark.guide("G-142", "G-146")
+@pytest.mark.parametrize(("name", "number"), [("app:worker", signal.SIGTERM), ("app:make", signal.SIGINT)])
+def test_a_worker_handles_messages_until_a_signal_comes(
+    folder: Path, served: str, name: str, number: signal.Signals
+) -> None:
+    with connect(served) as storage:
+        greetings = storage.queues.create_queue("greetings")
+        with working(folder, served, name) as process:
+            assert line_of(process) == "working on greetings, slow; stop with Ctrl+C"
+            greetings.send_message(message(Name="Jones"))
+            assert line_of(process) == "hello Jones"
+            process.send_signal(number)
+            said, told = process.communicate(timeout=SECONDS)
+        assert process.returncode == 0, told
+        assert said.strip() == "stopped: 1 handled, 0 failed, 0 poisoned"
+        assert "INFO tablepatterns.worker greetings" in told
+        assert "Jones" not in told
+        assert greetings.get_queue_properties().approximate_message_count == 0
+
+
+def test_the_message_in_hand_is_finished_before_the_process_ends(folder: Path, served: str) -> None:
+    with connect(served) as storage:
+        slow = storage.queues.create_queue("slow")
+        slow.send_message(message("slow"))
+        with working(folder, served, "app:worker", "--log-level", "WARNING") as process:
+            assert [line_of(process), line_of(process)] == ["working on greetings, slow; stop with Ctrl+C", "begun"]
+            process.send_signal(signal.SIGTERM)
+            # Only now may the step end
+            (folder / "go").write_text("go\n")
+            said, told = process.communicate(timeout=SECONDS)
+        assert (process.returncode, told) == (0, "")
+        assert said.strip() == "stopped: 1 handled, 0 failed, 0 poisoned"
+        assert slow.get_queue_properties().approximate_message_count == 0
+
+
+@pytest.mark.parametrize(
+    ("name", "reason"),
+    [
+        ("idle_app", "it is no module and name"),
+        ("nowhere:worker", "there is no module 'nowhere'"),
+        ("idle_app:nobody", "idle_app has no worker of that name"),
+        ("idle_app:not_a_worker", "idle_app has no worker of that name"),
+    ],
+)
+def test_a_worker_that_is_not_there_is_told_with_what_to_give(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, reason: str
+) -> None:
+    (tmp_path / "idle_app.py").write_text("not_a_worker = 7\n")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", [*sys.path])
+    said = CliRunner().invoke(main, ["worker", name])
+    assert said.exit_code == 1
+    assert reason in said.output
+    assert "give package.module:worker" in said.output
+
+
+def test_an_account_that_refuses_ends_the_process_with_an_error(folder: Path, served: str) -> None:
+    wrong = served.replace("AccountKey=", "AccountKey=AAAA")
+    with working(folder, wrong, "app:worker") as process:
+        _, told = process.communicate(timeout=SECONDS)
+    assert process.returncode == 1
+    assert "Error: " in told
+    assert "Traceback" not in told
+    assert "AccountKey" not in told
+
+
+def test_a_log_level_that_does_not_exist_is_refused() -> None:
+    said = CliRunner().invoke(main, ["worker", "app:worker", "--log-level", "LOUD"])
+    assert said.exit_code == 1
+    assert "DEBUG, INFO, WARNING, ERROR" in said.output
