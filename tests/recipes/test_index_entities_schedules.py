@@ -1,0 +1,234 @@
+"""Index entities, explored: writers of one list in every order, whoever dies and whichever answer is lost."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping
+from dataclasses import replace
+from functools import partial
+from typing import Any
+
+import pytest
+
+from tablepatterns import EntitySet, Key
+from tablepatterns.errors import EntityAlreadyExists, EntityChanged, EntityNotFound, OutcomeUnknown
+from tablepatterns.eventual.intents import Intents
+from tablepatterns.operation import ANY
+from tablepatterns.recipes.index_entities import IndexEntities
+from tablepatterns.testing import Counterexample, World, explore
+from tablepatterns.whereabouts import InBlobs, InTable
+
+RECIPE = "IndexEntities"
+KEY = Key("{Department}", "empid_{EmployeeId:01d}")
+LEASE = 60
+QUEUE = "staff-intents"
+REFUSED = (EntityAlreadyExists, EntityChanged, EntityNotFound)
+Lists = Mapping[str, set[str]]
+
+
+def staff_in(world: World, via: IndexEntities) -> Any:
+    return EntitySet(world.storage, "Staff", KEY, derived=[via], lease=LEASE)
+
+
+def here() -> IndexEntities:
+    return IndexEntities("Name")
+
+
+def in_a_table() -> IndexEntities:
+    return IndexEntities("Name", store=InTable("Lists"))
+
+
+def in_blobs() -> IndexEntities:
+    return IndexEntities("Name", store=InBlobs("lists"))
+
+
+def employee(number: int, name: str) -> dict[str, Any]:
+    return {"Department": "Sales", "EmployeeId": number, "Name": name}
+
+
+def prepared(world: World, via: IndexEntities, *names: str) -> Any:
+    """Return the set with everything made, and employees of these names in it, numbered from 0."""
+    for table in ("Staff", "Lists"):
+        world.engine.tables.create(table)
+    if via.is_elsewhere:
+        world.engine.queues.create(QUEUE)
+        world.run(world.storage.container("lists").create())
+    staff = staff_in(world, via)
+    for number, name in enumerate(names):
+        world.run(staff.insert(employee(number, name)))
+    return staff
+
+
+def read(world: World, staff: Any, number: int) -> Any:
+    return world.run(staff.get(Department="Sales", EmployeeId=number))
+
+
+async def rename(staff: Any, entity: Any, name: str) -> None:
+    await staff.merge(entity, {"Name": name})
+
+
+# -- what must hold
+
+
+def wanted(world: World) -> Lists:
+    found = defaultdict[str, set[str]](set)
+    for row in world.engine.tables.query("Staff").entities:
+        if row.row_key.startswith("empid_"):
+            found[str(row.properties["Name"])].add(row.row_key)
+    return found
+
+
+def listed_here(world: World) -> Lists:
+    rows = world.engine.tables.query("Staff").entities
+    return {
+        row.row_key.removeprefix("name_"): set(str(row.properties["Ids"]).split("/"))
+        for row in rows
+        if row.row_key.startswith("name_")
+    }
+
+
+def lists_are_right(world: World) -> None:
+    assert listed_here(world) == wanted(world)
+
+
+async def drain(world: World, via: IndexEntities) -> None:
+    """Do what a worker does, until nothing is left to do."""
+    while world.engine.queues.count(QUEUE):
+        await world.storage.sleep(LEASE)
+        await staff_in(world, via).settle()
+
+
+async def listed_in(world: World, via: IndexEntities) -> Lists:
+    staff = staff_in(world, via)
+    found = {}
+    for name in ("a", "b", "c"):
+        keys = await staff.keys_of(via, Name=name)
+        if keys:
+            found[name] = {f"empid_{each['EmployeeId']}" for each in keys}
+    return found
+
+
+def right_once_drained(world: World, via: IndexEntities) -> None:
+    world.run(drain(world, via))
+    assert world.run(listed_in(world, via)) == wanted(world)
+
+
+def explored(make: Any, **options: Any) -> None:
+    result = explore(make, **{"expected": REFUSED, **options})
+    print(f"{result}; {result.states:,} states, {result.choices:,} steps, {result.seconds:.1f} s")
+    assert result.exhaustive
+    assert result.schedules > 10
+
+
+# -- two writers of one list
+
+
+def two_first_inserts(world: World, via: IndexEntities) -> list[Any]:
+    staff = prepared(world, via)
+    return [staff.insert(employee(number, "a")) for number in range(2)]
+
+
+def an_insert_and_the_last_one_leaves(world: World, via: IndexEntities) -> list[Any]:
+    staff = prepared(world, via, "a")
+    return [staff.delete(read(world, staff, 0)), staff.insert(employee(1, "a"))]
+
+
+def two_trade_names(world: World, via: IndexEntities) -> list[Any]:
+    staff = prepared(world, via, "a", "b")
+    entities = [read(world, staff, number) for number in range(2)]
+    return [rename(staff, entities[0], "b"), rename(staff, entities[1], "a")]
+
+
+def two_renames_of_one(world: World, via: IndexEntities) -> list[Any]:
+    staff = prepared(world, via, "a")
+    return [rename(staff, read(world, staff, 0), name) for name in ("b", "c")]
+
+
+CASES = [two_first_inserts, an_insert_and_the_last_one_leaves, two_trade_names, two_renames_of_one]
+by_case = pytest.mark.parametrize("case", CASES, ids=[case.__name__ for case in CASES])
+
+
+@pytest.mark.guide("G-166", "G-169", "G-170", "G-171", "G-174")
+@pytest.mark.guarantee(RECIPE, "in the partition each list is exact at every moment, whichever of two writers dies")
+@by_case
+def test_lists_in_the_partition_are_exact_at_every_step_whoever_dies(case: Any) -> None:
+    explored(partial(case, via=here()), always=lists_are_right, kills=1, preemptions=2)
+
+
+@pytest.mark.guarantee(RECIPE, "in the partition each list is exact at every moment, whichever answer is lost")
+@by_case
+def test_lists_in_the_partition_are_exact_at_every_step_whichever_answer_is_lost(case: Any) -> None:
+    expected = (*REFUSED, OutcomeUnknown)
+    explored(partial(case, via=here()), always=lists_are_right, lost=1, preemptions=1, expected=expected)
+
+
+@pytest.mark.guide("G-179", "G-185")
+@pytest.mark.guarantee(RECIPE, "in another table lists equal entities once the queue is drained, whoever dies")
+def test_lists_in_another_table_are_right_in_the_end_whoever_dies() -> None:
+    via = in_a_table()
+    make = partial(two_renames_of_one, via=via)
+    explored(make, invariant=partial(right_once_drained, via=via), kills=1, preemptions=0)
+
+
+@pytest.mark.guide("G-166", "G-179", "G-185")
+@pytest.mark.guarantee(RECIPE, "in blobs lists equal entities once the queue is drained, whoever dies")
+def test_lists_in_blobs_are_right_in_the_end_whoever_dies() -> None:
+    via = in_blobs()
+    make = partial(an_insert_and_the_last_one_leaves, via=via)
+    explored(make, invariant=partial(right_once_drained, via=via), kills=1, preemptions=0)
+
+
+@pytest.mark.guarantee(RECIPE, "elsewhere lists equal entities, in whatever order two writers come")
+@pytest.mark.parametrize("via", [in_a_table(), in_blobs()], ids=["a table", "blobs"])
+def test_lists_elsewhere_are_right_in_the_end_in_whatever_order_writers_come(via: Any) -> None:
+    make = partial(an_insert_and_the_last_one_leaves, via=via)
+    explored(make, invariant=partial(right_once_drained, via=via), preemptions=2)
+
+
+@pytest.mark.guarantee(RECIPE, "in blobs lists equal entities once the queue is drained, whichever answer is lost")
+def test_lists_in_blobs_are_right_in_the_end_whichever_answer_is_lost() -> None:
+    via = in_blobs()
+    make = partial(an_insert_and_the_last_one_leaves, via=via)
+    expected = (*REFUSED, OutcomeUnknown)
+    explored(make, invariant=partial(right_once_drained, via=via), lost=1, preemptions=0, expected=expected)
+
+
+# -- with a step left out the search finds what goes wrong
+
+
+class Careless(IndexEntities):
+    """Writes lists whatever has become of them since they were read."""
+
+    def mended(self, keys: Any, row: Any, primary: Any) -> Any:
+        operation = super().mended(keys, row, primary)
+        return operation if operation is None or operation.etag is None else replace(operation, etag=ANY)
+
+
+def test_lists_in_the_partition_that_are_written_unconditionally_lose_an_entry() -> None:
+    with pytest.raises(Counterexample, match="empid_"):
+        explored(partial(two_trade_names, via=Careless("Name")), always=lists_are_right)
+
+
+def test_lists_elsewhere_that_are_written_unconditionally_lose_an_entry() -> None:
+    via = Careless("Name", store=InTable("Lists"))
+    make = partial(two_trade_names, via=via)
+    with pytest.raises(Counterexample, match="empid_"):
+        explored(make, invariant=partial(right_once_drained, via=via), preemptions=2)
+
+
+def test_without_an_intent_a_death_leaves_a_list_behind(monkeypatch: pytest.MonkeyPatch) -> None:
+    send = Intents.send
+
+    async def send_and_forget(self: Intents, intent: Any) -> Any:
+        lease = await send(self, intent)
+        await lease.done()
+        return lease
+
+    monkeypatch.setattr(Intents, "send", send_and_forget)
+    with pytest.raises(Counterexample, match="dies"):
+        explored(
+            partial(two_renames_of_one, via=in_blobs()),
+            invariant=partial(right_once_drained, via=in_blobs()),
+            kills=1,
+            preemptions=0,
+        )
