@@ -478,7 +478,7 @@ async def test_it_looks_every_second_whether_to_stop(storage: Any, name: str, en
     assert max(b - a for a, b in pairwise(moments)).total_seconds() < 1.5
 
 
-@pytest.mark.guide("G-157", "G-187")
+@pytest.mark.guide("G-157")
 async def test_a_service_that_cannot_be_reached_for_a_while_is_tried_again(
     backend: Any, name: str, queue: Any, engine: Engine, caplog: pytest.LogCaptureFixture
 ) -> None:
