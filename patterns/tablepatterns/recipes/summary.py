@@ -12,8 +12,9 @@ from typing import Any
 from ..derived import Change, Derived, Fields, Keys, Primary
 from ..edm import Int64
 from ..entity import Entity, storable
-from ..errors import BadDesign, BadKey, BadProperty, DerivedDataMismatch
+from ..errors import BadDesign, BadKey, BadProperty, DerivedDataMismatch, LimitExceeded
 from ..key import Key
+from ..limits import INT64_MAX, INT64_MIN
 from ..operation import Operation
 from ..roster import Roster
 from ..row_store import RowReader
@@ -192,9 +193,16 @@ class Summary(Derived):
         return list(self.roster.entries(row)) if self.roster.is_in(row) else None
 
     def named(self, totals: Sequence[int]) -> dict[str, Any]:
-        """Return totals, the count first, as properties."""
-        counted = {self.count: totals[0]} if self.count else {}
-        return counted | {name: Int64(total) for name, total in zip(self.sums.values(), totals[1:], strict=True)}
+        """Return totals, the count first, as properties.
+
+        :raises LimitExceeded: a sum is beyond 64 bits
+        """
+        named: dict[str, Any] = {self.count: totals[0]} if self.count else {}
+        for name, total in zip(self.sums.values(), totals[1:], strict=True):
+            if not INT64_MIN <= total <= INT64_MAX:
+                raise LimitExceeded(name, total, "a sum has at most 64 bits", "sum up smaller groups, or larger units")
+            named[name] = Int64(total)
+        return named
 
     def held(self, row: Mapping[str, Any] | None) -> tuple[int, ...]:
         """Return the totals that a row holds, the count first; nothing counts as 0.

@@ -1,0 +1,348 @@
+"""Summary: counts and sums that change with the entities, in their partition and elsewhere."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from employees import BY_ID, jones, rows_of
+from sharing import Places, operations, places_on, spent
+from tablepatterns import EntityGroupTransaction, EntitySet, Int64, Key, connect
+from tablepatterns.engine.account import Engine
+from tablepatterns.errors import (
+    BadDesign,
+    BadInput,
+    BadKey,
+    BadProperty,
+    DerivedDataMismatch,
+    LimitExceeded,
+    TooMuchContention,
+)
+from tablepatterns.eventual.rows import Finding
+from tablepatterns.limits import INT64_MAX
+from tablepatterns.operation import ANY, Operation
+from tablepatterns.recipes.summary import Summary
+from tablepatterns.whereabouts import InBlobs, InTable
+
+DEPARTMENT = Key("{Department}", "department")
+ROW = ("Sales", "department")
+TOTALS: dict[str, Any] = {"count": "EmployeeCount", "sums": {"Salary": "Payroll"}}
+Make = Callable[[Places], Summary]
+
+
+def here() -> Summary:
+    return Summary(DEPARTMENT, **TOTALS)
+
+
+ELSEWHERE: dict[str, Make] = {
+    "another partition": lambda places: Summary(Key("total_{Department}", "t"), store=InTable(), **TOTALS),
+    "another table": lambda places: Summary(DEPARTMENT, store=InTable(places.other), **TOTALS),
+    "another table, spread": lambda places: Summary(DEPARTMENT, store=InTable(places.other), spread=4, **TOTALS),
+}
+OUTSIDE = pytest.mark.parametrize("make", list(ELSEWHERE.values()), ids=list(ELSEWHERE))
+EVERYWHERE = pytest.mark.parametrize(
+    "make", [lambda places: here(), *ELSEWHERE.values()], ids=["the partition", *ELSEWHERE]
+)
+
+
+@pytest.fixture
+def places(backend: Any, storage: Any, new_name: Any) -> Iterator[Places]:
+    with places_on(backend, storage, new_name) as found:
+        yield found
+
+
+async def totals(employees: Any, via: Summary, department: str = "Sales") -> tuple[int, int]:
+    found = await employees.totals(via, Department=department)
+    assert list(found) == ["EmployeeCount", "Payroll"]
+    return found["EmployeeCount"], found["Payroll"]
+
+
+@EVERYWHERE
+@pytest.mark.guide("G-192", "G-269", "G-271")
+async def test_totals_follow_every_kind_of_write(places: Places, make: Make) -> None:
+    via = make(places)
+    employees = places.employees(via)
+    assert await totals(employees, via) == (0, 0)
+    for number, salary in ((1, 100), (2, 20), (3, None)):
+        await employees.insert(jones(EmployeeId=number, Salary=salary))
+    await employees.insert(jones(Department="Marketing", Salary=7))
+    assert await totals(employees, via) == (3, 120)
+    entity = await employees.get(Department="Sales", EmployeeId=1)
+    await employees.merge(entity, {"Salary": 5_000_000_000})
+    assert await totals(employees, via) == (3, 5_000_000_020)
+    await employees.insert_or_replace(jones(EmployeeId=2))
+    assert await totals(employees, via) == (3, 5_000_000_000)
+    await employees.delete(entity)
+    await employees.delete({"Department": "Sales", "EmployeeId": 2}, unconditionally=True)
+    assert await totals(employees, via) == (1, 0)
+    assert await totals(employees, via, "Marketing") == (1, 7)
+
+
+@pytest.mark.guide("G-192", "G-269")
+async def test_totals_are_kept_in_the_department_and_leave_the_rest_of_it(places: Places) -> None:
+    departments = EntitySet(places.storage, places.table, DEPARTMENT)
+    employees = places.employees(here())
+    await departments.insert({"Department": "Sales", "DepartmentName": "Sales"})
+    await employees.insert(jones(Salary=100))
+    held = {"DepartmentName": "Sales", "EmployeeCount": 1, "Payroll": Int64(100)}
+    assert (await rows_of(places.storage, places.table))[ROW] == held
+    assert type((await rows_of(places.storage, places.table))[ROW]["Payroll"]) is Int64
+
+
+@pytest.mark.guide("G-192")
+async def test_a_summary_in_the_partition_costs_a_read_and_no_write_more(places: Places, engine: Engine) -> None:
+    via = here()
+    employees = places.employees(via)
+    await places.ready()
+    with spent(engine) as span:
+        entity = await employees.insert(jones(Salary=100))
+    assert operations(span) == ["QueryEntity", "Transaction"]
+    with spent(engine) as span:
+        await employees.merge(entity, {"Age": 5})
+    assert operations(span) == ["MergeEntity"]
+    with spent(engine) as span:
+        await employees.merge(entity, {"Salary": 200})
+    assert operations(span) == ["QueryEntity", "Transaction"]
+    with spent(engine) as span:
+        assert await totals(employees, via) == (1, 200)
+    assert operations(span) == ["QueryEntity"]
+
+
+@OUTSIDE
+async def test_a_summary_elsewhere_costs_what_it_says(places: Places, engine: Engine, make: Make) -> None:
+    via = make(places)
+    employees = places.employees(via)
+    await places.ready()
+    with spent(engine) as span:
+        entity = await employees.insert(jones(Salary=100))
+    assert span.totals.billable == 6
+    with spent(engine) as span:
+        await employees.merge(entity, {"Age": 5})
+    assert span.totals.billable == 1
+    with spent(engine) as span:
+        assert await totals(employees, via) == (1, 100)
+    assert span.totals.billable == 1
+
+
+async def test_groups_may_be_of_any_field_and_entities_may_move_between_them(places: Places) -> None:
+    via = Summary(Key("{Department}", "office_{Office}"), name="offices")
+    employees = places.employees(via)
+    entity = await employees.insert(jones(EmployeeId=1, Office="Oslo"))
+    await employees.insert(jones(EmployeeId=2))
+    await employees.merge(entity, {"Office": "Rome"})
+    rows = await rows_of(places.storage, places.table)
+    assert rows["Sales", "office_Oslo"] == {"Count": 0}
+    assert rows["Sales", "office_Rome"] == {"Count": 1}
+    assert await employees.totals(via, Department="Sales", Office="Rome") == {"Count": 1}
+
+
+async def test_a_transaction_of_several_entities_counts_each_of_them(places: Places) -> None:
+    via = here()
+    employees = places.employees(via)
+    departments = EntitySet(places.storage, places.table, DEPARTMENT)
+    old = await employees.insert(jones(EmployeeId=1, Salary=1))
+    sales = await departments.get(Department="Sales")
+    changes = [employees.inserting(jones(EmployeeId=number, Salary=10)) for number in (2, 3)]
+    transaction = EntityGroupTransaction(places.storage, places.table)
+    written = await transaction.commit(
+        *changes, employees.deleting(old), departments.merging(sales, {"DepartmentName": "Sales"})
+    )
+    assert await totals(employees, via) == (2, 20)
+    assert written[-1] == await departments.get(Department="Sales")
+    written[-1]["DepartmentName"] = "Selling"
+    await departments.replace(written[-1])
+    assert await totals(employees, via) == (2, 20)
+
+
+@EVERYWHERE
+async def test_eight_writers_of_one_group_at_a_time_are_all_counted(places: Places, make: Make) -> None:
+    via = make(places)
+    employees = places.employees(via)
+    await places.ready()
+    await places.storage.together(*(employees.insert(jones(EmployeeId=number, Salary=3)) for number in range(8)))
+    assert await totals(employees, via) == (8, 24)
+
+
+changes = st.lists(st.tuples(st.integers(0, 3), st.sampled_from(["a", "b", None]), st.integers(-5, 5)), max_size=12)
+
+
+@settings(max_examples=25)
+@given(changes=changes)
+@pytest.mark.parametrize("store", [None, InTable("Totals")], ids=["here", "elsewhere"])
+def test_totals_are_those_of_the_entities_whatever_is_written(changes: Any, store: Any) -> None:
+    via = Summary(Key("{Department}", "group_{Group}"), sums={"Points": "Points"}, store=store)
+    employees = EntitySet(connect(), "Employees", BY_ID, derived=[via])
+    model: dict[int, tuple[str | None, int]] = {}
+    for number, group, points in changes:
+        fields = {"Department": "Sales", "EmployeeId": number}
+        if points == 0 and number in model:
+            employees.delete(fields, unconditionally=True)
+            del model[number]
+        else:
+            employees.insert_or_replace({**fields, "Group": group, "Points": points})
+            model[number] = group, points
+    for group in ("a", "b"):
+        points = [each for of, each in model.values() if of == group]
+        found = employees.totals(via, Department="Sales", Group=group)
+        assert found == {"Count": len(points), "Points": sum(points)}
+
+
+# -- what is older, and what went wrong
+
+
+async def test_totals_that_are_younger_than_the_entities_are_recounted(places: Places) -> None:
+    past = places.employees()
+    for number in range(5):
+        await past.insert(jones(EmployeeId=number, Salary=10))
+    via = here()
+    employees = places.employees(via)
+    with pytest.raises(DerivedDataMismatch, match="recount"):
+        await employees.delete({"Department": "Sales", "EmployeeId": 0}, unconditionally=True)
+    assert await employees.recount(via, Department="Sales") == [ROW]
+    assert await totals(employees, via) == (5, 50)
+    assert await employees.recount(via, Department="Sales") == []
+    await past.delete({"Department": "Sales", "EmployeeId": 0}, unconditionally=True)
+    assert await employees.recount(via, Department="Sales") == [ROW]
+    assert await totals(employees, via) == (4, 40)
+
+
+async def test_recounting_empties_groups_that_nobody_is_in(places: Places) -> None:
+    via = Summary(Key("{Department}", "office_{Office}"))
+    employees = places.employees(via)
+    await employees.insert(jones(Office="Oslo"))
+    await places.employees().update(lambda each: each.update(Office="Rome"), Department="Sales", EmployeeId=223)
+    wrong = await employees.recount(via, Department="Sales")
+    assert sorted(wrong) == [("Sales", "office_Oslo"), ("Sales", "office_Rome")]
+    assert await employees.totals(via, Department="Sales", Office="Oslo") == {"Count": 0}
+    assert await employees.totals(via, Department="Sales", Office="Rome") == {"Count": 1}
+
+
+class Interrupted(Summary):
+    """While entities are added up, others are inserted, so many times."""
+
+    def __init__(self, engine: Engine, table: str, times: int) -> None:
+        super().__init__(DEPARTMENT, **TOTALS)
+        self.left = times
+        self._rival = engine, table
+
+    def part(self, key: Any, fields: Any) -> Any:
+        if self.left:
+            self.left -= 1
+            engine, table = self._rival
+            others = EntitySet(connect(engine), table, BY_ID, derived=[here()])
+            others.insert(jones(EmployeeId=1000 + self.left, Salary=1))
+        return super().part(key, fields)
+
+
+async def test_recounting_begins_again_where_a_writer_came_between(places: Places, engine: Engine) -> None:
+    past = places.employees()
+    await past.insert(jones(Salary=10))
+    await places.storage.table(places.table).submit(
+        Operation.insert({"PartitionKey": "Sales", "RowKey": "department", "EmployeeCount": 5})
+    )
+    via = Interrupted(engine, places.table, 2)
+    employees = places.employees(via)
+    assert await employees.recount(via, Department="Sales") == [ROW]
+    assert await totals(employees, via) == (3, 12)
+    via.left = 1000
+    await places.storage.table(places.table).submit(
+        Operation.merge({"PartitionKey": "Sales", "RowKey": "department", "EmployeeCount": 5000}, ANY)
+    )
+    with pytest.raises(TooMuchContention, match="2 attempts"):
+        await employees.recount(via, attempts=2, Department="Sales")
+
+
+@OUTSIDE
+async def test_totals_elsewhere_can_be_filled_checked_and_mended(places: Places, make: Make) -> None:
+    past = places.employees()
+    for number in range(5):
+        await past.insert(jones(EmployeeId=number, Salary=10))
+    via = make(places)
+    employees = places.employees(via)
+    await employees.backfill(via)
+    assert await totals(employees, via) == (5, 50)
+    await past.delete({"Department": "Sales", "EmployeeId": 1}, unconditionally=True)
+    await past.update(lambda each: each.update(Salary=20), Department="Sales", EmployeeId=2)
+    report = await employees.verify(via)
+    assert len(report.of(Finding.ORPHANED)) == len(report.of(Finding.STALE)) == 1
+    await employees.repair(via, report)
+    assert await totals(employees, via) == (4, 50)
+    assert (await employees.verify(via)).is_clean
+
+
+async def test_what_only_recounting_can_tell_says_so(places: Places) -> None:
+    via = here()
+    employees = places.employees(via)
+    await employees.insert(jones())
+    with pytest.raises(BadDesign, match="use recount"):
+        await employees.verify(via)
+
+
+# -- what is refused
+
+
+@pytest.mark.parametrize("value", [1.5, True, "100"])
+@EVERYWHERE
+async def test_only_whole_numbers_add_up(places: Places, make: Make, value: Any) -> None:
+    employees = places.employees(make(places))
+    with pytest.raises(BadProperty, match="whole numbers"):
+        await employees.insert(jones(Salary=value))
+    assert await rows_of(places.storage, places.table) == {}
+
+
+async def test_a_sum_beyond_64_bits_is_refused_and_changes_nothing(places: Places) -> None:
+    via = here()
+    employees = places.employees(via)
+    await employees.insert(jones(EmployeeId=1, Salary=INT64_MAX))
+    with pytest.raises(LimitExceeded, match="64 bits"):
+        await employees.insert(jones(EmployeeId=2, Salary=1))
+    assert await totals(employees, via) == (1, INT64_MAX)
+
+
+async def test_a_property_that_is_no_total_is_not_overwritten(places: Places) -> None:
+    row = {"PartitionKey": "Sales", "RowKey": "department", "EmployeeCount": "many"}
+    await places.storage.table(places.table).submit(Operation.insert(row))
+    with pytest.raises(DerivedDataMismatch, match="'many'"):
+        await places.employees(here()).insert(jones())
+
+
+async def test_summaries_of_another_set_cannot_be_asked(places: Places) -> None:
+    via = Summary(DEPARTMENT, store=InTable(places.other))
+    employees = places.employees(via)
+    with pytest.raises(BadInput, match="the set keeps"):
+        await employees.totals(here(), Department="Sales")
+    with pytest.raises(BadInput, match="use verify"):
+        await employees.recount(via, Department="Sales")
+    with pytest.raises(BadKey, match="Department"):
+        await employees.totals(via)
+
+
+@pytest.mark.parametrize(
+    ("options", "rule"),
+    [
+        ({"count": None}, "counts nothing"),
+        ({"sums": {"Salary": "Count"}}, "kept under one name"),
+        ({"sums": {"Salary": "Department"}}, "kept under one name"),
+        ({"store": InBlobs("totals")}, "blobs hold lists"),
+        ({"spread": 4}, "1 in its partition"),
+    ],
+)
+def test_a_summary_that_cannot_work_is_refused(options: Any, rule: str) -> None:
+    with pytest.raises(BadDesign, match=rule):
+        Summary(DEPARTMENT, **options)
+
+
+@pytest.mark.parametrize(
+    ("via", "rule"),
+    [
+        (Summary(Key("all", "department")), "share the primary's partition"),
+        (Summary(DEPARTMENT, store=InTable()), "would share the primary's partition"),
+    ],
+)
+def test_a_summary_that_lies_where_it_must_not_is_refused(via: Summary, rule: str) -> None:
+    with pytest.raises(BadDesign, match=rule):
+        EntitySet(connect(), "Employees", BY_ID, derived=[via])
