@@ -16,7 +16,9 @@ from tablepatterns.engine.account import Engine
 from tablepatterns.errors import BadDesign, BadInput, BadKey, LimitExceeded
 from tablepatterns.reach import Reach
 from tablepatterns.recipes.grant import AccessPolicies, grant
+from tablepatterns.recipes.index_entities import IndexEntities
 from tablepatterns.recipes.inter_partition_index import InterPartitionIndex
+from tablepatterns.recipes.summary import Summary
 
 HOUR = timedelta(hours=1)
 NOTES = Key("{User}", "{Note:06d}")
@@ -274,6 +276,16 @@ def test_copies_of_other_entities_are_kept_out() -> None:
     assert given(
         storage, EntitySet(storage, "Documents", Key("{Site:06d}", "doc_{D}"), derived=[apart]), within={"Site": 1}
     )
+
+
+def test_lists_and_counts_of_a_partition_are_kept_out_of_its_rows() -> None:
+    storage = connect()
+    one = {"Department": "Sales", "EmployeeId": between(1, 5)}
+    for derived in (IndexEntities("LastName"), Summary(Key("{Department}", "department"))):
+        assert given(storage, employees_of(storage, "Staff", derived), within=one)
+    mixed = IndexEntities("LastName", key=Key("{Department}", "empid_{LastName}"))
+    with pytest.raises(BadDesign, match="could lie"):
+        given(storage, employees_of(storage, "Staff", mixed), within=one)
 
 
 def test_rows_of_other_sets_are_kept_out() -> None:

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from ipaddress import AddressValueError, IPv4Address
-from typing import Any, Final, Literal, Protocol, TypeAlias, runtime_checkable
+from typing import Any, Final, Literal, TypeAlias
 
 from azure.core.credentials import AzureSasCredential
 from azure.data.tables import TableAccessPolicy
@@ -22,6 +22,8 @@ from ..limits import MAX_ACCESS_POLICIES
 from ..reach import Reach
 from ..recipe import Account, Account_co, Pattern, recipe
 from ..table import Table
+from .index_entities import IndexEntities
+from .summary import Summary
 
 AnySet: TypeAlias = EntitySet[Account]
 Protocols = Literal["https", "https,http"]
@@ -29,15 +31,6 @@ Protocols = Literal["https", "https,http"]
 _LETTERS: Final = "raud"
 _WRITES: Final = frozenset("aud")
 _MAX_POLICY_NAME: Final = 64
-
-
-@runtime_checkable
-class Laid(Protocol):
-    """Derived data that tells how its rows are keyed, though there is not one for each entity."""
-
-    def layout(self, primary: Key) -> Key:
-        """Return the key of the rows, for entities with that primary key."""
-        ...
 
 
 def grant(
@@ -351,4 +344,6 @@ def _keys_of(derived: Derived, subject: AnySet) -> Key | None:
     """Return how rows are keyed, or None where nobody can tell."""
     if isinstance(derived, Index):
         return derived.key
-    return derived.layout(subject.key) if isinstance(derived, Laid) else None
+    if isinstance(derived, IndexEntities):
+        return derived.layout(subject.key)
+    return derived.layout if isinstance(derived, Summary) else None

@@ -85,7 +85,7 @@ class Lookup(Pattern[Account_co]):
         self._turn = account.lock()
 
     @recipe
-    async def get(self, **fields: Any) -> Entity | None:
+    async def get(self, /, **fields: Any) -> Entity | None:
         """Return the entity with this key, or None. Cost: none, or 1 transaction.
 
         :param fields: a value for every field of the key

@@ -1,0 +1,284 @@
+"""One to many: separate entities together and apart, and what is said of the one in each of the many."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from mortal import Died, Life, mortal
+from tablepatterns import EntityGroupTransaction, EntitySet, IntraPartitionIndex, Key, connect
+from tablepatterns.engine.account import Engine
+from tablepatterns.errors import BadDesign, BadInput, BadKey, BadToken, EntityChanged
+from tablepatterns.recipes.one_to_many import Changed, Denormalized, OneToMany
+from tablepatterns.recipes.summary import Summary
+from tablepatterns.whereabouts import InTable
+from working import queue_names
+
+HEAD = Key("{Department}", "department")
+STAFF = Key("{Department}", "empid_{EmployeeId:06d}")
+SALES = {"Department": "Sales"}
+
+
+@pytest.fixture
+def queue_name(backend: Any, storage: Any) -> Iterator[str]:
+    with queue_names(backend, storage) as names:
+        yield names()
+
+
+def employee(number: int, department: str = "Sales", **more: Any) -> dict[str, Any]:
+    return {"Department": department, "EmployeeId": number, **more}
+
+
+def together_in(storage: Any, table: str) -> Any:
+    """Return a department and its employees in one partition, with their count in the department itself."""
+    counted = Summary(HEAD, count="EmployeeCount")
+    employees = EntitySet(storage, table, STAFF, derived=[counted])
+    return OneToMany(storage, EntitySet(storage, table, HEAD), employees)
+
+
+# ------------------------------------------------------------------ two types
+
+
+@pytest.mark.guide("G-269")
+async def test_together_the_count_changes_with_each_employee(storage: Any, engine: Engine, table_name: str) -> None:
+    staff = together_in(storage, table_name)
+    await staff.one.insert({**SALES, "EmployeeCount": 0, "Floor": 3})
+    assert staff.is_together
+    with engine.ledger.span() as span:
+        jones = await staff.many.insert(employee(223))
+    assert span.totals.by_operation["Transaction"] == 1
+    await staff.many.insert(employee(152))
+    assert await staff.one_of(jones) == {**SALES, "EmployeeCount": 2, "Floor": 3}
+    await staff.many.delete(jones)
+    assert (await staff.one_of(jones))["EmployeeCount"] == 1
+
+
+@pytest.mark.guide("G-270")
+async def test_the_department_changes_by_one_operation(storage: Any, engine: Engine, table_name: str) -> None:
+    staff = together_in(storage, table_name)
+    sales = await staff.one.insert({**SALES, "EmployeeCount": 0})
+    await staff.many.insert(employee(223))
+    sales = await staff.one.get(**SALES)
+    with engine.ledger.span() as span:
+        await staff.one.merge(sales, {"Floor": 4})
+    assert span.totals.requests == 1
+    assert (await staff.one.get(**SALES))["EmployeeCount"] == 1
+
+
+async def test_together_both_change_in_one_transaction_or_not_at_all(storage: Any, table_name: str) -> None:
+    staff = OneToMany(storage, EntitySet(storage, table_name, HEAD), EntitySet(storage, table_name, STAFF))
+    stale = await staff.one.insert({**SALES, "Newest": 0})
+    await staff.one.update(lambda found: found.update(Newest=1), **SALES)
+    both = EntityGroupTransaction(storage, table_name)
+    with pytest.raises(EntityChanged):
+        await both.commit(staff.many.inserting(employee(223)), staff.one.merging(stale, {"Newest": 223}))
+    assert (await staff.family(**SALES)).many == ()
+    fresh = await staff.one.get(**SALES)
+    await both.commit(staff.many.inserting(employee(223)), staff.one.merging(fresh, {"Newest": 223}))
+    found = await staff.family(**SALES)
+    assert (found.one["Newest"], found.many[0]["EmployeeId"]) == (223, 223)
+
+
+@pytest.mark.guide("G-271")
+async def test_apart_each_changes_by_one_operation_and_the_count_follows(
+    storage: Any, new_name: Any, queue_name: str
+) -> None:
+    table = new_name()
+    counted = Summary(HEAD, count="EmployeeCount", store=InTable(new_name()))
+    employees = EntitySet(storage, table, STAFF, derived=[counted], intents=queue_name)
+    staff = OneToMany(storage, EntitySet(storage, new_name(), HEAD), employees)
+    assert not staff.is_together
+    await staff.one.insert(SALES)
+    jones = await employees.insert(employee(223))
+    await employees.insert(employee(152))
+    await employees.delete(jones)
+    await employees.settle()
+    assert await employees.totals(counted, **SALES) == {"EmployeeCount": 1}
+    assert (await staff.family(**SALES)).one == SALES
+
+
+@pytest.mark.guide("G-271")
+async def test_apart_the_count_of_a_writer_that_died_converges_by_queue(backend: Any, engine: Engine) -> None:
+    storage = backend.connect()
+    counted = Summary(HEAD, count="EmployeeCount", store=InTable("Counts"))
+
+    def employees_in(account: Any) -> Any:
+        return EntitySet(account, "Staff", STAFF, derived=[counted])
+
+    await employees_in(storage).insert(employee(1))
+    with pytest.raises(Died):
+        await employees_in(mortal(backend, engine, Life(at=1, after=True))).insert(employee(2))
+    assert await employees_in(storage).totals(counted, **SALES) == {"EmployeeCount": 1}
+    engine.clock.advance(61)
+    await employees_in(storage).settle()
+    assert await employees_in(storage).totals(counted, **SALES) == {"EmployeeCount": 2}
+
+
+async def test_the_many_are_a_range_and_the_one_a_point(storage: Any, engine: Engine, new_name: Any) -> None:
+    staff = OneToMany(storage, EntitySet(storage, new_name(), HEAD), EntitySet(storage, new_name(), STAFF))
+    await staff.one.insert({**SALES, "Floor": 3})
+    for number in (3, 1, 2):
+        await staff.many.insert(employee(number))
+    await staff.many.insert(employee(9, "Marketing"))
+    with engine.ledger.span() as span:
+        found = await staff.family(**SALES)
+    assert found.one == {**SALES, "Floor": 3}
+    assert [each["EmployeeId"] for each in found.many] == [1, 2, 3]
+    assert span.totals.requests == 2
+    assert [each["EmployeeId"] async for each in staff.all_of(**SALES)] == [1, 2, 3]
+    assert (await staff.one_of(found.many[0]))["Floor"] == 3
+    assert await staff.one_of(employee(9, "Marketing")) is None
+    assert await staff.one_of({"EmployeeId": 9}) is None
+    with pytest.raises(BadKey):
+        await staff.family(Floor=3)
+
+
+async def test_the_many_may_name_the_one_otherwise_and_be_found_by_an_index(storage: Any, new_name: Any) -> None:
+    table = new_name()
+    by_boss = IntraPartitionIndex(Key("{Company}", "boss_{Boss:06d}_{EmployeeId:06d}"))
+    key = Key("{Company}", "empid_{EmployeeId:06d}")
+    employees = EntitySet(storage, table, key, derived=[by_boss])
+    reports = OneToMany(storage, employees, employees, by={"EmployeeId": "Boss"}, via=by_boss)
+    for number, boss in ((1, None), (2, 1), (3, 1), (4, 2)):
+        await employees.insert({"Company": "Contoso", "EmployeeId": number, "Boss": boss})
+    asked = {"Company": "Contoso", "EmployeeId": 1}
+    assert [each["EmployeeId"] async for each in reports.all_of(**asked)] == [2, 3]
+    four = await employees.get(Company="Contoso", EmployeeId=4)
+    assert (await reports.one_of(four))["EmployeeId"] == 2
+    assert await reports.one_of(await employees.get(**asked)) is None
+
+
+def test_many_that_would_be_no_range_are_refused() -> None:
+    storage = connect()
+    departments = EntitySet(storage, "Departments", HEAD)
+    employees = EntitySet(storage, "Staff", Key("{EmployeeId:06d}", "{Year:04d}"))
+    with pytest.raises(BadDesign, match="any partition"):
+        OneToMany(storage, departments, employees)
+    with pytest.raises(BadDesign, match="no range"):
+        OneToMany(storage, departments, EntitySet(storage, "Staff", Key("staff", "{EmployeeId:06d}")))
+    with pytest.raises(BadDesign, match="by"):
+        OneToMany(storage, departments, EntitySet(storage, "Staff", STAFF), by={"Floor": "Department"})
+
+
+# ------------------------------------------------------------------ denormalised
+
+
+async def filled(storage: Any, table: str, count: int, *derived: Any) -> Any:
+    employees = EntitySet(storage, table, STAFF, derived=derived)
+    for number in range(count):
+        await employees.insert(employee(number, Floor=3, Email=f"{number}@contoso.com"))
+    return employees
+
+
+@pytest.mark.guide("G-272")
+async def test_one_request_gives_the_employee_and_the_department(storage: Any, engine: Engine, table_name: str) -> None:
+    employees = await filled(storage, table_name, 1)
+    with engine.ledger.span() as span:
+        assert (await employees.get(Department="Sales", EmployeeId=0))["Floor"] == 3
+    assert span.totals.requests == 1
+
+
+@pytest.mark.guide("G-273")
+async def test_a_change_reaches_every_employee_chunk_by_chunk(storage: Any, table_name: str) -> None:
+    employees = await filled(storage, table_name, 5)
+    await employees.insert(employee(9, "Marketing", Floor=3))
+    told: list[Changed] = []
+    done = await Denormalized(storage, employees, ["Floor"]).change(
+        {"Floor": 4}, chunk=2, progress=told.append, Department="Sales"
+    )
+    assert done == Changed(5, 5, None) == told[-1]
+    assert [each.entities for each in told[:2]] == [2, 4]
+    assert [each["Floor"] async for each in employees.range(Department="Sales")] == [4] * 5
+    assert (await employees.get(Department="Marketing", EmployeeId=9))["Floor"] == 3
+
+
+@pytest.mark.guide("G-273")
+async def test_a_change_that_died_is_resumed_where_it_was(backend: Any, engine: Engine) -> None:
+    storage = backend.connect()
+    employees = await filled(storage, "Staff", 6)
+    told: list[Changed] = []
+    dying = EntitySet(mortal(backend, engine, Life(at=3, after=True)), "Staff", STAFF)
+    with pytest.raises(Died):
+        await Denormalized(dying.account, dying, ["Floor"]).change(
+            {"Floor": 4}, chunk=2, progress=told.append, Department="Sales"
+        )
+    assert [each["Floor"] async for each in employees.range(Department="Sales")] == [4, 4, 4, 4, 3, 3]
+    resumed = Denormalized(storage, employees, ["Floor"])
+    assert await resumed.change({"Floor": 4}, resume=told[-1].token, chunk=2, Department="Sales") == Changed(4, 2, None)
+    assert [each["Floor"] async for each in employees.range(Department="Sales")] == [4] * 6
+    with pytest.raises(BadToken):
+        await resumed.change({"Floor": 4}, resume=told[-1].token, Department="Marketing")
+
+
+async def test_a_chunk_costs_a_read_and_a_write_and_no_write_twice(
+    storage: Any, engine: Engine, table_name: str
+) -> None:
+    employees = await filled(storage, table_name, 120)
+    departments = Denormalized(storage, employees, ["Floor"])
+    with engine.ledger.span() as span:
+        assert (await departments.change({"Floor": 4}, Department="Sales")).written == 120
+    assert span.totals.requests == 4
+    with engine.ledger.span() as again:
+        assert await departments.change({"Floor": 4}, Department="Sales") == Changed(120, 0, None)
+    assert again.totals.requests == 2
+
+
+async def test_what_is_derived_of_them_follows_in_as_many_transactions_as_it_takes(
+    storage: Any, table_name: str
+) -> None:
+    by_email = IntraPartitionIndex(Key("{Department}", "email_{Email}"))
+    by_floor = IntraPartitionIndex(Key("{Department}", "floor_{Floor:02d}_{EmployeeId:06d}"))
+    employees = await filled(storage, table_name, 60, by_email, by_floor)
+    await Denormalized(storage, employees, ["Floor"]).change({"Floor": 4}, Department="Sales")
+    copies = [each["Floor"] async for each in employees.range(by_email, Department="Sales")]
+    assert copies == [4] * 60
+    assert [each["Floor"] async for each in employees.range(by_floor, Department="Sales")] == [4] * 60
+
+
+async def test_a_field_can_be_taken_away(storage: Any, table_name: str) -> None:
+    employees = await filled(storage, table_name, 2)
+    assert (await Denormalized(storage, employees, ["Floor"]).change({"Floor": None}, Department="Sales")).written == 2
+    assert ["Floor" in each async for each in employees.range(Department="Sales")] == [False, False]
+
+
+async def test_others_who_write_the_same_employees_lose_nothing(storage: Any, engine: Engine, table_name: str) -> None:
+    employees = await filled(storage, table_name, 4)
+
+    class Busy(EntitySet[Any]):
+        """A set that somebody else writes to once, between the reading of a chunk and its writing."""
+
+        done = False
+
+        async def meddle(self) -> None:
+            if not self.done:
+                self.done = True
+                await employees.merge({"Department": "Sales", "EmployeeId": 2}, {"Age": 50}, unconditionally=True)
+
+    busy = Busy(storage, table_name, STAFF)
+    page = busy.page
+
+    async def meddled(**options: Any) -> Any:
+        found = await page(**options)
+        await busy.meddle()
+        return found
+
+    busy.page = meddled
+    done = await Denormalized(storage, busy, ["Floor"]).change({"Floor": 4}, Department="Sales")
+    assert done.entities == 4
+    two = await employees.get(Department="Sales", EmployeeId=2)
+    assert (two["Age"], two["Floor"]) == (50, 4)
+
+
+async def test_what_cannot_be_changed_so_is_refused(storage: Any, table_name: str) -> None:
+    employees = EntitySet(storage, table_name, STAFF)
+    for fields in ([], ["Department"]):
+        with pytest.raises(BadDesign):
+            Denormalized(storage, employees, fields)
+    departments = Denormalized(storage, employees, ["Floor"])
+    with pytest.raises(BadInput, match="Age"):
+        await departments.change({"Age": 4}, Department="Sales")
+    for chunk in (0, 101):
+        with pytest.raises(BadInput, match="chunk"):
+            await departments.change({"Floor": 4}, chunk=chunk, Department="Sales")
