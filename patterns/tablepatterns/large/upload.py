@@ -33,7 +33,7 @@ class Upload:
             raise BadProperty("content", type(content).__name__, "it is no file and no chunks", "give it as it is")
         self.content_type = content_type
         self._content: Any = content
-        self._start: int | None = self._content.tell() if _can_seek(self._content) else None
+        self._start = _position(content)
         self._was_sent = False
 
     def refuse_if_spent(self, name: str) -> None:
@@ -91,12 +91,13 @@ def _is_iterable(content: object) -> bool:
     return isinstance(content, (Iterable, AsyncIterable))
 
 
-def _is_collection(content: object) -> bool:
-    return isinstance(content, Iterable) and not hasattr(content, "read")
+def _is_collection(content: Any) -> bool:
+    return not hasattr(content, "read") and isinstance(content, Iterable)
 
 
-def _can_seek(content: Any) -> bool:
-    return hasattr(content, "seekable") and bool(content.seekable())
+def _position(content: Any) -> int | None:
+    """Return where a file stands, if it can go back there."""
+    return int(content.tell()) if hasattr(content, "seekable") and content.seekable() else None
 
 
 def _gives_once(content: Any) -> bool:

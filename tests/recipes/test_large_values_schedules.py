@@ -1,0 +1,267 @@
+"""Large values, explored: writers, a reader and collections in every order, with deaths, lost answers and stalls."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Coroutine
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from employees import BY_ID
+from large_staff import HOUR, JONES
+from tablepatterns import EntitySet
+from tablepatterns.engine.blob_listing import Question
+from tablepatterns.errors import EntityAlreadyExists, EntityChanged, EntityNotFound
+from tablepatterns.large.kept import Batch
+from tablepatterns.recipes import large_properties
+from tablepatterns.recipes.large_properties import LargeProperties
+from tablepatterns.recipes.large_values import Collected, LargeValues
+from tablepatterns.testing import Counterexample, World, explore
+
+TABLE, CONTAINER = "Staff", "photos"
+RECIPE = "LargeProperties"
+Make = Callable[[World], dict[str, Coroutine[Any, Any, Any]]]
+
+
+def staff_of(world: World, kind: type[LargeProperties] = LargeProperties) -> Any:
+    return EntitySet(world.storage, TABLE, BY_ID, mappings=[kind(["Photo"], container=CONTAINER, above=0)])
+
+
+# -- what must hold
+
+
+def blobs(world: World) -> set[str]:
+    if not world.engine.blobs.containers.page()[0]:
+        return set()
+    return {blob.name for blob in world.engine.blobs.page(CONTAINER, Question()).items}
+
+
+def needed(world: World) -> set[str]:
+    """Return the names of the blobs whose addresses the table holds."""
+    rows = world.engine.tables.query(TABLE).entities
+    return {row.properties["Photo"].split(f"/{CONTAINER}/")[1] for row in rows if "Photo" in row.properties}
+
+
+def no_address_is_without_its_blob(world: World) -> None:
+    assert needed(world) <= blobs(world), "an address without its blob"
+
+
+def readers_saw_a_value_that_was_written(world: World) -> None:
+    no_address_is_without_its_blob(world)
+    seen = world.returned.get("reader")
+    assert seen in (None, b"a", b"b", b"c"), f"the reader saw {seen!r}"
+
+
+def the_last_one_told_is_there(world: World) -> None:
+    readers_saw_a_value_that_was_written(world)
+    told = {world.returned[name] for name in ("b", "c") if name in world.returned}
+    found = world.run(get(staff_of(world)))
+    if told and not world.died and not world.raised:
+        assert found in told, f"told {told}, and there is {found!r}"
+
+
+def in_the_end_there_is_one_blob_for_each_address(world: World) -> None:
+    the_last_one_told_is_there(world)
+    for _ in range(3):
+        world.engine.clock.advance(3600)
+        world.run(LargeValues(staff_of(world)).collect_orphans(grace=HOUR))
+    assert blobs(world) == needed(world), "blobs that nobody needs"
+
+
+# -- who acts
+
+
+def of(value: bytes) -> dict[str, Any]:
+    """Return a photo, and beside it in the entity what it must be."""
+    return {"Photo": value, "Name": value.decode()}
+
+
+async def get(staff: Any) -> bytes | None:
+    found = await staff.get(**JONES)
+    assert found is None or of(found["Photo"])["Name"] == found["Name"], "a photo that the entity does not tell of"
+    return None if found is None else found["Photo"]
+
+
+async def replace(staff: Any, value: bytes) -> bytes:
+    entity = await staff.get(**JONES)
+    entity.update(of(value))
+    await staff.replace(entity)
+    return value
+
+
+async def merge(staff: Any, value: bytes) -> bytes:
+    await staff.merge(JONES, of(value), unconditionally=True)
+    return value
+
+
+async def insert(staff: Any, value: bytes) -> bytes:
+    await staff.insert(JONES | of(value))
+    return value
+
+
+async def delete(staff: Any, _: bytes) -> None:
+    await staff.delete(JONES, unconditionally=True)
+
+
+async def collect(values: LargeValues[Any], times: int = 2, grace: timedelta = HOUR) -> None:
+    for _ in range(times):
+        await values.collect_orphans(grace=grace)
+
+
+async def collect_later(values: LargeValues[Any], pause: float = 1) -> None:
+    """Collect twice, with a pause between the two in which everybody may stall."""
+    await values.collect_orphans(grace=HOUR)
+    await values.account.sleep(pause)
+    await values.collect_orphans(grace=HOUR)
+
+
+def actors(
+    writers: dict[str, Any],
+    *,
+    reads: bool = False,
+    collects: Callable[[LargeValues[Any]], Any] | None = None,
+    old: bool = True,
+    stray: bool = False,
+    kind: type[LargeProperties] = LargeProperties,
+    keeper: type[LargeValues[Any]] = LargeValues,
+) -> Make:
+    """Return what makes writers, who write their own names, a reader, and somebody who collects.
+
+    :param old: whether there is a photo `a`, older than the grace
+    :param stray: whether there is the blob of one before, too, that nobody needs
+    """
+
+    def make(world: World) -> dict[str, Coroutine[Any, Any, Any]]:
+        staff = staff_of(world, kind)
+        world.run(staff.create_table())
+        if old:
+            plain = staff_of(world)
+            world.run(insert(plain, b"z" if stray else b"a"))
+            if stray:
+                world.run(merge(plain, b"a"))
+            world.engine.clock.advance(36_000)
+        made = {name: write(staff, name.encode()) for name, write in writers.items()}
+        if reads:
+            made["reader"] = get(staff)
+        if collects:
+            made["collector"] = collects(keeper(staff))
+        return made
+
+    return make
+
+
+def explored(make: Make, **options: Any) -> None:
+    checks = {"always": no_address_is_without_its_blob, "invariant": in_the_end_there_is_one_blob_for_each_address}
+    expected = (EntityChanged, EntityAlreadyExists, EntityNotFound)
+    result = explore(make, **(checks | {"expected": expected} | options))
+    print(f"{result}; {result.choices:,} steps, {result.seconds:.1f} s")
+    assert result.exhaustive
+
+
+# -- what holds
+
+
+@pytest.mark.guide("G-247", "G-248", "G-249")
+@pytest.mark.guarantee(RECIPE, "an address is never without its blob, whoever dies or does not hear; orphans go")
+@pytest.mark.parametrize("write", [replace, merge, delete], ids=lambda write: write.__name__)
+def test_a_writer_who_may_die_or_not_hear(write: Any) -> None:
+    explored(actors({"b": write}, stray=True), kills=1, lost=1)
+
+
+@pytest.mark.guide("G-248")
+@pytest.mark.guarantee(RECIPE, "of two who insert one is refused, and her blob goes in the end")
+def test_two_insert() -> None:
+    explored(actors({"b": insert, "c": insert}, old=False), kills=1, preemptions=2)
+
+
+@pytest.mark.guarantee(RECIPE, "the value of the last writer who was told so is there")
+def test_two_write() -> None:
+    explored(actors({"b": replace, "c": merge}), kills=1, preemptions=2)
+
+
+@pytest.mark.guide("G-248", "G-249")
+@pytest.mark.guarantee("LargeValues", "a reader finds what it has the address of, beside a writer and collections")
+def test_a_reader_beside_a_writer_and_collections() -> None:
+    make = actors({"b": merge}, reads=True, collects=collect)
+    explored(make, invariant=in_the_end_there_is_one_blob_for_each_address, preemptions=2)
+
+
+@pytest.mark.guarantee("LargeValues", "so it does if all stall for less than the grace, at any point")
+def test_a_reader_a_writer_and_collections_that_stall() -> None:
+    make = actors({"b": merge}, reads=True, collects=collect_later)
+    explored(make, stalls=[3500], preemptions=1, invariant=the_last_one_told_is_there)
+
+
+@pytest.mark.guarantee("LargeValues", "two collections at once, of which one may die anywhere, do no harm")
+def test_two_collections_at_once_and_a_death() -> None:
+    def make(world: World) -> dict[str, Any]:
+        actors({}, stray=True)(world)
+        world.run(collect(LargeValues(staff_of(world)), 1))
+        world.engine.clock.advance(3600)
+        return {name: collect(LargeValues(staff_of(world)), 1) for name in ("one", "two")}
+
+    explored(make, kills=1, preemptions=2)
+
+
+# -- what goes wrong without one of the steps, or past the limits
+
+
+class RowFirst(LargeProperties):
+    """Writes the address first, and the blob when the set is asked again."""
+
+    async def encode(self, fields: Any, place: Any) -> Any:
+        encoded = await super().encode(fields, place)
+        return large_properties.Encoded(encoded.fields)
+
+
+class NoMark(LargeValues[Any]):
+    """Deletes what nobody needs as soon as it is old."""
+
+    async def _collect(self, batch: Batch, since: Any) -> Collected:
+        needed = await self._needed(batch)
+        for each in batch.blobs:
+            if each.since <= since and str(each.name) not in needed:
+                await self._delete(each)
+        return Collected()
+
+
+class NoLook(LargeValues[Any]):
+    """Deletes what was marked long ago, whoever needs it now."""
+
+    async def _needed(self, batch: Batch) -> frozenset[str]:
+        return frozenset()
+
+
+@pytest.mark.parametrize(
+    ("make", "bound"),
+    [
+        (actors({"b": merge}, kind=RowFirst), {}),
+        (actors({"b": merge}, reads=True, collects=collect, keeper=NoMark), {}),
+        (actors({"b": merge}, reads=True, collects=lambda values: collect(values, 2, timedelta(0))), {}),
+        (actors({"b": merge}, collects=lambda values: collect(values, 2, timedelta(0))), {}),
+        (actors({}, collects=lambda values: collect_later(values, 3600), keeper=NoLook), {}),
+        (actors({"b": merge}, reads=True, collects=collect_later), {"stalls": [3600], "preemptions": 1}),
+    ],
+    ids=[
+        "the row first",
+        "no mark",
+        "no grace for a reader",
+        "no grace for a writer",
+        "no look at the rows",
+        "a stall as long as the grace",
+    ],
+)
+def test_without_one_of_the_steps_it_goes_wrong(make: Make, bound: dict[str, Any]) -> None:
+    with pytest.raises(Counterexample, match=r"an address without its blob|LargeValueMissing"):
+        explored(make, **bound)
+
+
+def test_blobs_that_are_overwritten_show_what_was_never_written(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Same:
+        hex = "0" * 32
+
+    monkeypatch.setattr(large_properties, "uuid4", Same)
+
+    with pytest.raises(Counterexample, match="a photo that the entity does not tell of"):
+        explored(actors({"b": merge}, reads=True))
