@@ -1,0 +1,331 @@
+"""Denormalization: a department with its manager's details, which follow the manager and the choice of the manager."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+
+from employees import BY_ID, jones, rows_of
+from sharing import Places, operations, places_on, spent
+from tablepatterns import EntityGroupTransaction, EntitySet, Key, connect
+from tablepatterns.engine.account import Engine
+from tablepatterns.errors import BadDesign, BadKey, EntityAlreadyExists, EntityChanged, EntityNotFound
+from tablepatterns.eventual.rows import Finding
+from tablepatterns.operation import ANY, Operation
+from tablepatterns.recipes.denormalize import Denormalize
+from tablepatterns.recipes.summary import Summary
+from tablepatterns.whereabouts import InBlobs, InTable
+
+DEPARTMENT = Key("{Department}", "department")
+ROW = ("Sales", "department")
+SALES = {"Department": "Sales"}
+COPIES: dict[str, Any] = {
+    "refers": {"EmployeeId": "ManagerId"},
+    "copies": {"Email": "ManagerEmail", "FirstName": "ManagerName"},
+}
+
+
+def here() -> Denormalize:
+    return Denormalize(DEPARTMENT, **COPIES)
+
+
+Make = Callable[[Places], Denormalize]
+ELSEWHERE: dict[str, Make] = {
+    "another table": lambda places: Denormalize(DEPARTMENT, store=InTable(places.other), **COPIES),
+    "another partition": lambda places: Denormalize(Key("d_{Department}", "d"), store=InTable(), **COPIES),
+}
+OUTSIDE = pytest.mark.parametrize("make", list(ELSEWHERE.values()), ids=list(ELSEWHERE))
+EVERYWHERE = pytest.mark.parametrize(
+    "make", [lambda places: here(), *ELSEWHERE.values()], ids=["the partition", *ELSEWHERE]
+)
+
+
+@pytest.fixture
+def places(backend: Any, storage: Any, new_name: Any) -> Iterator[Places]:
+    with places_on(backend, storage, new_name) as found:
+        yield found
+
+
+def both(places: Places, manager: Denormalize) -> tuple[Any, Any]:
+    """Return the set of the employees, and that of the departments."""
+    employees = places.employees(manager)
+    table = manager.table(places.table)
+    return employees, EntitySet(places.storage, table, manager.into, derived=[manager.filled_from(employees)])
+
+
+async def staffed(places: Places, manager: Denormalize) -> tuple[Any, Any]:
+    """Return both sets, with Jo Jones as the manager of Sales and Ann Jones beside her."""
+    employees, departments = both(places, manager)
+    await employees.insert(jones(EmployeeId=1, FirstName="Jo", Email="jo@contoso.com"))
+    await employees.insert(jones(EmployeeId=2, FirstName="Ann", Email="ann@contoso.com"))
+    await departments.insert({**SALES, "ManagerId": 1, "Rooms": 3})
+    return employees, departments
+
+
+async def managed(departments: Any) -> tuple[Any, Any]:
+    department = await departments.get(**SALES)
+    return department.get("ManagerEmail"), department.get("ManagerName")
+
+
+# -- copies follow
+
+
+@EVERYWHERE
+@pytest.mark.guide("G-187", "G-188", "G-189", "G-190")
+async def test_a_department_has_its_managers_details_from_the_beginning(places: Places, make: Make) -> None:
+    _, departments = await staffed(places, make(places))
+    assert await departments.get(**SALES) == {
+        **SALES,
+        "ManagerId": 1,
+        "Rooms": 3,
+        "ManagerEmail": "jo@contoso.com",
+        "ManagerName": "Jo",
+    }
+
+
+@EVERYWHERE
+@pytest.mark.guide("G-189")
+async def test_copies_follow_what_they_are_copied_from(places: Places, make: Make) -> None:
+    employees, departments = await staffed(places, make(places))
+    manager = await employees.get(Department="Sales", EmployeeId=1)
+    await employees.merge(manager, {"Email": "jones@contoso.com"})
+    assert await managed(departments) == ("jones@contoso.com", "Jo")
+    del manager["Email"]
+    await employees.replace(manager)
+    assert await managed(departments) == (None, "Jo")
+    await employees.delete(manager)
+    assert await managed(departments) == (None, None)
+    await employees.insert(jones(EmployeeId=1, FirstName="Joe", Email="joe@contoso.com"))
+    assert await managed(departments) == ("joe@contoso.com", "Joe")
+    other = await employees.get(Department="Sales", EmployeeId=2)
+    await employees.merge(other, {"Email": "annie@contoso.com"})
+    assert await managed(departments) == ("joe@contoso.com", "Joe")
+
+
+@EVERYWHERE
+@pytest.mark.guide("G-190")
+async def test_copies_follow_the_choice_of_what_is_copied(places: Places, make: Make) -> None:
+    employees, departments = await staffed(places, make(places))
+    department = await departments.get(**SALES)
+    await departments.merge(department, {"ManagerId": 2})
+    assert await managed(departments) == ("ann@contoso.com", "Ann")
+    assert department == await departments.get(**SALES)
+    ann = await employees.get(Department="Sales", EmployeeId=2)
+    await employees.merge(ann, {"FirstName": "Anna"})
+    assert await managed(departments) == ("ann@contoso.com", "Anna")
+    department = await departments.get(**SALES)
+    del department["ManagerId"]
+    await departments.replace(department)
+    assert await departments.get(**SALES) == {**SALES, "Rooms": 3}
+
+
+async def test_whoever_read_an_employee_before_it_was_chosen_must_read_it_again(places: Places) -> None:
+    employees, departments = await staffed(places, here())
+    stale = await employees.get(Department="Sales", EmployeeId=2)
+    await departments.update(lambda department: department.update(ManagerId=2), **SALES)
+    with pytest.raises(EntityChanged):
+        await employees.merge(stale, {"FirstName": "Anna"})
+
+
+@EVERYWHERE
+async def test_copies_are_what_they_are_copied_from_whatever_a_caller_gives(places: Places, make: Make) -> None:
+    _, departments = await staffed(places, make(places))
+    department = await departments.get(**SALES)
+    await departments.merge(department, {"ManagerEmail": "nobody@contoso.com", "Rooms": 4})
+    assert (await managed(departments), department["Rooms"]) == (("jo@contoso.com", "Jo"), 4)
+    await departments.insert_or_replace({**SALES, "ManagerId": 1, "ManagerName": "Nobody"})
+    assert await managed(departments) == ("jo@contoso.com", "Jo")
+    await departments.insert_or_merge({**SALES, "ManagerId": 2, "ManagerName": "Nobody"})
+    assert await managed(departments) == ("ann@contoso.com", "Ann")
+
+
+async def test_a_copy_that_the_next_manager_lacks_is_gone_after_a_merge_too(places: Places) -> None:
+    employees, departments = await staffed(places, here())
+    await employees.insert(jones(EmployeeId=3, FirstName="Kim", Email=None))
+    department = await departments.get(**SALES)
+    await departments.merge(department, {"ManagerId": 3})
+    assert await departments.get(**SALES) == {**SALES, "ManagerId": 3, "Rooms": 3, "ManagerName": "Kim"}
+
+
+@EVERYWHERE
+async def test_nobody_can_refer_to_what_is_not_there(places: Places, make: Make) -> None:
+    _, departments = await staffed(places, make(places))
+    before = await departments.get(**SALES)
+    department = await departments.get(**SALES)
+    with pytest.raises(EntityNotFound, match="insert it first; nothing has changed"):
+        await departments.merge(department, {"ManagerId": 9})
+    assert await departments.get(**SALES) == before
+
+
+# -- what it costs
+
+
+@pytest.mark.guide("G-188", "G-189", "G-190")
+async def test_copies_in_the_partition_cost_a_read_and_no_write_more(places: Places, engine: Engine) -> None:
+    employees, departments = await staffed(places, here())
+    manager = await employees.get(Department="Sales", EmployeeId=1)
+    with spent(engine) as span:
+        await employees.merge(manager, {"Email": "j@contoso.com"})
+    assert operations(span) == ["QueryEntity", "Transaction"]
+    with spent(engine) as span:
+        await employees.merge(manager, {"Age": 50})
+    assert operations(span) == ["MergeEntity"]
+    with spent(engine) as span:
+        department = await departments.get(**SALES)
+    assert operations(span) == ["QueryEntity"]
+    with spent(engine) as span:
+        await departments.merge(department, {"ManagerId": 2})
+    assert operations(span) == ["QueryEntity", "Transaction"]
+    with spent(engine) as span:
+        await departments.merge(department, {"Rooms": 4})
+    assert operations(span) == ["MergeEntity"]
+
+
+@OUTSIDE
+async def test_copies_elsewhere_cost_what_they_say(places: Places, engine: Engine, make: Make) -> None:
+    employees, departments = await staffed(places, make(places))
+    manager = await employees.get(Department="Sales", EmployeeId=1)
+    other = await employees.get(Department="Sales", EmployeeId=2)
+    with spent(engine) as span:
+        await employees.merge(manager, {"Email": "j@contoso.com"})
+    assert span.totals.billable == 6
+    with spent(engine) as span:
+        await employees.merge(other, {"Email": "a@contoso.com"})
+    assert span.totals.billable == 5
+    with spent(engine) as span:
+        await employees.merge(manager, {"Age": 50})
+    assert span.totals.billable == 1
+    department = await departments.get(**SALES)
+    with spent(engine) as span:
+        await departments.merge(department, {"ManagerId": 2})
+    assert span.totals.billable == 7
+
+
+# -- several changes at a time
+
+
+@pytest.mark.guide("G-190", "G-191")
+@pytest.mark.parametrize("first", ["the department", "the employee"])
+async def test_a_new_manager_is_hired_and_chosen_in_one_transaction(places: Places, first: str) -> None:
+    employees, departments = await staffed(places, here())
+    department = await departments.get(**SALES)
+    hired = employees.inserting(jones(EmployeeId=3, FirstName="Kim", Email="kim@contoso.com"))
+    chosen = departments.merging(department, {"ManagerId": 3})
+    transaction = EntityGroupTransaction(places.storage, places.table)
+    await transaction.commit(*([chosen, hired] if first == "the department" else [hired, chosen]))
+    assert await managed(departments) == ("kim@contoso.com", "Kim")
+    assert department == await departments.get(**SALES)
+
+
+async def test_a_manager_may_change_in_the_transaction_that_chooses_her(places: Places) -> None:
+    employees, departments = await staffed(places, here())
+    department = await departments.get(**SALES)
+    ann = await employees.get(Department="Sales", EmployeeId=2)
+    await EntityGroupTransaction(places.storage, places.table).commit(
+        departments.merging(department, {"ManagerId": 2}), employees.merging(ann, {"FirstName": "Anna"})
+    )
+    assert await managed(departments) == ("ann@contoso.com", "Anna")
+    assert department == await departments.get(**SALES)
+
+
+async def test_counts_and_copies_share_a_department(places: Places) -> None:
+    manager, count = here(), Summary(DEPARTMENT, count="EmployeeCount", sums={"Age": "Ages"})
+    employees = places.employees(manager, count)
+    filled = [manager.filled_from(employees)]
+    departments = EntitySet(places.storage, places.table, DEPARTMENT, derived=filled)
+    await employees.insert(jones(EmployeeId=1, FirstName="Jo", Email="jo@contoso.com"))
+    await departments.insert_or_merge({**SALES, "ManagerId": 1})
+    jo = await employees.get(Department="Sales", EmployeeId=1)
+    await employees.merge(jo, {"Age": 40, "FirstName": "Joe"})
+    assert (await rows_of(places.storage, places.table))[ROW] == {
+        "ManagerId": 1,
+        "ManagerEmail": "jo@contoso.com",
+        "ManagerName": "Joe",
+        "EmployeeCount": 1,
+        "Ages": 40,
+    }
+    await employees.delete(jo)
+    assert (await rows_of(places.storage, places.table))[ROW] == {"ManagerId": 1, "EmployeeCount": 0, "Ages": 0}
+
+
+@pytest.mark.guide("G-191")
+async def test_a_refusal_changes_neither(places: Places) -> None:
+    employees, departments = await staffed(places, here())
+    stale = await employees.get(Department="Sales", EmployeeId=1)
+    await employees.merge(await employees.get(Department="Sales", EmployeeId=1), {"Email": "j@contoso.com"})
+    before = await rows_of(places.storage, places.table)
+    with pytest.raises(EntityChanged):
+        await employees.merge(stale, {"Email": "other@contoso.com"})
+    with pytest.raises(EntityAlreadyExists):
+        await employees.insert(jones(EmployeeId=1, Email="other@contoso.com"))
+    with pytest.raises(EntityAlreadyExists):
+        await departments.insert({**SALES, "ManagerId": 2})
+    assert await rows_of(places.storage, places.table) == before
+
+
+# -- what is older, and what went wrong
+
+
+@EVERYWHERE
+async def test_copies_can_be_filled_checked_and_mended(places: Places, make: Make) -> None:
+    manager = make(places)
+    past = places.employees()
+    for number in (1, 2):
+        await past.insert(jones(EmployeeId=number, Email=f"{number}@contoso.com"))
+    table = places.storage.table(manager.table(places.table))
+    keys = dict(zip(("PartitionKey", "RowKey"), manager.into.format(SALES), strict=True))
+    await table.submit(Operation.insert({**keys, "ManagerId": 1}))
+    employees, departments = both(places, manager)
+    assert len((await employees.verify(manager)).of(Finding.STALE)) == 1
+    await employees.backfill(manager)
+    assert await managed(departments) == ("1@contoso.com", "Jo")
+    await table.submit(Operation.merge({**keys, "ManagerEmail": "wrong"}, ANY))
+    assert await employees.repair(manager) == 1
+    assert await managed(departments) == ("1@contoso.com", "Jo")
+    await past.delete({"Department": "Sales", "EmployeeId": 1}, unconditionally=True)
+    assert len((await employees.verify(manager)).of(Finding.ORPHANED)) == 1
+    await employees.repair(manager)
+    assert await managed(departments) == (None, None)
+    assert (await employees.verify(manager)).is_clean
+
+
+# -- what is refused
+
+
+@pytest.mark.parametrize(
+    ("options", "rule"),
+    [
+        ({"copies": {}}, "nothing to copy"),
+        ({"copies": {"Email": "ManagerId"}}, "holds something else"),
+        ({"copies": {"Email": "Department"}}, "holds something else"),
+        ({"copies": {"Email": "Manager", "FirstName": "Manager"}}, "holds something else"),
+        ({"store": InBlobs("departments")}, "entities are in tables"),
+    ],
+)
+def test_copies_that_cannot_work_are_refused(options: Any, rule: str) -> None:
+    with pytest.raises(BadDesign, match=rule):
+        Denormalize(DEPARTMENT, **(COPIES | options))
+
+
+def test_copies_that_do_not_fit_the_sets_are_refused() -> None:
+    storage, manager = connect(), here()
+    employees = EntitySet(storage, "Staff", BY_ID, derived=[manager])
+    with pytest.raises(BadDesign, match="share the primary's partition"):
+        EntitySet(storage, "Staff", Key("all", "{EmployeeId:06d}"), derived=[manager])
+    with pytest.raises(BadDesign, match="no field of the key"):
+        EntitySet(storage, "Staff", Key("{Department}", "{Number:06d}"), derived=[manager])
+    with pytest.raises(BadDesign, match="give that key"):
+        EntitySet(storage, "Staff", Key("{Department}", "d"), derived=[manager.filled_from(employees)])
+    with pytest.raises(BadDesign, match="the same table"):
+        EntitySet(storage, "Departments", DEPARTMENT, derived=[manager.filled_from(employees)])
+    with pytest.raises(BadDesign, match="declare the copies"):
+        here().filled_from(employees)
+
+
+def test_an_entity_that_would_be_copied_into_itself_is_refused() -> None:
+    manager = Denormalize(Key("{Department}", "empid_{Boss}"), **COPIES)
+    employees = EntitySet(connect(), "Staff", BY_ID, derived=[manager])
+    with pytest.raises(BadKey, match="a primary row may have these keys"):
+        employees.insert(jones(Boss="000001"))

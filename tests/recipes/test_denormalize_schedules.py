@@ -1,0 +1,167 @@
+"""Denormalization, explored: the manager changes while another is chosen, whoever dies and whichever answer is lost."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+import pytest
+
+from tablepatterns import EntitySet, Key
+from tablepatterns.errors import (
+    EntityAlreadyExists,
+    EntityChanged,
+    EntityNotFound,
+    OutcomeUnknown,
+)
+from tablepatterns.recipes import denormalize
+from tablepatterns.recipes.denormalize import Denormalize, Filled
+from tablepatterns.testing import Counterexample, World, explore
+from tablepatterns.whereabouts import InTable
+
+RECIPE = "Denormalize"
+KEY = Key("{Department}", "empid_{EmployeeId:01d}")
+DEPARTMENT = Key("{Department}", "department")
+COPIES: dict[str, Any] = {"refers": {"EmployeeId": "ManagerId"}, "copies": {"Email": "ManagerEmail"}}
+LEASE = 60
+QUEUE = "staff-intents"
+REFUSED = (EntityAlreadyExists, EntityChanged, EntityNotFound)
+SALES = {"Department": "Sales"}
+
+
+def here() -> Denormalize:
+    return Denormalize(DEPARTMENT, **COPIES)
+
+
+def elsewhere() -> Denormalize:
+    return Denormalize(DEPARTMENT, store=InTable("Departments"), **COPIES)
+
+
+def sets_in(world: World, manager: Denormalize) -> tuple[Any, Any]:
+    employees = EntitySet(world.storage, "Staff", KEY, derived=[manager], lease=LEASE)
+    table = manager.table("Staff")
+    return employees, EntitySet(world.storage, table, DEPARTMENT, derived=[manager.filled_from(employees)])
+
+
+def staffed(world: World, manager: Denormalize) -> tuple[Any, Any]:
+    """Return both sets, with two employees, the first of whom manages Sales."""
+    for table in ("Staff", "Departments"):
+        world.engine.tables.create(table)
+    if manager.is_elsewhere:
+        world.engine.queues.create(QUEUE)
+    employees, departments = sets_in(world, manager)
+    for number, email in enumerate("ab"):
+        world.run(employees.insert({**SALES, "EmployeeId": number, "Email": email}))
+    world.run(departments.insert({**SALES, "ManagerId": 0}))
+    return employees, departments
+
+
+# -- what must hold
+
+
+def stored(world: World, table: str) -> dict[str, dict[str, Any]]:
+    return {row.row_key: dict(row.properties) for row in world.engine.tables.query(table).entities}
+
+
+def copies_are_exact(world: World, table: str = "Staff") -> None:
+    department = stored(world, table)["department"]
+    manager = stored(world, "Staff").get(f"empid_{department['ManagerId']}", {})
+    assert department.get("ManagerEmail") == manager.get("Email")
+
+
+async def drain(world: World, manager: Denormalize) -> None:
+    """Do what a worker does, until nothing is left to do."""
+    employees, _ = sets_in(world, manager)
+    while world.engine.queues.count(QUEUE):
+        await world.storage.sleep(LEASE)
+        await employees.settle()
+
+
+def right_once_drained(world: World) -> None:
+    world.run(drain(world, elsewhere()))
+    copies_are_exact(world, "Departments")
+
+
+def explored(make: Any, **options: Any) -> None:
+    result = explore(make, **{"expected": REFUSED, **options})
+    print(f"{result}; {result.states:,} states, {result.choices:,} steps, {result.seconds:.1f} s")
+    assert result.exhaustive
+    assert result.schedules > 10
+
+
+# -- one writes the employee, and one the department
+
+
+def a_new_email_and_a_new_manager(world: World, manager: Denormalize) -> list[Any]:
+    employees, departments = staffed(world, manager)
+    chosen = world.run(employees.get(**SALES, EmployeeId=1))
+    department = world.run(departments.get(**SALES))
+    return [employees.merge(chosen, {"Email": "c"}), departments.merge(department, {"ManagerId": 1})]
+
+
+def a_farewell_and_a_new_manager(world: World, manager: Denormalize) -> list[Any]:
+    employees, departments = staffed(world, manager)
+    chosen = world.run(employees.get(**SALES, EmployeeId=1))
+    department = world.run(departments.get(**SALES))
+    return [employees.delete(chosen), departments.merge(department, {"ManagerId": 1})]
+
+
+def two_emails_of_the_manager(world: World, manager: Denormalize) -> list[Any]:
+    employees, _ = staffed(world, manager)
+
+    def write(email: str) -> Any:
+        return employees.update(lambda each: each.update(Email=email), **SALES, EmployeeId=0)
+
+    return [write("c"), write("d")]
+
+
+CASES = [a_new_email_and_a_new_manager, a_farewell_and_a_new_manager, two_emails_of_the_manager]
+by_case = pytest.mark.parametrize("case", CASES, ids=[case.__name__ for case in CASES])
+
+
+@pytest.mark.guide("G-189", "G-190", "G-191")
+@pytest.mark.guarantee(RECIPE, "in the partition copies are exact at every moment, whichever of two writers dies")
+@by_case
+def test_copies_in_the_partition_are_exact_at_every_step_whoever_dies(case: Any) -> None:
+    explored(partial(case, manager=here()), always=copies_are_exact, kills=1, preemptions=2)
+
+
+@pytest.mark.guarantee(RECIPE, "in the partition copies are exact at every moment, whichever answer is lost")
+@pytest.mark.parametrize("case", CASES[:2], ids=[case.__name__ for case in CASES[:2]])
+def test_copies_in_the_partition_are_exact_at_every_step_whichever_answer_is_lost(case: Any) -> None:
+    expected = (*REFUSED, OutcomeUnknown)
+    explored(partial(case, manager=here()), always=copies_are_exact, lost=1, preemptions=1, expected=expected)
+
+
+@pytest.mark.guarantee(RECIPE, "elsewhere copies equal what is copied once the queue is drained, whoever dies")
+@pytest.mark.parametrize("case", CASES[:2], ids=[case.__name__ for case in CASES[:2]])
+def test_copies_elsewhere_are_right_in_the_end_whoever_dies(case: Any) -> None:
+    make = partial(case, manager=elsewhere())
+    explored(make, invariant=right_once_drained, kills=1, preemptions=0)
+
+
+@pytest.mark.guarantee(RECIPE, "elsewhere copies equal what is copied, in whatever order the writers come")
+def test_copies_elsewhere_are_right_in_the_end_in_whatever_order_writers_come() -> None:
+    make = partial(a_new_email_and_a_new_manager, manager=elsewhere())
+    explored(make, invariant=right_once_drained, preemptions=2)
+
+
+# -- with a step left out the search finds what goes wrong
+
+
+def test_without_a_guard_on_what_is_copied_the_copy_is_of_yesterday(monkeypatch: pytest.MonkeyPatch) -> None:
+    completed = Filled.completed
+
+    async def without_guard(self: Filled, change: Any, table: Any) -> Any:
+        found, _ = await completed(self, change, table)
+        return found, []
+
+    monkeypatch.setattr(denormalize.Filled, "completed", without_guard)
+    with pytest.raises(Counterexample, match="assert"):
+        explored(partial(a_new_email_and_a_new_manager, manager=here()), always=copies_are_exact)
+
+
+def test_without_a_word_to_those_who_copy_the_copy_is_of_yesterday(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(denormalize.Filled, "announced", lambda self, change: [])
+    with pytest.raises(Counterexample, match="assert"):
+        explored(partial(a_new_email_and_a_new_manager, manager=elsewhere()), invariant=right_once_drained)
