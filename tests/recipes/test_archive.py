@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from typing import Any
+from collections.abc import Callable, Collection, Iterator, Mapping
+from typing import Any, ClassVar
 
 import pytest
 
@@ -14,6 +14,7 @@ from tablepatterns.archiving.blobs import BlobArchive
 from tablepatterns.archiving.files import FileArchive
 from tablepatterns.engine.account import Engine
 from tablepatterns.errors import BadDesign, BadInput, BadKey, EntityAlreadyExists
+from tablepatterns.mapping import Encoded, PropertyMapping
 from tablepatterns.recipes.archive import Archive
 from tablepatterns.recipes.worker import Report, Worker
 from working import message, queue_names
@@ -374,6 +375,48 @@ async def test_a_set_that_is_its_own_archive_by_another_connection_loses_nothing
     (found,) = await worker.poisoned(queue_name)
     assert "moving would delete the entity" in found.reason
     assert await current.get(**ID) == jones()
+
+
+class Backwards(PropertyMapping):
+    """Stores texts letter by letter from the end."""
+
+    order: ClassVar[int] = 7
+    name = "backwards"
+
+    def __init__(self, *fields: str) -> None:
+        self._fields = fields
+
+    @property
+    def fields(self) -> Collection[str]:
+        return self._fields
+
+    async def encode(self, fields: Mapping[str, Any], place: Any) -> Encoded:
+        return Encoded({name: value[::-1] if name in self.fields else value for name, value in fields.items()})
+
+    async def decode(self, fields: Mapping[str, Any], place: Any) -> dict[str, Any]:
+        return (await self.encode(fields, place)).fields
+
+
+def test_what_a_set_stores_otherwise_is_not_archived_as_it_is(tmp_path: Any) -> None:
+    with connect() as storage:
+        current = EntitySet(storage, "Current", KEY, mappings=[Backwards("LastName")])
+        plain = EntitySet(storage, "Former", KEY)
+        other = EntitySet(storage, "Former", KEY, mappings=[Backwards("FirstName")])
+        for target in (plain, other, FileArchive(tmp_path), BlobArchive(storage, "former")):
+            with pytest.raises(BadDesign, match="LastName"):
+                Archive(current, target)
+
+
+async def test_what_both_sets_store_otherwise_is_moved_as_it_is_meant(
+    storage: Any, new_name: Callable[..., str], queue_name: str, work: Work
+) -> None:
+    mapped = (EntitySet(storage, new_name(), KEY, mappings=[Backwards("LastName")]) for _ in range(2))
+    sets: list[Any] = list(mapped)
+    archive: Any = Archive(*sets, queue=queue_name)
+    await archive.archive(await sets[0].insert(jones()))
+    await work(archive)
+    assert await sets[1].get(**ID) == jones()
+    assert (await sets[1].table.get(*KEYS))["LastName"] == "senoJ"
 
 
 def test_names_follow_from_the_table_unless_given() -> None:

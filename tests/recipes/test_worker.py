@@ -500,6 +500,20 @@ async def test_a_service_that_refuses_for_good_ends_the_worker_on_all_queues(
         await worker.run(after(1000))
 
 
+def test_a_queue_that_fails_ends_the_others_too() -> None:
+    class Broken(Noting):
+        def received(self, queue: str, count: int) -> None:
+            raise RuntimeError("the disk of the metrics is full")
+
+    asked = iter(range(5_000))
+    with connect() as storage:
+        storage.queues.create_queue("one").send_message(message())
+        worker = Worker(storage, {"other": [Told()], "one": [Told()]}, observer=Broken())
+        with pytest.raises(RuntimeError, match="metrics"):
+            worker.run(lambda: next(asked, None) is None)
+    assert next(asked, None) is not None
+
+
 def test_nothing_could_stop_a_worker_in_another_thread_without_a_word() -> None:
     errors: list[BadInput] = []
 

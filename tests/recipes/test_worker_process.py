@@ -17,6 +17,7 @@ from typer.testing import CliRunner
 from tablepatterns import connect
 from tablepatterns.cli import main
 from tablepatterns.engine.account import Engine
+from tablepatterns.stopping import on_signals
 from tablepatterns.testing.server import serving
 from working import message
 
@@ -160,3 +161,14 @@ def test_a_log_level_that_does_not_exist_is_refused() -> None:
     said = CliRunner().invoke(main, ["worker", "app:worker", "--log-level", "LOUD"])
     assert said.exit_code == 1
     assert "DEBUG, INFO, WARNING, ERROR" in said.output
+
+
+def test_the_first_signal_asks_and_the_second_does_what_it_did_before() -> None:
+    before = signal.getsignal(signal.SIGINT), signal.getsignal(signal.SIGTERM)
+    with on_signals() as stopping:
+        assert not stopping()
+        signal.raise_signal(signal.SIGTERM)
+        assert stopping()
+        with pytest.raises(KeyboardInterrupt):
+            signal.raise_signal(signal.SIGINT)
+    assert (signal.getsignal(signal.SIGINT), signal.getsignal(signal.SIGTERM)) == before
