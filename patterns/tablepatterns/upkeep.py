@@ -12,7 +12,6 @@ from .derived import Derived, Keys, Primary
 from .errors import BadInput
 from .eventual.intents import Intents
 from .eventual.rows import Finding
-from .handler import Handler
 from .lease import Lease
 from .pace import Pace
 from .recipe import Account_co, recipe
@@ -31,8 +30,8 @@ class Upkeep(Changes[Account_co]):
     it, also in another process.
     """
 
-    def reconciler(self) -> Handler:
-        """Return what does the work of this set's intents: a `Worker` that polls their queue needs it.
+    def reconciler(self) -> Intents:
+        """Return what does the work of this set's intents: a handler for a `Worker`, which knows their queue.
 
         :raises BadInput: nothing is derived outside the primary's partition
 
@@ -132,7 +131,7 @@ class Upkeep(Changes[Account_co]):
 
         The other parameters and errors are those of `backfill`. Guide: eventually consistent transactions.
         """
-        self._check_own(derived)
+        self._check(derived, parallel)
         inspector, turn = Inspector(self.rows, derived), Pace(self.account, pace).turn
         report = Report()
 
@@ -181,15 +180,15 @@ class Upkeep(Changes[Account_co]):
             if drift.derived == derived.name and drift.finding is not Finding.CONTESTED:
                 needed[drift.owner].append(drift.row)
         await mender.mend((Primary(self.key, owner, None), rows) for owner, rows in needed.items())
-        return sum(map(len, needed.values()))
+        return len({row for rows in needed.values() for row in rows})
 
     def _mender(self, derived: Derived, pace: float | None, parallel: int) -> Mender:
-        self._check_own(derived)
-        if parallel < 1:
-            raise BadInput("parallel", parallel, "there must be at least one", "give 1 or more")
+        self._check(derived, parallel)
         return Mender(self.account, self.rows, derived, self.intents, Pace(self.account, pace), parallel)
 
-    def _check_own(self, derived: Derived) -> None:
+    def _check(self, derived: Derived, parallel: int) -> None:
+        if parallel < 1:
+            raise BadInput("parallel", parallel, "there must be at least one", "give 1 or more")
         if derived not in self.derived:
             rule = f"the set keeps {[each.name for each in self.derived]}"
             raise BadInput("derived", derived.name, rule, "give one of the set's own, or declare it")

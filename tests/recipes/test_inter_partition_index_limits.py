@@ -69,7 +69,7 @@ def test_without_a_last_look_at_the_primary_a_late_copy_stays(monkeypatch: pytes
             await self._mend(lease, claim, intent.id, now or await self.rows.primary(claim.row), rows)
 
     monkeypatch.setattr(Intents, "settle_all", mend_once)
-    with pytest.raises(Counterexample):
+    with pytest.raises(Counterexample, match="the invariant does not hold"):
         explored(a_move_and_a_delete)
 
 
@@ -79,7 +79,7 @@ def test_a_reservation_that_nobody_takes_back_stays(monkeypatch: pytest.MonkeyPa
             await pledge.lease.done()
 
     monkeypatch.setattr(Promise, "withdraw", forget)
-    with pytest.raises(Counterexample):
+    with pytest.raises(Counterexample, match="the invariant does not hold"):
         explored(lambda world: two_inserts(world, unique=True), unique=True)
 
 
@@ -127,7 +127,7 @@ def a_move_and_a_worker(world: World) -> list[Any]:
 
 
 def test_a_stall_beyond_the_lease_may_leave_a_copy_that_nobody_knows_of() -> None:
-    with pytest.raises(Counterexample):
+    with pytest.raises(Counterexample, match="the invariant does not hold"):
         explored(a_move_and_a_worker, kills=1, stalls=[LEASE + 1])
 
 

@@ -125,7 +125,8 @@ class Intents:
         :param known: what was just written of entities, and what their rows most likely are: these are written
             without a look
         """
-        calls = [self._settle(lease, claim, intent.id, *known.get(claim.row, (None, {}))) for claim in intent.claims]
+        nothing: tuple[None, Assumed] = (None, {})
+        calls = [self._settle(lease, claim, intent.id, *known.get(claim.row, nothing)) for claim in intent.claims]
         # Entities that share rows would only get into each other's way
         await self._at_once(calls, 1 if any(each.shares_rows for each in self._derived.values()) else 8)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Generator, Iterable, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import Final
@@ -137,7 +137,7 @@ class Promise:
 
 
 @contextmanager
-def _leaving_to_a_worker(pledge: Pledge) -> Iterator[None]:
+def _leaving_to_a_worker(pledge: Pledge) -> Generator[None, None, None]:
     """Go on when the storage account fails: the message is still there."""
     try:
         yield

@@ -116,5 +116,6 @@ def _guard(primary: Primary) -> list[Operation]:
     """Return a write of the primary row that changes nothing, and fails if the entity has changed."""
     if primary.fields is None or primary.etag is None:
         return []
-    keys = dict(zip(("PartitionKey", "RowKey"), primary.row, strict=True))
-    return [replace(Operation.merge(keys, primary.etag), lineage=primary.lineage)]
+    partition_key, row_key = primary.row
+    unchanged = Operation.merge({"PartitionKey": partition_key, "RowKey": row_key}, primary.etag)
+    return [replace(unchanged, lineage=primary.lineage)]
