@@ -1,0 +1,161 @@
+"""Parallel reads: several partitions, or many entities, at once, with the results of those that did not fail.
+
+Status: ready
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import chain
+from typing import Any
+
+from azure.core.exceptions import AzureError
+
+from ..derived import Index
+from ..entity import Entity
+from ..entity_set import EntitySet
+from ..errors import BadDesign
+from ..filters import Filter
+from ..recipe import Account, Account_co, Pattern, recipe
+
+
+@dataclass(frozen=True)
+class Read:
+    """What became of one of several reads.
+
+    :param asked: the fields it was asked with
+    :param entities: what was found; nothing where it failed, though a part may have been read
+    :param error: why it failed, or None
+    """
+
+    asked: Mapping[str, Any]
+    entities: tuple[Entity, ...]
+    error: AzureError | None
+
+
+@dataclass(frozen=True)
+class Gathered:
+    """What became of all reads, in the order in which they were asked for."""
+
+    reads: tuple[Read, ...]
+
+    @property
+    def entities(self) -> list[Entity]:
+        """The entities of all reads that succeeded, in the order in which they were asked for."""
+        return list(chain.from_iterable(read.entities for read in self.reads))
+
+    @property
+    def failed(self) -> list[Read]:
+        """The reads that failed. Ask for what they `asked` again."""
+        return [read for read in self.reads if read.error is not None]
+
+    def whole(self) -> list[Entity]:
+        """Return the entities of all reads.
+
+        :raises AzureError: the first error, if a read failed
+        """
+        for read in self.reads:
+            if read.error is not None:
+                raise read.error
+        return self.entities
+
+
+class ParallelReads(Pattern[Account_co]):
+    """Read several partitions at once, so that it takes as long as the slowest, and not as long as all together.
+
+    Goal: all employees of some departments, each of which is a partition.
+
+    Keys: those of the set. Reads of one partition are served by one node, so only several partitions gain by it.
+
+    Guarantees: results come in the order asked for, whichever is read first, and there are never more than `limit`
+    requests at a time. A read that fails does not break off the others: what they found is there, and the error.
+
+    Does not: give an answer of one instant, or a part of a partition as if it were the whole.
+
+    Cost: that of the reads: 1 storage transaction per page of up to 1,000 of each partition, 1 for each entity.
+
+    >>> from tablepatterns import EntitySet, Key, connect
+    >>> storage = connect()
+    >>> employees = EntitySet(storage, "Employees", Key("{Department}", "empid_{EmployeeId:06d}"))
+    >>> for number, department in enumerate(["Sales", "Marketing", "Sales"]):
+    ...     _ = employees.insert({"Department": department, "EmployeeId": number})
+    >>> found = ParallelReads(storage, employees).ranges([{"Department": "Sales"}, {"Department": "Marketing"}])
+    >>> [each["EmployeeId"] for each in found.entities], found.failed
+    ([0, 2, 1], [])
+
+    :param account: where the set is
+    :param source: the set to read
+    :param limit: how many requests at a time, in threads or tasks
+    :raises BadDesign: the limit is not above zero
+
+    Guide: asynchronous and parallel operations.
+    """
+
+    def __init__(self, account: Account_co, source: EntitySet[Account_co], *, limit: int = 8) -> None:
+        super().__init__(account)
+        if limit < 1:
+            raise BadDesign("limit", limit, "there must be at least one request at a time", "give 1 or more")
+        self.source: EntitySet[Account] = source
+        self.limit = limit
+
+    @recipe
+    async def ranges(
+        self,
+        asked: Iterable[Mapping[str, Any]],
+        /,
+        via: Index | None = None,
+        *,
+        where: Filter | None = None,
+        select: Sequence[str] | None = None,
+    ) -> Gathered:
+        """Read a range of each of several partitions, each to its end. Cost: 1 transaction per page of each.
+
+        :param asked: for each range the fields that `EntitySet.range` takes; those of the partition at least
+        :param via: an index of the set to read by
+        :param where: a further condition on properties
+        :param select: the properties to read
+        :raises BadKey: the fields do not make a range; nothing was read
+
+        Guide: asynchronous and parallel operations.
+        """
+
+        async def read(fields: Mapping[str, Any]) -> list[Entity]:
+            return [each async for each in self.source.range(via, where=where, select=select, **fields)]
+
+        key = self.source.key if via is None else via.key
+        return await self._gathered(read, asked, key.range)
+
+    @recipe
+    async def points(self, asked: Iterable[Mapping[str, Any]], /) -> Gathered:
+        """Read many entities by their keys; one that does not exist is an empty result. Cost: 1 transaction each.
+
+        :param asked: for each entity a value for every field of the key
+        :raises BadKey: a field is missing, or has a value that cannot be a key; nothing was read
+
+        Guide: asynchronous and parallel operations; point query.
+        """
+
+        async def read(fields: Mapping[str, Any]) -> list[Entity]:
+            found = await self.source.get(**fields)
+            return [] if found is None else [found]
+
+        return await self._gathered(read, asked, self.source.key.format)
+
+    async def _gathered(
+        self,
+        read: Callable[[Mapping[str, Any]], Coroutine[Any, Any, list[Entity]]],
+        asked: Iterable[Mapping[str, Any]],
+        check: Callable[[Mapping[str, object]], object],
+    ) -> Gathered:
+        wanted = list(asked)
+        for fields in wanted:
+            check(fields)
+
+        async def outcome(fields: Mapping[str, Any]) -> Read:
+            try:
+                return Read(fields, tuple(await read(fields)), None)
+            except AzureError as error:
+                return Read(fields, (), error)
+
+        return Gathered(tuple(await self.account.together(*map(outcome, wanted), limit=self.limit)))

@@ -1,0 +1,124 @@
+"""Work division: which worker is responsible for which partitions, known to all of them without a request.
+
+Status: ready
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Iterable
+from hashlib import sha256
+from itertools import pairwise
+
+from ..edm import ordinal
+from ..errors import BadDesign, BadInput
+from ..filters import Filter, prop
+
+
+class HashDivision:
+    """Divide partitions among workers by a hash of their PartitionKeys.
+
+    Goal: workers that each change partitions of their own, so that none gets into another's way. The partitions need
+    not be known beforehand, and each worker gets about as many.
+
+    Keys: any.
+
+    Guarantees: every partition has exactly one owner, the same in every process, on every machine and in every version.
+    With one worker more, partitions go to the new one only, and no others change hands.
+
+    Does not: know which worker is alive; whoever starts the workers tells each its number. Divide a busy partition.
+
+    Cost: no storage transaction.
+
+    >>> division = HashDivision(3)
+    >>> [division.owner(department) for department in ("Sales", "Marketing", "Finance")]
+    [0, 1, 0]
+    >>> division.mine(1, ["Sales", "Marketing", "Finance"])
+    ['Marketing']
+
+    :param workers: how many workers there are; they are numbered from 0
+    :raises BadDesign: there is no worker
+
+    Guide: asynchronous and parallel operations (workers responsible for certain partitions).
+    """
+
+    def __init__(self, workers: int) -> None:
+        if workers < 1:
+            raise BadDesign("workers", workers, "somebody must do the work", "give 1 or more")
+        self.workers = workers
+
+    def owner(self, partition_key: str) -> int:
+        """Return the number of the worker that is responsible for a partition."""
+        # The highest bidder gets it: another bidder changes nothing among those that were there before
+        return max(range(self.workers), key=lambda worker: sha256(f"{worker}/{partition_key}".encode()).digest())
+
+    def mine(self, worker: int, partition_keys: Iterable[str]) -> list[str]:
+        """Return those of the partitions that a worker is responsible for, in the order given.
+
+        :raises BadInput: there is no such worker
+        """
+        _check(worker, self.workers)
+        return [each for each in partition_keys if self.owner(each) == worker]
+
+
+class RangeDivision:
+    """Divide partitions among workers by ranges of their PartitionKeys.
+
+    Goal: workers that each read a part of a table, whatever partitions are in it, each with queries of its own.
+
+    Keys: any. PartitionKeys that begin alike lie together, so the bounds should be taken from a sample.
+
+    Guarantees: every partition has exactly one owner: the first has those before the first bound, each bound begins
+    the range of the next, and the last range has no end.
+
+    Does not: divide evenly by itself. Tell which worker is alive.
+
+    Cost: no storage transaction; the query of a range is one of several partitions, 1 for each page.
+
+    >>> division = RangeDivision(["H", "P"])
+    >>> [division.owner(department) for department in ("Finance", "Marketing", "Sales")]
+    [0, 1, 2]
+    >>> str(division.filter(1))
+    "PartitionKey ge 'H' and PartitionKey lt 'P'"
+
+    :param bounds: the PartitionKeys at which the second range and those after it begin, one fewer than workers
+    :raises BadDesign: the bounds do not rise
+
+    Guide: asynchronous and parallel operations (workers responsible for certain partitions).
+    """
+
+    def __init__(self, bounds: Iterable[str]) -> None:
+        self.bounds = tuple(bounds)
+        self._ordered = [ordinal(bound) for bound in self.bounds]
+        if any(low >= high for low, high in pairwise(self._ordered)) or "" in self.bounds:
+            raise BadDesign(
+                "bounds", self.bounds, "each must be above the one before it", "sort them, and drop doubles"
+            )
+
+    @property
+    def workers(self) -> int:
+        """How many workers there are."""
+        return len(self.bounds) + 1
+
+    def owner(self, partition_key: str) -> int:
+        """Return the number of the worker that is responsible for a partition."""
+        return bisect_right(self._ordered, ordinal(partition_key))
+
+    def filter(self, worker: int) -> Filter | None:
+        """Return the filter of all that a worker is responsible for; None where that is everything.
+
+        :raises BadInput: there is no such worker
+        """
+        _check(worker, self.workers)
+        found: Filter | None = None
+        if worker > 0:
+            found = prop("PartitionKey") >= self.bounds[worker - 1]
+        if worker < len(self.bounds):
+            end = prop("PartitionKey") < self.bounds[worker]
+            found = end if found is None else found & end
+        return found
+
+
+def _check(worker: int, workers: int) -> None:
+    if not 0 <= worker < workers:
+        raise BadInput("worker", worker, f"the workers are numbered from 0 to {workers - 1}", "give one of them")

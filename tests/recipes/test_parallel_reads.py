@@ -1,0 +1,199 @@
+"""Parallel reads: several partitions at once, a bound that holds, and results of those that did not fail."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from typing import Any
+
+import pytest
+from azure.core.exceptions import AzureError, ServiceRequestError
+
+from employees import BY_ID, by_email, employees_of, jones
+from tablepatterns import EntitySet, Key, aio, connect, prefix, prop
+from tablepatterns.engine.account import Engine
+from tablepatterns.engine.transport import AioEngineTransport, EngineTransport
+from tablepatterns.errors import BadDesign, BadKey
+from tablepatterns.recipes.parallel_reads import ParallelReads
+
+DEPARTMENTS = ("Sales", "Marketing", "Finance")
+ALL = [{"Department": name} for name in DEPARTMENTS]
+
+
+async def staff_of(storage: Any, table: str, each: int = 2) -> Any:
+    employees = employees_of(storage, table)
+    for department in DEPARTMENTS:
+        for number in range(each):
+            await employees.insert(jones(Department=department, EmployeeId=number, Email=f"{number}@{department}"))
+    return employees
+
+
+@pytest.mark.guide("G-354")
+async def test_several_partitions_are_read_at_once_in_the_order_asked_for(storage: Any, table_name: str) -> None:
+    reads = ParallelReads(storage, await staff_of(storage, table_name))
+    found = await reads.ranges([*ALL, {"Department": "Nowhere"}])
+    assert [each["Email"] for each in found.entities] == [
+        f"{number}@{name}" for name in DEPARTMENTS for number in (0, 1)
+    ]
+    assert found.failed == []
+    assert found.whole() == found.entities
+    assert [len(read.entities) for read in found.reads] == [2, 2, 2, 0]
+    assert [read.asked["Department"] for read in found.reads] == [*DEPARTMENTS, "Nowhere"]
+
+
+async def test_ranges_indexes_conditions_and_projections_are_those_of_the_set(storage: Any, table_name: str) -> None:
+    reads = ParallelReads(storage, await staff_of(storage, table_name))
+    asked = [{**each, "Email": prefix("1@")} for each in ALL]
+    found = await reads.ranges(asked, by_email, where=prop("Age") == 34, select=["Age"])
+    assert [(each["Email"], each["Age"]) for each in found.entities] == [(f"1@{name}", 34) for name in DEPARTMENTS]
+    assert all("LastName" not in each for each in found.entities)
+
+
+@pytest.mark.guide("G-354")
+async def test_every_page_of_every_partition_is_read(backend: Any, engine: Engine, table_name: str) -> None:
+    storage = backend.connect(Engine(page_examines=3))
+    reads = ParallelReads(storage, await staff_of(storage, table_name, 5))
+    assert len((await reads.ranges(ALL)).entities) == 15
+
+
+@pytest.mark.guide("G-358")
+async def test_a_partition_that_fails_leaves_the_results_of_the_others(
+    storage: Any, engine: Engine, table_name: str
+) -> None:
+    reads = ParallelReads(storage, await staff_of(storage, table_name))
+    with engine.faults.refuse_connection(partition="Marketing"):
+        found = await reads.ranges(ALL)
+    assert [each["Department"] for each in found.entities] == ["Sales", "Sales", "Finance", "Finance"]
+    (failed,) = found.failed
+    assert (failed.asked, failed.entities) == ({"Department": "Marketing"}, ())
+    assert isinstance(failed.error, ServiceRequestError)
+    with pytest.raises(ServiceRequestError):
+        found.whole()
+    again = await reads.ranges(read.asked for read in found.failed)
+    assert [each["Department"] for each in again.whole()] == ["Marketing", "Marketing"]
+
+
+async def test_a_partition_that_fails_on_its_second_page_is_not_taken_for_whole(
+    backend: Any, engine: Engine, table_name: str
+) -> None:
+    small = Engine(page_examines=4)
+    reads = ParallelReads(backend.connect(small), await staff_of(backend.connect(small), table_name, 5))
+    with small.faults.refuse_connection(partition="Sales", after=1):
+        found = await reads.ranges(ALL)
+    assert [len(read.entities) for read in found.reads] == [0, 5, 5]
+    assert [read.asked for read in found.failed] == [{"Department": "Sales"}]
+
+
+@pytest.mark.guide("G-358")
+async def test_an_entity_that_cannot_be_read_leaves_the_others(storage: Any, engine: Engine, table_name: str) -> None:
+    reads = ParallelReads(storage, await staff_of(storage, table_name))
+    asked = [{**each, "EmployeeId": number} for each in ALL for number in (0, 7)]
+    with engine.faults.refuse_connection(partition="Finance"):
+        found = await reads.points(asked)
+    assert [each["Department"] for each in found.entities] == ["Sales", "Marketing"]
+    assert [read.asked for read in found.failed] == asked[4:]
+    assert [len(read.entities) for read in found.reads] == [1, 0, 1, 0, 0, 0]
+
+
+@pytest.mark.guide("G-359", "G-350")
+def test_a_thousand_keys_are_read_with_the_same_results_sync_and_async() -> None:
+    engine = Engine()
+    key = Key("{Shard:02d}", "{Number:04d}")
+    asked = [{"Shard": number % 16, "Number": number} for number in range(0, 2000, 2)]
+    with connect(engine) as storage:
+        numbers = EntitySet(storage, "Numbers", key)
+        numbers.create_table()
+        for shard in range(16):
+            rows = [{"PartitionKey": f"{shard:02d}", "RowKey": f"{number:04d}"} for number in range(shard, 1600, 16)]
+            storage.tables.get_table_client("Numbers").submit_transaction([("create", row) for row in rows])
+        with engine.ledger.span() as span:
+            found = ParallelReads(storage, numbers).points(asked)
+        assert span.totals.requests == 1000
+        ranges = ParallelReads(storage, numbers).ranges({"Shard": shard} for shard in range(3))
+
+    async def awaited() -> tuple[Any, Any]:
+        async with aio.connect(engine) as storage:
+            reads = ParallelReads(storage, EntitySet(storage, "Numbers", key))
+            return await reads.points(asked), await reads.ranges({"Shard": shard} for shard in range(3))
+
+    assert [each["Number"] for each in found.entities] == list(range(0, 1600, 2))
+    assert asyncio.run(awaited()) == (found, ranges)
+    assert len(ranges.entities) == 300
+
+
+# ------------------------------------------------------------------ the bound
+
+
+class Gauge:
+    """How many requests are under way, and the most there ever were."""
+
+    def __init__(self) -> None:
+        self.most = self._now = 0
+        self._lock = threading.Lock()
+        self.all_in = threading.Event()
+
+    def enter(self, limit: int) -> None:
+        with self._lock:
+            self._now += 1
+            self.most = max(self.most, self._now)
+            if self._now >= limit:
+                self.all_in.set()
+
+    def leave(self) -> None:
+        with self._lock:
+            self._now -= 1
+
+
+@pytest.mark.guide("G-355")
+def test_no_more_threads_than_the_limit_send_requests() -> None:
+    engine, gauge = Engine(), Gauge()
+
+    class Measured(EngineTransport):
+        def send(self, request: Any, **options: Any) -> Any:
+            gauge.enter(3)
+            gauge.all_in.wait(5)
+            try:
+                return super().send(request, **options)
+            finally:
+                gauge.leave()
+
+    with connect(engine, transport=Measured(engine)) as storage:
+        reads = ParallelReads(storage, EntitySet(storage, "Staff", BY_ID), limit=3)
+        assert len(reads.ranges({"Department": f"{number}"} for number in range(12)).reads) == 12
+    assert gauge.most == 3
+
+
+@pytest.mark.guide("G-355")
+async def test_no_more_tasks_than_the_limit_send_requests() -> None:
+    engine, gauge = Engine(), Gauge()
+
+    class Measured(AioEngineTransport):
+        async def send(self, request: Any, **options: Any) -> Any:
+            gauge.enter(3)
+            for _ in range(20):
+                await asyncio.sleep(0)
+            try:
+                return await super().send(request, **options)
+            finally:
+                gauge.leave()
+
+    async with aio.connect(engine, transport=Measured(engine)) as storage:
+        reads = ParallelReads(storage, EntitySet(storage, "Staff", BY_ID), limit=3)
+        await reads.ranges({"Department": f"{number}"} for number in range(12))
+    assert gauge.most == 3
+
+
+# ------------------------------------------------------------------ what is refused
+
+
+async def test_what_makes_no_range_is_refused_before_anything_is_read(
+    storage: Any, engine: Engine, table_name: str
+) -> None:
+    reads = ParallelReads(storage, employees_of(storage, table_name))
+    for call in (reads.ranges([*ALL, {"EmployeeId": 1}]), reads.points([{"Department": "Sales"}])):
+        with pytest.raises(BadKey):
+            await call
+    assert not list(engine.ledger.records)
+    with pytest.raises(BadDesign):
+        ParallelReads(storage, reads.source, limit=0)
+    assert issubclass(ServiceRequestError, AzureError)

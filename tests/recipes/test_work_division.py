@@ -1,0 +1,105 @@
+"""Work division: every partition has one owner, everywhere the same; and workers that share all of them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tablepatterns import EntitySet, Key, QueryClass
+from tablepatterns.errors import BadDesign, BadInput
+from tablepatterns.recipes.work_division import HashDivision, RangeDivision
+from tablepatterns.testing import World, explore
+
+PAGES = Key("{Site}", "{Page}")
+SITES = [f"site{number:03d}" for number in range(300)]
+
+
+@pytest.mark.guide("G-356")
+@given(keys=st.lists(st.text(), unique=True), workers=st.integers(1, 9))
+def test_shares_are_disjoint_and_complete(keys: list[str], workers: int) -> None:
+    division = HashDivision(workers)
+    shares = [division.mine(worker, keys) for worker in range(workers)]
+    assert sorted(key for share in shares for key in share) == sorted(keys)
+
+
+@given(keys=st.lists(st.text(), max_size=20), workers=st.integers(1, 9))
+def test_one_worker_more_takes_partitions_and_moves_no_others(keys: list[str], workers: int) -> None:
+    before, after = HashDivision(workers), HashDivision(workers + 1)
+    assert all(after.owner(key) in (before.owner(key), workers) for key in keys)
+
+
+def test_shares_are_about_equal_and_the_same_in_every_version() -> None:
+    division = HashDivision(4)
+    sizes = [len(division.mine(worker, SITES)) for worker in range(4)]
+    assert sizes == [67, 78, 76, 79]
+    assert [division.owner(site) for site in SITES[:8]] == [3, 1, 1, 2, 1, 3, 1, 1]
+
+
+@pytest.mark.guide("G-356")
+@given(
+    bounds=st.lists(st.text(min_size=1), unique=True, max_size=5),
+    key=st.text(st.characters(exclude_categories=("Cs",)), min_size=1),
+)
+def test_a_key_is_in_the_range_of_its_owner_and_in_no_other(bounds: list[str], key: str) -> None:
+    ordered = sorted(bounds, key=lambda text: text.encode("utf-16-be", "surrogatepass"))
+    division = RangeDivision(ordered)
+    units = key.encode("utf-16-be")
+    below = [bound for bound in ordered if bound.encode("utf-16-be", "surrogatepass") <= units]
+    assert division.owner(key) == len(below)
+
+
+@pytest.mark.guide("G-356")
+async def test_the_queries_of_all_ranges_give_each_entity_once(storage: Any, table_name: str) -> None:
+    pages = EntitySet(storage, table_name, PAGES)
+    for site in SITES[:9]:
+        await pages.insert({"Site": site, "Page": "home"})
+    division = RangeDivision(["site003", "site006"])
+    found = []
+    for worker in range(division.workers):
+        where = division.filter(worker)
+        assert where is not None
+        mine = [each["Site"] async for each in pages.query(where, at_worst=QueryClass.TABLE_SCAN)]
+        assert {division.owner(site) for site in mine} == {worker}
+        found += mine
+    assert found == SITES[:9]
+    assert RangeDivision([]).filter(0) is None
+
+
+@pytest.mark.parametrize("bounds", [["b", "a"], ["a", "a"], ["", "a"], ["\uffff", "\U0001f6eb"]])
+def test_bounds_that_do_not_rise_are_refused(bounds: list[str]) -> None:
+    with pytest.raises(BadDesign):
+        RangeDivision(bounds)
+
+
+def test_workers_that_are_not_there_are_refused() -> None:
+    with pytest.raises(BadDesign):
+        HashDivision(0)
+    for worker in (-1, 2):
+        with pytest.raises(BadInput):
+            HashDivision(2).mine(worker, [])
+        with pytest.raises(BadInput):
+            RangeDivision(["a"]).filter(worker)
+
+
+@pytest.mark.guide("G-357")
+@pytest.mark.guarantee("EntitySet", "of workers that share all partitions none loses what another wrote")
+def test_workers_may_share_all_partitions_too() -> None:
+    def two_workers(world: World) -> list[Any]:
+        pages = EntitySet(world.storage, "Pages", PAGES)
+        for site in SITES[:2]:
+            world.run(pages.insert({"Site": site, "Page": "home", "Visits": 0}))
+
+        async def work() -> None:
+            for site in SITES[:2]:
+                await pages.update(lambda page: page.update(Visits=page["Visits"] + 1), Site=site, Page="home")
+
+        return [work(), work()]
+
+    def all_are_counted(world: World) -> bool:
+        rows = world.engine.tables.query("Pages").entities
+        return [row.properties["Visits"] for row in rows] == [2, 2]
+
+    assert explore(two_workers, invariant=all_are_counted, preemptions=2).exhaustive
