@@ -102,6 +102,11 @@ class Derived(ABC):
         return False
 
     @property
+    def reads(self) -> Collection[str]:
+        """The names of the fields whose values it works with, which must therefore be stored as they are."""
+        return ()
+
+    @property
     @abstractmethod
     def name(self) -> str:
         """The name that errors and reports use."""
@@ -116,6 +121,17 @@ class Derived(ABC):
     def table(self, primary: str) -> str:
         """Return the name of the table that the rows are in, by that of the primary rows."""
         return primary
+
+    def own_rows(self, key: Key) -> Key | None:
+        """Return the key of the rows of a table that are this kind's alone; None where it has no such rows.
+
+        :param key: the key of the set's primary rows
+        """
+        return None
+
+    def takes(self, key: Key) -> Collection[str]:
+        """Return the fields of the entities whose values it works with, which must be stored as they are."""
+        return ()
 
     def store(self, account: Account) -> RowStore | None:
         """Return what the rows are in where that is no table; None where it is one."""
@@ -181,6 +197,11 @@ class Index(Derived):
     """Derived rows of which there is one for each entity, so that an entity can be found and ordered by them."""
 
     @property
+    def reads(self) -> Collection[str]:
+        """The names of the fields that the keys of the rows are made of."""
+        return self.key.fields
+
+    @property
     @abstractmethod
     def key(self) -> Key:
         """The key of the index rows."""
@@ -193,6 +214,10 @@ class Index(Derived):
     def is_unique(self) -> bool:
         """Whether a key is reserved before the primary row is written; of use where the rows lie elsewhere."""
         return False
+
+    def own_rows(self, key: Key) -> Key | None:
+        """Return the key of the copies."""
+        return self.key
 
     def reservation(self, primary: Primary) -> dict[str, Any]:
         """Return the row that holds a key for an entity which is about to be written: both keys, and nothing else."""

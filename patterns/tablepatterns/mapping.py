@@ -121,17 +121,15 @@ class Mappings:
             rule = f"its rows would lack {', '.join(sorted(missing))}, which mapped fields are decoded from"
             raise BadDesign(f"index {derived}", sorted(held), rule, "include these too, or leave out the mapped fields")
 
-    def check_keyed(self, derived: str, keyed: Collection[str]) -> None:
-        """Refuse derived rows whose keys are made of fields that are stored otherwise: nobody could ask for them.
+    def check_read(self, derived: str, read: Collection[str]) -> None:
+        """Refuse derived data that works with the values of fields which are stored otherwise.
 
         :raises BadDesign: they are
         """
         for mapping in self.each:
-            for name in sorted(set(keyed).intersection(mapping.fields)):
-                rule = f"{mapping.name} stores it otherwise, so no key can be made of it"
-                raise BadDesign(
-                    f"index {derived}", name, rule, "key it by another, such as a blind index of it"
-                )
+            for name in sorted(set(read).intersection(mapping.fields)):
+                rule = f"{mapping.name} stores it otherwise, so nothing can be derived of it"
+                raise BadDesign(f"derived {derived}", name, rule, "use another, such as a blind index of it")
 
     def check_merge(self) -> None:
         """Refuse a merge where some mapping needs the whole entity.

@@ -19,7 +19,10 @@ from tablepatterns import BulkLoad, Entity, EntityGroupTransaction, EntitySet, I
 from tablepatterns.alike import alike
 from tablepatterns.edm import Int64, Ticks
 from tablepatterns.errors import BadDesign, BadFilter, BadInput, BadProperty, DuplicateIndexValue
+from tablepatterns.recipes.denormalize import Denormalize
 from tablepatterns.recipes.encrypted_properties import ENCRYPTED, EncryptedProperties
+from tablepatterns.recipes.index_entities import IndexEntities
+from tablepatterns.recipes.summary import Summary
 from tablepatterns.secrecy.keys import LocalKey
 
 SECRET = "078-05-1120"
@@ -254,8 +257,25 @@ async def test_copies_hold_the_ciphertext_of_the_primary(storage: Any, table_nam
 
 async def test_an_index_on_an_encrypted_field_is_refused(storage: Any, table_name: str) -> None:
     by_ssn = IntraPartitionIndex(Key("{Department}", "ssn_{Ssn}"))
-    with pytest.raises(BadDesign, match="no key can be made of it; key it by another, such as a blind index"):
+    with pytest.raises(BadDesign, match="nothing can be derived of it; use another, such as a blind index"):
         staff_of(storage, table_name, derived=[by_ssn])
+
+
+@pytest.mark.parametrize(
+    "derived",
+    [
+        Summary(Key("{Department}", "total"), sums={"Salary": "Payroll"}),
+        Summary(Key("{Department}", "total_{Ssn}")),
+        IndexEntities("Ssn"),
+        Denormalize(Key("{Department}", "boss"), refers={"EmployeeId": "Boss"}, copies={"Salary": "BossSalary"}),
+    ],
+    ids=lambda derived: derived.name,
+)
+async def test_nothing_that_works_with_its_values_can_be_derived_of_an_encrypted_field(
+    storage: Any, table_name: str, derived: Any
+) -> None:
+    with pytest.raises(BadDesign, match="nothing can be derived of it"):
+        staff_of(storage, table_name, derived=[derived])
 
 
 async def test_an_index_that_holds_a_field_without_its_header_is_refused(storage: Any, table_name: str) -> None:

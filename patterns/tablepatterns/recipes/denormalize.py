@@ -5,7 +5,7 @@ Status: ready
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -92,6 +92,11 @@ class Denormalize(Derived):
             storable(held, "")
             if held in (*into.fields, *self.refers.values()) or [*self.copies.values()].count(held) > 1:
                 raise BadDesign(self.name, held, "it holds something else already", "give the copy another name")
+
+    @property
+    def reads(self) -> Collection[str]:
+        """The names of the fields that are copied, and of those that tell where to."""
+        return {*self.into.fields, *self.copies}
 
     @property
     def name(self) -> str:
@@ -202,6 +207,11 @@ class Filled(Derived):
             raise BadDesign("source", source.table.name, rule, "declare the copies for that set first")
         self._copies = copies
         self._source = source
+
+    @property
+    def reads(self) -> Collection[str]:
+        """The names of the fields that refer to what is copied, and of those that hold the copies."""
+        return {*self._copies.refers.values(), *self._copies.copies.values()}
 
     @property
     def name(self) -> str:

@@ -5,7 +5,7 @@ Status: ready
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from functools import lru_cache
 
 from ..blob_rows import BlobRows
@@ -85,6 +85,11 @@ class IndexEntities(Derived):
         self.roster = Roster(ids, isinstance(self.whereabouts, InPartition), not isinstance(self.whereabouts, InBlobs))
         if not 1 <= spread <= 1000 or (spread > 1 and isinstance(self.whereabouts, InBlobs)):
             raise BadDesign("spread", spread, "a list has 1 to 1,000 rows, and one blob", "leave it out")
+
+    @property
+    def reads(self) -> Collection[str]:
+        """The names of the fields that the keys of the lists are made of."""
+        return {*self.fields, *(self._key.fields if self._key else ())}
 
     @property
     def name(self) -> str:

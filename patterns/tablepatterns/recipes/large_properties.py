@@ -109,6 +109,8 @@ class LargeProperties(PropertyMapping):
         """
         links = {name: linked(fields[name], self.container) for name in sorted(self._names.intersection(fields))}
         blobs = {name: blob for name, blob in links.items() if blob is not None}
+        if not blobs:
+            return dict(fields)
         container = place.account.container(self.container)
         found = await place.account.together(*(_downloaded(container, blob, place) for blob in blobs.values()))
         return {**fields, **dict(zip(blobs, found, strict=True))}

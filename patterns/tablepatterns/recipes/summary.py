@@ -6,7 +6,7 @@ Status: ready
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from ..derived import Change, Derived, Fields, Keys, Primary
@@ -100,6 +100,11 @@ class Summary(Derived):
         if not 1 <= self.spread <= 1000 or (self.spread > 1 and not self.is_elsewhere):
             rule = "a group has 1 to 1,000 rows elsewhere, and 1 in its partition"
             raise BadDesign("spread", self.spread, rule, "leave it out")
+
+    @property
+    def reads(self) -> Collection[str]:
+        """The names of the fields that make the groups, and of those that are added up."""
+        return {*self.layout.fields, *self.sums}
 
     @property
     def name(self) -> str:

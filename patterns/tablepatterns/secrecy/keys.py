@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Awaitable, Callable, Sequence
+from importlib import import_module
 from typing import Any, Final, NamedTuple, Protocol, runtime_checkable
 from urllib.parse import urlsplit
 
@@ -107,7 +108,7 @@ class VaultKey:
 
     Each entity that is written or read takes one request to the vault. With an async client, on an async account only.
 
-    :param client: a `CryptographyClient` of azure-keyvault-keys, sync or aio, made with the id of a key and its version
+    :param client: a `CryptographyClient` of azure-keyvault-keys, sync or aio, for a key's id with its version
     :param algorithm: how keys are wrapped: RSA-OAEP-256, or A256KW in a managed HSM
     :raises BadDesign: the id has no version: once the vault rotates the key, nobody could tell which one was meant
     """
@@ -122,12 +123,12 @@ class VaultKey:
 
     async def wrap_key(self, key: bytes) -> bytes:
         """Return a content key, encrypted by the vault."""
-        wrapped: bytes = (await settled(self._client.wrap_key(self._algorithm, key))).encrypted_key
+        wrapped: bytes = (await settled(self._client.wrap_key(_named(self._algorithm), key))).encrypted_key
         return wrapped
 
     async def unwrap_key(self, key: bytes, algorithm: str) -> bytes:
         """Return the content key that the vault encrypted."""
-        plain: bytes = (await settled(self._client.unwrap_key(algorithm, key))).key
+        plain: bytes = (await settled(self._client.unwrap_key(_named(algorithm), key))).key
         return plain
 
     def get_kid(self) -> str:
@@ -140,6 +141,11 @@ class VaultKey:
 
     def __repr__(self) -> str:
         return f"<VaultKey {self._kid}>"
+
+
+def _named(algorithm: str) -> Any:
+    """Return an algorithm as the client of the vault wants it: its own enum, and no text."""
+    return import_module("azure.keyvault.keys.crypto").KeyWrapAlgorithm(algorithm)
 
 
 class Wrapped(NamedTuple):
