@@ -4,17 +4,22 @@ from __future__ import annotations
 
 import argparse
 import sys
-from contextlib import ExitStack
+from collections.abc import Generator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from tempfile import gettempdir
+from typing import Any, Protocol
 
-from .contestants import AZURITE, AZURITE_LARGE, ENGINE, ENGINE_LARGE, AzuriteSide, EngineSide
-from .data import FULL, QUICK, Scale
+from .case import Entry, Place
+from .data import FULL, FULL_OBJECTS, FULL_RECIPES, QUICK, QUICK_OBJECTS, QUICK_RECIPES, Effort
 from .environment import environment
 from .harness import measure
-from .plot import plot
-from .report import report
-from .results import Results, read
+from .object_sides import AzuriteObjects, EngineObjects
+from .pages import write_pages
+from .recipes.bulk import whole_year
+from .recipes.measuring import measure_recipes
+from .results import Results
+from .table_sides import AzuriteTables, EngineTables
 
 ROOT = Path(__file__).parents[1]
 sys.path.append(str(ROOT / "tests"))
@@ -23,43 +28,78 @@ from azurite_server import AzuriteMissing, azurite  # noqa: E402 - the tests are
 
 RESULTS = ROOT / "benchmarks/results"
 QUICK_RESULTS = Path(gettempdir()) / "tablepatterns-benchmarks"
+PARTS = ("tables", "objects", "recipes")
+"""What is measured unless told otherwise; a whole year of flights takes some minutes of its own."""
+
+
+class Side(Protocol):
+    """The contestants at one account."""
+
+    places: Mapping[str, Place[Any]]
+
+    def entries(self) -> list[Any]: ...
 
 
 def main() -> None:
     options = _options()
     output: Path = options.output or (QUICK_RESULTS if options.quick else RESULTS)
-    rounds = output / "rounds.json"
-    results = read(rounds) if options.redraw else run(QUICK if options.quick else FULL, with_azurite=options.azurite)
     output.mkdir(parents=True, exist_ok=True)
-    results.write(rounds)
-    page = report(results)
-    (output / "results.md").write_text(page, encoding="utf-8")
-    plot(results, output / "speed.png")
-    print(page)
-    print(f"This page, its plot and every round are in {output}")
+    for part in () if options.redraw else options.parts or PARTS:
+        _measure(part, quick=options.quick, with_azurite=options.azurite).write(output / f"{part}.json")
+    for page in write_pages(output):
+        print(page)
+    print(f"These pages, the plot and every round are in {output}")
 
 
-def run(scale: Scale, *, with_azurite: bool) -> Results:
-    """Load everybody's tables and measure all cases in all rounds."""
-    machine = environment()
-    with ExitStack() as stack:
-        engine = EngineSide(scale)
-        entries = engine.entries()
-        loaded = {ENGINE: engine.small, ENGINE_LARGE: engine.large}
-        if with_azurite:
-            other = AzuriteSide(scale, stack.enter_context(azurite(ROOT / ".azurite/benchmarks.log")))
-            entries += other.entries()
-            loaded |= {AZURITE: other.small, AZURITE_LARGE: other.large}
-        return Results(machine, scale, loaded, engine.memory, measure(entries, scale))
+def _measure(part: str, *, quick: bool, with_azurite: bool) -> Any:
+    if part == "year":
+        return whole_year()
+    with _azurite(part, wanted=with_azurite) as other:
+        if part == "recipes":
+            return measure_recipes(QUICK_RECIPES if quick else FULL_RECIPES, other)
+        return _tables(QUICK if quick else FULL, other) if part == "tables" else _objects(quick, other)
+
+
+def _tables(scale: Any, other: str | None) -> Results:
+    engine = EngineTables(scale)
+    return _results(scale, engine, AzuriteTables(scale, other) if other else None, engine.memory)
+
+
+def _objects(quick: bool, other: str | None) -> Results:
+    scale = QUICK_OBJECTS if quick else FULL_OBJECTS
+    return _results(scale, EngineObjects(scale), AzuriteObjects(scale, other) if other else None, None)
+
+
+def _results(scale: Effort, engine: Side, other: Side | None, memory: int | None) -> Results:
+    """Measure all cases of everybody, on what is loaded."""
+    machine, sides = environment(), [engine, *([other] if other else [])]
+    loaded = {who: place.loaded for side in sides for who, place in side.places.items()}
+    entries: list[Entry[Any]] = [entry for side in sides for entry in side.entries()]
+    return Results(machine, scale, measure(entries, scale), loaded, memory)
+
+
+@contextmanager
+def _azurite(part: str, *, wanted: bool) -> Generator[str | None, None, None]:
+    """Run an Azurite for one part, so that no part works on what another has left."""
+    if not wanted:
+        yield None
+        return
+    with azurite(ROOT / f".azurite/benchmarks-{part}.log") as connection_string:
+        yield connection_string
 
 
 def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
+    parser.add_argument("parts", nargs="*", metavar="PART", help=f"{', '.join(PARTS)}, year; by default all but year")
     parser.add_argument("--quick", action="store_true", help="take seconds; the figures mean little")
     parser.add_argument("--no-azurite", dest="azurite", action="store_false", help="leave Azurite out")
     parser.add_argument("--output", type=Path, help=f"where the results go, by default {RESULTS.relative_to(ROOT)}")
     parser.add_argument("--redraw", action="store_true", help="measure nothing: show again the rounds that are there")
-    return parser.parse_args()
+    options = parser.parse_args()
+    unknown = set(options.parts) - {*PARTS, "year"}
+    if unknown:
+        parser.error(f"{', '.join(sorted(unknown))}: the parts are {', '.join(PARTS)} and year")
+    return options
 
 
 if __name__ == "__main__":

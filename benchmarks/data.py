@@ -1,4 +1,4 @@
-"""The data that every contestant holds: entities of five properties, spread evenly over the partitions."""
+"""How much is measured, and the data of tables: entities of five properties, spread evenly over the partitions."""
 
 from __future__ import annotations
 
@@ -17,34 +17,78 @@ _HIRED = datetime(2014, 8, 22, 0, 50, 32, tzinfo=timezone.utc)
 
 
 @dataclass(frozen=True)
-class Scale:
-    """How much is loaded and measured.
+class Effort:
+    """How long is measured.
 
-    :param small: rows in each partition of the small table
-    :param large: rows in each partition of the large table
     :param seconds: about how long one contestant works on one case in one round
-    :param azurite_seconds: how long Azurite may load the large table
+    :param azurite_seconds: how long Azurite may load what is large
     """
 
-    partitions: int
-    small: int
-    large: int
     rounds: int
     seconds: float
     azurite_seconds: float
 
 
-FULL = Scale(partitions=1000, small=10, large=1000, rounds=40, seconds=0.1, azurite_seconds=60)
-QUICK = Scale(partitions=100, small=10, large=100, rounds=2, seconds=0.01, azurite_seconds=2)
+@dataclass(frozen=True)
+class Scale(Effort):
+    """How much is loaded and measured of tables.
+
+    :param small: rows in each partition of the small table
+    :param large: rows in each partition of the large table
+    """
+
+    partitions: int
+    small: int
+    large: int
+
+
+@dataclass(frozen=True)
+class ObjectScale(Effort):
+    """How much is loaded and measured of queues and blobs.
+
+    :param listed: blobs that the list finds, which are all that the small container holds
+    :param blobs: blobs in the large container
+    """
+
+    listed: int
+    blobs: int
+
+
+@dataclass(frozen=True)
+class RecipeScale(Effort):
+    """How much recipes are given to do.
+
+    :param flights: of January, so many are loaded where each has rows of its own
+    :param sharing: so many where they share rows
+    :param keys: how many keys are read
+    :param kept: for how many entities derived data is filled in and verified
+    :param inserts: how many entities each of the writers of one list inserts
+    """
+
+    flights: int
+    sharing: int
+    keys: int
+    kept: int
+    inserts: int
+
+
+FULL = Scale(partitions=1000, small=10, large=1000, rounds=30, seconds=0.1, azurite_seconds=40)
+QUICK = Scale(partitions=100, small=10, large=60, rounds=2, seconds=0.01, azurite_seconds=60)
+FULL_OBJECTS = ObjectScale(listed=5000, blobs=100_000, rounds=20, seconds=0.1, azurite_seconds=30)
+QUICK_OBJECTS = ObjectScale(listed=50, blobs=500, rounds=2, seconds=0.01, azurite_seconds=5)
+FULL_RECIPES = RecipeScale(
+    rounds=3, seconds=0, azurite_seconds=0, flights=1800, sharing=400, keys=1000, kept=500, inserts=20
+)
+QUICK_RECIPES = RecipeScale(rounds=1, seconds=0, azurite_seconds=0, flights=40, sharing=8, keys=20, kept=6, inserts=1)
 
 
 @dataclass(frozen=True)
 class Loaded:
-    """What a table holds.
+    """What a table holds, or a container of blobs, which is one partition.
 
     :param partitions: how many partitions there are
-    :param rows: so many rows are in each of them
-    :param entities: how many entities there are in all, those of a last block that was not finished included
+    :param rows: so many rows are in each of them; so many blobs are listed
+    :param entities: how many entities there are in all, those of a last block that was not finished included; or blobs
     """
 
     partitions: int

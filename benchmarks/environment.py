@@ -17,6 +17,8 @@ def environment() -> dict[str, str]:
         "date": f"{datetime.now(timezone.utc):%Y-%m-%d %H:%M} UTC",
         "Python": f"{platform.python_implementation()} {platform.python_version()}",
         "azure-data-tables": version("azure-data-tables"),
+        "azure-storage-queue": version("azure-storage-queue"),
+        "azure-storage-blob": version("azure-storage-blob"),
         "azure-core": version("azure-core"),
         "Azurite": json.loads(_AZURITE.read_text(encoding="utf-8"))["dependencies"]["azurite"],
         "processor": f"{_processor()}, {os.cpu_count()} cores",

@@ -1,15 +1,21 @@
-"""The floor: what a call costs in the SDK alone, over a transport that has its answer ready."""
+"""The floor: what a call costs in the SDK alone, over a transport that has its answers ready."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+from itertools import cycle
+from random import Random
 from typing import Any
 
 from azure.core.pipeline.transport import HttpTransport
 from azure.core.rest import HttpRequest, HttpResponse
 
+from tablepatterns.engine.account import Engine
 from tablepatterns.engine.responses import EngineResponse
 from tablepatterns.engine.rest.message import Response
 from tablepatterns.engine.transport import EngineTransport
+
+from .case import FLOOR, C, Case, Entry, Place
 
 
 class Recorder(EngineTransport):
@@ -26,13 +32,13 @@ class Recorder(EngineTransport):
 
 
 class Floor(HttpTransport[HttpRequest, HttpResponse]):
-    """A transport that gives one recorded answer to every request, in a response of the engine's class."""
+    """A transport that gives the recorded answers of one call in turn, in responses of the engine's class."""
 
-    def __init__(self, answer: Response) -> None:
-        self._answer = answer
+    def __init__(self, answers: Sequence[Response]) -> None:
+        self._answers = cycle(answers)
 
     def send(self, request: HttpRequest, **kwargs: Any) -> HttpResponse:
-        return EngineResponse(request, self._answer)
+        return EngineResponse(request, next(self._answers))
 
     def open(self) -> None:
         """Do nothing: there is no connection."""
@@ -42,3 +48,19 @@ class Floor(HttpTransport[HttpRequest, HttpResponse]):
 
     def __exit__(self, *args: object) -> None:
         self.close()
+
+
+Transport = EngineTransport | Floor
+
+
+def floor_of(case: Case[C], engine: Engine, place: Place[C], client: Callable[[Transport], C]) -> Entry[C]:
+    """Return the floor of a case: its answers are those that the engine gives to the call.
+
+    :param client: make a client of the place over a transport
+    """
+    recorder = Recorder(engine)
+    ask = case.ask(place, Random(0))
+    case.check(case.call(client(recorder), ask))
+    if case.after is not None:
+        case.after(place, 1, 1)
+    return Entry(case, FLOOR, client(Floor(recorder.answers)), place)

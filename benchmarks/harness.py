@@ -10,15 +10,18 @@ import gc
 import time
 from collections.abc import Iterator, Sequence
 from random import Random
+from typing import Any
 
 from rich.progress import Progress
 
-from .contestants import Entry
-from .data import Scale
+from .case import Entry
+from .data import Effort
 from .results import Series
 
+AnyEntry = Entry[Any]
 
-def measure(entries: Sequence[Entry], scale: Scale) -> dict[str, dict[str, Series]]:
+
+def measure(entries: Sequence[AnyEntry], scale: Effort) -> dict[str, dict[str, Series]]:
     """Return the figures by case and contestant; a first round, which is not kept, warms everybody up."""
     gc.collect()
     gc.freeze()
@@ -36,8 +39,10 @@ def measure(entries: Sequence[Entry], scale: Scale) -> dict[str, dict[str, Serie
     return figures
 
 
-def _round(entries: Sequence[Entry], figures: dict[str, dict[str, Series]], number: int) -> None:
+def _round(entries: Sequence[AnyEntry], figures: dict[str, dict[str, Series]], number: int) -> None:
     for entry in _order(entries, number):
+        if number % entry.case.every:
+            continue
         series = figures[entry.case.name][entry.contestant]
         wall, cpu = _sample(entry, series.calls, number)
         if number:
@@ -45,31 +50,39 @@ def _round(entries: Sequence[Entry], figures: dict[str, dict[str, Series]], numb
             series.cpu.append(cpu)
 
 
-def _order(entries: Sequence[Entry], number: int) -> Iterator[Entry]:
+def _order(entries: Sequence[AnyEntry], number: int) -> Iterator[AnyEntry]:
     """Yield the entries case by case; another one begins in each round, so that nobody always follows the same."""
-    cases: dict[str, list[Entry]] = {}
+    cases: dict[str, list[AnyEntry]] = {}
     for entry in entries:
         cases.setdefault(entry.case.name, []).append(entry)
     for group in cases.values():
-        first = number % len(group)
+        first = number // group[0].case.every % len(group)
         yield from group[first:] + group[:first]
 
 
-def _calls(entry: Entry, seconds: float) -> int:
+def _calls(entry: AnyEntry, seconds: float) -> int:
     """Return how many calls take about so many seconds."""
+    _sample(entry, 1, 0)
     wall, _ = _sample(entry, 1, 0)
     return max(1, round(seconds / wall))
 
 
-def _sample(entry: Entry, calls: int, number: int) -> tuple[float, float]:
-    """Return the seconds that one call takes, by the clock and of the processor's time."""
-    case, table, random = entry.case, entry.table, Random(f"{entry.case.name}, round {number}")
-    answer = case.call(table, case.ask(entry.loaded, random))
-    asks = [case.ask(entry.loaded, random) for _ in range(calls)]
+def _sample(entry: AnyEntry, calls: int, number: int) -> tuple[float, float]:
+    """Return the seconds that one call takes, by the clock and of the processor's time.
+
+    A first call is not timed, so that nobody pays for what the one before left in the processor's caches; it would be
+    nothing beside a call that takes the whole time alone.
+    """
+    case, client, random = entry.case, entry.client, Random(f"{entry.case.name}, round {number}")
+    asked = calls + (calls > 1)
+    asks = [case.ask(entry.place, random) for _ in range(asked)]
+    answer = case.call(client, asks.pop()) if calls > 1 else None
     gc.collect()
     wall, cpu = time.perf_counter(), time.process_time()
     for ask in asks:
-        answer = case.call(table, ask)
+        answer = case.call(client, ask)
     wall, cpu = time.perf_counter() - wall, time.process_time() - cpu
     case.check(answer)
+    if case.after is not None:
+        case.after(entry.place, asked, asked if entry.carries_out else 0)
     return round(wall / calls, 8), round(cpu / calls, 8)

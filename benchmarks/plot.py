@@ -1,4 +1,4 @@
-"""The results as a picture: what a call costs, what the engine adds to it, what the size of the table does to it."""
+"""The results of tables as a picture: what a call costs, what the engine adds, what the size of the table does."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter
 
-from .cases import BY_SIZE, CASES, POINT_READ
-from .contestants import AZURITE, AZURITE_LARGE, ENGINE, ENGINE_LARGE, FLOOR
+from .case import AZURITE, AZURITE_LARGE, ENGINE, ENGINE_LARGE, FLOOR
 from .results import Results, Spread
+from .table_cases import BY_SIZE, CASES, POINT_READ
 
 # Okabe and Ito's colours, which colour-blind readers can tell apart; the markers tell them apart once more
 _STYLES = {FLOOR: ("#000000", "|"), ENGINE: ("#0072B2", "o"), AZURITE: ("#D55E00", "s")}

@@ -1,117 +1,126 @@
-"""The results as a page: which targets are reached, and what everybody took."""
+"""The page on single requests: which targets are reached, and what everybody took."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from typing import NamedTuple
+from collections.abc import Iterator, Sequence
+from typing import Any
 
-from .cases import BY_SIZE, CASES, NEW_PAGES
-from .contestants import AZURITE, AZURITE_LARGE, ENGINE, ENGINE_LARGE, FLOOR
-from .results import Results, Spread
+from . import blob_cases, queue_cases, table_cases
+from .case import AZURITE, AZURITE_LARGE, ENGINE, ENGINE_LARGE, FLOOR, Case
+from .page import Verdict, page, table, targets, time, times, where
+from .results import Results
 
 MAX_BY_SIZE = 1.3
 MIN_OVER_AZURITE = 5.0
 MAX_BYTES = 1.2 * 1024
 
 _HOW = """\
-`make bench` wrote this page, the plot, and [`rounds.json`](rounds.json), which has every round. Take the figures with a
-grain of salt: they are those of one machine. The ratios travel better than the times.
+`make bench` wrote this page, the plot, and every round beside it, in `tables.json` and `objects.json`. What recipes
+take is on [a page of its own](recipes.md).
 
-The **floor** is the SDK's own sync client over a transport that has its answer ready, the very bytes and headers that
+The **floor** is the SDK's own sync client over a transport that has its answers ready, the very bytes and headers that
 the engine gives: no engine can be faster. The **engine** answers the same client in the same process. **Azurite**
-answers it over HTTP on the same machine, and keeps its data in memory too. All take turns in every round. A figure is
-the median of the rounds, with the least and the most in brackets; a ratio compares the two of the same round."""
+answers it over HTTP on the same machine, and keeps its data in memory too. All take turns in every round.
+
+![What a call costs](speed.png)"""
+
+AnyCases = Sequence[Case[Any]]
+OBJECTS: AnyCases = (*queue_cases.CASES, *blob_cases.CASES)
 
 
-class Verdict(NamedTuple):
-    """One target, and whether it is reached."""
+def report(tables: Results | None, objects: Results | None) -> str:
+    """Return the page of what was measured."""
+    parts = {"tables": tables, "queues and blobs": objects}
+    verdicts = [*(of_tables(tables) if tables else ()), *(of_objects(objects) if objects else ())]
+    sections = {"Targets": targets(verdicts)}
+    if tables:
+        sections["One call on a table"] = _calls_of_tables(tables)
+    if objects:
+        sections["One call on a queue or a blob"] = _calls_of_objects(objects)
+    if tables:
+        sections["A call in a larger table"] = _sizes(tables, [case.name for case in table_cases.BY_SIZE], "table")
+    if objects:
+        sections["A list in a larger container"] = _sizes(objects, [blob_cases.LIST], "container")
+    sections["Where"] = where({name: each.environment for name, each in parts.items() if each})
+    return page("How fast the engine is", _HOW, sections)
 
-    target: str
-    measured: str
-    reached: bool
 
-
-def verdicts(results: Results) -> Iterator[Verdict]:
-    """Yield the targets in order."""
-    for case in CASES:
+def of_tables(results: Results) -> Iterator[Verdict]:
+    """Yield the targets of tables in order."""
+    for case in table_cases.CASES:
         if case.target is not None:
             found = results.ratio(case.name, ENGINE, FLOOR)
             target = f"{case.name}: the engine at most {case.target:g} × the floor"
-            yield Verdict(target, _times(found), found.median <= case.target)
-    for case in CASES:
+            yield Verdict(target, times(found), found.median <= case.target)
+    yield from _over_azurite(results, table_cases.CASES)
+    for case in table_cases.BY_SIZE:
+        yield _by_size(results, case.name, "entities")
+    if results.memory is not None:
+        size = results.memory / results.loaded[ENGINE_LARGE].entities
+        yield Verdict(f"memory: at most {MAX_BYTES:,.0f} bytes per entity", f"{size:,.0f} bytes", size <= MAX_BYTES)
+
+
+def of_objects(results: Results) -> Iterator[Verdict]:
+    """Yield the targets of queues and blobs in order."""
+    yield from _over_azurite(results, OBJECTS)
+    yield _by_size(results, blob_cases.LIST, "blobs")
+
+
+def _over_azurite(results: Results, cases: AnyCases) -> Iterator[Verdict]:
+    for case in cases:
         if case.point and results.has(AZURITE):
             found = results.ratio(case.name, AZURITE, ENGINE)
             target = f"{case.name}: Azurite at least {MIN_OVER_AZURITE:g} × the engine"
-            yield Verdict(target, _times(found), found.median >= MIN_OVER_AZURITE)
+            yield Verdict(target, times(found), found.median >= MIN_OVER_AZURITE)
+
+
+def _by_size(results: Results, case: str, what: str) -> Verdict:
     small, large = (results.loaded[who].entities for who in (ENGINE, ENGINE_LARGE))
-    for case in BY_SIZE:
-        found = results.ratio(case.name, ENGINE_LARGE, ENGINE)
-        target = f"{case.name}: at {large:,} entities at most {MAX_BY_SIZE:g} × its cost at {small:,}"
-        yield Verdict(target, _times(found), found.median <= MAX_BY_SIZE)
-    size = results.memory / large
-    yield Verdict(f"memory: at most {MAX_BYTES:,.0f} bytes per entity", f"{size:,.0f} bytes", size <= MAX_BYTES)
+    found = results.ratio(case, ENGINE_LARGE, ENGINE)
+    target = f"{case}: at {large:,} {what} at most {MAX_BY_SIZE:g} × its cost at {small:,}"
+    return Verdict(target, times(found), found.median <= MAX_BY_SIZE)
 
 
-def report(results: Results) -> str:
-    """Return the page, in Markdown."""
-    sections = {
-        "Targets": _targets(results),
-        "One call": _calls(results),
-        "A call in a larger table": _sizes(results),
-        "Where": _table(("", ""), results.environment.items()),
-    }
-    parts = ["# How fast the engine is", _HOW, "![What a call costs](speed.png)"]
-    return "\n\n".join([*parts, *(f"## {title}\n\n{text}" for title, text in sections.items())]) + "\n"
-
-
-def _targets(results: Results) -> str:
-    rows = [(each.target, each.measured, "yes" if each.reached else "**no**") for each in verdicts(results)]
-    return _table(("target", "measured", "reached"), rows)
-
-
-def _calls(results: Results) -> str:
-    """Return what a call takes in the small table."""
-    rows: list[tuple[str, ...]] = []
-    for case in (case.name for case in CASES):
-        row = [case, *(_time(results.time(case, who)) for who in (FLOOR, ENGINE))]
-        row += [_times(results.ratio(case, ENGINE, FLOOR)), _times(results.ratio(case, ENGINE, FLOOR, cpu=True))]
-        if results.has(AZURITE):
-            row += [_time(results.time(case, AZURITE)), _times(results.ratio(case, AZURITE, ENGINE))]
-        rows.append(tuple(row))
-    heads = ("", "floor", "engine", "engine / floor", "the same in processor time", "Azurite", "Azurite / engine")
-    first = _times(results.ratio(NEW_PAGES, ENGINE_LARGE, FLOOR))
+def _calls_of_tables(results: Results) -> str:
+    first = times(results.ratio(table_cases.NEW_PAGES, ENGINE_LARGE, FLOOR))
     note = (
         f"In tables of {results.loaded[ENGINE].entities:,} entities. Nothing that was rendered is kept; pages of the "
         f"large table that were never read before take {first} the floor."
     )
-    return f"{note}\n\n{_table(heads[: len(rows[0])], rows)}"
+    return f"{note}\n\n{_calls(results, [case.name for case in table_cases.CASES])}"
 
 
-def _sizes(results: Results) -> str:
-    """Return what the size of the table does to a call."""
+def _calls_of_objects(results: Results) -> str:
+    note = f"""\
+Each message has {len(queue_cases.TEXT)} characters. What is sent, received, deleted, uploaded or downloaded is checked.
+The fourth is three requests. The floor does not even read what is uploaded; the engine keeps it and adds up its MD5.
+The list is one page of {results.loaded[ENGINE].entities:,} blobs, all that the container holds."""
+    return f"{note}\n\n{_calls(results, [*(case.name for case in OBJECTS), blob_cases.LIST])}"
+
+
+def _calls(results: Results, cases: Sequence[str]) -> str:
+    """Return what a call takes where there is little else."""
+    rows: list[tuple[str, ...]] = []
+    for case in cases:
+        row = [case, *(time(results.time(case, who)) for who in (FLOOR, ENGINE))]
+        row += [times(results.ratio(case, ENGINE, FLOOR)), times(results.ratio(case, ENGINE, FLOOR, cpu=True))]
+        if results.has(AZURITE):
+            row += [time(results.time(case, AZURITE)), times(results.ratio(case, AZURITE, ENGINE))]
+        rows.append(tuple(row))
+    heads = ("", "floor", "engine", "engine / floor", "the same in processor time", "Azurite", "Azurite / engine")
+    return table(heads[: len(rows[0])], rows)
+
+
+def _sizes(results: Results, cases: Sequence[str], place: str) -> str:
+    """Return what the size of the place does to a call."""
     pairs = [(ENGINE, ENGINE_LARGE), *([(AZURITE, AZURITE_LARGE)] if results.has(AZURITE) else [])]
-    rows = [(case.name, small, *_grown(results, case.name, small, large)) for case in BY_SIZE for small, large in pairs]
-    note = f"Azurite's large table is as large as it got in {results.scale.azurite_seconds:g} seconds."
-    table = _table(("", "", "small table", "large table", "entities in them", "large / small"), rows)
-    return f"{note}\n\n{table}" if results.has(AZURITE) else table
+    rows = [(case, small, *_grown(results, case, small, large)) for case in cases for small, large in pairs]
+    note = f"Azurite's large {place} is as large as it got in {results.scale.azurite_seconds:g} seconds."
+    found = table(("", "", f"small {place}", f"large {place}", "in them", "large / small"), rows)
+    return f"{note}\n\n{found}" if results.has(AZURITE) else found
 
 
 def _grown(results: Results, case: str, small: str, large: str) -> tuple[str, ...]:
-    entities = " and ".join(f"{results.loaded[who].entities:,}" for who in (small, large))
-    times = (_time(results.time(case, who)) for who in (small, large))
-    return *times, entities, _times(results.ratio(case, large, small))
-
-
-def _table(heads: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
-    lines = [tuple(heads), *map(tuple, rows)]
-    lines.insert(1, ("---",) * len(lines[0]))
-    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
-
-
-def _time(seconds: Spread) -> str:
-    median, least, most = (f"{each * 1000:,.3g}" for each in seconds)
-    return f"{median} ms ({least} to {most})"
-
-
-def _times(ratio: Spread) -> str:
-    return f"{ratio.median:.2f} × ({ratio.least:.2f} to {ratio.most:.2f})"
+    held = " and ".join(f"{results.loaded[who].entities:,}" for who in (small, large))
+    found = (time(results.time(case, who)) for who in (small, large))
+    return *found, held, times(results.ratio(case, large, small))

@@ -7,9 +7,9 @@ import re
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from statistics import median
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-from .data import Loaded, Scale
+from .data import Effort, Loaded, ObjectScale, RecipeScale, Scale
 
 
 @dataclass
@@ -39,17 +39,14 @@ def spread(values: list[float]) -> Spread:
 
 
 @dataclass
-class Results:
+class Rounds:
     """One run.
 
-    :param memory: bytes that the engine's large table takes
     :param cases: the figures by case and contestant
     """
 
     environment: dict[str, str]
-    scale: Scale
-    loaded: dict[str, Loaded]
-    memory: int
+    scale: Effort
     cases: dict[str, dict[str, Series]]
 
     def has(self, contestant: str) -> bool:
@@ -58,6 +55,10 @@ class Results:
     def time(self, case: str, contestant: str) -> Spread:
         """Return the seconds of a call."""
         return spread(self.cases[case][contestant].wall)
+
+    def rate(self, case: str, contestant: str) -> Spread:
+        """Return how many calls a second there were."""
+        return spread([1 / wall for wall in self.cases[case][contestant].wall])
 
     def ratio(self, case: str, over: str, under: str, *, cpu: bool = False) -> Spread:
         """Return how many times the cost of one contestant another's is; each round is compared with itself."""
@@ -68,8 +69,80 @@ class Results:
     def write(self, path: Path) -> None:
         text = json.dumps(asdict(self), indent=1)
         # One line for each series, so that the file can be read and compared
-        text = re.sub(r"\[[^][]*\]", lambda found: " ".join(found[0].split()), text)
+        text = re.sub(r"\[[^][{}]*\]", lambda found: " ".join(found[0].split()), text)
         path.write_text(text + "\n", encoding="utf-8")
+
+
+@dataclass
+class Results(Rounds):
+    """One run of single requests.
+
+    :param loaded: what each contestant held
+    :param memory: bytes that the engine's large table takes; None where no table was loaded
+    """
+
+    loaded: dict[str, Loaded]
+    memory: int | None
+
+
+@dataclass(frozen=True)
+class Writers:
+    """What writers of one list did to each other.
+
+    :param writers: how many there were at a time
+    :param spread: over how many rows the list was spread
+    :param written: entities that were inserted
+    :param attempts: transactions that were sent for it
+    :param given_up: inserts that gave up, and were begun anew
+    :param seconds: how long it took by the simulated clock
+    """
+
+    writers: int
+    spread: int
+    written: int
+    attempts: int
+    given_up: int
+    seconds: float
+
+
+@dataclass
+class RecipeResults(Rounds):
+    """One run of recipes.
+
+    :param transactions: how many transactions each kind of bulk load took
+    """
+
+    writers: list[Writers]
+    transactions: dict[str, int]
+
+
+@dataclass(frozen=True)
+class Year:
+    """The load of a whole year of flights, done once."""
+
+    environment: dict[str, str]
+    entities: int
+    transactions: int
+    seconds: float
+    cpu: float
+
+    def write(self, path: Path) -> None:
+        path.write_text(json.dumps(asdict(self), indent=1) + "\n", encoding="utf-8")
+
+
+def read_year(path: Path) -> Year:
+    return Year(**json.loads(path.read_text(encoding="utf-8")))
+
+
+def read_recipes(path: Path) -> RecipeResults:
+    found = json.loads(path.read_text(encoding="utf-8"))
+    return RecipeResults(
+        environment=found["environment"],
+        scale=RecipeScale(**found["scale"]),
+        cases=_cases(found),
+        writers=[Writers(**each) for each in found["writers"]],
+        transactions=found["transactions"],
+    )
 
 
 def read(path: Path) -> Results:
@@ -77,11 +150,17 @@ def read(path: Path) -> Results:
     found = json.loads(path.read_text(encoding="utf-8"))
     return Results(
         environment=found["environment"],
-        scale=Scale(**found["scale"]),
+        scale=_scale(found["scale"]),
         loaded={name: Loaded(**each) for name, each in found["loaded"].items()},
         memory=found["memory"],
-        cases={
-            case: {name: Series(**each) for name, each in contestants.items()}
-            for case, contestants in found["cases"].items()
-        },
+        cases=_cases(found),
     )
+
+
+def _cases(found: dict[str, Any]) -> dict[str, dict[str, Series]]:
+    return {case: {name: Series(**each) for name, each in them.items()} for case, them in found["cases"].items()}
+
+
+def _scale(found: dict[str, Any]) -> Effort:
+    kind = ObjectScale if "blobs" in found else Scale
+    return kind(**found)

@@ -1,4 +1,4 @@
-"""The benchmarks run, and write down everything that their page shows; how fast anything is, they say themselves."""
+"""The benchmarks run, and write down everything that their pages show; how fast anything is, they say themselves."""
 
 from __future__ import annotations
 
@@ -11,47 +11,113 @@ from typing import Any
 import pytest
 
 ROOT = Path(__file__).parents[1]
-CASES = {"point read", "upsert", "transaction of 100", "page of 1,000", "range of 10", "$top=10"}
+TABLES = {"point read", "upsert", "transaction of 100", "page of 1,000", "range of 10", "$top=10"}
+QUEUES = {"send", "receive", "delete", "send, receive, delete"}
+BLOBS = {"upload 1 KiB", "download 1 KiB", "upload 16 MiB", "download 16 MiB", "list by prefix"}
+LOADS = {
+    "bulk load, nothing derived": 40,
+    "bulk load, one index": 40,
+    "bulk load, three indexes": 40,
+    "bulk load, an index, a summary, index entities": 8,
+}
+
+
+def benchmarks(*arguments: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "benchmarks", *arguments], cwd=ROOT, capture_output=True, text=True, check=False
+    )
 
 
 @pytest.fixture(scope="module")
 def output(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The folder with what a quick run without Azurite wrote."""
     folder = tmp_path_factory.mktemp("benchmarks")
-    command = [sys.executable, "-m", "benchmarks", "--quick", "--no-azurite", "--output", str(folder)]
-    subprocess.run(command, cwd=ROOT, check=True, capture_output=True)
+    done = benchmarks("--quick", "--no-azurite", "--output", str(folder))
+    assert done.returncode == 0, done.stderr
     return folder
 
 
-@pytest.fixture(scope="module")
-def written(output: Path) -> Any:
-    return json.loads((output / "rounds.json").read_text(encoding="utf-8"))
+def written(output: Path, part: str) -> Any:
+    return json.loads((output / f"{part}.json").read_text(encoding="utf-8"))
 
 
-def test_every_case_is_measured_on_the_floor_and_on_the_engine(written: Any) -> None:
-    assert {name for name, found in written["cases"].items() if {"floor", "engine"} <= found.keys()} == CASES
+@pytest.mark.parametrize(("part", "cases"), [("tables", TABLES), ("objects", QUEUES | BLOBS)])
+def test_every_case_is_measured_on_the_floor_and_on_the_engine(output: Path, part: str, cases: set[str]) -> None:
+    measured = written(output, part)["cases"]
+    assert {name for name, found in measured.items() if {"floor", "engine"} <= found.keys()} == cases
 
 
-def test_every_contestant_has_two_positive_times_for_every_round(written: Any) -> None:
-    series = [each for contestants in written["cases"].values() for each in contestants.values()]
-    assert {len(each[clock]) for each in series for clock in ("wall", "cpu")} == {written["scale"]["rounds"]}
-    assert min(time for each in series for time in each["wall"] + each["cpu"]) > 0
+@pytest.mark.parametrize("part", ["tables", "objects", "recipes"])
+def test_all_contestants_of_a_case_have_two_positive_times_for_each_of_its_rounds(output: Path, part: str) -> None:
+    found = written(output, part)
+    for contestants in found["cases"].values():
+        counts = {len(each[clock]) for each in contestants.values() for clock in ("wall", "cpu")}
+        assert len(counts) == 1
+        assert 1 <= counts.pop() <= found["scale"]["rounds"]
+        assert min(each for series in contestants.values() for each in series["wall"] + series["cpu"]) > 0
 
 
-def test_queries_of_a_range_and_of_a_top_are_measured_in_a_larger_table_too(written: Any) -> None:
-    larger = {name for name, found in written["cases"].items() if {"engine", "engine, large table"} <= found.keys()}
-    assert larger == {"range of 10", "$top=10"}
-    assert written["loaded"]["engine, large table"]["entities"] > written["loaded"]["engine"]["entities"]
+@pytest.mark.parametrize(("part", "cases"), [("tables", {"range of 10", "$top=10"}), ("objects", {"list by prefix"})])
+def test_what_must_not_depend_on_size_is_measured_where_there_is_more(output: Path, part: str, cases: set[str]) -> None:
+    found = written(output, part)
+    larger = {name for name, each in found["cases"].items() if {"engine", "engine, large"} <= each.keys()}
+    assert larger == cases
+    assert found["loaded"]["engine, large"]["entities"] > found["loaded"]["engine"]["entities"]
 
 
-def test_the_rounds_say_on_which_machine_and_with_which_versions_they_were_run(written: Any) -> None:
-    told = {"date", "Python", "azure-data-tables", "azure-core", "Azurite", "processor"}
-    assert told <= written["environment"].keys()
+def test_bulk_loads_are_measured_beside_the_calls_of_the_sdk_that_write_the_same(output: Path) -> None:
+    cases = written(output, "recipes")["cases"]
+    loads = {name: found for name, found in cases.items() if name.startswith("bulk load")}
+    assert {name: found["BulkLoad"]["calls"] for name, found in loads.items()} == LOADS
+    assert {name: found["bare"]["calls"] for name, found in loads.items()} == LOADS
 
 
-def test_the_page_judges_every_target_and_shows_the_plot(output: Path) -> None:
-    page = (output / "results.md").read_text(encoding="utf-8")
-    targets = [line for line in page.splitlines() if line.endswith(("| yes |", "| **no** |"))]
-    assert len(targets) == 7
-    assert "(speed.png)" in page
+def test_writers_of_one_list_need_more_attempts_than_one_writer_and_fewer_if_it_is_spread(output: Path) -> None:
+    found = written(output, "recipes")["writers"]
+    attempts = {(each["writers"], each["spread"]): each["attempts"] / each["written"] for each in found}
+    assert {writers for writers, _ in attempts} == {1, 2, 4, 8, 16}
+    assert attempts[1, 1] == attempts[1, 16] == 1
+    assert attempts[16, 1] > attempts[16, 16] > 1
+
+
+def test_keys_are_read_one_by_one_and_together_by_both_kinds_of_clients(output: Path) -> None:
+    cases = written(output, "recipes")["cases"]
+    for how in ("sync", "async"):
+        assert set(cases[f"engine behind 2 ms, {how}"]) == {"one by one", "get_many", "get_many, limit=32"}
+
+
+def test_derived_data_is_filled_in_and_verified_in_the_partition_and_elsewhere(output: Path) -> None:
+    cases = written(output, "recipes")["cases"]
+    for where in ("index in the partition", "index elsewhere"):
+        assert set(cases[where]) == {"backfill", "verify"}
+
+
+@pytest.mark.parametrize("part", ["tables", "objects", "recipes"])
+def test_the_rounds_say_on_which_machine_and_with_which_versions_they_were_run(output: Path, part: str) -> None:
+    told = {"date", "Python", "azure-data-tables", "azure-storage-blob", "azure-core", "Azurite", "processor"}
+    assert told <= written(output, part)["environment"].keys()
+
+
+@pytest.mark.parametrize(("page", "count"), [("results.md", 8), ("recipes.md", 4)])
+def test_a_page_judges_every_target(output: Path, page: str, count: int) -> None:
+    text = (output / page).read_text(encoding="utf-8")
+    assert len([line for line in text.splitlines() if line.endswith(("| yes |", "| **no** |"))]) == count
+
+
+def test_the_page_on_single_requests_shows_the_plot(output: Path) -> None:
+    assert "(speed.png)" in (output / "results.md").read_text(encoding="utf-8")
     assert (output / "speed.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_the_pages_can_be_made_again_of_the_rounds(output: Path) -> None:
+    before = {page: (output / page).read_text(encoding="utf-8") for page in ("results.md", "recipes.md")}
+    for page in before:
+        (output / page).unlink()
+    assert benchmarks("--redraw", "--output", str(output)).returncode == 0
+    assert {page: (output / page).read_text(encoding="utf-8") for page in before} == before
+
+
+def test_a_part_that_is_not_there_is_refused() -> None:
+    done = benchmarks("tabels")
+    assert done.returncode == 2
+    assert "tabels: the parts are tables, objects, recipes and year" in done.stderr

@@ -1,0 +1,1 @@
+"""What recipes add to the requests that they make, and how they fare beside one another."""

@@ -1,0 +1,169 @@
+"""Bulk load, beside the SDK's own calls that write the very same rows in the very same transactions."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from tablepatterns import BulkLoad, Storage, connect
+from tablepatterns.derived import Derived
+from tablepatterns.engine.account import Engine
+from tablepatterns.entity import WRITE_ID
+from tablepatterns.table import Table
+from tablepatterns.target import in_memory
+
+from ..data import RecipeScale
+from ..environment import environment
+from ..results import Year
+from .flights import BY_DESTINATION, BY_ORIGIN, BY_PLANE, PER_DAY, TABLE, TO, Flight, flights, january, year
+from .runs import Run, Work
+
+BARE: Final = "bare"
+LOADED: Final = "BulkLoad"
+ONE_BY_ONE: Final = "BulkLoad, parallel=1"
+
+DERIVED: Final[dict[str, tuple[Derived, ...]]] = {
+    "nothing derived": (),
+    "one index": (BY_PLANE,),
+    "three indexes": (BY_PLANE, BY_DESTINATION, BY_ORIGIN),
+}
+SHARING: Final[dict[str, tuple[Derived, ...]]] = {
+    "an index, a summary, index entities": (BY_PLANE, PER_DAY, TO),
+}
+
+Row = dict[str, Any]
+
+_WRITES: Final = ("create_entity", "update_entity", "upsert_entity", "delete_entity")
+
+
+@dataclass(frozen=True)
+class Call:
+    """A call of the SDK's table client that was made: its word, and what it was given."""
+
+    word: str
+    given: tuple[Any, ...]
+    options: dict[str, Any] = field(default_factory=dict[str, Any])
+
+
+class Tracing:
+    """A table client that notes every write that was not refused.
+
+    What it notes is unconditional: a second account gives other ETags.
+    """
+
+    def __init__(self, client: Any, calls: list[Call]) -> None:
+        self._client = client
+        self._calls = calls
+
+    def submit_transaction(self, operations: Sequence[tuple[str, Any, dict[str, Any]]], **options: Any) -> Any:
+        answer = self._client.submit_transaction(operations, **options)
+        self._calls.append(Call("submit_transaction", ([(word, row, _free(how)) for word, row, how in operations],)))
+        return answer
+
+    def __getattr__(self, name: str) -> Any:
+        found = getattr(self._client, name)
+        return self._noting(name, found) if name in _WRITES else found
+
+    def _noting(self, word: str, call: Callable[..., Any]) -> Callable[..., Any]:
+        def noted(*given: Any, **options: Any) -> Any:
+            answer = call(*given, **options)
+            self._calls.append(Call(word, given, _free(options)))
+            return answer
+
+        return noted
+
+
+def _free(options: dict[str, Any]) -> dict[str, Any]:
+    return {name: each for name, each in options.items() if name == "mode"}
+
+
+class TracedStorage(Storage):
+    """An account in memory that notes the writes of its tables."""
+
+    def __init__(self, calls: list[Call]) -> None:
+        engine = Engine()
+        super().__init__(in_memory(engine.account_name, engine.account_key), engine, {})
+        self._calls = calls
+
+    def table(self, name: str) -> Table:
+        return Table(Tracing(self.tables.get_table_client(name), self._calls))
+
+
+@dataclass(frozen=True)
+class Traced:
+    """One kind of load, done once.
+
+    :param calls: the calls that it made
+    :param physical: all rows that it left
+    """
+
+    name: str
+    rows: list[Flight]
+    derived: tuple[Derived, ...]
+    calls: list[Call]
+    physical: list[Row]
+
+    def runs(self) -> Iterator[Run]:
+        """Yield the ways to write these rows."""
+        case, count = f"bulk load, {self.name}", len(self.rows)
+        yield Run(case, BARE, count, lambda: _bare(self.calls), self._is_right)
+        for contestant, parallel in ((LOADED, 8), (ONE_BY_ONE, 1)):
+            yield Run(case, contestant, count, _loading(self.rows, self.derived, parallel), self._is_right)
+
+    def _is_right(self, storage: Storage) -> bool:
+        return _rows_of(storage) == self.physical
+
+
+def traced(scale: RecipeScale) -> Iterator[Traced]:
+    """Load flights with each kind of derived data, and yield what was done."""
+    for kinds, count in ((DERIVED, scale.flights), (SHARING, scale.sharing)):
+        rows = january(count)
+        for name, derived in kinds.items():
+            calls: list[Call] = []
+            storage = TracedStorage(calls)
+            BulkLoad(flights(storage, *derived)).load(rows)
+            yield Traced(name, rows, derived, calls, _rows_of(storage))
+
+
+def _bare(calls: Sequence[Call]) -> Work:
+    storage = connect()
+    client = storage.tables.create_table(TABLE)
+
+    def work() -> Storage:
+        for call in calls:
+            getattr(client, call.word)(*call.given, **call.options)
+        return storage
+
+    return work
+
+
+def _loading(rows: list[Flight], derived: tuple[Derived, ...], parallel: int) -> Callable[[], Work]:
+    def prepare() -> Work:
+        storage = connect()
+        into = flights(storage, *derived)
+        into.create_table()
+
+        def work() -> Storage:
+            BulkLoad(into, parallel=parallel).load(rows)
+            return storage
+
+        return work
+
+    return prepare
+
+
+def _rows_of(storage: Storage) -> list[Row]:
+    """Return what is in the table, but for what differs from write to write."""
+    found = storage.tables.get_table_client(TABLE).list_entities()
+    return [{name: value for name, value in row.items() if name != WRITE_ID} for row in found]
+
+
+def whole_year() -> Year:
+    """Load the year with one index, once."""
+    into = flights(connect(), BY_PLANE)
+    wall, cpu = time.perf_counter(), time.process_time()
+    loaded = BulkLoad(into).load(year())
+    wall, cpu = time.perf_counter() - wall, time.process_time() - cpu
+    return Year(environment(), loaded.entities, loaded.transactions, round(wall, 3), round(cpu, 3))

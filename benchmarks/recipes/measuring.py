@@ -1,0 +1,22 @@
+"""All that is measured of recipes."""
+
+from __future__ import annotations
+
+from ..data import RecipeScale
+from ..environment import environment
+from ..results import RecipeResults
+from .bulk import traced
+from .contention import contention
+from .reading import readings
+from .runs import measure
+from .upkeep import upkeep
+
+
+def measure_recipes(scale: RecipeScale, azurite: str | None) -> RecipeResults:
+    """Measure the recipes; where Azurite takes part, that is its connection string."""
+    machine = environment()
+    loads = list(traced(scale))
+    runs = [run for load in loads for run in load.runs()]
+    figures = measure([*runs, *readings(scale, azurite), *upkeep(scale)], scale.rounds)
+    transactions = {load.name: len(load.calls) for load in loads}
+    return RecipeResults(machine, scale, figures, list(contention(scale)), transactions)

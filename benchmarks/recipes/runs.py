@@ -1,0 +1,61 @@
+"""How recipes are measured: each does a piece of work of many entities, on its own account, in turn with others."""
+
+from __future__ import annotations
+
+import gc
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from rich.progress import Progress
+
+from ..results import Series
+
+Work = Callable[[], Any]
+
+
+@dataclass(frozen=True)
+class Run:
+    """One contestant's way to do a piece of work.
+
+    :param count: of how many entities it is
+    :param prepare: make what the work needs, and return the work; not timed
+    :param is_right: tell whether what the work returned is what it was to do
+    """
+
+    case: str
+    contestant: str
+    count: int
+    prepare: Callable[[], Work]
+    is_right: Callable[[Any], bool]
+
+
+def measure(runs: Sequence[Run], rounds: int) -> dict[str, dict[str, Series]]:
+    """Return what an entity takes, by case and contestant; another contestant begins in each round."""
+    figures: dict[str, dict[str, Series]] = {}
+    for run in runs:
+        figures.setdefault(run.case, {})[run.contestant] = Series(run.count)
+    with Progress(auto_refresh=False) as progress:
+        task = progress.add_task("Recipes", total=rounds * len(runs))
+        for number in range(rounds):
+            for case in figures:
+                group = [run for run in runs if run.case == case]
+                first = number % len(group)
+                for run in group[first:] + group[:first]:
+                    _measure(run, figures[case][run.contestant])
+                    progress.advance(task)
+                    progress.refresh()
+    return figures
+
+
+def _measure(run: Run, series: Series) -> None:
+    work = run.prepare()
+    gc.collect()
+    wall, cpu = time.perf_counter(), time.process_time()
+    answer = work()
+    wall, cpu = time.perf_counter() - wall, time.process_time() - cpu
+    if not run.is_right(answer):
+        raise AssertionError(f"{run.case}, {run.contestant}: {str(answer)[:200]} is not what was to be done")
+    series.wall.append(round(wall / run.count, 8))
+    series.cpu.append(round(cpu / run.count, 8))

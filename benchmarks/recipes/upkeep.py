@@ -1,0 +1,65 @@
+"""Upkeep: how fast derived data is filled in for entities that are older than it, and verified."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Final
+
+from tablepatterns import BulkLoad, EntitySet, Storage, connect
+from tablepatterns.derived import Derived
+from tablepatterns.tending.report import Report
+
+from ..data import RecipeScale
+from .flights import BY_PLANE, ELSEWHERE, Flight, flights, january
+from .runs import Run, Work
+
+BACKFILL: Final = "backfill"
+VERIFY: Final = "verify"
+KINDS: Final[dict[str, Derived]] = {"index in the partition": BY_PLANE, "index elsewhere": ELSEWHERE}
+
+
+def upkeep(scale: RecipeScale) -> Iterator[Run]:
+    """Yield what fills in and verifies an index of flights, in the partition and elsewhere."""
+    rows = january(scale.kept)
+    for case, derived in KINDS.items():
+        yield Run(case, BACKFILL, len(rows), _backfill(rows, derived), _is_filled(rows, derived))
+        yield Run(case, VERIFY, len(rows), _verify(rows, derived), lambda found: _is_clean(found[1], len(rows)))
+
+
+Done = tuple[EntitySet[Storage], Report]
+
+
+def _filled_in(rows: list[Flight], derived: Derived) -> EntitySet[Storage]:
+    """Return a set that is to have derived data, of which its entities have none."""
+    storage = connect()
+    BulkLoad(flights(storage)).load(rows)
+    return flights(storage, derived, building=[] if derived.is_elsewhere else [derived])
+
+
+def _backfill(rows: list[Flight], derived: Derived) -> Callable[[], Work]:
+    def prepare() -> Work:
+        into = _filled_in(rows, derived)
+        return lambda: (into, into.backfill(derived))
+
+    return prepare
+
+
+def _verify(rows: list[Flight], derived: Derived) -> Callable[[], Work]:
+    def prepare() -> Work:
+        into = _filled_in(rows, derived)
+        into.backfill(derived)
+        return lambda: (into, into.verify(derived))
+
+    return prepare
+
+
+def _is_filled(rows: list[Flight], derived: Derived) -> Callable[[Done], bool]:
+    def is_filled(done: Done) -> bool:
+        into, report = done
+        return report.entities == len(rows) and _is_clean(into.verify(derived), len(rows))
+
+    return is_filled
+
+
+def _is_clean(report: Report, entities: int) -> bool:
+    return report.is_clean and report.entities == entities and report.rows > 0

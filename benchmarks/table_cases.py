@@ -1,0 +1,92 @@
+"""What is measured of tables: calls of the SDK that make one request each."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from random import Random
+from typing import Any
+
+from azure.core.paging import ItemPaged
+from azure.data.tables import TableClient, TableEntity
+
+from .case import Case, Place
+from .data import entity, partition_key, row_key
+
+Table = Place[TableClient]
+
+PAGE = 1000
+FEW = 10
+TRANSACTION = 100
+
+
+def _entities(count: int) -> Callable[[Any], bool]:
+    """Return what tells whether an answer has so many entities, or is about so many."""
+    return lambda answer: bool(answer) and (len(answer) if isinstance(answer, list) else 1) == count
+
+
+def _keys(table: Table, random: Random) -> tuple[str, str]:
+    return partition_key(random.randrange(table.loaded.partitions)), row_key(random.randrange(table.loaded.rows))
+
+
+def _entity(table: Table, random: Random) -> dict[str, Any]:
+    return entity(random.randrange(table.loaded.partitions), random.randrange(table.loaded.rows))
+
+
+def _operations(table: Table, random: Random) -> list[tuple[str, dict[str, Any]]]:
+    """Return upserts of one more partition: those of the small table do not have as many rows."""
+    return [("upsert", entity(table.loaded.partitions, row)) for row in range(TRANSACTION)]
+
+
+def _partition(table: Table, random: Random) -> str:
+    return f"PartitionKey eq '{partition_key(random.randrange(table.loaded.partitions))}'"
+
+
+def _range(table: Table, random: Random) -> str:
+    first = random.randint(0, table.loaded.rows - FEW)
+    return f"{_partition(table, random)} and RowKey ge '{row_key(first)}' and RowKey lt '{row_key(first + FEW)}'"
+
+
+def _first_page(entities: ItemPaged[TableEntity]) -> list[TableEntity]:
+    return list(next(entities.by_page()))
+
+
+POINT_READ = Case(
+    "point read", _keys, lambda table, keys: table.get_entity(*keys), _entities(1), target=1.35, point=True
+)
+UPSERT = Case(
+    "upsert", _entity, lambda table, wanted: table.upsert_entity(wanted), _entities(1), target=1.35, point=True
+)
+TRANSACTION_OF_100 = Case(
+    "transaction of 100",
+    _operations,
+    lambda table, operations: table.submit_transaction(operations),
+    _entities(TRANSACTION),
+    target=1.2,
+)
+PAGE_OF_1000 = Case(
+    "page of 1,000",
+    lambda table, random: None,
+    lambda table, ask: _first_page(table.list_entities(results_per_page=PAGE)),
+    _entities(PAGE),
+    target=1.2,
+)
+RANGE_OF_10 = Case("range of 10", _range, lambda table, query: list(table.query_entities(query)), _entities(FEW))
+TOP_10 = Case(
+    "$top=10",
+    _partition,
+    lambda table, query: _first_page(table.query_entities(query, results_per_page=FEW)),
+    _entities(FEW),
+)
+
+CASES = (POINT_READ, UPSERT, TRANSACTION_OF_100, PAGE_OF_1000, RANGE_OF_10, TOP_10)
+BY_SIZE = (RANGE_OF_10, TOP_10)
+"""The cases whose cost must not depend on the size of the table; they are measured on the large one too."""
+
+
+NEW_PAGES = "page of 1,000, first time"
+
+
+def new_pages(table: TableClient) -> Case[TableClient]:
+    """Return the case of pages of a table that were never read before, one behind the other."""
+    pages = table.list_entities(results_per_page=PAGE).by_page()
+    return Case(NEW_PAGES, lambda table, random: pages, lambda table, ask: list(next(ask)), _entities(PAGE))

@@ -1,0 +1,92 @@
+"""Who takes part with tables: the floor, the engine and Azurite, each behind the SDK's client, with the same data."""
+
+from __future__ import annotations
+
+import resource
+import sys
+from collections.abc import Callable
+from datetime import datetime
+from typing import Any, Final
+
+from azure.core.credentials import AzureNamedKeyCredential
+from azure.data.tables import TableClient
+
+from tablepatterns.edm import Ticks
+from tablepatterns.engine.account import Engine
+from tablepatterns.engine.tables import Operation
+from tablepatterns.engine.transport import EngineTransport
+
+from .case import AZURITE, AZURITE_LARGE, ENGINE, ENGINE_LARGE, FLOOR, Entry, Place, at
+from .data import Scale, load
+from .floor import Transport, floor_of
+from .table_cases import BY_SIZE, CASES, PAGE_OF_1000, new_pages
+
+_SMALL, _LARGE = "Small", "Large"
+_BYTES_OF_RSS: Final = 1 if sys.platform == "darwin" else 1024
+
+
+class EngineTables:
+    """The engine with both tables, and the floor with the answers that the engine gives.
+
+    :ivar memory: bytes that the large table takes: the growth of the process, the allocator's waste included
+    """
+
+    def __init__(self, scale: Scale) -> None:
+        self._engine = Engine()
+        self._engine.tables.create(_LARGE)
+        before = _peak()
+        large = load(self._write_state, "Engine, large table", scale.partitions, scale.large)
+        self.memory = _peak() - before
+        small = load(_writer(self._table(_SMALL)), "Engine, small table", scale.partitions, scale.small)
+        self.places = {ENGINE: Place(self._table(_SMALL), small), ENGINE_LARGE: Place(self._table(_LARGE), large)}
+
+    def entries(self) -> list[Entry[TableClient]]:
+        small, large = self.places[ENGINE], self.places[ENGINE_LARGE]
+        floors = {case: floor_of(case, self._engine, small, lambda each: self._table(_SMALL, each)) for case in CASES}
+        found = [entry for case in CASES for entry in (floors[case], at(case, ENGINE, small))]
+        found += [at(case, ENGINE_LARGE, large) for case in BY_SIZE]
+        page = floors[PAGE_OF_1000].client
+        found.append(Entry(new_pages(page), FLOOR, page, small))
+        return [*found, at(new_pages(large.client), ENGINE_LARGE, large)]
+
+    def _write_state(self, entities: list[dict[str, Any]]) -> None:
+        """Write past the SDK: a million entities would take it minutes."""
+        self._engine.tables.transact(_LARGE, [_operation(**each) for each in entities])
+
+    def _table(self, name: str, transport: Transport | None = None) -> TableClient:
+        account = self._engine.account_name
+        credential = AzureNamedKeyCredential(account, self._engine.account_key)
+        url = f"https://{account}.table.core.windows.net"
+        return TableClient(url, name, credential=credential, transport=transport or EngineTransport(self._engine))
+
+
+class AzuriteTables:
+    """Azurite with both tables, the large one as far as it gets in its time."""
+
+    def __init__(self, scale: Scale, connection_string: str) -> None:
+        small, large = (TableClient.from_connection_string(connection_string, name) for name in (_SMALL, _LARGE))
+        seconds = scale.azurite_seconds
+        loaded = load(_writer(small), "Azurite, small table", scale.partitions, scale.small)
+        grown = load(_writer(large), "Azurite, large table", scale.partitions, scale.large, seconds)
+        if grown.rows < loaded.rows:
+            raise RuntimeError(f"Azurite loaded only {grown.entities:,} entities in {seconds} seconds")
+        self.places = {AZURITE: Place(small, loaded), AZURITE_LARGE: Place(large, grown)}
+
+    def entries(self) -> list[Entry[TableClient]]:
+        found = [at(case, AZURITE, self.places[AZURITE]) for case in CASES]
+        return found + [at(case, AZURITE_LARGE, self.places[AZURITE_LARGE]) for case in BY_SIZE]
+
+
+def _writer(table: TableClient) -> Callable[[list[dict[str, Any]]], object]:
+    """Create a table and return what writes entities of one partition to it."""
+    table.create_table()
+    return lambda entities: table.submit_transaction([("create", each) for each in entities])
+
+
+def _operation(PartitionKey: str, RowKey: str, **properties: Any) -> Operation:  # noqa: N803 - the service's names
+    typed = {name: Ticks.of(each) if isinstance(each, datetime) else each for name, each in properties.items()}
+    return Operation("insert", PartitionKey, RowKey, typed)
+
+
+def _peak() -> int:
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * _BYTES_OF_RSS
