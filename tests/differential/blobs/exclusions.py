@@ -8,6 +8,7 @@ from differential.answers import Refused
 from differential.blobs.containers import (
     DeleteContainer,
     GetContainer,
+    LeaseContainer,
     ListBlobs,
     ListContainers,
     SetContainerMetadata,
@@ -17,6 +18,7 @@ from differential.blobs.operations import (
     Copy,
     Delete,
     GetBlockList,
+    LeaseBlob,
     OfBlob,
     Operation,
     PutBlob,
@@ -33,7 +35,7 @@ from differential.exclusions import Case, Exclusions
 from differential.heard_by_hand import is_about_text
 from tablepatterns.engine.blob import Kind
 from tablepatterns.engine.leases import INFINITE
-from tablepatterns.limits import MAX_ACCESS_POLICIES
+from tablepatterns.limits import MAX_ACCESS_POLICIES, MAX_BREAK_PERIOD
 
 EXCLUSIONS: Final = Exclusions()
 
@@ -92,6 +94,17 @@ def staged_blocks_beside(operation: Operation, before: Homes) -> bool:
     return isinstance(operation, (PutBlob, Copy)) and bool(_found(operation, before).staged)
 
 
+@EXCLUSIONS.withhold(
+    "a block is staged beside the lease and the kind of a snapshot, and not of its blob", refused=False
+)
+def block_beside_a_snapshot(operation: Operation, before: Homes) -> bool:
+    found = _found(operation, before)
+    if not isinstance(operation, PutBlock) or found.blob is None or not found.snapshots:
+        return False
+    under_lease = operation.terms.lease is not None or found.blob.lease.id is not None
+    return under_lease or any(each.kind is not found.blob.kind for each in found.snapshots)
+
+
 @EXCLUSIONS.withhold("a copy replaces a blob of another kind", refused=True)
 def copy_of_another_kind(operation: Operation, before: Homes) -> bool:
     if not isinstance(operation, Copy):
@@ -131,6 +144,12 @@ def copy_onto_a_lease(operation: Operation, before: Homes) -> bool:
         return False
     now = before[operation.place.container].now
     return target.lease.state(now).locked and target.lease.duration != INFINITE
+
+
+@EXCLUSIONS.withhold("a lease is broken after any time", refused=True)
+def long_break(operation: Operation, before: Homes) -> bool:
+    lease = operation.lease if isinstance(operation, (LeaseBlob, LeaseContainer)) else None
+    return lease is not None and lease.action == "break" and (lease.seconds or 0) > MAX_BREAK_PERIOD
 
 
 @EXCLUSIONS.withhold("six policies are kept", refused=True)
