@@ -299,7 +299,8 @@ async def _steps(table: RowReader, write: Write) -> list[Step]:
 
 
 def _is_of_shared_row(error: EntityChanged, steps: Sequence[Step]) -> bool:
-    return error.index is not None and steps[error.index].shares_row
+    index: int | None = error.index
+    return index is not None and steps[index].shares_row
 
 
 def _meaning(

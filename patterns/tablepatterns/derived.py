@@ -129,10 +129,6 @@ class Derived(ABC):
         """
         return None
 
-    def takes(self, key: Key) -> Collection[str]:
-        """Return the fields of the entities whose values it works with, which must be stored as they are."""
-        return ()
-
     def store(self, account: Account) -> RowStore | None:
         """Return what the rows are in where that is no table; None where it is one."""
         return None

@@ -26,7 +26,6 @@ def check_together(table: str, key: Key, derived: Collection[Derived], mappings:
         mappings.check_read(each.name, each.reads)
         if isinstance(each, Index) and (held := each.shape(key).include) is not None:
             mappings.check_held(each.name, held)
-        _check_plain(each, each.takes(key), mappings)
         own = each.own_rows(key)
         if each.is_elsewhere and own is not None and each.table(table).lower() == table.lower():
             _check_apart(each.name, own, key, "the primary rows")
@@ -37,14 +36,6 @@ def check_together(table: str, key: Key, derived: Collection[Derived], mappings:
         rows = one.own_rows(key), other.own_rows(key)
         if rows[0] is not None and rows[1] is not None and one.table(table).lower() == other.table(table).lower():
             _check_apart(other.name, rows[1], rows[0], repr(one.name))
-
-
-def _check_plain(derived: Derived, fields: Collection[str], mappings: Mappings) -> None:
-    """Refuse to work with the values of fields that are stored otherwise."""
-    for mapping in mappings.each:
-        for name in sorted(set(fields).intersection(mapping.fields)):
-            rule = f"{mapping.name} stores it otherwise, so that nobody can work with its value"
-            raise BadDesign(f"derived {derived.name}", name, rule, "leave it out, or store it as it is")
 
 
 def _check_apart(name: str, key: Key, other: Key, whose: str) -> None:

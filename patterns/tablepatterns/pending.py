@@ -51,7 +51,7 @@ class Pending:
     def take(self, operation: Operation) -> None:
         """Set what a row will hold after an operation that was worked out on it."""
         row = self._rows.get(operation.key)
-        held = {} if row is None or operation.kind != "merge" else row
+        held: Mapping[str, Any] = {} if row is None or operation.kind != "merge" else row
         properties = None if operation.kind == "delete" else {**held, **plain(operation.entity)}
         etag, lineage = (row.etag, row.lineage) if row is not None else (None, ())
         self.put(operation.key, properties, etag, lineage)

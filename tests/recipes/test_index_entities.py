@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
-from employees import BY_ID, jones, rows_of
+from employees import BY_ID, by_email, jones, rows_of
 from sharing import Places, operations, places_on, spent
-from tablepatterns import EntityGroupTransaction, EntitySet, Key, connect
+from tablepatterns import BulkLoad, EntityGroupTransaction, EntitySet, Key, connect
 from tablepatterns.engine.account import Engine
-from tablepatterns.errors import BadInput, BadKey, DerivedDataMismatch, LimitExceeded, TooMuchContention
+from tablepatterns.errors import BadDesign, BadInput, BadKey, DerivedDataMismatch, LimitExceeded, TooMuchContention
 from tablepatterns.eventual.rows import Finding
 from tablepatterns.operation import ANY, Operation
 from tablepatterns.recipes.index_entities import IndexEntities
@@ -408,3 +408,60 @@ async def test_lists_of_another_set_cannot_be_asked(places: Places) -> None:
         await employees.keys_of(IndexEntities("LastName"), **SALES)
     with pytest.raises(BadKey, match="Department"):
         await employees.find_all(employees.derived[0], LastName="Jones")
+
+
+@pytest.mark.parametrize(
+    ("derived", "rule"),
+    [
+        ([IndexEntities("LastName", key=Key("all", "name_{LastName}"))], "share the primary's partition"),
+        ([IndexEntities("LastName", key=AS_IN_GUIDE, store=InTable())], "would share the primary's partition"),
+        ([IndexEntities("LastName", key=Key("{Department}", "{FirstName}"))], "no field of the key of its rows"),
+        ([guides(), by_email], "could have the keys of 'LastName'"),
+        ([IndexEntities("LastName"), guides()], "could have the keys of 'LastName'"),
+        ([IndexEntities("LastName", key=Key("{LastName}", "empid_{Any}"), store=InTable())], "of the primary rows"),
+    ],
+)
+def test_lists_that_cannot_lie_where_they_should_are_refused(derived: Any, rule: str) -> None:
+    with pytest.raises(BadDesign, match=rule):
+        EntitySet(connect(), "Employees", BY_ID, derived=derived)
+
+
+@pytest.mark.parametrize(
+    ("fields", "options", "rule"),
+    [
+        ([], {}, "what to find entities by"),
+        (["LastName"], {"spread": 0}, "1 to 1,000 rows"),
+        (["LastName"], {"spread": 1001}, "1 to 1,000 rows"),
+        (["LastName"], {"spread": 2, "store": InBlobs("names")}, "one blob"),
+        (["LastName"], {"ids": "1st"}, "C# identifier"),
+    ],
+)
+def test_lists_that_cannot_work_are_refused(fields: Any, options: Any, rule: str) -> None:
+    with pytest.raises(BadInput, match=rule):
+        IndexEntities(*fields, **options)
+
+
+# -- beside others
+
+
+@pytest.mark.guide("G-181")
+async def test_one_set_may_keep_lists_of_one_field_in_several_places(places: Places) -> None:
+    kinds = [IndexEntities("LastName"), *(make(places) for make in (ELSEWHERE["another table"], ELSEWHERE["blobs"]))]
+    named = [kinds[0], IndexEntities("LastName", store=kinds[1].whereabouts, name="everywhere"), kinds[2]]
+    employees = places.employees(*named, by_email)
+    for number in (2, 1):
+        await employees.insert(jones(EmployeeId=number, Email=f"{number}@contoso.com"))
+    for via in named:
+        assert await numbers(employees, via) == [1, 2]
+        assert (await employees.verify(via)).is_clean
+    assert (await employees.find(by_email, Department="Sales", Email="1@contoso.com"))["EmployeeId"] == 1
+
+
+@EVERYWHERE
+async def test_entities_that_are_loaded_in_bulk_are_listed(places: Places, make: Make) -> None:
+    via = make(places)
+    employees = places.employees(via)
+    names = ("Jones", "Smith", "Jones", "Brown", "Jones")
+    await BulkLoad(employees).load(jones(EmployeeId=number, LastName=name) for number, name in enumerate(names))
+    assert await numbers(employees, via) == [0, 2, 4]
+    assert (await employees.verify(via)).is_clean

@@ -55,8 +55,8 @@ class DerivedRows:
         self.key = key
         names = {each.table(table.name) for each in derived} - {table.name}
         self._tables = {table.name: table} | {name: account.table(name) for name in names}
-        stores = {each.name: each.store(account) for each in derived}
-        self._stores = {name: store for name, store in stores.items() if store is not None}
+        stores = {each: each.store(account) for each in derived}
+        self._stores = {each: store for each, store in stores.items() if store is not None}
 
     def table(self, name: str) -> Table:
         """Return a table that rows of the set are in."""
@@ -64,7 +64,7 @@ class DerivedRows:
 
     def table_of(self, derived: Derived) -> RowStore:
         """Return the table that the rows of a kind are in, or what they are in else."""
-        return self._stores.get(derived.name) or self._tables[derived.table(self.primaries.name)]
+        return self._stores.get(derived) or self._tables[derived.table(self.primaries.name)]
 
     async def primary(self, row: Keys) -> Primary:
         """Return a primary row as it is now. Cost: 1 transaction."""
@@ -121,7 +121,7 @@ class DerivedRows:
     ) -> Finding | None:
         """Return what there is to say of a row that must not be written; None if it may be."""
         is_own = derived.owners(self.key, row) == [primary.row]
-        is_held = is_reserved(row, intent, self._account.now())
+        is_held = is_reserved(row, intent if is_own else None, self._account.now())
         if is_own:
             # Another writer of this entity is about to need it, unless the entity says so already
             return Finding.RIGHT if is_held and not is_wanted else None

@@ -52,10 +52,10 @@ class Denormalize(Derived):
     >>> storage = connect()
     >>> employees = EntitySet(storage, "Staff", Key("{Department}", "empid_{EmployeeId:06d}"), derived=[manager])
     >>> departments = EntitySet(storage, "Staff", by_department, derived=[manager.filled_from(employees)])
-    >>> jones = employees.insert({"Department": "Sales", "EmployeeId": 223, "Email": "jonesj@contoso.com"})
+    >>> _ = employees.insert({"Department": "Sales", "EmployeeId": 223, "Email": "jonesj@contoso.com"})
     >>> departments.insert({"Department": "Sales", "ManagerId": 223})["ManagerEmail"]
     'jonesj@contoso.com'
-    >>> _ = employees.merge(jones, {"Email": "jo@contoso.com"})
+    >>> _ = employees.update(lambda jones: jones.update(Email="jo@contoso.com"), Department="Sales", EmployeeId=223)
     >>> departments.get(Department="Sales")["ManagerEmail"]
     'jo@contoso.com'
 

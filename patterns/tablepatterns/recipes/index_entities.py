@@ -122,6 +122,10 @@ class IndexEntities(Derived):
             return _default(primary, self.fields, is_elsewhere=self.is_elsewhere, spread=self.spread)
         return spread_key(self._key) if self.spread > 1 else self._key
 
+    def own_rows(self, key: Key) -> Key | None:
+        """Return the key of the rows, unless they are blobs."""
+        return None if isinstance(self.whereabouts, InBlobs) else self.layout(key)
+
     def join(self, key: Key) -> None:
         """Check that the rows fall where the store says, and that their values are told by the entities."""
         layout = self.layout(key)

@@ -130,6 +130,10 @@ class Summary(Derived):
         """Return the name of the table that the rows are in."""
         return (self.whereabouts.name if isinstance(self.whereabouts, InTable) else None) or primary
 
+    def own_rows(self, key: Key) -> Key | None:
+        """Return the key of the rows elsewhere; in the partition they may be those of other entities."""
+        return self.layout if self.is_elsewhere else None
+
     def join(self, key: Key) -> None:
         """Check that the rows fall where the store says."""
         check_partition(self.name, self.layout, key, self.whereabouts)
