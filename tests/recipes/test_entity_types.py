@@ -1,0 +1,396 @@
+"""Entity types: each entity is told by its mark or its keys, and comes back as an object of its own class."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from employees import rows_of
+from tablepatterns import Entity, EntitySet, Key, between, prop
+from tablepatterns.engine.account import Engine
+from tablepatterns.errors import (
+    BadFilter,
+    BadInput,
+    BadKey,
+    BadProperty,
+    EntityAlreadyExists,
+    EntityChanged,
+    EntityNotFound,
+    UnrecognizedEntity,
+)
+from tablepatterns.recipes.entity_types import EntityTypes
+from tablepatterns.typed.entity_type import EntityType
+from typed_staff import Contractor, Customer, Department, Employee, Person, Worker, jones, persons_of, staff_of
+
+ID = {"Department": "Sales", "EmployeeId": 223}
+
+
+def raw_of(storage: Any, table: str) -> Any:
+    return EntitySet(storage, table, Key("{PartitionKey}", "{RowKey}"))
+
+
+async def values(stream: Any) -> list[Any]:
+    return [held.value async for held in stream]
+
+
+# ------------------------------------------------------------------ the mark and the keys
+
+
+@pytest.mark.guide("G-321", "G-323", "G-335")
+async def test_insert_writes_the_mark_under_the_types_own_key(storage: Any, table_name: str) -> None:
+    staff = staff_of(storage, table_name)
+    await staff.insert(Department("Sales", 1))
+    held = await staff.insert(jones())
+    assert (held.key, held.value) == (("Sales", "EMPLOYEE_000223"), jones())
+    employee = {"EntityType": "Employee", "LastName": "Jones", "Age": 34, "Salary": "0", "Rank": "junior"}
+    assert await rows_of(storage, table_name) == {
+        ("Sales", "DEPARTMENT"): {"EntityType": "Department", "EmployeeCount": 1},
+        ("Sales", "EMPLOYEE_000223"): employee,
+    }
+
+
+@pytest.mark.guide("G-321", "G-322", "G-324")
+@pytest.mark.parametrize("prefixed", ["row", "partition"])
+async def test_with_prefixes_two_types_have_the_same_natural_key(storage: Any, table_name: str, prefixed: str) -> None:
+    def rows(prefix: str) -> Any:
+        halves = ("{Department}", "{EmployeeId:06d}")
+        key = Key(halves[0], prefix + halves[1]) if prefixed == "row" else Key(prefix + halves[0], halves[1])
+        return EntitySet(storage, table_name, key)
+
+    staff = EntityTypes(EntityType(Employee, rows("E_")), EntityType(Contractor, rows("C_")), mark=None)
+    await staff.insert(jones())
+    await staff.insert(Contractor("Sales", 223, "Smith"))
+    assert (await staff.get(Employee, **ID)).value == jones()
+    assert (await staff.get(Contractor, **ID)).value == Contractor("Sales", 223, "Smith")
+    assert all("EntityType" not in row for row in (await rows_of(storage, table_name)).values())
+
+
+@pytest.mark.guide("G-325", "G-327")
+async def test_all_entities_of_a_type_are_one_range_query(storage: Any, engine: Engine, table_name: str) -> None:
+    staff = staff_of(storage, table_name)
+    await staff.insert(Department("Sales"))
+    for number in range(5):
+        await staff.insert(jones(EmployeeId=number))
+    with engine.ledger.span() as span:
+        found = await values(staff.range_of(Employee, Department="Sales"))
+    assert found == [jones(EmployeeId=number) for number in range(5)]
+    (record,) = span.records
+    assert (record.query_class, record.examined) == ("range query", 5)
+    some = await values(staff.range_of(Employee, Department="Sales", EmployeeId=between(1, 2)))
+    assert [each.EmployeeId for each in some] == [1, 2]
+
+
+@pytest.mark.guide("G-330", "G-011", "G-070")
+async def test_a_range_gives_each_entity_as_its_own_class(storage: Any, engine: Engine, table_name: str) -> None:
+    staff = staff_of(storage, table_name)
+    await staff.insert(jones())
+    await staff.insert(Department("Sales", 1))
+    await staff.insert(Department("Marketing"))
+    with engine.ledger.span() as span:
+        found = await values(staff.range(Department="Sales"))
+    assert found == [Department("Sales", 1), jones()]
+    assert span.totals.requests == 1
+    adults = await values(staff.range(Department="Sales", where=prop("Age") >= 18))
+    assert adults == [jones()]
+
+
+@pytest.mark.guide("G-294", "G-327")
+async def test_a_point_get_gives_the_object_or_none(storage: Any, engine: Engine, table_name: str) -> None:
+    staff = staff_of(storage, table_name)
+    assert await staff.get(Employee, **ID) is None
+    await staff.insert(jones())
+    with engine.ledger.span() as span:
+        held = await staff.get(Employee, **ID)
+    assert held.value == jones()
+    assert (span.totals.requests, span.totals.examined) == (1, 1)
+    assert await staff.get(Employee, Department="Sales", EmployeeId=1) is None
+
+
+@pytest.mark.guide("G-331")
+async def test_keys_timestamp_and_etag_travel_beside_the_object(storage: Any, table_name: str) -> None:
+    staff = staff_of(storage, table_name)
+    written = await staff.insert(Department("Sales"))
+    held = await staff.get(Department, Department="Sales")
+    assert held.value == Department("Sales")
+    assert (held.key, held.etag) == (("Sales", "DEPARTMENT"), written.etag)
+    assert held.timestamp is not None
+    assert repr(held) == f"<Held Department ('Sales', 'DEPARTMENT') {held.etag}>"
+
+
+async def test_pages_follow_one_another_and_hold_one_class(storage: Any, table_name: str) -> None:
+    staff = staff_of(storage, table_name)
+    await staff.insert(Department("Sales"))
+    for number in range(5):
+        await staff.insert(jones(EmployeeId=number))
+    first = await staff.page(object, size=4, Department="Sales")
+    second = await staff.page(object, size=4, token=first.token, Department="Sales")
+    kinds = [[type(held.value) for held in page.items] for page in (first, second)]
+    assert kinds == [[Department, Employee, Employee, Employee], [Employee, Employee]]
+    assert second.token is None
+    assert [held.value.EmployeeId for held in (await staff.page(Employee, size=2, Department="Sales")).items] == [0, 1]
+
+
+# ------------------------------------------------------------------ inheritance
+
+
+@pytest.mark.guide("G-279", "G-280")
+async def test_classes_that_share_their_keys_come_back_as_what_they_are(storage: Any, table_name: str) -> None:
+    persons = persons_of(storage, table_name)
+    some = [Worker(1, "Jo", ["typing"]), Customer(2, "Ann", 0.5), Worker(3, "Kim")]
+    for person in some:
+        await persons.insert(person)
+    assert await values(persons.range_of(Person)) == some
+    assert await values(persons.range_of(Worker)) == [some[0], some[2]]
+    assert (await persons.get(Person, PersonId=2)).value.greeting() == "Dear Ann"
+    assert await persons.get(Worker, PersonId=2) is None
+    with pytest.raises(EntityAlreadyExists):
+        await persons.insert(Customer(1, "Jo"))
+
+
+@pytest.mark.guide("G-280")
+async def test_an_undeclared_class_is_refused_before_any_request(storage: Any, engine: Engine, table_name: str) -> None:
+    persons = persons_of(storage, table_name)
+    with engine.ledger.span() as span:
+        for word in (persons.insert(jones()), persons.get(Employee, PersonId=1), persons.get("Worker", PersonId=1)):
+            with pytest.raises(BadInput, match="type"):
+                await word
+        with pytest.raises(BadInput, match="none of Customer, Worker"):
+            persons.inserting(jones())
+    assert span.records == []
+
+
+async def test_a_class_with_several_keys_has_no_point_query(storage: Any, table_name: str) -> None:
+    with pytest.raises(BadInput, match="get_any"):
+        await staff_of(storage, table_name).get(object, Department="Sales")
+
+
+async def test_an_entity_keeps_its_type(storage: Any, table_name: str, engine: Engine) -> None:
+    persons = persons_of(storage, table_name)
+    jo = await persons.insert(Worker(1, "Jo"))
+    before = await rows_of(storage, table_name)
+    for write in (
+        persons.replace(jo, Customer(1, "Jo")),
+        persons.update(lambda person: Customer(person.PersonId, person.Name), Person, PersonId=1),
+        persons.update(lambda person: None, Person, PersonId=1),
+    ):
+        with pytest.raises(BadInput, match="of the type Worker, and keeps it"):
+            await write
+    with pytest.raises(BadProperty, match="keeps its type"):
+        await persons.merge(jo, {"EntityType": "Customer"})
+    assert await rows_of(storage, table_name) == before
+
+
+# ------------------------------------------------------------------ writing
+
+
+async def test_replace_takes_what_was_held_and_a_changed_value(storage: Any, engine: Engine, table_name: str) -> None:
+    staff = staff_of(storage, table_name)
+    first = await staff.insert(jones())
+    with engine.ledger.span() as span:
+        second = await staff.replace(first, replace(first.value, Age=35))
+    assert span.totals.billable == 1
+    assert (await staff.get(Employee, **ID)).value == second.value == jones(Age=35)
+    assert first.value == jones()
+    with pytest.raises(EntityChanged):
+        await staff.replace(first, jones(Age=36))
+    third = await staff.replace(second, jones(Age=None))
+    assert (await staff.get(Employee, **ID)).value.Age is None
+    await staff.delete(third)
+    with pytest.raises(EntityNotFound):
+        await staff.delete(third)
+
+
+async def test_a_value_that_was_changed_in_place_is_written(storage: Any, table_name: str) -> None:
+    persons = persons_of(storage, table_name)
+    await persons.insert(Worker(1, "Jo", ["typing"]))
+    held = await persons.get(Worker, PersonId=1)
+    held.value.Skills.append("filing")
+    held.value.Name = "Joe"
+    await persons.replace(held, held.value)
+    assert (await persons.get(Worker, PersonId=1)).value == Worker(1, "Joe", ["typing", "filing"])
+
+
+async def test_update_reads_changes_and_writes(storage: Any, engine: Engine, table_name: str) -> None:
+    staff = staff_of(storage, table_name)
+    await staff.insert(jones())
+    with engine.ledger.span() as span:
+        held = await staff.update(lambda each: replace(each, Age=each.Age + 1), Employee, **ID)
+    assert span.totals.billable == 2
+    assert held.value == (await staff.get(Employee, **ID)).value == jones(Age=35)
+    again = await staff.replace(held, jones(Age=36))
+    assert again.value.Age == 36
+    with pytest.raises(EntityNotFound):
+        await staff.update(lambda each: each, Employee, Department="Sales", EmployeeId=1)
+
+
+async def test_update_does_not_see_an_entity_of_another_class(storage: Any, table_name: str) -> None:
+    persons = persons_of(storage, table_name)
+    await persons.insert(Customer(1, "Ann"))
+    with pytest.raises(EntityNotFound, match="of another class"):
+        await persons.update(lambda worker: worker, Worker, PersonId=1)
+
+
+async def test_a_key_cannot_be_changed(storage: Any, table_name: str) -> None:
+    staff = staff_of(storage, table_name)
+    held = await staff.insert(jones())
+    with pytest.raises(BadKey, match="insert a new entity"):
+        await staff.replace(held, jones(EmployeeId=224))
+
+
+async def test_what_is_held_by_other_types_is_refused(storage: Any, new_name: Any) -> None:
+    held = await staff_of(storage, new_name()).insert(jones())
+    others = staff_of(storage, new_name())
+    for write in (others.replace(held, jones(Age=1)), others.merge(held, {"Age": 1}), others.delete(held)):
+        with pytest.raises(BadInput, match="other EntityTypes"):
+            await write
+
+
+# ------------------------------------------------------------------ property bags
+
+
+@pytest.mark.guide("G-328", "G-329", "G-334")
+async def test_any_entity_can_be_read_and_deleted_without_its_type(storage: Any, table_name: str) -> None:
+    staff = staff_of(storage, table_name)
+    await staff.insert(jones())
+    held = await staff.get_any("Sales", "EMPLOYEE_000223")
+    assert held.value == jones()
+    assert held.key == ("Sales", "EMPLOYEE_000223")
+    assert (held.entity["Age"], held.entity.get("EmployeeCount"), held.etag is None) == (34, None, False)
+    await staff.delete(held)
+    assert await staff.get_any("Sales", "EMPLOYEE_000223") is None
+
+
+@pytest.mark.guide("G-336", "G-338")
+async def test_a_merge_without_the_type_changes_what_it_names_and_nothing_else(storage: Any, table_name: str) -> None:
+    staff = staff_of(storage, table_name)
+    await staff.insert(Department("Sales", 1))
+    raw = raw_of(storage, table_name)
+    await raw.merge(await raw.get(PartitionKey="Sales", RowKey="DEPARTMENT"), {"Region": "North"})
+    held = await staff.get_any("Sales", "DEPARTMENT")
+    assert "EmployeeCount" in held.entity
+    merged = await staff.merge(held, {"EmployeeCount": held.entity["EmployeeCount"] + 1})
+    assert merged.value == Department("Sales", 2)
+    stored = (await rows_of(storage, table_name))["Sales", "DEPARTMENT"]
+    assert stored == {"EntityType": "Department", "EmployeeCount": 2, "Region": "North"}
+    with pytest.raises(EntityChanged):
+        await staff.merge(held, {"EmployeeCount": 3})
+
+
+async def test_a_merge_is_checked_by_the_class(storage: Any, engine: Engine, table_name: str) -> None:
+    staff = staff_of(storage, table_name)
+    held = await staff.insert(jones())
+    with engine.ledger.span() as span, pytest.raises(BadProperty, match="Age = 'old'"):
+        await staff.merge(held, {"Age": "old"})
+    assert span.records == []
+
+
+@pytest.mark.guide("G-332", "G-333")
+async def test_what_has_no_known_type_comes_raw_or_is_refused(storage: Any, table_name: str) -> None:
+    persons = persons_of(storage, table_name)
+    raw = raw_of(storage, table_name)
+    await persons.insert(Worker(1, "Jo"))
+    await raw.insert({"PartitionKey": "person", "RowKey": "000002", "EntityType": "Ghost", "Age": 900})
+    await raw.insert({"PartitionKey": "person", "RowKey": "000003", "Name": "Nobody"})
+    await raw.insert({"PartitionKey": "person", "RowKey": "note", "EntityType": "Worker", "Text": "a key of no type"})
+    found = await values(persons.range())
+    assert found == [
+        Worker(1, "Jo"),
+        {"PersonId": 2, "EntityType": "Ghost", "Age": 900},
+        {"PersonId": 3, "Name": "Nobody"},
+        {"PartitionKey": "person", "RowKey": "note", "EntityType": "Worker", "Text": "a key of no type"},
+    ]
+    assert [type(each) for each in found] == [Worker, Entity, Entity, Entity]
+    assert await values(persons.range_of(Person)) == [Worker(1, "Jo")]
+    assert await persons.get(Person, PersonId=2) is None
+    strict = persons_of(storage, table_name, unknown="refuse")
+    with pytest.raises(UnrecognizedEntity, match=r"unrecognized entity .*'000002'.*'Ghost', which was not declared"):
+        await values(strict.range())
+    with pytest.raises(UnrecognizedEntity, match="it has no mark"):
+        await strict.get(Person, PersonId=3)
+
+
+@pytest.mark.guide("G-338")
+async def test_what_has_no_known_type_is_changed_and_deleted_as_it_is(storage: Any, table_name: str) -> None:
+    persons = persons_of(storage, table_name)
+    raw = raw_of(storage, table_name)
+    for row_key in ("000002", "note"):
+        await raw.insert({"PartitionKey": "person", "RowKey": row_key, "EntityType": "Ghost", "Age": 900})
+    for row_key in ("000002", "note"):
+        held = await persons.get_any("person", row_key)
+        held.value["Age"] = 901
+        held = await persons.replace(held, held.value)
+        assert (await rows_of(storage, table_name))["person", row_key] == {"EntityType": "Ghost", "Age": 901}
+        held = await persons.merge(held, {"Size": 1})
+        assert (held.value["Age"], held.value["Size"]) == (901, 1)
+        held.value["EntityType"] = "Worker"
+        with pytest.raises(BadProperty, match="keeps its type"):
+            await persons.replace(held, held.value)
+        with pytest.raises(BadInput, match="of the type Entity"):
+            await persons.replace(held, Worker(2, "Jo"))
+        await persons.delete(held)
+    assert await rows_of(storage, table_name) == {}
+
+
+# ------------------------------------------------------------------ entities without a mark
+
+
+@pytest.mark.guide("G-333")
+async def test_without_a_mark_an_entity_is_of_its_sets_only_type(storage: Any, table_name: str) -> None:
+    raw = raw_of(storage, table_name)
+    await raw.insert({"PartitionKey": "Sales", "RowKey": "EMPLOYEE_000223", "LastName": "Jones", "Age": 34})
+    staff = staff_of(storage, table_name)
+    held = await staff.get(Employee, **ID)
+    assert held.value == jones()
+    await staff.replace(held, jones(Age=35))
+    assert (await rows_of(storage, table_name))["Sales", "EMPLOYEE_000223"]["EntityType"] == "Employee"
+
+
+@pytest.mark.guide("G-331", "G-333")
+async def test_a_resolver_is_given_all_that_is_known_of_an_unmarked_entity(storage: Any, table_name: str) -> None:
+    raw = raw_of(storage, table_name)
+    for row_key, fields in (("000001", {"Skills": "[]"}), ("000002", {"Discount": 0.5}), ("000003", {})):
+        await raw.insert({"PartitionKey": "person", "RowKey": row_key, "Name": "Jo"} | fields)
+    seen = []
+
+    def resolver(entity: Entity) -> type | None:
+        seen.append((*entity.key, entity.timestamp is not None, entity.etag is not None))
+        return Worker if "Skills" in entity else Customer if "Discount" in entity else None
+
+    persons = persons_of(storage, table_name, resolver=resolver)
+    await persons.insert(Customer(4, "Ann"))
+    found = await values(persons.range())
+    assert found[:2] == [Worker(1, "Jo"), Customer(2, "Jo", 0.5)]
+    assert (type(found[2]), found[3]) == (Entity, Customer(4, "Ann"))
+    assert seen == [("person", f"00000{number}", True, True) for number in (1, 2, 3)]
+
+
+# ------------------------------------------------------------------ what cannot be asked
+
+
+@pytest.mark.parametrize("key", [{"EmployeeId": "223"}, {"EmployeeId": 223.0}, {"Department": 7}, {"EmployeeId": None}])
+async def test_a_key_of_another_type_makes_no_request(
+    storage: Any, engine: Engine, table_name: str, key: dict[str, Any]
+) -> None:
+    staff = staff_of(storage, table_name)
+    with engine.ledger.span() as span:
+        with pytest.raises(BadKey):
+            await staff.get(Employee, **{**ID, **key})
+        with pytest.raises(BadKey):
+            await values(staff.range_of(Employee, **{**ID, **key}))
+    assert span.records == []
+
+
+async def test_a_condition_on_the_key_belongs_in_the_range(storage: Any, table_name: str) -> None:
+    with pytest.raises(BadFilter, match="give it as a keyword"):
+        await values(staff_of(storage, table_name).range(Department="Sales", where=prop("EmployeeId") == 1))
+
+
+async def test_types_in_several_partitions_have_no_common_range(storage: Any, table_name: str) -> None:
+    rows = [EntitySet(storage, table_name, Key(f"{prefix}_{{Department}}", "{EmployeeId:06d}")) for prefix in "EC"]
+    staff = EntityTypes(EntityType(Employee, rows[0]), EntityType(Contractor, rows[1]))
+    with pytest.raises(BadInput, match="several partitions"):
+        await values(staff.range(Department="Sales"))
+    await staff.insert(jones())
+    assert await values(staff.range_of(Employee, Department="Sales")) == [jones()]

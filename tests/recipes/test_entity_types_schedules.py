@@ -1,0 +1,95 @@
+"""Entity types in every order of their requests: two programs of different versions, deaths and lost answers."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import pytest
+
+from tablepatterns import EntitySet, Key
+from tablepatterns.errors import EntityChanged
+from tablepatterns.recipes.entity_types import EntityTypes
+from tablepatterns.testing import World, explore
+from tablepatterns.testing.explore import Counterexample
+from tablepatterns.typed.entity_type import EntityType
+
+SALES = {"Department": "Sales"}
+KEY = Key("{Department}", "DEPARTMENT")
+
+
+@dataclass(frozen=True)
+class Department:
+    """Version 2 counts heads where version 1 counted employees."""
+
+    Department: str
+    Heads: int
+
+
+def rename(fields: dict[str, Any]) -> dict[str, Any]:
+    return {"Heads": fields.pop("EmployeeCount")} | fields
+
+
+def types_of(world: World) -> Any:
+    return EntityTypes(EntityType(Department, EntitySet(world.storage, "Staff", KEY), upgrades=[rename]))
+
+
+def stored(world: World) -> dict[str, Any]:
+    (row,) = world.engine.tables.query("Staff").entities
+    return dict(row.properties)
+
+
+def an_old_department(world: World) -> Any:
+    old = {**SALES, "EntityType": "Department", "EmployeeCount": 0, "Badge": 7}
+    world.run(EntitySet(world.storage, "Staff", KEY).insert(old))
+    return types_of(world)
+
+
+def one_more(department: Department) -> Department:
+    return replace(department, Heads=department.Heads + 1)
+
+
+def every_change_counts_once(world: World) -> None:
+    """What was reported is counted, nothing is counted twice, and no program's field is lost."""
+    row = stored(world)
+    heads = row["EmployeeCount"] if row["EntityType"] == "Department" else row["Heads"]
+    assert ("EmployeeCount" in row) != ("Heads" in row), "half of each version"
+    assert len(world.returned) <= heads <= 2
+    assert row["Badge"] == 7
+
+
+async def once(staff: Any) -> None:
+    """Change what was read, unless another was faster."""
+    held = await staff.get(Department, **SALES)
+    await staff.replace(held, one_more(held.value))
+
+
+def two_writers(world: World) -> list[Any]:
+    staff = an_old_department(world)
+    return [staff.update(one_more, Department, **SALES), once(staff)]
+
+
+@pytest.mark.guarantee("EntityTypes", "no change of an entity of an earlier version is lost, or half done")
+@pytest.mark.parametrize(("faults", "fewest"), [({"kills": 1}, 20), ({"lost": 1}, 20)], ids=["kills", "lost"])
+def test_an_upgrade_on_write_loses_no_change(faults: dict[str, int], fewest: int) -> None:
+    """Whoever dies, and whichever answer is lost."""
+    result = explore(two_writers, always=every_change_counts_once, expected=EntityChanged, **faults)
+    assert result.exhaustive
+    assert result.schedules > fewest
+
+
+async def carelessly(staff: Any) -> None:
+    """The step left out: the ETag is not of what was changed, but of what is there now."""
+    held = await staff.get(Department, **SALES)
+    fresh = await staff.get(Department, **SALES)
+    await staff.replace(fresh, one_more(held.value))
+
+
+def two_careless_writers(world: World) -> list[Any]:
+    staff = an_old_department(world)
+    return [carelessly(staff), carelessly(staff)]
+
+
+def test_the_explorer_finds_a_change_that_is_lost_without_the_etag_of_what_was_changed() -> None:
+    with pytest.raises(Counterexample):
+        explore(two_careless_writers, always=every_change_counts_once, expected=EntityChanged)

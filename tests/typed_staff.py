@@ -1,0 +1,154 @@
+"""The guide's departments, employees and persons as classes of one's own: plain, frozen, with slots, derived."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass, field
+from datetime import date, datetime, timedelta
+from decimal import Decimal
+from enum import Enum
+from typing import Any
+from uuid import UUID
+
+from tablepatterns import EntitySet, Key
+from tablepatterns.recipes.entity_types import EntityTypes
+from tablepatterns.typed.entity_type import EntityType
+
+
+class Grade(Enum):
+    """Text for a value."""
+
+    JUNIOR = "junior"
+    SENIOR = "senior"
+
+
+class Floor(Enum):
+    """A number for a value."""
+
+    GROUND = 0
+    FIRST = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Department:
+    """No attribute can be added to it: its ETag must be beside it."""
+
+    Department: str
+    EmployeeCount: int = 0
+
+
+@dataclass(frozen=True)
+class Employee:
+    """The guide's employee."""
+
+    Department: str
+    EmployeeId: int
+    LastName: str
+    Age: int | None = None
+    Email: str | None = None
+    Salary: Decimal = Decimal(0)
+    Rank: Grade = Grade.JUNIOR
+
+
+@dataclass(frozen=True)
+class Contractor:
+    """One who may have the number of an employee."""
+
+    Department: str
+    EmployeeId: int
+    LastName: str
+
+
+@dataclass
+class Person(ABC):
+    """What customers and employees have in common; nobody is only that."""
+
+    PersonId: int
+    Name: str
+
+    @abstractmethod
+    def greeting(self) -> str:
+        """Return how to address them."""
+
+
+@dataclass
+class Customer(Person):
+    """A person who buys."""
+
+    Discount: float = 0.0
+
+    def greeting(self) -> str:
+        return f"Dear {self.Name}"
+
+
+@dataclass
+class Worker(Person):
+    """A person who works here; it may be changed in place."""
+
+    Skills: list[str] = field(default_factory=list)
+
+    def greeting(self) -> str:
+        return f"Hi {self.Name}"
+
+
+@dataclass(frozen=True)
+class Address:
+    """A part of something else."""
+
+    City: str
+    Since: date | None = None
+    Level: Floor = Floor.GROUND
+
+
+def departments_of(storage: Any, table: str, **options: Any) -> Any:
+    return EntitySet(storage, table, Key("{Department}", "DEPARTMENT"), **options)
+
+
+def employees_of(storage: Any, table: str, **options: Any) -> Any:
+    return EntitySet(storage, table, Key("{Department}", "EMPLOYEE_{EmployeeId:06d}"), **options)
+
+
+def staff_of(storage: Any, table: str, *, derived: Any = (), mappings: Any = (), **options: Any) -> Any:
+    """Return departments and employees in one table, each with its own prefix."""
+    return EntityTypes(
+        EntityType(Department, departments_of(storage, table)),
+        EntityType(Employee, employees_of(storage, table, derived=derived, mappings=mappings)),
+        **options,
+    )
+
+
+def persons_of(storage: Any, table: str, **options: Any) -> Any:
+    """Return customers and workers with keys of one shape."""
+    rows = EntitySet(storage, table, Key("person", "{PersonId:06d}"))
+    return EntityTypes(EntityType(Customer, rows), EntityType(Worker, rows), **options)
+
+
+def jones(**changes: Any) -> Employee:
+    return Employee(**({"Department": "Sales", "EmployeeId": 223, "LastName": "Jones", "Age": 34} | changes))
+
+
+@dataclass(frozen=True)
+class Everything:
+    """A field of each kind."""
+
+    Group: str
+    Id: UUID
+    Text: str
+    Flag: bool
+    Number: int
+    Real: float
+    Blob: bytes
+    At: datetime
+    Day: date
+    Span: timedelta
+    Exact: Decimal
+    Rank: Grade
+    Level: Floor
+    Home: Address
+    Homes: list[Address | None]
+    Pair: tuple[int, Decimal]
+    Many: tuple[UUID, ...]
+    Named: dict[str, datetime]
+    Anything: dict  # type: ignore[type-arg]
+    Perhaps: Decimal | None
+    PerhapsHome: Address | None
