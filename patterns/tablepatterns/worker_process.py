@@ -34,10 +34,14 @@ def load(name: str) -> Worker[Any]:
             raise
         raise BadInput("worker", name, f"there is no module {error.name!r}", way_out) from error
     found: Any = getattr(module, attribute, None)
-    worker: Any = found() if callable(found) else found
-    if not isinstance(worker, Worker):
+    worker: Worker[Any] = found() if callable(found) else found
+    if not _is_worker(worker):
         raise BadInput("worker", name, f"{module_name} has no worker of that name", way_out)
-    return cast("Worker[Any]", worker)
+    return worker
+
+
+def _is_worker(found: object) -> bool:
+    return isinstance(found, Worker)
 
 
 def work(worker: Worker[Any]) -> Report:
