@@ -34,8 +34,9 @@ def runs(service: Service, azurite: str, request: pytest.FixtureRequest) -> Iter
         yield runs
 
 
-def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
-    for name, tally in config.stash.get(TALLIES, {}).items():
-        terminalreporter.section(f"{name} of the engine and of Azurite")
-        for line in tally.lines():
-            terminalreporter.line(line)
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    # Later than pytest, which would not rewrite the assertions of a plugin that was imported before
+    from sections import tell
+
+    for name, tally in session.config.stash.get(TALLIES, {}).items():
+        tell(session.config, f"{name} of the engine and of Azurite", tally.lines())
