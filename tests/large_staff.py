@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from collections.abc import Iterator
 from datetime import timedelta
 from typing import Any
+
+import pytest
 
 from backends import awaited
 from employees import BY_ID
@@ -39,11 +40,14 @@ async def blobs_of(storage: Any, table: str) -> list[str]:
     return [blob.name async for blob in storage.container(container_of(table)).blobs()]
 
 
-@asynccontextmanager
-async def container(storage: Any, table: str) -> AsyncIterator[Any]:
-    """Give the container of a table, and delete it in the end."""
-    found = storage.container(container_of(table))
-    try:
-        yield found
-    finally:
-        await found.drop()
+@pytest.fixture(autouse=True)
+def no_container_is_left(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Delete the container of the test's table in the end; a module that imports this has it for all its tests."""
+    if "table_name" not in request.fixturenames:
+        yield
+        return
+    backend, table = request.getfixturevalue("backend"), request.getfixturevalue("table_name")
+    storage = request.getfixturevalue("storage")
+    yield
+    if backend.kind != "memory":
+        backend.run(storage.container(container_of(table)).drop())

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from employees import BY_EMAIL, BY_ID
-from large_staff import JONES, LIMIT, blobs_of, container_of, row_of, staff_of
+from large_staff import JONES, LIMIT, blobs_of, container_of, no_container_is_left, row_of, staff_of  # noqa: F401
 from tablepatterns import BulkLoad, EntityGroupTransaction, EntitySet, IntraPartitionIndex, Key, prop
 from tablepatterns.errors import (
     BadDesign,
