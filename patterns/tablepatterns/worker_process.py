@@ -34,7 +34,8 @@ def load(name: str) -> Worker[Any]:
             raise
         raise BadInput("worker", name, f"there is no module {error.name!r}", way_out) from error
     found: Any = getattr(module, attribute, None)
-    worker: Worker[Any] = found() if callable(found) else found
+    made: Any = found() if callable(found) else found
+    worker = cast("Worker[Any]", made)
     if not _is_worker(worker):
         raise BadInput("worker", name, f"{module_name} has no worker of that name", way_out)
     return worker
