@@ -5,6 +5,7 @@
 PYTHON  ?= python3
 OLDEST  ?= python3.10
 AZURITE ?= npm
+JOBS    ?= auto
 ARGS    ?=
 
 VENV    := .venv
@@ -13,6 +14,8 @@ READY   := $(VENV)/.ready
 NPM     := tests/azurite/node_modules/.ready
 NODE    := tests/node/node_modules/.ready
 RUN     := $(VENV)/bin/python -m
+# As many processes as there are cores; each starts an Azurite of its own
+SPREAD  := -n $(JOBS) --dist worksteal
 
 .DEFAULT_GOAL := help
 .PHONY: help tour test test-memory test-live test-lowest lint format checklist fidelity fuzz bench clean
@@ -24,16 +27,16 @@ tour: $(READY)  ## Ask questions of real flights, on the engine (STORAGE=azurite
 	$(VENV)/bin/tablepatterns tour $(if $(STORAGE),--storage $(STORAGE)) $(ARGS)
 
 test: $(READY) $(NODE) $(if $(filter npm,$(AZURITE)),$(NPM))  ## Run every test, on the engine and on Azurite (AZURITE=compose: on the one of docker compose)
-	$(RUN) pytest --azurite=$(AZURITE) $(ARGS)
+	$(RUN) pytest $(if $(filter npm,$(AZURITE)),$(SPREAD)) --azurite=$(AZURITE) $(ARGS)
 
 test-memory: $(READY)  ## Run the tests that need no npm: no Azurite and no SDK for Node
-	$(RUN) pytest -m "not azurite and not node" $(ARGS)
+	$(RUN) pytest $(SPREAD) -m "not azurite and not node" $(ARGS)
 
 test-live: $(READY)  ## Run the conformance tests on the account in AZURE_STORAGE_CONNECTION_STRING (costs less than a cent)
 	$(RUN) pytest --live -m live $(ARGS)
 
 test-lowest: $(LOWEST)/.ready  ## Run the tests that need no npm with the oldest dependencies, on Python 3.10
-	$(LOWEST)/bin/python -m pytest -m "not azurite and not node" $(ARGS)
+	$(LOWEST)/bin/python -m pytest $(SPREAD) -m "not azurite and not node" $(ARGS)
 
 lint: $(READY)  ## Check style and types
 	$(RUN) ruff check .

@@ -20,7 +20,7 @@ from backends import Backend, awaited
 from tablepatterns.engine.account import Engine
 from tablepatterns.target import CONNECTION_VARIABLE
 
-pytest_plugins = ["checklist", "pytester"]
+pytest_plugins = ["checklist", "sections", "pytester"]
 
 # A property on a backend makes a table of its own for each example
 shared_fixtures = [HealthCheck.function_scoped_fixture]
@@ -226,14 +226,19 @@ def pytest_report_header(config: pytest.Config) -> str | None:
     )
 
 
-def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    # Later than pytest, which would not rewrite the assertions of a plugin that was imported before
+    from sections import tell
+
+    config = session.config
     if AZURITE_LOG in config.stash and config.stash[DEVIATIONS]:
-        terminalreporter.section("not run on Azurite, which deviates")
-        for (name, reason), count in sorted(config.stash[DEVIATIONS].items()):
-            terminalreporter.line(f"{name} ({count} {'body' if count == 1 else 'bodies'}): {reason}")
+        lines = [
+            f"{name} ({count} {'body' if count == 1 else 'bodies'}): {reason}"
+            for (name, reason), count in sorted(config.stash[DEVIATIONS].items())
+        ]
+        tell(config, "not run on Azurite, which deviates", lines)
     if config.getoption("live"):
         sent = config.stash[LIVE_REQUESTS]
-        terminalreporter.section("live account")
-        terminalreporter.line(f"{sent.total()} requests, before retries: {dict(sent)}")
+        tell(config, "live account", [f"{sent.total()} requests, before retries: {dict(sent)}"])
     if (log := config.stash.get(AZURITE_LOG, None)) and log.exists():
-        terminalreporter.line(f"Azurite's log: {log}")
+        tell(config, f"Azurite of process {os.getpid()}", [f"log: {log}"])
