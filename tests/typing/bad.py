@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import tablepatterns.aio
 from tablepatterns import BulkLoad, EntityGroupTransaction, EntitySet, Key, LogTail, Storage, connect
 from tablepatterns.recipe import Account_co, Pattern, recipe
+from tablepatterns.recipes.entity_types import EntityTypes
 from tablepatterns.testing import Engine
+from tablepatterns.typed.entity_type import EntityType
 
 KEY = Key("{Department}", "empid_{EmployeeId:06d}")
 
@@ -75,3 +79,29 @@ def accounts() -> None:
     connect(7)  # WRONG
     with tablepatterns.aio.connect():  # WRONG
         pass
+
+
+@dataclass(frozen=True)
+class Employee:
+    Department: str
+    EmployeeId: int
+
+
+@dataclass(frozen=True)
+class Department:
+    Department: str
+
+
+async def typed_entities(storage: Storage, aio_storage: tablepatterns.aio.Storage) -> None:
+    employees = EntityType(Employee, EntitySet(storage, "Staff", KEY))
+    staff = EntityTypes(employees)
+    aio_staff = EntityTypes(EntityType(Employee, EntitySet(aio_storage, "Staff", KEY)))
+    jones = staff.insert(Employee("Sales", 223))
+    print(staff.get(Employee, Department="Sales", EmployeeId=223).value)  # WRONG
+    staff.replace(jones, Department("Sales"))  # WRONG
+    staff.replace(jones.value, jones.value)  # WRONG
+    staff.update(lambda each: each.Age, Employee, Department="Sales", EmployeeId=223)  # WRONG
+    aio_staff.insert(Employee("Sales", 223))  # WRONG
+    print(jones.value.LastName)  # WRONG
+    EntityTypes(Employee)  # WRONG
+    EntityTypes(employees, unknown="ignore")  # WRONG

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any, TypeVar
 
@@ -28,7 +30,10 @@ from tablepatterns import (
     prop,
 )
 from tablepatterns.recipe import Account, Account_co, BlockingAccount, Pattern, recipe, stream
+from tablepatterns.recipes.entity_types import EntityTypes
 from tablepatterns.testing import Clock, Engine, Record, Rule, Targets
+from tablepatterns.typed.entity_type import EntityType
+from tablepatterns.typed.held import Held
 
 T = TypeVar("T")
 KEY = Key("{Department}", "empid_{EmployeeId:06d}")
@@ -161,3 +166,54 @@ def an_account_in_memory_fails_as_it_is_told() -> None:
     assert_type(engine.faults.delay(0.5, service="queue", probability=0.5, seed=1), Rule)
     with engine.ledger.span() as traffic:
         assert_type(traffic.records, list[Record])
+
+
+class Person(ABC):
+    @abstractmethod
+    def greeting(self) -> str: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Employee(Person):
+    Department: str
+    EmployeeId: int
+    Age: int = 0
+
+    def greeting(self) -> str:
+        return "Hi"
+
+
+def typed_entities_on_a_sync_account(storage: Storage) -> None:
+    staff = EntityTypes(EntityType(Employee, EntitySet(storage, "Staff", KEY), upgrades=[lambda fields: fields]))
+    assert_type(staff, EntityTypes[Storage])
+    jones = staff.insert(Employee("Sales", 223))
+    assert_type(jones, Held[Employee])
+    assert_type(jones.value, Employee)
+    assert_type(staff.get(Employee, Department="Sales", EmployeeId=223), "Held[Employee] | None")
+    assert_type(staff.get(Person, Department="Sales", EmployeeId=223), "Held[Person] | None")
+    assert_type(staff.find(Employee, BY_EMAIL, Department="Sales", Email="jo"), "Held[Employee] | None")
+    assert_type(staff.get_any("Sales", "empid_000223"), "Held[object] | None")
+    assert_type(staff.range_of(Person, Department="Sales"), Iterator[Held[Person]])
+    assert_type(staff.page(Employee, size=5, Department="Sales"), Page[Held[Employee]])
+    assert_type(staff.replace(jones, replace(jones.value, Age=35)), Held[Employee])
+    assert_type(staff.merge(jones, {"Age": 35}), Held[Employee])
+    older = staff.update(lambda each: replace(each, Age=each.Age + 1), Employee, Department="Sales", EmployeeId=223)
+    assert_type(older, Held[Employee])
+    for held in staff.range(Department="Sales"):
+        assert_type(held, Held[object])
+        if isinstance(held.value, Employee):
+            assert_type(held.value, Employee)
+    both = EntityGroupTransaction(storage, "Staff").commit(staff.inserting(jones.value), staff.deleting(older))
+    assert_type(staff.held(Employee, both[0]), "Held[Employee] | None")
+
+
+async def typed_entities_on_an_async_account(storage: tablepatterns.aio.Storage) -> None:
+    staff = EntityTypes(EntityType(Employee, EntitySet(storage, "Staff", KEY)), mark=None, unknown="refuse")
+    assert_type(staff, EntityTypes[tablepatterns.aio.Storage])
+    jones = await staff.insert(Employee("Sales", 223))
+    assert_type(jones, Held[Employee])
+    found = staff.get(Employee, Department="Sales", EmployeeId=223)
+    _ = assert_type(found, Coroutine[Any, Any, Held[Employee] | None])
+    await found
+    assert_type(staff.range_of(Person, Department="Sales"), AsyncIterator[Held[Person]])
+    assert_type(await staff.replace(jones, jones.value), Held[Employee])

@@ -264,7 +264,7 @@ class EntityTypes(Pattern[Account_co]):
 
     @recipe
     async def update(
-        self, change: Callable[[T], T], of: Class[T], /, *, attempts: int = DEFAULT_ATTEMPTS, **fields: Any
+        self, change: Callable[[T], T], of: type[T], /, *, attempts: int = DEFAULT_ATTEMPTS, **fields: Any
     ) -> Held[T]:
         """Read a value, change it, and write it back; begin again whenever another writer was faster.
 
