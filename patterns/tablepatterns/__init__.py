@@ -1,5 +1,7 @@
 """Design patterns for Azure Table storage, as importable, composable recipes over the Azure SDK."""
 
+from .archiving.blobs import BlobArchive
+from .archiving.files import FileArchive
 from .edm import Int64, Ticks
 from .entity import Entity, as_json, from_json
 from .entity_set import EntitySet
@@ -9,6 +11,7 @@ from .hot_keys import anti_pattern, hot_partitions, sequence_of
 from .key import Key, above, at_least, at_most, below, between, prefix
 from .logging_handler import BlobLogHandler
 from .logs.entry import LogEntry
+from .observer import Observer
 from .period import Period
 from .recipes.archive import Archive
 from .recipes.blob_log import BlobLog
@@ -31,6 +34,7 @@ from .table import Page
 
 __all__ = [
     "Archive",
+    "BlobArchive",
     "BlobLog",
     "BlobLogHandler",
     "BulkDelete",
@@ -41,12 +45,14 @@ __all__ = [
     "EntityGroupTransaction",
     "EntitySet",
     "EventualTransaction",
+    "FileArchive",
     "Int64",
     "InterPartitionIndex",
     "IntraPartitionIndex",
     "Key",
     "LogEntry",
     "LogTail",
+    "Observer",
     "Page",
     "PartitionSpread",
     "Period",
