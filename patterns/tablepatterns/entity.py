@@ -67,6 +67,13 @@ class Entity(dict[str, Any]):
         self.partition_key, self.row_key = row.key
         self.etag, self.timestamp, self.lineage = row.etag, row.timestamp, row.lineage
 
+    def copied(self) -> Entity:
+        """Return another entity with these properties and this identity, to be changed and written apart from it."""
+        copied = Entity(self)
+        copied.be(self)
+        copied.reading = self.reading
+        return copied
+
     @classmethod
     def received(cls, found: Any) -> Entity:
         """Return an entity as the SDK handed it out, with its 64-bit integers as `Int64`."""

@@ -109,7 +109,8 @@ class Lookup(Pattern[Account_co]):
         """
         wanted = [(self.source.key.format(fields), fields) for fields in keys]
         found = await self._found(dict(wanted))
-        return [_copied(found[each]) for each, _ in wanted]
+        rows = [found[each] for each, _ in wanted]
+        return [None if row is None else row.copied() for row in rows]
 
     @recipe
     async def join(
@@ -213,12 +214,3 @@ class _Kept:
 
 def _is_good(until: datetime | None, now: datetime) -> bool:
     return until is None or now < until
-
-
-def _copied(entity: Entity | None) -> Entity | None:
-    if entity is None:
-        return None
-    copied = Entity(entity)
-    copied.be(entity)
-    copied.reading = entity.reading
-    return copied

@@ -1,0 +1,163 @@
+"""Relocation: one entity on its way to another key, so that it is never nowhere, and in the end in one place.
+
+The order is what matters. The entity is claimed: it says where it goes, and no second move of it can begin. Its copy is
+inserted, and only then it is deleted, on condition that it is still what was copied. Last, the copy loses its mark.
+Whoever does it again after a crash finds the claim or the copy, and goes on from there.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from hashlib import sha256
+from typing import Any, Final
+
+from .archiving.typed_json import encoded
+from .contention import Overtaken
+from .derived import Keys
+from .entity import Entity
+from .entity_set import EntitySet
+from .errors import (
+    DerivedDataMismatch,
+    DuplicateIndexValue,
+    EntityAlreadyExists,
+    EntityChanged,
+    EntityNotFound,
+)
+from .lease import Lease
+from .recipe import Account
+
+MOVING_TO: Final = "MovingTo"
+"""The property by which an entity says that it is on its way, and where to."""
+MOVED_FROM: Final = "MovedFrom"
+"""The property by which a copy says of which move it is, and what was copied."""
+
+
+@dataclass(frozen=True)
+class Route:
+    """From where to where an entity moves.
+
+    :param id: tells this move from all others
+    :param origin: the keys that it has
+    :param goal: the keys that it will have
+    """
+
+    id: str
+    origin: Keys
+    goal: Keys
+
+    @property
+    def claim(self) -> str:
+        """What the entity says while it is on its way."""
+        return json.dumps([self.id, *self.goal])
+
+    @classmethod
+    def claimed(cls, origin: Keys, claim: str) -> Route:
+        """Return the route that an entity says it is on."""
+        name, partition_key, row_key = json.loads(claim)
+        return cls(name, origin, (partition_key, row_key))
+
+
+@dataclass(frozen=True)
+class Relocation:
+    """One attempt after another to bring an entity to its goal, by whoever has the message.
+
+    :param entities: the set that the entity is in, as recipes see it
+    :param lease: the message that announces the move
+    """
+
+    entities: EntitySet[Account]
+    lease: Lease
+    route: Route
+
+    async def attempt(self, claimed: Entity | None = None) -> Entity | None:
+        """Go on from wherever the move is, to its end; return what is at the goal then.
+
+        :param claimed: the entity with its claim, if it is known
+        :raises Overtaken: somebody changed something meanwhile; begin again
+        :raises LeaseLost: somebody else has the message now
+        :raises EntityAlreadyExists: there is another entity at the goal; this one stays, and is not claimed any more
+        :raises DerivedDataMismatch: somebody changed it and somebody its copy; both stay
+        """
+        source = claimed or await self._get(self.route.origin)
+        if source is None or source.get(MOVING_TO) != self.route.claim:
+            return await self.arrive(await self._get(self.route.goal))
+        await self.lease.keep()
+        copied = await self.copy(source)
+        await self.lease.keep()
+        await self.leave(source)
+        return await self.arrive(copied)
+
+    async def copy(self, source: Entity) -> Entity:
+        """Return the copy at the goal, as the entity is now."""
+        try:
+            return await self.entities.insert(self._copy_of(source))
+        except EntityAlreadyExists as refused:
+            copied = await self._get(self.route.goal)
+            if copied is None and not isinstance(refused, DuplicateIndexValue):
+                raise Overtaken from refused
+            if copied is None or not self._is_ours(copied):
+                await self._give_up(source)
+                raise
+        return await self._brought_up_to_date(source, copied)
+
+    async def leave(self, source: Entity) -> None:
+        """Delete the entity where it was, if it is still what was copied."""
+        try:
+            await self.entities.delete(source)
+        except (EntityChanged, EntityNotFound) as error:
+            raise Overtaken from error
+
+    async def arrive(self, copied: Entity | None) -> Entity | None:
+        """Let the copy be an entity as any other."""
+        if copied is None or not self._is_ours(copied):
+            return copied
+        del copied[MOVED_FROM]
+        with suppress(EntityNotFound):
+            return await self._replaced(copied)
+        return None
+
+    async def _brought_up_to_date(self, source: Entity, copied: Entity) -> Entity:
+        known = copied[MOVED_FROM].partition(" ")[2]
+        if self._digest(source) == known:
+            return copied
+        if self._digest(copied) != known:
+            text = f"the entity {self.route.origin} was changed while it moved, and so was its copy {self.route.goal}; "
+            raise DerivedDataMismatch(text + "nothing was overwritten; write what is right to the copy, or delete it")
+        wanted = self._copy_of(source)
+        copied.clear()
+        copied.update(wanted)
+        with suppress(EntityNotFound):
+            return await self._replaced(copied)
+        raise Overtaken
+
+    async def _give_up(self, source: Entity) -> None:
+        del source[MOVING_TO]
+        with suppress(EntityNotFound):
+            await self._replaced(source)
+
+    async def _replaced(self, entity: Entity) -> Entity:
+        try:
+            return await self.entities.replace(entity)
+        except EntityChanged as error:
+            raise Overtaken from error
+
+    async def _get(self, keys: Keys) -> Entity | None:
+        return await self.entities.get(**self.entities.key.parse(*keys))
+
+    def _copy_of(self, source: Entity) -> dict[str, Any]:
+        mark = f"{self.route.id} {self._digest(source)}"
+        return {**self._content(source), **self.entities.key.parse(*self.route.goal), MOVED_FROM: mark}
+
+    def _is_ours(self, copied: Entity) -> bool:
+        return str(copied.get(MOVED_FROM, "")).partition(" ")[0] == self.route.id
+
+    def _digest(self, entity: Mapping[str, Any]) -> str:
+        return sha256(encoded(("", ""), self._content(entity))).hexdigest()
+
+    def _content(self, entity: Mapping[str, Any]) -> dict[str, Any]:
+        """Return what an entity says besides where it is."""
+        apart = {MOVING_TO, MOVED_FROM, *self.entities.key.fields}
+        return {name: value for name, value in entity.items() if value is not None and name not in apart}

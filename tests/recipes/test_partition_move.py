@@ -1,0 +1,265 @@
+"""Partition move: what it costs, what it carries along, what it refuses, and how others end what one began."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from employees import BY_EMAIL, BY_ID, jones, rows_of
+from mortal import Died, Life, mortal
+from tablepatterns import EntitySet, IntraPartitionIndex, Key, Schema, connect
+from tablepatterns.engine.account import Engine
+from tablepatterns.errors import (
+    BadDesign,
+    BadInput,
+    BadKey,
+    DerivedDataMismatch,
+    DuplicateIndexValue,
+    EntityAlreadyExists,
+    EntityChanged,
+    EntityNotFound,
+)
+from tablepatterns.recipes.inter_partition_index import InterPartitionIndex
+from tablepatterns.recipes.partition_move import PartitionMove
+from tablepatterns.recipes.summary import Summary
+from tablepatterns.recipes.worker import Worker
+from tablepatterns.relocation import MOVED_FROM, MOVING_TO
+from working import message, queue_names
+
+ID = {"Department": "Sales", "EmployeeId": 223}
+THERE = {"Department": "Marketing", "EmployeeId": 223}
+
+
+@pytest.fixture
+def queue_name(backend: Any, storage: Any) -> Iterator[str]:
+    with queue_names(backend, storage) as names:
+        yield names()
+
+
+def move_of(storage: Any, table: str, queue: str, *derived: Any, **options: Any) -> Any:
+    employees = EntitySet(storage, table, BY_ID, derived=derived, **options)
+    return PartitionMove(storage, employees, queue=queue)
+
+
+@pytest.mark.guide("G-274")
+async def test_an_entity_is_in_the_new_place_only_with_all_it_says(
+    storage: Any, table_name: str, queue_name: str
+) -> None:
+    move = move_of(storage, table_name, queue_name)
+    moved = await move.move(await move.entities.insert(jones()), Department="Marketing")
+    assert moved == jones(Department="Marketing")
+    assert await rows_of(storage, table_name) == {
+        ("Marketing", "empid_000223"): {
+            name: value for name, value in jones().items() if name not in ("Department", "EmployeeId")
+        }
+    }
+    moved["Age"] = 35
+    await move.entities.replace(moved)
+    assert await storage.queue(queue_name).length() == 0
+
+
+@pytest.mark.guide("G-274")
+async def test_it_takes_six_requests_in_the_order_that_loses_nothing(
+    storage: Any, engine: Engine, table_name: str, queue_name: str
+) -> None:
+    move = move_of(storage, table_name, queue_name)
+    await storage.queue(queue_name).create()
+    entity = await move.entities.insert(jones())
+    with engine.ledger.span() as span:
+        await move.move(entity, Department="Marketing")
+    assert [record.operation for record in span.records] == [
+        "PutMessage",
+        "UpdateEntity",
+        "InsertEntity",
+        "DeleteEntity",
+        "UpdateEntity",
+        "DeleteMessage",
+    ]
+
+
+async def test_what_is_derived_moves_along(storage: Any, new_name: Any, queue_name: str) -> None:
+    elsewhere = InterPartitionIndex(Key("{LastName}", "{EmployeeId:06d}"), table=new_name())
+    here = IntraPartitionIndex(BY_EMAIL)
+    counted = Summary(Key("{Department}", "department"), count="EmployeeCount")
+    move = move_of(storage, new_name(), queue_name, here, elsewhere, counted, intents=queue_name)
+    await move.move(await move.entities.insert(jones()), Department="Marketing")
+    find = move.entities.find
+    assert await find(here, Department="Sales", Email="jonesj@contoso.com") is None
+    assert await find(here, Department="Marketing", Email="jonesj@contoso.com") == jones(Department="Marketing")
+    assert await find(elsewhere, LastName="Jones", EmployeeId=223) == jones(Department="Marketing")
+    for department, count in (("Sales", 0), ("Marketing", 1)):
+        assert (await move.entities.totals(counted, Department=department))["EmployeeCount"] == count
+    for each in (here, elsewhere):
+        assert not (await move.entities.verify(each)).drifts
+
+
+@pytest.mark.guide("G-274")
+@pytest.mark.parametrize("after", [False, True])
+@pytest.mark.parametrize("at", range(6))
+async def test_whoever_dies_a_worker_ends_the_move(backend: Any, engine: Engine, at: int, after: bool) -> None:
+    storage = backend.connect()
+    move = move_of(storage, "Staff", "staff-moves")
+    await move.entities.insert(jones())
+    await storage.queue("staff-moves").create()
+    dying = move_of(mortal(backend, engine, Life(at=at, after=after)), "Staff", "staff-moves")
+    with pytest.raises(Died):
+        await dying.move(await _read_by(dying, move), Department="Marketing")
+    assert await _places(move) != []
+    engine.clock.advance(61)
+    report = await Worker(storage, [move]).run_once()
+    assert (report.handled, report.failed) == (report.received, 0)
+    began = (at, after) >= (1, True)
+    assert await _places(move) == (["Marketing"] if began else ["Sales"])
+    (row,) = (await rows_of(storage, "Staff")).values()
+    assert not {MOVING_TO, MOVED_FROM} & row.keys()
+
+
+async def _read_by(dying: Any, move: Any) -> Any:
+    """Return the entity as the process that dies has read it before."""
+    return await move.entities.get(**ID)
+
+
+async def _places(move: Any) -> list[str]:
+    return [each["Department"] async for each in move.entities.scan()]
+
+
+async def test_who_was_left_on_the_way_can_be_moved_on(backend: Any, engine: Engine) -> None:
+    storage = backend.connect()
+    move = move_of(storage, "Staff", "staff-moves")
+    await move.entities.insert(jones())
+    await storage.queue("staff-moves").create()
+    entity = await move.entities.get(**ID)
+    with pytest.raises(Died):
+        await move_of(mortal(backend, engine, Life(at=2, after=True)), "Staff", "staff-moves").move(
+            entity, Department="Marketing"
+        )
+    left = await move.entities.get(**ID)
+    with pytest.raises(BadInput, match="on its way"):
+        await move.move(left, Department="Finance")
+    assert await move.move(left, Department="Marketing") == jones(Department="Marketing")
+    engine.clock.advance(61)
+    await Worker(storage, [move]).run_once()
+    assert await _places(move) == ["Marketing"]
+
+
+async def test_a_change_on_the_way_is_carried_along(backend: Any, engine: Engine) -> None:
+    storage = backend.connect()
+    move = move_of(storage, "Staff", "staff-moves")
+    await move.entities.insert(jones())
+    await storage.queue("staff-moves").create()
+    entity = await move.entities.get(**ID)
+    with pytest.raises(Died):
+        await move_of(mortal(backend, engine, Life(at=2, after=True)), "Staff", "staff-moves").move(
+            entity, Department="Marketing"
+        )
+    await move.entities.update(lambda found: found.update(Age=50), **ID)
+    engine.clock.advance(61)
+    await Worker(storage, [move]).run_once()
+    assert [each["Age"] async for each in move.entities.scan()] == [50]
+
+
+async def test_changes_of_both_are_left_to_somebody(backend: Any, engine: Engine) -> None:
+    storage = backend.connect()
+    move = move_of(storage, "Staff", "staff-moves")
+    await move.entities.insert(jones())
+    await storage.queue("staff-moves").create()
+    entity = await move.entities.get(**ID)
+    with pytest.raises(Died):
+        await move_of(mortal(backend, engine, Life(at=2, after=True)), "Staff", "staff-moves").move(
+            entity, Department="Marketing"
+        )
+    await move.entities.update(lambda found: found.update(Age=50), **ID)
+    await move.entities.update(lambda found: found.update(Age=60), **THERE)
+    with pytest.raises(DerivedDataMismatch, match="so was its copy"):
+        await move.move(await move.entities.get(**ID), Department="Marketing")
+    assert sorted([each["Age"] async for each in move.entities.scan()]) == [50, 60]
+
+
+@pytest.mark.guide("G-274")
+async def test_an_entity_in_the_new_place_is_never_overwritten(storage: Any, table_name: str, queue_name: str) -> None:
+    move = move_of(storage, table_name, queue_name)
+    entity = await move.entities.insert(jones())
+    await move.entities.insert(jones(Department="Marketing", LastName="Other"))
+    with pytest.raises(EntityAlreadyExists):
+        await move.move(entity, Department="Marketing")
+    assert await move.entities.get(**ID) == jones()
+    assert (await move.entities.get(**THERE))["LastName"] == "Other"
+    assert await storage.queue(queue_name).length() == 0
+    await move.entities.delete(THERE, unconditionally=True)
+    await move.move(await move.entities.get(**ID), Department="Marketing")
+
+
+async def test_a_value_that_is_taken_there_is_refused_and_the_entity_stays(
+    storage: Any, table_name: str, queue_name: str
+) -> None:
+    move = move_of(storage, table_name, queue_name, IntraPartitionIndex(BY_EMAIL))
+    entity = await move.entities.insert(jones())
+    await move.entities.insert(jones(Department="Marketing", EmployeeId=1))
+    with pytest.raises(DuplicateIndexValue):
+        await move.move(entity, Department="Marketing")
+    assert await move.entities.get(**ID) == jones()
+
+
+async def test_what_changed_or_went_since_it_was_read_is_refused(
+    storage: Any, table_name: str, queue_name: str
+) -> None:
+    move = move_of(storage, table_name, queue_name)
+    stale = await move.entities.insert(jones())
+    await move.entities.update(lambda found: found.update(Age=50), **ID)
+    with pytest.raises(EntityChanged):
+        await move.move(stale, Department="Marketing")
+    fresh = await move.entities.get(**ID)
+    assert MOVING_TO not in fresh
+    await move.entities.delete(ID, unconditionally=True)
+    with pytest.raises(EntityNotFound):
+        await move.move(fresh, Department="Marketing")
+    assert await storage.queue(queue_name).length() == 0
+    assert await rows_of(storage, table_name) == {}
+
+
+async def test_what_is_no_move_is_refused_before_any_request(
+    storage: Any, engine: Engine, table_name: str, queue_name: str
+) -> None:
+    move = move_of(storage, table_name, queue_name)
+    entity = await move.entities.insert(jones())
+    (partly,) = [each async for each in move.entities.range(select=["Age"], Department="Sales")]
+    with engine.ledger.span() as span:
+        for given, fields, error in (
+            (entity, {}, BadInput),
+            (entity, {"EmployeeId": 224}, BadInput),
+            (entity, {"Department": "a/b"}, BadKey),
+            (entity, {"Age": 35}, BadKey),
+            (partly, {"Department": "Marketing"}, BadInput),
+        ):
+            with pytest.raises(error):
+                await move.move(given, **fields)
+    assert span.totals.requests == 0
+
+
+@pytest.mark.parametrize("options", [{"unique": True}, {"include": ["Age"]}], ids=str)
+async def test_an_index_that_could_not_follow_is_refused(storage: Any, new_name: Any, options: Any) -> None:
+    by_email = InterPartitionIndex(Key("email", "{Email}"), table=new_name(), **options)
+    move = move_of(storage, new_name(), "staff-moves", by_email, intents="staff-intents")
+    entity = await EntitySet(storage, move.entities.table.name, BY_ID).insert(jones())
+    with pytest.raises(BadDesign, match="index"):
+        await move.move(entity, Department="Marketing")
+
+
+def test_a_schema_must_have_room_for_the_marks() -> None:
+    storage = connect()
+    fields = {"Department": str, "EmployeeId": int}
+    with pytest.raises(BadDesign, match=MOVING_TO):
+        move_of(storage, "Staff", "staff-moves", schema=Schema(fields))
+    assert move_of(storage, "Staff", "staff-moves", schema=Schema({**fields, MOVING_TO: str, MOVED_FROM: str}))
+    assert move_of(storage, "Staff", "staff-moves", schema=Schema(fields, is_open=True))
+    with pytest.raises(BadDesign, match="lease"):
+        PartitionMove(storage, EntitySet(storage, "Staff", BY_ID), lease=0)
+
+
+async def test_a_message_that_names_no_move_is_poison(storage: Any, table_name: str, queue_name: str) -> None:
+    move = move_of(storage, table_name, queue_name)
+    await storage.queue(queue_name).send(message(move.kind, id="1", **{"from": ["Sales", "1"], "to": ["Sales", "2"]}))
+    report = await Worker(storage, [move]).run_once()
+    assert (report.handled, report.poisoned) == (0, 1)

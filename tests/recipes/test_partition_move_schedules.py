@@ -1,0 +1,179 @@
+"""Partition move, explored: whoever dies, and in whatever order they come, the entity is in one place in the end."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tablepatterns import EntitySet, Key
+from tablepatterns.contention import Overtaken
+from tablepatterns.entity import Entity
+from tablepatterns.errors import BadInput, EntityAlreadyExists, EntityChanged, EntityNotFound, LeaseLost
+from tablepatterns.lease import Lease
+from tablepatterns.recipes import partition_move
+from tablepatterns.recipes.partition_move import PartitionMove
+from tablepatterns.relocation import Relocation
+from tablepatterns.testing import Counterexample, World, explore
+
+RECIPE = "PartitionMove"
+QUEUE = "staff-moves"
+LEASE = 60
+JONES = {"Department": "Sales", "EmployeeId": 1}
+REFUSED = (BadInput, EntityAlreadyExists, EntityChanged, EntityNotFound)
+
+
+def move_in(world: World) -> Any:
+    staff = EntitySet(world.storage, "Staff", Key("{Department}", "{EmployeeId:06d}"))
+    return PartitionMove(world.storage, staff, queue=QUEUE, lease=LEASE)
+
+
+def prepared(world: World) -> Any:
+    move = move_in(world)
+    world.engine.queues.create(QUEUE)
+    world.run(move.entities.insert({**JONES, "Raises": 0}))
+    return move
+
+
+def read(world: World, move: Any) -> Any:
+    return world.run(move.entities.get(**JONES))
+
+
+async def drain(world: World) -> None:
+    """Do what a worker does, until nothing is left to do."""
+    move, queue = move_in(world), world.storage.queue(QUEUE)
+    while world.engine.queues.count(QUEUE):
+        await world.storage.sleep(LEASE)
+        for message in await queue.receive(32, lease=LEASE):
+            lease = Lease(world.storage, queue, message, LEASE)
+            await move.handle(lease)
+            await lease.done()
+
+
+def rows(world: World) -> list[tuple[str, dict[str, Any]]]:
+    return [
+        (row.partition_key, {name: value for name, value in row.properties.items() if name != "WriteId"})
+        for row in world.engine.tables.query("Staff").entities
+    ]
+
+
+def is_somewhere(world: World) -> bool:
+    return bool(rows(world))
+
+
+def in_one_place(world: World) -> None:
+    """The entity is in one place without a mark, where whoever returned moved it, with the raise of whoever gave it."""
+    world.run(drain(world))
+    ((place, row),) = rows(world)
+    assert row.keys() == {"Raises"}
+    moved = [result for result in world.returned.values() if isinstance(result, Entity)]
+    assert all(result["Department"] == place for result in moved)
+    given = "raised" in world.returned.values()
+    # Whoever died, or heard nothing, may have given it all the same
+    assert row["Raises"] - given in ({0} if given else {0, 1})
+
+
+def two_moves(world: World) -> list[Any]:
+    move = prepared(world)
+    return [move.move(read(world, move), Department=place) for place in ("Finance", "Marketing")]
+
+
+def a_move_and_a_raise(world: World, where: str = "Sales") -> list[Any]:
+    move = prepared(world)
+
+    async def give_a_raise() -> str:
+        keys = {**JONES, "Department": where}
+        await move.entities.update(lambda found: found.update(Raises=found["Raises"] + 1), **keys)
+        return "raised"
+
+    return [move.move(read(world, move), Department="Marketing"), give_a_raise()]
+
+
+def a_move_and_a_raise_there(world: World) -> list[Any]:
+    return a_move_and_a_raise(world, "Marketing")
+
+
+def a_move_and_a_worker(world: World) -> list[Any]:
+    move = prepared(world)
+
+    async def work() -> None:
+        await world.storage.sleep(LEASE)
+        for message in await world.storage.queue(QUEUE).receive(1, lease=LEASE):
+            lease = Lease(world.storage, world.storage.queue(QUEUE), message, LEASE)
+            await move.handle(lease)
+            await lease.done()
+
+    return [move.move(read(world, move), Department="Marketing"), work()]
+
+
+def explored(make: Any, **options: Any) -> None:
+    given = {"invariant": in_one_place, "always": is_somewhere, "expected": REFUSED, "preemptions": 1}
+    result = explore(make, **{**given, **options})
+    assert result.exhaustive
+    assert result.schedules > 10
+
+
+@pytest.mark.guide("G-274")
+@pytest.mark.guarantee(RECIPE, "of two moves of one entity one is made, and it is in one place, whoever dies")
+@pytest.mark.parametrize("bound", [{"kills": 1, "preemptions": 0}, {"preemptions": 2}], ids=str)
+def test_of_two_moves_one_is_made_whoever_dies(bound: dict[str, int]) -> None:
+    explored(two_moves, **bound)
+
+
+@pytest.mark.guide("G-274")
+@pytest.mark.guarantee(RECIPE, "an entity is never nowhere, and a change on its way is not lost, whoever dies")
+@pytest.mark.parametrize("make", [a_move_and_a_raise, a_move_and_a_raise_there, a_move_and_a_worker])
+def test_a_change_on_the_way_is_not_lost_whoever_dies(make: Any) -> None:
+    explored(make, kills=1, expected=(*REFUSED, LeaseLost))
+
+
+@pytest.mark.guarantee(RECIPE, "an entity is in one place, whichever answer is lost")
+@pytest.mark.parametrize("make", [two_moves, a_move_and_a_raise])
+def test_it_is_in_one_place_whichever_answer_is_lost(make: Any) -> None:
+    explored(make, lost=1, preemptions=0)
+
+
+# -- what must not work, or the explorer would see nothing
+
+
+class Hasty(Relocation):
+    """Deletes the entity before its copy is there."""
+
+    async def copy(self, source: Entity) -> Entity:
+        await Relocation.leave(self, source)
+        return await super().copy(source)
+
+    async def leave(self, source: Entity) -> None:
+        """It is gone already."""
+
+
+class Careless(Relocation):
+    """Deletes the entity whatever became of it since it was copied."""
+
+    async def leave(self, source: Entity) -> None:
+        try:
+            await self.entities.delete(source, unconditionally=True)
+        except EntityNotFound as error:
+            raise Overtaken from error
+
+
+@pytest.mark.parametrize(
+    ("broken", "make", "options"),
+    [(Hasty, two_moves, {"kills": 1}), (Careless, a_move_and_a_raise, {})],
+    ids=["deletes first", "deletes what changed"],
+)
+def test_a_move_in_another_order_is_found_out(
+    monkeypatch: pytest.MonkeyPatch, broken: type[Relocation], make: Any, options: dict[str, int]
+) -> None:
+    monkeypatch.setattr(partition_move, "Relocation", broken)
+    with pytest.raises(Counterexample):
+        explored(make, **options)
+
+
+def test_a_move_without_a_claim_is_found_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def no_claim(self: Any, held: Any, route: Any, lease: Any) -> None:
+        held["MovingTo"] = route.claim
+
+    monkeypatch.setattr(PartitionMove, "_claim", no_claim)
+    with pytest.raises(Counterexample):
+        explored(two_moves)
