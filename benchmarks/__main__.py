@@ -53,7 +53,7 @@ def main() -> None:
 
 def _measure(part: str, *, quick: bool, with_azurite: bool) -> Any:
     if part == "year":
-        return whole_year()
+        return whole_year(QUICK_RECIPES.rows if quick else None)
     with _azurite(part, wanted=with_azurite) as other:
         if part == "recipes":
             return measure_recipes(QUICK_RECIPES if quick else FULL_RECIPES, other)

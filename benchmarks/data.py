@@ -58,28 +58,28 @@ class ObjectScale(Effort):
 class RecipeScale(Effort):
     """How much recipes are given to do.
 
-    :param flights: of January, so many are loaded where each has rows of its own
-    :param sharing: so many where they share rows
+    :param rows: flights of January are loaded that have about so many rows, where each has rows of its own
+    :param sharing: so many flights are loaded where they share rows
     :param keys: how many keys are read
     :param kept: for how many entities derived data is filled in and verified
     :param inserts: how many entities each of the writers of one list inserts
     """
 
-    flights: int
+    rows: int
     sharing: int
     keys: int
     kept: int
     inserts: int
 
 
-FULL = Scale(partitions=1000, small=10, large=1000, rounds=30, seconds=0.1, azurite_seconds=40)
+FULL = Scale(partitions=1000, small=10, large=1000, rounds=24, seconds=0.1, azurite_seconds=30)
 QUICK = Scale(partitions=100, small=10, large=60, rounds=2, seconds=0.01, azurite_seconds=60)
-FULL_OBJECTS = ObjectScale(listed=5000, blobs=100_000, rounds=20, seconds=0.1, azurite_seconds=30)
+FULL_OBJECTS = ObjectScale(listed=5000, blobs=100_000, rounds=16, seconds=0.1, azurite_seconds=20)
 QUICK_OBJECTS = ObjectScale(listed=50, blobs=500, rounds=2, seconds=0.01, azurite_seconds=5)
 FULL_RECIPES = RecipeScale(
-    rounds=3, seconds=0, azurite_seconds=0, flights=1800, sharing=400, keys=1000, kept=500, inserts=20
+    rounds=3, seconds=0, azurite_seconds=0, rows=6000, sharing=400, keys=1000, kept=500, inserts=20
 )
-QUICK_RECIPES = RecipeScale(rounds=1, seconds=0, azurite_seconds=0, flights=40, sharing=8, keys=20, kept=6, inserts=1)
+QUICK_RECIPES = RecipeScale(rounds=1, seconds=0, azurite_seconds=0, rows=80, sharing=8, keys=20, kept=6, inserts=1)
 
 
 @dataclass(frozen=True)
