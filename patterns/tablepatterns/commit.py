@@ -276,7 +276,8 @@ async def _steps(table: RowReader, write: Write) -> list[Step]:
         if each.is_elsewhere:
             continue
         # What the kind would take for granted is not there yet: its rows are looked at
-        operations = Derived.operations if each in write.building else type(each).operations
+        takes_none = each in write.building and not each.shares_rows
+        operations = Derived.operations if takes_none else type(each).operations
         for operation in await operations(each, write.change, table):
             steps.append(Step(operation, write, each))
             if pending:

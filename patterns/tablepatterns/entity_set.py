@@ -16,6 +16,8 @@ from .errors import (
     EntityAlreadyExists,
     EntityChanged,
     EntityNotFound,
+    ReferenceNotFound,
+    TooMuchContention,
 )
 from .eventual.rows import DerivedRows
 from .key import Key
@@ -313,7 +315,7 @@ class EntitySet(Upkeep[Account_co]):
             current = await self.get(**fields)
             try:
                 return await write(current)
-            except DuplicateIndexValue:
+            except (DuplicateIndexValue, ReferenceNotFound, TooMuchContention):
                 raise
             except (EntityChanged, EntityAlreadyExists) as error:
                 raise Overtaken from error

@@ -15,6 +15,7 @@
     │   ├── PeriodExpired         a write to a table whose period is kept no longer
     │   └── LimitExceeded         an entity or a transaction over a limit of the service
     ├── EntityNotFound            ResourceNotFoundError
+    │   └── ReferenceNotFound     the entity to copy from is not there
     ├── EntityAlreadyExists       ResourceExistsError
     │   └── DuplicateIndexValue   an index row that must be unique exists already
     ├── EntityChanged             ResourceModifiedError; the ETag is stale, nothing has changed
@@ -71,6 +72,7 @@ __all__ = [
     "LoadInterrupted",
     "OutcomeUnknown",
     "PeriodExpired",
+    "ReferenceNotFound",
     "StepFailed",
     "TableBeingDeleted",
     "TablePatternsError",
@@ -188,6 +190,10 @@ class ServiceRefusal(TablePatternsError):
 
 class EntityNotFound(ServiceRefusal, ResourceNotFoundError):
     """No entity has these keys."""
+
+
+class ReferenceNotFound(EntityNotFound):
+    """An entity would refer to one that is not there; nothing has changed."""
 
 
 class EntityAlreadyExists(ServiceRefusal, ResourceExistsError):

@@ -9,7 +9,7 @@ from .contention import DEFAULT_ATTEMPTS, contended
 from .derived import Derived, Keys
 from .edm import ordinal
 from .entity import Entity
-from .errors import BadInput
+from .errors import BadInput, BadKey
 from .key import Key
 from .question import range_filter
 from .reads import Reads
@@ -88,6 +88,7 @@ class Lookups(Reads[Account_co]):
         :param attempts: how often to try in all
         :param fields: a value for every field of the PartitionKey
         :raises BadInput: the summary is not this set's, or lies elsewhere
+        :raises BadKey: a field is missing, or is none of the PartitionKey
         :raises TooMuchContention: writers changed the totals at every attempt
 
         Guide: denormalization pattern.
@@ -96,6 +97,10 @@ class Lookups(Reads[Account_co]):
         if via.is_elsewhere:
             rule = "its rows list their entities, so that each can be checked by itself"
             raise BadInput("summary", via.name, rule, "use verify, and repair")
+        for name in fields:
+            if name not in self.key.partition_fields:
+                rule = f"a partition is counted as a whole, by {', '.join(self.key.partition_fields)}"
+                raise BadKey(name, fields[name], rule, "leave it out")
 
         async def attempt() -> list[Keys]:
             return await recounted(self.table, self.key, via, fields)

@@ -11,7 +11,7 @@ from employees import BY_ID, jones, rows_of
 from sharing import Places, operations, places_on, spent
 from tablepatterns import EntityGroupTransaction, EntitySet, Key, connect
 from tablepatterns.engine.account import Engine
-from tablepatterns.errors import BadDesign, BadKey, EntityAlreadyExists, EntityChanged, EntityNotFound
+from tablepatterns.errors import BadDesign, BadKey, EntityAlreadyExists, EntityChanged, ReferenceNotFound
 from tablepatterns.eventual.rows import Finding
 from tablepatterns.operation import ANY, Operation
 from tablepatterns.recipes.denormalize import Denormalize
@@ -154,8 +154,12 @@ async def test_nobody_can_refer_to_what_is_not_there(places: Places, make: Make)
     _, departments = await staffed(places, make(places))
     before = await departments.get(**SALES)
     department = await departments.get(**SALES)
-    with pytest.raises(EntityNotFound, match="insert it first; nothing has changed"):
+    with pytest.raises(ReferenceNotFound, match="insert it first; nothing has changed"):
         await departments.merge(department, {"ManagerId": 9})
+    with pytest.raises(ReferenceNotFound):
+        await departments.update(lambda each: each.update(ManagerId=9), **SALES)
+    with pytest.raises(ReferenceNotFound):
+        await departments.insert_or_merge({**SALES, "ManagerId": 9})
     assert await departments.get(**SALES) == before
 
 

@@ -321,6 +321,25 @@ async def test_summaries_of_another_set_cannot_be_asked(places: Places) -> None:
         await employees.totals(via)
 
 
+async def test_a_partition_is_recounted_as_a_whole(places: Places) -> None:
+    via = here()
+    employees = places.employees(via)
+    with pytest.raises(BadKey, match="as a whole"):
+        await employees.recount(via, Department="Sales", EmployeeId=1)
+    with pytest.raises(BadKey, match="Department"):
+        await employees.recount(via)
+
+
+async def test_a_summary_that_is_being_built_counts_changes_until_it_is_recounted(places: Places) -> None:
+    await places.employees().insert(jones(EmployeeId=1, Salary=10))
+    via = here()
+    employees = places.employees(via, building=[via])
+    await employees.insert(jones(EmployeeId=2, Salary=10))
+    assert await totals(employees, via) == (1, 10)
+    await employees.recount(via, Department="Sales")
+    assert await totals(employees, via) == (2, 20)
+
+
 @pytest.mark.parametrize(
     ("options", "rule"),
     [

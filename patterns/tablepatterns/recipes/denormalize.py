@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from ..alike import alike
 from ..derived import Change, Derived, Fields, Keys, Primary, Shape
 from ..entity import Entity, storable
-from ..errors import BadDesign, BadKey, EntityNotFound
+from ..errors import BadDesign, BadKey, ReferenceNotFound
 from ..eventual.intents import Intents
 from ..key import Key
 from ..operation import ANY, Operation
@@ -249,7 +249,7 @@ class Filled(Derived):
     async def completed(self, change: Change, table: RowReader) -> tuple[Change, list[Operation]]:
         """Return a change with the copies of what the entity refers to.
 
-        :raises EntityNotFound: it comes to refer to what is not there
+        :raises ReferenceNotFound: it comes to refer to what is not there
         """
         if change.new is None:
             return change, []
@@ -261,7 +261,7 @@ class Filled(Derived):
         row = await (self._source.table if self._copies.is_elsewhere else table).get(*new)
         if row is None:
             text = f"{self._copies.name}: there is no entity {new} to refer to; insert it first; nothing has changed"
-            raise EntityNotFound(text)
+            raise ReferenceNotFound(text)
         copied = self._copies.copied(self._source.primary.entity(row))
         return self._with(change, copied), [] if self._copies.is_elsewhere else [_unchanged(new, row)]
 

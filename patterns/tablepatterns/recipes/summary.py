@@ -224,7 +224,7 @@ class Summary(Derived):
             if not isinstance(value, int) or isinstance(value, bool):
                 text = f"{self.name}: {name} holds {value!r}, which is no total; something else is there, which stays"
                 raise DerivedDataMismatch(text)
-        return tuple(found)
+        return tuple(map(int, found))
 
     def _added(
         self, keys: Keys, row: Entity | None, old: tuple[int, ...] | None, new: tuple[int, ...] | None
