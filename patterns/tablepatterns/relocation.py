@@ -155,9 +155,20 @@ class Relocation:
         return str(copied.get(MOVED_FROM, "")).partition(" ")[0] == self.route.id
 
     def _digest(self, entity: Mapping[str, Any]) -> str:
-        return sha256(encoded(("", ""), self._content(entity))).hexdigest()
+        digest = sha256()
+        for name, value in sorted(self._content(entity).items()):
+            digest.update(sha256(_spelled(name, value)).digest())
+        return digest.hexdigest()
 
     def _content(self, entity: Mapping[str, Any]) -> dict[str, Any]:
         """Return what an entity says besides where it is."""
         apart = {MOVING_TO, MOVED_FROM, *self.entities.key.fields}
         return {name: value for name, value in entity.items() if value is not None and name not in apart}
+
+
+def _spelled(name: str, value: Any) -> bytes:
+    """Return a property as bytes; what a mapping keeps elsewhere may be larger than any that is stored."""
+    if isinstance(value, (str, bytes)):
+        content = value.encode("utf-8", "surrogatepass") if isinstance(value, str) else value
+        return f"{name} {type(value).__name__} ".encode() + content
+    return encoded(("", ""), {name: value})

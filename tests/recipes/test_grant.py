@@ -375,6 +375,7 @@ def test_only_whoever_has_the_key_can_grant() -> None:
         given(somebody, "Notes")
 
 
+@pytest.mark.guide("G-348")
 async def test_no_key_is_in_a_token_and_no_token_in_a_repr(storage: Any, table_name: str) -> None:
     mine = given(storage, table_name, "r")
     key = storage.target.credential.named_key.key

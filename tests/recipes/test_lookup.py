@@ -12,6 +12,7 @@ from azure.core.exceptions import ServiceRequestError
 
 from tablepatterns import EntitySet, Key, aio, connect
 from tablepatterns.engine.account import Engine
+from tablepatterns.engine.transport import AioEngineTransport
 from tablepatterns.errors import BadDesign, BadInput, BadKey, EntityChanged
 from tablepatterns.recipes.lookup import Lookup
 
@@ -182,6 +183,30 @@ async def test_tasks_ask_once_between_them() -> None:
             found = await asyncio.gather(*(lookup.get(Department="Sales") for _ in range(8)))
         assert [each["Department"] for each in found if each] == ["Sales"] * 8
         assert span.totals.requests == 1
+
+
+@pytest.mark.parametrize("whole", [False, True])
+async def test_whoever_forgets_while_others_read_has_the_last_word(whole: bool) -> None:
+    engine, gate = Engine(), asyncio.Event()
+
+    class Slow(AioEngineTransport):
+        """Holds back what it has read."""
+
+        async def send(self, request: Any, **options: Any) -> Any:
+            answer = await super().send(request, **options)
+            await gate.wait()
+            return answer
+
+    async with aio.connect(engine) as fast, aio.connect(engine, transport=Slow(engine)) as slow:
+        departments = await departments_of(fast, "Departments")
+        lookup = Lookup(slow, EntitySet(slow, "Departments", departments.key), whole=whole)
+        reading = asyncio.ensure_future(lookup.get(Department="Sales"))
+        for _ in range(50):
+            await asyncio.sleep(0)
+        await departments.merge({"Department": "Sales"}, {"Floor": 9}, unconditionally=True)
+        lookup.forget(Department="Sales")
+        gate.set()
+        assert [found and found["Floor"] for found in (await reading, await lookup.get(Department="Sales"))] == [0, 9]
 
 
 async def test_what_cannot_be_a_key_is_refused(storage: Any, table_name: str) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from datetime import datetime, timedelta, timezone
 from typing import Any
 
 import pytest
@@ -21,11 +22,14 @@ from tablepatterns.errors import (
     EntityChanged,
     EntityNotFound,
 )
+from tablepatterns.recipes.encrypted_properties import EncryptedProperties
 from tablepatterns.recipes.inter_partition_index import InterPartitionIndex
+from tablepatterns.recipes.large_properties import LargeProperties
 from tablepatterns.recipes.partition_move import PartitionMove
 from tablepatterns.recipes.summary import Summary
 from tablepatterns.recipes.worker import Worker
 from tablepatterns.relocation import MOVED_FROM, MOVING_TO
+from tablepatterns.secrecy.keys import LocalKey
 from working import message, queue_names
 
 ID = {"Department": "Sales", "EmployeeId": 223}
@@ -123,6 +127,28 @@ async def _read_by(dying: Any, move: Any) -> Any:
 
 async def _places(move: Any) -> list[str]:
     return [each["Department"] async for each in move.entities.scan()]
+
+
+async def test_what_is_stored_otherwise_moves_along(backend: Any, engine: Engine) -> None:
+    storage = backend.connect()
+    secret = EncryptedProperties(
+        ["Ssn", "Email"], keys=LocalKey.generate("payroll"), blind={"Email": "EmailHash"}, blind_key=bytes(range(32))
+    )
+    mappings = [secret, LargeProperties(["Photo"], container="photos")]
+    east = datetime(2014, 8, 22, 12, tzinfo=timezone(timedelta(hours=2)))
+    entity = jones(Ssn="078-05-1120", Photo=bytes(200_000), Salary=5_000_000_000, Since=east, Share=0.5, Short=b"x")
+    move = move_of(storage, "Staff", "staff-moves", mappings=mappings)
+    held = await move.entities.insert(entity)
+    known = await move.entities.get(**ID)
+    await storage.queue("staff-moves").create()
+    dying = move_of(mortal(backend, engine, Life(at=3, after=False)), "Staff", "staff-moves", mappings=mappings)
+    with pytest.raises(Died):
+        await dying.move(held, Department="Marketing")
+    engine.clock.advance(61)
+    assert (await Worker(storage, [move]).run_once()).handled == 1
+    moved = await move.entities.get(**THERE)
+    assert {**moved} == {**known, "Department": "Marketing"}
+    assert await _places(move) == ["Marketing"]
 
 
 async def test_who_was_left_on_the_way_can_be_moved_on(backend: Any, engine: Engine) -> None:
