@@ -22,6 +22,7 @@ from tablepatterns.errors import BadDesign, BadFilter, BadInput, BadProperty, Du
 from tablepatterns.recipes.denormalize import Denormalize
 from tablepatterns.recipes.encrypted_properties import ENCRYPTED, EncryptedProperties
 from tablepatterns.recipes.index_entities import IndexEntities
+from tablepatterns.recipes.inter_partition_index import InterPartitionIndex
 from tablepatterns.recipes.summary import Summary
 from tablepatterns.secrecy.keys import LocalKey
 
@@ -253,6 +254,22 @@ async def test_copies_hold_the_ciphertext_of_the_primary(storage: Any, table_nam
     found["Salary"] = 1
     await staff.replace(found)
     assert (await staff.get(**KEY))["Salary"] == 1
+
+
+@pytest.mark.parametrize("is_apart", [False, True])
+async def test_copies_in_other_partitions_and_tables_are_decrypted_by_the_keys_of_their_primary(
+    storage: Any, table_name: str, new_name: Any, is_apart: bool
+) -> None:
+    by_email = InterPartitionIndex(Key("email_{Email}", "of_{EmployeeId:06d}"), table=new_name() if is_apart else None)
+    staff = staff_of(storage, table_name, derived=[by_email])
+    await staff.insert(EMPLOYEE)
+    asked = {"Email": EMPLOYEE["Email"], "EmployeeId": 223}
+    found = await staff.find(by_email, **asked)
+    assert found == EMPLOYEE
+    found["Salary"] = 1
+    await staff.replace(found)
+    assert (await staff.find(by_email, **asked))["Salary"] == 1
+    assert (await staff.verify(by_email)).is_clean
 
 
 async def test_an_index_on_an_encrypted_field_is_refused(storage: Any, table_name: str) -> None:

@@ -234,6 +234,19 @@ async def test_chunks_that_are_spent_are_refused_and_nothing_has_changed(storage
     assert (await staff.get(**JONES))["Photo"] == PHOTO
 
 
+async def test_a_transaction_that_is_tried_again_sends_its_values_once(
+    storage: Any, engine: Any, table_name: str
+) -> None:
+    staff = staff_of(storage, table_name)
+    await staff.insert({**JONES, "EmployeeId": 1, "Photo": PHOTO})
+    write = await staff.inserting({**JONES, "Photo": Upload(iter([PHOTO])), "Report": "r" * LIMIT}).encoded()
+    with engine.ledger.span() as span:
+        for action in write.before * 2:
+            await action()
+    sent = sorted(record.operation for record in span.records)
+    assert sent == ["CreateContainer", "PutBlob", "PutBlock", "PutBlockList"]
+
+
 async def test_chunks_that_were_refused_before_they_were_sent_are_not_spent(storage: Any, table_name: str) -> None:
     staff = staff_of(storage, table_name)
     upload = Upload(iter([PHOTO]))

@@ -29,7 +29,7 @@ class Upload:
     """
 
     def __init__(self, content: Stream, *, content_type: str | None = None) -> None:
-        if isinstance(content, (str, bytes)) or not hasattr(content, "read") | _is_iterable(content):
+        if isinstance(content, (str, bytes)) or not (hasattr(content, "read") or _is_iterable(content)):
             raise BadProperty("content", type(content).__name__, "it is no file and no chunks", "give it as it is")
         self.content_type = content_type
         self._content: Any = content

@@ -47,7 +47,8 @@ class LargeProperties(PropertyMapping):
     may write blobs under the table's name in this container.
 
     Cost, in storage transactions: 1 more for each large value, to write an entity or to read it; beyond 64 MiB written
-    or 32 MiB read, 1 more for each 4 MiB. A merge of other fields, and a read that selects others, costs none.
+    or 32 MiB read, 1 more for each 4 MiB. A merge of other fields, and a read that selects others, costs none. An
+    `Upload` takes 1 more to make sure of the container, and chunks are sent in blocks of 4 MiB, with 1 more at the end.
 
     >>> from tablepatterns import EntitySet, Key, connect
     >>> storage, photos = connect(), LargeProperties(["Photo"], container="employees")
