@@ -35,7 +35,8 @@ PARTS = ("tables", "objects", "recipes")
 class Side(Protocol):
     """The contestants at one account."""
 
-    places: Mapping[str, Place[Any]]
+    @property
+    def places(self) -> Mapping[str, Place[Any]]: ...
 
     def entries(self) -> list[Any]: ...
 

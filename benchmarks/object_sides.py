@@ -19,7 +19,7 @@ from tablepatterns.engine.transport import EngineTransport
 
 from .blob_cases import CASES as BLOB_CASES
 from .blob_cases import listed_name, listing, other_name, put_downloads
-from .case import AZURITE, AZURITE_LARGE, ENGINE, ENGINE_LARGE, Case, Entry, Place, at
+from .case import AZURITE, AZURITE_LARGE, ENGINE, ENGINE_LARGE, C, Case, Entry, Place, at
 from .data import Loaded, ObjectScale
 from .floor import Transport, floor_of
 from .queue_cases import CASES as QUEUE_CASES
@@ -52,14 +52,14 @@ class EngineObjects:
         contents = Place(self._container(_CONTENTS, self._transport()), _EMPTY)
         small, large = self.places[ENGINE], self.places[ENGINE_LARGE]
         found: list[AnyEntry] = []
-        for case in QUEUE_CASES:
-            found += self._pair(case, queue, self._queue)
-        for case in BLOB_CASES:
-            found += self._pair(case, contents, partial(self._container, _CONTENTS))
+        for of_queue in QUEUE_CASES:
+            found += self._pair(of_queue, queue, self._queue)
+        for of_blob in BLOB_CASES:
+            found += self._pair(of_blob, contents, partial(self._container, _CONTENTS))
         found += self._pair(self._listing, small, partial(self._container, _SMALL))
         return [*found, at(self._listing, ENGINE_LARGE, large)]
 
-    def _pair(self, case: Case[Any], place: Place[Any], client: Callable[[Transport], Any]) -> list[AnyEntry]:
+    def _pair(self, case: Case[C], place: Place[C], client: Callable[[Transport], C]) -> list[AnyEntry]:
         return [floor_of(case, self._engine, place, client), at(case, ENGINE, place)]
 
     def _listed(self, name: str, listed: int, others: int) -> Place[ContainerClient]:

@@ -63,7 +63,7 @@ TRANSACTION_OF_100 = Case(
     _entities(TRANSACTION),
     target=1.2,
 )
-PAGE_OF_1000 = Case(
+PAGE_OF_1000: Case[TableClient] = Case(
     "page of 1,000",
     lambda table, random: None,
     lambda table, ask: _first_page(table.list_entities(results_per_page=PAGE)),

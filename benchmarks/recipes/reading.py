@@ -89,7 +89,8 @@ def _sync(connected: Callable[[], Storage], keys: Keys, limit: int) -> Callable[
             employees = _employees(storage)
             if limit == 1:
                 return [employees.get(**each) for each in keys]
-            return employees.get_many(keys, limit=limit)
+            found: list[Any] = employees.get_many(keys, limit=limit)
+            return found
 
     return lambda: read
 
@@ -100,6 +101,7 @@ def _async(connected: Callable[[], aio.Storage], keys: Keys, limit: int) -> Call
             employees = _employees(storage)
             if limit == 1:
                 return [await employees.get(**each) for each in keys]
-            return await employees.get_many(keys, limit=limit)
+            found: list[Any] = await employees.get_many(keys, limit=limit)
+            return found
 
     return lambda: lambda: asyncio.run(read())
