@@ -9,6 +9,7 @@ from .errors import TablePatternsError
 from .filters import QueryClass, parse, prop
 from .hot_keys import anti_pattern, hot_partitions, sequence_of
 from .key import Key, above, at_least, at_most, below, between, prefix
+from .large.upload import Upload
 from .logging_handler import BlobLogHandler
 from .logs.entry import LogEntry
 from .observer import Observer
@@ -19,20 +20,29 @@ from .recipes.bulk_delete import BulkDelete
 from .recipes.bulk_load import BulkLoad
 from .recipes.compound_key import CompoundKey
 from .recipes.data_series import DataSeries
+from .recipes.denormalize import Denormalize
+from .recipes.encrypted_properties import ENCRYPTED, EncryptedProperties
 from .recipes.entity_group_transaction import EntityGroupTransaction
 from .recipes.eventual_transaction import EventualTransaction
+from .recipes.index_entities import IndexEntities
 from .recipes.inter_partition_index import InterPartitionIndex
 from .recipes.intra_partition_index import IntraPartitionIndex
+from .recipes.key_rotation import KeyRotation
+from .recipes.large_properties import LargeProperties
+from .recipes.large_values import LargeValues
 from .recipes.log_tail import LogTail
 from .recipes.partition_spread import PartitionSpread
 from .recipes.period_tables import PeriodTables
+from .recipes.summary import Summary
 from .recipes.wide_entity import WideEntity
 from .recipes.worker import Worker
 from .schema import Schema
+from .secrecy.keys import LocalKey, VaultKey
 from .storage import Storage, connect
 from .table import Page
 
 __all__ = [
+    "ENCRYPTED",
     "Archive",
     "BlobArchive",
     "BlobLog",
@@ -41,15 +51,22 @@ __all__ = [
     "BulkLoad",
     "CompoundKey",
     "DataSeries",
+    "Denormalize",
+    "EncryptedProperties",
     "Entity",
     "EntityGroupTransaction",
     "EntitySet",
     "EventualTransaction",
     "FileArchive",
+    "IndexEntities",
     "Int64",
     "InterPartitionIndex",
     "IntraPartitionIndex",
     "Key",
+    "KeyRotation",
+    "LargeProperties",
+    "LargeValues",
+    "LocalKey",
     "LogEntry",
     "LogTail",
     "Observer",
@@ -60,8 +77,11 @@ __all__ = [
     "QueryClass",
     "Schema",
     "Storage",
+    "Summary",
     "TablePatternsError",
     "Ticks",
+    "Upload",
+    "VaultKey",
     "WideEntity",
     "Worker",
     "above",
