@@ -8,7 +8,7 @@ from typing import Any
 
 from .alike import alike
 from .commit import Reading, Source, Write
-from .derived import Change, Derived
+from .derived import Change, Derived, Shape
 from .entity import Entity
 from .errors import BadInput, BadKey, EntityChanged, EntityNotFound
 from .eventual.intents import Intents
@@ -71,7 +71,7 @@ class Changes(Lookups[Account_co]):
         if not isinstance(entity, Entity) or not isinstance(entity.reading, Reading):
             return
         reading = entity.reading
-        if not reading.source.shape.is_elsewhere:
+        if self._guards(reading.source.shape):
             return
         self._check_whole(entity, reading)
         keys = self.key.format(self.primary.key_fields(reading.stored))
@@ -82,6 +82,11 @@ class Changes(Lookups[Account_co]):
             raise EntityChanged(f"the entity {keys} is not what was read from an index; read it again and retry")
         source = Source(self.primary, keys, row.etag or "", row.lineage)
         entity.reading = replace(reading, source=source)
+
+    def _guards(self, shape: Shape) -> bool:
+        """Whether the ETag of a row of this shape guards its entity."""
+        needs_primary = any(each.needs_primary_etag for each in self.derived)
+        return not shape.is_elsewhere and (shape == self.primary or not needs_primary)
 
     def _fields(self, entity: Mapping[str, Any], *, in_part: bool = False) -> dict[str, Any]:
         for name in ("PartitionKey", "RowKey"):
@@ -104,8 +109,8 @@ class Changes(Lookups[Account_co]):
             )
         if whole:
             self._check_whole(entity, entity.reading)
-        if entity.reading.source.shape.is_elsewhere:
-            rule = "it was read from an index in another partition, whose ETag does not guard it"
+        if not self._guards(entity.reading.source.shape):
+            rule = "it was read from an index, whose ETag does not guard it"
             raise BadInput("entity", self.primary.key_fields(entity), rule, "read it with get, and then write it")
         return entity.reading, entity
 

@@ -107,6 +107,16 @@ class Derived(ABC):
         return ()
 
     @property
+    def needs_primary_etag(self) -> bool:
+        """Whether others rely on the ETag of the primary row alone, so that a write must be conditional on that one."""
+        return False
+
+    @property
+    def adds(self) -> Collection[str]:
+        """The names of properties of the primary rows that others write too, past the set."""
+        return ()
+
+    @property
     @abstractmethod
     def name(self) -> str:
         """The name that errors and reports use."""

@@ -29,6 +29,7 @@ def check_together(table: str, key: Key, derived: Collection[Derived], mappings:
         own = each.own_rows(key)
         if each.is_elsewhere and own is not None and each.table(table).lower() == table.lower():
             _check_apart(each.name, own, key, "the primary rows")
+        _check_copies(each, key, derived)
     for one, other in combinations(derived, 2):
         if one.is_elsewhere and other.is_elsewhere and one.name == other.name:
             rule = "messages name derived data, and this set has the name twice"
@@ -36,6 +37,17 @@ def check_together(table: str, key: Key, derived: Collection[Derived], mappings:
         rows = one.own_rows(key), other.own_rows(key)
         if rows[0] is not None and rows[1] is not None and one.table(table).lower() == other.table(table).lower():
             _check_apart(other.name, rows[1], rows[0], repr(one.name))
+
+
+def _check_copies(index: Derived, key: Key, derived: Collection[Derived]) -> None:
+    """Refuse copies of properties that others write in the primary row, and not in its copies."""
+    if not isinstance(index, Index):
+        return
+    shape = index.shape(key)
+    for other in derived:
+        for name in sorted(name for name in other.adds if shape.holds(name) or name in shape.key.fields):
+            rule = f"its rows hold it, and would not follow where {other.name} changes it"
+            raise BadDesign(f"index {index.name}", name, rule, "include other properties, and not this one")
 
 
 def _check_apart(name: str, key: Key, other: Key, whose: str) -> None:

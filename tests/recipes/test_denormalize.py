@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from employees import BY_ID, jones, rows_of
+from employees import BY_ID, by_email, jones, rows_of
 from sharing import Places, operations, places_on, spent
-from tablepatterns import EntityGroupTransaction, EntitySet, Key, connect
+from tablepatterns import EntityGroupTransaction, EntitySet, IntraPartitionIndex, Key, connect
 from tablepatterns.engine.account import Engine
-from tablepatterns.errors import BadDesign, BadKey, EntityAlreadyExists, EntityChanged, ReferenceNotFound
+from tablepatterns.errors import BadDesign, BadInput, BadKey, EntityAlreadyExists, EntityChanged, ReferenceNotFound
 from tablepatterns.eventual.rows import Finding
 from tablepatterns.operation import ANY, Operation
 from tablepatterns.recipes.denormalize import Denormalize
@@ -333,3 +333,30 @@ def test_an_entity_that_would_be_copied_into_itself_is_refused() -> None:
     employees = EntitySet(connect(), "Staff", BY_ID, derived=[manager])
     with pytest.raises(BadKey, match="a primary row may have these keys"):
         employees.insert(jones(Boss="000001"))
+
+
+def test_an_index_of_the_copies_is_refused_since_it_would_not_follow() -> None:
+    storage, manager = connect(), here()
+    employees = EntitySet(storage, "Staff", BY_ID, derived=[manager])
+    filled = manager.filled_from(employees)
+    for include in (None, ["ManagerEmail"]):
+        index = IntraPartitionIndex(Key("{Department}", "room_{Room}"), include=include)
+        with pytest.raises(BadDesign, match="would not follow"):
+            EntitySet(storage, "Staff", DEPARTMENT, derived=[filled, index])
+    index = IntraPartitionIndex(Key("{Department}", "room_{Room}"), include=["Rooms"])
+    assert EntitySet(storage, "Staff", DEPARTMENT, derived=[filled, index]).derived
+
+
+async def test_an_employee_that_was_read_from_an_index_costs_a_read_more(places: Places, engine: Engine) -> None:
+    employees = places.employees(here(), by_email)
+    await employees.insert(jones())
+    found = await employees.find(by_email, **SALES, Email="jonesj@contoso.com")
+    with pytest.raises(BadInput, match="whose ETag does not guard it"):
+        employees.merging(found, {"Age": 5})
+    with spent(engine) as span:
+        await employees.merge(found, {"Age": 5})
+    assert operations(span) == ["QueryEntity", "Transaction"]
+    stale = await employees.find(by_email, **SALES, Email="jonesj@contoso.com")
+    await employees.merge(found, {"Age": 6})
+    with pytest.raises(EntityChanged):
+        await employees.merge(stale, {"Age": 7})

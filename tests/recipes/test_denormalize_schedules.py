@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tablepatterns import EntitySet, Key
+from tablepatterns import EntitySet, IntraPartitionIndex, Key
 from tablepatterns.errors import (
     EntityAlreadyExists,
     EntityChanged,
@@ -165,3 +165,22 @@ def test_without_a_word_to_those_who_copy_the_copy_is_of_yesterday(monkeypatch: 
     monkeypatch.setattr(denormalize.Filled, "announced", lambda self, change: [])
     with pytest.raises(Counterexample, match="assert"):
         explored(partial(a_new_email_and_a_new_manager, manager=elsewhere()), invariant=right_once_drained)
+
+
+# -- an employee that was read from an index
+
+
+def a_new_email_by_index_and_a_new_manager(world: World, manager: Denormalize) -> list[Any]:
+    _, departments = staffed(world, manager)
+    by_badge = IntraPartitionIndex(Key("{Department}", "badge_{Badge}"))
+    employees = EntitySet(world.storage, "Staff", KEY, derived=[manager, by_badge])
+    world.run(employees.insert({**SALES, "EmployeeId": 2, "Email": "e", "Badge": "x"}))
+    department = world.run(departments.get(**SALES))
+    found = world.run(employees.find(by_badge, **SALES, Badge="x"))
+    return [employees.merge(found, {"Email": "f"}), departments.merge(department, {"ManagerId": 2})]
+
+
+@pytest.mark.guarantee(RECIPE, "in the partition copies are exact also where an employee is read from an index")
+def test_copies_are_exact_where_an_employee_is_read_from_an_index() -> None:
+    make = partial(a_new_email_by_index_and_a_new_manager, manager=here())
+    explored(make, always=copies_are_exact, kills=1)

@@ -40,11 +40,12 @@ class Denormalize(Derived):
 
     Does not: find more than one entity to copy into. Nor does it keep up with writes past the sets: declare it for
     both, `manager` for the employees and `manager.filled_from(employees)` for the departments. What callers give for
-    the copies themselves is not stored.
+    the copies themselves is not stored. Indexes of the departments cannot hold the copies.
 
     Cost: for a change of a copied field, an insert or a delete 1 read more, and nothing for other changes; elsewhere 4
     transactions more, 5 where there is something to copy. An entity that comes to refer to another costs 1 read more,
-    and changes the ETag of the other; elsewhere 6 transactions more.
+    and changes the ETag of the other; elsewhere 6 transactions more. To write back an employee that was read from
+    an index costs 1 read more.
 
     >>> from tablepatterns import EntitySet, Key, connect
     >>> by_department = Key("{Department}", "department")
@@ -112,6 +113,11 @@ class Denormalize(Derived):
     def shares_rows(self) -> bool:
         """Whether the rows are not its own, which they are not."""
         return True
+
+    @property
+    def needs_primary_etag(self) -> bool:
+        """Whether an entity that comes to refer to one relies on the ETag of its primary row: so in the partition."""
+        return not self.is_elsewhere
 
     def filled_from(self, source: EntitySet[Any]) -> Derived:
         """Return what the set of the entities with the copies must be made with, so that it fills them in.
@@ -222,6 +228,11 @@ class Filled(Derived):
     def shares_rows(self) -> bool:
         """Whether the write begins anew where what is copied has changed meanwhile."""
         return True
+
+    @property
+    def adds(self) -> Collection[str]:
+        """The names of the copies, which are written where what is copied changes."""
+        return self._copies.copies.values()
 
     def join(self, key: Key) -> None:
         """Check that the copies are in these entities."""

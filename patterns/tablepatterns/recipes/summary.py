@@ -37,7 +37,8 @@ class Summary(Derived):
     is never counted twice, however often a message comes.
 
     Does not: add anything but whole numbers, since floats would drift. In the partition it cannot see what is older
-    than it, or changed past the set: a count that would fall below zero is refused, and `recount` mends it. It does
+    than it, or changed past the set: a count that would fall below zero is refused, and `recount` mends it. Where the
+    row is that of another entity, indexes of that entity must leave the totals out: they do not follow. It does
     not write one group often at a time; writers of a group wait for each other. Elsewhere `spread` makes that seldom,
     and makes room: a row lists some 10,000 entities.
 
