@@ -130,14 +130,14 @@ class Gauge:
     def __init__(self) -> None:
         self.most = self._now = 0
         self._lock = threading.Lock()
-        self.all_in = threading.Event()
+        self.too_many = threading.Event()
 
     def enter(self, limit: int) -> None:
         with self._lock:
             self._now += 1
             self.most = max(self.most, self._now)
-            if self._now >= limit:
-                self.all_in.set()
+            if self._now > limit:
+                self.too_many.set()
 
     def leave(self) -> None:
         with self._lock:
@@ -151,7 +151,8 @@ def test_no_more_threads_than_the_limit_send_requests() -> None:
     class Measured(EngineTransport):
         def send(self, request: Any, **options: Any) -> Any:
             gauge.enter(3)
-            gauge.all_in.wait(5)
+            # Time enough for another, if one were let in
+            gauge.too_many.wait(0.05)
             try:
                 return super().send(request, **options)
             finally:
