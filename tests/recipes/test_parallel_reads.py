@@ -95,7 +95,7 @@ async def test_an_entity_that_cannot_be_read_leaves_the_others(storage: Any, eng
     assert [len(read.entities) for read in found.reads] == [1, 0, 1, 0, 0, 0]
 
 
-@pytest.mark.guide("G-359", "G-350")
+@pytest.mark.guide("G-359")
 def test_a_thousand_keys_are_read_with_the_same_results_sync_and_async() -> None:
     engine = Engine()
     key = Key("{Shard:02d}", "{Number:04d}")
