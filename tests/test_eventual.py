@@ -24,6 +24,7 @@ from tablepatterns.eventual.reservation import ABANDONED_AFTER
 from tablepatterns.limits import MAX_MESSAGE_BYTES
 from tablepatterns.recipes.inter_partition_index import InterPartitionIndex
 from tablepatterns.recipes.worker import Worker
+from tablepatterns.testing import World, explore
 
 BY_ID = Key("empid_{Department}", "{EmployeeId:06d}")
 BY_EMAIL = Key("email_{Department}", "{Email}")
@@ -337,3 +338,22 @@ def test_long_claims_are_cut_into_several_messages(number: int) -> None:
     claim = Claim(("p" * 512, "r" * 512), tuple(Trace("by_email", ("p" * 512, "r" * 512)) for _ in range(2)))
     cut = list(shares([claim] * number, "reconcile"))
     assert len(cut) == (1 if number == 1 else 3)
+
+
+# ------------------------------------------------------------------ how it is explored
+
+
+def test_strands_of_an_actor_wait_for_each_others_lock() -> None:
+    async def strand(world: World, lock: Any, inside: list[int]) -> None:
+        async with lock:
+            inside.append(1)
+            assert len(inside) == 1
+            await world.storage.table("Staff").get("Sales", "000223")
+            inside.pop()
+
+    async def both(world: World) -> None:
+        lock, inside = world.storage.lock(), list[int]()
+        await world.storage.together(strand(world, lock, inside), strand(world, lock, inside))
+
+    result = explore(lambda world: [both(world)])
+    assert result.exhaustive

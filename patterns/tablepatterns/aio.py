@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Callable, Coroutine
-from contextlib import suppress
+from contextlib import AbstractAsyncContextManager, suppress
 from datetime import datetime, timezone
 from importlib.util import find_spec
 from types import TracebackType
@@ -162,7 +162,7 @@ class Storage(Account):
             over.set()
             await beating
 
-    def lock(self) -> asyncio.Lock:
+    def lock(self) -> AbstractAsyncContextManager[object]:
         """Return a lock that tasks of one event loop wait for."""
         return asyncio.Lock()
 

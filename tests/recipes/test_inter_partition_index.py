@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from itertools import count
 from typing import Any
 
 import pytest
@@ -22,6 +23,7 @@ from tablepatterns.errors import (
     LimitExceeded,
 )
 from tablepatterns.filters import prop
+from tablepatterns.mapping import Encoded, PropertyMapping
 from tablepatterns.recipes.bulk_load import BulkLoad
 from tablepatterns.recipes.entity_group_transaction import EntityGroupTransaction
 from tablepatterns.recipes.inter_partition_index import InterPartitionIndex
@@ -281,6 +283,16 @@ async def test_a_refused_insert_gives_its_reserved_key_back(staff_of: Any, stora
     assert await rows_of(storage, table_name) == before
 
 
+async def test_two_of_one_transaction_cannot_have_one_unique_key(staff_of: Any, storage: Any, table_name: str) -> None:
+    staff = staff_of(unique)
+    await staff.create_table()
+    both = (staff.inserting(jones(EmployeeId=number)) for number in (1, 2))
+    with pytest.raises(DuplicateIndexValue):
+        await EntityGroupTransaction(storage, table_name).commit(*both)
+    assert await rows_of(storage, table_name) == {}
+    assert await intents(storage, table_name) == 0
+
+
 async def test_a_name_that_reservations_use_is_refused(staff_of: Any, storage: Any, table_name: str) -> None:
     staff = staff_of(unique)
     with pytest.raises(BadProperty, match="rename the property"):
@@ -330,6 +342,43 @@ async def test_a_bulk_load_writes_the_copies_too(staff_of: Any, storage: Any, ta
     assert sum(partition == "email_Sales" for partition, _ in rows) == 150
     assert (await staff.verify(by_email)).is_clean
     assert await intents(storage, table_name) == 0
+
+
+class Sealed(PropertyMapping):
+    """Stores a text backwards, with a number that makes it another one each time."""
+
+    order = 1
+    name = "sealed"
+    fields = ("LastName",)
+
+    def __init__(self) -> None:
+        self._numbers = count()
+
+    async def encode(self, fields: Any, place: Any) -> Encoded:
+        if "LastName" not in fields:
+            return Encoded(dict(fields))
+        return Encoded({**fields, "LastName": f"{fields['LastName'][::-1]}{next(self._numbers)}"})
+
+    async def decode(self, fields: Any, place: Any) -> dict[str, Any]:
+        if "LastName" not in fields:
+            return dict(fields)
+        return {**fields, "LastName": fields["LastName"].rstrip("0123456789")[::-1]}
+
+
+async def test_a_copy_holds_what_the_primary_holds_however_that_is_stored(
+    staff_of: Any, storage: Any, table_name: str
+) -> None:
+    staff = staff_of(mappings=[Sealed()])
+    await staff.insert(jones())
+    found = await staff.find(by_email, Department="Sales", Email=COPY[1])
+    assert found == jones()
+    await staff.replace(found)
+    rows = await rows_of(storage, table_name)
+    assert rows[PRIMARY]["LastName"] == rows[COPY]["LastName"] != "Jones"
+    assert (await staff.verify(by_email)).is_clean
+    await EntitySet(storage, table_name, BY_ID).merge(ID, {"Age": 99}, unconditionally=True)
+    await staff.repair(by_email)
+    assert await staff.find(by_email, Department="Sales", Email=COPY[1]) == jones(Age=99)
 
 
 # ------------------------------------------------------------------ what is refused

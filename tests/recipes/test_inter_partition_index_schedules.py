@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import pytest
@@ -15,11 +16,12 @@ from staff import (
     explored,
     prepared,
     read,
+    right_once_drained,
     two_inserts,
     two_moves,
 )
-from tablepatterns.errors import OutcomeUnknown
-from tablepatterns.testing import World
+from tablepatterns.errors import DuplicateIndexValue, LeaseLost, OutcomeUnknown
+from tablepatterns.testing import World, explore
 
 RECIPE = "InterPartitionIndex"
 
@@ -93,3 +95,38 @@ def a_move_a_worker_and_a_move(world: World) -> list[Any]:
 @pytest.mark.guarantee(RECIPE, "a worker does the work of a dead writer while another writes")
 def test_a_worker_does_the_work_of_the_dead_while_another_writes() -> None:
     explored(a_move_a_worker_and_a_move, kills=1)
+
+
+# -- several of them at once, of which not every order can be tried
+
+
+def a_crowd(world: World, *, unique: bool) -> list[Any]:
+    staff = prepared(world, "a", unique=unique)
+
+    async def leave_and_come_back() -> None:
+        await staff.delete(await staff.get(**JONES))
+        await staff.insert({**JONES, "Email": "b"})
+
+    async def work() -> None:
+        for _ in range(3):
+            await world.storage.sleep(LEASE / 2 - 5)
+            await staff.settle()
+
+    other = {"Department": "Sales", "EmployeeId": 2, "Email": "b" if unique else "c"}
+    return [staff.merge(read(world, staff), {"Email": "b"}), leave_and_come_back(), work(), staff.insert(other)]
+
+
+@pytest.mark.guarantee(RECIPE, "copies equal primaries in random orders of four, with two deaths and two lost answers")
+@pytest.mark.parametrize("unique", [False, True], ids=["plain", "unique"])
+def test_copies_follow_a_crowd(unique: bool) -> None:
+    result = explore(
+        partial(a_crowd, unique=unique),
+        invariant=partial(right_once_drained, unique=unique),
+        expected=(*REFUSED, DuplicateIndexValue, LeaseLost, OutcomeUnknown),
+        kills=2,
+        lost=2,
+        schedules=20,
+        samples=60,
+        seed=5,
+    )
+    assert result.samples == 60

@@ -95,16 +95,17 @@ class Intents:
         """Announce an intent, and return its message, hidden and ours for a while. Cost: 1 transaction."""
         return await Lease.on_new(self._account, self._queue, Envelope(self.kind, intent.body()), self._seconds)
 
-    async def reserve(self, trace: Trace, primary: Primary, intent: UUID) -> Entity | None:
+    async def reserve(self, trace: Trace, primary: Primary, intent: UUID, lease: Lease) -> Entity | None:
         """Reserve a key for an entity that is about to get it; return the row, or None where it need not be unique.
 
         :raises DuplicateIndexValue: another entity has the key, or is about to
         :raises EntityChanged: another writer of the same entity is about to give it this key
+        :raises LeaseLost: the message of the intent came to somebody else
         """
         derived = self.derived(trace)
         if not isinstance(derived, Index) or not derived.is_unique:
             return None
-        return await reserve(self._account, self._rows, derived, trace.keys, primary, intent)
+        return await reserve(self._account, self._rows, derived, trace.keys, primary, intent, lease)
 
     async def handle(self, lease: Lease) -> None:
         """Bring in line what a message names; it may be deleted afterwards.

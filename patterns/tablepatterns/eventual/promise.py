@@ -92,7 +92,7 @@ class Promise:
             self._pledges.append(pledge)
             for claim in share:
                 for trace in pledge.new(claim):
-                    row = await intents.reserve(trace, changes[claim.row].result, intent.id)
+                    row = await intents.reserve(trace, changes[claim.row].result, intent.id, pledge.lease)
                     if row is not None:
                         pledge.reserved[trace] = row
 

@@ -13,6 +13,7 @@ from ..errors import DuplicateIndexValue, EntityAlreadyExists, EntityChanged, En
 from ..operation import ANY, Operation
 
 if TYPE_CHECKING:
+    from ..lease import Lease
     from ..recipe import Account
     from .rows import DerivedRows
 
@@ -36,7 +37,7 @@ def is_reserved(row: Entity, intent: UUID | None, now: datetime) -> bool:
 
 
 async def reserve(
-    account: Account, rows: DerivedRows, index: Index, keys: Keys, primary: Primary, intent: UUID
+    account: Account, rows: DerivedRows, index: Index, keys: Keys, primary: Primary, intent: UUID, lease: Lease
 ) -> Entity:
     """Make sure that no other entity gets the key while the primary row is written. Cost: 1 transaction.
 
@@ -45,6 +46,7 @@ async def reserve(
 
     :param primary: the entity as it shall be
     :param intent: the id of the intent under which the reservation is made; whoever holds it may remove it
+    :param lease: the message of the intent
     :raises DuplicateIndexValue: another entity has the key, or is about to
     :raises EntityChanged: another writer of the same entity is about to give it this key
     """
@@ -54,6 +56,7 @@ async def reserve(
 
     async def attempt() -> Entity:
         nonlocal operation
+        await lease.keep()
         try:
             (written,) = await table.submit(operation)
         except OVERTAKEN as error:
@@ -73,7 +76,8 @@ async def _check_free(
     account: Account, rows: DerivedRows, index: Index, keys: Keys, row: Entity, primary: Primary, intent: UUID
 ) -> None:
     is_own = index.owners(rows.key, row) == [primary.row]
-    is_reserved_now = is_reserved(row, intent, account.now())
+    # One intent may name several entities, of which only one can have the key
+    is_reserved_now = is_reserved(row, intent if is_own else None, account.now())
     if is_own and is_reserved_now:
         raise EntityChanged(f"another writer is about to change the entity {primary.row}; read it again and retry")
     if not is_own and (is_reserved_now or await rows.is_claimed(index, keys, row)):

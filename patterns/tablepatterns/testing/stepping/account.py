@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Coroutine
+from contextlib import AbstractAsyncContextManager
 from datetime import datetime
 from functools import partial
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from azure.core.rest import AsyncHttpResponse, HttpRequest
 
@@ -20,6 +21,25 @@ if TYPE_CHECKING:
     from .world import World
 
 T = TypeVar("T")
+
+_LOOK_SECONDS: Final = 10
+"""Long enough for few looks in the time that a request may take: each of them makes schedules of its own."""
+
+
+class SteppedLock:
+    """A lock that strands of one actor wait for, looking again and again: the world has nothing that wakes them."""
+
+    def __init__(self, world: World) -> None:
+        self._world = world
+        self._is_held = False
+
+    async def __aenter__(self) -> None:
+        while self._is_held:
+            await self._world.sleep(_LOOK_SECONDS)
+        self._is_held = True
+
+    async def __aexit__(self, *error: object) -> None:
+        self._is_held = False
 
 
 class SteppedTransport(AioEngineTransport):
@@ -69,6 +89,10 @@ class SteppedStorage(Storage):
     async def together(self, *calls: Coroutine[Any, Any, T], limit: int = 8) -> list[T]:
         """Run the calls at once; the schedule decides in which order they go on."""
         return await together(calls, limit)
+
+    def lock(self) -> AbstractAsyncContextManager[object]:
+        """Return a lock that the strands of an actor wait for in the world's time."""
+        return SteppedLock(self._world)
 
     async def meanwhile(
         self, work: Coroutine[Any, Any, T], beat: Callable[[], Coroutine[Any, Any, None]], *, every: float
