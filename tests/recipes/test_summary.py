@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from employees import BY_ID, jones, rows_of
 from sharing import Places, operations, places_on, spent
-from tablepatterns import EntityGroupTransaction, EntitySet, Int64, Key, connect
+from tablepatterns import BulkLoad, EntityGroupTransaction, EntitySet, Int64, Key, connect
 from tablepatterns.engine.account import Engine
 from tablepatterns.errors import (
     BadDesign,
@@ -365,3 +365,30 @@ def test_a_summary_that_cannot_work_is_refused(options: Any, rule: str) -> None:
 def test_a_summary_that_lies_where_it_must_not_is_refused(via: Summary, rule: str) -> None:
     with pytest.raises(BadDesign, match=rule):
         EntitySet(connect(), "Employees", BY_ID, derived=[via])
+
+
+# -- beside others
+
+
+@pytest.mark.guide("G-270")
+async def test_a_department_with_totals_is_still_updated_by_one_operation(places: Places, engine: Engine) -> None:
+    departments = EntitySet(places.storage, places.table, DEPARTMENT)
+    via = here()
+    employees = places.employees(via)
+    await departments.insert({"Department": "Sales", "Rooms": 1})
+    await employees.insert(jones(Salary=10))
+    department = await departments.get(Department="Sales")
+    with spent(engine) as span:
+        await departments.merge(department, {"Rooms": 2})
+    assert operations(span) == ["MergeEntity"]
+    assert await totals(employees, via) == (1, 10)
+
+
+@EVERYWHERE
+async def test_entities_that_are_loaded_in_bulk_are_counted_once(places: Places, make: Make) -> None:
+    via = make(places)
+    employees = places.employees(via)
+    loaded = [jones(EmployeeId=number, Salary=10) for number in range(5)]
+    await BulkLoad(employees).load(loaded)
+    await BulkLoad(employees).load(loaded, mode="insert_or_replace")
+    assert await totals(employees, via) == (5, 50)
