@@ -286,6 +286,18 @@ async def test_update_gives_up_after_so_many_attempts(employees: Any) -> None:
     assert isinstance(refusal.value, ResourceModifiedError)
 
 
+@pytest.mark.guide("G-337")
+async def test_counting_in_an_entity_that_has_no_count_writes_nothing(employees: Any, unchanged: Any) -> None:
+    await employees.insert(jones())
+
+    def hire(department: Entity) -> None:
+        department["EmployeeCount"] += 1
+
+    async with unchanged():
+        with pytest.raises(KeyError, match="EmployeeCount"):
+            await employees.update(hire, **ID)
+
+
 async def test_an_error_of_the_change_itself_is_the_callers(employees: Any, unchanged: Any) -> None:
     await employees.insert(jones())
 
