@@ -14,6 +14,7 @@ from .logging_handler import BlobLogHandler
 from .logs.entry import LogEntry
 from .observer import Observer
 from .period import Period
+from .reach import Reach
 from .recipes.archive import Archive
 from .recipes.blob_log import BlobLog
 from .recipes.bulk_delete import BulkDelete
@@ -24,6 +25,7 @@ from .recipes.denormalize import Denormalize
 from .recipes.encrypted_properties import ENCRYPTED, EncryptedProperties
 from .recipes.entity_group_transaction import EntityGroupTransaction
 from .recipes.eventual_transaction import EventualTransaction
+from .recipes.grant import AccessPolicies, Grant, grant
 from .recipes.index_entities import IndexEntities
 from .recipes.inter_partition_index import InterPartitionIndex
 from .recipes.intra_partition_index import IntraPartitionIndex
@@ -31,10 +33,16 @@ from .recipes.key_rotation import KeyRotation
 from .recipes.large_properties import LargeProperties
 from .recipes.large_values import LargeValues
 from .recipes.log_tail import LogTail
+from .recipes.lookup import Lookup
+from .recipes.one_to_many import Denormalized, OneToMany
+from .recipes.one_to_one import OneToOne
+from .recipes.parallel_reads import Gathered, ParallelReads
+from .recipes.partition_move import PartitionMove
 from .recipes.partition_spread import PartitionSpread
 from .recipes.period_tables import PeriodTables
 from .recipes.summary import Summary
 from .recipes.wide_entity import WideEntity
+from .recipes.work_division import HashDivision, RangeDivision
 from .recipes.worker import Worker
 from .schema import Schema
 from .secrecy.keys import LocalKey, VaultKey
@@ -43,6 +51,7 @@ from .table import Page
 
 __all__ = [
     "ENCRYPTED",
+    "AccessPolicies",
     "Archive",
     "BlobArchive",
     "BlobLog",
@@ -52,12 +61,16 @@ __all__ = [
     "CompoundKey",
     "DataSeries",
     "Denormalize",
+    "Denormalized",
     "EncryptedProperties",
     "Entity",
     "EntityGroupTransaction",
     "EntitySet",
     "EventualTransaction",
     "FileArchive",
+    "Gathered",
+    "Grant",
+    "HashDivision",
     "IndexEntities",
     "Int64",
     "InterPartitionIndex",
@@ -69,12 +82,19 @@ __all__ = [
     "LocalKey",
     "LogEntry",
     "LogTail",
+    "Lookup",
     "Observer",
+    "OneToMany",
+    "OneToOne",
     "Page",
+    "ParallelReads",
+    "PartitionMove",
     "PartitionSpread",
     "Period",
     "PeriodTables",
     "QueryClass",
+    "RangeDivision",
+    "Reach",
     "Schema",
     "Storage",
     "Summary",
@@ -93,6 +113,7 @@ __all__ = [
     "between",
     "connect",
     "from_json",
+    "grant",
     "hot_partitions",
     "parse",
     "prefix",
