@@ -59,6 +59,18 @@ class Contractor:
     LastName: str
 
 
+@dataclass(frozen=True)
+class Numbered:
+    """Its class refuses some values of the right type."""
+
+    PersonId: int
+    Count: int = 0
+
+    def __post_init__(self) -> None:
+        if self.Count < 0:
+            raise ValueError("no such count")
+
+
 @dataclass
 class Person(ABC):
     """What customers and employees have in common; nobody is only that."""

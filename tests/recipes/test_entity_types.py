@@ -22,7 +22,18 @@ from tablepatterns.errors import (
 )
 from tablepatterns.recipes.entity_types import EntityTypes
 from tablepatterns.typed.entity_type import EntityType
-from typed_staff import Contractor, Customer, Department, Employee, Person, Worker, jones, persons_of, staff_of
+from typed_staff import (
+    Contractor,
+    Customer,
+    Department,
+    Employee,
+    Numbered,
+    Person,
+    Worker,
+    jones,
+    persons_of,
+    staff_of,
+)
 
 ID = {"Department": "Sales", "EmployeeId": 223}
 
@@ -80,6 +91,29 @@ async def test_all_entities_of_a_type_are_one_range_query(storage: Any, engine: 
     assert (record.query_class, record.examined) == ("range query", 5)
     some = await values(staff.range_of(Employee, Department="Sales", EmployeeId=between(1, 2)))
     assert [each.EmployeeId for each in some] == [1, 2]
+
+
+@pytest.mark.guide("G-280", "G-325")
+async def test_a_class_whose_types_have_several_prefixes_is_one_range_query(
+    storage: Any, engine: Engine, table_name: str
+) -> None:
+    def rows(prefix: str) -> Any:
+        return EntitySet(storage, table_name, Key("person", f"{prefix}_{{PersonId:06d}}"))
+
+    persons = EntityTypes(
+        EntityType(Worker, rows("m")), EntityType(Customer, rows("c")), EntityType(Numbered, rows("z"))
+    )
+    some = [Customer(2, "Ann"), Worker(1, "Jo")]
+    raw = raw_of(storage, table_name)
+    for row_key in ("a_note", "f_note", "z_note"):
+        await raw.insert({"PartitionKey": "person", "RowKey": row_key})
+    for person in (*some, Numbered(7)):
+        await persons.insert(person)
+    with engine.ledger.span() as span:
+        assert await values(persons.range_of(Person)) == some
+    assert [(record.query_class, record.examined) for record in span.records] == [("range query", 3)]
+    everything = [held.key[1] async for held in persons.range()]
+    assert everything == ["a_note", "c_000002", "f_note", "m_000001", "z_000007", "z_note"]
 
 
 @pytest.mark.guide("G-330", "G-011", "G-070")
@@ -279,11 +313,16 @@ async def test_a_merge_without_the_type_changes_what_it_names_and_nothing_else(s
 
 
 async def test_a_merge_is_checked_by_the_class(storage: Any, engine: Engine, table_name: str) -> None:
-    staff = staff_of(storage, table_name)
-    held = await staff.insert(jones())
-    with engine.ledger.span() as span, pytest.raises(BadProperty, match="Age = 'old'"):
-        await staff.merge(held, {"Age": "old"})
+    rows = EntitySet(storage, table_name, Key("person", "{PersonId:06d}"))
+    numbers = EntityTypes(EntityType(Numbered, rows))
+    held = await numbers.insert(Numbered(7, 1))
+    with engine.ledger.span() as span:
+        with pytest.raises(BadProperty, match="Count = 'old'"):
+            await numbers.merge(held, {"Count": "old"})
+        with pytest.raises(UnrecognizedEntity, match="its class refuses the fields"):
+            await numbers.merge(held, {"Count": -1})
     assert span.records == []
+    assert (await numbers.merge(held, {"Count": 2})).value == Numbered(7, 2)
 
 
 @pytest.mark.guide("G-332", "G-333")
@@ -319,14 +358,15 @@ async def test_what_has_no_known_type_is_changed_and_deleted_as_it_is(storage: A
         await raw.insert({"PartitionKey": "person", "RowKey": row_key, "EntityType": "Ghost", "Age": 900})
     for row_key in ("000002", "note"):
         held = await persons.get_any("person", row_key)
+        held.value["EntityType"] = "Worker"
+        with pytest.raises(BadProperty, match="keeps its type"):
+            await persons.replace(held, held.value)
+        held = await persons.get_any("person", row_key)
         held.value["Age"] = 901
         held = await persons.replace(held, held.value)
         assert (await rows_of(storage, table_name))["person", row_key] == {"EntityType": "Ghost", "Age": 901}
         held = await persons.merge(held, {"Size": 1})
         assert (held.value["Age"], held.value["Size"]) == (901, 1)
-        held.value["EntityType"] = "Worker"
-        with pytest.raises(BadProperty, match="keeps its type"):
-            await persons.replace(held, held.value)
         with pytest.raises(BadInput, match="of the type Entity"):
             await persons.replace(held, Worker(2, "Jo"))
         await persons.delete(held)

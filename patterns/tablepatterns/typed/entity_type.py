@@ -143,7 +143,7 @@ class EntityType(Generic[Account_co]):
         """
         fields = dict(entity)
         for number, upgrade in enumerate(self.upgrades[version - 1 :], version):
-            fields = dict(upgrade(dict(fields)))
+            fields = dict(upgrade(fields))
             for name in self.entities.key.fields:
                 if name not in fields or fields[name] != entity[name]:
                     rule = f"it changed {name}, a field of the key"
