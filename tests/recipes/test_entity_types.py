@@ -419,6 +419,8 @@ async def test_a_key_of_another_type_makes_no_request(
             await staff.get(Employee, **{**ID, **key})
         with pytest.raises(BadKey):
             await values(staff.range_of(Employee, **{**ID, **key}))
+        with pytest.raises(BadKey):
+            await staff.get_any("Sales", "a/b")
     assert span.records == []
 
 

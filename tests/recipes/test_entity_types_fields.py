@@ -26,13 +26,14 @@ from tablepatterns.typed.entity_type import EntityType
 from tablepatterns.typed.record import Record
 from typed_staff import Address, Everything, Floor, Grade
 
+# Python compares no instant of an hour that comes twice in one zone with the same instant in another
 instants = st.datetimes(
     min_value=datetime(1700, 1, 1),
     max_value=datetime(9900, 1, 1),
-    timezones=st.sampled_from([timezone.utc, timezone(timedelta(hours=5, minutes=30)), ZoneInfo("Europe/Berlin")]),
+    timezones=st.sampled_from([timezone.utc, timezone(timedelta(hours=5, minutes=30))]),
 )
 decimals = st.decimals(allow_nan=False, allow_infinity=False)
-texts = st.text(st.characters(exclude_categories=["Cs", "Cc"]), max_size=20)
+texts = st.text(max_size=20)
 numbers = st.integers(-(2**63), 2**63 - 1)
 addresses = st.builds(Address, texts, st.none() | st.dates(), st.sampled_from(Floor))
 json_values = st.recursive(

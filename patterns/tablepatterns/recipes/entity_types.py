@@ -46,7 +46,7 @@ class EntityTypes(Pattern[Account_co]):
     unknown members are lost when the field changes. An entity without a mark is what `resolver` says; without one it
     is of its set's type, in version 1, if the set has one type only. It is unknown otherwise, and then comes as an
     `Entity` where all types are asked for; so does a newer version. It is replaced and deleted as it is; what other
-    programs derive from it is theirs to keep.
+    programs derive from it is theirs to keep. What is written through one of the sets itself carries no mark.
 
     Cost: those of the `EntitySet` methods. A range of several types is 1 storage transaction per page of up to 1,000
     rows, and reads all rows between the first and the last that could be meant.
@@ -117,11 +117,14 @@ class EntityTypes(Pattern[Account_co]):
 
     @recipe
     async def get_any(self, partition_key: str, row_key: str) -> Held[object] | None:
-        """Return what has these keys, whatever its type. Cost: 1 transaction, a point query.
+        """Return what has these keys, whatever its type; None where nothing has. Cost: 1 transaction, a point query.
+
+        :raises BadKey: a key is no text, or holds what no key may
 
         Guide: retrieving heterogeneous types (property bag, resolver).
         """
-        row = await self.catalog.others.table.get(partition_key, row_key)
+        others = self.catalog.others
+        row = await others.table.get(*others.key.format({"PartitionKey": partition_key, "RowKey": row_key}))
         return None if row is None else await self._held(object, row)
 
     @recipe
