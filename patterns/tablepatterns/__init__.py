@@ -6,6 +6,7 @@ from .edm import Int64, Ticks
 from .entity import Entity, as_json, from_json
 from .entity_set import EntitySet
 from .errors import TablePatternsError
+from .eventual.rows import Finding
 from .filters import QueryClass, parse, prop
 from .hot_keys import anti_pattern, hot_partitions, sequence_of
 from .key import Key, above, at_least, at_most, below, between, prefix
@@ -48,6 +49,8 @@ from .schema import Schema
 from .secrecy.keys import LocalKey, VaultKey
 from .storage import Storage, connect
 from .table import Page
+from .tending.report import Drift
+from .whereabouts import InBlobs, InPartition, InTable
 
 __all__ = [
     "ENCRYPTED",
@@ -62,15 +65,20 @@ __all__ = [
     "DataSeries",
     "Denormalize",
     "Denormalized",
+    "Drift",
     "EncryptedProperties",
     "Entity",
     "EntityGroupTransaction",
     "EntitySet",
     "EventualTransaction",
     "FileArchive",
+    "Finding",
     "Gathered",
     "Grant",
     "HashDivision",
+    "InBlobs",
+    "InPartition",
+    "InTable",
     "IndexEntities",
     "Int64",
     "InterPartitionIndex",

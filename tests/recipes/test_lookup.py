@@ -32,7 +32,7 @@ def employee(name: str, department: str | None, field: str = "Department") -> di
 
 @pytest.mark.guide("G-277")
 async def test_each_row_comes_with_what_it_refers_to(storage: Any, table_name: str) -> None:
-    lookup = Lookup(storage, await departments_of(storage, table_name))
+    lookup = Lookup(await departments_of(storage, table_name))
     staff = [employee("Jones", "Sales"), employee("Smith", "Nowhere"), employee("May", None), {"Name": "Li"}]
     staff += [employee("Kim", "Finance"), employee("Ray", "Sales")]
     joined = await lookup.join(staff)
@@ -41,7 +41,7 @@ async def test_each_row_comes_with_what_it_refers_to(storage: Any, table_name: s
 
 
 async def test_rows_may_have_another_name_for_the_field(storage: Any, table_name: str) -> None:
-    lookup = Lookup(storage, await departments_of(storage, table_name))
+    lookup = Lookup(await departments_of(storage, table_name))
     ((_, found),) = await lookup.join([employee("Jones", "Finance", "WorksFor")], on={"Department": "WorksFor"})
     assert found
     assert found["Floor"] == 2
@@ -51,7 +51,7 @@ async def test_rows_may_have_another_name_for_the_field(storage: Any, table_name
 
 @pytest.mark.guide("G-277")
 async def test_a_key_is_asked_for_once_however_often_it_occurs(storage: Any, engine: Engine, table_name: str) -> None:
-    lookup = Lookup(storage, await departments_of(storage, table_name))
+    lookup = Lookup(await departments_of(storage, table_name))
     with engine.ledger.span() as span:
         await lookup.join([employee(str(number), NAMES[number % 2]) for number in range(50)])
         await lookup.get_many([{"Department": "Sales"}] * 3)
@@ -60,7 +60,7 @@ async def test_a_key_is_asked_for_once_however_often_it_occurs(storage: Any, eng
 
 
 async def test_that_there_is_none_is_remembered(storage: Any, engine: Engine, table_name: str) -> None:
-    lookup = Lookup(storage, await departments_of(storage, table_name))
+    lookup = Lookup(await departments_of(storage, table_name))
     with engine.ledger.span() as span:
         assert [await lookup.get(Department="Nowhere") for _ in range(3)] == [None] * 3
     assert span.totals.requests == 1
@@ -68,7 +68,7 @@ async def test_that_there_is_none_is_remembered(storage: Any, engine: Engine, ta
 
 @pytest.mark.guide("G-277")
 async def test_a_small_table_is_read_once_and_never_again(storage: Any, engine: Engine, table_name: str) -> None:
-    lookup = Lookup(storage, await departments_of(storage, table_name), whole=True)
+    lookup = Lookup(await departments_of(storage, table_name), whole=True)
     with engine.ledger.span() as reading:
         assert (await lookup.get(Department="Sales"))["Floor"] == 0
     with engine.ledger.span() as span:
@@ -83,7 +83,7 @@ async def test_a_small_table_is_read_once_and_never_again(storage: Any, engine: 
 @pytest.mark.parametrize("whole", [False, True])
 async def test_what_was_read_expires(storage: Any, engine: Engine, table_name: str, whole: bool) -> None:
     departments = await departments_of(storage, table_name)
-    lookup = Lookup(storage, departments, whole=whole, expires=timedelta(minutes=1))
+    lookup = Lookup(departments, whole=whole, expires=timedelta(minutes=1))
     assert (await lookup.get(Department="Sales"))["Floor"] == 0
     await departments.merge(await departments.get(Department="Sales"), {"Floor": 9})
     engine.clock.advance(59)
@@ -93,7 +93,7 @@ async def test_what_was_read_expires(storage: Any, engine: Engine, table_name: s
 
 
 async def test_what_never_expires_stays(storage: Any, engine: Engine, table_name: str) -> None:
-    lookup = Lookup(storage, await departments_of(storage, table_name), expires=None)
+    lookup = Lookup(await departments_of(storage, table_name), expires=None)
     await lookup.get(Department="Sales")
     engine.clock.advance(10_000_000)
     with engine.ledger.span() as span:
@@ -105,7 +105,7 @@ async def test_what_never_expires_stays(storage: Any, engine: Engine, table_name
 @pytest.mark.parametrize("whole", [False, True])
 async def test_it_can_be_refreshed_and_told_to_forget(storage: Any, table_name: str, whole: bool) -> None:
     departments = await departments_of(storage, table_name)
-    lookup = Lookup(storage, departments, whole=whole)
+    lookup = Lookup(departments, whole=whole)
 
     async def floor() -> int:
         found = await lookup.get(Department="Sales")
@@ -121,7 +121,7 @@ async def test_it_can_be_refreshed_and_told_to_forget(storage: Any, table_name: 
 
 
 async def test_to_forget_one_key_keeps_the_others(storage: Any, engine: Engine, table_name: str) -> None:
-    lookup = Lookup(storage, await departments_of(storage, table_name))
+    lookup = Lookup(await departments_of(storage, table_name))
     await lookup.get_many({"Department": name} for name in NAMES)
     lookup.forget(Department="Sales")
     with engine.ledger.span() as span:
@@ -130,7 +130,7 @@ async def test_to_forget_one_key_keeps_the_others(storage: Any, engine: Engine, 
 
 
 async def test_the_oldest_go_when_there_is_no_room(storage: Any, engine: Engine, table_name: str) -> None:
-    lookup = Lookup(storage, await departments_of(storage, table_name), capacity=2)
+    lookup = Lookup(await departments_of(storage, table_name), capacity=2)
     assert [each["Floor"] for each in await lookup.get_many({"Department": name} for name in NAMES)] == [0, 1, 2]
     with engine.ledger.span() as span:
         await lookup.get_many({"Department": name} for name in NAMES[1:])
@@ -141,7 +141,7 @@ async def test_the_oldest_go_when_there_is_no_room(storage: Any, engine: Engine,
 
 async def test_whoever_changes_a_copy_changes_nothing_here(storage: Any, table_name: str) -> None:
     departments = await departments_of(storage, table_name)
-    lookup = Lookup(storage, departments)
+    lookup = Lookup(departments)
     one = await lookup.get(Department="Sales")
     one["Floor"] = 7
     assert (await lookup.get(Department="Sales"))["Floor"] == 0
@@ -152,7 +152,7 @@ async def test_whoever_changes_a_copy_changes_nothing_here(storage: Any, table_n
 
 
 async def test_a_failure_is_told_and_nothing_old_is_given(storage: Any, engine: Engine, table_name: str) -> None:
-    lookup = Lookup(storage, await departments_of(storage, table_name), expires=timedelta(minutes=1))
+    lookup = Lookup(await departments_of(storage, table_name), expires=timedelta(minutes=1))
     await lookup.get(Department="Sales")
     engine.clock.advance(60)
     with engine.faults.refuse_connection(), pytest.raises(ServiceRequestError):
@@ -164,7 +164,7 @@ def test_threads_ask_once_between_them() -> None:
     storage = connect()
     departments = EntitySet(storage, "Departments", Key("{Department}", "head"))
     departments.insert({"Department": "Sales"})
-    lookup = Lookup(storage, departments)
+    lookup = Lookup(departments)
     with storage.engine.ledger.span() as span:
         threads = [Thread(target=lookup.get, kwargs={"Department": "Sales"}) for _ in range(8)]
         for thread in threads:
@@ -178,7 +178,7 @@ async def test_tasks_ask_once_between_them() -> None:
     async with aio.connect() as storage:
         departments = EntitySet(storage, "Departments", Key("{Department}", "head"))
         await departments.insert({"Department": "Sales"})
-        lookup = Lookup(storage, departments)
+        lookup = Lookup(departments)
         with storage.engine.ledger.span() as span:
             found = await asyncio.gather(*(lookup.get(Department="Sales") for _ in range(8)))
         assert [each["Department"] for each in found if each] == ["Sales"] * 8
@@ -199,7 +199,7 @@ async def test_whoever_forgets_while_others_read_has_the_last_word(whole: bool) 
 
     async with aio.connect(engine) as fast, aio.connect(engine, transport=Slow(engine)) as slow:
         departments = await departments_of(fast, "Departments")
-        lookup = Lookup(slow, EntitySet(slow, "Departments", departments.key), whole=whole)
+        lookup = Lookup(EntitySet(slow, "Departments", departments.key), whole=whole)
         reading = asyncio.ensure_future(lookup.get(Department="Sales"))
         for _ in range(50):
             await asyncio.sleep(0)
@@ -210,11 +210,11 @@ async def test_whoever_forgets_while_others_read_has_the_last_word(whole: bool) 
 
 
 async def test_what_cannot_be_a_key_is_refused(storage: Any, table_name: str) -> None:
-    lookup = Lookup(storage, await departments_of(storage, table_name))
+    lookup = Lookup(await departments_of(storage, table_name))
     with pytest.raises(BadKey):
         await lookup.get(Department="a/b")
     with pytest.raises(BadKey):
         await lookup.get(Name="Sales")
     for options in ({"expires": timedelta(0)}, {"capacity": 0}):
         with pytest.raises(BadDesign):
-            Lookup(storage, lookup.source, **options)
+            Lookup(lookup.source, **options)

@@ -35,7 +35,7 @@ def together_in(storage: Any, table: str) -> Any:
     """Return a department and its employees in one partition, with their count in the department itself."""
     counted = Summary(HEAD, count="EmployeeCount")
     employees = EntitySet(storage, table, STAFF, derived=[counted])
-    return OneToMany(storage, EntitySet(storage, table, HEAD), employees)
+    return OneToMany(EntitySet(storage, table, HEAD), employees)
 
 
 # ------------------------------------------------------------------ two types
@@ -68,7 +68,7 @@ async def test_the_department_changes_by_one_operation(storage: Any, engine: Eng
 
 
 async def test_together_both_change_in_one_transaction_or_not_at_all(storage: Any, table_name: str) -> None:
-    staff = OneToMany(storage, EntitySet(storage, table_name, HEAD), EntitySet(storage, table_name, STAFF))
+    staff = OneToMany(EntitySet(storage, table_name, HEAD), EntitySet(storage, table_name, STAFF))
     stale = await staff.one.insert({**SALES, "Newest": 0})
     await staff.one.update(lambda found: found.update(Newest=1), **SALES)
     both = EntityGroupTransaction(storage, table_name)
@@ -88,7 +88,7 @@ async def test_apart_each_changes_by_one_operation_and_the_count_follows(
     table = new_name()
     counted = Summary(HEAD, count="EmployeeCount", store=InTable(new_name()))
     employees = EntitySet(storage, table, STAFF, derived=[counted], intents=queue_name)
-    staff = OneToMany(storage, EntitySet(storage, new_name(), HEAD), employees)
+    staff = OneToMany(EntitySet(storage, new_name(), HEAD), employees)
     assert not staff.is_together
     await staff.one.insert(SALES)
     jones = await employees.insert(employee(223))
@@ -117,7 +117,7 @@ async def test_apart_the_count_of_a_writer_that_died_converges_by_queue(backend:
 
 
 async def test_the_many_are_a_range_and_the_one_a_point(storage: Any, engine: Engine, new_name: Any) -> None:
-    staff = OneToMany(storage, EntitySet(storage, new_name(), HEAD), EntitySet(storage, new_name(), STAFF))
+    staff = OneToMany(EntitySet(storage, new_name(), HEAD), EntitySet(storage, new_name(), STAFF))
     await staff.one.insert({**SALES, "Floor": 3})
     for number in (3, 1, 2):
         await staff.many.insert(employee(number))
@@ -140,7 +140,7 @@ async def test_the_many_may_name_the_one_otherwise_and_be_found_by_an_index(stor
     by_boss = IntraPartitionIndex(Key("{Company}", "boss_{Boss:06d}_{EmployeeId:06d}"))
     key = Key("{Company}", "empid_{EmployeeId:06d}")
     employees = EntitySet(storage, table, key, derived=[by_boss])
-    reports = OneToMany(storage, employees, employees, by={"EmployeeId": "Boss"}, via=by_boss)
+    reports = OneToMany(employees, employees, by={"EmployeeId": "Boss"}, via=by_boss)
     for number, boss in ((1, None), (2, 1), (3, 1), (4, 2)):
         await employees.insert({"Company": "Contoso", "EmployeeId": number, "Boss": boss})
     asked = {"Company": "Contoso", "EmployeeId": 1}
@@ -155,11 +155,11 @@ def test_many_that_would_be_no_range_are_refused() -> None:
     departments = EntitySet(storage, "Departments", HEAD)
     employees = EntitySet(storage, "Staff", Key("{EmployeeId:06d}", "{Year:04d}"))
     with pytest.raises(BadDesign, match="any partition"):
-        OneToMany(storage, departments, employees)
+        OneToMany(departments, employees)
     with pytest.raises(BadDesign, match="no range"):
-        OneToMany(storage, departments, EntitySet(storage, "Staff", Key("staff", "{EmployeeId:06d}")))
+        OneToMany(departments, EntitySet(storage, "Staff", Key("staff", "{EmployeeId:06d}")))
     with pytest.raises(BadDesign, match="by"):
-        OneToMany(storage, departments, EntitySet(storage, "Staff", STAFF), by={"Floor": "Department"})
+        OneToMany(departments, EntitySet(storage, "Staff", STAFF), by={"Floor": "Department"})
 
 
 # ------------------------------------------------------------------ denormalised
@@ -185,7 +185,7 @@ async def test_a_change_reaches_every_employee_chunk_by_chunk(storage: Any, tabl
     employees = await filled(storage, table_name, 5)
     await employees.insert(employee(9, "Marketing", Floor=3))
     told: list[Changed] = []
-    done = await Denormalized(storage, employees, ["Floor"]).change(
+    done = await Denormalized(employees, ["Floor"]).change(
         {"Floor": 4}, chunk=2, progress=told.append, Department="Sales"
     )
     assert done == Changed(5, 5, None) == told[-1]
@@ -201,11 +201,9 @@ async def test_a_change_that_died_is_resumed_where_it_was(backend: Any, engine: 
     told: list[Changed] = []
     dying = EntitySet(mortal(backend, engine, Life(at=3, after=True)), "Staff", STAFF)
     with pytest.raises(Died):
-        await Denormalized(dying.account, dying, ["Floor"]).change(
-            {"Floor": 4}, chunk=2, progress=told.append, Department="Sales"
-        )
+        await Denormalized(dying, ["Floor"]).change({"Floor": 4}, chunk=2, progress=told.append, Department="Sales")
     assert [each["Floor"] async for each in employees.range(Department="Sales")] == [4, 4, 4, 4, 3, 3]
-    resumed = Denormalized(storage, employees, ["Floor"])
+    resumed = Denormalized(employees, ["Floor"])
     assert await resumed.change({"Floor": 4}, resume=told[-1].token, chunk=2, Department="Sales") == Changed(4, 2, None)
     assert [each["Floor"] async for each in employees.range(Department="Sales")] == [4] * 6
     with pytest.raises(BadToken):
@@ -216,7 +214,7 @@ async def test_a_chunk_costs_a_read_and_a_write_and_no_write_twice(
     storage: Any, engine: Engine, table_name: str
 ) -> None:
     employees = await filled(storage, table_name, 120)
-    departments = Denormalized(storage, employees, ["Floor"])
+    departments = Denormalized(employees, ["Floor"])
     with engine.ledger.span() as span:
         assert (await departments.change({"Floor": 4}, Department="Sales")).written == 120
     assert span.totals.requests == 4
@@ -231,7 +229,7 @@ async def test_what_is_derived_of_them_follows_in_as_many_transactions_as_it_tak
     by_email = IntraPartitionIndex(Key("{Department}", "email_{Email}"))
     by_floor = IntraPartitionIndex(Key("{Department}", "floor_{Floor:02d}_{EmployeeId:06d}"))
     employees = await filled(storage, table_name, 60, by_email, by_floor)
-    await Denormalized(storage, employees, ["Floor"]).change({"Floor": 4}, Department="Sales")
+    await Denormalized(employees, ["Floor"]).change({"Floor": 4}, Department="Sales")
     copies = [each["Floor"] async for each in employees.range(by_email, Department="Sales")]
     assert copies == [4] * 60
     assert [each["Floor"] async for each in employees.range(by_floor, Department="Sales")] == [4] * 60
@@ -239,7 +237,7 @@ async def test_what_is_derived_of_them_follows_in_as_many_transactions_as_it_tak
 
 async def test_a_field_can_be_taken_away(storage: Any, table_name: str) -> None:
     employees = await filled(storage, table_name, 2)
-    assert (await Denormalized(storage, employees, ["Floor"]).change({"Floor": None}, Department="Sales")).written == 2
+    assert (await Denormalized(employees, ["Floor"]).change({"Floor": None}, Department="Sales")).written == 2
     assert ["Floor" in each async for each in employees.range(Department="Sales")] == [False, False]
 
 
@@ -265,7 +263,7 @@ async def test_others_who_write_the_same_employees_lose_nothing(storage: Any, en
         return found
 
     busy.page = meddled
-    done = await Denormalized(storage, busy, ["Floor"]).change({"Floor": 4}, Department="Sales")
+    done = await Denormalized(busy, ["Floor"]).change({"Floor": 4}, Department="Sales")
     assert done.entities == 4
     two = await employees.get(Department="Sales", EmployeeId=2)
     assert (two["Age"], two["Floor"]) == (50, 4)
@@ -275,8 +273,8 @@ async def test_what_cannot_be_changed_so_is_refused(storage: Any, table_name: st
     employees = EntitySet(storage, table_name, STAFF)
     for fields in ([], ["Department"]):
         with pytest.raises(BadDesign):
-            Denormalized(storage, employees, fields)
-    departments = Denormalized(storage, employees, ["Floor"])
+            Denormalized(employees, fields)
+    departments = Denormalized(employees, ["Floor"])
     with pytest.raises(BadInput, match="Age"):
         await departments.change({"Age": 4}, Department="Sales")
     for chunk in (0, 101):

@@ -19,16 +19,14 @@ CAR = {"Maker": "Fiat", "Number": "1"}
 
 
 def linked(storage: Any, staff: str, cars: str) -> Any:
-    return OneToOne(
-        storage, EntitySet(storage, staff, STAFF), EntitySet(storage, cars, Key("{Maker}", "{Number}")), links=LINKS
-    )
+    return OneToOne(EntitySet(storage, staff, STAFF), EntitySet(storage, cars, Key("{Maker}", "{Number}")), links=LINKS)
 
 
 @pytest.mark.guide("G-275")
 async def test_by_convention_the_key_tells_the_partner(storage: Any, engine: Engine, new_name: Any) -> None:
     staff = EntitySet(storage, new_name(), STAFF)
     photos = EntitySet(storage, new_name(), Key("{EmployeeId:06d}", "photo_{Department}"))
-    pair = OneToOne(storage, staff, photos)
+    pair = OneToOne(staff, photos)
     jones = await staff.insert(JONES)
     assert await pair.second_of(jones) is None
     photo = await photos.insert({**JONES, "Photo": b"GIF89a"})
@@ -43,7 +41,7 @@ async def test_by_convention_the_key_tells_the_partner(storage: Any, engine: Eng
 def test_a_convention_needs_the_same_fields() -> None:
     storage = connect()
     with pytest.raises(BadDesign, match="links"):
-        OneToOne(storage, EntitySet(storage, "Staff", STAFF), EntitySet(storage, "Cars", Key("{Maker}", "{Number}")))
+        OneToOne(EntitySet(storage, "Staff", STAFF), EntitySet(storage, "Cars", Key("{Maker}", "{Number}")))
 
 
 @pytest.mark.guide("G-276")
@@ -64,7 +62,7 @@ async def test_each_holds_the_keys_of_the_other_and_links_resolve_both_ways(stor
 
 async def test_in_one_partition_a_link_is_one_transaction(storage: Any, engine: Engine, table_name: str) -> None:
     desks = EntitySet(storage, table_name, Key("{Department}", "desk_{Desk:03d}"))
-    sits = OneToOne(storage, EntitySet(storage, table_name, STAFF), desks, links=LINKS)
+    sits = OneToOne(EntitySet(storage, table_name, STAFF), desks, links=LINKS)
     jones, desk = await sits.first.insert(JONES), await desks.insert({"Department": "Sales", "Desk": 7})
     with engine.ledger.span() as span:
         await sits.link(jones, desk)

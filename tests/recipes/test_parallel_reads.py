@@ -30,7 +30,7 @@ async def staff_of(storage: Any, table: str, each: int = 2) -> Any:
 
 @pytest.mark.guide("G-354")
 async def test_several_partitions_are_read_at_once_in_the_order_asked_for(storage: Any, table_name: str) -> None:
-    reads = ParallelReads(storage, await staff_of(storage, table_name))
+    reads = ParallelReads(await staff_of(storage, table_name))
     found = await reads.ranges([*ALL, {"Department": "Nowhere"}])
     assert [each["Email"] for each in found.entities] == [
         f"{number}@{name}" for name in DEPARTMENTS for number in (0, 1)
@@ -42,7 +42,7 @@ async def test_several_partitions_are_read_at_once_in_the_order_asked_for(storag
 
 
 async def test_ranges_indexes_conditions_and_projections_are_those_of_the_set(storage: Any, table_name: str) -> None:
-    reads = ParallelReads(storage, await staff_of(storage, table_name))
+    reads = ParallelReads(await staff_of(storage, table_name))
     asked = [{**each, "Email": prefix("1@")} for each in ALL]
     found = await reads.ranges(asked, by_email, where=prop("Age") == 34, select=["Age"])
     assert [(each["Email"], each["Age"]) for each in found.entities] == [(f"1@{name}", 34) for name in DEPARTMENTS]
@@ -52,7 +52,7 @@ async def test_ranges_indexes_conditions_and_projections_are_those_of_the_set(st
 @pytest.mark.guide("G-354")
 async def test_every_page_of_every_partition_is_read(backend: Any, engine: Engine, table_name: str) -> None:
     storage = backend.connect(Engine(page_examines=3))
-    reads = ParallelReads(storage, await staff_of(storage, table_name, 5))
+    reads = ParallelReads(await staff_of(storage, table_name, 5))
     assert len((await reads.ranges(ALL)).entities) == 15
 
 
@@ -60,7 +60,7 @@ async def test_every_page_of_every_partition_is_read(backend: Any, engine: Engin
 async def test_a_partition_that_fails_leaves_the_results_of_the_others(
     storage: Any, engine: Engine, table_name: str
 ) -> None:
-    reads = ParallelReads(storage, await staff_of(storage, table_name))
+    reads = ParallelReads(await staff_of(storage, table_name))
     with engine.faults.refuse_connection(partition="Marketing"):
         found = await reads.ranges(ALL)
     assert [each["Department"] for each in found.entities] == ["Sales", "Sales", "Finance", "Finance"]
@@ -77,7 +77,7 @@ async def test_a_partition_that_fails_on_its_second_page_is_not_taken_for_whole(
     backend: Any, engine: Engine, table_name: str
 ) -> None:
     small = Engine(page_examines=4)
-    reads = ParallelReads(backend.connect(small), await staff_of(backend.connect(small), table_name, 5))
+    reads = ParallelReads(await staff_of(backend.connect(small), table_name, 5))
     with small.faults.refuse_connection(partition="Sales", after=1):
         found = await reads.ranges(ALL)
     assert [len(read.entities) for read in found.reads] == [0, 5, 5]
@@ -86,7 +86,7 @@ async def test_a_partition_that_fails_on_its_second_page_is_not_taken_for_whole(
 
 @pytest.mark.guide("G-358")
 async def test_an_entity_that_cannot_be_read_leaves_the_others(storage: Any, engine: Engine, table_name: str) -> None:
-    reads = ParallelReads(storage, await staff_of(storage, table_name))
+    reads = ParallelReads(await staff_of(storage, table_name))
     asked = [{**each, "EmployeeId": number} for each in ALL for number in (0, 7)]
     with engine.faults.refuse_connection(partition="Finance"):
         found = await reads.points(asked)
@@ -107,13 +107,13 @@ def test_a_thousand_keys_are_read_with_the_same_results_sync_and_async() -> None
             rows = [{"PartitionKey": f"{shard:02d}", "RowKey": f"{number:04d}"} for number in range(shard, 1600, 16)]
             storage.tables.get_table_client("Numbers").submit_transaction([("create", row) for row in rows])
         with engine.ledger.span() as span:
-            found = ParallelReads(storage, numbers).points(asked)
+            found = ParallelReads(numbers).points(asked)
         assert span.totals.requests == 1000
-        ranges = ParallelReads(storage, numbers).ranges({"Shard": shard} for shard in range(3))
+        ranges = ParallelReads(numbers).ranges({"Shard": shard} for shard in range(3))
 
     async def awaited() -> tuple[Any, Any]:
         async with aio.connect(engine) as storage:
-            reads = ParallelReads(storage, EntitySet(storage, "Numbers", key))
+            reads = ParallelReads(EntitySet(storage, "Numbers", key))
             return await reads.points(asked), await reads.ranges({"Shard": shard} for shard in range(3))
 
     assert [each["Number"] for each in found.entities] == list(range(0, 1600, 2))
@@ -159,7 +159,7 @@ def test_no_more_threads_than_the_limit_send_requests() -> None:
                 gauge.leave()
 
     with connect(engine, transport=Measured(engine)) as storage:
-        reads = ParallelReads(storage, EntitySet(storage, "Staff", BY_ID), limit=3)
+        reads = ParallelReads(EntitySet(storage, "Staff", BY_ID), limit=3)
         assert len(reads.ranges({"Department": f"{number}"} for number in range(12)).reads) == 12
     assert gauge.most == 3
 
@@ -179,7 +179,7 @@ async def test_no_more_tasks_than_the_limit_send_requests() -> None:
                 gauge.leave()
 
     async with aio.connect(engine, transport=Measured(engine)) as storage:
-        reads = ParallelReads(storage, EntitySet(storage, "Staff", BY_ID), limit=3)
+        reads = ParallelReads(EntitySet(storage, "Staff", BY_ID), limit=3)
         await reads.ranges({"Department": f"{number}"} for number in range(12))
     assert gauge.most == 3
 
@@ -190,11 +190,11 @@ async def test_no_more_tasks_than_the_limit_send_requests() -> None:
 async def test_what_makes_no_range_is_refused_before_anything_is_read(
     storage: Any, engine: Engine, table_name: str
 ) -> None:
-    reads = ParallelReads(storage, employees_of(storage, table_name))
+    reads = ParallelReads(employees_of(storage, table_name))
     for call in (reads.ranges([*ALL, {"EmployeeId": 1}]), reads.points([{"Department": "Sales"}])):
         with pytest.raises(BadKey):
             await call
     assert not list(engine.ledger.records)
     with pytest.raises(BadDesign):
-        ParallelReads(storage, reads.source, limit=0)
+        ParallelReads(reads.source, limit=0)
     assert issubclass(ServiceRequestError, AzureError)

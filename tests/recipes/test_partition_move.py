@@ -44,7 +44,7 @@ def queue_name(backend: Any, storage: Any) -> Iterator[str]:
 
 def move_of(storage: Any, table: str, queue: str, *derived: Any, **options: Any) -> Any:
     employees = EntitySet(storage, table, BY_ID, derived=derived, **options)
-    return PartitionMove(storage, employees, queue=queue)
+    return PartitionMove(employees, queue=queue)
 
 
 @pytest.mark.guide("G-274")
@@ -281,7 +281,7 @@ def test_a_schema_must_have_room_for_the_marks() -> None:
     assert move_of(storage, "Staff", "staff-moves", schema=Schema({**fields, MOVING_TO: str, MOVED_FROM: str}))
     assert move_of(storage, "Staff", "staff-moves", schema=Schema(fields, is_open=True))
     with pytest.raises(BadDesign, match="lease"):
-        PartitionMove(storage, EntitySet(storage, "Staff", BY_ID), lease=0)
+        PartitionMove(EntitySet(storage, "Staff", BY_ID), lease=0)
 
 
 async def test_a_message_that_names_no_move_is_poison(storage: Any, table_name: str, queue_name: str) -> None:

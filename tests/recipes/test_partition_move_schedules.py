@@ -25,7 +25,7 @@ REFUSED = (BadInput, EntityAlreadyExists, EntityChanged, EntityNotFound)
 
 def move_in(world: World) -> Any:
     staff = EntitySet(world.storage, "Staff", Key("{Department}", "{EmployeeId:06d}"))
-    return PartitionMove(world.storage, staff, queue=QUEUE, lease=LEASE)
+    return PartitionMove(staff, queue=QUEUE, lease=LEASE)
 
 
 def prepared(world: World) -> Any:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from datetime import datetime, timedelta
 from itertools import compress
-from typing import Any, Final
+from typing import Any, Final, cast
 
 from ..entity import Entity
 from ..entity_set import EntitySet
@@ -44,14 +44,13 @@ class Lookup(Pattern[Account_co]):
     >>> storage = connect()
     >>> departments = EntitySet(storage, "Departments", Key("{Department}", "head"))
     >>> _ = departments.insert({"Department": "Sales", "Manager": "Mary"})
-    >>> lookup = Lookup(storage, departments)
+    >>> lookup = Lookup(departments)
     >>> staff = [{"Name": "Jones", "Department": "Sales"}, {"Name": "Smith", "Department": "Unknown"}]
     >>> for employee, department in lookup.join(staff):
     ...     print(employee["Name"], department and department["Manager"])
     Jones Mary
     Smith None
 
-    :param account: where the set is
     :param source: the set to look into
     :param expires: for how long what was read is good; None for ever
     :param whole: whether to read the whole table at once, which must be small; each partition is a page at least
@@ -64,7 +63,6 @@ class Lookup(Pattern[Account_co]):
 
     def __init__(
         self,
-        account: Account_co,
         source: EntitySet[Account_co],
         *,
         expires: timedelta | None = _FOR_A_WHILE,
@@ -72,7 +70,7 @@ class Lookup(Pattern[Account_co]):
         capacity: int = _CAPACITY,
         limit: int = 8,
     ) -> None:
-        super().__init__(account)
+        super().__init__(cast("Account_co", source.account))
         if expires is not None and expires <= timedelta(0):
             raise BadDesign("expires", expires, "it is for how long to keep what was read", "give some time, or None")
         if capacity < 1:
@@ -82,7 +80,7 @@ class Lookup(Pattern[Account_co]):
         self.whole = whole
         self.limit = limit
         self._kept = _Kept(capacity)
-        self._turn = account.lock()
+        self._turn = source.account.lock()
 
     @recipe
     async def get(self, /, **fields: Any) -> Entity | None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Callable, Collection, Mapping
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import Any, cast
 
 from ..commit import commit
 from ..contention import DEFAULT_ATTEMPTS, Overtaken, contended
@@ -57,7 +57,7 @@ class OneToMany(Pattern[Account_co]):
     >>> departments = EntitySet(storage, "Staff", head)
     >>> count = Summary(head, count="EmployeeCount")
     >>> employees = EntitySet(storage, "Staff", Key("{Department}", "empid_{EmployeeId:06d}"), derived=[count])
-    >>> staff = OneToMany(storage, departments, employees)
+    >>> staff = OneToMany(departments, employees)
     >>> _ = departments.insert({"Department": "Sales", "Floor": 3, "EmployeeCount": 0})
     >>> jones = employees.insert({"Department": "Sales", "EmployeeId": 223})
     >>> staff.one_of(jones)["Floor"], staff.one_of(jones)["EmployeeCount"]
@@ -65,7 +65,6 @@ class OneToMany(Pattern[Account_co]):
     >>> [found["EmployeeId"] for found in staff.all_of(Department="Sales")]
     [223]
 
-    :param account: where the sets are
     :param one: the set of those that each have many
     :param many: the set of those that each belong to one
     :param by: for a field of the one's key the field of the many, where that has another name
@@ -77,14 +76,13 @@ class OneToMany(Pattern[Account_co]):
 
     def __init__(
         self,
-        account: Account_co,
         one: EntitySet[Account_co],
         many: EntitySet[Account_co],
         *,
         by: Mapping[str, str] | None = None,
         via: Index | None = None,
     ) -> None:
-        super().__init__(account)
+        super().__init__(cast("Account_co", one.account))
         self.one: EntitySet[Account] = one
         self.many: EntitySet[Account] = many
         self.via = via
@@ -180,13 +178,12 @@ class Denormalized(Pattern[Account_co]):
     >>> employees = EntitySet(storage, "Employees", Key("{Department}", "empid_{EmployeeId:06d}"))
     >>> for number in (152, 223):
     ...     _ = employees.insert({"Department": "Sales", "EmployeeId": number, "Floor": 3})
-    >>> departments = Denormalized(storage, employees, ["Floor", "Manager"])
+    >>> departments = Denormalized(employees, ["Floor", "Manager"])
     >>> departments.change({"Floor": 4}, Department="Sales")
     Changed(entities=2, written=2, token=None)
     >>> departments.change({"Floor": 4}, Department="Sales").written
     0
 
-    :param account: where the set is
     :param many: the set of those that each say what the one is
     :param fields: the names of the fields that are said of the one
     :raises BadDesign: no field, or one of the key, which cannot be changed
@@ -194,8 +191,8 @@ class Denormalized(Pattern[Account_co]):
     Guide: one-to-many relationships (denormalised); denormalization pattern.
     """
 
-    def __init__(self, account: Account_co, many: EntitySet[Account_co], fields: Collection[str]) -> None:
-        super().__init__(account)
+    def __init__(self, many: EntitySet[Account_co], fields: Collection[str]) -> None:
+        super().__init__(cast("Account_co", many.account))
         self.many: EntitySet[Account] = many
         self.fields = frozenset(fields)
         if not self.fields or self.fields.intersection(many.key.fields):

@@ -6,7 +6,7 @@ Status: ready
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, cast
 
 from ..commit import commit
 from ..derived import Keys
@@ -41,15 +41,14 @@ class OneToOne(Pattern[Account_co]):
     >>> photos = EntitySet(storage, "Photos", Key("{EmployeeId:06d}", "photo_{Department}"))
     >>> jones = staff.insert({"Department": "Sales", "EmployeeId": 223})
     >>> _ = photos.insert({"Department": "Sales", "EmployeeId": 223, "Photo": b"GIF89a"})
-    >>> OneToOne(storage, staff, photos).second_of(jones)["Photo"]
+    >>> OneToOne(staff, photos).second_of(jones)["Photo"]
     b'GIF89a'
     >>> cars = EntitySet(storage, "Cars", Key("{Maker}", "{Number}"))
-    >>> drives = OneToOne(storage, staff, cars, links=("PartnerPartitionKey", "PartnerRowKey"))
+    >>> drives = OneToOne(staff, cars, links=("PartnerPartitionKey", "PartnerRowKey"))
     >>> drives.link(jones, cars.insert({"Maker": "Fiat", "Number": "B-XY 1"}))
     >>> drives.second_of(jones)["Number"]
     'B-XY 1'
 
-    :param account: where the sets are
     :param first: the one set
     :param second: the other set
     :param links: the two properties that hold the keys of the partner; None where the key tells it
@@ -60,13 +59,12 @@ class OneToOne(Pattern[Account_co]):
 
     def __init__(
         self,
-        account: Account_co,
         first: EntitySet[Account_co],
         second: EntitySet[Account_co],
         *,
         links: tuple[str, str] | None = None,
     ) -> None:
-        super().__init__(account)
+        super().__init__(cast("Account_co", first.account))
         self.first: EntitySet[Account] = first
         self.second: EntitySet[Account] = second
         self.links = links

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
-from typing import Any
+from typing import Any, cast
 
 from azure.core.exceptions import AzureError
 
@@ -80,11 +80,10 @@ class ParallelReads(Pattern[Account_co]):
     >>> employees = EntitySet(storage, "Employees", Key("{Department}", "empid_{EmployeeId:06d}"))
     >>> for number, department in enumerate(["Sales", "Marketing", "Sales"]):
     ...     _ = employees.insert({"Department": department, "EmployeeId": number})
-    >>> found = ParallelReads(storage, employees).ranges([{"Department": "Sales"}, {"Department": "Marketing"}])
+    >>> found = ParallelReads(employees).ranges([{"Department": "Sales"}, {"Department": "Marketing"}])
     >>> [each["EmployeeId"] for each in found.entities], found.failed
     ([0, 2, 1], [])
 
-    :param account: where the set is
     :param source: the set to read
     :param limit: how many requests at a time, in threads or tasks
     :raises BadDesign: the limit is not above zero
@@ -92,8 +91,8 @@ class ParallelReads(Pattern[Account_co]):
     Guide: asynchronous and parallel operations.
     """
 
-    def __init__(self, account: Account_co, source: EntitySet[Account_co], *, limit: int = 8) -> None:
-        super().__init__(account)
+    def __init__(self, source: EntitySet[Account_co], *, limit: int = 8) -> None:
+        super().__init__(cast("Account_co", source.account))
         if limit < 1:
             raise BadDesign("limit", limit, "there must be at least one request at a time", "give 1 or more")
         self.source: EntitySet[Account] = source

@@ -52,14 +52,13 @@ class PartitionMove(Pattern[Account_co]):
     >>> storage = connect()
     >>> employees = EntitySet(storage, "Employees", Key("{Department}", "empid_{EmployeeId:06d}"))
     >>> jones = employees.insert({"Department": "Sales", "EmployeeId": 223, "LastName": "Jones"})
-    >>> PartitionMove(storage, employees).move(jones, Department="Marketing")["LastName"]
+    >>> PartitionMove(employees).move(jones, Department="Marketing")["LastName"]
     'Jones'
     >>> employees.get(Department="Sales", EmployeeId=223) is None
     True
 
     A `Worker` that polls the queue, with this object as its handler, ends what others began.
 
-    :param account: where the set and the queue are
     :param entities: the set whose entities move
     :param queue: the queue of the messages; None for the table's name in lower case and `-moves`
     :param name: the kind of the messages; None for `move` and the table's name
@@ -71,20 +70,19 @@ class PartitionMove(Pattern[Account_co]):
 
     def __init__(
         self,
-        account: Account_co,
         entities: EntitySet[Account_co],
         *,
         queue: str | None = None,
         name: str | None = None,
         lease: int = 60,
     ) -> None:
-        super().__init__(account)
+        super().__init__(cast("Account_co", entities.account))
         table = entities.table.name
         self.entities: EntitySet[Account] = entities
         self.queue = f"{table.lower()}-moves" if queue is None else queue
         self.kind = f"move {table}" if name is None else name
         self.lease = lease
-        self._messages = account.queue(self.queue)
+        self._messages = entities.account.queue(self.queue)
         if lease < 1:
             raise BadDesign("lease", lease, "it is a number of seconds", "give twice as long as a request may take")
         if entities.schema is not None:

@@ -1,0 +1,96 @@
+"""The exact types that the patterns give, on sync and async accounts; never run, only checked."""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import AsyncIterator, Coroutine, Iterator
+from typing import Any
+
+from typing_extensions import assert_type
+
+import tablepatterns.aio
+from tablepatterns import (
+    Archive,
+    BlobLog,
+    DataSeries,
+    EncryptedProperties,
+    Entity,
+    EntitySet,
+    Gathered,
+    IndexEntities,
+    InterPartitionIndex,
+    Key,
+    LargeProperties,
+    LocalKey,
+    LogEntry,
+    LogTail,
+    Lookup,
+    ParallelReads,
+    PartitionMove,
+    Period,
+    PeriodTables,
+    Storage,
+    Summary,
+    WideEntity,
+    Worker,
+)
+from tablepatterns.recipes.worker import Report
+
+KEY = Key("{Department}", "empid_{EmployeeId:06d}")
+BY_EMAIL = InterPartitionIndex(Key("email_{Department}", "{Email}"))
+BY_NAME = IndexEntities("LastName")
+TOTAL = Summary(Key("{Department}", "total"), sums={"Total": "Salary"})
+
+
+def derived_data_on_a_sync_account(storage: Storage) -> None:
+    employees = EntitySet(
+        storage,
+        "Employees",
+        KEY,
+        derived=[BY_EMAIL, BY_NAME, TOTAL],
+        mappings=[
+            EncryptedProperties(["Ssn"], keys=LocalKey.generate("2026")),
+            LargeProperties(["Photo"], container="photos"),
+        ],
+    )
+    assert_type(employees.find(BY_EMAIL, Department="Sales", Email="jo"), "Entity | None")
+    assert_type(employees.find_all(BY_NAME, Department="Sales", LastName="Jones"), list[Entity])
+    assert_type(employees.keys_of(BY_NAME, Department="Sales", LastName="Jones"), list[dict[str, Any]])
+    assert_type(employees.totals(TOTAL, Department="Sales"), dict[str, Any])
+    assert_type(Lookup(employees).get(Department="Sales", EmployeeId=1), "Entity | None")
+    assert_type(ParallelReads(employees).points([]), Gathered)
+    archive = Archive(employees, EntitySet(storage, "Former", KEY))
+    assert_type(Worker(storage, [archive]).run_once(), Report)
+
+
+async def derived_data_on_an_async_account(storage: tablepatterns.aio.Storage) -> None:
+    employees = EntitySet(storage, "Employees", KEY, derived=[BY_EMAIL, BY_NAME, TOTAL])
+    assert_type(await employees.find_all(BY_NAME, Department="Sales", LastName="Jones"), list[Entity])
+    assert_type(await Lookup(employees).get(Department="Sales", EmployeeId=1), "Entity | None")
+    assert_type(await ParallelReads(employees).points([]), Gathered)
+    assert_type(PartitionMove(employees), PartitionMove[tablepatterns.aio.Storage])
+    working = Worker(storage, {"q": []}).run_once()
+    _ = assert_type(working, Coroutine[Any, Any, Report])
+    assert_type(await working, Report)
+
+
+def time_and_volume(storage: Storage, day: dt.datetime) -> None:
+    logins = PeriodTables(storage, "Logins", Period.DAY, make=lambda account, table: EntitySet(account, table, KEY))
+    assert_type(logins.of(day), EntitySet[Storage])
+    assert_type(logins.range(day, Department="Sales"), Iterator[Entity])
+    logs = PeriodTables(storage, "Logs", Period.HOUR, make=lambda account, table: LogTail(account, table, "{Service}"))
+    assert_type(logs.of(day).latest(3, Service="web"), list[Entity])
+    counts = DataSeries(storage, "Counts", Key("{Employee}", ""), 24, name="Hour", of=int)
+    assert_type(counts.read(Employee="1"), "list[int | None]")
+    assert_type(WideEntity(storage, "Wide", Key("{Employee}", "")).get(Employee="1"), "Entity | None")
+    with BlobLog(storage, "logs", "queue") as log:
+        assert_type(log.append("INFO", "x"), LogEntry)
+        assert_type(log.between(day), Iterator[LogEntry])
+
+
+async def time_and_volume_on_an_async_account(storage: tablepatterns.aio.Storage, day: dt.datetime) -> None:
+    counts = DataSeries(storage, "Counts", Key("{Employee}", ""), 24, name="Hour", of=float)
+    assert_type(await counts.read(Employee="1"), "list[float | None]")
+    log = BlobLog(storage, "logs", "queue")
+    assert_type(await log.append("INFO", "x"), LogEntry)
+    assert_type(log.between(day), AsyncIterator[LogEntry])
