@@ -8,13 +8,15 @@ from typing import Annotated, Any, Final, NoReturn
 
 import typer
 from azure.core.exceptions import AzureError, ServiceRequestError
-from rich.console import Console
+from rich.console import Console, Group
 from rich.text import Text
 
 from .engine.account import DEVELOPMENT_NAME
 from .engine.serving.identity import KEY_VARIABLE, engine_of, has_own_key
 from .engine.serving.listeners import LOOPBACK, PORTS, Listeners
-from .errors import BadInput
+from .errors import BadFilter, BadInput
+from .filters import FilterSyntaxError
+from .review import explain as plan_of
 from .tour.data import DAYS
 from .tour.visit import visit
 from .worker_process import load, work
@@ -26,6 +28,7 @@ _START: Final = """\
   [bold]tablepatterns tour --storage azurite[/]   the same on an Azurite that runs on this machine
   [bold]tablepatterns tour --storage env[/]       the same on the account in AZURE_STORAGE_CONNECTION_STRING
   [bold]tablepatterns tour --help[/]              what else it can be told
+  [bold]tablepatterns explain[/] "<filter>"      what a query reads and costs, and what would be better
   [bold]tablepatterns serve[/]                    an account in memory for SDKs of any language
   [bold]tablepatterns worker[/] module:name       do the work that messages on queues ask for
 
@@ -38,6 +41,7 @@ _NO_ANSWER: Final = "Start Azurite with 'docker compose up --wait', or leave --s
 _PIPED_WIDTH: Final = 100
 _LEVELS: Final = ("DEBUG", "INFO", "WARNING", "ERROR")
 _MAX_PORT: Final = 65535
+_WRONG_USE: Final = 2
 
 main = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
 
@@ -72,6 +76,23 @@ def tour(
         _fail(f"no account answers there: {error}\n{_NO_ANSWER}")
     except (AzureError, ModuleNotFoundError) as error:
         _fail(str(error))
+
+
+@main.command()
+def explain(
+    text: Annotated[str, typer.Argument(metavar="FILTER", help="The value of $filter; '' asks for every entity.")],
+) -> None:
+    """Tell the class of a query, why, what the service reads for it, what it costs, and what would be better.
+
+    Such as: tablepatterns explain "PartitionKey eq 'Sales' and (RowKey eq '121' or RowKey eq '322')"
+    """
+    try:
+        _console().print(plan_of(text))
+    except BadFilter as error:
+        told = Text.assemble(("Error: ", "bold red"), str(error))
+        place = [_pointed(text, error.position)] if isinstance(error, FilterSyntaxError) else []
+        Console(stderr=True, highlight=False, soft_wrap=True).print(Group(told, *place))
+        raise typer.Exit(_WRONG_USE) from None
 
 
 @main.command()
@@ -145,6 +166,11 @@ def _log_to_stderr(logger: logging.Logger, level: str) -> None:
 def _fail(text: str) -> NoReturn:
     Console(stderr=True, highlight=False, soft_wrap=True).print(Text.assemble(("Error: ", "bold red"), text))
     raise typer.Exit(1)
+
+
+def _pointed(text: str, position: int) -> Text:
+    """Return the text with a mark under the position, where both fit in lines of a terminal."""
+    return Text(f"  {text}\n  {' ' * max(position - 1, 0)}^", style="dim")
 
 
 def _console() -> Console:
