@@ -229,9 +229,12 @@ async def test_a_boolean_is_no_integer(storage: Any, table_name: str) -> None:
 
 
 @pytest.mark.guide("G-048")
-def test_an_instant_before_1601_is_refused() -> None:
-    with pytest.raises(BadProperty, match="1601"):
-        sendable(entity(Born=datetime(1600, 12, 31, 23, 59, 59, 999999, tzinfo=timezone.utc)))
+@pytest.mark.parametrize("offset", [timedelta(microseconds=1), timedelta(days=1)])
+def test_an_instant_before_1601_is_refused(offset: timedelta) -> None:
+    early = datetime(1601, 1, 1, tzinfo=timezone.utc) - offset
+    for value in (early, Ticks.of(early)):
+        with pytest.raises(BadProperty, match="1601"):
+            sendable(entity(Born=value))
 
 
 @pytest.mark.guide("G-050")

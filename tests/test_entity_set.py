@@ -298,6 +298,19 @@ async def test_counting_in_an_entity_that_has_no_count_writes_nothing(employees:
             await employees.update(hire, **ID)
 
 
+async def test_a_conflict_that_the_change_itself_raises_is_not_taken_for_another_writers(employees: Any) -> None:
+    calls = []
+
+    def refuse(employee: Entity) -> None:
+        calls.append(employee)
+        raise EntityNotFound("the employee's manager is not there")
+
+    await employees.insert(jones())
+    with pytest.raises(EntityNotFound, match="manager"):
+        await employees.update(refuse, **ID)
+    assert len(calls) == 1
+
+
 async def test_an_error_of_the_change_itself_is_the_callers(employees: Any, unchanged: Any) -> None:
     await employees.insert(jones())
 

@@ -26,6 +26,7 @@ WRITE_ID: Final = "WriteId"
 
 # By the service's sum: 8, twice the name's length, and the value's own 4 and up to 64
 _WRITE_ID_BYTES: Final = 8 + 2 * len(WRITE_ID) + 4 + 16 * KEPT
+_FIRST_INSTANT: Final = Ticks.of(limits.DATETIME_MIN)
 _SYSTEM: Final = frozenset(limits.SYSTEM_PROPERTIES)
 _FORBIDDEN: Final = re.compile(limits.FORBIDDEN_IN_KEYS)
 _NAME: Final = re.compile(limits.PROPERTY_NAME_PATTERN)
@@ -197,7 +198,9 @@ def typed(name: str, value: Any) -> Any:
         return _explicit(name, value)
     if isinstance(value, Enum):
         raise BadProperty(name, value, f"an Enum has no type on the service; {_KEEPS}", "store its .value")
-    if isinstance(value, (bool, str, Int64, Ticks, UUID, bytes, float)):
+    if isinstance(value, Ticks):
+        return _since_1601(name, value)
+    if isinstance(value, (bool, str, Int64, UUID, bytes, float)):
         return value
     if isinstance(value, int):
         return value if limits.INT32_MIN <= value <= limits.INT32_MAX else _int64(name, value)
@@ -217,7 +220,12 @@ def _instant(name: str, value: datetime) -> datetime:
     if value.utcoffset() is None:
         rule = "a datetime without a time zone names no instant"
         raise BadProperty(name, value, rule, "add tzinfo=timezone.utc, or the zone it was taken in")
-    if value < limits.DATETIME_MIN:
+    _since_1601(name, Ticks.of(value))
+    return value
+
+
+def _since_1601(name: str, value: Ticks) -> Ticks:
+    if value < _FIRST_INSTANT:
         raise BadProperty(name, value, "Edm.DateTime begins at 1601-01-01T00:00:00Z", "store it as text")
     return value
 

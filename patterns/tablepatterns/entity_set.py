@@ -270,11 +270,9 @@ class EntitySet(Upkeep[Account_co]):
         """
 
         async def write(current: Entity | None) -> Entity:
-            entity = _existing(current, fields)
-            change(entity)
-            return await self.replace(entity)
+            return await self.replace(_existing(current, fields))
 
-        return await self._from_current(fields, write, attempts)
+        return await self._from_current(fields, write, attempts, change)
 
     async def _overwrite(
         self, fields: dict[str, Any], merged: frozenset[str] | None, attempts: int, *, or_insert: bool
@@ -307,12 +305,19 @@ class EntitySet(Upkeep[Account_co]):
         return write.wrote(written)
 
     async def _from_current(
-        self, fields: Mapping[str, Any], write: Callable[[Entity | None], Awaitable[T]], attempts: int
+        self,
+        fields: Mapping[str, Any],
+        write: Callable[[Entity | None], Awaitable[T]],
+        attempts: int,
+        change: Callable[[Entity], None] | None = None,
     ) -> T:
         """Read the entity and write what follows from it, again and again until no other writer comes between."""
 
         async def attempt() -> T:
             current = await self.get(**fields)
+            if change is not None:
+                # Apart, since an error of the caller's own is no other writer's doing
+                change(_existing(current, fields))
             try:
                 return await write(current)
             except (DuplicateIndexValue, ReferenceNotFound, TooMuchContention):
