@@ -25,6 +25,7 @@ from .recipes.data_series import DataSeries
 from .recipes.denormalize import Denormalize
 from .recipes.encrypted_properties import ENCRYPTED, EncryptedProperties
 from .recipes.entity_group_transaction import EntityGroupTransaction
+from .recipes.entity_types import EntityTypes
 from .recipes.eventual_transaction import EventualTransaction
 from .recipes.grant import AccessPolicies, Grant, grant
 from .recipes.index_entities import IndexEntities
@@ -50,6 +51,8 @@ from .secrecy.keys import LocalKey, VaultKey
 from .storage import Storage, connect
 from .table import Page
 from .tending.report import Drift
+from .typed.entity_type import EntityType
+from .typed.held import Held
 from .whereabouts import InBlobs, InPartition, InTable
 
 __all__ = [
@@ -70,12 +73,15 @@ __all__ = [
     "Entity",
     "EntityGroupTransaction",
     "EntitySet",
+    "EntityType",
+    "EntityTypes",
     "EventualTransaction",
     "FileArchive",
     "Finding",
     "Gathered",
     "Grant",
     "HashDivision",
+    "Held",
     "InBlobs",
     "InPartition",
     "InTable",
