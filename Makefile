@@ -18,7 +18,7 @@ RUN     := $(VENV)/bin/python -m
 SPREAD  := -n $(JOBS) --dist worksteal
 
 .DEFAULT_GOAL := help
-.PHONY: help tour test test-memory test-live test-lowest lint format checklist fidelity fuzz bench clean
+.PHONY: help tour test test-memory test-live test-lowest lint format checklist fidelity pages fuzz bench clean
 
 help:  ## Show these targets
 	@sed -nE 's/^([a-z-]+):.*## (.*)/  make \1|\2/p' $(MAKEFILE_LIST) | awk -F'|' '{ printf "%-20s %s\n", $$1, $$2 }'
@@ -54,6 +54,9 @@ checklist: $(READY)  ## Show which rows of the guide's checklist the tests prove
 
 fidelity: $(READY)  ## Write docs/fidelity.md, on how true the account in memory is, from docs/fidelity
 	cd docs && ../$(RUN) fidelity
+
+pages: fidelity  ## Write every page of docs that follows from tests: fidelity, compositions, budgets, guarantees
+	cd docs && PYTHONPATH=../tests ../$(RUN) proof
 
 fuzz: $(READY) $(NPM)  ## Compare the engine with Azurite for long: OPERATIONS=100000 SEED=1 SERVICE=tables, queues or blobs
 	PYTHONPATH=tests $(RUN) differential $(if $(SERVICE),--service $(SERVICE)) $(if $(OPERATIONS),--operations $(OPERATIONS)) $(if $(SEED),--seed $(SEED)) $(ARGS)

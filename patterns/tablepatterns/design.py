@@ -59,6 +59,18 @@ def _check_apart(name: str, key: Key, other: Key, whose: str) -> None:
         )
 
 
+def check_within(table: str, derived: Collection[Derived], account: Account) -> None:
+    """Refuse derived data that lies outside the table, and so would stay when the table is dropped.
+
+    :param table: the table of the primary rows
+    :raises BadDesign: something does
+    """
+    for each in derived:
+        if each.store(account) is not None or each.table(table).lower() != table.lower():
+            rule = f"its rows are not in {table!r}, and would stay when a period is dropped with its table"
+            raise BadDesign("derived", each.name, rule, "keep them in the table of the primary rows")
+
+
 def could_meet(one: Key, other: Key) -> bool:
     """Whether rows of two keys could have the same PartitionKey, and RowKeys in one range.
 

@@ -12,6 +12,7 @@ from ..derived import Derived, Shape
 from ..entity import Entity
 from ..entity_set import EntitySet
 from ..key import Key
+from ..mapping import PropertyMapping
 from ..question import range_filter
 from ..recipe import Account_co, recipe, stream
 
@@ -50,15 +51,23 @@ class CompoundKey(EntitySet[Account_co]):
     :param parent: the key of the parents
     :param child: the template of what follows the parent's RowKey: a separator and the child's own fields
     :param derived: what else to keep right with each child
+    :param mappings: how fields of the children are stored where they are not stored as they are
     :raises BadDesign: the parent's RowKey does not end with a field of fixed width, or the parts cannot work together
 
     Guide: compound key pattern.
     """
 
     def __init__(
-        self, account: Account_co, table: str, parent: Key, child: str, *, derived: Iterable[Derived] = ()
+        self,
+        account: Account_co,
+        table: str,
+        parent: Key,
+        child: str,
+        *,
+        derived: Iterable[Derived] = (),
+        mappings: Iterable[PropertyMapping] = (),
     ) -> None:
-        super().__init__(account, table, parent.extended(child), derived=derived)
+        super().__init__(account, table, parent.extended(child), derived=derived, mappings=mappings)
         self.parent = parent
 
     @stream

@@ -16,6 +16,7 @@ from ..entity_set import EntitySet
 from ..errors import BadDesign
 from ..key import Key, at_least
 from ..key import between as span_of
+from ..mapping import PropertyMapping
 from ..recipe import Account_co, recipe, stream
 
 
@@ -53,6 +54,7 @@ class LogTail(EntitySet[Account_co]):
     :param entry: the field that holds the id of an entry, a `UUID`
     :param row_prefix: literal text that the RowKey begins with, where the partition holds other entities too
     :param derived: what else to keep right with each entry
+    :param mappings: how fields are stored where they are not stored as they are
     :raises BadDesign: the account does not keep key order, or the parts cannot work together
 
     Guide: log tail pattern.
@@ -68,12 +70,13 @@ class LogTail(EntitySet[Account_co]):
         entry: str = "EntryId",
         row_prefix: str = "",
         derived: Iterable[Derived] = (),
+        mappings: Iterable[PropertyMapping] = (),
     ) -> None:
         if not account.keeps_key_order:
             rule = "the log tail needs results in key order, which the Cosmos DB Table API does not give"
             raise BadDesign("account", account, rule, "use Azure Table storage, or sort in the client")
         key = Key(partition, f"{row_prefix}{{{at}:inverted}}_{{{entry}:uuid}}")
-        super().__init__(account, table, key, derived=derived)
+        super().__init__(account, table, key, derived=derived, mappings=mappings)
         self.at = at
         self.entry = entry
 

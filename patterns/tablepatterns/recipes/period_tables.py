@@ -9,6 +9,7 @@ from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Any, Final, Generic, TypeVar, cast
 
+from ..design import check_within
 from ..edm import Ticks
 from ..entity import Entity
 from ..entity_set import EntitySet
@@ -75,7 +76,7 @@ class PeriodTables(Pattern[Account_co], Generic[Account_co, Set_co]):
         number of periods, the present one included; None for always. Give all processes the same
     :raises BadTableName: the service would refuse the tables' names
     :raises BadDesign: the name ends with a digit, so that periods could not be told from it; nothing would be kept; or
-        `make` makes something else than a set of the table that it is given
+        `make` makes something else than a set of the table that it is given, or one that derives rows elsewhere
 
     Guide: high volume delete pattern.
     """
@@ -150,6 +151,7 @@ class PeriodTables(Pattern[Account_co], Generic[Account_co, Set_co]):
         made = self._make(cast("Account_co", self.account), name)
         if not isinstance(made, EntitySet) or made.table.name != name:
             raise BadDesign("make", made, f"it must make a set of the table {name!r}", "give the set that table's name")
+        check_within(name, made.derived, made.account)
         made.table = PeriodTable(made.table, lambda sent: self._check(start, made.key, sent), lambda: self._end(start))
         return made
 

@@ -1,0 +1,12 @@
+"""Writes the pages."""
+
+from pathlib import Path
+
+from proof import compositions
+
+ROOT = Path(__file__).parents[2]
+PAGES = (compositions,)
+
+if __name__ == "__main__":
+    for each in PAGES:
+        (ROOT / each.PAGE).write_text(each.render(), encoding="utf-8")

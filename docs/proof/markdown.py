@@ -1,0 +1,24 @@
+"""Tables, as Markdown has them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+HERE = Path(__file__).parent
+
+
+def table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """Return a table."""
+    lines = [heads, ["---" for _ in heads], *rows]
+    return "\n".join("| " + " | ".join(cell.replace("|", "\\|") for cell in line) + " |" for line in lines)
+
+
+def introduction(name: str, **numbers: object) -> str:
+    """Return what a page says before its tables."""
+    return (HERE / f"{name}.md").read_text(encoding="utf-8").format(**numbers).rstrip("\n")
+
+
+def page(*parts: str) -> str:
+    """Return a page of parts with an empty line between them."""
+    return "\n\n".join(parts) + "\n"
