@@ -2,10 +2,10 @@
 
 from pathlib import Path
 
-from proof import compositions
+from proof import budgets, compositions
 
 ROOT = Path(__file__).parents[2]
-PAGES = (compositions,)
+PAGES = (compositions, budgets)
 
 if __name__ == "__main__":
     for each in PAGES:

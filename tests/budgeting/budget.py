@@ -1,0 +1,79 @@
+"""A row of the budget: a call of a recipe, and what it may cost."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple, TypeAlias
+
+from tablepatterns import EntitySet, Key
+
+Call: TypeAlias = Callable[[], object]
+Prepare: TypeAlias = Callable[[Any], Call]
+
+BY_ID = Key("empid_{Department}", "empid_{EmployeeId:06d}")
+ID = {"Department": "Sales", "EmployeeId": 223}
+
+
+class Budget(NamedTuple):
+    """A call, and what it costs.
+
+    :param recipe: the recipe
+    :param call: the call, in words of code
+    :param transactions: what it costs: the storage transactions that the service bills
+    :param when: in which case
+    :param prepare: is given an account, and returns the call
+    :param module: where the row stands
+    """
+
+    recipe: str
+    call: str
+    transactions: int
+    when: str
+    prepare: Prepare
+    module: str
+
+
+BUDGETS: list[Budget] = []
+
+
+def budget(recipe: str, call: str, transactions: int, when: str = "") -> Callable[[Prepare], Prepare]:
+    """Add a row, with the function that prepares its call."""
+
+    def add(prepare: Prepare) -> Prepare:
+        BUDGETS.append(Budget(recipe, call, transactions, when, prepare, prepare.__module__))
+        return prepare
+
+    return add
+
+
+def measured(row: Budget, account: Any) -> int:
+    """Return how many storage transactions a call really takes."""
+    call = row.prepare(account)
+    with account.engine.ledger.span() as span:
+        call()
+    return int(span.totals.billable)
+
+
+def employee(number: int = 223, **changes: Any) -> dict[str, Any]:
+    fields = {"Department": "Sales", "EmployeeId": number, "LastName": "Jones", "Age": 34, "Salary": 5000}
+    return fields | {"Email": f"{number}@contoso.com"} | changes
+
+
+def staff(account: Any, *derived: Any, numbers: tuple[int, ...] = (1, 2), **options: Any) -> Any:
+    """Return a set of employees, some of whom are there."""
+    entities = EntitySet(account, "Staff", options.pop("key", BY_ID), derived=derived, **options)
+    for number in numbers:
+        entities.insert(employee(number))
+    return entities
+
+
+def first(entities: Any) -> Any:
+    """Return the employee with the number 1 as she was read."""
+    return entities.get(Department="Sales", EmployeeId=1)
+
+
+def changing(entities: Any, **changes: Any) -> Call:
+    """Return a replace of the first employee with some changes."""
+    read = first(entities)
+    read.update(changes)
+    return lambda: entities.replace(read)

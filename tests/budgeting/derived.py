@@ -1,0 +1,118 @@
+"""What sets derive: in the partition, and elsewhere by intent, write, reconcile."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from budgeting.budget import Call, budget, changing, employee, first, staff
+from tablepatterns import EntitySet, InterPartitionIndex, IntraPartitionIndex, Key
+from tablepatterns.recipes.denormalize import Denormalize
+from tablepatterns.recipes.index_entities import IndexEntities
+from tablepatterns.recipes.summary import Summary
+from tablepatterns.whereabouts import InTable
+
+INTRA = IntraPartitionIndex(Key("empid_{Department}", "email_{Email}"))
+INTER = InterPartitionIndex(Key("email_{Department}", "{Email}"))
+KEYS_ONLY = InterPartitionIndex(Key("email_{Department}", "{Email}"), include=[])
+UNIQUE = InterPartitionIndex(Key("email_{Department}", "{Email}"), unique=True)
+LISTED = IndexEntities("LastName")
+LISTED_ELSEWHERE = IndexEntities("Department", "LastName", store=InTable("Names"))
+TOTAL = Summary(Key("empid_{Department}", "total"), sums={"Salary": "Payroll"})
+TOTAL_ELSEWHERE = Summary(Key("{Department}", "total"), sums={"Salary": "Payroll"}, store=InTable("Totals"))
+HEAD = Key("empid_{Department}", "manager")
+MANAGER = Denormalize(HEAD, refers={"EmployeeId": "Manager"}, copies={"Email": "ManagerEmail"})
+
+
+def inserting(derived: Any) -> Callable[[Any], Call]:
+    def prepare(account: Any) -> Call:
+        entities = staff(account, derived)
+        return lambda: entities.insert(employee())
+
+    return prepare
+
+
+def replacing(derived: Any, **changes: Any) -> Callable[[Any], Call]:
+    return lambda account: changing(staff(account, derived), **changes)
+
+
+def deleting(derived: Any) -> Callable[[Any], Call]:
+    def prepare(account: Any) -> Call:
+        entities = staff(account, derived)
+        read = first(entities)
+        return lambda: entities.delete(read)
+
+    return prepare
+
+
+def finding(derived: Any, word: str, **asked: Any) -> Callable[[Any], Call]:
+    def prepare(account: Any) -> Call:
+        entities = staff(account, derived)
+        found = getattr(entities, word)
+        return lambda: list(found(derived, **asked) or ())
+
+    return prepare
+
+
+SALES = {"Department": "Sales"}
+ONE, JONES = SALES | {"Email": "1@contoso.com"}, SALES | {"LastName": "Jones"}
+
+budget("IntraPartitionIndex", "insert", 1)(inserting(INTRA))
+budget("IntraPartitionIndex", "replace", 1, "a change of the index key")(replacing(INTRA, Email="jo@contoso.com"))
+budget("IntraPartitionIndex", "delete", 1)(deleting(INTRA))
+budget("IntraPartitionIndex", "find", 1)(finding(INTRA, "find", **ONE))
+budget("IntraPartitionIndex", "range", 1, "up to 1,000 entities")(finding(INTRA, "range", **SALES))
+
+budget("InterPartitionIndex", "insert", 5)(inserting(INTER))
+budget("InterPartitionIndex", "insert", 6, "unique")(inserting(UNIQUE))
+budget("InterPartitionIndex", "replace", 6, "a change of what copies hold")(replacing(INTER, Age=35))
+budget("InterPartitionIndex", "replace", 7, "a change of the index key")(replacing(INTER, Email="jo@contoso.com"))
+budget("InterPartitionIndex", "replace", 1, "a change of what no copy holds")(replacing(KEYS_ONLY, Age=35))
+budget("InterPartitionIndex", "delete", 6)(deleting(INTER))
+budget("InterPartitionIndex", "find", 1)(finding(INTER, "find", **ONE))
+budget("InterPartitionIndex", "range", 1, "up to 1,000 entities")(finding(INTER, "range", **SALES))
+
+budget("IndexEntities", "insert", 2)(inserting(LISTED))
+budget("IndexEntities", "replace", 3, "a change of the value: two lists")(replacing(LISTED, LastName="Smith"))
+budget("IndexEntities", "replace", 1, "a change of anything else")(replacing(LISTED, Age=35))
+budget("IndexEntities", "delete", 2)(deleting(LISTED))
+budget("IndexEntities", "insert", 6, "lists in another table")(inserting(LISTED_ELSEWHERE))
+budget("IndexEntities", "replace", 8, "a change of the value, lists in another table")(
+    replacing(LISTED_ELSEWHERE, LastName="Smith")
+)
+budget("IndexEntities", "find_all", 3, "2 entities: 1 for the list, 1 for each entity, sent together")(
+    finding(LISTED, "find_all", **JONES)
+)
+budget("IndexEntities", "keys_of", 1)(finding(LISTED, "keys_of", **JONES))
+
+budget("Summary", "insert", 2)(inserting(TOTAL))
+budget("Summary", "replace", 2, "a change of a number that is summed")(replacing(TOTAL, Salary=6000))
+budget("Summary", "replace", 1, "a change of anything else")(replacing(TOTAL, Age=35))
+budget("Summary", "delete", 2)(deleting(TOTAL))
+budget("Summary", "insert", 6, "totals in another table")(inserting(TOTAL_ELSEWHERE))
+budget("Summary", "totals", 1)(finding(TOTAL, "totals", **SALES))
+
+
+def departments(account: Any) -> Any:
+    employees = staff(account, MANAGER)
+    heads = EntitySet(account, "Staff", HEAD, derived=[MANAGER.filled_from(employees)])
+    heads.insert({"Department": "Sales", "Manager": 1})
+    return employees, heads
+
+
+@budget("Denormalize", "replace", 2, "a change of a field that is copied")
+def change_of_copied(account: Any) -> Call:
+    return changing(departments(account)[0], Email="jo@contoso.com")
+
+
+@budget("Denormalize", "replace", 1, "a change of anything else")
+def change_of_others(account: Any) -> Call:
+    return changing(departments(account)[0], Age=35)
+
+
+@budget("Denormalize", "replace", 2, "to refer to another entity")
+def change_of_reference(account: Any) -> Call:
+    _, heads = departments(account)
+    sales = heads.get(Department="Sales")
+    sales["Manager"] = 2
+    return lambda: heads.replace(sales)
