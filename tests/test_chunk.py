@@ -9,9 +9,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tablepatterns import EntitySet, IntraPartitionIndex, Key, connect
+from tablepatterns import EntitySet, IndexEntities, IntraPartitionIndex, Key, connect
 from tablepatterns.bulk.chunk import Chunk, Planned, chunks
+from tablepatterns.bulk.kept_rows import KeptRows
 from tablepatterns.bulk.plan import Planner
+from tablepatterns.bulk.share import Share
 from tablepatterns.operation import check_transaction
 from tablepatterns.pace import Pace
 from tablepatterns.recipe import finish
@@ -97,3 +99,18 @@ def test_only_a_chunk_of_one_entity_tells_which_it_was_when_the_service_does_not
     one, both = (next(chunks([planned(7 + number) for number in range(count)])) for count in (1, 2))
     assert one.position_of(None) == 7
     assert both.position_of(None) is None
+
+
+def test_a_row_that_entities_share_is_written_once_and_tells_of_none_of_them() -> None:
+    names = IndexEntities("LastName")
+    staff = EntitySet(storage, "Employees", BY_ID, derived=[names])
+    sharing = Planner(staff, "insert", Pace(storage, None), resumed=False)
+    jones = {"Department": "Sales", "LastName": "Jones"}
+    entities = [finish(sharing.new(7 + number, jones | {"EmployeeId": number})) for number in range(120)]
+    share = Share(sharing, KeptRows(staff.table, Pace(storage, None)), entities)
+    chunk = finish(share.chunk())
+    rows = [operation.row_key for operation in operations(chunk)]
+    assert (len(rows), len(chunk.entities), rows[1]) == (100, 99, "lastname_Jones")
+    assert [chunk.position_of(index) for index in (0, 1, 2, 99)] == [7, None, 8, 7 + 98]
+    check_transaction(operations(chunk))
+    assert operations(chunk)[1].entity["Ids"].count("/") == 98

@@ -218,11 +218,16 @@ def _once(steps: Iterable[Step]) -> list[Step]:
         if not same or not (same[-1].shares_row or step.shares_row):
             same.append(step)
             continue
-        before = same.pop()
-        operation = combined(before.operation, step.operation)
-        if operation is not None:
-            same.append(replace(before if step.shares_row else step, operation=operation))
+        both = joined(same.pop(), step)
+        if both is not None:
+            same.append(both)
     return [step for same in found.values() for step in same]
+
+
+def joined(before: Step, step: Step) -> Step | None:
+    """Return the one step that does what two do to a row that entities share; None where nothing is left to do."""
+    operation = combined(before.operation, step.operation)
+    return None if operation is None else replace(before if step.shares_row else step, operation=operation)
 
 
 async def carry_out(table: Table, steps: Sequence[Step]) -> list[Entity]:
@@ -259,6 +264,16 @@ async def steps_of(table: RowReader, *writes: Write) -> list[Step]:
     steps = [step for write in encoded for step in await _steps(pending, await _as_foreseen(pending, write))]
     seen = {id(step.write): await _as_foreseen(pending, step.write) for step in steps}
     return [replace(step, write=seen[id(step.write)]) for step in _once(steps)]
+
+
+async def steps_on(pending: Pending, write: Write) -> list[Step]:
+    """Return the operations of one more change of a transaction, which changes no row that is a primary of others.
+
+    :param pending: the rows as the changes before it leave them; it is then as this one leaves them
+    """
+    encoded = await write.encoded()
+    _foresee(pending, encoded)
+    return _once(await _steps(pending, encoded))
 
 
 async def _steps(table: RowReader, write: Write) -> list[Step]:

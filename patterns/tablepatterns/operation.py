@@ -96,11 +96,16 @@ class Operation:
         return self.partition_key, self.row_key
 
     @cached_property
+    def size(self) -> int:
+        """The bytes that the row takes which is sent, by the published formula."""
+        properties = {name: value for name, value in self.entity.items() if name not in limits.SYSTEM_PROPERTIES}
+        return entity_size(self.partition_key, self.row_key, properties)
+
+    @cached_property
     def payload_bound(self) -> int:
         """A number of bytes that this operation does not exceed in the body of a transaction."""
-        properties = {name: value for name, value in self._plain().items() if name not in ("PartitionKey", "RowKey")}
         # JSON spells a UTF-16 unit in six bytes at the most, a third of which is counted in the entity's size
-        rough = 3 * entity_size(self.partition_key, self.row_key, properties) + _PART_BYTES
+        rough = 3 * self.size + _PART_BYTES
         return rough if rough < limits.MAX_TRANSACTION_BYTES // limits.MAX_TRANSACTION_OPERATIONS else self._exact()
 
     def _exact(self) -> int:

@@ -27,6 +27,7 @@ from tablepatterns.errors import (
 from tablepatterns.key import Key
 from tablepatterns.operation import Operation
 from tablepatterns.recipes.bulk_load import BulkLoad, Progress
+from tablepatterns.recipes.large_properties import LargeProperties
 from tablepatterns.table import Table
 from unreliable import unreliable
 
@@ -87,6 +88,19 @@ async def test_large_entities_close_a_window_early(plain: Any) -> None:
         await BulkLoad(plain).load(entities, progress=stop)
     # In a request each may take up to 3 MB
     assert 200 - len(list(entities)) == pytest.approx(32 * 4 / 3, abs=3)
+
+
+async def test_values_that_go_to_blobs_close_a_window_early(storage: Any, table_name: str) -> None:
+    photos = LargeProperties(["Photo"], container="photos")
+    mapped = EntitySet(storage, table_name, BY_ID, mappings=[photos])
+    entities = iter(staff(60, Photo=bytes(8 * 1024 * 1024)))
+
+    def stop(report: Progress) -> None:
+        raise RuntimeError("before the first request")
+
+    with pytest.raises(LoadInterrupted, match="before the first request"):
+        await BulkLoad(mapped).load(entities, progress=stop)
+    assert 60 - len(list(entities)) == pytest.approx(32 * 4 / 8, abs=1)
 
 
 # ------------------------------------------------------------------ what exists already

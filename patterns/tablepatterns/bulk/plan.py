@@ -3,15 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Generator, Iterable, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from typing import Any, Literal
 
 from ..alike import alike
-from ..commit import Write, steps_of
+from ..commit import Step, Write, steps_of
 from ..derived import Index
 from ..entity_set import EntitySet
-from ..errors import BadInput, BadKey, DuplicateIndexValue, EntityAlreadyExists, EntityChanged, EntityNotFound
+from ..errors import (
+    BadDesign,
+    BadInput,
+    BadKey,
+    DuplicateIndexValue,
+    EntityAlreadyExists,
+    EntityChanged,
+    EntityNotFound,
+    ReferenceNotFound,
+)
 from ..operation import check_transaction
 from ..pace import Pace
 from ..recipe import Account
@@ -50,6 +59,23 @@ class Planner:
         self._mode = mode
         self._pace = pace
         self._resumed = resumed
+        self._sharing = tuple(each for each in into.derived if each.shares_rows and not each.is_elsewhere)
+        self._own = tuple(each for each in into.derived if each not in self._sharing)
+        self._apart_from = {*into.key.fields, *(name for each in into.derived for name in each.adds)}
+
+    @property
+    def shares_rows(self) -> bool:
+        """Whether entities of a partition have parts in the same rows, so that a chunk is planned as a whole."""
+        return bool(self._sharing)
+
+    @property
+    def looks_up(self) -> bool:
+        """Whether `anew` reads the entity."""
+        return self.needs_stored or self._may_be_ours
+
+    @property
+    def _may_be_ours(self) -> bool:
+        return self._mode == "insert" and self._resumed
 
     @property
     def needs_stored(self) -> bool:
@@ -85,30 +111,40 @@ class Planner:
         Only a load that is resumed may take an equal entity for its own.
         """
         position, fields = planned.position, planned.fields
-        may_be_ours = self._mode == "insert" and self._resumed
-        if not may_be_ours and not self.needs_stored:
+        if not self.looks_up:
             return await self.new(position, fields)
         await self._pace.turn()
         stored = await self._into.get(**self._into.primary.key_fields(fields))
         if stored is None:
             return await self.new(position, fields)
-        if may_be_ours:
-            return None if alike(stored, fields, apart_from=self._into.key.fields) else planned
+        if self._may_be_ours:
+            return None if alike(stored, fields, apart_from=self._apart_from) else planned
         stored.clear()
         stored.update(fields)
         with at(position):
             return await self._planned(position, self._into.replacing(stored))
 
     async def _planned(self, position: int, write: Write) -> Planned:
-        steps = await steps_of(self._into.table, write)
+        encoded = await write.encoded()
+        steps = await self._steps(encoded)
         if self._mode == "insert_or_replace" and not self._into.derived:
             # Nothing depends on what is stored, so the service's own upsert will do
             steps = [replace(step, operation=replace(step.operation, kind=self._mode)) for step in steps]
-        planned = Planned(position, write, steps)
-        if not Chunk().has_room_for(planned):
+        planned = Planned(position, encoded, steps)
+        if not Chunk().takes(planned, steps):
             # Asked only where it will refuse: it adds up all the payloads once more
             check_transaction([step.operation for step in steps])
         return planned
+
+    async def _steps(self, write: Write) -> list[Step]:
+        """Return the operations on rows that are the entity's own; the others cannot be told yet, only checked."""
+        if not self._sharing:
+            return await steps_of(self._into.table, write)
+        for each in self._sharing:
+            # Not every kind tells which rows it changes
+            with suppress(BadDesign):
+                each.touched(write.change)
+        return await steps_of(self._into.table, replace(write, derived=self._own))
 
     def may_help(self, error: Exception) -> bool:
         """Whether to plan anew, on what is stored now, may help after that refusal."""
@@ -118,8 +154,8 @@ class Planner:
         """Whether the refusal says only that something changed since the operations were planned on it."""
         if isinstance(error, EntityChanged):
             return True
-        moved = isinstance(error, (EntityAlreadyExists, EntityNotFound)) and not isinstance(error, DuplicateIndexValue)
-        return self.needs_stored and moved
+        moved = isinstance(error, (EntityAlreadyExists, EntityNotFound))
+        return self.needs_stored and moved and not isinstance(error, (DuplicateIndexValue, ReferenceNotFound))
 
 
 def _repeated(key: tuple[str, str], index: Index | None, first: int) -> BadKey:

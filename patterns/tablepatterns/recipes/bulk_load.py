@@ -6,7 +6,8 @@ Status: ready
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from itertools import islice
@@ -15,10 +16,13 @@ from typing import Any, cast, get_args
 from azure.core.exceptions import AzureError, HttpResponseError
 
 from ..bulk.chunk import Chunk, Planned, chunks
+from ..bulk.kept_rows import KeptRows
 from ..bulk.plan import Mode, Planner, Stopped, at
 from ..bulk.progress import KeyDigest, Loaded, Mark, Progress, Tally
+from ..bulk.share import REFUSALS, Share
 from ..commit import carry_out
 from ..contention import DEFAULT_ATTEMPTS, Overtaken, contended
+from ..entity import Entity
 from ..entity_set import EntitySet
 from ..errors import BadInput, BadToken, LoadInterrupted
 from ..limits import MAX_TRANSACTION_BYTES
@@ -57,9 +61,10 @@ class BulkLoad(Pattern[Account_co]):
     are there and equal are taken for entities of the load when it is resumed.
 
     Cost: for each window and partition, the number of rows (derived ones included) / 100 storage transactions, rounded
-    up; more where entities are large or one row is written repeatedly. `insert_or_replace` reads each entity first if
-    the set derives anything. On resuming, each chunk whose fate is not known may cost 1 transaction in vain and 1
-    point query per entity.
+    up; more where entities are large or written repeatedly. A row that entities share, such as a list or a total, is
+    read once for each window, and written once for each chunk with a part in it. `insert_or_replace` reads each entity
+    first if the set derives anything. Where another writer was faster, and on resuming for each chunk whose fate is not
+    known, 1 transaction in vain, and up to 1 point query for each entity and shared row.
 
     >>> from tablepatterns import BulkLoad, EntitySet, IntraPartitionIndex, Key, connect
     >>> by_email = IntraPartitionIndex(Key("{Department}", "email_{Email}"))
@@ -75,7 +80,7 @@ class BulkLoad(Pattern[Account_co]):
     :param parallel: how many partitions are written at a time
     :param pace: requests per second, evenly spaced, of all loads of this object together; None for as fast as it goes
     :param window: how many entities are gathered before they are grouped by partition; a window of large entities is
-        closed before it takes some hundred megabytes
+        closed before it takes some hundred megabytes, values that go to blobs included
     :raises BadInput: one of the numbers is not above zero
 
     Guide: entity group transactions; writing efficiently.
@@ -176,13 +181,13 @@ class BulkLoad(Pattern[Account_co]):
 
     async def _next_window(self, run: _Run) -> list[Planned]:
         planned: list[Planned] = []
-        payload = 0
+        held = 0
         for position, entity in islice(run.input, self.window):
             each = await run.planner.new(position, entity)
             run.digest.add(*each.key)
             planned.append(each)
-            payload += each.payload
-            if payload > _WINDOW_BYTES:
+            held += each.memory
+            if held > _WINDOW_BYTES:
                 break
         run.planner.check_together(planned)
         if planned:
@@ -204,33 +209,61 @@ class BulkLoad(Pattern[Account_co]):
     async def _write_share(self, run: _Run, planned: Sequence[Planned]) -> None:
         """Write the entities of one partition, chunk after chunk, until some partition fails."""
         run.tally.begin_partition()
+        try:
+            await (self._write_sharing if run.planner.shares_rows else self._write_apart)(run, planned)
+        except Exception as error:  # noqa: BLE001 - raised when every partition has ended the chunk it is at
+            run.tally.fail(error)
+
+    async def _write_apart(self, run: _Run, planned: Sequence[Planned]) -> None:
         for chunk in chunks(planned):
             if run.tally.failure:
                 return
-            try:
-                await self._write(run, chunk)
-            except Exception as error:  # noqa: BLE001 - raised when every partition has ended the chunk it is at
-                run.tally.fail(error)
+            await self._write(run, chunk)
+
+    async def _write_sharing(self, run: _Run, planned: Sequence[Planned]) -> None:
+        """Write entities that have parts in the same rows, each chunk planned on what those before it have left."""
+        share = Share(run.planner, KeptRows(self.into.table, self.pace), planned)
+        while not (share.is_written or run.tally.failure):
+            await self._write_next(run, share)
+
+    async def _write_next(self, run: _Run, share: Share) -> None:
+        try:
+            return await self._submit_next(run, share)
+        except Stopped as stopped:
+            if not (run.planner.may_help(stopped.error) or isinstance(stopped.error, REFUSALS)):
+                raise
+        return await contended(self.account, partial(self._submit_again, run, share), DEFAULT_ATTEMPTS)
+
+    async def _submit_next(self, run: _Run, share: Share, most: int | None = None) -> None:
+        chunk = await share.chunk(most)
+        share.wrote(chunk, await self._submit(run, chunk))
+
+    async def _submit_again(self, run: _Run, share: Share) -> None:
+        """Write the entities that a chunk was refused with, as many as still fit, on what is stored now."""
+        at_stake = share.at_stake
+        share.renew(await self._planned_anew(run, at_stake) if run.planner.looks_up else at_stake)
+        if not share.at_stake:
+            return
+        with _giving_way(run.planner):
+            await self._submit_next(run, share, len(share.at_stake))
 
     async def _write(self, run: _Run, chunk: Chunk) -> None:
         """Write a chunk as it was planned, or anew where what is stored is not what it was planned on."""
         if not chunk.follows:
             try:
-                return await self._submit(run, chunk)
+                await self._submit(run, chunk)
             except Stopped as stopped:
                 if not run.planner.may_help(stopped.error):
                     raise
-        return await contended(self.account, partial(self._write_anew, run, chunk.entities), DEFAULT_ATTEMPTS)
+            else:
+                return
+        await contended(self.account, partial(self._write_anew, run, chunk.entities), DEFAULT_ATTEMPTS)
 
     async def _write_anew(self, run: _Run, planned: Sequence[Planned]) -> None:
         left = [each for each in planned if run.tally.mark.is_open(each.position)]
-        try:
+        with _giving_way(run.planner):
             for chunk in chunks(await self._planned_anew(run, left)):
                 await self._submit(run, chunk)
-        except Stopped as stopped:
-            if not run.planner.was_overtaken(stopped.error):
-                raise
-            raise Overtaken from stopped.error
 
     async def _planned_anew(self, run: _Run, planned: Sequence[Planned]) -> list[Planned]:
         """Plan entities on what is stored now; those that are there already are left out."""
@@ -240,13 +273,25 @@ class BulkLoad(Pattern[Account_co]):
                 run.tally.recognised(before.position)
         return [each for each in anew if each is not None]
 
-    async def _submit(self, run: _Run, chunk: Chunk) -> None:
+    async def _submit(self, run: _Run, chunk: Chunk) -> list[Entity]:
         await self.pace.turn()
         try:
-            await carry_out(self.into.table, chunk.steps)
+            written = await carry_out(self.into.table, chunk.steps)
         except AzureError as error:
             raise Stopped(error, chunk.position_of(getattr(error, "index", None))) from error
-        run.tally.committed([each.position for each in chunk.entities], sum(map(Planned.stored_bytes, chunk.entities)))
+        run.tally.committed([each.position for each in chunk.entities], chunk.stored_bytes)
+        return written
+
+
+@contextmanager
+def _giving_way(planner: Planner) -> Generator[None, None, None]:
+    """Begin anew where another writer was faster."""
+    try:
+        yield
+    except Stopped as stopped:
+        if not planner.was_overtaken(stopped.error):
+            raise
+        raise Overtaken from stopped.error
 
 
 def _interrupted(tally: Tally, error: Exception, position: int | None) -> LoadInterrupted:

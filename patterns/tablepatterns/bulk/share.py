@@ -1,0 +1,108 @@
+"""Share: the entities of one partition in a window, where they have parts in the same rows of derived data.
+
+What is written to such a row follows from what it holds, so a chunk is planned when its turn has come, on the rows as
+the chunk before it has left them. What all its entities do to one row is one operation.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import islice
+from typing import Final
+
+from ..commit import Step, steps_on
+from ..derived import Keys
+from ..entity import Entity
+from ..errors import BadInput, DerivedDataMismatch, ReferenceNotFound
+from ..operation import check_transaction
+from ..pending import Pending
+from .chunk import Chunk, Planned
+from .kept_rows import KeptRows
+from .plan import Planner, Stopped
+
+REFUSALS: Final = (BadInput, DerivedDataMismatch, ReferenceNotFound)
+"""What planning an entity may refuse, by what is stored; it may be in order once all was read again."""
+
+
+class Share:
+    """What is still to be written, and how the next chunk is planned; for one task or thread.
+
+    :param planned: entities of one partition, planned on what is stored as far as its rows are its own
+    """
+
+    def __init__(self, planner: Planner, rows: KeptRows, planned: Sequence[Planned]) -> None:
+        self._planner = planner
+        self._rows = rows
+        self._entities = list(planned)
+        self._done = 0
+        self._stake = 0
+        self._written: set[str] = set()
+        self._left: dict[Keys, Entity | None] = {}
+
+    @property
+    def is_written(self) -> bool:
+        """Whether nothing is left."""
+        return self._done == len(self._entities)
+
+    @property
+    def at_stake(self) -> list[Planned]:
+        """The entities of the chunk that was planned last, or the one that none could be planned with."""
+        return self._entities[self._done : self._done + self._stake]
+
+    def renew(self, planned: Sequence[Planned]) -> None:
+        """Plan anew on rows that are read again.
+
+        :param planned: what is left of the entities at stake, planned on what is stored now
+        """
+        self._rows.forget()
+        self._entities[self._done : self._done + self._stake] = planned
+        self._stake = len(planned)
+
+    async def chunk(self, most: int | None = None) -> Chunk:
+        """Return the next chunk, as large as it may be.
+
+        :param most: how many entities it may have; None for as many as fit
+        :raises Stopped: its first entity cannot be written
+        """
+        chunk, pending = Chunk(), Pending(self._rows)
+        self._left, self._stake = {}, 1
+        last = None if most is None else self._done + most
+        for entity in islice(self._entities, self._done, last):
+            try:
+                if not await self._taken(chunk, pending, entity):
+                    break
+            except REFUSALS as error:
+                if not chunk.entities:
+                    raise Stopped(error, entity.position) from error
+                # Those before it are in order; it is looked at again when they are written
+                break
+        self._stake = len(chunk.entities)
+        return chunk
+
+    async def _taken(self, chunk: Chunk, pending: Pending, entity: Planned) -> bool:
+        current = await self._current(entity)
+        steps = await steps_on(pending, current.write)
+        if not chunk.takes(current, steps):
+            if not chunk.entities:
+                check_transaction([step.operation for step in steps])
+            return False
+        for step in steps:
+            if step.shares_row:
+                self._left[step.operation.key] = await pending.get(*step.operation.key)
+        return True
+
+    async def _current(self, entity: Planned) -> Planned:
+        """Return an entity planned on what the chunks before have made of its own rows."""
+        if not self._planner.needs_stored or self._written.isdisjoint(entity.rows):
+            return entity
+        return await self._planner.anew(entity) or entity
+
+    def wrote(self, chunk: Chunk, written: Sequence[Entity]) -> None:
+        """Note that a chunk is in the table.
+
+        :param written: its rows, with the identity that the service gave them
+        """
+        self._done += len(chunk.entities)
+        self._written.update(row for entity in chunk.entities for row in entity.rows)
+        steps: list[Step] = chunk.steps
+        self._rows.wrote(self._left, [step.operation for step in steps], written)
