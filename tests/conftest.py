@@ -20,7 +20,7 @@ from backends import Backend, awaited
 from tablepatterns.engine.account import Engine
 from tablepatterns.target import CONNECTION_VARIABLE
 
-pytest_plugins = ["checklist", "sections", "pytester"]
+pytest_plugins = ["checklist", "guarantees", "sections", "pytester"]
 
 # A property on a backend makes a table of its own for each example
 shared_fixtures = [HealthCheck.function_scoped_fixture]

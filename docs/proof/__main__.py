@@ -2,10 +2,10 @@
 
 from pathlib import Path
 
-from proof import budgets, compositions
+from proof import budgets, compositions, guarantees
 
 ROOT = Path(__file__).parents[2]
-PAGES = (compositions, budgets)
+PAGES = (compositions, budgets, guarantees)
 
 if __name__ == "__main__":
     for each in PAGES:

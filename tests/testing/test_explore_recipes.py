@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from datetime import datetime, timezone
 from typing import Any
 
-from employees import BY_ID, by_email
-from tablepatterns import Entity, EntitySet, LogTail
+import pytest
+
+from employees import BY_EMAIL, BY_ID, by_email
+from tablepatterns import Entity, EntitySet, Key, LogTail
 from tablepatterns.errors import DuplicateIndexValue
-from tablepatterns.testing import World, explore
+from tablepatterns.testing import Counterexample, World, explore
 
 JONES = {"Department": "Sales", "EmployeeId": 223}
 
@@ -47,10 +50,12 @@ def none_is_counted_twice(world: World) -> bool:
     return bool(rows_of(world, "Employees")["empid_000223"]["Age"] <= 2)
 
 
+@pytest.mark.guarantee("EntitySet", "an update is made exactly once, whoever dies")
 def test_an_update_is_made_exactly_once_whoever_dies() -> None:
     explored(two_birthdays, invariant=lambda world: none_is_lost(world) and none_is_counted_twice(world))
 
 
+@pytest.mark.guarantee("EntitySet", "an update is made exactly once, whoever dies and whichever answer is lost")
 def test_an_update_is_made_exactly_once_whoever_dies_and_whichever_answer_is_lost() -> None:
     explored(two_birthdays, invariant=lambda world: none_is_lost(world) and none_is_counted_twice(world), lost=1)
 
@@ -74,10 +79,12 @@ def index_is_exact(world: World) -> None:
     assert len(world.returned) <= len(primaries) <= 1
 
 
+@pytest.mark.guarantee("IntraPartitionIndex", "copies equal primaries at every moment, and no two have one key")
 def test_an_index_is_exact_and_unique_at_every_step() -> None:
     explored(two_with_one_email, always=index_is_exact, lost=1, expected=DuplicateIndexValue)
 
 
+@pytest.mark.guarantee("IntraPartitionIndex", "whoever is refused a duplicate was not the first")
 def test_whoever_is_refused_a_duplicate_was_not_the_first() -> None:
     def one_is_in(world: World) -> bool:
         return not world.raised or bool(rows_of(world, "Employees"))
@@ -100,5 +107,58 @@ def log_is_kept(world: World) -> None:
     assert len(set(amounts)) == len(amounts)
 
 
+@pytest.mark.guarantee("LogTail", "every entry is kept once, whoever dies and whichever answer is lost")
 def test_a_log_keeps_every_entry_once() -> None:
     explored(two_claims, always=log_is_kept, lost=1)
+
+
+# -- what the recipes are there for: without it, it goes wrong
+
+
+def two_careless_birthdays(world: World) -> list[Any]:
+    employees = EntitySet(world.storage, "Employees", BY_ID)
+    world.run(employees.insert({**JONES, "Age": 0}))
+
+    async def birthday() -> Entity:
+        employee = await employees.get(**JONES)
+        return await employees.replace(employee | {"Age": employee["Age"] + 1}, unconditionally=True)
+
+    return [birthday(), birthday()]
+
+
+@pytest.mark.broken("EntitySet")
+def test_an_update_without_a_condition_loses_another() -> None:
+    with pytest.raises(Counterexample):
+        explore(two_careless_birthdays, invariant=none_is_lost)
+
+
+def a_copy_after_its_primary(world: World) -> list[Any]:
+    employees = EntitySet(world.storage, "Employees", BY_ID)
+    copies = EntitySet(world.storage, "Employees", BY_EMAIL)
+    world.run(employees.create_table())
+
+    async def insert() -> None:
+        employee = {"Department": "Sales", "EmployeeId": 1, "Email": "jo@contoso.com"}
+        await employees.insert(employee)
+        await copies.insert(employee)
+
+    return [insert()]
+
+
+@pytest.mark.broken("IntraPartitionIndex")
+def test_a_copy_that_is_written_after_its_primary_is_missing_where_the_writer_died() -> None:
+    with pytest.raises(Counterexample):
+        explore(a_copy_after_its_primary, invariant=index_is_exact, kills=1)
+
+
+def two_claims_of_one_tick(world: World) -> list[Any]:
+    claims = EntitySet(world.storage, "Claims", Key("{Employee}", "{At:inverted}"))
+    noon = datetime(2014, 8, 22, 12, tzinfo=timezone.utc)
+    world.run(claims.create_table())
+    return [claims.insert_or_replace({"Employee": "000223", "At": noon, "Amount": amount}) for amount in (10, 20)]
+
+
+@pytest.mark.broken("LogTail")
+def test_without_an_id_in_the_key_one_entry_overwrites_another_of_its_tick() -> None:
+    with pytest.raises(Counterexample):
+        explore(two_claims_of_one_tick, invariant=log_is_kept)
