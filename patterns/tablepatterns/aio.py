@@ -24,6 +24,7 @@ from .recipe import VIRTUAL_BEAT, Account
 from .table import Table
 from .table_names import table_names
 from .target import Target, check_table_name, in_memory, resolve
+from .traffic.watch import Watch
 
 __all__ = ["Storage", "connect"]
 
@@ -79,9 +80,12 @@ class Storage(Account):
         if "transport" in options:
             options = sleeping_alike(options)
         self._options = options
-        self.tables = TableServiceClient(target.urls["table"], **options)
-        self.queues = QueueServiceClient(target.urls["queue"], **options)
-        self.blobs = BlobServiceClient(target.urls["blob"], **options)
+        self.watch = Watch(engine or target.address, target.urls, engine.clock.now if engine else None)
+        """What `Traffic` sees the requests by."""
+        over = self.watch.over
+        self.tables = TableServiceClient(target.urls["table"], **over("table", options))
+        self.queues = QueueServiceClient(target.urls["queue"], **over("queue", options))
+        self.blobs = BlobServiceClient(target.urls["blob"], **over("blob", options))
 
     @property
     def runs_now(self) -> bool:
@@ -136,7 +140,8 @@ class Storage(Account):
                     failures.append(error)
 
         try:
-            await asyncio.gather(*(admitted(*each) for each in enumerate(calls)))
+            with self.watch.held():
+                await asyncio.gather(*(admitted(*each) for each in enumerate(calls)))
         finally:
             for call in calls:
                 call.close()

@@ -7,6 +7,7 @@ import threading
 import time
 from collections.abc import AsyncIterator, Callable, Coroutine
 from concurrent.futures import ThreadPoolExecutor
+from contextvars import copy_context
 from datetime import datetime, timezone
 from types import TracebackType
 from typing import Any, TypeVar
@@ -25,6 +26,7 @@ from .recipe import VIRTUAL_BEAT, Account, BlockingAccount, finish
 from .table import Table
 from .table_names import table_names
 from .target import Target, check_table_name, in_memory, resolve
+from .traffic.watch import Watch
 
 T = TypeVar("T")
 
@@ -82,9 +84,12 @@ class Storage(BlockingAccount):
         if "transport" in options:
             options = sleeping_alike(options)
         self._options = options
-        self.tables = TableServiceClient(target.urls["table"], **options)
-        self.queues = QueueServiceClient(target.urls["queue"], **options)
-        self.blobs = BlobServiceClient(target.urls["blob"], **options)
+        self.watch = Watch(engine or target.address, target.urls, engine.clock.now if engine else None)
+        """What `Traffic` sees the requests by."""
+        over = self.watch.over
+        self.tables = TableServiceClient(target.urls["table"], **over("table", options))
+        self.queues = QueueServiceClient(target.urls["queue"], **over("queue", options))
+        self.blobs = BlobServiceClient(target.urls["blob"], **over("blob", options))
 
     @property
     def runs_now(self) -> bool:
@@ -130,7 +135,8 @@ class Storage(BlockingAccount):
         if len(calls) <= 1 or limit <= 1:
             return [await call for call in calls]
         with ThreadPoolExecutor(min(limit, len(calls))) as pool:
-            pending = [pool.submit(finish, call) for call in calls]
+            with self.watch.held():
+                pending = [pool.submit(copy_context().run, finish, call) for call in calls]
             try:
                 return [each.result() for each in pending]
             except BaseException:
@@ -151,7 +157,7 @@ class Storage(BlockingAccount):
                 finish(beat())
 
         with ThreadPoolExecutor(1) as pool:
-            beating = pool.submit(keep_beating)
+            beating = pool.submit(copy_context().run, keep_beating)
             try:
                 return await work
             finally:

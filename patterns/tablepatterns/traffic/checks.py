@@ -1,0 +1,94 @@
+"""Checks: what a test may ask of its traffic; when it fails, it names the lines and what to write instead."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Final
+
+from ..filters import QueryClass
+from ..limits import MAX_TRANSACTION_OPERATIONS
+from .request import Request
+from .site import Site
+from .tally import grouped, tallied
+
+_WRITES: Final = frozenset(
+    {
+        "DeleteEntity",
+        "InsertEntity",
+        "InsertOrMergeEntity",
+        "InsertOrReplaceEntity",
+        "MergeEntity",
+        "UpdateEntity",
+    }
+)
+
+
+def scans_refused(requests: Iterable[Request], allow: QueryClass) -> str | None:
+    """Return what is wrong where a query is of a worse class than allowed, by line; None where none is."""
+    worse = [each for each in requests if each.query_class is not None and each.query_class > allow]
+    if not worse:
+        return None
+    lines = [f"{_count(len(worse), 'query is', 'queries are')} worse than a {allow.label}:"]
+    for site, some in _by_site(worse).items():
+        found = max(some, key=lambda each: each.query_class or QueryClass.POINT)
+        where = found.resource if found.partition is None else f"{found.resource}, partition {found.partition!r}"
+        label = found.query_class.label if found.query_class else ""
+        lines += [*_place(site), f"    {len(some)} x {label} of {where}: {found.reason}", f"    {_better(found)}"]
+    return "\n".join(lines)
+
+
+def budget_exceeded(requests: Sequence[Request], at_most: int) -> str | None:
+    """Return what is wrong where requests cost more storage transactions than allowed, by line; None where not."""
+    total = tallied(requests).transactions
+    if total <= at_most:
+        return None
+    lines = [f"{_count(total, 'storage transaction', 'storage transactions')}, and at most {at_most} may be:"]
+    for site, some in _by_site(requests).items():
+        tally = tallied(some)
+        done = ", ".join(f"{each.requests} x {name}" for name, each in grouped(some, _what).items())
+        lines += [*_place(site), f"    {_count(tally.transactions, 'transaction', 'transactions')}: {done}"]
+        lines += [f"    {advice}" for advice in advised(some)]
+    return "\n".join(lines)
+
+
+def advised(requests: Sequence[Request]) -> list[str]:
+    """Return what would cost less than these requests of one line."""
+    found = list(dict.fromkeys(_better(each) for each in requests if each.is_scan))
+    writes = grouped([each for each in requests if each.operation in _WRITES and not each.is_retry], _partition)
+    if any(tally.requests > 1 for tally in writes.values()):
+        text = f"up to {MAX_TRANSACTION_OPERATIONS} writes to one partition can be one entity group transaction"
+        found.append(f"better: {text}")
+    retries = sum(each.is_retry for each in requests)
+    if retries:
+        found.append(f"{retries} of them the SDK sent again")
+    return found
+
+
+def _better(request: Request) -> str:
+    return f"better: {request.rewrite}"
+
+
+def _what(request: Request) -> str:
+    label = f" ({request.query_class.label})" if request.query_class is not None else ""
+    return f"{request.operation}{label}"
+
+
+def _partition(request: Request) -> str:
+    return request.place
+
+
+def _by_site(requests: Iterable[Request]) -> dict[Site | None, list[Request]]:
+    found: dict[Site | None, list[Request]] = {}
+    for each in requests:
+        found.setdefault(each.site, []).append(each)
+    return dict(sorted(found.items(), key=lambda item: -tallied(item[1]).transactions))
+
+
+def _place(site: Site | None) -> list[str]:
+    if site is None:
+        return ["  no line of yours"]
+    return [f"  {site}", *([f"    {site.code}"] if site.code else [])]
+
+
+def _count(number: int, one: str, many: str) -> str:
+    return f"{number:,} {one if number == 1 else many}"

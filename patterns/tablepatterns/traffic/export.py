@@ -1,0 +1,117 @@
+"""Export: traffic for pandas, and for OpenTelemetry. Neither is needed for anything else."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from importlib import import_module
+from typing import Any, Protocol
+
+from .request import Request
+
+
+class Counter(Protocol):
+    """What adds up, as OpenTelemetry has it."""
+
+    def add(self, amount: int, attributes: Mapping[str, str] | None = None) -> None:
+        """Add an amount under these attributes."""
+
+
+class Histogram(Protocol):
+    """What is measured each time, as OpenTelemetry has it."""
+
+    def record(self, amount: float, attributes: Mapping[str, str] | None = None) -> None:
+        """Record an amount under these attributes."""
+
+
+class Meter(Protocol):
+    """What makes the instruments, as OpenTelemetry has it."""
+
+    def create_counter(self, name: str, unit: str = "", description: str = "") -> Counter:
+        """Make a counter."""
+        ...
+
+    def create_histogram(self, name: str, unit: str = "", description: str = "") -> Histogram:
+        """Make a histogram."""
+        ...
+
+
+def dataframe(requests: Iterable[Request]) -> Any:
+    """Return a pandas DataFrame with one row for each request.
+
+    :raises ModuleNotFoundError: pandas is missing
+    """
+    try:
+        pandas: Any = import_module("pandas")
+    except ModuleNotFoundError as error:
+        text = "a DataFrame needs pandas: pip install 'tablepatterns[plot]'"
+        raise ModuleNotFoundError(text, name="pandas") from error
+    return pandas.DataFrame([_row(each) for each in requests], columns=list(_COLUMNS))
+
+
+_COLUMNS = (
+    "moment",
+    "file",
+    "line",
+    "function",
+    "service",
+    "operation",
+    "resource",
+    "partition",
+    "query_class",
+    "status",
+    "transactions",
+    "bytes_in",
+    "bytes_out",
+    "seconds",
+    "attempt",
+)
+
+
+def _row(request: Request) -> dict[str, object]:
+    site = request.site
+    told = {
+        "file": site.file if site else None,
+        "line": site.line if site else None,
+        "function": site.function if site else None,
+        "query_class": request.query_class.label if request.query_class is not None else None,
+    }
+    return {name: told[name] if name in told else getattr(request, name) for name in _COLUMNS}
+
+
+def metrics(requests: Iterable[Request], meter: Meter | None) -> None:
+    """Add requests to the metrics of a meter. Partitions and lines are left out: there may be too many of them.
+
+    :raises ModuleNotFoundError: no meter is given, and OpenTelemetry is missing
+    """
+    made = _installed() if meter is None else meter
+    count = made.create_counter("tablepatterns.requests", "{request}", "Requests to Azure Storage")
+    billed = made.create_counter("tablepatterns.transactions", "{transaction}", "Storage transactions billed")
+    size_in = made.create_counter("tablepatterns.bytes_in", "By", "Bytes of the requests' bodies")
+    size_out = made.create_counter("tablepatterns.bytes_out", "By", "Bytes of the answers' bodies")
+    seconds = made.create_histogram("tablepatterns.seconds", "s", "Seconds until the answer came")
+    for each in requests:
+        attributes = _attributes(each)
+        count.add(1, attributes)
+        billed.add(each.transactions, attributes)
+        size_in.add(each.bytes_in, attributes)
+        size_out.add(each.bytes_out, attributes)
+        seconds.record(each.seconds, attributes)
+
+
+def _attributes(request: Request) -> dict[str, str]:
+    found = {"service": request.service, "operation": request.operation, "status": str(request.status)}
+    if request.resource is not None:
+        found["resource"] = request.resource
+    if request.query_class is not None:
+        found["query_class"] = request.query_class.label
+    return found
+
+
+def _installed() -> Meter:
+    try:
+        api: Any = import_module("opentelemetry.metrics")
+    except ModuleNotFoundError as error:
+        text = "metrics need OpenTelemetry: pip install opentelemetry-api, or give a meter"
+        raise ModuleNotFoundError(text, name="opentelemetry") from error
+    found: Meter = api.get_meter("tablepatterns")
+    return found

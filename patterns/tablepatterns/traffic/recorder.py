@@ -1,0 +1,204 @@
+"""Recorder: the context manager that records every request of a block of code."""
+
+from __future__ import annotations
+
+from collections import deque
+from contextvars import Token
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Protocol
+
+from ..errors import BadInput
+from ..filters import QueryClass
+from .checks import budget_exceeded, scans_refused
+from .export import Meter, dataframe, metrics
+from .request import Request
+from .seen import Seen
+from .site import Site, call_site
+from .tally import Heat, Tally, grouped, heated, tallied
+from .watch import Recorder, Watch, blocks, everywhere
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+
+_WIDTH = 120
+
+
+class Watched(Protocol):
+    """An account whose requests can be recorded: what `connect` returns, sync or aio."""
+
+    @property
+    def watch(self) -> Watch:
+        """What sees its requests."""
+        ...
+
+
+class Traffic:
+    """Record every request of a block of code: recipes, and plain calls of the account's own SDK clients.
+
+    The same on an account in memory, on Azurite and on a real account, sync and aio. Blocks nest: a request belongs to
+    every block that it is made in. Tasks do not mix: a block sees what its own task does, and the tasks and threads
+    that the task starts with its context, as `asyncio` does and this package's parallel reads do. Every attempt of the
+    SDK's retries is a request of its own.
+
+    Guarantees: no key, token or signature is recorded, and no value of a property but the PartitionKey, which names
+    the partition; of a filter only its class, and why. What an error of your code breaks off stays recorded.
+
+    Does not: see calls that bring a `raw_request_hook` of their own, nor clients that `connect` did not make, nor, in a
+    thread of a pool of yours or of the SDK's parallel transfers of blobs, anything, unless with `everywhere`.
+
+    Cost: no storage transaction; some microseconds for each request.
+
+    >>> from tablepatterns import EntitySet, Key, connect
+    >>> storage = connect()
+    >>> employees = EntitySet(storage, "Employees", Key("{Department}", "empid_{EmployeeId:06d}"))
+    >>> with Traffic(storage) as traffic:
+    ...     _ = employees.insert({"Department": "Sales", "EmployeeId": 223, "Age": 34})
+    ...     _ = employees.get(Department="Sales", EmployeeId=223)
+    >>> [(each.operation, each.partition, each.status) for each in traffic.requests][1:]
+    [('CreateTable', None, 201), ('InsertEntity', 'Sales', 201), ('QueryEntity', 'Sales', 200)]
+    >>> traffic.overall.transactions
+    4
+    >>> traffic.assert_no_scans()
+    >>> traffic.assert_transactions(at_most=4)
+
+    :param storage: what `connect` returned
+    :param everywhere: whether to record what all threads and tasks of this process ask of the account meanwhile, by
+        whatever connection
+    :param keep: how many requests are kept; beyond them the oldest are dropped, and `dropped` counts them
+    :raises BadInput: the account is none of those that `connect` returns
+
+    Guide: cost; designing for querying.
+    """
+
+    def __init__(self, storage: Watched, *, everywhere: bool = False, keep: int = 100_000) -> None:
+        watch = getattr(storage, "watch", None)
+        if not isinstance(watch, Watch):
+            rule = "its requests cannot be seen"
+            raise BadInput("storage", type(storage).__name__, rule, "give what tablepatterns.connect returned")
+        if keep < 1:
+            raise BadInput("keep", keep, "it is a number of requests", "keep at least 1")
+        self._watch = watch
+        self._everywhere = everywhere
+        self._seen: deque[Seen] = deque(maxlen=keep)
+        self._taken = 0
+        self._token: Token[tuple[Recorder, ...]] | None = None
+        self._site: Site | None = None
+
+    def __enter__(self) -> Traffic:
+        self._site = call_site()
+        if self._everywhere:
+            everywhere.append(self)
+        else:
+            self._token = blocks.set((*blocks.get(), self))
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._token is None:
+            everywhere.remove(self)
+        else:
+            blocks.reset(self._token)
+            self._token = None
+
+    @property
+    def requests(self) -> list[Request]:
+        """The requests so far, in the order in which they were sent."""
+        return [seen.request(self._site) for seen in list(self._seen)]
+
+    @property
+    def dropped(self) -> int:
+        """How many requests were too many to keep."""
+        return self._taken - len(self._seen)
+
+    @property
+    def overall(self) -> Tally:
+        """The sums over all requests."""
+        return tallied(self.requests)
+
+    def by_site(self) -> dict[Site | None, Tally]:
+        """Return the sums for each line of code, the most transactions first."""
+        return grouped(self.requests, lambda each: each.site)
+
+    def by_partition(self) -> dict[str, Tally]:
+        """Return the sums for each partition, the most transactions first; what is about several has its table's."""
+        return grouped(self.requests, lambda each: each.place)
+
+    def heat(self, seconds: float = 60) -> list[Heat]:
+        """Return what each partition was asked in each stretch of time in which it was asked anything, in order.
+
+        :param seconds: the length of a stretch
+        :raises BadInput: it is not above zero
+
+        Guide: choosing a PartitionKey.
+        """
+        if seconds <= 0:
+            raise BadInput("seconds", seconds, "a stretch of time has a length", "give a number above zero")
+        return heated(self.requests, seconds)
+
+    def assert_no_scans(self, allow: QueryClass = QueryClass.RANGE) -> None:
+        """Fail where a query was of a worse class than allowed.
+
+        :param allow: the worst class that is let through
+        :raises AssertionError: with each line, why it scans, and what would be better
+
+        Guide: designing for querying.
+        """
+        self._fail(scans_refused(self.requests, allow))
+
+    def assert_transactions(self, *, at_most: int) -> None:
+        """Fail where the block cost more storage transactions than allowed.
+
+        :param at_most: how many there may be
+        :raises AssertionError: with each line, what it asked, and what would cost less
+
+        Guide: cost.
+        """
+        self._fail(budget_exceeded(self.requests, at_most))
+
+    def to_pandas(self) -> Any:
+        """Return a pandas DataFrame with one row for each request.
+
+        :raises ModuleNotFoundError: pandas is missing; install `tablepatterns[plot]`
+        """
+        return dataframe(self.requests)
+
+    def to_metrics(self, meter: Meter | None = None) -> None:
+        """Add the requests so far to OpenTelemetry's metrics: counts, transactions, bytes, and seconds.
+
+        Call it once for each block, at its end.
+
+        :param meter: whose instruments to use; by default that of the installed OpenTelemetry for this package
+        :raises ModuleNotFoundError: no meter is given, and OpenTelemetry is missing; install `opentelemetry-api`
+        """
+        metrics(self.requests, meter)
+
+    def wants(self, watch: Watch) -> bool:
+        """Tell whether what this connection sends is meant."""
+        return watch is self._watch or (self._everywhere and watch.account == self._watch.account)
+
+    def take(self, seen: Seen) -> None:
+        """Keep a request that was sent."""
+        self._taken += 1
+        self._seen.append(seen)
+
+    def _fail(self, text: str | None) -> None:
+        if text is not None:
+            raise AssertionError(text)
+
+    def __str__(self) -> str:
+        # Not above: every connection imports this, and only reports need rich
+        from rich.console import Console
+
+        console = Console(width=_WIDTH, color_system=None, highlight=False)
+        with console.capture() as capture:
+            console.print(self)
+        return "\n".join(line.rstrip() for line in capture.get().splitlines())
+
+    def __rich__(self) -> RenderableType:
+        from .report import report
+
+        return report(self.overall, self.by_site(), self.by_partition())
+
+    def __repr__(self) -> str:
+        return f"<Traffic {self._taken} requests>"

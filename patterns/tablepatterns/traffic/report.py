@@ -1,0 +1,64 @@
+"""Report: traffic as two tables, by line of code and by partition."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final
+
+from rich import box
+from rich.console import Group, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from ..filters import QueryClass
+from .site import Site
+from .tally import Tally
+
+_SHOWN: Final = 20
+_STYLES: Final = {QueryClass.PARTITION_SCAN: "yellow", QueryClass.TABLE_SCAN: "red"}
+_COLUMNS: Final = ("Requests", "Billed", "Scans", "Retries", "Busy", "Conflicts", "In", "Out", "Seconds")
+
+
+def report(overall: Tally, sites: Mapping[Site | None, Tally], partitions: Mapping[str, Tally]) -> RenderableType:
+    """Return the report of some traffic."""
+    if not overall.requests:
+        return Text("no requests")
+    summary = f"{overall.requests:,} requests, {overall.transactions:,} storage transactions billed"
+    lost = f", {overall.lost:,} without an answer" if overall.lost else ""
+    lines = {_line(site): tally for site, tally in sites.items()}
+    return Group(
+        Text(summary + lost, style="bold"), _table("Line", lines), Text(), _table("Partition", dict(partitions))
+    )
+
+
+def _table(title: str, rows: Mapping[str, Tally]) -> Table:
+    table = Table(box=box.HORIZONTALS, padding=(0, 1, 0, 0), pad_edge=False, header_style="bold")
+    table.add_column(title, overflow="fold")
+    table.add_column("Worst query", no_wrap=True)
+    for name in _COLUMNS:
+        table.add_column(name, justify="right", no_wrap=True)
+    for name, tally in list(rows.items())[:_SHOWN]:
+        table.add_row(Text(name), *_figures(tally))
+    if len(rows) > _SHOWN:
+        table.add_row(Text(f"and {len(rows) - _SHOWN:,} more", style="dim"))
+    return table
+
+
+def _figures(tally: Tally) -> tuple[Text, ...]:
+    worst = tally.worst
+    label = Text("") if worst is None else Text(worst.label, style=_STYLES.get(worst, ""))
+    counts = (tally.requests, tally.transactions, tally.scans, tally.retries, tally.throttled, tally.conflicts)
+    figures = [*(f"{number:,}" for number in counts), _size(tally.bytes_in), _size(tally.bytes_out)]
+    return (label, *(Text(each) for each in [*figures, f"{tally.seconds:,.3f}"]))
+
+
+def _line(site: Site | None) -> str:
+    return "no line of yours" if site is None else str(site)
+
+
+def _size(count: int) -> str:
+    for unit in ("B", "KiB", "MiB"):
+        if count < 1024:
+            return f"{count:,} {unit}"
+        count = round(count / 1024)
+    return f"{count:,} GiB"

@@ -1,0 +1,101 @@
+"""Tally: sums over requests, by the line that they come from, by partition, and by partition over time."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from datetime import datetime, timedelta, timezone
+from typing import Final, TypeVar
+
+from ..filters import QueryClass
+from .request import Request
+
+GroupT = TypeVar("GroupT")
+_EPOCH: Final = datetime(1970, 1, 1, tzinfo=timezone.utc)
+
+
+@dataclass(slots=True)
+class Tally:
+    """Sums over some requests.
+
+    :param transactions: storage transactions billed
+    :param scans: queries that searched a partition or a table
+    :param retries: requests that the SDK sent again
+    :param throttled: answers that the service is too busy
+    :param conflicts: answers that something exists already, or has changed
+    :param lost: requests that no answer came to
+    :param seconds: that they took in all, by the account's clock
+    :param worst: the worst class of the queries, None where there were none
+    """
+
+    requests: int = 0
+    transactions: int = 0
+    scans: int = 0
+    retries: int = 0
+    throttled: int = 0
+    conflicts: int = 0
+    lost: int = 0
+    bytes_in: int = 0
+    bytes_out: int = 0
+    seconds: float = 0.0
+    worst: QueryClass | None = None
+
+    def add(self, request: Request) -> None:
+        """Count one request."""
+        self.requests += 1
+        self.transactions += request.transactions
+        self.scans += request.is_scan
+        self.retries += request.is_retry
+        self.throttled += request.is_throttled
+        self.conflicts += request.is_conflict
+        self.lost += request.is_lost
+        self.bytes_in += request.bytes_in
+        self.bytes_out += request.bytes_out
+        self.seconds += request.seconds
+        if request.query_class is not None:
+            self.worst = max(self.worst or request.query_class, request.query_class)
+
+
+@dataclass(frozen=True, slots=True)
+class Heat:
+    """What one partition was asked in one stretch of time.
+
+    :param place: the service, the resource and the partition
+    :param start: when the stretch begins
+    :param requests: sent in it
+    :param throttled: of these, those that the service was too busy for
+    """
+
+    place: str
+    start: datetime
+    requests: int
+    throttled: int
+
+
+def tallied(requests: Iterable[Request]) -> Tally:
+    """Return the sums over all."""
+    found = Tally()
+    for each in requests:
+        found.add(each)
+    return found
+
+
+def grouped(requests: Iterable[Request], by: Callable[[Request], GroupT]) -> dict[GroupT, Tally]:
+    """Return the sums by a property of the requests, the most transactions first."""
+    found: dict[GroupT, Tally] = {}
+    for each in requests:
+        found.setdefault(by(each), Tally()).add(each)
+    return dict(sorted(found.items(), key=lambda item: (-item[1].transactions, -item[1].requests)))
+
+
+def heated(requests: Iterable[Request], seconds: float) -> list[Heat]:
+    """Return what each partition was asked in each stretch of so many seconds in which it was asked anything."""
+    step = timedelta(seconds=seconds)
+    found: dict[tuple[int, str], list[Request]] = {}
+    for each in requests:
+        if each.partition is not None:
+            found.setdefault(((each.moment - _EPOCH) // step, each.place), []).append(each)
+    return [
+        Heat(place, _EPOCH + number * step, len(some), sum(each.is_throttled for each in some))
+        for (number, place), some in sorted(found.items())
+    ]

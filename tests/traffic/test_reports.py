@@ -1,0 +1,134 @@
+"""Reports: by line, by partition, partitions over time; for people, for pandas, and for OpenTelemetry."""
+
+from __future__ import annotations
+
+import io
+import sys
+from collections import Counter
+from collections.abc import Mapping
+from datetime import datetime, timedelta, timezone
+
+import pytest
+from rich.console import Console
+
+import tablepatterns
+from tablepatterns import EntitySet, Key, prop
+from tablepatterns.engine.account import Engine
+from tablepatterns.engine.clock import Clock
+from tablepatterns.errors import BadInput
+from tablepatterns.filters import QueryClass
+from tablepatterns.traffic import Heat, Tally, Traffic
+
+START = datetime(2014, 8, 22, tzinfo=timezone.utc)
+
+
+def recorded() -> Traffic:
+    """Two minutes of traffic: a hot partition, and a scan."""
+    engine = Engine(clock=Clock(START))
+    storage = tablepatterns.connect(engine)
+    employees = EntitySet(storage, "Employees", Key("{Department}", "empid_{EmployeeId:06d}"))
+    employees.create_table()
+    with Traffic(storage) as traffic:
+        for number in range(5):
+            employees.insert({"Department": "Sales", "EmployeeId": number})
+        engine.clock.advance(61)
+        with engine.faults.busy(times=1):
+            employees.insert({"Department": "Sales", "EmployeeId": 9})
+        employees.insert({"Department": "Law", "EmployeeId": 9})
+        list(employees.query(prop("Age") > 3, at_worst=QueryClass.TABLE_SCAN))
+    return traffic
+
+
+def test_sums_by_line_begin_with_the_line_that_costs_most() -> None:
+    tallies = recorded().by_site()
+    found = [(site.function if site else "", tally.transactions, tally.scans) for site, tally in tallies.items()]
+    assert found == [("recorded", 5, 0), ("recorded", 1, 0), ("recorded", 1, 0), ("recorded", 1, 1)]
+    assert len({site.line for site in tallies if site}) == 4
+
+
+def test_sums_by_partition_add_up_to_the_whole() -> None:
+    traffic = recorded()
+    by_partition = traffic.by_partition()
+    assert {place: tally.requests for place, tally in by_partition.items()} == {
+        "table/Employees/Sales": 7,
+        "table/Employees/Law": 1,
+        "table/Employees": 1,
+    }
+    assert next(iter(by_partition)) == "table/Employees/Sales"
+    for name in ("requests", "transactions", "scans", "retries", "throttled", "bytes_in", "bytes_out"):
+        assert sum(getattr(tally, name) for tally in by_partition.values()) == getattr(traffic.overall, name)
+
+
+def test_partitions_show_their_heat_over_time() -> None:
+    minute = timedelta(minutes=1)
+    assert recorded().heat(60) == [
+        Heat("table/Employees/Sales", START, 5, 0),
+        Heat("table/Employees/Law", START + minute, 1, 0),
+        Heat("table/Employees/Sales", START + minute, 2, 1),
+    ]
+    with pytest.raises(BadInput, match="a stretch of time has a length"):
+        recorded().heat(0)
+
+
+def test_the_report_has_both_tables_and_rich_prints_the_same() -> None:
+    traffic = recorded()
+    text = str(traffic)
+    assert text.startswith("9 requests, 8 storage transactions billed\n")
+    assert "table scan" in text
+    assert "table/Employees/Sales" in text
+    assert max(map(len, text.splitlines())) <= 120
+    out = io.StringIO()
+    Console(file=out, width=120).print(traffic)
+    assert [line.rstrip() for line in out.getvalue().splitlines()] == text.splitlines()
+
+
+def test_pandas_gets_a_row_for_each_request() -> None:
+    traffic = recorded()
+    frame = traffic.to_pandas()
+    assert len(frame) == 9
+    assert frame["transactions"].sum() == traffic.overall.transactions
+    assert frame.groupby("partition")["transactions"].sum().to_dict() == {"Sales": 6, "Law": 1}
+    assert set(frame["query_class"].dropna()) == {"table scan"}
+    with Traffic(tablepatterns.connect()) as empty:
+        pass
+    assert list(empty.to_pandas().columns) == list(frame.columns)
+
+
+class Instrument:
+    def __init__(self, amounts: Counter[str], name: str) -> None:
+        self._amounts, self._name = amounts, name
+
+    def add(self, amount: float, attributes: Mapping[str, str] | None = None) -> None:
+        self._amounts[self._name] += amount  # type: ignore[assignment]
+        assert set(attributes or {}) <= {"service", "operation", "status", "resource", "query_class"}
+
+    record = add
+
+
+class Instruments:
+    """A meter that adds everything up."""
+
+    def __init__(self) -> None:
+        self.amounts: Counter[str] = Counter()
+
+    def create_counter(self, name: str, unit: str = "", description: str = "") -> Instrument:
+        return Instrument(self.amounts, name)
+
+    create_histogram = create_counter
+
+
+def test_metrics_add_up_to_the_sums() -> None:
+    traffic, meter = recorded(), Instruments()
+    traffic.to_metrics(meter)
+    overall: Tally = traffic.overall
+    assert meter.amounts["tablepatterns.requests"] == overall.requests
+    assert meter.amounts["tablepatterns.transactions"] == overall.transactions
+    assert meter.amounts["tablepatterns.bytes_in"] == overall.bytes_in
+    assert meter.amounts["tablepatterns.seconds"] == pytest.approx(overall.seconds)
+
+
+@pytest.mark.parametrize(("module", "call"), [("opentelemetry.metrics", "to_metrics"), ("pandas", "to_pandas")])
+def test_what_is_not_installed_is_asked_for_by_name(module: str, call: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, module, None)
+    with pytest.raises(ModuleNotFoundError, match="pip install"):
+        getattr(recorded(), call)()
