@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -12,13 +14,44 @@ import pytest
 from backends import awaited
 from composing.homes import HOMES, Home
 from composing.life import live
+from composing.mappings import SECRET
 from composing.pairs import PAIRS, Pair, everything_in, name_of, parts_of
 from composing.refused import REFUSED, Refused, reason
-from tablepatterns import CompoundKey, DataSeries, EntitySet, IntraPartitionIndex, Key, LogTail, WideEntity, connect
+from tablepatterns import (
+    CompoundKey,
+    DataSeries,
+    EntitySet,
+    InterPartitionIndex,
+    IntraPartitionIndex,
+    Key,
+    LogTail,
+    Period,
+    PeriodTables,
+    WideEntity,
+    connect,
+)
+from tablepatterns.engine.account import Engine
+from tablepatterns.errors import BadDesign, BadInput
+from tablepatterns.recipes.encrypted_properties import EncryptedProperties
+from tablepatterns.recipes.entity_types import EntityTypes
+from tablepatterns.recipes.large_properties import LargeProperties
+from tablepatterns.recipes.large_values import LargeValues
+from tablepatterns.recipes.partition_move import PartitionMove
+from tablepatterns.typed.entity_type import EntityType
 
 ROOT = Path(__file__).parents[1]
+JONES = {"Department": "Sales", "EmployeeId": 223}
 BY_EMAIL = IntraPartitionIndex(Key("{Department}", "email_{Email}"))
 BY_RATING = IntraPartitionIndex(Key("{Department}", "rating_{Rating:02d}_{EmployeeId:06d}_{Year:04d}"))
+
+
+@dataclass(frozen=True)
+class Person:
+    """Somebody with a secret."""
+
+    City: str
+    Name: str
+    Ssn: str
 
 
 @pytest.mark.parametrize("pair", PAIRS, ids=name_of)
@@ -89,3 +122,67 @@ def test_the_page_is_up_to_date(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.syspath_prepend(str(ROOT / "docs"))
     page: Any = importlib.import_module("proof.compositions")
     assert (ROOT / page.PAGE).read_text(encoding="utf-8") == page.render(), "make pages writes it anew"
+
+
+# ------------------------------------------------------------------ what the page says besides
+
+
+async def test_the_blobs_of_a_dropped_period_go_with_its_collections(storage: Any, engine: Engine) -> None:
+    photos = LargeProperties(["Photo"], container="photos")
+    key, now = Key("{User}", "{At:ticks}"), storage.now()
+
+    def make(account: Any, table: str) -> Any:
+        return EntitySet(account, table, key, mappings=[photos])
+
+    logins = PeriodTables(storage, "Logins", Period.DAY, make=make, keep=timedelta(days=1))
+    await logins.insert({"User": "jo", "At": now, "Photo": bytes(100_000)})
+    engine.clock.advance(3 * 86_400)
+    assert len(await logins.drop_expired()) == 1
+    values = LargeValues(logins.of(now))
+    for _ in range(2):
+        engine.clock.advance(86_401)
+        await values.collect_orphans()
+    assert [blob.name async for blob in storage.container("photos").blobs()] == []
+
+
+async def test_a_merge_of_encrypted_objects_is_refused(storage: Any, table_name: str) -> None:
+    sealed = EncryptedProperties(["Ssn"], keys=SECRET)
+    people = EntityTypes(EntityType(Person, EntitySet(storage, table_name, Key("{City}", "{Name}"), mappings=[sealed])))
+    jones = await people.insert(Person("Rome", "Jones", "078-05-1120"))
+    with pytest.raises(BadInput, match="merge"):
+        await people.merge(jones, {"Ssn": "219-09-9999"})
+
+
+async def test_a_family_has_its_parent_as_it_is_stored(storage: Any, table_name: str) -> None:
+    parent, sealed = Key("{Department}", "empid_{EmployeeId:06d}"), EncryptedProperties(["Ssn"], keys=SECRET)
+    staff = EntitySet(storage, table_name, parent, mappings=[sealed])
+    reviews = CompoundKey(storage, table_name, parent, "_{Year:04d}", mappings=[sealed])
+    await staff.insert({**JONES, "Ssn": "078-05-1120"})
+    await reviews.insert({**JONES, "Year": 2014, "Ssn": "078-05-1120"})
+    found, children = await reviews.family(**JONES)
+    assert type(found["Ssn"]) is bytes
+    assert [child["Ssn"] for child in children] == ["078-05-1120"]
+
+
+async def test_a_move_that_would_keep_a_unique_key_is_refused_before_any_request(
+    storage: Any, engine: Engine, table_name: str
+) -> None:
+    by_email = InterPartitionIndex(Key("email_{Email}", "copy"), unique=True)
+    staff = EntitySet(storage, table_name, Key("empid_{Department}", "{EmployeeId:06d}"), derived=[by_email])
+    jones = await staff.insert({**JONES, "Email": "jonesj@contoso.com"})
+    with engine.ledger.span() as span, pytest.raises(BadDesign, match="unique"):
+        await PartitionMove(staff).move(jones, Department="Marketing")
+    assert span.totals.requests == 0
+
+
+async def test_of_two_sets_with_one_table_of_copies_each_takes_the_others_for_orphans(
+    storage: Any, engine: Engine, new_name: Any
+) -> None:
+    by_email = InterPartitionIndex(Key("email_{Department}", "{Email}"), table=new_name())
+    staff, guests = (
+        EntitySet(storage, new_name(), Key("{Department}", "{EmployeeId:06d}"), derived=[by_email]) for _ in "ab"
+    )
+    await guests.insert({**JONES, "Email": "jonesj@contoso.com"})
+    await staff.create_table()
+    report = await staff.verify(by_email)
+    assert [drift.finding.value for drift in report.drifts] == ["orphaned"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from budgeting.budget import BY_ID, Call, budget, employee, first, staff
-from budgeting.derived import INTRA
+from budgeting.derived import INTRA, TOTAL
 from tablepatterns import (
     Archive,
     BlobArchive,
@@ -29,6 +29,12 @@ def load(account: Any) -> Call:
 @budget("BulkLoad", "load", 20, "the same with an index in the partition")
 def load_indexed(account: Any) -> Call:
     entities = staff(account, INTRA)
+    return lambda: BulkLoad(entities).load([employee(number) for number in range(1000, 2000)])
+
+
+@budget("BulkLoad", "load", 12, "the same with a total in the partition, which is read once")
+def load_summed(account: Any) -> Call:
+    entities = staff(account, TOTAL)
     return lambda: BulkLoad(entities).load([employee(number) for number in range(1000, 2000)])
 
 
