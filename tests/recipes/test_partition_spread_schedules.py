@@ -78,6 +78,7 @@ def test_one_who_writes_before_it_is_written_down_is_found() -> None:
         )
 
 
+@pytest.mark.guarantee("PartitionSpread", "buckets that are read together ask once how many there are")
 def test_buckets_that_are_read_together_ask_once_how_many_there_are() -> None:
     def a_reader(world: World) -> list[Any]:
         writer, reader = (PartitionSpread(world.storage, "Events", KEY, buckets=4) for _ in range(2))

@@ -154,6 +154,7 @@ def test_two_insert_a_large_value() -> None:
     explored(actors(TWO_INSERT, LARGE, old=False), invariant=nothing_is_left)
 
 
+@pytest.mark.guarantee("WideEntity", "whoever is overtaken removes the rows of its value")
 def test_whoever_is_overtaken_removes_the_rows_of_its_value() -> None:
     explored(actors(TWO_REPLACE, LARGE), invariant=nothing_is_left)
 
