@@ -16,7 +16,8 @@ import pytest
 if TYPE_CHECKING:
     import tablepatterns.aio
     from tablepatterns import Storage
-    from tablepatterns.testing import Clock, Engine, Faults, Span
+    from tablepatterns.testing import Clock, Engine, Faults
+    from tablepatterns.testing.traffic import AccountTraffic
 
 
 @pytest.fixture
@@ -63,7 +64,9 @@ def azure_faults(azure_engine: Engine) -> Faults:
 
 
 @pytest.fixture
-def traffic(azure_engine: Engine) -> Iterator[Span]:
+def traffic(azure_engine: Engine) -> Iterator[AccountTraffic]:
     """The requests since this fixture was set up: those of the test, and of the fixtures named behind this one."""
-    with azure_engine.ledger.span() as span:
-        yield span
+    from tablepatterns.testing.traffic import AccountTraffic
+
+    with AccountTraffic(azure_engine) as traffic, azure_engine.ledger.span(traffic):
+        yield traffic

@@ -125,15 +125,17 @@ class Ledger:
             self._totals = Totals()
 
     @contextmanager
-    def span(self) -> Generator[Span, None, None]:
+    def span(self, span: Span | None = None) -> Generator[Span, None, None]:
         """Collect the records of a block of code.
 
         >>> with Ledger().span() as span:
         ...     pass
         >>> span.totals.requests
         0
+
+        :param span: what collects them, by default a new one
         """
-        span = Span()
+        span = Span() if span is None else span
         with self._lock:
             self._spans.append(span)
         try:

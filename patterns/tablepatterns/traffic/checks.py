@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 
 from ..filters import QueryClass
@@ -21,25 +21,38 @@ _WRITES: Final = frozenset(
         "UpdateEntity",
     }
 )
+_NONE: Final[Mapping[QueryClass, int]] = {}
+_STRANGERS: Final = "without a line: of clients that connect() did not make, or whose answer was lost"
 
 
-def scans_refused(requests: Iterable[Request], allow: QueryClass) -> str | None:
-    """Return what is wrong where a query is of a worse class than allowed, by line; None where none is."""
+def scans_refused(
+    requests: Iterable[Request], allow: QueryClass, unseen: Mapping[QueryClass, int] = _NONE
+) -> str | None:
+    """Return what is wrong where a query is of a worse class than allowed, by line; None where none is.
+
+    :param unseen: queries by their class of which no line is known
+    """
     worse = [each for each in requests if each.query_class is not None and each.query_class > allow]
-    if not worse:
+    hidden = {query_class: number for query_class, number in unseen.items() if number and query_class > allow}
+    if not worse and not hidden:
         return None
-    lines = [f"{_count(len(worse), 'query is', 'queries are')} worse than a {allow.label}:"]
+    count = _count(len(worse) + sum(hidden.values()), "query is", "queries are")
+    lines = [f"{count} worse than a {allow.label}:"]
     for site, some in _by_site(worse).items():
         found = max(some, key=lambda each: each.query_class or QueryClass.POINT)
         where = found.resource if found.partition is None else f"{found.resource}, partition {found.partition!r}"
         label = found.query_class.label if found.query_class else ""
         lines += [*_place(site), f"    {len(some)} x {label} of {where}: {found.reason}", f"    {_better(found)}"]
+    lines += [f"  {number} x {query_class.label} {_STRANGERS}" for query_class, number in hidden.items()]
     return "\n".join(lines)
 
 
-def budget_exceeded(requests: Sequence[Request], at_most: int) -> str | None:
-    """Return what is wrong where requests cost more storage transactions than allowed, by line; None where not."""
-    total = tallied(requests).transactions
+def budget_exceeded(requests: Sequence[Request], at_most: int, unseen: int = 0) -> str | None:
+    """Return what is wrong where requests cost more storage transactions than allowed, by line; None where not.
+
+    :param unseen: transactions of which no line is known
+    """
+    total = tallied(requests).transactions + unseen
     if total <= at_most:
         return None
     lines = [f"{_count(total, 'storage transaction', 'storage transactions')}, and at most {at_most} may be:"]
@@ -48,6 +61,8 @@ def budget_exceeded(requests: Sequence[Request], at_most: int) -> str | None:
         done = ", ".join(f"{each.requests} x {name}" for name, each in grouped(some, _what).items())
         lines += [*_place(site), f"    {_count(tally.transactions, 'transaction', 'transactions')}: {done}"]
         lines += [f"    {advice}" for advice in advised(some)]
+    if unseen:
+        lines.append(f"  {_count(unseen, 'transaction', 'transactions')} {_STRANGERS}")
     return "\n".join(lines)
 
 

@@ -1,0 +1,74 @@
+"""The fixture `traffic` of the pytest plugin: what it was, and assertions that name lines."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+
+
+@pytest.fixture
+def project(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> pytest.Pytester:
+    monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
+    monkeypatch.setenv("PYTHONPATH", str(ROOT / "patterns"))
+    return pytester
+
+
+def test_the_assertions_pass_and_fail_with_the_line_of_the_users_own_code(project: pytest.Pytester) -> None:
+    project.makepyfile(
+        app="""
+        def older_than(table, age):
+            return list(table.query_entities(f"PartitionKey eq 'Sales' and Age gt {age}"))
+        """,
+        test_app="""
+        from azure.core.credentials import AzureNamedKeyCredential
+        from azure.data.tables import TableServiceClient
+        from app import older_than
+        from tablepatterns.engine.transport import EngineTransport
+        from tablepatterns.testing import Span
+
+        def test_scan(storage, traffic):
+            older_than(storage.tables.create_table("Employees"), 30)
+            traffic.assert_transactions(at_most=2)
+            traffic.assert_no_scans()
+
+        def test_budget(storage, traffic):
+            older_than(storage.tables.create_table("Employees"), 30)
+            traffic.assert_transactions(at_most=1)
+
+        def test_client_of_its_own(azure_engine, traffic):
+            key = AzureNamedKeyCredential(azure_engine.account_name, azure_engine.account_key)
+            url = f"https://{azure_engine.account_name}.table.core.windows.net"
+            with TableServiceClient(url, credential=key, transport=EngineTransport(azure_engine)) as service:
+                older_than(service.create_table("Employees"), 30)
+            assert traffic.requests == []
+            assert traffic.totals.billable == 2
+            traffic.assert_transactions(at_most=2)
+            traffic.assert_no_scans()
+
+        async def register(service):
+            async with service.get_table_client("Employees") as table:
+                await table.create_table()
+                await table.create_entity({"PartitionKey": "Sales", "RowKey": "1"})
+
+        def test_async(aio_storage, traffic):
+            import asyncio
+            asyncio.run(register(aio_storage.tables))
+            assert isinstance(traffic, Span)
+            assert [each.operation for each in traffic.requests] == ["CreateTable", "InsertEntity"]
+            assert [each.site.function for each in traffic.requests] == ["register", "register"]
+            traffic.assert_transactions(at_most=2)
+            traffic.assert_no_scans()
+        """,
+    )
+    result = project.runpytest_subprocess("-p", "pytest_tablepatterns", "-W", "error", "--tb=short")
+    result.assert_outcomes(passed=1, failed=3)
+    text = result.stdout.str()
+    assert re.search(r"AssertionError: 1 query is worse than a range query:\s+E\s+\S+app\.py:2 in older_than", text)
+    assert "1 x partition scan of Employees, partition 'Sales': RowKey is not bounded" in text
+    assert "better: bound RowKey, or keep a secondary index by the other property" in text
+    assert "2 storage transactions, and at most 1 may be:" in text
+    assert "1 x partition scan without a line: of clients that connect() did not make" in text
