@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 from azure.core.exceptions import AzureError
+from azure.core.rest import HttpRequest
 
 import tablepatterns
 import tablepatterns.aio
@@ -19,6 +20,7 @@ from tablepatterns.engine.account import Engine
 from tablepatterns.engine.clock import Clock
 from tablepatterns.errors import BadInput
 from tablepatterns.traffic import Traffic
+from tablepatterns.traffic.seen import Seen
 
 JONES = {"Department": "Sales", "EmployeeId": 223}
 
@@ -147,6 +149,30 @@ def test_only_so_many_requests_are_kept(storage_in_memory: Storage) -> None:
 def test_an_account_that_cannot_be_watched_is_refused() -> None:
     with pytest.raises(BadInput, match="requests cannot be seen"):
         Traffic(Engine())  # type: ignore[arg-type]
+
+
+def test_one_block_after_the_other_may_be_recorded_but_not_one_in_itself(storage_in_memory: Storage) -> None:
+    employees = staff(storage_in_memory)
+    employees.insert(JONES)
+    traffic = Traffic(storage_in_memory)
+    for _ in range(2):
+        with traffic:
+            employees.get(**JONES)
+    assert len(traffic.requests) == 2
+    with traffic, pytest.raises(BadInput, match="records a block already"):
+        traffic.__enter__()
+    employees.get(**JONES)
+    assert len(traffic.requests) == 2
+
+
+def test_signatures_are_let_go_of_at_once() -> None:
+    signed = "https://contoso.blob.core.windows.net/files/a?sv=2021&sig=c2VjcmV0%3D&se=2030"
+    sent = HttpRequest("PUT", signed, headers={"x-ms-copy-source": signed})
+    seen = Seen("blob", "", sent, None, 0.0, 1)
+    kept = str([getattr(seen, name) for name in Seen.__slots__])
+    assert "se=2030" in kept
+    assert "c2VjcmV0" not in kept
+    assert seen.request(None).operation == "CopyBlob"
 
 
 def test_while_nobody_records_nothing_is_noted(storage_in_memory: Storage) -> None:

@@ -81,10 +81,15 @@ class Traffic:
         self._everywhere = everywhere
         self._seen: deque[Seen] = deque(maxlen=keep)
         self._taken = 0
+        self._is_open = False
         self._token: Token[tuple[Recorder, ...]] | None = None
         self._site: Site | None = None
 
     def __enter__(self) -> Traffic:
+        if self._is_open:
+            rule = "it records a block already, perhaps in another task"
+            raise BadInput("traffic", self, rule, "make another Traffic for this block")
+        self._is_open = True
         self._site = call_site()
         if self._everywhere:
             everywhere.append(self)
@@ -95,6 +100,7 @@ class Traffic:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
+        self._is_open = False
         if self._token is None:
             everywhere.remove(self)
         else:

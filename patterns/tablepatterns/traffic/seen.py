@@ -76,7 +76,7 @@ class Seen:
         # Bodies are not kept: they hold values of properties
         if self._method not in _READS:
             headers, content = sent.headers, _content(sent)
-            self._headers = {name: headers[name] for name in TELLING[service] if name in headers}
+            self._headers = {name: _SIGNATURE.sub(r"\1", headers[name]) for name in TELLING[service] if name in headers}
             self.bytes_in = len(content)
             if service == "table" and self._method == "POST":
                 self._place = _place_in(content, url)
