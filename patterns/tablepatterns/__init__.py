@@ -46,11 +46,13 @@ from .recipes.summary import Summary
 from .recipes.wide_entity import WideEntity
 from .recipes.work_division import HashDivision, RangeDivision
 from .recipes.worker import Worker
+from .review import explain
 from .schema import Schema
 from .secrecy.keys import LocalKey, VaultKey
 from .storage import Storage, connect
 from .table import Page
 from .tending.report import Drift
+from .traffic import Traffic
 from .typed.entity_type import EntityType
 from .typed.held import Held
 from .whereabouts import InBlobs, InPartition, InTable
@@ -114,6 +116,7 @@ __all__ = [
     "Summary",
     "TablePatternsError",
     "Ticks",
+    "Traffic",
     "Upload",
     "VaultKey",
     "WideEntity",
@@ -126,6 +129,7 @@ __all__ = [
     "below",
     "between",
     "connect",
+    "explain",
     "from_json",
     "grant",
     "hot_partitions",

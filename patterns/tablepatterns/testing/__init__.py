@@ -19,8 +19,10 @@ from ..engine.faults import Faults, Rule, Where
 from ..engine.ledger import Ledger, Record, Span, Totals
 from ..engine.targets import Targets
 from .explore import Counterexample, Explored, World, explore, replay
+from .traffic import AccountTraffic
 
 __all__ = [
+    "AccountTraffic",
     "Clock",
     "Counterexample",
     "Engine",
