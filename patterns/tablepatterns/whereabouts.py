@@ -18,7 +18,8 @@ class InPartition:
 class InTable:
     """In other partitions: they follow the primary rows by intent, write, reconcile.
 
-    :param name: the table; None for that of the primary rows
+    :param name: the table; None for that of the primary rows. No other set may keep rows there under keys of the same
+        form: `repair` of one would take those of the other for orphans
     """
 
     name: str | None = None
@@ -28,7 +29,7 @@ class InTable:
 class InBlobs:
     """In block blobs, which hold as much as there is: they follow the primary rows by intent, write, reconcile.
 
-    :param container: the container's name; it is made by the first write
+    :param container: the container's name; it is made by the first write, and is for this set's rows alone
     """
 
     container: str

@@ -50,7 +50,8 @@ class InterPartitionIndex(Index):
     ['jonesj@contoso.com']
 
     :param key: the key of the copies
-    :param table: the table of the copies; None, the default, for that of the primaries
+    :param table: the table of the copies; None, the default, for that of the primaries. No other set may keep copies
+        there under keys of the same form: `repair` of one would take those of the other for orphans, and delete them
     :param include: the properties that a copy holds besides the fields of both keys; None, the default, for all, so
         that the copy answers every question and can be written back as it was read
     :param unique: whether a second entity with the same key is refused
