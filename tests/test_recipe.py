@@ -197,3 +197,22 @@ async def test_point_reads_together_find_what_point_reads_find(storage: Any, tab
     asked = [{"Group": "all", "Number": number} for number in (7, 99, 0, 11)]
     found = await rows.get_many(asked, limit=3)
     assert [each and each["Number"] for each in found] == [7, None, 0, 11]
+
+
+PATTERNS = [
+    each
+    for name in tablepatterns.__all__
+    if isinstance(each := getattr(tablepatterns, name), type) and issubclass(each, Pattern)
+]
+
+
+@pytest.mark.guide("G-350")
+@pytest.mark.parametrize("pattern", PATTERNS, ids=lambda pattern: pattern.__name__)
+def test_every_request_of_a_pattern_is_plain_on_a_sync_account_and_awaited_on_an_async_one(pattern: type) -> None:
+    words = {name: inspect.getattr_static(pattern, name) for name in dir(pattern) if not name.startswith("_")}
+    of_one_form = {
+        name for name, word in words.items() if inspect.iscoroutinefunction(word) or inspect.isasyncgenfunction(word)
+    }
+    # A worker awaits it, on either kind of account
+    assert of_one_form <= {"handle"}
+    assert any(isinstance(word, (recipe, stream)) for word in words.values())

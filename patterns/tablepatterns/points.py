@@ -92,7 +92,8 @@ def unpacked(of: type[V], data: bytes) -> list[V | None]:
 
 
 def _int(value: object) -> int:
-    if isinstance(value, bool) or not isinstance(value, SupportsIndex):
+    # NumPy's booleans have names of their own, and older ones are taken for an index
+    if type(value).__name__ in ("bool", "bool_") or not isinstance(value, SupportsIndex):
         raise TypeError("it is no integer")
     return index(value)
 
