@@ -236,11 +236,15 @@ async def carry_out(table: Table, steps: Sequence[Step]) -> list[Entity]:
     What follows from it elsewhere is announced before, and brought in line after it.
     """
     operations = [step.operation for step in steps]
-    check_transaction(operations)
-    for action in dict.fromkeys(action for step in steps for action in step.write.before):
-        await action()
+    before = dict.fromkeys(action for step in steps for action in step.write.before)
     writes = {id(step.write): step.write for step in steps}.values()
-    promise = await Promise.made(pair for write in writes for pair in write.announced())
+    announced = [pair for write in writes for pair in write.announced()]
+    if before or announced:
+        # Ahead of the first request; where the transaction is that, `submit` checks it
+        check_transaction(operations)
+    for action in before:
+        await action()
+    promise = await Promise.made(announced)
     try:
         written = await table.submit(*operations)
     except (EntityAlreadyExists, EntityChanged, EntityNotFound) as error:

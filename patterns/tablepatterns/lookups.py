@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from .contention import DEFAULT_ATTEMPTS, contended
-from .derived import Derived, Keys
+from .derived import Keys
 from .edm import ordinal
 from .entity import Entity
 from .errors import BadInput, BadKey
@@ -131,8 +131,3 @@ class Lookups(Reads[Account_co]):
         names = None if select is None else ("PartitionKey", "RowKey", *select)
         rows = table.query(range_filter(layout.range(fields)), select=names)
         return [row async for row in rows if layout.matches(row["PartitionKey"], row["RowKey"])]
-
-    def _check_own(self, via: Derived) -> None:
-        if via not in self.derived:
-            rule = f"the set keeps {[each.name for each in self.derived]}"
-            raise BadInput("derived", getattr(via, "name", via), rule, "give one of the set's own, or declare it")

@@ -215,10 +215,13 @@ class Reads(Pattern[Account_co]):
         return None if select is None else self.mappings.stored(select)
 
     def _shape(self, via: Index) -> Shape:
+        self._check_own(via, "index")
+        return via.shape(self.key)
+
+    def _check_own(self, via: Derived, subject: str = "derived") -> None:
         if via not in self.derived:
             rule = f"the set keeps {[each.name for each in self.derived]}"
-            raise BadInput("index", getattr(via, "name", via), rule, "give one of the set's own, or declare it")
-        return via.shape(self.key)
+            raise BadInput(subject, getattr(via, "name", via), rule, "give one of the set's own, or declare it")
 
     def _table(self, shape: Shape) -> Table:
         return self.table if shape.table is None else self.rows.table(shape.table)

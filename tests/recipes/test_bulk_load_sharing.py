@@ -296,11 +296,9 @@ async def test_at_any_request_a_load_resumes_with_a_writer_beside_it(
         engine, tokens = Engine(), list[str | None]([None])
         dying = sharing(mortal(backend, engine, Life(crash, after)), table_name)
         keep = lambda report, tokens=tokens: tokens.append(report.token)  # noqa: E731
-        try:
+        with suppress(Died):
             await BulkLoad(dying, window=window).load(entities, mode=mode, progress=keep)
             has_lived = True
-        except Died:
-            pass
         beside = staff(2, start=1000)
         for each in beside:
             await sharing(backend.connect(engine), table_name).insert(each)
