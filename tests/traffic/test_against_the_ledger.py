@@ -140,5 +140,7 @@ async def test_every_operation_is_told_as_the_ledger_tells_it(
         for each in span.records
     ]
     assert [told(each)[:-1] for each in traffic.requests] == expected
+    assert [each.examined for each in traffic.requests] == [each.examined for each in span.records]
     assert len(expected) > 10
     assert traffic.overall.transactions == span.totals.billable
+    assert traffic.overall.examined == span.totals.examined

@@ -30,6 +30,15 @@ def operations(traffic: Traffic) -> list[tuple[str, str | None, int]]:
     return [(each.operation, each.partition, each.status) for each in traffic.requests]
 
 
+async def test_only_an_account_in_memory_tells_how_many_entities_were_read(storage: Any, table_name: str) -> None:
+    employees = staff(storage, table_name)
+    for number in range(3):
+        await employees.insert(person(number))
+    with Traffic(storage) as traffic:
+        assert [each async for each in employees.scan(prop("Age") > 40)] == []
+    assert traffic.overall.examined == (3 if storage.engine else None)
+
+
 async def test_each_request_is_told_with_its_operation_partition_and_status(storage: Any, table_name: str) -> None:
     employees = staff(storage, table_name, BY_EMAIL)
     with Traffic(storage) as traffic:

@@ -37,6 +37,7 @@ class _Reply:
         "_json",
         "_response",
         "content_type",
+        "examined",
         "headers",
         "is_closed",
         "is_stream_consumed",
@@ -49,6 +50,7 @@ class _Reply:
         self.request = request
         self.status_code = response.status
         self.reason = response.reason
+        self.examined = response.examined
         self.headers = case_insensitive_dict(response.headers)
         self.content_type = self.headers.get("content-type")
         self._response = response

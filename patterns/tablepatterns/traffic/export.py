@@ -64,6 +64,7 @@ _COLUMNS = (
     "bytes_out",
     "seconds",
     "attempt",
+    "examined",
 )
 
 

@@ -30,6 +30,7 @@ class Request:
     :param bytes_in: of the request's body
     :param bytes_out: of the answer's body
     :param attempt: 1, and one more for each time that the SDK sent it again
+    :param examined: entities read to answer it, which only an account in memory tells; None where it is not known
     """
 
     site: Site | None
@@ -47,6 +48,7 @@ class Request:
     bytes_in: int
     bytes_out: int
     attempt: int
+    examined: int | None = None
 
     @property
     def is_scan(self) -> bool:

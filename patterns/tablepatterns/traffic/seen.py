@@ -58,6 +58,7 @@ class Seen:
         "bytes_in",
         "bytes_out",
         "ended",
+        "examined",
         "moment",
         "service",
         "site",
@@ -67,6 +68,7 @@ class Seen:
     def __init__(self, service: str, root: str, sent: Any, site: Site | None, moment: Moment, attempt: int) -> None:
         self.service, self.site, self.moment, self.attempt = service, site, moment, attempt
         self.ended, self.status, self.bytes_out = moment, 0, 0
+        self.examined: int | None = None
         self._root, self._method, url = root, sent.method, sent.url
         self._url: str = _SIGNATURE.sub(r"\1", url) if "sig=" in url else url
         self._headers = _LITTLE
@@ -84,6 +86,8 @@ class Seen:
     def end(self, answer: Any, moment: Moment) -> None:
         """Note the answer. That to a transaction is read later, when the SDK has read it."""
         self.status, self.ended = answer.status_code, moment
+        # Only the answers of an account in memory have it
+        self.examined = getattr(answer, "examined", None)
         length = answer.headers.get("Content-Length")
         if length is not None:
             self.bytes_out = 0 if self._method == "HEAD" else int(length)
@@ -129,6 +133,7 @@ class Seen:
             bytes_in=self.bytes_in,
             bytes_out=self.bytes_out,
             attempt=self.attempt,
+            examined=self.examined,
         )
 
     def _read(self) -> tuple[Named, Explanation | None]:

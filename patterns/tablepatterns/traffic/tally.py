@@ -26,6 +26,7 @@ class Tally:
     :param lost: requests that no answer came to
     :param seconds: that they took in all, by the account's clock
     :param worst: the worst class of the queries, None where there were none
+    :param examined: entities read, which only an account in memory tells; None where it is not known
     """
 
     requests: int = 0
@@ -39,6 +40,7 @@ class Tally:
     bytes_out: int = 0
     seconds: float = 0.0
     worst: QueryClass | None = None
+    examined: int | None = None
 
     def add(self, request: Request) -> None:
         """Count one request."""
@@ -52,6 +54,8 @@ class Tally:
         self.bytes_in += request.bytes_in
         self.bytes_out += request.bytes_out
         self.seconds += request.seconds
+        if request.examined is not None:
+            self.examined = (self.examined or 0) + request.examined
         if request.query_class is not None:
             self.worst = max(self.worst or request.query_class, request.query_class)
 

@@ -133,6 +133,7 @@ class Api(Generic[CallT]):
 
     def _record(self, call: CallT, response: Response) -> None:
         notes, fault = call.notes, call.notes.fault
+        response.examined = notes.examined
         self._engine.ledger.add(
             Record(
                 service=self._service.name.lower(),

@@ -46,10 +46,11 @@ class Response:
     :param body: the whole body, or what is too long to be joined
     :param reason: the reason phrase where the service has one of its own; otherwise the standard one
 
-    Its `fault` says what becomes of it on the network, None for most; who carries it sees to that.
+    Its `fault` says what becomes of it on the network, None for most; who carries it sees to that. `examined` is how
+    many entities were read for it, which no service tells.
     """
 
-    __slots__ = ("_body", "fault", "headers", "reason", "status")
+    __slots__ = ("_body", "examined", "fault", "headers", "reason", "status")
 
     def __init__(
         self, status: int, headers: dict[str, str], body: bytes | Content = b"", reason: str | None = None
@@ -59,6 +60,7 @@ class Response:
         self._body = body
         self.reason = reason or REASONS.get(status, "")
         self.fault: Fault | None = None
+        self.examined = 0
 
     @property
     def size(self) -> int:
