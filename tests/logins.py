@@ -7,7 +7,7 @@ from typing import Any
 
 from backends import awaited
 from tablepatterns import EntitySet, Key, LogTail
-from tablepatterns.period import Period
+from tablepatterns.periods.period import Period
 from tablepatterns.recipes.period_tables import PeriodTables
 
 NOON = datetime(2014, 7, 31, 12, tzinfo=timezone.utc)

@@ -10,8 +10,8 @@ import pytest
 from azure.data.tables import EdmType, EntityProperty
 
 from tablepatterns import Int64, Ticks
-from tablepatterns.alike import alike
-from tablepatterns.operation import Operation
+from tablepatterns.words.operation import Operation
+from tablepatterns.writing.alike import alike
 
 NOON = datetime(2014, 8, 22, 12, 0, 0, 123456, timezone.utc)
 VALUES: list[Any] = [

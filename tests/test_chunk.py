@@ -14,9 +14,9 @@ from tablepatterns.bulk.chunk import Chunk, Planned, chunks
 from tablepatterns.bulk.kept_rows import KeptRows
 from tablepatterns.bulk.plan import Planner
 from tablepatterns.bulk.share import Share
-from tablepatterns.operation import check_transaction
 from tablepatterns.pace import Pace
 from tablepatterns.recipe import finish
+from tablepatterns.words.operation import check_transaction
 
 BY_ID = Key("{Department}", "empid_{EmployeeId:06d}")
 INDEXES = [IntraPartitionIndex(Key("{Department}", f"by_{name}_{{{name}}}")) for name in "ABCD"]

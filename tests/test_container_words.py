@@ -10,10 +10,10 @@ from uuid import uuid4
 import pytest
 
 from tablepatterns import connect
-from tablepatterns.container import ABSENT
 from tablepatterns.engine.account import Engine
 from tablepatterns.engine.content import Content
 from tablepatterns.errors import BadInput, BlobChanged
+from tablepatterns.words.container import ABSENT
 
 MIB = 1024 * 1024
 

@@ -101,4 +101,4 @@ def test_an_import_across_the_house_is_seen_in_every_spelling(module: str, text:
     ],
 )
 def test_a_private_import_is_seen_in_every_spelling(text: str) -> None:
-    assert len(private_azure(text, "tablepatterns.table")) == 1
+    assert len(private_azure(text, "tablepatterns.words.table")) == 1

@@ -19,8 +19,8 @@ import tablepatterns.aio
 from tablepatterns import connect
 from tablepatterns.engine.account import Engine
 from tablepatterns.errors import BadDesign
-from tablepatterns.logging_handler import BlobLogHandler
 from tablepatterns.logs.entry import LogEntry
+from tablepatterns.logs.logging_handler import BlobLogHandler
 from tablepatterns.recipes.blob_log import BlobLog
 
 
@@ -196,7 +196,7 @@ def test_closing_writes_what_waits(log: Any, start: datetime, handler: Any, logg
 AT_EXIT = """
 import atexit, logging
 from tablepatterns import connect
-from tablepatterns.logging_handler import BlobLogHandler
+from tablepatterns.logs.logging_handler import BlobLogHandler
 from tablepatterns.recipes.blob_log import BlobLog
 
 log = BlobLog(connect(), "logs", "shop")

@@ -12,7 +12,7 @@ from employees import by_email, employees_of, jones, rows_of
 from tablepatterns import Entity, EntitySet, Key, connect
 from tablepatterns.engine.account import Engine
 from tablepatterns.errors import EntityAlreadyExists, EntityChanged, EntityNotFound, OutcomeUnknown
-from tablepatterns.lineage import KEPT
+from tablepatterns.words.lineage import KEPT
 from unreliable import unreliable
 
 KINDS = ["answer lost", "request lost", "timed out", "busy"]

@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 
 from tablepatterns import connect
 from tablepatterns.engine.account import Engine
-from tablepatterns.envelope import Envelope
 from tablepatterns.errors import BadInput, BadMessage, LeaseLost, LimitExceeded
-from tablepatterns.lease import Lease
+from tablepatterns.working.envelope import Envelope
+from tablepatterns.working.lease import Lease
 from working import message, queue_names
 
 WORK = Envelope("greet", {"Name": "Jones"})

@@ -13,8 +13,8 @@ from tablepatterns import connect
 from tablepatterns.engine.account import Engine
 from tablepatterns.errors import BadTableName, BadTarget
 from tablepatterns.recipe import finish
-from tablepatterns.table import Table
 from tablepatterns.target import CONNECTION_VARIABLE, resolve
+from tablepatterns.words.table import Table
 
 KEY = "c2VjcmV0LWtleS1vZi1hbi1hY2NvdW50"
 STRING = f"DefaultEndpointsProtocol=https;AccountName=contoso;AccountKey={KEY};EndpointSuffix=core.windows.net"

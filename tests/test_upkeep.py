@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 from employees import jones, rows_of
 from engine_states import op
 from tablepatterns import EntitySet, IntraPartitionIndex, Key
-from tablepatterns.derived import Change, Derived
+from tablepatterns.deriving.derived import Change, Derived
+from tablepatterns.deriving.row_store import RowReader
 from tablepatterns.engine.account import Engine
 from tablepatterns.errors import (
     BadDesign,
@@ -22,11 +23,10 @@ from tablepatterns.errors import (
     EntityChanged,
 )
 from tablepatterns.eventual.rows import Finding
-from tablepatterns.operation import ANY, Operation
 from tablepatterns.recipes.bulk_load import BulkLoad
 from tablepatterns.recipes.inter_partition_index import InterPartitionIndex
-from tablepatterns.row_store import RowReader
 from tablepatterns.tending.report import Report
+from tablepatterns.words.operation import ANY, Operation
 
 BY_ID = Key("empid_{Department}", "id_{EmployeeId:06d}")
 NEAR = IntraPartitionIndex(Key("empid_{Department}", "email_{Email}"), name="near")

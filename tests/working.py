@@ -8,9 +8,9 @@ from contextlib import contextmanager
 from typing import Any
 from uuid import uuid4
 
-from tablepatterns.lease import Lease
-from tablepatterns.observer import Observer
-from tablepatterns.poison import Reason
+from tablepatterns.working.lease import Lease
+from tablepatterns.working.observer import Observer
+from tablepatterns.working.poison import Reason
 
 
 @contextmanager

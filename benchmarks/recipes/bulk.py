@@ -9,11 +9,11 @@ from itertools import islice
 from typing import Any, Final
 
 from tablepatterns import BulkLoad, Storage, connect
-from tablepatterns.derived import Derived
+from tablepatterns.deriving.derived import Derived
 from tablepatterns.engine.account import Engine
 from tablepatterns.entity import WRITE_ID
-from tablepatterns.table import Table
 from tablepatterns.target import in_memory
+from tablepatterns.words.table import Table
 
 from ..data import RecipeScale
 from ..environment import environment

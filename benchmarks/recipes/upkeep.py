@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from typing import Final
 
 from tablepatterns import BulkLoad, EntitySet, Storage, connect
-from tablepatterns.derived import Derived
+from tablepatterns.deriving.derived import Derived
 from tablepatterns.tending.report import Report
 
 from ..data import RecipeScale

@@ -2,19 +2,18 @@
 
 from .archiving.blobs import BlobArchive
 from .archiving.files import FileArchive
+from .deriving.whereabouts import InBlobs, InPartition, InTable
 from .edm import Int64, Ticks
 from .entity import Entity, as_json, from_json
 from .entity_set import EntitySet
 from .errors import TablePatternsError
 from .eventual.rows import Finding
 from .filters import QueryClass, parse, prop
-from .hot_keys import anti_pattern, hot_partitions, sequence_of
 from .key import Key, above, at_least, at_most, below, between, prefix
 from .large.upload import Upload
-from .logging_handler import BlobLogHandler
 from .logs.entry import LogEntry
-from .observer import Observer
-from .period import Period
+from .logs.logging_handler import BlobLogHandler
+from .periods.period import Period
 from .reach import Reach
 from .recipes.archive import Archive
 from .recipes.blob_log import BlobLog
@@ -49,13 +48,14 @@ from .recipes.worker import Worker
 from .review import explain
 from .schema import Schema
 from .secrecy.keys import LocalKey, VaultKey
+from .spreading.hot_keys import anti_pattern, hot_partitions, sequence_of
 from .storage import Storage, connect
-from .table import Page
 from .tending.report import Drift
 from .traffic import Traffic
 from .typed.entity_type import EntityType
 from .typed.held import Held
-from .whereabouts import InBlobs, InPartition, InTable
+from .words.table import Page
+from .working.observer import Observer
 
 __all__ = [
     "ENCRYPTED",

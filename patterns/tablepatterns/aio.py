@@ -14,17 +14,17 @@ from azure.data.tables.aio import TableServiceClient
 from azure.storage.blob.aio import BlobServiceClient
 from azure.storage.queue.aio import QueueServiceClient
 
-from .container import Container
 from .engine.account import Engine
 from .engine.network import READ_TIMEOUT
 from .engine.shared import engine_for
 from .engine.transport import AioEngineTransport, sleeping_alike
-from .queue import Queue, check_queue_name
 from .recipe import VIRTUAL_BEAT, Account
-from .table import Table
-from .table_names import table_names
 from .target import Target, check_table_name, in_memory, resolve
 from .traffic.watch import Watch
+from .words.container import Container
+from .words.queue import Queue, check_queue_name
+from .words.table import Table
+from .words.table_names import table_names
 
 __all__ = ["Storage", "connect"]
 

@@ -19,7 +19,7 @@ from .filters import FilterSyntaxError
 from .review import explain as plan_of
 from .tour.data import DAYS
 from .tour.visit import visit
-from .worker_process import load, work
+from .working.worker_process import load, work
 
 _START: Final = """\
 [bold]tablepatterns[/]: design patterns for Azure Table storage, as recipes over the Azure SDK

@@ -19,7 +19,7 @@ from azure.data.tables import EdmType, EntityProperty
 from . import limits
 from .edm import Int64, Ticks, entity_size, utf16_length, value_size
 from .errors import BadKey, BadProperty, LimitExceeded
-from .lineage import KEPT, Lineage, from_bytes
+from .words.lineage import KEPT, Lineage, from_bytes
 
 WRITE_ID: Final = "WriteId"
 """The property by which a writer recognises its own write after a lost answer; see `Table.submit`."""

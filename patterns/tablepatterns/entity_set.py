@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from typing import Any, TypeVar
 
-from .commit import Step, Write, carry_out, commit
 from .contention import DEFAULT_ATTEMPTS, Overtaken, contended
-from .derived import Change, Derived, Shape
-from .design import building_of, check_together, intents_of
+from .deriving.derived import Change, Derived, Shape
+from .deriving.together import building_of, check_together, intents_of
 from .entity import Entity
 from .errors import (
     BadDesign,
@@ -22,10 +21,11 @@ from .errors import (
 from .eventual.rows import DerivedRows
 from .key import Key
 from .mapping import Mappings, PropertyMapping
-from .operation import ANY, Operation
 from .recipe import Account_co, recipe
 from .schema import Schema
-from .upkeep import Upkeep
+from .tending.upkeep import Upkeep
+from .words.operation import ANY, Operation
+from .writing.commit import Step, Write, carry_out, commit
 
 T = TypeVar("T")
 

@@ -19,7 +19,7 @@ from .errors import BadDesign, BadFilter, BadInput
 from .filters import Filter, comparisons
 
 if TYPE_CHECKING:
-    from .derived import Change
+    from .deriving.derived import Change
     from .key import Key
     from .recipe import Account
 

@@ -21,9 +21,9 @@ from types import MethodType
 from typing import TYPE_CHECKING, Any, Concatenate, Final, Generic, ParamSpec, TypeVar, cast, overload
 
 if TYPE_CHECKING:
-    from .container import Container
-    from .queue import Queue
-    from .table import Table
+    from .words.container import Container
+    from .words.queue import Queue
+    from .words.table import Table
 
 P = ParamSpec("P")
 T = TypeVar("T")

@@ -16,7 +16,7 @@ from typing import Any, Final
 
 from .archiving.typed_json import encoded
 from .contention import Overtaken
-from .derived import Keys
+from .deriving.derived import Keys
 from .entity import Entity
 from .entity_set import EntitySet
 from .errors import (
@@ -26,8 +26,8 @@ from .errors import (
     EntityChanged,
     EntityNotFound,
 )
-from .lease import Lease
 from .recipe import Account
+from .working.lease import Lease
 
 MOVING_TO: Final = "MovingTo"
 """The property by which an entity says that it is on its way, and where to."""

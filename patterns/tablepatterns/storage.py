@@ -16,17 +16,17 @@ from azure.data.tables import TableServiceClient
 from azure.storage.blob import BlobServiceClient
 from azure.storage.queue import QueueServiceClient
 
-from .container import Container
 from .engine.account import Engine
 from .engine.network import READ_TIMEOUT
 from .engine.shared import engine_for
 from .engine.transport import EngineTransport, sleeping_alike
-from .queue import Queue, check_queue_name
 from .recipe import VIRTUAL_BEAT, Account, BlockingAccount, finish
-from .table import Table
-from .table_names import table_names
 from .target import Target, check_table_name, in_memory, resolve
 from .traffic.watch import Watch
+from .words.container import Container
+from .words.queue import Queue, check_queue_name
+from .words.table import Table
+from .words.table_names import table_names
 
 T = TypeVar("T")
 

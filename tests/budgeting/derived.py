@@ -7,10 +7,10 @@ from typing import Any
 
 from budgeting.budget import Call, budget, changing, employee, first, staff
 from tablepatterns import EntitySet, InterPartitionIndex, IntraPartitionIndex, Key
+from tablepatterns.deriving.whereabouts import InTable
 from tablepatterns.recipes.denormalize import Denormalize
 from tablepatterns.recipes.index_entities import IndexEntities
 from tablepatterns.recipes.summary import Summary
-from tablepatterns.whereabouts import InTable
 
 INTRA = IntraPartitionIndex(Key("empid_{Department}", "email_{Email}"))
 INTER = InterPartitionIndex(Key("email_{Department}", "{Email}"))

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 if TYPE_CHECKING:
     from composing.homes import Home
     from composing.life import Staff
-    from tablepatterns.derived import Derived
+    from tablepatterns.deriving.derived import Derived
     from tablepatterns.mapping import PropertyMapping
 
 Fields = dict[str, Any]

@@ -25,6 +25,7 @@ from tablepatterns import (
     WideEntity,
     connect,
 )
+from tablepatterns.deriving.whereabouts import InBlobs
 from tablepatterns.engine.account import Engine
 from tablepatterns.engine.clock import Clock
 from tablepatterns.errors import BadDesign
@@ -40,7 +41,6 @@ from tablepatterns.recipes.one_to_many import OneToMany
 from tablepatterns.recipes.partition_move import PartitionMove
 from tablepatterns.recipes.summary import Summary
 from tablepatterns.typed.entity_type import EntityType
-from tablepatterns.whereabouts import InBlobs
 
 KEY = Key(Home.partition, Home.row)
 BY_EMAIL = IntraPartitionIndex(Key(Home.partition, "email_{Email}"))

@@ -12,11 +12,11 @@ from tablepatterns import EntitySet
 from tablepatterns.archiving.move import Move
 from tablepatterns.contention import Overtaken
 from tablepatterns.errors import EntityNotFound
-from tablepatterns.lease import Lease
 from tablepatterns.recipes import archive as recipe
 from tablepatterns.recipes.archive import Archive
 from tablepatterns.recipes.worker import Worker
 from tablepatterns.testing import Counterexample, World, explore
+from tablepatterns.working.lease import Lease
 
 Make = Callable[[World], dict[str, Any]]
 OVER = 31

@@ -23,8 +23,8 @@ from tablepatterns.errors import (
     OutcomeUnknown,
     TooMuchContention,
 )
-from tablepatterns.operation import Operation
 from tablepatterns.recipes.data_series import DataSeries
+from tablepatterns.words.operation import Operation
 from unreliable import unreliable
 
 DAY = date(2014, 8, 22)

@@ -10,13 +10,13 @@ import pytest
 from employees import BY_ID, by_email, jones, rows_of
 from sharing import Places, operations, places_on, spent
 from tablepatterns import EntityGroupTransaction, EntitySet, IntraPartitionIndex, Key, connect
+from tablepatterns.deriving.whereabouts import InBlobs, InTable
 from tablepatterns.engine.account import Engine
 from tablepatterns.errors import BadDesign, BadInput, BadKey, EntityAlreadyExists, EntityChanged, ReferenceNotFound
 from tablepatterns.eventual.rows import Finding
-from tablepatterns.operation import ANY, Operation
 from tablepatterns.recipes.denormalize import Denormalize
 from tablepatterns.recipes.summary import Summary
-from tablepatterns.whereabouts import InBlobs, InTable
+from tablepatterns.words.operation import ANY, Operation
 
 DEPARTMENT = Key("{Department}", "department")
 ROW = ("Sales", "department")

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from tablepatterns import EntitySet, IntraPartitionIndex, Key
+from tablepatterns.deriving.whereabouts import InTable
 from tablepatterns.errors import (
     EntityAlreadyExists,
     EntityChanged,
@@ -17,7 +18,6 @@ from tablepatterns.errors import (
 from tablepatterns.recipes import denormalize
 from tablepatterns.recipes.denormalize import Denormalize, Filled
 from tablepatterns.testing import Counterexample, World, explore
-from tablepatterns.whereabouts import InTable
 
 RECIPE = "Denormalize"
 KEY = Key("{Department}", "empid_{EmployeeId:01d}")

@@ -16,7 +16,6 @@ from hypothesis import strategies as st
 from backends import awaited
 from employees import BY_ID, jones
 from tablepatterns import BulkLoad, Entity, EntityGroupTransaction, EntitySet, IntraPartitionIndex, Key, Schema, prop
-from tablepatterns.alike import alike
 from tablepatterns.edm import Int64, Ticks
 from tablepatterns.errors import BadDesign, BadFilter, BadInput, BadProperty, DuplicateIndexValue
 from tablepatterns.recipes.denormalize import Denormalize
@@ -25,6 +24,7 @@ from tablepatterns.recipes.index_entities import IndexEntities
 from tablepatterns.recipes.inter_partition_index import InterPartitionIndex
 from tablepatterns.recipes.summary import Summary
 from tablepatterns.secrecy.keys import LocalKey
+from tablepatterns.writing.alike import alike
 
 SECRET = "078-05-1120"
 OLD, NEW = LocalKey("old", bytes(range(32))), LocalKey("new", bytes(range(32, 64)))

@@ -11,12 +11,12 @@ import pytest
 from employees import BY_ID, by_email, jones, rows_of
 from sharing import Places, operations, places_on, spent
 from tablepatterns import BulkLoad, EntityGroupTransaction, EntitySet, Key, connect
+from tablepatterns.deriving.whereabouts import InBlobs, InTable
 from tablepatterns.engine.account import Engine
 from tablepatterns.errors import BadDesign, BadInput, BadKey, DerivedDataMismatch, LimitExceeded, TooMuchContention
 from tablepatterns.eventual.rows import Finding
-from tablepatterns.operation import ANY, Operation
 from tablepatterns.recipes.index_entities import IndexEntities
-from tablepatterns.whereabouts import InBlobs, InTable
+from tablepatterns.words.operation import ANY, Operation
 
 LIST = ("Sales", "Jones")
 SALES = {"Department": "Sales", "LastName": "Jones"}

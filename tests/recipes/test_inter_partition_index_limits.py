@@ -27,8 +27,8 @@ from tablepatterns.errors import DuplicateIndexValue
 from tablepatterns.eventual.claim import Intent
 from tablepatterns.eventual.intents import Intents
 from tablepatterns.eventual.promise import Promise
-from tablepatterns.lease import Lease
 from tablepatterns.testing import Counterexample, World
+from tablepatterns.working.lease import Lease
 
 RECIPE = "InterPartitionIndex"
 

@@ -9,11 +9,11 @@ import pytest
 
 from mortal import Died, Life, mortal
 from tablepatterns import EntityGroupTransaction, EntitySet, IntraPartitionIndex, Key, connect
+from tablepatterns.deriving.whereabouts import InTable
 from tablepatterns.engine.account import Engine
 from tablepatterns.errors import BadDesign, BadInput, BadKey, BadToken, EntityChanged
 from tablepatterns.recipes.one_to_many import Changed, Denormalized, OneToMany
 from tablepatterns.recipes.summary import Summary
-from tablepatterns.whereabouts import InTable
 from working import queue_names
 
 HEAD = Key("{Department}", "department")

@@ -10,11 +10,11 @@ from tablepatterns import EntitySet, Key
 from tablepatterns.contention import Overtaken
 from tablepatterns.entity import Entity
 from tablepatterns.errors import BadInput, EntityAlreadyExists, EntityChanged, EntityNotFound, LeaseLost
-from tablepatterns.lease import Lease
 from tablepatterns.recipes import partition_move
 from tablepatterns.recipes.partition_move import PartitionMove
 from tablepatterns.relocation import Relocation
 from tablepatterns.testing import Counterexample, World, explore
+from tablepatterns.working.lease import Lease
 
 RECIPE = "PartitionMove"
 QUEUE = "staff-moves"

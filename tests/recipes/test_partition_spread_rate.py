@@ -10,14 +10,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tablepatterns import EntitySet, Key, Ticks
-from tablepatterns.bucket import Buckets
 from tablepatterns.engine.account import Engine
 from tablepatterns.engine.clock import Clock
 from tablepatterns.errors import BadInput
-from tablepatterns.hot_keys import anti_pattern, hot_partitions, sequence_of
 from tablepatterns.key import inverted_ticks
 from tablepatterns.recipes.partition_spread import PartitionSpread
-from tablepatterns.spread import spread_of
+from tablepatterns.spreading.bucket import Buckets
+from tablepatterns.spreading.hot_keys import anti_pattern, hot_partitions, sequence_of
+from tablepatterns.spreading.spread import spread_of
 from tablepatterns.testing import Targets
 
 HOUR = datetime(2014, 7, 31, 18, tzinfo=timezone.utc)

@@ -8,14 +8,14 @@ from typing import Any
 import pytest
 
 from tablepatterns import Entity, Key
-from tablepatterns.bucket import Buckets
 from tablepatterns.errors import BadDesign
-from tablepatterns.operation import Operation
 from tablepatterns.recipe import Account
 from tablepatterns.recipes.partition_spread import PartitionSpread
-from tablepatterns.spread_table import SpreadTable
-from tablepatterns.table import Table
+from tablepatterns.spreading.bucket import Buckets
+from tablepatterns.spreading.spread_table import SpreadTable
 from tablepatterns.testing import Counterexample, World, explore
+from tablepatterns.words.operation import Operation
+from tablepatterns.words.table import Table
 
 KEY = Key("log", "{EventId:06d}")
 

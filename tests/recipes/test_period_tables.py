@@ -16,7 +16,7 @@ from tablepatterns import BulkLoad, EntitySet, IntraPartitionIndex, Key, LogTail
 from tablepatterns.engine.account import Engine
 from tablepatterns.engine.clock import Clock
 from tablepatterns.errors import BadDesign, BadInput, BadKey, BadTableName, LoadInterrupted
-from tablepatterns.period import Period
+from tablepatterns.periods.period import Period
 from tablepatterns.recipes.period_tables import PeriodTables
 
 

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from employees import BY_ID, jones, rows_of
 from sharing import Places, operations, places_on, spent
 from tablepatterns import BulkLoad, EntityGroupTransaction, EntitySet, Int64, Key, connect
+from tablepatterns.deriving.whereabouts import InBlobs, InTable
 from tablepatterns.engine.account import Engine
 from tablepatterns.errors import (
     BadDesign,
@@ -24,9 +25,8 @@ from tablepatterns.errors import (
 )
 from tablepatterns.eventual.rows import Finding
 from tablepatterns.limits import INT64_MAX
-from tablepatterns.operation import ANY, Operation
 from tablepatterns.recipes.summary import Summary
-from tablepatterns.whereabouts import InBlobs, InTable
+from tablepatterns.words.operation import ANY, Operation
 
 DEPARTMENT = Key("{Department}", "department")
 ROW = ("Sales", "department")

@@ -9,12 +9,12 @@ from typing import Any
 import pytest
 
 from tablepatterns import EntitySet, Key
+from tablepatterns.deriving.whereabouts import InTable
 from tablepatterns.errors import EntityAlreadyExists, EntityChanged, EntityNotFound, OutcomeUnknown
 from tablepatterns.eventual.promise import Promise
-from tablepatterns.operation import ANY
 from tablepatterns.recipes.summary import Summary
 from tablepatterns.testing import Counterexample, World, explore
-from tablepatterns.whereabouts import InTable
+from tablepatterns.words.operation import ANY
 
 RECIPE = "Summary"
 KEY = Key("{Department}", "empid_{EmployeeId:01d}")

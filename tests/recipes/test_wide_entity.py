@@ -23,8 +23,8 @@ from tablepatterns.errors import (
     EntityNotFound,
     LimitExceeded,
 )
-from tablepatterns.operation import ANY, Operation
 from tablepatterns.recipes.wide_entity import WideEntity
+from tablepatterns.words.operation import ANY, Operation
 
 DAYS = [f"Day{day:03d}" for day in range(1, 366)]
 JONES = {"Employee": "000223"}

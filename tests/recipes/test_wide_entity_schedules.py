@@ -11,11 +11,11 @@ import pytest
 from tablepatterns import Entity, Key
 from tablepatterns.engine.tables import Tables
 from tablepatterns.errors import EntityAlreadyExists, EntityChanged, EntityNotFound
-from tablepatterns.operation import ANY, Operation
-from tablepatterns.parts import publishing, unpublished, written
 from tablepatterns.recipes.wide_entity import WideEntity
 from tablepatterns.testing import World, explore
 from tablepatterns.testing.explore import Counterexample
+from tablepatterns.wide.parts import publishing, unpublished, written
+from tablepatterns.words.operation import ANY, Operation
 
 JONES = {"Employee": "000223"}
 TABLE = "Wide"

@@ -17,8 +17,8 @@ from azure.core.exceptions import ClientAuthenticationError, ServiceRequestError
 from tablepatterns import connect
 from tablepatterns.engine.account import Engine
 from tablepatterns.errors import BadDesign, BadInput, BadMessage, LeaseLost
-from tablepatterns.poison import Poisoned
 from tablepatterns.recipes.worker import Report, Worker
+from tablepatterns.working.poison import Poisoned
 from working import Noting, Told, failing, message, queue_names
 
 

@@ -17,8 +17,8 @@ from typer.testing import CliRunner
 from tablepatterns import connect
 from tablepatterns.cli import main
 from tablepatterns.engine.account import Engine
-from tablepatterns.stopping import on_signals
 from tablepatterns.testing.server import serving
+from tablepatterns.working.stopping import on_signals
 from working import message
 
 SECONDS = 20

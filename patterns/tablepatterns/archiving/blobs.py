@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from ..container import ABSENT
 from ..errors import BlobChanged, LimitExceeded
 from ..recipe import Account
+from ..words.container import ABSENT
 from .names import name_of
 from .store import Held, Keys, Properties, Store
 from .typed_json import decoded, encoded

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 
 from ..contention import Overtaken
 from ..errors import BadDesign, EntityAlreadyExists
-from ..lease import Lease
+from ..working.lease import Lease
 from .store import Held, Keys, Store
 from .typed_json import encoded
 

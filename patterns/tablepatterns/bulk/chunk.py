@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from .. import limits
-from ..commit import Step, Write, joined
 from ..edm import value_size
+from ..writing.commit import Step, Write, joined
 
 
 class Planned:

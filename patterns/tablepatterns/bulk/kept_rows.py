@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Final
 
-from ..derived import Keys
+from ..deriving.derived import Keys
+from ..deriving.row_store import RowReader
 from ..entity import Entity
-from ..operation import Operation
 from ..pace import Pace
-from ..row_store import RowReader
+from ..words.operation import Operation
 
 _MOST_BYTES: Final = 16 * 1024 * 1024
 

@@ -7,9 +7,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import replace
 from typing import Any, Literal
 
-from ..alike import alike
-from ..commit import Step, Write, steps_of
-from ..derived import Index
+from ..deriving.derived import Index
 from ..entity_set import EntitySet
 from ..errors import (
     BadDesign,
@@ -21,9 +19,11 @@ from ..errors import (
     EntityNotFound,
     ReferenceNotFound,
 )
-from ..operation import check_transaction
 from ..pace import Pace
 from ..recipe import Account
+from ..words.operation import check_transaction
+from ..writing.alike import alike
+from ..writing.commit import Step, Write, steps_of
 from .chunk import Chunk, Planned
 
 Mode = Literal["insert", "insert_or_replace"]

@@ -10,12 +10,12 @@ from collections.abc import Sequence
 from itertools import islice
 from typing import Final
 
-from ..commit import Step, steps_on
-from ..derived import Keys
+from ..deriving.derived import Keys
 from ..entity import Entity
 from ..errors import BadInput, DerivedDataMismatch, ReferenceNotFound
-from ..operation import check_transaction
-from ..pending import Pending
+from ..words.operation import check_transaction
+from ..writing.commit import Step, steps_on
+from ..writing.pending import Pending
 from .chunk import Chunk, Planned
 from .kept_rows import KeptRows
 from .plan import Planner, Stopped

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from typing import Any, Final, NamedTuple
 from uuid import UUID
 
-from ..derived import Keys
-from ..envelope import Envelope
+from ..deriving.derived import Keys
 from ..errors import BadMessage
 from ..limits import MAX_MESSAGE_BYTES
+from ..working.envelope import Envelope
 
 _BODY_BYTES: Final = MAX_MESSAGE_BYTES * 3 // 4 - 1024
 """What fits into a message in Base64 too, with its envelope."""

@@ -7,13 +7,13 @@ from typing import Any, TypeAlias
 from uuid import UUID
 
 from ..contention import DEFAULT_ATTEMPTS, Overtaken, contended
-from ..derived import Change, Derived, Index, Keys, Primary
+from ..deriving.derived import Change, Derived, Index, Keys, Primary
 from ..entity import Entity
-from ..envelope import Envelope
 from ..errors import BadMessage
-from ..lease import Lease
-from ..queue import Queue
 from ..recipe import Account
+from ..words.queue import Queue
+from ..working.envelope import Envelope
+from ..working.lease import Lease
 from .claim import Claim, Intent, Trace
 from .reservation import OVERTAKEN, reserve
 from .rows import DerivedRows

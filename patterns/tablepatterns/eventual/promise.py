@@ -12,10 +12,10 @@ from uuid import uuid4
 
 from azure.core.exceptions import AzureError
 
-from ..derived import Change, Keys
+from ..deriving.derived import Change, Keys
 from ..entity import Entity
 from ..errors import EntityAlreadyExists, EntityChanged, LeaseLost
-from ..lease import Lease
+from ..working.lease import Lease
 from .claim import Claim, Intent, Trace, shares
 from .intents import Intents
 

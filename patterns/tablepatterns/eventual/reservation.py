@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING, Final
 from uuid import UUID
 
 from ..contention import DEFAULT_ATTEMPTS, Overtaken, contended
-from ..derived import INTENT_ID, Index, Keys, Primary
+from ..deriving.derived import INTENT_ID, Index, Keys, Primary
 from ..entity import Entity
 from ..errors import DuplicateIndexValue, EntityAlreadyExists, EntityChanged, EntityNotFound, OutcomeUnknown
-from ..operation import ANY, Operation
+from ..words.operation import ANY, Operation
 
 if TYPE_CHECKING:
-    from ..lease import Lease
     from ..recipe import Account
+    from ..working.lease import Lease
     from .rows import DerivedRows
 
 OVERTAKEN: Final = (EntityAlreadyExists, EntityChanged, EntityNotFound, OutcomeUnknown)

@@ -7,13 +7,13 @@ from dataclasses import dataclass
 from enum import Enum
 from uuid import UUID
 
-from ..derived import Derived, Keys, Primary, Shape
+from ..deriving.derived import Derived, Keys, Primary, Shape
+from ..deriving.row_store import RowStore
 from ..entity import Entity
 from ..key import Key
-from ..operation import Operation
 from ..recipe import Account
-from ..row_store import RowStore
-from ..table import Table
+from ..words.operation import Operation
+from ..words.table import Table
 from .reservation import is_reserved
 
 

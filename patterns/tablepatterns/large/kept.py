@@ -7,8 +7,8 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Final
 
-from ..container import BlobFacts
 from ..edm import ordinal
+from ..words.container import BlobFacts
 from .address import ORPHAN, BlobName
 
 BATCH: Final = 1000

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import AsyncIterable, Iterable
 from typing import IO, Any, TypeAlias, cast
 
-from ..container import Container
 from ..errors import BadProperty
+from ..words.container import Container
 
 Stream: TypeAlias = IO[bytes] | Iterable[bytes] | AsyncIterable[bytes]
 

@@ -9,7 +9,7 @@ from heapq import heapify, heappop, heappush
 from typing import Final, TypeAlias
 from uuid import UUID
 
-from ..container import BlobFacts, Container
+from ..words.container import BlobFacts, Container
 from .coverage import Wanted
 from .entry import LogEntry
 from .names import LogName

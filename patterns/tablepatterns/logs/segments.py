@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final
 
-from ..container import Container
 from ..errors import BlobChanged
+from ..words.container import Container
 from .buffer import Line
 from .coverage import Coverage
 from .names import LogName, hour_of

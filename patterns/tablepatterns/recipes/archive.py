@@ -12,15 +12,15 @@ from typing import Any, cast
 from ..archiving.move import Move
 from ..archiving.rows import Rows
 from ..archiving.store import Keys, Store
-from ..commit import Reading
 from ..contention import DEFAULT_ATTEMPTS, contended
-from ..derived import Index
+from ..deriving.derived import Index
 from ..entity import Entity
 from ..entity_set import EntitySet
-from ..envelope import Envelope
 from ..errors import BadDesign, BadInput, BadMessage
-from ..lease import Lease
 from ..recipe import Account, Account_co, Pattern, recipe
+from ..working.envelope import Envelope
+from ..working.lease import Lease
+from ..writing.commit import Reading
 
 
 class Archive(Pattern[Account_co]):

@@ -14,7 +14,6 @@ from typing import Final, cast
 from uuid import UUID, uuid4
 
 from .. import limits
-from ..container import BlobFacts
 from ..errors import BadInput, BlobChanged, LimitExceeded
 from ..logs.buffer import Buffer, Line
 from ..logs.coverage import Wanted
@@ -23,6 +22,7 @@ from ..logs.names import HOUR, LogName, check_service, prefixes
 from ..logs.reading import merged
 from ..logs.segments import BLOCK_BYTES, Block, Segment, Segments, blocks
 from ..recipe import Account, Account_co, BlockingAccount, Pattern, recipe, stream
+from ..words.container import BlobFacts
 
 _ATTEMPTS: Final = 5
 _DELETED_TOGETHER: Final = 100

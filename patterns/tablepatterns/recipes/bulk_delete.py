@@ -8,7 +8,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import cast
 
-from ..commit import commit
 from ..entity import Entity
 from ..entity_set import EntitySet
 from ..errors import EntityChanged, EntityNotFound, LimitExceeded
@@ -16,6 +15,7 @@ from ..filters import Filter, QueryClass
 from ..limits import MAX_TRANSACTION_OPERATIONS
 from ..pace import Pace
 from ..recipe import Account_co, Pattern, recipe
+from ..writing.commit import commit
 
 
 @dataclass

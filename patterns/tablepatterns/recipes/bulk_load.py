@@ -20,7 +20,6 @@ from ..bulk.kept_rows import KeptRows
 from ..bulk.plan import Mode, Planner, Stopped, at
 from ..bulk.progress import KeyDigest, Loaded, Mark, Progress, Tally
 from ..bulk.share import REFUSALS, Share
-from ..commit import carry_out
 from ..contention import DEFAULT_ATTEMPTS, Overtaken, contended
 from ..entity import Entity
 from ..entity_set import EntitySet
@@ -28,6 +27,7 @@ from ..errors import BadInput, BadToken, LoadInterrupted
 from ..limits import MAX_TRANSACTION_BYTES
 from ..pace import Pace
 from ..recipe import Account_co, Pattern, recipe
+from ..writing.commit import carry_out
 
 _WINDOW_BYTES = 32 * MAX_TRANSACTION_BYTES
 

@@ -8,12 +8,12 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Iterable, Sequence
 from typing import Any
 
-from ..derived import Derived, Shape
+from ..deriving.derived import Derived, Shape
 from ..entity import Entity
 from ..entity_set import EntitySet
 from ..key import Key
 from ..mapping import PropertyMapping
-from ..question import range_filter
+from ..reading.question import range_filter
 from ..recipe import Account_co, recipe, stream
 
 

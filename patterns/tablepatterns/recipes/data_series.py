@@ -24,10 +24,10 @@ from ..errors import (
     LimitExceeded,
 )
 from ..key import Key, KeyRange
-from ..operation import ANY, Operation
 from ..points import DTYPES, added, typed
-from ..question import range_filter
+from ..reading.question import range_filter
 from ..recipe import Account_co, Pattern, recipe, stream
+from ..words.operation import ANY, Operation
 
 V = TypeVar("V", bound="int | float")
 

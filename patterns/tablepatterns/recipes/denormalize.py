@@ -9,16 +9,16 @@ from collections.abc import Collection, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from ..alike import alike
-from ..derived import Change, Derived, Fields, Keys, Primary, Shape
+from ..deriving.derived import Change, Derived, Fields, Keys, Primary, Shape
+from ..deriving.row_store import RowReader
+from ..deriving.shared_rows import merging, rewriting, with_keys
+from ..deriving.whereabouts import InBlobs, InPartition, InTable, Whereabouts, check_partition
 from ..entity import Entity, storable
 from ..errors import BadDesign, BadKey, ReferenceNotFound
 from ..eventual.intents import Intents
 from ..key import Key
-from ..operation import ANY, Operation
-from ..row_store import RowReader
-from ..shared_rows import merging, rewriting, with_keys
-from ..whereabouts import InBlobs, InPartition, InTable, Whereabouts, check_partition
+from ..words.operation import ANY, Operation
+from ..writing.alike import alike
 
 if TYPE_CHECKING:
     from ..entity_set import EntitySet

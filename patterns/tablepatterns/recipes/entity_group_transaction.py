@@ -5,9 +5,9 @@ Status: ready
 
 from __future__ import annotations
 
-from ..commit import Write, commit
 from ..entity import Entity
 from ..recipe import Account_co, Pattern, recipe
+from ..writing.commit import Write, commit
 
 
 class EntityGroupTransaction(Pattern[Account_co]):

@@ -9,20 +9,20 @@ import copy
 from collections.abc import AsyncIterator, Callable, Mapping
 from typing import Any, Literal, TypeVar, cast
 
-from ..commit import Write
 from ..contention import DEFAULT_ATTEMPTS
-from ..derived import Index
+from ..deriving.derived import Index
 from ..entity import Entity
 from ..entity_set import EntitySet
 from ..errors import EntityNotFound
 from ..filters import Filter
 from ..recipe import Account, Account_co, Pattern, recipe, stream
-from ..table import Page
 from ..typed.catalog import Catalog, Class, Resolver
 from ..typed.desk import Desk
 from ..typed.entity_type import EntityType
 from ..typed.held import Held
 from ..typed.search import Search
+from ..words.table import Page
+from ..writing.commit import Write
 
 T = TypeVar("T")
 

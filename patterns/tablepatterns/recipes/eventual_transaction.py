@@ -8,12 +8,12 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from typing import Any, Final, TypeAlias, cast
 
-from ..envelope import Envelope
 from ..errors import BadDesign, BadInput, BadMessage, LeaseLost, StepFailed
-from ..exchange import settled
-from ..lease import Lease
-from ..poison import Reason
 from ..recipe import Account_co, Pattern, recipe
+from ..words.exchange import settled
+from ..working.envelope import Envelope
+from ..working.lease import Lease
+from ..working.poison import Reason
 
 Body: TypeAlias = Mapping[str, Any]
 Step: TypeAlias = Callable[[Body], Awaitable[object] | object]

@@ -14,14 +14,14 @@ from typing import Any, Final, Literal, TypeAlias
 from azure.core.credentials import AzureSasCredential
 from azure.data.tables import TableAccessPolicy
 
-from ..derived import Derived, Index
+from ..deriving.derived import Derived, Index
 from ..entity_set import EntitySet
 from ..errors import BadDesign, BadInput, LimitExceeded
 from ..key import Key
 from ..limits import MAX_ACCESS_POLICIES
 from ..reach import Reach
 from ..recipe import Account, Account_co, Pattern, recipe
-from ..table import Table
+from ..words.table import Table
 from .index_entities import IndexEntities
 from .summary import Summary
 

@@ -8,17 +8,17 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from functools import lru_cache
 
-from ..blob_rows import BlobRows
-from ..derived import Change, Derived, Fields, Keys, Primary
+from ..deriving.blob_rows import BlobRows
+from ..deriving.derived import Change, Derived, Fields, Keys, Primary
+from ..deriving.roster import Roster
+from ..deriving.row_store import RowStore
+from ..deriving.shared_rows import PART, check_size, part_of, rewriting, spread_key, with_keys
+from ..deriving.whereabouts import InBlobs, InPartition, InTable, Whereabouts, check_partition
 from ..entity import Entity, storable
 from ..errors import BadDesign, BadKey, DerivedDataMismatch
 from ..key import Key
-from ..operation import Operation
 from ..recipe import Account
-from ..roster import Roster
-from ..row_store import RowStore
-from ..shared_rows import PART, check_size, part_of, rewriting, spread_key, with_keys
-from ..whereabouts import InBlobs, InPartition, InTable, Whereabouts, check_partition
+from ..words.operation import Operation
 
 
 class IndexEntities(Derived):

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from ..derived import INTENT_ID, Index, Shape, names_of
+from ..deriving.derived import INTENT_ID, Index, Shape, names_of
 from ..errors import BadDesign
 from ..key import Key
 

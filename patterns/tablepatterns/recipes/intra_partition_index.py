@@ -7,11 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from ..derived import Change, Index, Shape, copy_operations, names_of
+from ..deriving.derived import Change, Index, Shape, copy_operations, names_of
+from ..deriving.row_store import RowReader
 from ..errors import BadDesign
 from ..key import Key
-from ..operation import Operation
-from ..row_store import RowReader
+from ..words.operation import Operation
 
 
 class IntraPartitionIndex(Index):

@@ -10,14 +10,14 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Final, cast
 
-from ..derived import Derived
+from ..deriving.derived import Derived
 from ..entity import Entity
 from ..entity_set import EntitySet
 from ..errors import BadDesign, DecryptionFailed, EntityNotFound
 from ..limits import MAX_PAGE_ENTITIES, SYSTEM_PROPERTIES
 from ..recipe import Account_co, Pattern, recipe
 from ..secrecy.header import ENCRYPTED_WITH, Header
-from ..table import Table
+from ..words.table import Table
 from .encrypted_properties import EncryptedProperties
 
 PLAIN: Final = ""

@@ -11,7 +11,6 @@ from uuid import uuid4
 
 from azure.data.tables import EntityProperty
 
-from ..container import Container
 from ..edm import entity_size, value_size
 from ..entity import typed
 from ..errors import BadDesign, BadProperty, LargeValueMissing
@@ -19,7 +18,8 @@ from ..large.address import BlobName, is_link, linked
 from ..large.upload import Sending, Upload
 from ..limits import MAX_ENTITY_BYTES, MAX_STRING_BYTES, SYSTEM_PROPERTIES
 from ..mapping import Action, Encoded, Fields, Place, PropertyMapping
-from ..queue import check_queue_name
+from ..words.container import Container
+from ..words.queue import check_queue_name
 
 _ROOM: Final = 1024
 """What the writer's own property takes, and what is not published about how the service counts."""

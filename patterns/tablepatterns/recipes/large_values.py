@@ -10,7 +10,6 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any, Final, cast
 
-from ..container import ABSENT
 from ..entity import Entity
 from ..entity_set import EntitySet
 from ..errors import BadDesign, BadInput, BlobChanged, EntityNotFound, LargeValueMissing
@@ -19,6 +18,7 @@ from ..large.address import ORPHAN, prefix_of
 from ..large.kept import Batch, Kept, batches
 from ..limits import SYSTEM_PROPERTIES
 from ..recipe import Account_co, Pattern, recipe, stream
+from ..words.container import ABSENT
 from .large_properties import LargeProperties
 
 DAY: Final = timedelta(days=1)

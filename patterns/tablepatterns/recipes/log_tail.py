@@ -10,7 +10,7 @@ from datetime import datetime
 from typing import Any
 from uuid import uuid4
 
-from ..derived import Derived
+from ..deriving.derived import Derived
 from ..entity import Entity
 from ..entity_set import EntitySet
 from ..errors import BadDesign

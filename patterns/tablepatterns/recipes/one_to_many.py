@@ -10,14 +10,14 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any, cast
 
-from ..commit import commit
 from ..contention import DEFAULT_ATTEMPTS, Overtaken, contended
-from ..derived import Index
+from ..deriving.derived import Index
 from ..entity import Entity
 from ..entity_set import EntitySet
 from ..errors import BadDesign, BadInput, EntityChanged, EntityNotFound, LimitExceeded
 from ..limits import MAX_TRANSACTION_OPERATIONS
 from ..recipe import Account, Account_co, Pattern, recipe, stream
+from ..writing.commit import commit
 
 
 @dataclass(frozen=True)

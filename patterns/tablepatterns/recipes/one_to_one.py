@@ -8,12 +8,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, cast
 
-from ..commit import commit
-from ..derived import Keys
+from ..deriving.derived import Keys
 from ..entity import Entity
 from ..entity_set import EntitySet
 from ..errors import BadDesign, BadInput
 from ..recipe import Account, Account_co, Pattern, recipe
+from ..writing.commit import commit
 
 
 class OneToOne(Pattern[Account_co]):

@@ -12,7 +12,7 @@ from typing import Any, cast
 
 from azure.core.exceptions import AzureError
 
-from ..derived import Index
+from ..deriving.derived import Index
 from ..entity import Entity
 from ..entity_set import EntitySet
 from ..errors import BadDesign

@@ -10,10 +10,9 @@ from typing import Any, cast
 from uuid import uuid4
 
 from ..contention import DEFAULT_ATTEMPTS, contended
-from ..derived import Index
+from ..deriving.derived import Index
 from ..entity import Entity
 from ..entity_set import EntitySet
-from ..envelope import Envelope
 from ..errors import (
     BadDesign,
     BadInput,
@@ -23,9 +22,10 @@ from ..errors import (
     EntityChanged,
     EntityNotFound,
 )
-from ..lease import Lease
 from ..recipe import Account, Account_co, Pattern, recipe
 from ..relocation import MOVED_FROM, MOVING_TO, Relocation, Route
+from ..working.envelope import Envelope
+from ..working.lease import Lease
 
 
 class PartitionMove(Pattern[Account_co]):

@@ -10,8 +10,7 @@ from contextlib import aclosing
 from functools import partial
 from typing import Any
 
-from ..bucket import Buckets
-from ..derived import Index
+from ..deriving.derived import Index
 from ..edm import ordinal
 from ..entity import Entity
 from ..entity_set import EntitySet
@@ -20,11 +19,12 @@ from ..filters import Filter
 from ..key import Key
 from ..key.ranges import Between, Prefix
 from ..limits import MAX_PAGE_ENTITIES
-from ..merging import merged
-from ..question import Question
+from ..reading.question import Question
 from ..recipe import Account_co, Pattern, recipe, stream
-from ..spread_table import SpreadTable
-from ..table import Page
+from ..spreading.bucket import Buckets
+from ..spreading.merging import merged
+from ..spreading.spread_table import SpreadTable
+from ..words.table import Page
 
 _LAYOUTS = "_spread"
 """The PartitionKey of the entities that say how others are spread; no bucket begins with it."""

@@ -9,7 +9,7 @@ from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Any, Final, Generic, TypeVar, cast
 
-from ..design import check_within
+from ..deriving.together import check_within
 from ..edm import Ticks
 from ..entity import Entity
 from ..entity_set import EntitySet
@@ -17,10 +17,10 @@ from ..errors import BadDesign, BadInput, BadKey, PeriodExpired
 from ..filters import Filter, prop
 from ..key import Key, at_least
 from ..key import between as span_of
-from ..operation import Operation
-from ..period import Period, Retention
-from ..period_table import PeriodTable
+from ..periods.period import Period, Retention
+from ..periods.period_table import PeriodTable
 from ..recipe import Account, Account_co, Pattern, recipe, stream
+from ..words.operation import Operation
 from .log_tail import LogTail
 
 Set_co = TypeVar("Set_co", bound=EntitySet[Account], covariant=True)

@@ -9,17 +9,17 @@ from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
-from ..derived import Change, Derived, Fields, Keys, Primary
+from ..deriving.derived import Change, Derived, Fields, Keys, Primary
+from ..deriving.roster import Roster
+from ..deriving.row_store import RowReader
+from ..deriving.shared_rows import PART, check_size, merging, part_of, rewriting, spread_key
+from ..deriving.whereabouts import InBlobs, InPartition, InTable, Whereabouts, check_partition
 from ..edm import Int64
 from ..entity import Entity, storable
 from ..errors import BadDesign, BadKey, BadProperty, DerivedDataMismatch, LimitExceeded
 from ..key import Key
 from ..limits import INT64_MAX, INT64_MIN
-from ..operation import Operation
-from ..roster import Roster
-from ..row_store import RowReader
-from ..shared_rows import PART, check_size, merging, part_of, rewriting, spread_key
-from ..whereabouts import InBlobs, InPartition, InTable, Whereabouts, check_partition
+from ..words.operation import Operation
 
 
 class Summary(Derived):

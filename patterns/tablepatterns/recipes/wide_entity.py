@@ -15,8 +15,8 @@ from ..contention import DEFAULT_ATTEMPTS, Overtaken, contended
 from ..entity import Entity
 from ..errors import BadDesign, BadInput, BadKey, EntityAlreadyExists, EntityChanged, EntityNotFound
 from ..key import Key
-from ..operation import ANY, Operation, check_transaction
-from ..parts import (
+from ..recipe import Account_co, recipe
+from ..wide.parts import (
     PART_BYTES,
     PARTS,
     Layout,
@@ -30,8 +30,8 @@ from ..parts import (
     unpublished,
     written,
 )
-from ..recipe import Account_co, recipe
-from ..wide_reads import PART, WideReads
+from ..wide.wide_reads import PART, WideReads
+from ..words.operation import ANY, Operation, check_transaction
 
 T = TypeVar("T")
 

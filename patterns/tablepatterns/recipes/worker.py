@@ -14,17 +14,17 @@ from typing import Final, Protocol, cast
 from azure.core.exceptions import AzureError, HttpResponseError
 
 from .. import limits
-from ..delivery import Delivery, Outcome, Rules, Served, log
-from ..entrusted import Entrusted
-from ..envelope import Envelope
 from ..errors import BadDesign, BadInput, BadMessage
-from ..exchange import CONNECTION_LOST
-from ..handler import Handler
-from ..observer import Observer
-from ..poison import Poisoned, Reason
-from ..queue import Message
 from ..recipe import Account_co, Pattern, recipe
-from ..stopping import Ending, Stopping, on_signals
+from ..words.exchange import CONNECTION_LOST
+from ..words.queue import Message
+from ..working.delivery import Delivery, Outcome, Rules, Served, log
+from ..working.entrusted import Entrusted
+from ..working.envelope import Envelope
+from ..working.handler import Handler
+from ..working.observer import Observer
+from ..working.poison import Poisoned, Reason
+from ..working.stopping import Ending, Stopping, on_signals
 
 _FIRST_WAIT: Final = 0.1
 _LONGEST_NAP: Final = 1.0

@@ -1,6 +1,6 @@
 """Review: what a query costs before it is sent, and what would be better."""
 
-from .explain import Plans, explain
-from .query_plan import Better, QueryPlan
+from .explaining.explain import Plans, explain
+from .explaining.query_plan import Better, QueryPlan
 
 __all__ = ["Better", "Plans", "QueryPlan", "explain"]

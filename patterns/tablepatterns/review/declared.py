@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from types import MappingProxyType
-from typing import Final, Literal
+from typing import Literal
 
-from ..derived import Derived
+from ..deriving.derived import Derived
 from ..key import Key
 from ..mapping import PropertyMapping
 
@@ -16,8 +15,6 @@ Order = Literal["none", "rising"]
 Known = Literal["=", "range", "prefix"]
 Deed = Literal["insert", "update", "delete"]
 Removal = Literal["entity", "table"]
-
-_NONE: Final[Mapping[str, object]] = MappingProxyType({})
 
 
 @dataclass(frozen=True)
@@ -153,7 +150,7 @@ class DeclaredSet:
     key: Key
     shape: Shape
     pattern: str = "entity_set"
-    settings: Mapping[str, object] = _NONE
+    settings: Mapping[str, object] = field(default_factory=dict)
     derived: tuple[Derived, ...] = ()
     mappings: tuple[PropertyMapping, ...] = ()
     queries: tuple[Query, ...] = ()

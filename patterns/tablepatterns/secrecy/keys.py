@@ -15,7 +15,7 @@ from urllib.parse import urlsplit
 from azure.core.exceptions import AzureError
 
 from ..errors import NOT_SHOWN, BadDesign, DecryptionFailed, UnknownKey
-from ..exchange import settled
+from ..words.exchange import settled
 from .cipher import CONTENT_KEY_BYTES, need_cryptography, unwrap, wrap
 
 _A256KW: Final = "A256KW"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from ..derived import Derived, Keys, Primary
+from ..deriving.derived import Derived, Keys, Primary
 from ..entity import Entity
 from ..eventual.rows import DerivedRows, Finding
 from .report import Drift

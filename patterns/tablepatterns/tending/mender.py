@@ -10,14 +10,14 @@ from typing import Any
 from uuid import uuid4
 
 from ..contention import DEFAULT_ATTEMPTS, Overtaken, contended
-from ..derived import Derived, Keys, Primary
+from ..deriving.derived import Derived, Keys, Primary
 from ..eventual.claim import Claim, Intent, Trace, shares
 from ..eventual.intents import Intents
 from ..eventual.reservation import OVERTAKEN
 from ..eventual.rows import DerivedRows
-from ..operation import Operation
 from ..pace import Pace
 from ..recipe import Account
+from ..words.operation import Operation
 
 
 class Mender:

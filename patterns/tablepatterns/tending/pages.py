@@ -9,10 +9,10 @@ from dataclasses import dataclass
 from hashlib import blake2b
 from typing import Final
 
+from ..deriving.row_store import RowStore
 from ..entity import Entity
 from ..errors import BadToken
 from ..limits import MAX_PAGE_ENTITIES
-from ..row_store import RowStore
 
 _VERSION: Final = 1
 

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from ..derived import Keys
+from ..deriving.derived import Keys
 from ..eventual.rows import Finding
 
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Mapping
 from dataclasses import dataclass
 
-from ..derived import Derived, Keys, Primary
+from ..deriving.derived import Derived, Keys, Primary
+from ..deriving.row_store import RowStore
 from ..entity import Entity
 from ..eventual.rows import DerivedRows
-from ..row_store import RowStore
 from .pages import Mark, pages
 
 

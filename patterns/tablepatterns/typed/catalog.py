@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from itertools import combinations, permutations
 from typing import Any, Final, TypeAlias, TypeVar
 
-from ..derived import Index
-from ..design import could_meet
+from ..deriving.derived import Index
+from ..deriving.together import could_meet
 from ..entity import Entity, storable
 from ..entity_set import EntitySet
 from ..errors import BadDesign, BadInput

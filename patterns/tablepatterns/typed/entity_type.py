@@ -6,8 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from string import Formatter
 from typing import Any, Final, Generic, NoReturn, TypeAlias
 
-from ..alike import alike
-from ..derived import Index
+from ..deriving.derived import Index
 from ..entity import Entity
 from ..entity_set import EntitySet
 from ..errors import NOT_SHOWN, BadDesign, BadKey, BadProperty, UnrecognizedEntity, shown
@@ -15,6 +14,7 @@ from ..key import Key
 from ..key.ranges import Between, Prefix
 from ..limits import SYSTEM_PROPERTIES
 from ..recipe import Account_co
+from ..writing.alike import alike
 from .codec import Codec, Misfit
 from .leaves import Day
 from .nested import Maybe

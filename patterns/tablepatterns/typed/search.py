@@ -6,13 +6,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from ..derived import Index, Shape
+from ..deriving.derived import Index, Shape
 from ..entity_set import EntitySet
 from ..errors import BadInput
 from ..filters import Filter
 from ..key import KeyRange
-from ..question import Question, range_filter
-from ..table import Table
+from ..reading.question import Question, range_filter
+from ..words.table import Table
 from .catalog import Catalog
 from .hull import hull
 

@@ -13,8 +13,8 @@ from azure.core.rest import AsyncHttpResponse, HttpRequest
 from ...aio import Storage
 from ...engine.transport import AioEngineTransport
 from ...recipe import finish
-from ...table import Table
 from ...target import in_memory
+from ...words.table import Table
 from .together import together
 
 if TYPE_CHECKING:

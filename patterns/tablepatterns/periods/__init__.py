@@ -1,0 +1,1 @@
+"""Periods: stretches of time that have a table each."""

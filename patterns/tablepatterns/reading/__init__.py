@@ -1,0 +1,1 @@
+"""Reading: every question that can be asked of an `EntitySet`."""

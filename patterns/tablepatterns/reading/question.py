@@ -1,0 +1,66 @@
+"""Question: the filter and the projection that a range of an `EntitySet` is read with."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from .. import limits
+from ..deriving.derived import Shape
+from ..errors import BadFilter
+from ..filters import Filter, comparisons, prop
+from ..key import KeyRange
+
+
+@dataclass(frozen=True)
+class Question:
+    """A query of one partition: which rows, by which filter, with which properties."""
+
+    shape: Shape
+    filter: Filter
+    select: tuple[str, ...] | None
+
+    @classmethod
+    def of(
+        cls, shape: Shape, where: Filter | None, select: Sequence[str] | None, fields: Mapping[str, Any]
+    ) -> Question:
+        """Return the query for the rows of `shape` that lie in the range of `fields` and match `where`.
+
+        :raises BadKey: the fields do not make a range of the key
+        :raises BadFilter: `where` asks for something that the rows do not hold as a property
+        """
+        bounds = range_filter(shape.key.range(fields))
+        if where is not None:
+            _check(shape, where)
+        return cls(shape, bounds if where is None else bounds & where, shape.selected(select))
+
+
+def range_filter(keys: KeyRange) -> Filter:
+    """Return the filter that a range of keys is, as the guide writes it.
+
+    >>> from tablepatterns.key import Key, prefix
+    >>> str(range_filter(Key("{Department}", "email_{Email}").range({"Department": "Sales", "Email": prefix("a")})))
+    "PartitionKey eq 'Sales' and RowKey ge 'email_a' and RowKey lt 'email_b'"
+
+    Guide: range query.
+    """
+    row = prop("RowKey")
+    found: Filter = prop("PartitionKey") == keys.partition_key
+    if keys.row_key is not None:
+        return found & (row == keys.row_key)
+    if keys.lower:
+        found = found & (row >= keys.lower if keys.lower_inclusive else row > keys.lower)
+    if keys.upper is not None:
+        found = found & (row <= keys.upper if keys.upper_inclusive else row < keys.upper)
+    return found
+
+
+def _check(shape: Shape, where: Filter) -> None:
+    for name in sorted({each.name for each in comparisons(where)}):
+        if name in limits.SYSTEM_PROPERTIES[:2] or name in shape.key.fields:
+            rule = "it is a part of the key, and a condition on the key belongs in the range"
+            raise BadFilter("where", name, rule, "give it as a keyword")
+        if name != "Timestamp" and not shape.holds(name):
+            rule = f"the rows of this index hold no such property, so nothing would match; they hold {shape.include}"
+            raise BadFilter("where", name, rule, "include the property in the index, or read the primary rows")

@@ -1,0 +1,238 @@
+"""Reads: every question that can be asked of an `EntitySet`. None of them scans, except the one that says so."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
+from typing import Any
+
+from ..deriving.derived import Derived, Index, Shape
+from ..entity import Entity
+from ..errors import BadInput
+from ..eventual.rows import DerivedRows
+from ..filters import Filter, QueryClass, refuse_scans
+from ..key import Key
+from ..mapping import Mappings
+from ..recipe import Account_co, Pattern, recipe, stream
+from ..words.table import Page, Table
+from ..writing.commit import Reading, Source
+from .question import Question
+
+
+class Reads(Pattern[Account_co]):
+    """The reading half of an `EntitySet`."""
+
+    key: Key
+    derived: tuple[Derived, ...]
+    primary: Shape
+    table: Table
+    mappings: Mappings
+    rows: DerivedRows
+
+    @recipe
+    async def get(self, /, **fields: Any) -> Entity | None:
+        """Return the entity with this primary key, or None. Cost: 1 transaction, a point query.
+
+        >>> employees.get(Department="Sales", EmployeeId=1) is None
+        True
+
+        :param fields: a value for every field of the key
+        :raises BadKey: a field is missing, or has a value that cannot be a key
+
+        Guide: point query.
+        """
+        return await self._point(self.primary, fields)
+
+    @recipe
+    async def find(self, via: Index, /, **fields: Any) -> Entity | None:
+        """Return the entity that has this key in an index, or None. Cost: 1 transaction, a point query.
+
+        An index outside the primary's partition follows its entities a little later: what it gives may be what the
+        entity was a moment ago. To write it back is safe, and costs 1 transaction more.
+
+        :param via: the index, one of the set's own
+        :param fields: a value for every field of the index's key
+        :raises BadKey: a field is missing, or has a value that cannot be a key
+        :raises BadInput: the index is not one of this set's
+
+        Guide: intra-partition secondary index pattern.
+        """
+        return await self._point(self._shape(via), fields)
+
+    async def _point(self, shape: Shape, fields: Mapping[str, Any]) -> Entity | None:
+        row = await self._table(shape).get(*shape.key.format(fields))
+        return await self._read(row, shape) if row is not None and shape.shows(row) else None
+
+    @recipe
+    async def get_many(self, keys: Iterable[Mapping[str, Any]], *, limit: int = 8) -> list[Entity | None]:
+        """Return the entities with these primary keys in the order asked for, None for those that do not exist.
+
+        One point query per key, `limit` at a time: what an `or` of RowKeys would turn into a partition scan.
+        Cost: 1 transaction per key.
+
+        :param keys: for each entity, a value for every field of the key
+        :param limit: how many point queries at a time
+
+        Guide: query classes (the rule about `or`); asynchronous and parallel operations.
+        """
+        asked = [self.key.format(fields) for fields in keys]
+        rows = await self.account.together(*(self.table.get(*each) for each in asked), limit=limit)
+        return [await self._read(row, self.primary) if row else None for row in rows]
+
+    @recipe
+    async def received(self, row: Entity, via: Index | None = None, /) -> Entity | None:
+        """Return the entity of a row that was read past the set; None for a row of another kind.
+
+        For patterns that read rows of several sets by one request. Cost: none but what the mappings of the set read.
+
+        :param row: a row of the table as `Table` hands it out, read whole
+        :param via: the index that the row is of; None for a primary row
+        :raises BadInput: the index is not one of this set's
+
+        Guide: retrieving heterogeneous types.
+        """
+        shape = self.primary if via is None else self._shape(via)
+        return await self._read(row, shape) if shape.shows(row) else None
+
+    @stream
+    async def range(
+        self,
+        via: Index | None = None,
+        /,
+        *,
+        where: Filter | None = None,
+        select: Sequence[str] | None = None,
+        **fields: Any,
+    ) -> AsyncIterator[Entity]:
+        """Hand out the entities of one partition in key order, those of a range of row keys or all of them.
+
+        The fields of the partition must be given. Row fields are given from left to right; the last may be a
+        `prefix` or a range such as `between`. Every continuation token is followed. Cost: 1 transaction per page of
+        up to 1,000 rows.
+
+        :param via: an index to read and order by; None for the primary rows
+        :param where: a further condition on properties; it is applied to each row of the range, and reads them all
+        :param select: the properties to read; the fields of the key always come with them
+        :param fields: the partition, and what is known of the row
+        :raises BadKey: the fields do not make a range
+
+        Guide: range query; server-side projection.
+        """
+        question = self._question(via, where, select, fields)
+        async for row in self._table(question.shape).query(question.filter, select=question.select):
+            if question.shape.shows(row):
+                yield await self._read(row, question.shape, select)
+
+    @recipe
+    async def page(
+        self,
+        via: Index | None = None,
+        /,
+        *,
+        size: int = 1000,
+        token: str | None = None,
+        where: Filter | None = None,
+        select: Sequence[str] | None = None,
+        **fields: Any,
+    ) -> Page[Entity]:
+        """Return one page of a range, and the token that continues it. Cost: 1 transaction.
+
+        :param size: at most so many entities, 1 to 1,000
+        :param token: where the page before ended; a text that may be stored, and used in another process
+        :raises BadToken: the token is of another query
+
+        The other parameters are those of `range`. Guide: continuation tokens; page size.
+        """
+        question = self._question(via, where, select, fields)
+        table = self._table(question.shape)
+        page = await table.page(question.filter, size=size, token=token, select=question.select)
+        rows = [row for row in page.items if question.shape.shows(row)]
+        return Page(tuple([await self._read(row, question.shape, select) for row in rows]), page.token)
+
+    @recipe
+    async def take(
+        self,
+        count: int,
+        via: Index | None = None,
+        /,
+        *,
+        where: Filter | None = None,
+        select: Sequence[str] | None = None,
+        **fields: Any,
+    ) -> list[Entity]:
+        """Return exactly the first `count` entities of a range, or all if there are fewer.
+
+        Pages that the service cuts short are followed, and none is requested beyond the last one needed.
+        Cost: 1 transaction for up to 1,000 entities, if the service does not cut its pages shorter.
+
+        The other parameters are those of `range`. Guide: large result sets (take n).
+        """
+        question = self._question(via, where, select, fields)
+        rows = await self._table(question.shape).take(count, question.filter, select=question.select)
+        return [await self._read(row, question.shape, select) for row in rows if question.shape.shows(row)]
+
+    @stream
+    async def query(
+        self, where: Filter, *, at_worst: QueryClass = QueryClass.RANGE, select: Sequence[str] | None = None
+    ) -> AsyncIterator[Entity]:
+        """Hand out the primary rows that match a filter on PartitionKey, RowKey and properties.
+
+        A filter of a worse class than `at_worst` is refused before any request. Cost: 1 transaction per page.
+
+        :param where: any filter
+        :param at_worst: the worst class of query to allow; `QueryClass.TABLE_SCAN` allows every filter
+        :param select: the properties to read; the fields of the key always come with them
+        :raises BadFilter: the query would be worse, with the reason and the rewrite
+
+        Guide: query classes.
+        """
+        refuse_scans(where, at_worst)
+        self.mappings.check_filter(where)
+        async for row in self.table.query(where, select=self.primary.selected(self._stored(select))):
+            if self.primary.fits(row):
+                yield await self._read(row, self.primary, select)
+
+    @stream
+    async def scan(self, where: Filter | None = None) -> AsyncIterator[Entity]:
+        """Hand out the entities of every partition that match. Every entity of the table is read for it.
+
+        Cost: 1 transaction per page; the service ends a page at 1,000 results, at the end of a partition, or after
+        five seconds of reading, so that a large table takes many, whatever the result.
+
+        Guide: table scan.
+        """
+        self.mappings.check_filter(where)
+        async for row in self.table.query(where):
+            if self.primary.fits(row):
+                yield await self._read(row, self.primary)
+
+    def _question(
+        self, via: Index | None, where: Filter | None, select: Sequence[str] | None, fields: Mapping[str, Any]
+    ) -> Question:
+        self.mappings.check_filter(where)
+        return Question.of(self.primary if via is None else self._shape(via), where, self._stored(select), fields)
+
+    def _stored(self, select: Sequence[str] | None) -> Sequence[str] | None:
+        return None if select is None else self.mappings.stored(select)
+
+    def _shape(self, via: Index) -> Shape:
+        self._check_own(via, "index")
+        return via.shape(self.key)
+
+    def _check_own(self, via: Derived, subject: str = "derived") -> None:
+        if via not in self.derived:
+            rule = f"the set keeps {[each.name for each in self.derived]}"
+            raise BadInput(subject, getattr(via, "name", via), rule, "give one of the set's own, or declare it")
+
+    def _table(self, shape: Shape) -> Table:
+        return self.table if shape.table is None else self.rows.table(shape.table)
+
+    async def _read(self, row: Entity, shape: Shape, select: Sequence[str] | None = None) -> Entity:
+        entity = shape.entity(row)
+        source = Source(shape, (row["PartitionKey"], row["RowKey"]), row.etag or "", row.lineage)
+        stored = fields = dict(entity)
+        if self.mappings.each:
+            fields = await self.mappings.decode(stored)
+            entity.clear()
+            entity.update(fields)
+        entity.reading = Reading(source, stored, fields, shape.is_complete and select is None)
+        return entity

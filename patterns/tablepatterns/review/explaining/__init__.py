@@ -1,0 +1,1 @@
+"""Explaining: the plan of a query before it is sent."""

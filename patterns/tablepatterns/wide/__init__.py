@@ -1,0 +1,1 @@
+"""Wide: one logical entity in several rows."""

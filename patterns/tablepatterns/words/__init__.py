@@ -1,0 +1,1 @@
+"""Words: what a recipe may await of an account, over the clients of the SDK."""

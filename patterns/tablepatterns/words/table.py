@@ -1,0 +1,314 @@
+"""Table: one table, in the words that a recipe may await.
+
+Each word is one call of the genuine SDK client, sync or async; this file and `operation` are the only ones that make
+them, and the only ones that turn the SDK's errors into ours.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Generic, TypeVar
+from urllib.parse import unquote
+from uuid import UUID, uuid4
+
+from azure.core.credentials import AzureNamedKeyCredential
+from azure.core.exceptions import (
+    HttpResponseError,
+    ResourceExistsError,
+    ResourceNotFoundError,
+)
+from azure.data.tables import TableAccessPolicy, generate_table_sas
+
+from .. import limits
+from ..edm import Ticks
+from ..entity import WRITE_ID, Entity
+from ..errors import BadDesign, BadInput, BadTableName, OutcomeUnknown
+from ..filters import Filter
+from .exchange import CONNECTION_LOST, Exchange, each, first_page, settled
+from .fate import Fate, fate
+from .lineage import after, as_bytes
+from .operation import Operation, check_transaction, sdk_operation
+from .token import Position
+from .translation import code_of, lacks_table, missing, translated
+
+T = TypeVar("T")
+
+_ATTEMPTS = 3
+_STALE = "W/\"datetime'1601-01-01T00%3A00%3A00.0000000Z'\""
+"""The ETag of what we wrote and others have overwritten since: our own was lost with the answer."""
+
+
+@dataclass(frozen=True)
+class Page(Generic[T]):
+    """A part of a query's results, and the token that continues it; the last page has none.
+
+    A page may hold fewer entities than asked for, even none, and still be followed by others.
+
+    Guide: large result sets and continuation tokens.
+    """
+
+    items: tuple[T, ...]
+    token: str | None
+
+
+class Table:
+    """One table of an account, over an SDK `TableClient` or its async twin.
+
+    A table that does not exist holds nothing: reads find no entity, and the first write makes it.
+
+    :param client: the SDK's client of the table
+    :param hook: the `raw_response_hook` that the client was made with, if any: writes need a hook of their own, which
+        takes its place and calls it
+    """
+
+    def __init__(self, client: Any, hook: Callable[[Any], None] | None = None) -> None:
+        self._client = client
+        self._hook = hook
+
+    @property
+    def name(self) -> str:
+        """The table's name, as it was given."""
+        return str(self._client.table_name)
+
+    async def create(self) -> bool:
+        """Create the table; return False if it existed already. Cost: 1 transaction.
+
+        After a lost answer the table may be our own work, and False is returned all the same.
+
+        :raises BadTableName: the service refuses the name, which passed our own check
+        """
+        try:
+            await self._created()
+        except ResourceExistsError as error:
+            if code_of(error) != "TableAlreadyExists":
+                raise
+            return False
+        except (HttpResponseError, ValueError) as error:
+            if isinstance(error, HttpResponseError) and error.status_code not in (400, 404):
+                raise
+            # Which of the two the service gives for a reserved name, its own documents do not agree on
+            rule = "the service refuses the name"
+            raise BadTableName("table name", self.name, rule, "choose another") from error
+        return True
+
+    async def _created(self) -> None:
+        for _ in range(_ATTEMPTS - 1):
+            with suppress(*CONNECTION_LOST):
+                await settled(self._client.create_table())
+                return
+        await settled(self._client.create_table())
+
+    async def drop(self) -> None:
+        """Delete the table with everything in it; one that does not exist is fine. Cost: 1 transaction."""
+        await settled(self._client.delete_table())
+
+    @property
+    def service_address(self) -> str:
+        """The URL of the account's Table service."""
+        return str(self._client.url).partition("?")[0]
+
+    def signed(self, **terms: Any) -> str:
+        """Return a shared access signature of this table, made with the account's key. Cost: nothing.
+
+        :param terms: what `azure.data.tables.generate_table_sas` takes
+        :raises BadDesign: the account was connected to without its key
+        """
+        credential = self._client.credential
+        if not isinstance(credential, AzureNamedKeyCredential):
+            rule = "a signature is made with the account's key, and this account was connected to without it"
+            raise BadDesign("credential", type(credential).__name__, rule, "connect with the account's key")
+        return generate_table_sas(credential, self.name, **terms)
+
+    async def policies(self) -> dict[str, TableAccessPolicy | None]:
+        """Return the stored access policies by name. Cost: 1 transaction."""
+        try:
+            found: dict[str, TableAccessPolicy | None] = await settled(self._client.get_table_access_policy())
+        except ResourceNotFoundError:
+            return {}
+        return found
+
+    async def put_policies(self, policies: Mapping[str, TableAccessPolicy | None]) -> None:
+        """Make these the table's stored access policies, in place of all that it has.
+
+        Cost: 1 transaction; 2 more if the table must be made first.
+        """
+        try:
+            await settled(self._client.set_table_access_policy(policies))
+        except ResourceNotFoundError:
+            await self.create()
+            await settled(self._client.set_table_access_policy(policies))
+
+    async def get(self, partition_key: str, row_key: str, select: Sequence[str] | None = None) -> Entity | None:
+        """Read one entity by its keys, or None. Cost: 1 transaction, a point query."""
+        options = {"select": list(select)} if select else {}
+        try:
+            found = await settled(self._client.get_entity(partition_key, row_key, **options))
+        except ResourceNotFoundError:
+            return None
+        return Entity.received(found)
+
+    async def page(
+        self, where: Filter | None, *, size: int, token: str | None = None, select: Sequence[str] | None = None
+    ) -> Page[Entity]:
+        """Read one page of a query. Cost: 1 transaction.
+
+        :param where: the filter, or None for every entity of the table
+        :param size: at most so many entities, 1 to 1,000
+        :param token: where an earlier page of the same query ended
+        :param select: the properties to read; None for all
+        :raises BadInput: the size is not 1 to 1,000
+        :raises BadToken: the token is of another query, or no token
+        """
+        if not 1 <= size <= limits.MAX_PAGE_ENTITIES:
+            rule = f"a page has 1 to {limits.MAX_PAGE_ENTITIES} entities"
+            raise BadInput("size", size, rule, "ask for smaller pages, and follow their tokens")
+        position = Position.parse(token, self.name, where) if token else None
+        pages = self._pages(where, size, position, select)
+        try:
+            found = await first_page(pages)
+        except ResourceNotFoundError as error:
+            if code_of(error) != "TableNotFound":
+                raise
+            return Page((), None)
+        following = Position.of(pages.continuation_token)
+        return Page(
+            tuple([Entity.received(entity) async for entity in each(found)]),
+            following.text(self.name, where) if following else None,
+        )
+
+    def _pages(self, where: Filter | None, size: int, position: Position | None, select: Sequence[str] | None) -> Any:
+        options: dict[str, Any] = {"results_per_page": size} | ({"select": list(select)} if select else {})
+        client = self._client
+        found = client.list_entities(**options) if where is None else client.query_entities(str(where), **options)
+        return found.by_page(position.sdk() if position else None)
+
+    async def query(self, where: Filter | None, *, select: Sequence[str] | None = None) -> AsyncIterator[Entity]:
+        """Hand out every entity that matches, page after page. Cost: 1 transaction per page of up to 1,000."""
+        token: str | None = None
+        while True:
+            page = await self.page(where, size=limits.MAX_PAGE_ENTITIES, token=token, select=select)
+            for entity in page.items:
+                yield entity
+            token = page.token
+            if token is None:
+                return
+
+    async def take(self, count: int, where: Filter | None, *, select: Sequence[str] | None = None) -> list[Entity]:
+        """Return the first `count` matching entities, or all if there are fewer.
+
+        Short and empty pages are followed; no page is requested beyond the last one needed. Cost: 1 transaction
+        for up to 1,000 entities, if the service does not cut its pages shorter.
+        """
+        if count < 0:
+            raise BadInput("count", count, "it is a number of entities", "ask for 0 or more")
+        taken: list[Entity] = []
+        token: str | None = None
+        while len(taken) < count:
+            size = min(count - len(taken), limits.MAX_PAGE_ENTITIES)
+            page = await self.page(where, size=size, token=token, select=select)
+            taken.extend(page.items)
+            token = page.token
+            if token is None:
+                break
+        return taken
+
+    async def submit(self, *operations: Operation) -> list[Entity]:
+        """Carry out all operations in one entity group transaction, or none of them; return what is stored now.
+
+        Each entity returned carries its keys, its new ETag and Timestamp; that of a delete has no ETag. A missing
+        table is created first.
+
+        Every write carries a `WriteId` of its own. The service may carry out a request and its answer get lost; when
+        the request is then sent again, it meets its own work as a conflict. The ids that the row keeps tell whether the
+        work is ours, also where others have built on it. A delete that finds nothing when sent again is taken for done.
+
+        Cost: 1 transaction; after a lost answer 1 more per attempt, and 1 to read back.
+
+        :raises BadInput: no entity group transaction; nothing was sent
+        :raises EntityAlreadyExists: an entity to be inserted exists
+        :raises EntityChanged: an entity changed since the ETag was read
+        :raises EntityNotFound: an entity to be replaced, merged or deleted does not exist
+        :raises TransactionFailed: the service refused for another reason; `index` says which operation
+        :raises OutcomeUnknown: an answer was lost, and the entity was overwritten too often since to tell
+        """
+        check_transaction(operations)
+        if not operations:
+            return []
+        stamp, lost, made = uuid4(), 0, False
+        while True:
+            exchange = Exchange(self._hook)
+            try:
+                return await self._send(operations, stamp, exchange)
+            except CONNECTION_LOST:
+                lost += 1
+                if lost == _ATTEMPTS:
+                    raise
+            except HttpResponseError as error:
+                if not made and lacks_table(error, operations):
+                    await self.create()
+                    made = True
+                    continue
+                if lost or exchange.was_repeated:
+                    written = await self._own_work(operations, stamp, error)
+                    if written:
+                        return written
+                failure = translated(error, operations)
+                raise failure from (None if failure is error else error)
+
+    async def _send(self, operations: Sequence[Operation], stamp: UUID, exchange: Exchange) -> list[Entity]:
+        calls = [sdk_operation(each, _stamped(each, stamp)) for each in operations]
+        if len(calls) > 1:
+            answers = await settled(self._client.submit_transaction(calls, raw_response_hook=exchange))
+        else:
+            word, entity, options = calls[0]
+            call = getattr(self._client, f"{word}_entity")
+            answers = [await settled(call(entity, **options, raw_response_hook=exchange))]
+            if exchange.status == 404 and not exchange.was_repeated:
+                # The SDK takes the deletion of a missing entity for a success
+                raise missing(operations[0])
+        return [_written(operation, answer, stamp) for operation, answer in zip(operations, answers, strict=True)]
+
+    async def _own_work(
+        self, operations: Sequence[Operation], stamp: UUID, error: HttpResponseError
+    ) -> list[Entity] | None:
+        """Return what an earlier attempt of this very transaction wrote, or None if the conflict is another's."""
+        if error.status_code not in (404, 409, 412):
+            return None
+        rows = [await self.get(*operation.key) for operation in operations]
+        found = fate(operations, stamp, [None if row is None else row.lineage for row in rows])
+        if found is Fate.UNKNOWN:
+            text = f"the answer to a write of {operations[0].key} was lost, and nothing tells if it was made; "
+            raise OutcomeUnknown(text + "read the entity, and see whether the change is there", error) from error
+        if found is Fate.NOT_MADE:
+            return None
+        return [
+            row if row is not None and row.lineage[:1] == (stamp,) else _written(operation, {"etag": _STALE}, stamp)
+            for operation, row in zip(operations, rows, strict=True)
+        ]
+
+
+def _stamped(operation: Operation, stamp: UUID) -> dict[str, bytes]:
+    return {WRITE_ID: as_bytes(after(stamp, operation.lineage))} if operation.has_room else {}
+
+
+def _written(operation: Operation, answer: Mapping[str, Any], stamp: UUID) -> Entity:
+    entity = Entity({"PartitionKey": operation.partition_key, "RowKey": operation.row_key})
+    if operation.kind != "delete":
+        entity.etag = answer["etag"]
+        entity.timestamp = timestamp_of(answer["etag"])
+        entity.lineage = after(stamp, operation.lineage) if operation.has_room else ()
+    return entity
+
+
+def timestamp_of(etag: str) -> datetime | None:
+    r"""Return the Timestamp that an ETag of Table storage is made of, or None for an ETag of another make.
+
+    >>> timestamp_of("W/\"datetime'2020-07-24T14%3A34%3A27.8639974Z'\"").isoformat()
+    '2020-07-24T14:34:27.863997+00:00'
+    """
+    with suppress(IndexError, ValueError):
+        return Ticks.parse(unquote(etag.split("'")[1])).datetime()
+    return None

@@ -1,0 +1,64 @@
+"""Position: where a query stopped, as a text that can be stored and continued from in another process."""
+
+from __future__ import annotations
+
+import base64
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from hashlib import blake2b
+
+from ..errors import BadToken
+from ..filters import Filter
+
+_VERSION = 1
+
+
+@dataclass(frozen=True)
+class Position:
+    """The service's continuation token: opaque, and of use only for the query that it came from.
+
+    >>> token = Position("1!4!YQ--", "1!4!Yg--").text("Employees", None)
+    >>> Position.parse(token, "Employees", None)
+    Position(partition_key='1!4!YQ--', row_key='1!4!Yg--')
+
+    Guide: large result sets and continuation tokens (a token can be serialised to persistent storage).
+    """
+
+    partition_key: str | None
+    row_key: str | None
+
+    @classmethod
+    def of(cls, given: Mapping[str, str | None] | None) -> Position | None:
+        """Return the position that the SDK's pager reports, or None at the end of the results."""
+        return cls(given.get("PartitionKey"), given.get("RowKey")) if given else None
+
+    def sdk(self) -> dict[str, str | None]:
+        """Return the position as the SDK's pager takes it."""
+        return {"PartitionKey": self.partition_key, "RowKey": self.row_key}
+
+    def text(self, table: str, where: Filter | None) -> str:
+        """Return the token as URL-safe text, bound to its query."""
+        parts = [_VERSION, _query(table, where), self.partition_key, self.row_key]
+        return base64.urlsafe_b64encode(json.dumps(parts, separators=(",", ":")).encode()).decode("ascii")
+
+    @classmethod
+    def parse(cls, token: str, table: str, where: Filter | None) -> Position:
+        """Return the position that `text` wrote for the same query.
+
+        :raises BadToken: the text is no token, or it is of another table or filter
+        """
+        try:
+            text = base64.b64decode(token, altchars=b"-_", validate=True)
+            version, query, partition_key, row_key = json.loads(text)
+        except (TypeError, ValueError) as error:
+            raise BadToken("token", token, "it is not a token of this library", "begin without one") from error
+        if version != _VERSION or query != _query(table, where):
+            rule = "a token continues the query it came from: the same table, the same filter"
+            raise BadToken("token", token, rule, "begin without one, or ask the first query again")
+        return cls(partition_key, row_key)
+
+
+def _query(table: str, where: Filter | None) -> str:
+    text = f"{table.lower()}\n{'' if where is None else where}"
+    return blake2b(text.encode("utf-8", "surrogatepass"), digest_size=6).hexdigest()

@@ -1,0 +1,78 @@
+"""Translation: the SDK's errors as ours, by the service's code and the index of the operation that failed."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import Any, TypeGuard
+
+from azure.core.exceptions import HttpResponseError
+from azure.data.tables import TableTransactionError
+
+from ..errors import EntityAlreadyExists, EntityChanged, EntityNotFound, TransactionFailed
+from .operation import Operation
+
+
+def translated(error: HttpResponseError, operations: Sequence[Operation]) -> HttpResponseError:
+    """Return what a refusal of these operations means; an error that we have no name for is returned as it is."""
+    index = _failed_index(error, operations)
+    if index is None:
+        return TransactionFailed(f"{error.message}; no operation was applied", error) if _of_batch(error) else error
+    keys = "({!r}, {!r})".format(*operations[index].key)
+    code = code_of(error)
+    if code == "EntityAlreadyExists":
+        text = f"an entity with the keys {keys} exists already; read it, or use an insert_or_ form to overwrite it"
+        return EntityAlreadyExists(text, error, index=index)
+    if code in ("UpdateConditionNotSatisfied", "ConditionNotMet"):
+        text = f"the entity {keys} changed since it was read; read it again and retry"
+        return EntityChanged(text, error, index=index)
+    if code == "TableNotFound" and operations[index].kind.startswith("insert"):
+        return error
+    if code in ("ResourceNotFound", "EntityNotFound", "TableNotFound"):
+        return missing(operations[index], error, index)
+    text = f"operation {index} on {keys}: {error.message}"
+    return TransactionFailed(text, error, index=index) if _of_batch(error) else error
+
+
+def missing(operation: Operation, error: HttpResponseError | None = None, index: int = 0) -> EntityNotFound:
+    """Return the error for an entity that should exist and does not."""
+    keys = "({!r}, {!r})".format(*operation.key)
+    return EntityNotFound(f"there is no entity {keys}; insert it, or use an insert_or_ form", error, index=index)
+
+
+def lacks_table(error: HttpResponseError, operations: Sequence[Operation]) -> bool:
+    """Whether the table must be made first; a table is not made to find out that it holds nothing to change."""
+    return code_of(error) == "TableNotFound" and any(each.kind.startswith("insert") for each in operations)
+
+
+def code_of(error: HttpResponseError) -> str:
+    """Return the service's code of an error, or "" where it gave none.
+
+    The SDK has it in `error_code` for most calls, but not for `create_entity`, which leaves it in the answer.
+    """
+    known: Any = getattr(error, "error_code", None)
+    if known:
+        return str(getattr(known, "value", known))
+    answer: Any = error.response
+    if answer is None:
+        return ""
+    return str(answer.headers.get("x-ms-error-code") or _code_in_body(answer))
+
+
+def _code_in_body(response: Any) -> str:
+    try:
+        return str(json.loads(response.text())["odata.error"]["code"])
+    except (ValueError, KeyError, TypeError):
+        return ""
+
+
+def _of_batch(error: HttpResponseError) -> TypeGuard[TableTransactionError]:
+    return isinstance(error, TableTransactionError)
+
+
+def _failed_index(error: HttpResponseError, operations: Sequence[Operation]) -> int | None:
+    if len(operations) == 1:
+        return 0
+    # The SDK says 0 where the service gave no index; only the text tells the two apart
+    named = str(error.message).split(":", 1)[0].strip()
+    return int(named) if _of_batch(error) and named.isdecimal() and int(named) < len(operations) else None

@@ -1,0 +1,67 @@
+"""Envelope: what every queue message of this library looks like, so that workers of any version can tell what it is.
+
+A message is JSON: its version, the kind of work, and the work itself. Readers take Base64 as well as plain text, since
+clients in other languages send Base64 by default; writers choose.
+"""
+
+from __future__ import annotations
+
+import json
+from base64 import b64decode, b64encode
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Final, cast
+
+from ..errors import BadInput, BadMessage
+
+VERSION: Final = 1
+
+
+@dataclass(frozen=True)
+class Envelope:
+    """One piece of work, as it travels.
+
+    >>> sent = Envelope("archive", {"partition": "Sales", "row": "000223"})
+    >>> sent.text()
+    '{"v":1,"kind":"archive","body":{"partition":"Sales","row":"000223"}}'
+    >>> Envelope.parse(sent.text(base64=True)) == sent
+    True
+
+    :param kind: which handler it is for
+    :param body: the work: texts, numbers, booleans, None, lists and dicts of them
+    """
+
+    kind: str
+    body: Mapping[str, Any]
+
+    def text(self, *, base64: bool = False) -> str:
+        """Return the message's text, in ASCII.
+
+        :raises BadInput: the body has no JSON form
+        """
+        try:
+            text = json.dumps(
+                {"v": VERSION, "kind": self.kind, "body": self.body}, allow_nan=False, separators=(",", ":")
+            )
+        except (TypeError, ValueError) as error:
+            raise BadInput(
+                "body", self.body, f"it has no JSON form ({error})", "convert it to texts and numbers"
+            ) from error
+        return b64encode(text.encode()).decode() if base64 else text
+
+    @classmethod
+    def parse(cls, text: str) -> Envelope:
+        """Return the work that a message's text asks for.
+
+        :raises BadMessage: it is not such a message, or of a version that this library does not know
+        """
+        try:
+            found = json.loads(text if text.lstrip().startswith("{") else b64decode(text, validate=True))
+        except ValueError as error:
+            raise BadMessage("message", text, "it is neither JSON nor JSON in Base64", "move it to poison") from error
+        fields = cast("dict[str, Any]", found) if isinstance(found, dict) else {}
+        kind, body = fields.get("kind"), fields.get("body")
+        if fields.get("v") != VERSION or not isinstance(kind, str) or not isinstance(body, dict):
+            rule = f'it must have "v": {VERSION}, a text "kind" and an object "body"'
+            raise BadMessage("message", text, rule, "read it with the version of the library that sent it")
+        return cls(kind, cast("dict[str, Any]", body))

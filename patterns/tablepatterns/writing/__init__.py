@@ -1,0 +1,1 @@
+"""Writing: what the caller asks for, as one entity group transaction."""

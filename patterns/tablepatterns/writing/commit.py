@@ -1,0 +1,347 @@
+"""Commit: logical changes as one entity group transaction, each conditional on the row that the caller read."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+
+from ..contention import DEFAULT_ATTEMPTS, Overtaken, contended
+from ..deriving.derived import Change, Derived, Fields, Keys, Shape
+from ..deriving.row_store import RowReader
+from ..entity import Entity
+from ..errors import (
+    BadInput,
+    DerivedDataMismatch,
+    DuplicateIndexValue,
+    EntityAlreadyExists,
+    EntityChanged,
+    EntityNotFound,
+)
+from ..eventual.intents import Intents
+from ..eventual.promise import Promise
+from ..mapping import Action, Mappings
+from ..recipe import Account
+from ..words.lineage import Lineage
+from ..words.operation import ANY, Operation, check_transaction
+from ..words.table import Table
+from .pending import Pending, combined
+
+
+@dataclass(frozen=True)
+class Source:
+    """The row from which the caller read an entity, whose ETag guards the whole change.
+
+    Every row of an entity changes in the same transaction, so the ETag of any one of them speaks for all.
+    """
+
+    shape: Shape
+    key: tuple[str, str]
+    etag: str
+    lineage: Lineage = ()
+
+
+@dataclass(frozen=True)
+class Reading:
+    """What a set remembers of an entity that it read or wrote: from which row, what it held, and whether all of it.
+
+    `stored` is what the row held; `fields` is what the mappings of the set made of it.
+    """
+
+    source: Source
+    stored: Fields
+    fields: Fields
+    is_whole: bool
+
+
+@dataclass(frozen=True)
+class Write:
+    """One logical change of a set, checked and ready to be committed, alone or with others of its partition.
+
+    Made by `inserting`, `replacing`, `merging` and `deleting` of an `EntitySet`; nothing was sent yet.
+    """
+
+    table: str
+    change: Change
+    derived: tuple[Derived, ...] = field(default=(), repr=False)
+    source: Source | None = field(default=None, repr=False)
+    entity: Entity = field(default_factory=Entity, repr=False)
+    """What is brought up to date once the change is written."""
+    is_whole: bool = True
+    """Whether the new fields are all that is stored."""
+    mappings: Mappings | None = field(default=None, repr=False)
+    """How the fields are stored, where they are not stored as they are."""
+    before: tuple[Action, ...] = field(default=(), repr=False)
+    """What must be done before the rows may be written."""
+    given: Fields | None = field(default=None, repr=False)
+    """The fields as the caller gave them, once `change` has them as they are stored."""
+    intents: Intents | None = field(default=None, repr=False)
+    """What announces the change, where something follows from it outside the partition."""
+    guards: tuple[tuple[Derived, Operation], ...] = field(default=(), repr=False)
+    """Writes that make sure of what the change was completed with."""
+    building: frozenset[Derived] = field(default=frozenset(), repr=False)
+    """What is derived of which entities may lack the rows as yet."""
+
+    async def encoded(self) -> Write:
+        """Return this write with the fields as they are stored."""
+        if self.mappings is None or self.given is not None:
+            return self
+        change, before = await self.mappings.encode(self.change)
+        return replace(self, change=change, before=before, given=self.change.new)
+
+    async def completed(self, table: RowReader) -> Write:
+        """Return this write with what derived data adds to the primary row itself."""
+        write = self
+        for each in self.derived:
+            change, guards = await each.completed(write.change, table)
+            write = replace(write.writing(change), guards=(*write.guards, *((each, guard) for guard in guards)))
+        return write
+
+    def writing(self, change: Change) -> Write:
+        """Return this write with other properties that were added as they are stored."""
+        if change is self.change:
+            return self
+        if self.given is None or change.new is None:
+            return replace(self, change=change)
+        before, after = self.change.new or {}, change.new
+        kept = {name: value for name, value in self.given.items() if name in after or name not in before}
+        added = {name: value for name, value in after.items() if name not in before or value != before[name]}
+        return replace(self, change=change, given={**kept, **added})
+
+    @property
+    def key(self) -> tuple[str, str]:
+        """The PartitionKey and the RowKey of the primary row."""
+        return self.change.row
+
+    def announced(self) -> Iterator[tuple[Intents, Change]]:
+        """Hand out what must be told of before the change is written, to whom."""
+        if self.intents is not None:
+            yield self.intents, self.change
+        for each in self.derived:
+            yield from each.announced(self.change)
+
+    def primary(self) -> Operation:
+        """Return the write of the primary row, unconditional as yet."""
+        change, shape = self.change, Shape(self.change.key)
+        if change.new is None:
+            return Operation.delete(*self.key, ANY)
+        if change.old is None:
+            return Operation.insert(shape.row(change.new))
+        if change.merges:
+            return Operation.merge(shape.part(change), ANY, becomes=shape.row(change.new))
+        return Operation.replace(shape.row(change.new), ANY)
+
+    def wrote(self, written: Entity) -> Entity:
+        """Bring the entity in the caller's hands up to date with the primary row as it was written."""
+        if self.change.new is None:
+            return self.entity
+        fields = dict(self.change.new if self.given is None else self.given)
+        self.entity.clear()
+        self.entity.update(fields)
+        self.entity.be(written)
+        source = Source(
+            Shape(self.change.key), (written["PartitionKey"], written["RowKey"]), written.etag or "", written.lineage
+        )
+        stored = fields if self.given is None else dict(self.change.new)
+        self.entity.reading = Reading(source, stored, fields, self.is_whole)
+        return self.entity
+
+
+@dataclass(frozen=True)
+class Step:
+    """An operation, the change it belongs to, and the derived data it is for; None for the primary row."""
+
+    operation: Operation
+    write: Write
+    owner: Derived | None = None
+
+    @property
+    def shares_row(self) -> bool:
+        """Whether other entities may have a part in the row, so that a conflict on it begins the write anew."""
+        return self.owner is not None and self.owner.shares_rows
+
+
+async def commit(account: Account, table: Table, *writes: Write) -> list[Entity]:
+    """Carry out all the changes with their derived rows, or none of them; return each entity as it is now.
+
+    Where a row that several entities share was changed by another writer meanwhile, it begins again.
+
+    :raises BadInput: the changes are of several tables or partitions, or touch one entity twice
+    :raises DuplicateIndexValue: a derived row that must be unique exists
+    :raises DerivedDataMismatch: a derived row that should exist does not
+    :raises TooMuchContention: another writer was faster with a shared row at every attempt
+    """
+    encoded = [await write.encoded() for write in writes]
+    for write in encoded:
+        if write.table != table.name:
+            rule = f"a transaction has one table, and this is a transaction of {table.name!r}"
+            raise BadInput("table", write.table, rule, "commit it apart; no transaction reaches across tables")
+
+    shares = any(each.shares_rows for write in encoded for each in write.derived)
+
+    async def attempt() -> list[Entity]:
+        steps = await steps_of(table, *encoded)
+        try:
+            rows = await carry_out(table, steps)
+        except EntityChanged as error:
+            if _is_of_shared_row(error, steps):
+                raise Overtaken from error
+            raise
+        stored = {row.key: row for row in rows}
+        written = {step.write.key: step.write for step in steps if step.owner is None}
+        return [written[write.key].wrote(stored[write.key]) for write in encoded]
+
+    return await (contended(account, attempt, DEFAULT_ATTEMPTS) if shares else attempt())
+
+
+def _foresee(pending: Pending, write: Write) -> None:
+    """Have a primary row seen as the change will leave it."""
+    source = write.source if write.source and write.source.key == write.key else None
+    etag, lineage = (source.etag, source.lineage) if source else (ANY, ())
+    new = write.change.new
+    pending.put(write.key, None if new is None else Shape(write.change.key).row(new), etag, lineage)
+
+
+async def _as_foreseen(pending: Pending, write: Write) -> Write:
+    """Return a write with what other changes of the transaction do to its primary row."""
+    shape, new = Shape(write.change.key), write.change.new
+    row = await pending.get(*write.key)
+    if row is None or new is None or row == shape.row(new):
+        return write
+    return write.writing(replace(write.change, new=dict(shape.entity(row))))
+
+
+def _once(steps: Iterable[Step]) -> list[Step]:
+    """Return steps that write each row once: what several changes do to a row that they share is one operation."""
+    found: dict[Keys, list[Step]] = {}
+    for step in steps:
+        same = found.setdefault(step.operation.key, [])
+        if not same or not (same[-1].shares_row or step.shares_row):
+            same.append(step)
+            continue
+        both = joined(same.pop(), step)
+        if both is not None:
+            same.append(both)
+    return [step for same in found.values() for step in same]
+
+
+def joined(before: Step, step: Step) -> Step | None:
+    """Return the one step that does what two do to a row that entities share; None where nothing is left to do."""
+    operation = combined(before.operation, step.operation)
+    return None if operation is None else replace(before if step.shares_row else step, operation=operation)
+
+
+async def carry_out(table: Table, steps: Sequence[Step]) -> list[Entity]:
+    """Submit the steps as one transaction; a refusal says what it means for the logical entity.
+
+    What follows from it elsewhere is announced before, and brought in line after it.
+    """
+    operations = [step.operation for step in steps]
+    before = dict.fromkeys(action for step in steps for action in step.write.before)
+    writes = {id(step.write): step.write for step in steps}.values()
+    announced = [pair for write in writes for pair in write.announced()]
+    if before or announced:
+        # Ahead of the first request; where the transaction is that, `submit` checks it
+        check_transaction(operations)
+    for action in before:
+        await action()
+    promise = await Promise.made(announced)
+    try:
+        written = await table.submit(*operations)
+    except (EntityAlreadyExists, EntityChanged, EntityNotFound) as error:
+        await promise.withdraw()
+        meaning = _meaning(error, steps)
+        if meaning is error:
+            raise
+        raise meaning from error
+    await promise.keep(written)
+    return written
+
+
+async def steps_of(table: RowReader, *writes: Write) -> list[Step]:
+    """Return the operations of changes, each worked out on the rows as the changes before it leave them."""
+    encoded = [await write.encoded() for write in writes]
+    if not any(each.shares_rows for write in encoded for each in write.derived):
+        return [step for write in encoded for step in await _steps(table, write)]
+    pending = Pending(table)
+    for write in encoded:
+        _foresee(pending, write)
+    steps = [step for write in encoded for step in await _steps(pending, await _as_foreseen(pending, write))]
+    seen = {id(step.write): await _as_foreseen(pending, step.write) for step in steps}
+    return [replace(step, write=seen[id(step.write)]) for step in _once(steps)]
+
+
+async def steps_on(pending: Pending, write: Write) -> list[Step]:
+    """Return the operations of one more change of a transaction, which changes no row that is a primary of others.
+
+    :param pending: the rows as the changes before it leave them; it is then as this one leaves them
+    """
+    encoded = await write.encoded()
+    _foresee(pending, encoded)
+    return _once(await _steps(pending, encoded))
+
+
+async def _steps(table: RowReader, write: Write) -> list[Step]:
+    """Return the operations of one change: the one on the row that was read first, conditional on its ETag.
+
+    First, because the service reports the first operation that fails: a stale read is then told as such, rather
+    than by the derived rows that it no longer knows.
+    """
+    pending = table if isinstance(table, Pending) else None
+    write = await write.completed(table)
+    if pending:
+        _foresee(pending, write)
+    steps = [Step(write.primary(), write), *(Step(guard, write, each) for each, guard in write.guards)]
+    for each in write.derived:
+        if each.is_elsewhere:
+            continue
+        # What the kind would take for granted is not there yet: its rows are looked at
+        takes_none = each in write.building and not each.shares_rows
+        operations = Derived.operations if takes_none else type(each).operations
+        for operation in await operations(each, write.change, table):
+            steps.append(Step(operation, write, each))
+            if pending:
+                pending.take(operation)
+    source = write.source
+    if source is None:
+        return steps
+    first = [
+        replace(step, operation=replace(step.operation, etag=source.etag, lineage=source.lineage))
+        for step in steps
+        if step.operation.key == source.key
+    ]
+    if not first:
+        # Nothing changes in that row, yet its ETag must be checked
+        fields = write.change.new or write.change.old or {}
+        row = source.shape.row(fields)
+        unchanged = Operation.merge(row, source.etag, becomes=row)
+        first = [Step(replace(unchanged, lineage=source.lineage), write)]
+    return first + [step for step in steps if step.operation.key != source.key]
+
+
+def _is_of_shared_row(error: EntityChanged, steps: Sequence[Step]) -> bool:
+    index: int | None = error.index
+    return index is not None and steps[index].shares_row
+
+
+def _meaning(
+    error: EntityAlreadyExists | EntityChanged | EntityNotFound, steps: Sequence[Step]
+) -> EntityAlreadyExists | EntityNotFound | EntityChanged | DerivedDataMismatch:
+    """Return what a refusal says about the logical entity, by the step that was refused."""
+    index: int | None = error.index
+    if index is None or isinstance(error, EntityChanged):
+        return error
+    step = steps[index]
+    key, source, owner = step.operation.key, step.write.source, step.owner
+    if source is not None and key == source.key and key != step.write.key:
+        text = f"the entity changed since it was read from {key}; read it again and retry"
+        return EntityChanged(text, error, index=index)
+    if owner is None:
+        return error
+    if owner.shares_rows:
+        text = f"{owner.name}: another writer changed the row {key} meanwhile; read the entity again and retry"
+        return EntityChanged(text, error, index=index)
+    if isinstance(error, EntityAlreadyExists):
+        text = f"{owner.name}: another entity has the index key {key}; nothing has changed; choose another value"
+        return DuplicateIndexValue(text, error, index=index)
+    text = f"{owner.name}: the row {key} that the entity should have is missing; nothing has changed; repair the index"
+    return DerivedDataMismatch(text, error, index=index)
