@@ -18,7 +18,7 @@ RUN     := $(VENV)/bin/python -m
 SPREAD  := -n $(JOBS) --dist worksteal
 
 .DEFAULT_GOAL := help
-.PHONY: help tour test test-memory test-live test-lowest lint format checklist fidelity pages guarantees fuzz bench clean
+.PHONY: help tour test test-memory test-live test-lowest lint format checklist fidelity pages guarantees notebooks fuzz bench clean
 
 help:  ## Show these targets
 	@sed -nE 's/^([a-z-]+):.*## (.*)/  make \1|\2/p' $(MAKEFILE_LIST) | awk -F'|' '{ printf "%-20s %s\n", $$1, $$2 }'
@@ -61,6 +61,9 @@ pages: fidelity  ## Write every page of docs that follows from tests: fidelity, 
 guarantees: $(READY)  ## Explore every recipe's schedules, keep what was found, and write the pages anew (some minutes)
 	$(RUN) pytest -q -n 0 --record-guarantees -m "not memory and not azurite" $$(grep -rl --include='test_*.py' --exclude-dir=node_modules 'mark\.guarantee(' tests)
 	$(MAKE) pages
+
+notebooks: $(READY)  ## Run the notebooks on the engine and keep their outputs (ARGS="01 09": some of them)
+	PYTHONPATH=tests $(RUN) notebooks $(ARGS)
 
 fuzz: $(READY) $(NPM)  ## Compare the engine with Azurite for long: OPERATIONS=100000 SEED=1 SERVICE=tables, queues or blobs
 	PYTHONPATH=tests $(RUN) differential $(if $(SERVICE),--service $(SERVICE)) $(if $(OPERATIONS),--operations $(OPERATIONS)) $(if $(SEED),--seed $(SEED)) $(ARGS)
