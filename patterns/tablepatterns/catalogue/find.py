@@ -1,0 +1,108 @@
+"""Look entries up: by any of their names, by what they are about, and by what they are related to."""
+
+from __future__ import annotations
+
+import difflib
+import re
+from typing import Final, get_args
+
+from ..errors import BadInput
+from .consistency import CONSISTENCY
+from .copies import COPIES
+from .entry import CatalogueEntry, Concern
+from .guidance import GUIDANCE
+from .indexes import INDEXES
+from .logs import LOGS
+from .relations import RELATIONS
+from .relationships import RELATIONSHIPS
+from .size import SIZE
+from .types_and_access import TYPES_AND_ACCESS
+from .volume import VOLUME
+
+ENTRIES: Final[tuple[CatalogueEntry, ...]] = (
+    *INDEXES,
+    *CONSISTENCY,
+    *COPIES,
+    *SIZE,
+    *LOGS,
+    *VOLUME,
+    *RELATIONSHIPS,
+    *TYPES_AND_ACCESS,
+    *GUIDANCE,
+)
+"""The whole catalogue, related entries together."""
+CONCERNS: Final[tuple[Concern, ...]] = get_args(Concern)
+_NEAR: Final = 0.6
+
+
+def entry(name: str) -> CatalogueEntry:
+    """Return the entry of this name.
+
+    A module's name, a title and a class are all names; case, hyphens, spaces and underscores make no difference.
+    A name that several entries list, such as `EntitySet`, is the first one's.
+
+    >>> entry("log-tail").title, entry("Wide entities").name, entry("BlobLog").name
+    ('Log tail', 'wide_entity', 'blob_log')
+    >>> entry("log_trail")
+    Traceback (most recent call last):
+        ...
+    tablepatterns.errors.BadInput: name = 'log_trail': no pattern is called so; did you mean log_tail?
+
+    :param name: such as `log_tail`, `log-tail`, `Log tail` or `LogTail`
+    :raises BadInput: no entry has this name; the error has those that are near
+    """
+    names = _names()
+    found = names.get(_plain(name))
+    if found is None:
+        raise BadInput("name", name, "no pattern is called so", _hint(name, names))
+    return found
+
+
+def by_concern(concern: Concern) -> tuple[CatalogueEntry, ...]:
+    """Return the entries that are about something, in the order of the catalogue.
+
+    >>> [each.name for each in by_concern("order")]  # doctest: +ELLIPSIS
+    ['intra_partition_index', 'inter_partition_index', 'log_tail', ...
+
+    :param concern: such as `lookup` or `size`
+    :raises BadInput: nothing in the catalogue is about this
+    """
+    if concern not in CONCERNS:
+        raise BadInput("concern", concern, "no pattern is about this", f"give one of {', '.join(CONCERNS)}")
+    return tuple(each for each in ENTRIES if concern in each.concerns)
+
+
+def related(name: str) -> tuple[CatalogueEntry, ...]:
+    """Return what an entry points to, and then what else points to it; each once.
+
+    >>> [each.name for each in related("log_data")]
+    ['prepend_append', 'blob_log']
+
+    :param name: as of `entry`
+    :raises BadInput: no entry has this name
+    """
+    own = entry(name).name
+    out = [each.target for each in RELATIONS if each.source == own]
+    back = [each.source for each in RELATIONS if each.target == own]
+    return tuple(entry(each) for each in dict.fromkeys([*out, *back]))
+
+
+def _names() -> dict[str, CatalogueEntry]:
+    """Return the entries by all their names: a module's name goes before a title, and that before a class."""
+    own = [(each.name, each) for each in ENTRIES]
+    titles = [(name, each) for each in ENTRIES for name in (each.title, *each.modules)]
+    classes = [(name, each) for each in ENTRIES for name in each.classes]
+    names: dict[str, CatalogueEntry] = {}
+    for name, each in (*own, *titles, *classes):
+        names.setdefault(_plain(name), each)
+    return names
+
+
+def _plain(name: str) -> str:
+    return re.sub(r"[\W_]+", "", name).lower()
+
+
+def _hint(name: str, names: dict[str, CatalogueEntry]) -> str:
+    near = difflib.get_close_matches(_plain(name), names, n=4, cutoff=_NEAR)
+    known = list(dict.fromkeys(names[each].name for each in near))
+    return f"did you mean {' or '.join(known)}?" if known else "`tablepatterns patterns` lists them all"
