@@ -32,8 +32,7 @@ def lines_of(function: ast.FunctionDef | ast.AsyncFunctionDef) -> int:
 
 def test_the_package_offers_its_listed_names_and_no_others() -> None:
     modules = {found.name for found in pkgutil.iter_modules(tablepatterns.__path__)}
-    offered = {name for name in vars(tablepatterns) if not name.startswith("_")} - modules
-    assert offered == set(tablepatterns.__all__) - modules
+    assert {name for name in dir(tablepatterns) if not name.startswith("_")} - modules == set(tablepatterns.__all__)
 
 
 def test_the_version_is_that_of_the_newest_heading_of_the_changelog() -> None:

@@ -10,11 +10,9 @@ from concurrent.futures import ThreadPoolExecutor
 from contextvars import copy_context
 from datetime import datetime, timezone
 from types import TracebackType
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from azure.data.tables import TableServiceClient
-from azure.storage.blob import BlobServiceClient
-from azure.storage.queue import QueueServiceClient
 
 from .engine.account import Engine
 from .engine.network import READ_TIMEOUT
@@ -24,9 +22,14 @@ from .recipe import VIRTUAL_BEAT, Account, BlockingAccount, finish
 from .target import Target, check_table_name, in_memory, resolve
 from .traffic.watch import Watch
 from .words.container import Container
+from .words.once import Once
 from .words.queue import Queue, check_queue_name
 from .words.table import Table
 from .words.table_names import table_names
+
+if TYPE_CHECKING:
+    from azure.storage.blob import BlobServiceClient
+    from azure.storage.queue import QueueServiceClient
 
 T = TypeVar("T")
 
@@ -86,10 +89,22 @@ class Storage(BlockingAccount):
         self._options = options
         self.watch = Watch(engine or target.address, target.urls, engine.clock.now if engine else None)
         """What `Traffic` sees the requests by."""
+        self.tables = TableServiceClient(target.urls["table"], **self.watch.over("table", options))
+        """The SDK's client of the table service."""
+        # Without self, so that an account in memory ends with its last reference
         over = self.watch.over
-        self.tables = TableServiceClient(target.urls["table"], **over("table", options))
-        self.queues = QueueServiceClient(target.urls["queue"], **over("queue", options))
-        self.blobs = BlobServiceClient(target.urls["blob"], **over("blob", options))
+        self._queues = Once(lambda: _queue_service(target.urls["queue"], over("queue", options)))
+        self._blobs = Once(lambda: _blob_service(target.urls["blob"], over("blob", options)))
+
+    @property
+    def queues(self) -> QueueServiceClient:
+        """The SDK's client of the queue service; it is made, and its library loaded, when it is first asked for."""
+        return self._queues()
+
+    @property
+    def blobs(self) -> BlobServiceClient:
+        """The SDK's client of the blob service; it is made, and its library loaded, when it is first asked for."""
+        return self._blobs()
 
     @property
     def runs_now(self) -> bool:
@@ -170,8 +185,9 @@ class Storage(BlockingAccount):
 
     def close(self) -> None:
         """Close the connections of the three clients."""
-        for client in (self.tables, self.queues, self.blobs):
-            client.close()
+        for client in (self.tables, self._queues.made, self._blobs.made):
+            if client is not None:
+                client.close()
 
     def __enter__(self) -> Storage:
         return self
@@ -196,3 +212,15 @@ class ThreadLock:
 
     async def __aexit__(self, *error: object) -> None:
         self._lock.release()
+
+
+def _queue_service(url: str, options: dict[str, Any]) -> QueueServiceClient:
+    from azure.storage.queue import QueueServiceClient
+
+    return QueueServiceClient(url, **options)
+
+
+def _blob_service(url: str, options: dict[str, Any]) -> BlobServiceClient:
+    from azure.storage.blob import BlobServiceClient
+
+    return BlobServiceClient(url, **options)

@@ -11,7 +11,6 @@ from uuid import uuid4
 
 from azure.core import MatchConditions
 from azure.core.exceptions import HttpResponseError, ResourceExistsError, ResourceModifiedError, ResourceNotFoundError
-from azure.storage.blob import ContentSettings
 
 from ..errors import BlobChanged
 from .exchange import each, settled
@@ -100,6 +99,9 @@ class Container:
         stamp = uuid4().hex
         options: dict[str, Any] = {"metadata": {**(metadata or {}), _WRITE_ID: stamp}, "overwrite": True}
         if content_type:
+            # Here, so that who uses no blobs does not load their library
+            from azure.storage.blob import ContentSettings
+
             options["content_settings"] = ContentSettings(content_type=content_type)
         client = self._client.get_blob_client(name)
         options |= _condition(etag)
