@@ -18,7 +18,7 @@ RUN     := $(VENV)/bin/python -m
 SPREAD  := -n $(JOBS) --dist worksteal
 
 .DEFAULT_GOAL := help
-.PHONY: help tour test test-memory test-live test-lowest lint format checklist fidelity pages guarantees notebooks fuzz bench clean
+.PHONY: help tour test test-memory test-live test-lowest lint format checklist fidelity pages guarantees notebooks schedules docs linkcheck fuzz bench clean
 
 help:  ## Show these targets
 	@sed -nE 's/^([a-z-]+):.*## (.*)/  make \1|\2/p' $(MAKEFILE_LIST) | awk -F'|' '{ printf "%-20s %s\n", $$1, $$2 }'
@@ -61,6 +61,17 @@ pages: fidelity  ## Write every page of docs that follows from tests: fidelity, 
 guarantees: $(READY)  ## Explore every recipe's schedules, keep what was found, and write the pages anew (some minutes)
 	$(RUN) pytest -q -n 0 --record-guarantees -m "not memory and not azurite" $$(grep -rl --include='test_*.py' --exclude-dir=node_modules 'mark\.guarantee(' tests)
 	$(MAKE) pages
+
+schedules: $(READY)  ## Write what pages of patterns show: the schedules that go wrong, and what their programs print
+	PYTHONPATH=tests $(RUN) scheduling
+	PYTHONPATH=tests $(RUN) programs
+
+docs: $(READY)  ## Build the site in docs/_build/html: a warning is an error, and so is a link that leads nowhere
+	$(RUN) sphinx -q -W --keep-going -n -b html docs docs/_build/html $(ARGS)
+	@echo docs/_build/html/index.html
+
+linkcheck: $(READY)  ## Ask for every link of the site that leads to another one
+	$(RUN) sphinx -q -W --keep-going -b linkcheck docs docs/_build/linkcheck $(ARGS)
 
 notebooks: $(READY)  ## Run the notebooks on the engine and keep their outputs (ARGS="01 09": some of them)
 	PYTHONPATH=tests $(RUN) notebooks $(ARGS)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from budgeting import derived, journeys, mapped, relations, series, sets
 from budgeting.budget import BUDGETS, Budget
 from proof.markdown import introduction, page, table
@@ -24,7 +26,11 @@ def render() -> str:
 
 
 def _table(module: str) -> str:
-    rows = [row for row in BUDGETS if row.module == module]
+    return table_of(row for row in BUDGETS if row.module == module)
+
+
+def table_of(rows: Iterable[Budget]) -> str:
+    """Return rows as a table."""
     return table(("Recipe", "Call", "Storage transactions", "When"), map(_cells, rows))
 
 

@@ -79,15 +79,20 @@ def render() -> str:
 
 
 def _section(proof: Proof, recipe: str) -> str:
-    rows = [_cells(mark, proof.explored(mark.test)) for mark in proof.marks if mark.recipe == recipe]
     parts = [
         f"## {recipe}",
-        table(("Guaranteed", "Bound", "To the end", "To a known state"), rows),
-        *_limits(proof, recipe),
+        table_of(proof, recipe),
+        *not_promised(proof, recipe),
         *_broken(proof, recipe),
         "\n".join(_tests(mark for mark in proof.marks if mark.recipe == recipe)),
     ]
     return "\n\n".join(parts)
+
+
+def table_of(proof: Proof, recipe: str) -> str:
+    """Return what is guaranteed of a recipe, and how far it was explored, as a table."""
+    rows = [_cells(mark, proof.explored(mark.test)) for mark in proof.marks if mark.recipe == recipe]
+    return table(("Guaranteed", "Bound", "To the end", "To a known state"), rows)
 
 
 def _cells(mark: Mark, explored: list[Seen]) -> tuple[str, ...]:
@@ -122,7 +127,8 @@ def _count(number: int, what: str) -> str:
     return f"{number or 'no'} {what}{'' if number == 1 else 's'}"
 
 
-def _limits(proof: Proof, recipe: str) -> Iterator[str]:
+def not_promised(proof: Proof, recipe: str) -> Iterator[str]:
+    """Give what is not guaranteed of a recipe, as a list."""
     limits = proof.limits[recipe]
     lines = [f"- {text}" for text in limits["not"]]
     lines += [f"- It goes so: `{line}`, in `{limits['test']}`." for line in proof.found(limits.get("test", ""))]

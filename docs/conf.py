@@ -1,0 +1,52 @@
+"""How the site is built: `make docs`."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+HERE = Path(__file__).parent
+# The extension; the tables of `proof`; and the rows of budgets, which are tests
+sys.path[:0] = [str(HERE / "_ext"), str(HERE), str(HERE.parent / "tests")]
+
+project = "tablepatterns"
+author = "the tablepatterns contributors"
+project_copyright = f"2026, {author}"
+html_title = "tablepatterns"
+
+extensions = ["myst_parser", "sphinx.ext.autodoc", "pattern_page", "docstrings"]
+exclude_patterns = ["_build", "_ext", "proof", "fidelity", "patterns/code", "patterns/schedules", "code"]
+# An unknown reference is an error of the page, but for names of other libraries and of what is not public
+nitpicky = True
+nitpick_ignore_regex = [("py:.*", r".*")]
+
+source_suffix = {".md": "markdown", ".rst": "restructuredtext"}
+myst_enable_extensions = ["colon_fence", "deflist", "attrs_inline"]
+myst_heading_anchors = 3
+# A link to a file of the repository that is no page is refused
+myst_all_links_external = False
+
+autodoc_typehints = "description"
+autodoc_typehints_description_target = "documented_params"
+autodoc_member_order = "bysource"
+autodoc_class_signature = "mixed"
+autodoc_inherit_docstrings = False
+# Docstrings write code between single backticks; where it is a public name, it becomes a link
+default_role = "py:obj"
+add_module_names = False
+python_use_unqualified_type_names = True
+highlight_language = "text"
+pygments_style = "a11y-high-contrast-light"
+pygments_dark_style = "a11y-high-contrast-dark"
+
+html_theme = "furo"
+html_static_path = ["_static"]
+html_css_files = ["site.css"]
+html_copy_source = False
+html_show_sphinx = False
+templates_path: list[str] = []
+
+linkcheck_timeout = 20
+linkcheck_retries = 2
+linkcheck_anchors = False
+linkcheck_ignore = [r"http://127\.0\.0\.1.*", r"http://localhost.*"]

@@ -1,0 +1,80 @@
+"""The pages of patterns: each has the same headings, in the same order, and what it is to show."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from programs import DOCS
+from scheduling import families
+from scheduling.schedule import SCHEDULES
+from tablepatterns.catalogue import ENTRIES, entry
+
+PAGES = sorted((DOCS / "patterns").glob("*.md"))
+KINDS = {"pattern", "relationship", "implementation"}
+HEADINGS = [
+    "Goal",
+    "Problem",
+    "Solution",
+    "Ordering and keys",
+    "Code",
+    "Guarantees",
+    "What can go wrong",
+    "Cost",
+    "When to use",
+    "When not",
+    "Related",
+]
+DIRECTIVES = {
+    "Code": "part",
+    "Cost": "costs",
+    "When to use": "use-when",
+    "When not": "avoid-when",
+    "Related": "related",
+}
+"""What has to be in a part of a page, so that it is not typed by hand."""
+
+
+def sections(path: Path) -> dict[str, str]:
+    """Return the text below each heading of the second level."""
+    _, *parts = re.split(r"^## (.+)\n", path.read_text(encoding="utf-8"), flags=re.MULTILINE)
+    return dict(zip(parts[::2], parts[1::2], strict=True))
+
+
+def name_of(path: Path) -> str:
+    return path.stem
+
+
+@pytest.mark.xfail(reason="some pages are still to be written", raises=AssertionError)
+def test_every_pattern_of_the_catalogue_has_a_page() -> None:
+    wanted = {each.name for each in ENTRIES if each.kind in KINDS}
+    assert wanted - {path.stem for path in PAGES} == set()
+
+
+def test_every_schedule_is_shown_on_the_page_that_it_is_named_for() -> None:
+    families.load()
+    pages = {path.stem: path.read_text(encoding="utf-8") for path in PAGES}
+    shown = {each or stem for stem, text in pages.items() for each in re.findall(r"\{schedule\} *(\S*)$", text, re.M)}
+    assert shown == set(SCHEDULES)
+    assert {name.partition("-")[0] for name in SCHEDULES} <= set(pages)
+
+
+@pytest.mark.parametrize("path", PAGES, ids=name_of)
+class TestEveryPage:
+    def test_is_of_an_entry_of_the_catalogue(self, path: Path) -> None:
+        assert entry(path.stem).name == path.stem
+
+    def test_has_the_fixed_headings_in_order_and_text_below_each(self, path: Path) -> None:
+        found = sections(path)
+        assert list(found) == HEADINGS
+        assert [heading for heading, text in found.items() if not text.strip()] == []
+
+    def test_takes_from_elsewhere_what_is_known_elsewhere(self, path: Path) -> None:
+        found = sections(path)
+        missing = [each for heading, each in DIRECTIVES.items() if f"```{{{each}}}" not in found[heading]]
+        assert missing == []
+
+    def test_shows_its_keys_in_a_table(self, path: Path) -> None:
+        assert re.search(r"^\|.*RowKey", sections(path)["Ordering and keys"], re.MULTILINE)

@@ -1,0 +1,22 @@
+"""The schedules on the pages of patterns: the explorer finds each, and tells it as the page has it."""
+
+from __future__ import annotations
+
+import logging
+
+import pytest
+
+from scheduling import families
+from scheduling.schedule import FOLDER, SCHEDULES, path_of, told
+
+families.load()
+
+
+@pytest.mark.parametrize("name", SCHEDULES)
+def test_the_explorer_tells_what_the_page_shows(name: str, caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.CRITICAL)
+    assert path_of(name).read_text(encoding="utf-8") == told(name), "make schedules writes it anew"
+
+
+def test_nothing_is_kept_of_a_schedule_that_is_gone() -> None:
+    assert {path.stem for path in FOLDER.glob("*.txt")} == set(SCHEDULES)
