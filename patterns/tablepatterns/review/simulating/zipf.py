@@ -1,0 +1,47 @@
+"""Zipf: how unevenly the values of a field occur, or are asked for."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Final
+
+_EXACT: Final = 10_000
+
+
+@dataclass(frozen=True)
+class Zipf:
+    """So many values, of which the first occurs most: the one of rank r in proportion to 1 / r ** exponent.
+
+    >>> Zipf(4, 0).share(1), round(Zipf(4, 1).share(1), 2)
+    (0.25, 0.48)
+
+    :param count: how many values there are, at least one
+    :param exponent: how unevenly they occur; 0 for evenly
+    """
+
+    count: int
+    exponent: float
+
+    def share(self, rank: int) -> float:
+        """Return the share of the value of a rank, from 1 on; 0 beyond the last."""
+        return self.weight(rank) / _total(self.count, self.exponent) if rank <= self.count else 0.0
+
+    def weight(self, rank: int) -> float:
+        """Return how often the value of a rank occurs, in units of the first."""
+        return float(rank**-self.exponent)
+
+
+@lru_cache(maxsize=1024)
+def _total(count: int, exponent: float) -> float:
+    """Return the sum of all weights; of those beyond the first 10,000 by its integral, which is as good."""
+    if exponent == 0:
+        return float(count)
+    head = math.fsum(rank**-exponent for rank in range(1, min(count, _EXACT) + 1))
+    if count <= _EXACT:
+        return head
+    low, high = _EXACT + 0.5, count + 0.5
+    if exponent == 1:
+        return head + math.log(high / low)
+    return head + float(high ** (1 - exponent) - low ** (1 - exponent)) / (1 - exponent)

@@ -1,0 +1,44 @@
+"""Templates: the fields of one half of a key, with their formats, as a review needs them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from string import Formatter
+
+from ..key.formats import format_of
+
+
+@dataclass(frozen=True)
+class Piece:
+    """Literal text, and the field that follows it, if one does.
+
+    :param width: how many characters every value of the field takes; None where a text is as long as its value
+    """
+
+    literal: str
+    name: str | None = None
+    spec: str = ""
+    width: int | None = None
+
+    @property
+    def is_clock(self) -> bool:
+        """Whether the field is written as an instant or a date."""
+        return self.spec in ("ticks", "inverted") or "%" in self.spec
+
+
+@lru_cache(maxsize=1024)
+def pieces_of(template: str) -> Sequence[Piece]:
+    """Return the pieces of a template, from left to right.
+
+    >>> [(each.literal, each.name, each.width) for each in pieces_of("empid_{EmployeeId:06d}_{Year:04d}")]
+    [('empid_', 'EmployeeId', 6), ('_', 'Year', 4)]
+
+    :param template: a template that a `Key` was made of
+    """
+    return tuple(_piece(literal, name, spec or "") for literal, name, spec, _ in Formatter().parse(template))
+
+
+def _piece(literal: str, name: str | None, spec: str) -> Piece:
+    return Piece(literal, name, spec, format_of(name, spec).width) if name else Piece(literal)
