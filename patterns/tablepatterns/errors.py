@@ -1,4 +1,4 @@
-"""The exception tree. Every error names what was wrong, the value, the rule and the way out.
+"""The exception tree. Every error names what was wrong, the value, the rule, the way out, and where to read more.
 
     TablePatternsError            AzureError
     ├── BadInput                  ValueError; refused before any request, nothing has changed
@@ -99,8 +99,29 @@ def shown(value: object) -> str:
     return text if len(text) <= _SHOWN else text[: _SHOWN - 1] + "…"
 
 
+def said(error: BaseException) -> str:
+    """Return what an error says, for the text of another one: without the line that names the help on it.
+
+    >>> said(BadFilter("where", 1, "it is no filter", "build it with prop()"))
+    'where = 1: it is no filter; build it with prop()'
+    """
+    return str(error.message) if isinstance(error, TablePatternsError) else str(error)
+
+
 class TablePatternsError(AzureError):
-    """The root of every error this library raises itself."""
+    """The root of every error this library raises itself.
+
+    Its text ends with a line that names the help on it, which `tablepatterns help` prints; `message` lacks that line.
+    """
+
+    @property
+    def help(self) -> str:
+        """The section of the page on errors that this one is in: what `tablepatterns help` is given."""
+        own = __name__.partition(".")[0]
+        return next(kind.__name__ for kind in type(self).__mro__ if kind.__module__.partition(".")[0] == own)
+
+    def __str__(self) -> str:
+        return f"{self.message}\n(more: tablepatterns help {self.help})"
 
 
 class BadInput(TablePatternsError, ValueError):
@@ -110,6 +131,7 @@ class BadInput(TablePatternsError, ValueError):
     Traceback (most recent call last):
         ...
     tablepatterns.errors.BadKey: Email = 'a/b': a key may not contain '/'; use the format {Email:escape}
+    (more: tablepatterns help BadKey)
 
     :param subject: what was wrong: a field, a property, a parameter
     :param value: the offending value, shown shortened
@@ -183,9 +205,6 @@ class ServiceRefusal(TablePatternsError):
         self.args = (message,)
         self.error_code = getattr(cause, "error_code", None)
         self.index = index
-
-    def __str__(self) -> str:
-        return str(self.message)
 
 
 class EntityNotFound(ServiceRefusal, ResourceNotFoundError):

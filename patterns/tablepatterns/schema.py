@@ -18,6 +18,7 @@ class Schema:
     Traceback (most recent call last):
         ...
     tablepatterns.errors.BadProperty: Age = 'old': the schema wants int; convert it, or change the schema
+    (more: tablepatterns help BadProperty)
 
     :param fields: the type of each field, a subclass included; a `bool` is no `int`
     :param required: the fields that no entity may lack

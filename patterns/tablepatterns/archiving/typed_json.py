@@ -16,7 +16,7 @@ from uuid import UUID
 
 from ..edm import Int64, Ticks
 from ..entity import storable
-from ..errors import BadInput
+from ..errors import BadInput, said
 
 VERSION: Final = 1
 _TYPE: Final = "@odata.type"
@@ -54,7 +54,7 @@ def decoded(content: bytes, keys: tuple[str, str], where: str) -> dict[str, Any]
         fields: dict[str, Any] = whole["properties"]
         return {name: _read(value, fields.get(name + _TYPE)) for name, value in fields.items() if "@" not in name}
     except (ValueError, KeyError, TypeError) as error:
-        rule = f"it does not hold an archived entity as it was written ({error})"
+        rule = f"it does not hold an archived entity as it was written ({said(error)})"
         raise BadInput(where, content[:40], rule, "look what overwrote it") from error
 
 

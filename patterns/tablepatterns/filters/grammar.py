@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final, NamedTuple, TypeAlias, cast
 
-from ..errors import BadFilter
+from ..errors import BadFilter, said
 from .expression import OPERATORS, And, Comparison, Constant, Filter, Not, Operator, Or, check_name
 from .literals import Value, read_number, read_quoted
 
@@ -55,6 +55,7 @@ def parse(text: str) -> Filter:
         ...
     tablepatterns.filters.grammar.FilterSyntaxError: $filter = 'aaa bbb ccc': Syntax error at position 7 \
 in 'aaa bbb ccc'; use eq, ne, gt, ge, lt, le, and, or here
+    (more: tablepatterns help FilterSyntaxError)
 
     :param text: the value of `$filter`, decoded
     :raises FilterSyntaxError: the text is no filter
@@ -122,7 +123,7 @@ class _Parser:
         try:
             return _Token("", found.end(), _Literal(read_quoted(found["prefix"], found["content"])))
         except ValueError as error:
-            raise self._error(found.end(), str(error)) from error
+            raise self._error(found.end(), said(error)) from error
 
     def _begin(self, token: _Token) -> None:
         """Take what can stand before an operator."""
@@ -145,7 +146,7 @@ class _Parser:
                 return _Literal(number)
             check_name(word)
         except ValueError as error:
-            raise self._error(token.end, str(error)) from error
+            raise self._error(token.end, said(error)) from error
         if token.is_call:
             raise UnsupportedFilter(self._text, f"the service has no function {word}()")
         return _Name(word)

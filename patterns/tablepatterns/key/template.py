@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from string import Formatter
 
 from ..edm import utf16_length
-from ..errors import BadDesign, BadKey
+from ..errors import BadDesign, BadKey, said
 from .format import Format
 from .formats import format_of
 from .text import FORBIDDEN
@@ -99,7 +99,7 @@ class Template:
         try:
             return self._read(key)
         except ValueError as error:
-            rule = f"it is not a key of {self.text!r} ({error})"
+            rule = f"it is not a key of {self.text!r} ({said(error)})"
             raise BadKey(self.half, key, rule, "parse a key with the template that wrote it") from error
 
     def _read(self, key: str) -> dict[str, object]:

@@ -9,7 +9,7 @@ from datetime import datetime, timezone
 from typing import Final
 from uuid import UUID, uuid4
 
-from ..errors import BadInput
+from ..errors import BadInput, said
 
 _LEVEL: Final = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9 _.-]{0,30}[A-Za-z0-9])?")
 _SHORT: Final = {"\\": "\\\\", "\n": "\\n", "\r": "\\r", "\t": "\\t"}
@@ -78,7 +78,7 @@ class LogEntry:
             known = {_meant(name): _meant(text) for name, text in fields}
             return cls(moment_of(at), level, _meant(message), known, UUID(hex=entry_id))
         except ValueError as error:
-            rule = f"it is no line of a log ({error})"
+            rule = f"it is no line of a log ({said(error)})"
             raise BadInput("line", line, rule, "keep other content out of the log's blobs") from error
 
 

@@ -23,7 +23,7 @@ from ..bulk.share import REFUSALS, Share
 from ..contention import DEFAULT_ATTEMPTS, Overtaken, contended
 from ..entity import Entity
 from ..entity_set import EntitySet
-from ..errors import BadInput, BadToken, LoadInterrupted
+from ..errors import BadInput, BadToken, LoadInterrupted, said
 from ..limits import MAX_TRANSACTION_BYTES
 from ..pace import Pace
 from ..recipe import Account_co, Pattern, recipe
@@ -296,7 +296,7 @@ def _giving_way(planner: Planner) -> Generator[None, None, None]:
 
 def _interrupted(tally: Tally, error: Exception, position: int | None) -> LoadInterrupted:
     where = "" if position is None else f"entity {position} of the input: "
-    what = str(error) if isinstance(error, AzureError) else repr(error)
+    what = said(error) if isinstance(error, AzureError) else repr(error)
     text = f"{where}{what}; {tally.mark.done} entities are in the table; resume with the token of this error"
     cause = error if isinstance(error, HttpResponseError) else None
     return LoadInterrupted(text, cause, token=tally.mark.text(), position=position)

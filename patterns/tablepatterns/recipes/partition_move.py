@@ -21,6 +21,7 @@ from ..errors import (
     EntityAlreadyExists,
     EntityChanged,
     EntityNotFound,
+    said,
 )
 from ..recipe import Account, Account_co, Pattern, recipe
 from ..relocation import MOVED_FROM, MOVING_TO, Relocation, Route
@@ -89,7 +90,7 @@ class PartitionMove(Pattern[Account_co]):
             try:
                 entities.schema.check({MOVING_TO: "", MOVED_FROM: ""}, in_part=True)
             except BadProperty as error:
-                rule = f"it must let an entity say that it moves ({error})"
+                rule = f"it must let an entity say that it moves ({said(error)})"
                 raise BadDesign("schema", entities.schema, rule, f"add {MOVING_TO} and {MOVED_FROM}: str") from error
 
     @recipe

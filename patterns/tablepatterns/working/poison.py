@@ -11,7 +11,7 @@ from dataclasses import asdict, dataclass
 from datetime import datetime
 from typing import Any, Final
 
-from ..errors import BadInput, BadMessage
+from ..errors import BadInput, BadMessage, said
 from ..limits import MAX_MESSAGE_BYTES
 from ..words.queue import Message
 from .envelope import Envelope
@@ -41,7 +41,7 @@ class Reason:
         >>> Reason.of(ValueError("GET https://a.table.core.windows.net/T?sig=c2VjcmV0&se=2014 failed")).text
         'GET https://a.table.core.windows.net/T?sig=***&se=2014 failed'
         """
-        text = f"{error.subject}: {error.rule}; {error.way_out}" if isinstance(error, BadInput) else str(error)
+        text = f"{error.subject}: {error.rule}; {error.way_out}" if isinstance(error, BadInput) else said(error)
         # The SDK adds the answer's body, which says the same once more
         words = " ".join(text.partition("\nContent:")[0].split())
         return cls(type(error).__name__, _SECRETS.sub(r"\1***", words)[:_LONGEST_REASON])

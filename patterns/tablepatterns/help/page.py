@@ -1,0 +1,56 @@
+"""The page on errors, and its sections: one for every class of error that this library raises."""
+
+from __future__ import annotations
+
+import functools
+import re
+from difflib import get_close_matches
+from importlib.resources import files
+
+from ..errors import BadInput
+
+_HEADING = re.compile(r"^## (\w+)$", re.MULTILINE)
+
+
+@functools.cache
+def page() -> str:
+    """Return the page, as Markdown."""
+    return files(__package__).joinpath("errors.md").read_text(encoding="utf-8")
+
+
+def names() -> dict[str, str]:
+    """Return the names of the sections in their order, each with its first sentence.
+
+    >>> names()["BadTableName"]
+    "The service would refuse the table's name."
+    """
+    return {name: re.split(r"(?<=\.)\s", text, maxsplit=1)[0].replace("\n", " ") for name, text in _sections().items()}
+
+
+def section(name: str) -> str:
+    """Return a section, as Markdown.
+
+    >>> print(section("unknown_key")[:78])
+    ## UnknownKey
+    <BLANKLINE>
+    A value was encrypted with a key that is not among those that
+
+    :param name: its name; case, hyphens and underscores make no difference
+    :raises BadInput: there is no such section
+    """
+    found = {_plain(each): each for each in _sections()}
+    if (wanted := _plain(name)) not in found:
+        near = [found[each] for each in get_close_matches(wanted, found)]
+        way_out = f"did you mean {' or '.join(near)}?" if near else "`tablepatterns help` lists them"
+        raise BadInput("name", name, "there is no help under this name", way_out)
+    return f"## {found[wanted]}\n\n{_sections()[found[wanted]]}\n"
+
+
+@functools.cache
+def _sections() -> dict[str, str]:
+    _, *parts = _HEADING.split(page())
+    return {name: text.strip() for name, text in zip(parts[::2], parts[1::2], strict=True)}
+
+
+def _plain(name: str) -> str:
+    return re.sub(r"[-_\s]", "", name).lower()
