@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from backends import awaited
+from backends import Backend, awaited
 from composing.homes import HOMES, Home
 from composing.life import live
 from composing.mappings import SECRET
@@ -21,6 +21,8 @@ from tablepatterns import (
     CompoundKey,
     DataSeries,
     EntitySet,
+    InBlobs,
+    IndexEntities,
     InterPartitionIndex,
     IntraPartitionIndex,
     Key,
@@ -175,12 +177,33 @@ async def test_a_move_that_would_keep_a_unique_key_is_refused_before_any_request
     assert span.totals.requests == 0
 
 
-async def test_of_two_sets_with_one_table_of_copies_each_takes_the_others_for_orphans(
-    storage: Any, engine: Engine, new_name: Any
+async def test_two_sets_of_one_connection_cannot_keep_copies_in_one_table_under_keys_of_one_form(
+    storage: Any, new_name: Any
+) -> None:
+    by_email = InterPartitionIndex(Key("email_{Department}", "{Email}"), table=new_name())
+    key, name = Key("{Department}", "{EmployeeId:06d}"), new_name()
+    for _ in "ab":
+        EntitySet(storage, name, key, derived=[by_email])
+    with pytest.raises(BadDesign, match=f"a set of '{name.lower()}' keeps rows under such keys in the table"):
+        EntitySet(storage, new_name(), key, derived=[by_email])
+
+
+async def test_two_sets_of_one_connection_cannot_keep_lists_in_one_container(storage: Any, new_name: Any) -> None:
+    by_name = IndexEntities("LastName", store=InBlobs("names"))
+    key = Key("{Department}", "{EmployeeId:06d}")
+    EntitySet(storage, new_name(), key, derived=[by_name])
+    with pytest.raises(BadDesign, match="in the container 'names'"):
+        EntitySet(storage, new_name(), key, derived=[by_name])
+    EntitySet(storage, new_name(), key, derived=[IndexEntities("LastName", store=InBlobs("others"))])
+
+
+async def test_of_two_sets_of_two_connections_each_takes_the_others_copies_for_orphans(
+    backend: Backend, storage: Any, engine: Engine, new_name: Any
 ) -> None:
     by_email = InterPartitionIndex(Key("email_{Department}", "{Email}"), table=new_name())
     staff, guests = (
-        EntitySet(storage, new_name(), Key("{Department}", "{EmployeeId:06d}"), derived=[by_email]) for _ in "ab"
+        EntitySet(each, new_name(), Key("{Department}", "{EmployeeId:06d}"), derived=[by_email])
+        for each in (storage, backend.connect(engine))
     )
     await guests.insert({**JONES, "Email": "jonesj@contoso.com"})
     await staff.create_table()

@@ -300,9 +300,9 @@ async def test_a_set_without_derived_data_elsewhere_has_no_intents(storage: Any,
 
 
 async def test_sets_of_one_table_have_kinds_of_their_own(storage: Any) -> None:
-    one, other = (
-        EntitySet(storage, "Staff", key, derived=[by_email]) for key in (BY_ID, Key("id_{Id:uuid}", "person"))
-    )
+    by_mail = InterPartitionIndex(Key("mail_{Email}", "person"))
+    one = EntitySet(storage, "Staff", BY_ID, derived=[by_email])
+    other = EntitySet(storage, "Staff", Key("id_{Id:uuid}", "person"), derived=[by_mail])
     assert one.reconciler().kind != other.reconciler().kind
     assert one.reconciler().queue == other.reconciler().queue == "staff-intents"
 

@@ -7,6 +7,7 @@ from typing import Any, TypeVar
 
 from .contention import DEFAULT_ATTEMPTS, Overtaken, contended
 from .deriving.derived import Change, Derived, Shape
+from .deriving.neighbours import move_in
 from .deriving.together import building_of, check_together, intents_of
 from .entity import Entity
 from .errors import (
@@ -95,6 +96,7 @@ class EntitySet(Upkeep[Account_co]):
         for field in sorted(_WORDS.intersection(key.fields)):
             raise BadDesign("field", field, "the word is a parameter of the set's methods", "rename the field")
         check_together(table, key, self.derived, self.mappings)
+        move_in(account, table, key, self.derived)
         self.rows = DerivedRows(account, self.table, key, self.derived)
         self.building = building_of(self.derived, building)
         self.intents = intents_of(account, self.rows, self.derived, intents, lease)

@@ -20,7 +20,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Final, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
 
 from ..entity import Entity
 from ..errors import BadDesign, BadProperty
@@ -41,6 +41,8 @@ INTENT_ID: Final = "IntentId"
 
 Keys: TypeAlias = tuple[str, str]
 """The PartitionKey and the RowKey of a row."""
+Place: TypeAlias = tuple[Literal["table", "container"], str]
+"""What rows lie in, with its name in lower case."""
 
 
 @dataclass(frozen=True)
@@ -132,8 +134,12 @@ class Derived(ABC):
         """Return the name of the table that the rows are in, by that of the primary rows."""
         return primary
 
+    def place(self, primary: str) -> Place:
+        """Return what the rows lie in, by the name of the table of the primary rows."""
+        return "table", self.table(primary).lower()
+
     def own_rows(self, key: Key) -> Key | None:
-        """Return the key of the rows of a table that are this kind's alone; None where it has no such rows.
+        """Return the key of the rows that are this kind's alone; None where it has no such rows.
 
         :param key: the key of the set's primary rows
         """

@@ -12,6 +12,7 @@ from ..key import Key
 from ..mapping import Mappings
 from ..recipe import Account
 from .derived import Derived, Index
+from .neighbours import could_meet
 
 
 def check_together(table: str, key: Key, derived: Collection[Derived], mappings: Mappings) -> None:
@@ -27,7 +28,7 @@ def check_together(table: str, key: Key, derived: Collection[Derived], mappings:
         if isinstance(each, Index) and (held := each.shape(key).include) is not None:
             mappings.check_held(each.name, held)
         own = each.own_rows(key)
-        if each.is_elsewhere and own is not None and each.table(table).lower() == table.lower():
+        if each.is_elsewhere and own is not None and each.place(table) == ("table", table.lower()):
             _check_apart(each.name, own, key, "the primary rows")
         _check_copies(each, key, derived)
     for one, other in combinations(derived, 2):
@@ -35,7 +36,7 @@ def check_together(table: str, key: Key, derived: Collection[Derived], mappings:
             rule = "messages name derived data, and this set has the name twice"
             raise BadDesign("derived", one.name, rule, "give each its own name")
         rows = one.own_rows(key), other.own_rows(key)
-        if rows[0] is not None and rows[1] is not None and one.table(table).lower() == other.table(table).lower():
+        if rows[0] is not None and rows[1] is not None and one.place(table) == other.place(table):
             _check_apart(other.name, rows[1], rows[0], repr(one.name))
 
 
@@ -69,17 +70,6 @@ def check_within(table: str, derived: Collection[Derived], account: Account) -> 
         if each.store(account) is not None or each.table(table).lower() != table.lower():
             rule = f"its rows are not in {table!r}, and would stay when a period is dropped with its table"
             raise BadDesign("derived", each.name, rule, "keep them in the table of the primary rows")
-
-
-def could_meet(one: Key, other: Key) -> bool:
-    """Whether rows of two keys could have the same PartitionKey, and RowKeys in one range.
-
-    >>> could_meet(Key("empid_{Department}", "{EmployeeId:06d}"), Key("email_{Department}", "{Email}"))
-    False
-    """
-    # The literal beginning of a template is what the key of its beginning alone would be
-    halves = [Key(key.row_template, key.partition_template) for key in (one, other)]
-    return one.overlaps(other) and halves[0].overlaps(halves[1])
 
 
 def building_of(derived: Collection[Derived], building: Iterable[Derived]) -> frozenset[Derived]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import ClassVar, TypeAlias
 
 from ..errors import BadDesign
 from ..key import Key
@@ -13,16 +13,27 @@ from ..key import Key
 class InPartition:
     """In the partition of the primary rows: they change in one entity group transaction, and are exact at any time."""
 
+    is_elsewhere: ClassVar[bool] = False
+
+    def table(self, primary: str) -> str:
+        """Return the name of the table of the rows, by that of the primary rows."""
+        return primary
+
 
 @dataclass(frozen=True)
 class InTable:
     """In other partitions: they follow the primary rows by intent, write, reconcile.
 
     :param name: the table; None for that of the primary rows. No other set may keep rows there under keys of the same
-        form: `repair` of one would take those of the other for orphans
+        form: `repair` of one would take those of the other for orphans. Two such sets of one connection are refused
     """
 
     name: str | None = None
+    is_elsewhere: ClassVar[bool] = True
+
+    def table(self, primary: str) -> str:
+        """Return the name of the table of the rows, by that of the primary rows."""
+        return self.name or primary
 
 
 @dataclass(frozen=True)
@@ -33,6 +44,11 @@ class InBlobs:
     """
 
     container: str
+    is_elsewhere: ClassVar[bool] = True
+
+    def table(self, primary: str) -> str:
+        """Return the name of the table of the primary rows: the others are in none."""
+        return primary
 
 
 Whereabouts: TypeAlias = InPartition | InTable | InBlobs

@@ -107,7 +107,7 @@ class Denormalize(Derived):
     @property
     def is_elsewhere(self) -> bool:
         """Whether the copies lie outside the partition of what is copied."""
-        return not isinstance(self.whereabouts, InPartition)
+        return self.whereabouts.is_elsewhere
 
     @property
     def shares_rows(self) -> bool:
@@ -129,7 +129,7 @@ class Denormalize(Derived):
 
     def table(self, primary: str) -> str:
         """Return the name of the table that the entities with the copies are in."""
-        return (self.whereabouts.name if isinstance(self.whereabouts, InTable) else None) or primary
+        return self.whereabouts.table(primary)
 
     def join(self, key: Key) -> None:
         """Check that an entity with copies says which one it refers to."""

@@ -9,7 +9,7 @@ from collections.abc import Collection, Mapping
 from functools import lru_cache
 
 from ..deriving.blob_rows import BlobRows
-from ..deriving.derived import Change, Derived, Fields, Keys, Primary
+from ..deriving.derived import Change, Derived, Fields, Keys, Place, Primary
 from ..deriving.roster import Roster
 from ..deriving.row_store import RowStore
 from ..deriving.shared_rows import PART, check_size, part_of, rewriting, spread_key, with_keys
@@ -99,7 +99,7 @@ class IndexEntities(Derived):
     @property
     def is_elsewhere(self) -> bool:
         """Whether the rows lie outside the primary's partition."""
-        return not isinstance(self.whereabouts, InPartition)
+        return self.whereabouts.is_elsewhere
 
     @property
     def shares_rows(self) -> bool:
@@ -108,7 +108,7 @@ class IndexEntities(Derived):
 
     def table(self, primary: str) -> str:
         """Return the name of the table that the rows are in."""
-        return (self.whereabouts.name if isinstance(self.whereabouts, InTable) else None) or primary
+        return self.whereabouts.table(primary)
 
     def store(self, account: Account) -> RowStore | None:
         """Return the container that the lists are in; None where they are in a table."""
@@ -122,9 +122,15 @@ class IndexEntities(Derived):
             return _default(primary, self.fields, is_elsewhere=self.is_elsewhere, spread=self.spread)
         return spread_key(self._key) if self.spread > 1 else self._key
 
+    def place(self, primary: str) -> Place:
+        """Return the table that the rows are in, or the container."""
+        if isinstance(self.whereabouts, InBlobs):
+            return "container", self.whereabouts.container
+        return super().place(primary)
+
     def own_rows(self, key: Key) -> Key | None:
-        """Return the key of the rows, unless they are blobs."""
-        return None if isinstance(self.whereabouts, InBlobs) else self.layout(key)
+        """Return the key of the rows."""
+        return self.layout(key)
 
     def join(self, key: Key) -> None:
         """Check that the rows fall where the store says, and that their values are told by the entities."""

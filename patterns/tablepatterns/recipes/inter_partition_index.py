@@ -51,13 +51,14 @@ class InterPartitionIndex(Index):
 
     :param key: the key of the copies
     :param table: the table of the copies; None, the default, for that of the primaries. No other set may keep copies
-        there under keys of the same form: `repair` of one would take those of the other for orphans, and delete them
+        there under keys of the same form: `repair` of one would take those of the other for orphans, and delete them.
+        Two such sets of one connection are refused; those of other processes are not seen
     :param include: the properties that a copy holds besides the fields of both keys; None, the default, for all, so
         that the copy answers every question and can be written back as it was read
     :param unique: whether a second entity with the same key is refused
     :param name: what errors, reports and messages call the index; by default the key's templates. Give one where the
         templates may change, since messages may outlive them
-    :raises BadDesign: when a set is made with it: its copies would lie with the primaries
+    :raises BadDesign: when a set is made with it: its copies would lie with the primaries, or with those of another set
 
     Guide: inter-partition secondary index pattern.
     """

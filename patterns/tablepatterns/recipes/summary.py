@@ -115,7 +115,7 @@ class Summary(Derived):
     @property
     def is_elsewhere(self) -> bool:
         """Whether the rows lie outside the primary's partition."""
-        return not isinstance(self.whereabouts, InPartition)
+        return self.whereabouts.is_elsewhere
 
     @property
     def properties(self) -> list[str]:
@@ -129,7 +129,7 @@ class Summary(Derived):
 
     def table(self, primary: str) -> str:
         """Return the name of the table that the rows are in."""
-        return (self.whereabouts.name if isinstance(self.whereabouts, InTable) else None) or primary
+        return self.whereabouts.table(primary)
 
     def own_rows(self, key: Key) -> Key | None:
         """Return the key of the rows elsewhere; in the partition they may be those of other entities."""

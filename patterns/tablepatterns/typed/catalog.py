@@ -9,7 +9,7 @@ from itertools import combinations, permutations
 from typing import Any, Final, TypeAlias, TypeVar
 
 from ..deriving.derived import Index
-from ..deriving.together import could_meet
+from ..deriving.neighbours import could_meet
 from ..entity import Entity, storable
 from ..entity_set import EntitySet
 from ..errors import BadDesign, BadInput
