@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import importlib
 import inspect
 import re
 from collections import Counter
 from pathlib import Path
-from typing import get_args
+from typing import Any, get_args
 
 import pytest
+from typer.testing import CliRunner
 
 import tablepatterns
 from budgeting import derived, journeys, mapped, relations, series, sets
@@ -24,11 +26,14 @@ from tablepatterns.catalogue import (
     entry,
     related,
 )
+from tablepatterns.cli import main
 from tablepatterns.errors import BadInput
 
 RECIPES = Path(tablepatterns.__file__).parent / "recipes"
 BUDGET_ROWS = (sets, derived, series, mapped, journeys, relations)
 """Each adds its rows when it is imported."""
+ROOT = Path(__file__).parents[1]
+WORDS_ON_A_LINE = 66
 NAMED = {each.name: each for each in ENTRIES}
 COST = re.compile(r"(?:`(?:(?P<recipe>[A-Z]\w+)\.)?(?P<call>[\w()]+)`|(?P<words>one move, by a worker)) (?P<cost>\d+)")
 MEASURE = re.compile(r"[\d,]+ (?:entities|partitions|buckets|large value|MB)\b")
@@ -169,6 +174,8 @@ class TestEveryEntry:
         told = (*told, *each.limits, *each.use_when, *each.avoid_when, *each.trade_offs)
         assert [text for text in told if not text.endswith((".", "?"))] == []
         assert each.keys
+        assert each.status == "ready"
+        assert 0 < len(each.summary) <= WORDS_ON_A_LINE
         assert each.limits
         assert each.use_when
         assert each.avoid_when
@@ -287,3 +294,68 @@ def test_a_name_that_is_not_known_is_refused_with_those_that_are_near() -> None:
         by_concern("speed")  # type: ignore[arg-type]
     with pytest.raises(BadInput):
         related("zzz")
+
+
+def said(*arguments: str) -> tuple[str, ...]:
+    """Return what the command prints, word by word, however its lines are broken."""
+    result = CliRunner().invoke(main, ["patterns", *arguments])
+    assert result.exit_code == 0, result.output
+    assert [line for line in result.output.splitlines() if len(line) > 100 or not line.isprintable()] == []
+    return tuple(result.output.split())
+
+
+def test_the_command_lists_every_entry_on_a_line_of_its_own() -> None:
+    assert said()
+    lines = CliRunner().invoke(main, ["patterns"]).output.splitlines()
+    told = [line.split(maxsplit=1) for line in lines if line.startswith("  ") and line.strip()]
+    assert sorted((name, words.strip()) for name, words in told) == sorted(
+        (each.name, each.summary) for each in ENTRIES
+    )
+
+
+@every()
+def test_the_command_tells_all_about_an_entry(each: CatalogueEntry) -> None:
+    whole = " ".join(word for word in said(each.name) if word != "-")
+    facts = (each.title, each.kind, each.problem, each.solution, each.keys, each.guarantee, each.cost, each.guide)
+    facts = (*facts, *each.limits, *each.use_when, *each.avoid_when, *each.trade_offs, *each.classes)
+    assert [fact for fact in facts if fact not in whole] == []
+    assert [near.name for near in related(each.name) if near.name not in whole] == []
+
+
+def test_the_command_takes_any_spelling() -> None:
+    assert said("log_tail") == said("log-tail") == said("LogTail") == said("Log tail")
+
+
+@pytest.mark.parametrize("name", ["log_trail", ""])
+def test_the_command_refuses_an_unknown_name_in_words(name: str) -> None:
+    result = CliRunner().invoke(main, ["patterns", name])
+    assert result.exit_code == 2
+    assert result.stdout == ""
+    assert "no pattern is called so" in result.stderr
+    assert ("did you mean log_tail?" in result.stderr) == (name == "log_trail")
+
+
+@pytest.fixture
+def page(monkeypatch: pytest.MonkeyPatch) -> Any:
+    monkeypatch.syspath_prepend(str(ROOT / "docs"))
+    return importlib.import_module("proof.catalogue")
+
+
+def test_the_page_is_up_to_date(page: Any) -> None:
+    assert (ROOT / page.PAGE).read_text(encoding="utf-8") == page.render(), "make pages writes it anew"
+
+
+def test_every_link_of_the_page_leads_to_a_heading_of_it_or_to_a_page(page: Any) -> None:
+    text = page.render()
+    headings = re.findall(r"^#+ (.+)$", text, re.MULTILINE)
+    anchors = {re.sub(r"[^a-z0-9 -]", "", heading.lower()).replace(" ", "-") for heading in headings}
+    links = set(re.findall(r"\]\(([^)]+)\)", text))
+    assert len(links) > len(ENTRIES)
+    assert {link[1:] for link in links if link.startswith("#")} <= anchors
+    assert [link for link in links if not link.startswith("#") and not (ROOT / "docs" / link).is_file()] == []
+
+
+def test_the_table_of_the_readme_has_every_class_that_an_entry_offers(page: Any) -> None:
+    rows = page.readme_table().splitlines()[2:]
+    offered = {name for each in ENTRIES if each.kind != "anti-pattern" for name in each.classes}
+    assert set(re.findall(r"`(\w+)`", " ".join(row.split("|")[3] for row in rows))) == offered

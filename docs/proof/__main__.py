@@ -2,10 +2,10 @@
 
 from pathlib import Path
 
-from proof import budgets, compositions, guarantees
+from proof import budgets, catalogue, compositions, guarantees, pattern_map
 
 ROOT = Path(__file__).parents[2]
-PAGES = (compositions, budgets, guarantees)
+PAGES = (compositions, budgets, guarantees, catalogue, pattern_map)
 
 if __name__ == "__main__":
     for each in PAGES:

@@ -11,6 +11,8 @@ from azure.core.exceptions import AzureError, ServiceRequestError
 from rich.console import Console, Group
 from rich.text import Text
 
+from .catalogue import entry
+from .catalogue.text import listing, whole
 from .engine.account import DEVELOPMENT_NAME
 from .engine.serving.identity import KEY_VARIABLE, engine_of, has_own_key
 from .engine.serving.listeners import LOOPBACK, PORTS, Listeners
@@ -28,6 +30,7 @@ _START: Final = """\
   [bold]tablepatterns tour --storage azurite[/]   the same on an Azurite that runs on this machine
   [bold]tablepatterns tour --storage env[/]       the same on the account in AZURE_STORAGE_CONNECTION_STRING
   [bold]tablepatterns tour --help[/]              what else it can be told
+  [bold]tablepatterns patterns[/]                 every pattern; with a name, all about it
   [bold]tablepatterns explain[/] "<filter>"      what a query reads and costs, and what would be better
   [bold]tablepatterns serve[/]                    an account in memory for SDKs of any language
   [bold]tablepatterns worker[/] module:name       do the work that messages on queues ask for
@@ -93,6 +96,22 @@ def explain(
         place = [_pointed(text, error.position)] if isinstance(error, FilterSyntaxError) else []
         Console(stderr=True, highlight=False, soft_wrap=True).print(Group(told, *place))
         raise typer.Exit(_WRONG_USE) from None
+
+
+@main.command()
+def patterns(
+    name: Annotated[
+        str | None, typer.Argument(help="Such as log_tail, log-tail or LogTail; all of them without one.")
+    ] = None,
+) -> None:
+    """List the patterns, or tell all about one: problem, keys, guarantee, limits, cost, and when not to use it.
+
+    Such as: tablepatterns patterns log_tail
+    """
+    try:
+        _console().print(listing() if name is None else whole(entry(name)))
+    except BadInput as error:
+        _fail(str(error), _WRONG_USE)
 
 
 @main.command()
@@ -163,9 +182,9 @@ def _log_to_stderr(logger: logging.Logger, level: str) -> None:
     logger.setLevel(level)
 
 
-def _fail(text: str) -> NoReturn:
+def _fail(text: str, code: int = 1) -> NoReturn:
     Console(stderr=True, highlight=False, soft_wrap=True).print(Text.assemble(("Error: ", "bold red"), text))
-    raise typer.Exit(1)
+    raise typer.Exit(code)
 
 
 def _pointed(text: str, position: int) -> Text:

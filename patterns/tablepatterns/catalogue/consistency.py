@@ -10,6 +10,7 @@ CONSISTENCY: Final = (
     CatalogueEntry(
         name="eventual_transaction",
         title="Eventually consistent transactions",
+        summary="finish changes that no single transaction can hold",
         kind="pattern",
         guide="Eventually consistent transactions pattern",
         concerns=("consistency",),
@@ -47,6 +48,7 @@ CONSISTENCY: Final = (
     CatalogueEntry(
         name="archive",
         title="Archive",
+        summary="move entities that are done with, and lose none",
         kind="pattern",
         guide="Eventually consistent transactions pattern",
         concerns=("consistency", "volume"),
@@ -80,6 +82,7 @@ CONSISTENCY: Final = (
     CatalogueEntry(
         name="entity_group_transaction",
         title="Entity group transactions",
+        summary="change several entities of a partition, all or none",
         kind="implementation",
         guide="Entity group transactions",
         concerns=("consistency", "modification"),
@@ -113,6 +116,7 @@ CONSISTENCY: Final = (
     CatalogueEntry(
         name="worker",
         title="Worker",
+        summary="do the work that messages ask for, and lose none",
         kind="implementation",
         guide="Eventually consistent transactions pattern",
         concerns=("consistency",),

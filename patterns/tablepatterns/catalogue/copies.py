@@ -10,6 +10,7 @@ COPIES: Final = (
     CatalogueEntry(
         name="denormalize",
         title="Denormalization",
+        summary="copy related data into one entity, so that one read gets it",
         kind="pattern",
         guide="Denormalization pattern",
         concerns=("consistency", "lookup"),
@@ -41,6 +42,7 @@ COPIES: Final = (
     CatalogueEntry(
         name="summary",
         title="Summary",
+        summary="keep counts and sums, so that an aggregate is one read",
         kind="pattern",
         guide="Denormalization pattern",
         concerns=("consistency", "lookup"),
@@ -69,6 +71,7 @@ COPIES: Final = (
     CatalogueEntry(
         name="materialized_view",
         title="Materialized view",
+        summary="lay out data a second time, for what is read",
         kind="guidance",
         guide="Table design patterns",
         concerns=("lookup", "query-versus-modification"),

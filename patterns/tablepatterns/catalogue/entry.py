@@ -32,6 +32,7 @@ class CatalogueEntry:
 
     :param name: the name of its module, such as `intra_partition_index`; of its page and its notebook, too
     :param title: what people call it; for a pattern of the guide, the guide's own name
+    :param summary: what it does, in a few words that fit on a line
     :param kind: what it is
     :param guide: the title of the guide's section on it
     :param concerns: what it is about
@@ -52,6 +53,7 @@ class CatalogueEntry:
 
     name: str
     title: str
+    summary: str
     kind: Kind
     guide: str
     concerns: tuple[Concern, ...]

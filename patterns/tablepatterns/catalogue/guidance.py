@@ -10,6 +10,7 @@ GUIDANCE: Final = (
     CatalogueEntry(
         name="retrieving_entities",
         title="Retrieving entities",
+        summary="give both keys, or a PartitionKey and a range of RowKeys",
         kind="guidance",
         guide="Retrieving entities",
         concerns=("lookup", "order"),
@@ -33,6 +34,7 @@ GUIDANCE: Final = (
     CatalogueEntry(
         name="modifying_entities",
         title="Modifying entities",
+        summary="make every write conditional on what was read",
         kind="guidance",
         guide="Modifying entities",
         concerns=("modification", "consistency"),
@@ -51,6 +53,7 @@ GUIDANCE: Final = (
     CatalogueEntry(
         name="merge_or_replace",
         title="Merge or replace",
+        summary="merge a few properties, replace whole entities",
         kind="guidance",
         guide="Merge or replace",
         concerns=("modification",),
@@ -65,5 +68,30 @@ GUIDANCE: Final = (
         use_when=("Merge: few properties of a large entity change.", "Replace: the entity is what you have in hand."),
         avoid_when=("Merge: properties are encrypted.",),
         trade_offs=("A merge sends less data.",),
+    ),
+    CatalogueEntry(
+        name="verify_and_repair",
+        title="Fill, verify and repair",
+        summary="build, check and mend indexes and copies while writers go on",
+        kind="guidance",
+        guide="Eventually consistent transactions pattern",
+        concerns=("consistency",),
+        problem="A table with entities gets a new index, or a program wrote past the set: derived rows are missing, "
+        "stale or orphaned.",
+        solution="`EntitySet.backfill` builds what is derived, `verify` reports what differs, `repair` mends it, and "
+        "writers go on meanwhile.",
+        keys="Those of the set and of what it derives",
+        classes=("Drift",),
+        modules=(),
+        guarantee="Copies equal entities in the end, while a writer goes on and whoever dies. What is mended is not "
+        "left as it was.",
+        limits=(
+            "Writers must declare what is being built.",
+            "What a writer changes after it was looked at is left to that writer's own message.",
+        ),
+        cost="A transaction for each page of rows read, and a few for each row that is looked at or mended.",
+        use_when=("An index is added to a table with entities.", "A process stalled beyond its lease, or died often."),
+        avoid_when=("Nothing is derived of the entities.",),
+        trade_offs=("It is hard and expensive to change a design later: think of the queries first.",),
     ),
 )

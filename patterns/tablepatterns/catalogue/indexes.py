@@ -15,6 +15,7 @@ INDEXES: Final = (
     CatalogueEntry(
         name="intra_partition_index",
         title="Intra-partition secondary index",
+        summary="find and order a partition's entities by another key, exactly",
         kind="pattern",
         guide="Intra-partition secondary index pattern",
         concerns=("lookup", "order", "consistency"),
@@ -52,6 +53,7 @@ INDEXES: Final = (
     CatalogueEntry(
         name="inter_partition_index",
         title="Inter-partition secondary index",
+        summary="find and order entities by another key in other partitions",
         kind="pattern",
         guide="Inter-partition secondary index pattern",
         concerns=("lookup", "order", "consistency", "volume"),
@@ -93,6 +95,7 @@ INDEXES: Final = (
     CatalogueEntry(
         name="index_entities",
         title="Index entities",
+        summary="find all entities that share a value, by a list of their keys",
         kind="pattern",
         guide="Index entities pattern",
         concerns=("lookup", "consistency"),

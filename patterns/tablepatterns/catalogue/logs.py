@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from typing import Final
 
+from ..limits import PARTITION_ENTITIES_PER_SECOND
 from .entry import CatalogueEntry
 
 LOGS: Final = (
     CatalogueEntry(
         name="log_tail",
         title="Log tail",
+        summary="read the newest entities first, with one request",
         kind="pattern",
         guide="Log tail pattern",
         concerns=("order", "query-versus-modification"),
@@ -42,6 +44,7 @@ LOGS: Final = (
     CatalogueEntry(
         name="prepend_append",
         title="Prepend/append",
+        summary="all writes of a moment go to one end, and one partition",
         kind="anti-pattern",
         guide="Prepend/append anti-pattern",
         concerns=("volume", "modification"),
@@ -53,7 +56,7 @@ LOGS: Final = (
         classes=("anti_pattern", "hot_partitions", "sequence_of"),
         modules=(),
         guarantee="None: it is what to avoid. `anti_pattern` tells it from a key, `hot_partitions` from requests.",
-        limits=("A partition serves some 2,000 entities of 1 KiB a second.",),
+        limits=(f"A partition serves some {PARTITION_ENTITIES_PER_SECOND:,} entities of 1 KiB a second.",),
         cost="None to tell a key that does it.",
         use_when=("Never where the volume is likely to be throttled on one partition.",),
         avoid_when=("All writers of a moment share a PartitionKey, and they are many.",),
@@ -66,6 +69,7 @@ LOGS: Final = (
     CatalogueEntry(
         name="log_data",
         title="Log data",
+        summary="keep log data in a table",
         kind="anti-pattern",
         guide="Log data anti-pattern",
         concerns=("volume",),
@@ -91,6 +95,7 @@ LOGS: Final = (
     CatalogueEntry(
         name="partition_spread",
         title="Partition spread",
+        summary="spread the writes of a busy partition, read them as one",
         kind="pattern",
         guide="Prepend/append anti-pattern",
         concerns=("volume", "order"),
@@ -118,6 +123,7 @@ LOGS: Final = (
     CatalogueEntry(
         name="blob_log",
         title="Blob log",
+        summary="keep log data in blobs, and read it by span and level",
         kind="pattern",
         guide="Log data anti-pattern",
         concerns=("volume", "order"),

@@ -90,6 +90,10 @@ _LIBRARY: Final[tuple[tuple[str, str, Basis], ...]] = (
     ("materialized_view", "inter_partition_index", "library"),
     ("entity_group_transaction", "modifying_entities", "library"),
     ("modifying_entities", "merge_or_replace", "library"),
+    ("verify_and_repair", "inter_partition_index", "library"),
+    ("verify_and_repair", "index_entities", "library"),
+    ("verify_and_repair", "denormalize", "library"),
+    ("verify_and_repair", "worker", "library"),
     ("modifying_entities", "entity_group_transaction", "library"),
 )
 

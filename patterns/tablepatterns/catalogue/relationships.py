@@ -10,6 +10,7 @@ RELATIONSHIPS: Final = (
     CatalogueEntry(
         name="one_to_many",
         title="One-to-many relationships",
+        summary="model what belongs to an entity, together, apart or copied",
         kind="relationship",
         guide="One-to-many relationships",
         concerns=("relationship", "consistency"),
@@ -43,6 +44,7 @@ RELATIONSHIPS: Final = (
     CatalogueEntry(
         name="one_to_one",
         title="One-to-one relationships",
+        summary="keep a part of an entity apart, and find it again",
         kind="relationship",
         guide="One-to-one relationships",
         concerns=("relationship", "size", "access"),
@@ -65,6 +67,7 @@ RELATIONSHIPS: Final = (
     CatalogueEntry(
         name="lookup",
         title="Join in the client",
+        summary="join in the client with a small table kept at hand",
         kind="relationship",
         guide="Join in the client",
         concerns=("relationship", "lookup"),
@@ -85,6 +88,7 @@ RELATIONSHIPS: Final = (
     CatalogueEntry(
         name="partition_move",
         title="Partition move",
+        summary="give an entity another PartitionKey, and never lose it",
         kind="relationship",
         guide="One-to-many relationships",
         concerns=("relationship", "consistency"),
@@ -110,6 +114,7 @@ RELATIONSHIPS: Final = (
     CatalogueEntry(
         name="inheritance",
         title="Inheritance relationships",
+        summary="keep the classes of one family in one table",
         kind="guidance",
         guide="Inheritance relationships",
         concerns=("relationship",),

@@ -10,6 +10,7 @@ SIZE: Final = (
     CatalogueEntry(
         name="data_series",
         title="Data series",
+        summary="keep a whole series in one entity",
         kind="pattern",
         guide="Data series pattern",
         concerns=("modification", "consistency", "size"),
@@ -42,6 +43,7 @@ SIZE: Final = (
     CatalogueEntry(
         name="wide_entity",
         title="Wide entities",
+        summary="keep more properties or bytes than one entity may have",
         kind="pattern",
         guide="Wide entities pattern",
         concerns=("modification", "size"),
@@ -68,6 +70,7 @@ SIZE: Final = (
     CatalogueEntry(
         name="large_properties",
         title="Large entities",
+        summary="keep large values in blobs, their addresses in the entity",
         kind="pattern",
         guide="Large entities pattern",
         concerns=("modification", "size"),
@@ -96,6 +99,7 @@ SIZE: Final = (
     CatalogueEntry(
         name="compound_key",
         title="Compound key",
+        summary="keep related entities under their parent's key",
         kind="pattern",
         guide="Compound key pattern",
         concerns=("lookup", "query-versus-modification", "relationship"),

@@ -10,6 +10,7 @@ TYPES_AND_ACCESS: Final = (
     CatalogueEntry(
         name="entity_types",
         title="Heterogeneous entity types",
+        summary="keep several types and versions in one table",
         kind="implementation",
         guide="Working with heterogeneous entity types",
         concerns=("relationship", "consistency"),
@@ -40,6 +41,7 @@ TYPES_AND_ACCESS: Final = (
     CatalogueEntry(
         name="grant",
         title="Shared access signatures",
+        summary="let others reach some rows, for a while, without the key",
         kind="implementation",
         guide="Controlling access with shared access signatures",
         concerns=("access",),
@@ -67,6 +69,7 @@ TYPES_AND_ACCESS: Final = (
     CatalogueEntry(
         name="encrypted_properties",
         title="Client-side encryption",
+        summary="keep properties secret from whoever can read the table",
         kind="implementation",
         guide="Encrypting table data",
         concerns=("access",),

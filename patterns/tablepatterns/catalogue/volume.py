@@ -10,6 +10,7 @@ VOLUME: Final = (
     CatalogueEntry(
         name="period_tables",
         title="High volume delete",
+        summary="keep a table for each period, and drop it as a whole",
         kind="pattern",
         guide="High volume delete pattern",
         concerns=("modification", "volume"),
@@ -44,6 +45,7 @@ VOLUME: Final = (
     CatalogueEntry(
         name="bulk_delete",
         title="Bulk delete",
+        summary="delete what a filter finds, a hundred at a time",
         kind="pattern",
         guide="High volume delete pattern",
         concerns=("modification", "volume"),
@@ -67,6 +69,7 @@ VOLUME: Final = (
     CatalogueEntry(
         name="bulk_load",
         title="Bulk load",
+        summary="load a long input in few transactions, and resume it",
         kind="implementation",
         guide="Designing your Table service solution to be write efficient",
         concerns=("modification", "volume"),
@@ -93,6 +96,7 @@ VOLUME: Final = (
     CatalogueEntry(
         name="parallel_reads",
         title="Asynchronous and parallel operations",
+        summary="read several partitions at once, and divide them among workers",
         kind="implementation",
         guide="Asynchronous and parallel operations",
         concerns=("volume", "lookup"),
