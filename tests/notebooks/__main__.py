@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import re
 import sys
 from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
@@ -12,6 +13,8 @@ from nbclient.exceptions import CellExecutionError
 from notebooks.book import Book, books
 from notebooks.rules import RULES
 from notebooks.running import executed, save
+
+_COLOURS = re.compile("\x1b\\[[0-9;]*m")
 
 
 def main() -> int:
@@ -34,7 +37,7 @@ def rerun(path: Path) -> list[str]:
     try:
         book = executed(Book.read(path))
     except CellExecutionError as error:
-        return [str(error)]
+        return [_COLOURS.sub("", str(error))]
     save(book, path)
     return [problem for rule in RULES for problem in rule(Book.read(path))]
 

@@ -41,9 +41,8 @@ def answered(book: Book) -> tuple[Book, float]:
     :raises CellExecutionError: a cell, or an answer, raised an error
     """
     node = _cleared(book.node)
-    own = len(node.cells)
-    # The answers come before the cells that clean up, where they stand in the text
-    last = next((at for at, cell in enumerate(node.cells) if cell.source.startswith("## Clean up")), own)
+    # The answers need what the last cells delete
+    last = next((at + 1 for at, cell in enumerate(node.cells) if "## Clean up" in cell.source), len(node.cells))
     extra = [nbformat.v4.new_code_cell(each) for each in book.answers]
     node.cells[last:last] = extra
     node.cells.append(nbformat.v4.new_code_cell(_CPU))
@@ -99,6 +98,8 @@ def _execute(node: Any) -> None:
             timeout=_SECONDS,
             kernel_name="python3",
             record_timing=False,
+            # The kernel warns of its own transport
+            extra_arguments=["--IPKernelApp.log_level=40"],
             resources={"metadata": {"path": folder}},
         )
         client.execute(env={**os.environ, "IPYTHONDIR": folder})
