@@ -41,6 +41,8 @@ pygments_dark_style = "a11y-high-contrast-dark"
 
 html_theme = "furo"
 html_static_path = ["_static"]
+# Beside the pages, for the links of its boxes are relative to them
+html_extra_path = ["pattern_map.svg"]
 html_css_files = ["site.css"]
 html_copy_source = False
 html_show_sphinx = False

@@ -352,7 +352,8 @@ def test_every_link_of_the_page_leads_to_a_heading_of_it_or_to_a_page(page: Any)
     links = set(re.findall(r"\]\(([^)]+)\)", text))
     assert len(links) > len(ENTRIES)
     assert {link[1:] for link in links if link.startswith("#")} <= anchors
-    assert [link for link in links if not link.startswith("#") and not (ROOT / "docs" / link).is_file()] == []
+    files = {link for link in links if not link.startswith("#")} | set(re.findall(r'href="([^"]+)"', text))
+    assert [file for file in files if not (ROOT / "docs" / file).is_file()] == []
 
 
 def test_the_table_of_the_readme_has_every_class_that_an_entry_offers(page: Any) -> None:
