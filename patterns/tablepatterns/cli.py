@@ -16,8 +16,9 @@ from .catalogue.text import listing, whole
 from .engine.account import DEVELOPMENT_NAME
 from .engine.serving.identity import KEY_VARIABLE, engine_of, has_own_key
 from .engine.serving.listeners import LOOPBACK, PORTS, Listeners
-from .errors import BadFilter, BadInput
+from .errors import BadFilter, BadInput, said
 from .filters import FilterSyntaxError
+from .help.shown import shown as help_on
 from .review import explain as plan_of
 from .tour.data import DAYS
 from .tour.visit import visit
@@ -27,15 +28,16 @@ _START: Final = """\
 [bold]tablepatterns[/]: design patterns for Azure Table storage, as recipes over the Azure SDK
 
   [bold]tablepatterns tour[/]                     ask questions of a month of real flights, in memory
-  [bold]tablepatterns tour --storage azurite[/]   the same on an Azurite that runs on this machine
-  [bold]tablepatterns tour --storage env[/]       the same on the account in AZURE_STORAGE_CONNECTION_STRING
-  [bold]tablepatterns tour --help[/]              what else it can be told
+                                           (it needs the flights: pip install 'tablepatterns\\[tour]')
+  [bold]tablepatterns tour[/] --storage azurite   the same on an Azurite that runs on this machine
+  [bold]tablepatterns tour[/] --storage env       the same on the account in AZURE_STORAGE_CONNECTION_STRING
   [bold]tablepatterns patterns[/]                 every pattern; with a name, all about it
-  [bold]tablepatterns explain[/] "<filter>"      what a query reads and costs, and what would be better
+  [bold]tablepatterns explain[/] "<filter>"       what a query reads and costs, and what would be better
+  [bold]tablepatterns help[/] BadKey              what an error means and the way out; without a name, a list
   [bold]tablepatterns serve[/]                    an account in memory for SDKs of any language
   [bold]tablepatterns worker[/] module:name       do the work that messages on queues ask for
 
-In Python:
+What a command takes: tablepatterns tour --help. In Python:
 
   >>> from tablepatterns import EntitySet, Key, connect
   >>> employees = EntitySet(connect(), "Employees", Key("{Department}", "empid_{EmployeeId:06d}"))
@@ -92,9 +94,10 @@ def explain(
     try:
         _console().print(plan_of(text))
     except BadFilter as error:
-        told = Text.assemble(("Error: ", "bold red"), str(error))
+        told = Text.assemble(("Error: ", "bold red"), said(error))
         place = [_pointed(text, error.position)] if isinstance(error, FilterSyntaxError) else []
-        Console(stderr=True, highlight=False, soft_wrap=True).print(Group(told, *place))
+        more = str(error).removeprefix(said(error)).strip()
+        Console(stderr=True, highlight=False, soft_wrap=True).print(Group(told, *place, more))
         raise typer.Exit(_WRONG_USE) from None
 
 
@@ -112,6 +115,15 @@ def patterns(
         _console().print(listing() if name is None else whole(entry(name)))
     except BadInput as error:
         _fail(str(error), _WRONG_USE)
+
+
+@main.command("help")
+def show_help(name: Annotated[str, typer.Argument(help="An error, such as BadKey; nothing for a list.")] = "") -> None:
+    """Tell what an error means, why it comes and the way out. Without a name it lists the errors."""
+    try:
+        _console().print(help_on(name))
+    except BadInput as error:
+        _fail(said(error), _WRONG_USE)
 
 
 @main.command()

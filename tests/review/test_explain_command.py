@@ -24,9 +24,10 @@ def test_a_wrong_filter_is_shown_with_a_mark_where_it_goes_wrong_and_status_2() 
     said = run("explain", "aaa bbb ccc")
     assert said.exit_code == 2
     assert said.stdout == ""
-    error, text, mark = said.stderr.splitlines()
+    error, text, mark, more = said.stderr.splitlines()
     assert "Syntax error at position 7 in 'aaa bbb ccc'" in error
     assert (text, mark) == ("  aaa bbb ccc", "        ^")
+    assert more == "(more: tablepatterns help FilterSyntaxError)"
 
 
 @pytest.mark.parametrize("text", ["substringof('a', LastName)", "LastName eq null", "A add 1 eq 2"])
