@@ -20,8 +20,8 @@ ROOT = Path(__file__).parents[1]
 SVG = "{http://www.w3.org/2000/svg}"
 ON_MAP = {each.name for each in ENTRIES if each.on_map}
 REMEDIES = {"partition_spread", "blob_log"}
-LETTER_WIDTH = 10.5
-"""Of a bold letter of 17 pixels, in a font as wide as they come."""
+LETTER_WIDTH = 11
+"""Of a bold letter of 19 pixels, in a font as wide as they come."""
 
 
 @pytest.fixture(scope="module")

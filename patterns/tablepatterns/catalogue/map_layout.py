@@ -15,10 +15,10 @@ GRID: Final = (
     ("data_series", "large_properties", "wide_entity"),
 )
 """The guide's patterns and anti-patterns, with the two remedies that have recipes of their own."""
-BOX_WIDTH: Final = 178
-BOX_HEIGHT: Final = 76
+BOX_WIDTH: Final = 182
+BOX_HEIGHT: Final = 82
 MARGIN: Final = 8
-COLUMN_GAP: Final = 40
+COLUMN_GAP: Final = 34
 ROW_GAP: Final = 46
 WIDTH: Final = 2 * MARGIN + 3 * BOX_WIDTH + 2 * COLUMN_GAP
 HEIGHT: Final = 2 * MARGIN + len(GRID) * BOX_HEIGHT + (len(GRID) - 1) * ROW_GAP

@@ -21,12 +21,12 @@ _TITLE: Final = "Pattern map"
 _SHOWN_WIDTH: Final = 720
 _LEGEND_HEIGHT: Final = 116
 _LEGEND_GAP: Final = 24
-_LINE_HEIGHT: Final = 21
+_LINE_HEIGHT: Final = 23
 _LABEL_WIDTH: Final = 16
 _CUT: Final = 14
 _HEAD: Final = 11
 _STYLE: Final = """
-  text { font: 600 17px "Segoe UI", Roboto, "Helvetica Neue", Arial, sans-serif; text-anchor: middle }
+  text { font: 600 19px "Segoe UI", Roboto, "Helvetica Neue", Arial, sans-serif; text-anchor: middle }
   .pattern rect { fill: #0072b2; stroke: #0072b2; stroke-width: 2 }
   .pattern text { fill: #fff }
   .anti-pattern path { fill: #e69f00; stroke: #7a3e00; stroke-width: 3 }
@@ -39,8 +39,8 @@ _STYLE: Final = """
   .text line { stroke-dasharray: 2 5; stroke-linecap: round }
   .remedies line { stroke-dasharray: 7 4 }
   .legend > rect { fill: #f6f8fa; stroke: #c9d1d9 }
-  .legend .words { font-size: 16px; font-weight: 500; text-anchor: start; fill: #24292f }
-  .legend .name { font-size: 16px }
+  .legend .words { font-size: 17px; font-weight: 500; text-anchor: start; fill: #24292f }
+  .legend .name { font-size: 18px }
 """
 
 
