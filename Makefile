@@ -18,7 +18,7 @@ RUN     := $(VENV)/bin/python -m
 SPREAD  := -n $(JOBS) --dist worksteal
 
 .DEFAULT_GOAL := help
-.PHONY: help tour test test-memory test-live test-lowest lint format checklist fidelity pages guarantees notebooks schedules docs linkcheck fuzz bench clean
+.PHONY: help tour test test-memory test-live test-lowest lint format checklist fidelity pages guarantees notebooks schedules docs linkcheck fuzz bench recipe licences dist clean
 
 help:  ## Show these targets
 	@sed -nE 's/^([a-z-]+):.*## (.*)/  make \1|\2/p' $(MAKEFILE_LIST) | awk -F'|' '{ printf "%-20s %s\n", $$1, $$2 }'
@@ -81,6 +81,17 @@ fuzz: $(READY) $(NPM)  ## Compare the engine with Azurite for long: OPERATIONS=1
 
 bench: $(READY) $(NPM)  ## Measure the engine against the SDK's own cost and against Azurite
 	$(RUN) benchmarks $(ARGS)
+
+recipe: $(READY)  ## Begin a new recipe, with its test and its pages to be filled in: NAME=sorted_tail
+	$(RUN) tools.recipe $(NAME)
+
+licences: $(READY)  ## Write docs/licences.md, on the licences of what is depended on, from what is installed
+	$(RUN) tools.licences
+
+dist: $(READY)  ## Build the wheel and the source distribution in dist, and check their metadata
+	rm -rf dist
+	$(RUN) build --no-isolation
+	$(RUN) twine check --strict dist/*
 
 clean:  ## Remove what these targets made
 	rm -rf $(VENV) $(LOWEST) tests/azurite/node_modules tests/node/node_modules .azurite .hypothesis .mypy_cache .pytest_cache .ruff_cache

@@ -1,0 +1,1 @@
+"""What helps with working on this project, and ships with none of it."""

@@ -1,0 +1,128 @@
+"""The licences of what this project stands on: `python -m tools.licences` writes docs/licences.md.
+
+They are read from the metadata of what is installed, so that nobody has to look them up.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Iterable, Iterator
+from importlib.metadata import Distribution, distribution
+from pathlib import Path
+from typing import Final, NamedTuple
+
+from packaging.requirements import Requirement
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib  # pytest brings it to Python 3.10
+
+ROOT: Final = Path(__file__).parents[1]
+PAGE: Final = ROOT / "docs" / "licences.md"
+PACKAGE: Final = "tablepatterns"
+# Older metadata say it in words
+_NAMES: Final = {
+    "Apache 2.0": "Apache-2.0",
+    "Apache Software License": "Apache-2.0",
+    "BSD License": "BSD",
+    "CC0": "CC0-1.0",
+    "ISC License (ISCL)": "ISC",
+    "ISC License": "ISC",
+    "MIT License": "MIT",
+    "Mozilla Public License 2.0 (MPL 2.0)": "MPL-2.0",
+    "PSFL": "PSF-2.0",
+    "Python Software Foundation License": "PSF-2.0",
+}
+_INTRODUCTION: Final = """\
+# Licences
+
+The package itself is under the MIT licence. Below is what it needs, as `pip` installs it, and under which licence each
+is: read from the metadata of the versions that are named. `make licences` writes this page. None of it is copied into
+the package.
+"""
+
+
+class Row(NamedTuple):
+    """One distribution that is needed, and its licence."""
+
+    name: str
+    version: str
+    licence: str
+
+
+def asked_for(extra: str = "") -> list[str]:
+    """Return the names of what the package asks for without extras, or what one extra adds to that."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    texts = project["optional-dependencies"][extra] if extra else project["dependencies"]
+    asked = [Requirement(text) for text in texts]
+    inner = [each for of in asked if of.name == PACKAGE for name in sorted(of.extras) for each in asked_for(name)]
+    return [_normal(each.name) for each in asked if each.name != PACKAGE] + inner
+
+
+def extras() -> list[str]:
+    """Return the names of the package's extras."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    return sorted(project["optional-dependencies"])
+
+
+def brought(names: Iterable[str]) -> set[str]:
+    """Return these distributions and all that they bring along."""
+    found: set[str] = set()
+    waiting = [Requirement(name) for name in names]
+    while waiting:
+        asked = waiting.pop()
+        if (name := _normal(asked.name)) not in found:
+            found.add(name)
+            waiting += _requirements(distribution(name), ["", *asked.extras])
+    return found
+
+
+def row(name: str) -> Row:
+    """Return what the metadata of an installed distribution say."""
+    found = distribution(name)
+    return Row(_normal(name), found.version, _licence(found))
+
+
+def render() -> str:
+    """Return the page."""
+    core = set(asked_for())
+    parts = [_INTRODUCTION, _part("The package", core), _part("What those bring along", brought(core) - core)]
+    ours = [extra for extra in extras() if extra != "dev"]
+    parts += [_part(f"The extra `{extra}`", {*asked_for(extra)} - core) for extra in ours]
+    known = core.union(*map(asked_for, ours))
+    parts.append(_part("To work on it (`dev`)", {*asked_for("dev")} - known))
+    return "\n".join(parts)
+
+
+def _part(title: str, names: Iterable[str]) -> str:
+    lines = [f"| {each.name} | {each.version} | {each.licence} |" for each in map(row, sorted(names))]
+    return "\n".join([f"## {title}\n", "| Name | Version | Licence |", "|---|---|---|", *lines, ""])
+
+
+def _requirements(found: Distribution, wanted: Iterable[str]) -> Iterator[Requirement]:
+    """Hand out what a distribution asks for on this machine, without extras or with those that are wanted."""
+    for text in found.requires or ():
+        asked = Requirement(text)
+        if asked.marker is None or any(asked.marker.evaluate({"extra": extra}) for extra in wanted):
+            yield asked
+
+
+def _licence(found: Distribution) -> str:
+    metadata = found.metadata
+    if expression := metadata.get("License-Expression"):
+        return str(expression)
+    told = str(metadata.get("License") or "")
+    classified = [each.split(" :: ")[-1] for each in metadata.get_all("Classifier") or () if "License ::" in each]
+    # Some put the whole text of the licence there
+    names = [told] if told and len(told) < 40 and "\n" not in told else classified
+    return " AND ".join(_NAMES.get(name, name) for name in names) or "not told"
+
+
+def _normal(name: str) -> str:
+    return re.sub(r"[-_.]+", "-", name).lower()
+
+
+if __name__ == "__main__":
+    PAGE.write_text(render(), encoding="utf-8")
