@@ -1,0 +1,165 @@
+"""HTML: the report as one page that needs nothing else: no script, no request, its style and its plots in it."""
+
+from __future__ import annotations
+
+from importlib.resources import files
+from typing import Final
+
+from ..outcome import Finding, Reviewed
+from .advice import SEVERITIES, lines
+from .canvas import NEEDED, Plot, available
+from .element import Markup, element, joined
+from .plots import Plots, plots
+from .sentences import loads, verdict
+from .sheet import Cell, Sheet
+from .sheets import sheets
+from .wording import money, number, plain, plural, share
+
+GUIDE: Final = "https://learn.microsoft.com/azure/storage/tables/table-storage-design-guide"
+_POLICY: Final = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"
+_NO_PLOTS: Final = Plots(None, None, ())
+
+
+def html(reviewed: Reviewed) -> str:
+    """Return the report as one HTML page, with plots where matplotlib is installed.
+
+    Where it is not, the page says how to get them; the tables hold the same figures.
+
+    Guarantees: the page makes no request and runs no script, and what the design names is text in it. The same review
+    gives the same page, with the same version of matplotlib.
+
+    Cost: nothing.
+
+    :param reviewed: what `review` found out
+    """
+    drawn = plots(reviewed) if available() else _NO_PLOTS
+    title = f"Design review: {plain(reviewed.design.name)}"
+    style = (files(__name__.rpartition(".")[0]) / "page.css").read_text(encoding="utf-8")
+    head = joined(
+        Markup('<meta charset="utf-8">'),
+        Markup(f'<meta http-equiv="Content-Security-Policy" content="{_POLICY}">'),
+        Markup('<meta name="viewport" content="width=device-width, initial-scale=1">'),
+        element("title", title),
+        element("style", Markup(style)),
+    )
+    parts = [_opening(reviewed), _findings(reviewed.findings)]
+    parts += [_section(sheet, _plots_of(sheet, drawn)) for sheet in sheets(reviewed)]
+    page = element("html", element("head", head), element("body", element("main", *parts), _closing()), lang="en")
+    return f"<!DOCTYPE html>\n{page}\n"
+
+
+def _opening(reviewed: Reviewed) -> Markup:
+    shown = [("findings", "Findings"), *((each.name, each.title) for each in sheets(reviewed))]
+    links = [element("li", element("a", title, href=f"#{name}")) for name, title in shown]
+    return element(
+        "header",
+        element("p", "Design review", class_="kicker"),
+        element("h1", plain(reviewed.design.name)),
+        element("p", f"{verdict(reviewed).capitalize()}.", class_="verdict"),
+        element("dl", *_facts(reviewed), class_="facts"),
+        element("nav", element("ul", *links), aria_label="Parts of this report"),
+    )
+
+
+def _facts(reviewed: Reviewed) -> list[Markup]:
+    design, bill = reviewed.design, reviewed.bill
+    entities = sum(each.shape.count for each in design.sets)
+    growth = sum(each.shape.growth for each in design.sets)
+    horizon = f"after {number(design.years)} {'year' if design.years == 1 else 'years'}"
+    hottest, *_ = loads(reviewed)
+    return [
+        _fact("Sets", number(len(design.sets)), plural(len(reviewed.measured), "access pattern")),
+        _fact("Entities", number(entities), f"{number(entities + growth * design.years)} {horizon}"),
+        _fact("Cost a month", money(bill.total, bill.currency), f"{money(bill.then, bill.currency)} {horizon}"),
+        _fact("Nearest to its target", share(hottest.share), hottest.name),
+    ]
+
+
+def _fact(name: str, value: str, more: str) -> Markup:
+    return element("div", element("dt", name), element("dd", value, element("span", more)))
+
+
+def _findings(findings: tuple[Finding, ...]) -> Markup:
+    if not findings:
+        said = element("p", element("span", "clean", class_="label clean"), " Nothing to say against this design.")
+        return element("section", element("h2", "Findings"), said, id="findings")
+    said = element("p", "The worst first." if len(findings) > 1 else "", class_="quiet")
+    return element("section", element("h2", "Findings"), said, *map(_finding, findings), id="findings")
+
+
+def _finding(finding: Finding) -> Markup:
+    severity = SEVERITIES[finding.severity]
+    told = [joined(element("dt", name), element("dd", words)) for name, words in lines(finding)]
+    return element(
+        "article",
+        element(
+            "header",
+            element("span", severity, class_="label"),
+            element("h3", plain(finding.subject)),
+            element("code", plain(finding.rule)),
+        ),
+        element("p", plain(finding.says), class_="says"),
+        element("dl", *told),
+        class_=f"finding {severity}",
+    )
+
+
+def _plots_of(sheet: Sheet, drawn: Plots) -> Markup:
+    """Return the plots that belong to a part of the report."""
+    shown = {"access-patterns": [drawn.cost], "heat": [drawn.load, *drawn.heats]}.get(sheet.name, [])
+    if shown and drawn is _NO_PLOTS:
+        how = element("code", 'pip install "tablepatterns[plot]"')
+        return element("p", f"There are no plots, because {NEEDED} is not installed: ", how, class_="quiet")
+    return joined(*(_figure(each) for each in shown if each is not None))
+
+
+def _figure(plot: Plot) -> Markup:
+    named = f"{plot.name}-title"
+    pictures = [
+        element("div", Markup(svg), class_=width, role="img", aria_labelledby=named)
+        for width, svg in (("wide", plot.wide), ("narrow", plot.narrow))
+    ]
+    caption = element("figcaption", element("strong", plot.title, id=named), element("span", plot.reading))
+    return element("figure", caption, *pictures, id=plot.name)
+
+
+def _section(sheet: Sheet, pictures: Markup) -> Markup:
+    parts = [element("h2", sheet.title), element("p", sheet.says), pictures]
+    if sheet.rows:
+        parts.append(_table(sheet))
+        parts += [element("p", note, class_="quiet") for note in sheet.notes]
+    return element("section", *parts, id=sheet.name)
+
+
+def _table(sheet: Sheet) -> Markup:
+    heads = [element("th", each.name, scope="col", class_="figures" if each.figures else "") for each in sheet.columns]
+    rows = [element("tr", *_fields(sheet, row)) for row in sheet.rows]
+    total = [element("tr", *_fields(sheet, sheet.total), class_="total")] if sheet.total else []
+    return element("table", element("thead", element("tr", *heads)), element("tbody", *rows, *total))
+
+
+def _fields(sheet: Sheet, row: tuple[Cell, ...]) -> list[Markup]:
+    return [
+        element(
+            "td",
+            _words(cell),
+            data_label=column.name,
+            class_="figures" if column.figures else "",
+        )
+        for column, cell in zip(sheet.columns, row, strict=True)
+    ]
+
+
+def _words(cell: Cell) -> Markup:
+    text = element("span", cell.text, class_="" if cell.tone == "plain" else cell.tone) if cell.text else Markup("")
+    code = element("code", cell.code) if cell.code else Markup("")
+    note = element("small", cell.note) if cell.note else Markup("")
+    if not code and not note:
+        return text
+    return element("div", text, code, note)
+
+
+def _closing() -> Markup:
+    link = element("a", "Microsoft's Azure Table storage design guide", href=GUIDE)
+    said = element("p", "Sections are those of ", link, ". Written by tablepatterns.", class_="quiet")
+    return element("footer", said)

@@ -1,0 +1,77 @@
+"""Markdown: the report for a pull request, a wiki, or a site."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Final
+
+from ..outcome import Finding, Reviewed
+from .advice import SEVERITIES, lines
+from .sentences import verdict
+from .sheet import Cell, Sheet
+from .sheets import sheets
+from .wording import plain
+
+# An underscore within a word is none of Markdown's
+_SPECIAL: Final = re.compile(r"[\\`*{}\[\]<>|~$&]|(?<!\w)_|_(?!\w)")
+
+
+def markdown(reviewed: Reviewed) -> str:
+    """Return the report in Markdown, with the tables of GitHub's dialect.
+
+    What the design names cannot become markup.
+
+    Cost: nothing.
+
+    :param reviewed: what `review` found out
+    """
+    parts = [f"# Design review: {_escaped(reviewed.design.name)}", f"{verdict(reviewed).capitalize()}."]
+    if reviewed.findings:
+        parts.append("## Findings")
+    for each in reviewed.findings:
+        parts += _finding(each)
+    for sheet in sheets(reviewed):
+        parts += _sheet(sheet)
+    return "\n\n".join(parts) + "\n"
+
+
+def _finding(finding: Finding) -> Iterator[str]:
+    yield f"### {SEVERITIES[finding.severity].capitalize()}: {_escaped(finding.subject)} ({_escaped(finding.rule)})"
+    yield f"{_escaped(finding.says)}"
+    yield "\n".join(f"- **{name}:** {_escaped(told)}" for name, told in lines(finding))
+
+
+def _sheet(sheet: Sheet) -> Iterator[str]:
+    yield f"## {sheet.title}"
+    yield _escaped(sheet.says)
+    if not sheet.rows:
+        return
+    head = [each.name for each in sheet.columns]
+    rule = ["---:" if each.figures else "---" for each in sheet.columns]
+    rows = [list(map(_cell, row)) for row in sheet.rows]
+    total = [[f"**{cell}**" if cell else "" for cell in map(_cell, sheet.total)]] if sheet.total else []
+    yield "\n".join(f"| {' | '.join(row)} |" for row in [head, rule, *rows, *total])
+    for note in sheet.notes:
+        yield _escaped(note)
+
+
+def _cell(cell: Cell) -> str:
+    told = [_escaped(cell.text), _code(cell.code) if cell.code else "", _escaped(cell.note)]
+    return "<br>".join(filter(None, told))
+
+
+def _code(text: str) -> str:
+    """Return a span of code, fenced by more backticks than there are in it; a table wants its bars escaped."""
+    fence = "`" * (max((len(run) for run in re.findall("`+", text)), default=0) + 1)
+    space = " " if "`" in text else ""
+    return f"{fence}{space}{text}{space}{fence}".replace("|", r"\|")
+
+
+def _escaped(text: str) -> str:
+    r"""Return a text as Markdown that says just this.
+
+    >>> _escaped("<b> of *log_tail* | _x_")
+    '\\<b\\> of \\*log_tail\\* \\| \\_x\\_'
+    """
+    return _SPECIAL.sub(lambda found: f"\\{found[0]}", plain(text))

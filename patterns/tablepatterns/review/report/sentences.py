@@ -1,0 +1,171 @@
+"""Sentences: what the figures of a review come to. They head the parts of a report and its plots."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+
+from ...filters import QueryClass
+from ..outcome import Heat, Measured, Reviewed, Severity
+from .wording import SECONDS_OF_A_MONTH, clock, money, number, of_target, plain, plural, share
+
+
+@dataclass(frozen=True)
+class Cost:
+    """What one access pattern costs in a month.
+
+    :param money: None where the bill has no line for it
+    """
+
+    of: Measured
+    transactions: float
+    money: float | None
+
+
+@dataclass(frozen=True)
+class Load:
+    """How near something comes to its target: the busiest partition of a table, or the account.
+
+    :param name: the table's, or `Account`
+    :param peak: the most in a second
+    :param unit: of what
+    :param cooled: the peak with a spread key, None where it needs none
+    :param buckets: over how many buckets the key then spreads
+    """
+
+    name: str
+    peak: float
+    target: float
+    unit: str
+    cooled: float | None = None
+    buckets: int = 1
+
+    @property
+    def share(self) -> float:
+        """The peak in units of the target."""
+        return self.peak / self.target
+
+
+def verdict(reviewed: Reviewed) -> str:
+    """Return how many findings of each severity there are."""
+    counts = Counter(each.severity for each in reviewed.findings)
+    if not counts:
+        return "nothing to say against it"
+    return ", ".join(
+        plural(counts[each], word)
+        for each, word in (
+            (Severity.SERIOUS, "serious finding"),
+            (Severity.WARNING, "warning"),
+            (Severity.NOTE, "note"),
+        )
+        if counts[each]
+    )
+
+
+def name_of(found: Measured) -> str:
+    """Return the name of an access pattern, with that of its set."""
+    return f"{plain(found.of.name)}: {plain(found.access.name)}"
+
+
+def class_of(found: Measured) -> str:
+    """Return the class of a query in the guide's words, or that it is a write."""
+    return "write" if found.query_class is None else found.query_class.label
+
+
+def costs(reviewed: Reviewed) -> tuple[Cost, ...]:
+    """Return what each access pattern costs in a month, the dearest first."""
+    named = Counter(each.access.name for each in reviewed.measured)
+    found = [_cost(reviewed, each, alone=named[each.access.name] == 1) for each in reviewed.measured]
+    return tuple(sorted(found, key=lambda each: (-(each.money or 0.0), -each.transactions)))
+
+
+def _cost(reviewed: Reviewed, found: Measured, *, alone: bool) -> Cost:
+    own = {f"{found.of.name}: {found.access.name}", *([found.access.name] if alone else [])}
+    lines = [line.amount for line in reviewed.bill.lines if line.subject in own]
+    return Cost(found, found.transactions * found.access.rate * SECONDS_OF_A_MONTH, sum(lines) if lines else None)
+
+
+def loads(reviewed: Reviewed) -> tuple[Load, ...]:
+    """Return how near each table and the account come to their targets, the nearest first."""
+    found = [
+        Load(
+            plain(heat.table),
+            _peak(heat),
+            heat.target,
+            "entities",
+            heat.cooled if heat.buckets > 1 else None,
+            heat.buckets,
+        )
+        for heat in reviewed.heats
+    ]
+    account = reviewed.account
+    found.append(Load("Account", max(account.rates, default=0.0), account.target, "requests"))
+    return tuple(sorted(found, key=lambda each: -each.share))
+
+
+def hottest_first(reviewed: Reviewed) -> tuple[Heat, ...]:
+    """Return the heat of each table, that of the nearest to its target first."""
+    return tuple(sorted(reviewed.heats, key=lambda heat: (-_peak(heat) / heat.target, heat.table)))
+
+
+def cost_sentence(reviewed: Reviewed) -> str:
+    """Return which access pattern the money goes to."""
+    found = costs(reviewed)
+    if not found:
+        return "Nothing is asked and nothing is written"
+    first, whole = found[0], sum(each.money or 0.0 for each in found)
+    name = plain(first.of.access.name)
+    if whole > 0 and first.money:
+        total = money(whole, reviewed.bill.currency)
+        return f"“{name}” takes {share(first.money / whole)} of the {total} that transactions cost a month"
+    sent = sum(each.transactions for each in found)
+    most = max(found, key=lambda each: each.transactions)
+    if not sent:
+        return "No access pattern has a rate, so none has a cost"
+    return f"“{plain(most.of.access.name)}” takes {share(most.transactions / sent)} of the transactions of a month"
+
+
+def load_sentence(reviewed: Reviewed) -> str:
+    """Return how near the busiest part comes to its target, and how near any other."""
+    first, *rest = loads(reviewed)
+    whose = "The account" if first.unit == "requests" else f"The busiest partition of {first.name}"
+    told = f"{whose} takes {of_target(first.share)}"
+    if not rest or not rest[0].peak:
+        return told
+    return f"{told}; nothing else takes more than {share(rest[0].share)}"
+
+
+def heat_sentence(heat: Heat) -> str:
+    """Return how hot the busiest partition of a table gets, and when."""
+    if not heat.partitions:
+        return f"{plain(heat.table)}: nothing is asked of it"
+    first = heat.partitions[0]
+    whose = "the partition of the moment" if heat.moving else f"“{plain(first.partition)}”, the busiest partition,"
+    told = f"{plain(heat.table)}: {whose} takes up to {of_target(first.peak / heat.target)}"
+    return told if heat.saturated is None else f"{told}, and more than all of it from {clock(heat.saturated)}"
+
+
+def target_sentence(reviewed: Reviewed) -> str:
+    """Return how many tables have a partition over its target, and how near the account comes to its own."""
+    account = reviewed.account
+    whole = share(max(account.rates, default=0.0) / account.target)
+    told = f"The account takes {whole} of {number(account.target)} requests a second."
+    if not reviewed.heats:
+        return told
+    over = sum(1 for each in reviewed.heats if _peak(each) > each.target)
+    if len(reviewed.heats) == 1:
+        tables = f"{'A' if over else 'No'} partition of the table"
+    else:
+        which = {0: "None", len(reviewed.heats): "Each"}.get(over, number(over))
+        tables = f"{which} of {number(len(reviewed.heats))} tables"
+    verb = "is" if len(reviewed.heats) == 1 else "have a partition" if over > 1 else "has a partition"
+    return f"{tables} {verb} over its target. {told}"
+
+
+def scans(reviewed: Reviewed) -> int:
+    """Return how many access patterns search a partition or a table."""
+    return sum(1 for each in reviewed.measured if each.query_class and each.query_class > QueryClass.RANGE)
+
+
+def _peak(heat: Heat) -> float:
+    return max((each.peak for each in heat.partitions), default=0.0)

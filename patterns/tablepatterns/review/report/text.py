@@ -1,0 +1,91 @@
+"""Text: the report for a terminal."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from rich import box
+from rich.console import Group, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from ..outcome import Finding, Reviewed, Severity
+from .advice import SEVERITIES, lines
+from .sentences import verdict
+from .sheet import Cell, Sheet, Tone
+from .sheets import sheets
+from .wording import plain
+
+_STYLES: Final = {Severity.SERIOUS: "bold red", Severity.WARNING: "bold yellow", Severity.NOTE: "bold cyan"}
+_TONES: Final[dict[Tone, str]] = {"plain": "", "good": "green", "fair": "yellow", "bad": "red"}
+_LABEL_WIDTH: Final = 10
+_MAX_NAME_WIDTH: Final = 40
+
+
+def text(reviewed: Reviewed) -> RenderableType:
+    """Return the report for a terminal: the findings first, the worst of them first, then the tables.
+
+    What the design names is shown as it is, without what would command the terminal. Print it with rich.
+
+    Cost: nothing.
+
+    :param reviewed: what `review` found out
+    """
+    head = Text.assemble((f"Design review: {plain(reviewed.design.name)}", "bold"), f"\n{verdict(reviewed)}")
+    parts: list[RenderableType] = [head]
+    for each in reviewed.findings:
+        parts += [Text(), _finding(each)]
+    for sheet in sheets(reviewed):
+        parts += [Text(), *_sheet(sheet)]
+    return Group(*parts)
+
+
+def _finding(finding: Finding) -> RenderableType:
+    grid = Table.grid(padding=(0, 2))
+    grid.add_column(width=_LABEL_WIDTH, no_wrap=True)
+    grid.add_column()
+    label = Text(SEVERITIES[finding.severity].upper(), style=_STYLES[finding.severity])
+    grid.add_row(label, Text.assemble((plain(finding.subject), "bold"), (f"  {plain(finding.rule)}", "dim")))
+    grid.add_row("", Text(plain(finding.says)))
+    for name, told in lines(finding):
+        grid.add_row(Text(name, style="dim"), Text(told))
+    return grid
+
+
+def _sheet(sheet: Sheet) -> list[RenderableType]:
+    parts: list[RenderableType] = [Text(sheet.title, style="bold"), Text(sheet.says)]
+    if sheet.rows:
+        parts.append(_table(sheet))
+        parts += _calls(sheet)
+        parts += [Text(note, style="dim") for note in sheet.notes]
+    return parts
+
+
+def _table(sheet: Sheet) -> Table:
+    table = Table(box=box.HORIZONTALS, padding=(0, 1, 0, 0), pad_edge=False, header_style="bold")
+    for column in sheet.columns:
+        table.add_column(column.name, justify="right" if column.figures else "left", overflow="fold")
+    for row in sheet.rows:
+        table.add_row(*map(_cell, row))
+    if sheet.total:
+        table.add_section()
+        table.add_row(*map(_cell, sheet.total), style="bold")
+    return table
+
+
+def _calls(sheet: Sheet) -> list[RenderableType]:
+    """Return the calls that the table is about in lines of their own, where they have room."""
+    found = [cell for row in sheet.rows for cell in row if cell.code]
+    if not found:
+        return []
+    grid = Table.grid(padding=(0, 2))
+    grid.add_column(max_width=_MAX_NAME_WIDTH)
+    grid.add_column()
+    for cell in found:
+        grid.add_row(Text(cell.text), Text(cell.code, style="cyan"))
+    return [grid, Text()]
+
+
+def _cell(cell: Cell) -> Text:
+    told = Text(cell.text, style=_TONES[cell.tone])
+    return told.append(f"\n{cell.note}", style="dim") if cell.note else told
