@@ -79,11 +79,12 @@ VOLUME: Final = (
         keys="Those of the set; an input sorted by PartitionKey fills its transactions best",
         classes=("BulkLoad",),
         modules=("bulk_load",),
-        guarantee="An entity and its derived rows are written together or not at all. A load that broke off resumes, "
-        "and writes nothing twice.",
+        guarantee="An entity and its derived rows in the partition are written together or not at all. A load "
+        "that broke off resumes, and writes nothing twice.",
         limits=(
             "Readers see a part of the load while it goes on.",
-            "Indexes in other partitions are filled afterwards: the set's `backfill` does it.",
+            "It does not undo what was loaded when it breaks off.",
+            "While others write the same entities, equal ones are taken for the load's own when it is resumed.",
         ),
         cost="1,000 entities of a partition `load` 10; `load` 20 with an index in the partition.",
         use_when=("Many entities are written at once: an import, a migration, a nightly feed.",),
