@@ -14,7 +14,7 @@ author = "the tablepatterns contributors"
 project_copyright = f"2026, {author}"
 html_title = "tablepatterns"
 
-extensions = ["myst_parser", "sphinx.ext.autodoc", "pattern_page", "docstrings"]
+extensions = ["myst_parser", "sphinx.ext.autodoc", "pattern_page", "docstrings", "linked_names"]
 exclude_patterns = ["_build", "_ext", "proof", "fidelity", "patterns/code", "patterns/schedules", "code"]
 # An unknown reference is an error of the page, but for names of other libraries and of what is not public
 nitpicky = True
@@ -26,8 +26,9 @@ myst_heading_anchors = 3
 # A link to a file of the repository that is no page is refused
 myst_all_links_external = False
 
-autodoc_typehints = "description"
-autodoc_typehints_description_target = "documented_params"
+autodoc_typehints = "signature"
+autodoc_typehints_format = "short"
+python_maximum_signature_line_length = 88
 autodoc_member_order = "bysource"
 autodoc_class_signature = "mixed"
 autodoc_inherit_docstrings = False

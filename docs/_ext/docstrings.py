@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -11,6 +12,7 @@ if TYPE_CHECKING:
 
 _LEAD = re.compile(r"^(Guarantees|Does not|Cost|Goal|Guide|Status):(?= )")
 _SENTENCE = re.compile(r"(?<=[.;] )(Guarantees|Does not|Cost|Guide):(?= )")
+_BACKSLASH = re.compile(r"(?<!`)`([^`]*\\[^`]*)`(?!`)")
 _ROW = re.compile(r"^\s*\|.*\|\s*$")
 _RULE = re.compile(r"^[\s|:-]+$")
 
@@ -21,22 +23,33 @@ def shown(lines: list[str]) -> list[str]:
     >>> shown(["Guarantees: order. Cost: 1 transaction."])
     ['**Guarantees:** order. **Cost:** 1 transaction.']
     """
-    return list(_tables([_SENTENCE.sub(r"**\1:**", _LEAD.sub(r"**\1:**", line)) for line in lines]))
+    return list(_trees(_tables([_line(each) for each in lines])))
+
+
+def _line(text: str) -> str:
+    # With a backslash in it, code is no name that could be a link
+    text = _BACKSLASH.sub(r"``\1``", text)
+    return _SENTENCE.sub(r"**\1:**", _LEAD.sub(r"**\1:**", text))
+
+
+def _trees(lines: Iterator[str]) -> Iterator[str]:
+    """Give a paragraph that is a tree, drawn with lines, as it is."""
+    for is_empty, paragraph in groupby(lines, key=lambda line: not line.strip()):
+        found = list(paragraph)
+        if not is_empty and any("── " in line for line in found):
+            yield from ("::", "")
+        yield from found
 
 
 def _tables(lines: list[str]) -> Iterator[str]:
-    rows: list[str] = []
-    for line in [*lines, ""]:
-        if _ROW.match(line):
-            rows.append(line)
-            continue
-        if rows:
-            yield from _list_table(rows)
-            rows = []
-        yield line
+    for is_row, found in groupby(lines, key=lambda line: bool(_ROW.match(line))):
+        if is_row:
+            yield from _list_table(found)
+        else:
+            yield from found
 
 
-def _list_table(rows: list[str]) -> Iterator[str]:
+def _list_table(rows: Iterable[str]) -> Iterator[str]:
     yield from (".. list-table::", "   :header-rows: 1", "")
     for row in rows:
         if _RULE.match(row):

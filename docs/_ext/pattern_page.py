@@ -24,9 +24,8 @@ if TYPE_CHECKING:
 
     from tablepatterns.catalogue import CatalogueEntry
 
-PATTERNS = Path(__file__).parents[1] / "patterns"
-CODE = PATTERNS / "code"
-SCHEDULES = PATTERNS / "schedules"
+SCHEDULES = Path(__file__).parents[1] / "patterns" / "schedules"
+NOTEBOOKS = Path(__file__).parents[2] / "notebooks"
 
 
 class FromData(SphinxDirective):
@@ -60,7 +59,8 @@ class Facts(FromData):
     def markdown(self) -> Iterator[str]:
         found = self.entry
         classes = ", ".join(f"{{py:obj}}`~tablepatterns.{name}`" for name in found.classes)
-        rows = [("In the guide", found.guide), ("Here", classes), ("Status", found.status)]
+        notebook = ", ".join(f"`notebooks/{path.name}`" for path in NOTEBOOKS.glob(f"[0-9][0-9]_{found.name}.ipynb"))
+        rows = [("In the guide", found.guide), ("Here", classes), ("Notebook", notebook), ("Status", found.status)]
         yield "\n".join(f"- **{name}**: {value}" for name, value in rows if value)
 
 
@@ -138,7 +138,7 @@ class PartOfProgram(SphinxDirective):
     required_arguments = 1
 
     def run(self) -> list[nodes.Node]:
-        part, path = self.arguments[0], CODE / f"{Path(self.env.docname).name}.py"
+        part, path = self.arguments[0], _program(self).with_suffix(".py")
         self.env.note_dependency(str(path))
         parts = re.split(r"^ *# -- (.+)\n", path.read_text(encoding="utf-8"), flags=re.MULTILINE)
         found = dict(zip(parts[1:-2:2], parts[2:-2:2], strict=True))
@@ -151,11 +151,11 @@ class Printed(SphinxDirective):
     """What the page's program prints, and where the whole of it is."""
 
     def run(self) -> list[nodes.Node]:
-        path = CODE / f"{Path(self.env.docname).name}.txt"
+        path = _program(self).with_suffix(".txt")
         if not path.exists():
             raise self.error(f"{path.name} is not in {path.parent.name}: make schedules writes it")
         self.env.note_dependency(str(path))
-        program = self.parse_text_to_nodes(f"The whole program: [code/{path.stem}.py](/patterns/code/{path.stem}.py).")
+        program = self.parse_text_to_nodes(f"The whole program: [code/{path.stem}.py](code/{path.stem}.py).")
         return [_block(path.read_text(encoding="utf-8"), "text"), *program]
 
 
@@ -171,6 +171,12 @@ class Schedule(SphinxDirective):
             raise self.error(f"{path.name} is not in {path.parent.name}: add it to tests/scheduling, make schedules")
         self.env.note_dependency(str(path))
         return [_block(path.read_text(encoding="utf-8"), "text", "schedule")]
+
+
+def _program(asking: SphinxDirective) -> Path:
+    """Return where the page's program is, without its suffix: in the folder `code` beside the page."""
+    page = Path(asking.env.doc2path(asking.env.docname))
+    return page.parent / "code" / page.stem.replace("-", "_")
 
 
 def _block(text: str, language: str, *classes: str) -> nodes.literal_block:

@@ -1,0 +1,47 @@
+"""The API reference: every public name is in it, once, and no other."""
+
+from __future__ import annotations
+
+import importlib
+import re
+from collections import Counter
+from typing import Any
+
+import pytest
+
+import tablepatterns
+from programs import DOCS
+from tablepatterns.catalogue import ENTRIES
+
+PAGES = {path.stem: path.read_text(encoding="utf-8") for path in (DOCS / "api").glob("*.md")}
+ELSEWHERE = {"prop", "parse", "QueryClass"}
+"""Of `filters`, on the page of sets: they are names of the package too."""
+OF_KIND = {"pattern": "patterns", "relationship": "relationships", "implementation": "implementations"}
+
+
+def documented(module: str = "tablepatterns") -> Counter[str]:
+    return Counter(re.findall(rf"^\.\. auto\w+:: {module}\.(\w+)$", "\n".join(PAGES.values()), re.MULTILINE))
+
+
+def test_every_public_name_is_documented_once_and_no_other() -> None:
+    modules = {"errors", "limits"}
+    assert documented() == Counter([*tablepatterns.__all__, *modules])
+
+
+@pytest.mark.parametrize("name", ["testing", "filters"])
+def test_every_name_of_a_public_module_is_documented(name: str) -> None:
+    module: Any = importlib.import_module(f"tablepatterns.{name}")
+    # A TypeAlias has nothing to document but its name
+    kept = {each for each in module.__all__ if isinstance(getattr(module, each), type) or each.islower()}
+    aliases = {"Value"}
+    assert set(documented(f"tablepatterns.{name}")) >= kept - ELSEWHERE - aliases
+
+
+@pytest.mark.parametrize("kind", OF_KIND)
+def test_a_class_is_on_the_page_of_its_kind(kind: str) -> None:
+    wanted = {name for each in ENTRIES if each.kind == kind for name in each.classes}
+    assert [name for name in sorted(wanted) if not re.search(rf":: tablepatterns\.{name}$", _near(kind), re.M)] == []
+
+
+def _near(kind: str) -> str:
+    return PAGES[OF_KIND[kind]] + PAGES["sets"] + PAGES["review"]
