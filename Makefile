@@ -29,14 +29,14 @@ tour: $(READY)  ## Ask questions of real flights, on the engine (STORAGE=azurite
 test: $(READY) $(NODE) $(if $(filter npm,$(AZURITE)),$(NPM))  ## Run every test, on the engine and on Azurite (AZURITE=compose: on the one of docker compose)
 	$(RUN) pytest $(if $(filter npm,$(AZURITE)),$(SPREAD)) --azurite=$(AZURITE) $(ARGS)
 
-test-memory: $(READY)  ## Run the tests that need no npm: no Azurite and no SDK for Node
-	$(RUN) pytest $(SPREAD) -m "not azurite and not node" $(ARGS)
+test-memory: $(READY)  ## Run the tests that need no npm and no browser: no Azurite, no SDK for Node, no Chromium
+	$(RUN) pytest $(SPREAD) -m "not azurite and not node and not browser" $(ARGS)
 
 test-live: $(READY)  ## Run the conformance tests on the account in AZURE_STORAGE_CONNECTION_STRING (costs less than a cent)
 	$(RUN) pytest --live -m live $(ARGS)
 
 test-lowest: $(LOWEST)/.ready  ## Run the tests that need no npm with the oldest dependencies, on Python 3.10
-	$(LOWEST)/bin/python -m pytest $(SPREAD) -m "not azurite and not node" $(ARGS)
+	$(LOWEST)/bin/python -m pytest $(SPREAD) -m "not azurite and not node and not browser" $(ARGS)
 
 lint: $(READY)  ## Check style and types
 	$(RUN) ruff check .

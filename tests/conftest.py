@@ -34,6 +34,7 @@ MARKERS = (
     *(f"{kind}: the body runs on this backend (set by the fixtures)" for kind in backends.KINDS),
     "azurite_deviates(name, reason): the body does not run on Azurite, which answers differently from the service",
     "node: the body runs the SDK for Node, which `make test` installs",
+    "browser: the body looks at a page in Chromium, which must be installed",
     "owns_account(reason): the body does not run on a live account, whose settings it would change",
 )
 DEVIATIONS = pytest.StashKey[Counter[tuple[str, str]]]()

@@ -9,7 +9,7 @@ from __future__ import annotations
 import io
 import re
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from importlib import import_module
 from importlib.util import find_spec
@@ -115,14 +115,16 @@ def figure(size: Size, inches: float, *, left: float, right: float, bottom: floa
     return axes
 
 
-def scale(axes: Axes, words: Callable[[float], str], label: str = "") -> None:
-    """Write the figures of the scale in these words."""
-
-    def told(value: float, _place: object) -> str:
-        return words(value)
-
-    axes.xaxis.set_major_formatter(told)
+def scale(axes: Axes, ticks: Sequence[float], words: Callable[[float], str], label: str = "") -> None:
+    """Write a scale; the words at its ends stay within it, where they cannot be cut off."""
+    low, high = axes.get_xlim()
+    shown = [each for each in ticks if low <= each <= high]
+    axes.set_xticks(shown, [words(each) for each in shown])
+    axes.minorticks_off()
     axes.set_xlabel(label)
+    for tick, told in zip(shown, axes.get_xticklabels(), strict=True):
+        if tick in (low, high):
+            told.set_horizontalalignment("left" if tick == low else "right")
 
 
 def _svg(name: str, draw: Callable[[Size], Figure], size: Size) -> str:

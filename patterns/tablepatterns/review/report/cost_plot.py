@@ -7,12 +7,13 @@ from typing import Final
 
 from ...filters import QueryClass
 from ..outcome import Reviewed
-from .canvas import COLOURS, Figure, Plot, Size, plot, scale
+from .canvas import COLOURS, Figure, Plot, Size, matplotlib, plot, scale
 from .lines import BAR, Line, Look, lined
 from .sentences import Cost, class_of, cost_sentence, costs
-from .wording import money, number, plain
+from .wording import money, number, plain, shortened
 
 _MOST: Final = 15
+_UNIT: Final = 32
 _COLOURS: Final = {
     QueryClass.POINT: COLOURS["point"],
     QueryClass.RANGE: COLOURS["range"],
@@ -54,8 +55,8 @@ def _drawn(size: Size, shown: Sequence[Cost], figures: Sequence[float], told: Se
     for place, (width, look) in enumerate(zip(figures, looks, strict=False)):
         axes.barh(-place, width, BAR, **look)
     axes.set_xlim(0, max(figures) * 1.01)
-    axes.locator_params(axis="x", nbins=3 if size.narrow else 6)
-    scale(axes, number, unit)
+    ticks = matplotlib("ticker").MaxNLocator(3 if size.narrow else 6).tick_values(0, max(figures))
+    scale(axes, ticks, number, shortened(unit, _UNIT))
     return axes.figure
 
 

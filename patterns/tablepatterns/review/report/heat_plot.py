@@ -68,8 +68,7 @@ def _drawn(size: Size, heat: Heat, rows: Sequence[PartitionHeat]) -> Figure:
     axes.set_ylim(-len(rows) + 0.5, 0.5)
     axes.set_xlim(0, _HOURS)
     axes.set_yticks(range(0, -len(rows), -1), names, color=COLOURS["ink"])
-    axes.set_xticks(range(0, _HOURS + 1, 6 if size.narrow else 3))
-    scale(axes, lambda hour: f"{int(hour):02d}:00")
+    scale(axes, range(0, _HOURS + 1, 6 if size.narrow else 3), lambda hour: f"{hour:.0f} h")
     for place, each in enumerate(rows):
         axes.axhline(-place, color=COLOURS["line"], linewidth=0.6, zorder=0)
         told = share(each.peak / heat.target)

@@ -36,24 +36,24 @@ def document(reviewed: Reviewed) -> ReviewJson:
     design, worst, account = reviewed.design, reviewed.severity, reviewed.account
     return {
         "schema": SCHEMA,
-        "design": {"name": design.name, "years": _figure(design.years), "sets": list(map(_set, design.sets))},
+        "design": {"name": design.name, "years": figure(design.years), "sets": list(map(_set, design.sets))},
         "severity": None if worst is None else SEVERITIES[worst],
         "findings": list(map(_finding, reviewed.findings)),
         "access_patterns": _accesses(reviewed),
         "heat": list(map(_heat, reviewed.heats)),
         "account": {
-            "target": _figure(account.target),
-            "peak": _figure(max(account.rates, default=0.0)),
+            "target": figure(account.target),
+            "peak": figure(max(account.rates, default=0.0)),
             "peaks_by_hour": _by_hour(account.rates),
         },
         "limits": [
             {
                 "limit": each.limit,
                 "subject": each.subject,
-                "now": _figure(each.now),
-                "then": _figure(each.then),
-                "most": _figure(each.most),
-                "reached": _figure(each.reached),
+                "now": figure(each.now),
+                "then": figure(each.then),
+                "most": figure(each.most),
+                "reached": figure(each.reached),
             }
             for each in reviewed.in_sight
         ],
@@ -81,7 +81,7 @@ def _set(declared: DeclaredSet) -> SetJson:
         "derived": [each.name for each in declared.derived],
         "entity": declared.shape.entity,
         "count": declared.shape.count,
-        "growth": _figure(declared.shape.growth),
+        "growth": figure(declared.shape.growth),
     }
 
 
@@ -114,32 +114,32 @@ def _access(cost: Cost) -> AccessJson:
         "how": found.how,
         "via": found.via,
         "query_class": class_of(found),
-        "rate": _figure(access.rate),
-        "peak": _figure(access.busiest),
-        "requests": _figure(found.requests),
-        "transactions": _figure(found.transactions),
-        "examined": _figure(found.examined),
-        "returned": _figure(found.returned),
-        "written": _figure(found.written),
-        "bytes_in": _figure(found.bytes_in),
-        "bytes_out": _figure(found.bytes_out),
-        "partitions": _figure(found.partitions),
+        "rate": figure(access.rate),
+        "peak": figure(access.busiest),
+        "requests": figure(found.requests),
+        "transactions": figure(found.transactions),
+        "examined": figure(found.examined),
+        "returned": figure(found.returned),
+        "written": figure(found.written),
+        "bytes_in": figure(found.bytes_in),
+        "bytes_out": figure(found.bytes_out),
+        "partitions": figure(found.partitions),
         "follows": found.follows,
         "sample": found.sample,
-        "transactions_a_month": _figure(cost.transactions),
-        "cost_a_month": _figure(cost.money),
+        "transactions_a_month": figure(cost.transactions),
+        "cost_a_month": figure(cost.money),
     }
 
 
 def _heat(heat: Heat) -> HeatJson:
     return {
         "table": heat.table,
-        "target": _figure(heat.target),
-        "ceiling": _figure(heat.ceiling),
-        "saturated": _figure(heat.saturated),
+        "target": figure(heat.target),
+        "ceiling": figure(heat.ceiling),
+        "saturated": figure(heat.saturated),
         "moving": heat.moving,
         "buckets": heat.buckets,
-        "cooled": _figure(heat.cooled),
+        "cooled": figure(heat.cooled),
         "partitions": list(map(_partition, heat.partitions)),
         "others": heat.others,
     }
@@ -148,10 +148,10 @@ def _heat(heat: Heat) -> HeatJson:
 def _partition(found: PartitionHeat) -> PartitionJson:
     return {
         "partition": found.partition,
-        "peak": _figure(found.peak),
+        "peak": figure(found.peak),
         "peaks_by_hour": _by_hour(found.rates),
-        "refused": _figure(found.refused),
-        "share": _figure(found.share),
+        "refused": figure(found.refused),
+        "share": figure(found.share),
     }
 
 
@@ -161,14 +161,14 @@ def _bill(reviewed: Reviewed) -> BillJson:
         "currency": bill.currency,
         "dated": bill.dated.isoformat(),
         "source": bill.source,
-        "total": _figure(bill.total),
-        "then": _figure(bill.then),
+        "total": figure(bill.total),
+        "then": figure(bill.then),
         "lines": [
             {
                 "subject": each.subject,
                 "unit": each.unit,
-                "quantity": _figure(each.quantity),
-                "amount": _figure(each.amount),
+                "quantity": figure(each.quantity),
+                "amount": figure(each.amount),
             }
             for each in bill.lines
         ],
@@ -180,10 +180,10 @@ def _by_hour(rates: Sequence[float]) -> list[float | None]:
     if len(rates) < _HOURS:
         return []
     starts = [hour * len(rates) // _HOURS for hour in range(_HOURS + 1)]
-    return [_figure(max(rates[start:end])) for start, end in pairwise(starts)]
+    return [figure(max(rates[start:end])) for start, end in pairwise(starts)]
 
 
-def _figure(value: float | None) -> float | None:
+def figure(value: float | None) -> float | None:
     """Return a figure with six significant digits, whole where it is; null where it has no bound."""
     if value is None or not isfinite(value):
         return None

@@ -50,7 +50,9 @@ def lined(size: Size, lines: Sequence[Line], *, bottom: float, top: float = 0.05
     rectangle = matplotlib("patches").Rectangle
     across = size.width - 2 * _SIDE
     for place, line in enumerate(lines):
-        room = int(size.width * _CHARACTERS) - len(line.told) - 2
+        most = int(size.width * _CHARACTERS)
+        told = shortened(line.told, most * 2 // 3)
+        room = most - len(told) - 2
         height, start = -place + _ABOVE / _LINE, 0.0
         behind = {"facecolor": COLOURS["page"], "edgecolor": "none", "pad": 1}
         words = {"va": "center", "transform": axes.get_yaxis_transform(), "bbox": behind}
@@ -59,5 +61,5 @@ def lined(size: Size, lines: Sequence[Line], *, bottom: float, top: float = 0.05
             square = rectangle(corner, _SQUARE / across, _SQUARE / _LINE, transform=words["transform"], **line.look)
             axes.add_patch(square)
         axes.text(start, height, shortened(line.name, max(room, _FIGURE_CHARACTERS)), ha="left", **words)
-        axes.text(1, height, line.told, ha="right", color=COLOURS["muted"], **words)
+        axes.text(1, height, told, ha="right", color=COLOURS["muted"], **words)
     return axes

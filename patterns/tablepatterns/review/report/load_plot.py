@@ -41,12 +41,12 @@ def _drawn(size: Size, found: Sequence[Load]) -> Figure:
         axes.plot([least, max(each.share, least)], [-place, -place], color=colour, linewidth=1.6, solid_capstyle="butt")
         axes.plot([max(each.share, least)], [-place], marker="D" if over else "o", markersize=6, color=colour)
         if each.cooled:
-            place_of_ring = ([each.cooled / each.target], [-place])
-            axes.scatter(*place_of_ring, 42, COLOURS["page"], "o", zorder=3, edgecolors=COLOURS["ink"])
+            look = {"s": 42, "facecolors": COLOURS["page"], "edgecolors": COLOURS["ink"], "marker": "o", "zorder": 3}
+            axes.scatter([each.cooled / each.target], [-place], **look)
     axes.axvline(1, color=COLOURS["ink"], linewidth=1, linestyle=(0, (4, 2)))
     axes.text(1, 1, "target", ha="center", va="bottom", transform=axes.get_xaxis_transform())
-    scale(axes, share, "share of the target")
-    axes.minorticks_off()
+    decades = [10.0**power for power in range(round(log10(least)), floor(log10(most)) + 1)]
+    scale(axes, decades, share, "share of the target")
     return axes.figure
 
 

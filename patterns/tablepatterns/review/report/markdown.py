@@ -26,7 +26,7 @@ def markdown(reviewed: Reviewed) -> str:
 
     :param reviewed: what `review` found out
     """
-    parts = [f"# Design review: {_escaped(reviewed.design.name)}", f"{verdict(reviewed).capitalize()}."]
+    parts = [f"# Design review: {escaped(reviewed.design.name)}", f"{verdict(reviewed).capitalize()}."]
     if reviewed.findings:
         parts.append("## Findings")
     for each in reviewed.findings:
@@ -37,41 +37,41 @@ def markdown(reviewed: Reviewed) -> str:
 
 
 def _finding(finding: Finding) -> Iterator[str]:
-    yield f"### {SEVERITIES[finding.severity].capitalize()}: {_escaped(finding.subject)} ({_escaped(finding.rule)})"
-    yield f"{_escaped(finding.says)}"
-    yield "\n".join(f"- **{name}:** {_escaped(told)}" for name, told in lines(finding))
+    yield f"### {SEVERITIES[finding.severity].capitalize()}: {escaped(finding.subject)} ({escaped(finding.rule)})"
+    yield f"{escaped(finding.says)}"
+    yield "\n".join(f"- **{name}:** {escaped(told)}" for name, told in lines(finding))
 
 
 def _sheet(sheet: Sheet) -> Iterator[str]:
     yield f"## {sheet.title}"
-    yield _escaped(sheet.says)
+    yield escaped(sheet.says)
     if not sheet.rows:
         return
-    head = [each.name for each in sheet.columns]
+    head = [escaped(each.name) for each in sheet.columns]
     rule = ["---:" if each.figures else "---" for each in sheet.columns]
     rows = [list(map(_cell, row)) for row in sheet.rows]
     total = [[f"**{cell}**" if cell else "" for cell in map(_cell, sheet.total)]] if sheet.total else []
     yield "\n".join(f"| {' | '.join(row)} |" for row in [head, rule, *rows, *total])
     for note in sheet.notes:
-        yield _escaped(note)
+        yield escaped(note)
 
 
 def _cell(cell: Cell) -> str:
-    told = [_escaped(cell.text), _code(cell.code) if cell.code else "", _escaped(cell.note)]
+    told = [escaped(cell.text), code(cell.code) if cell.code else "", escaped(cell.note)]
     return "<br>".join(filter(None, told))
 
 
-def _code(text: str) -> str:
+def code(text: str) -> str:
     """Return a span of code, fenced by more backticks than there are in it; a table wants its bars escaped."""
     fence = "`" * (max((len(run) for run in re.findall("`+", text)), default=0) + 1)
     space = " " if "`" in text else ""
     return f"{fence}{space}{text}{space}{fence}".replace("|", r"\|")
 
 
-def _escaped(text: str) -> str:
+def escaped(text: str) -> str:
     r"""Return a text as Markdown that says just this.
 
-    >>> _escaped("<b> of *log_tail* | _x_")
+    >>> escaped("<b> of *log_tail* | _x_")
     '\\<b\\> of \\*log_tail\\* \\| \\_x\\_'
     """
     return _SPECIAL.sub(lambda found: f"\\{found[0]}", plain(text))

@@ -1,0 +1,147 @@
+"""The page in a browser: nothing fails, nothing is asked for, and all can be read on a desk, a phone and paper."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, Page
+
+from browser import BrowserMissing, chromium, program
+from review.report.sample import clean, hostile, sample
+from tablepatterns.review.report import html
+
+pytestmark = pytest.mark.browser
+DESK, PHONE, PAPER = 1280, 390, 680
+"""Widths in pixels; that of paper is A4 without its margins."""
+WINDOWS = [(name, width) for name in ("sample", "clean", "hostile") for width in (DESK, PHONE, PAPER)] + [
+    ("sample", 320)
+]
+LEAST_LETTERS = 9.0
+LEAST_MARKS = 3
+
+LETTERS = """svgs => svgs.filter(svg => svg.getBoundingClientRect().width > 0).map(svg => ({
+  width: svg.getBoundingClientRect().width,
+  height: svg.getBoundingClientRect().height,
+  marks: svg.querySelectorAll('path').length,
+  letters: Math.min(...[...svg.querySelectorAll('text')].map(text =>
+    parseFloat(getComputedStyle(text).fontSize) * svg.getBoundingClientRect().width / svg.viewBox.baseVal.width)),
+  cut: [...svg.querySelectorAll('text')].filter(text => text.getBoundingClientRect().left < 0
+    || text.getBoundingClientRect().right > document.documentElement.clientWidth).map(text => text.textContent),
+}))"""
+OVERLAPS = """svgs => svgs.filter(svg => svg.getBoundingClientRect().width > 0).flatMap(svg => {
+  const boxes = [...svg.querySelectorAll('text')].map(text => [text.textContent, text.getBoundingClientRect()]);
+  return boxes.flatMap(([one, a], place) => boxes.slice(place + 1)
+    .filter(([, b]) => Math.min(a.right, b.right) - Math.max(a.left, b.left) > 1
+      && Math.min(a.bottom, b.bottom) - Math.max(a.top, b.top) > 3)
+    .map(([other]) => one + ' | ' + other));
+})"""
+BEYOND = """() => [...document.querySelectorAll('main *')].filter(each => {
+  const box = each.getBoundingClientRect();
+  return box.width > 0 && !each.closest('svg') && !each.closest('thead')
+    && (box.right > document.documentElement.clientWidth + 1 || box.left < -1);
+}).map(each => each.outerHTML.slice(0, 80))"""
+
+
+class Shown:
+    """A page in a window, with what it said and what it asked for."""
+
+    def __init__(self, browser: Browser, path: Path, width: int) -> None:
+        self.width = width
+        self.page: Page = browser.new_page(viewport={"width": width, "height": 900})
+        self.url = path.as_uri()
+        self.said: list[str] = []
+        self.asked: list[str] = []
+        self.page.on("console", lambda message: self.said.append(message.text))
+        self.page.on("pageerror", lambda error: self.said.append(str(error)))
+        self.page.on("dialog", lambda dialog: self.said.append(dialog.message))
+        self.page.on("request", lambda request: self.asked.append(request.url))
+        self.page.goto(self.url)
+        if width == PAPER:
+            self.page.emulate_media(media="print")
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    with chromium() as running:
+        yield running
+
+
+@pytest.fixture(scope="module")
+def pages(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    folder = tmp_path_factory.mktemp("pages")
+    found = {}
+    for name, reviewed in (("sample", sample()), ("clean", clean()), ("hostile", hostile())):
+        found[name] = folder / f"{name}.html"
+        found[name].write_text(html(reviewed), encoding="utf-8")
+    return found
+
+
+@pytest.fixture(scope="module", params=WINDOWS, ids=[f"{name}-{width}" for name, width in WINDOWS])
+def shown(request: pytest.FixtureRequest, browser: Browser, pages: dict[str, Path]) -> Iterator[Shown]:
+    name, width = request.param
+    found = Shown(browser, pages[name], width)
+    yield found
+    found.page.close()
+
+
+def test_nothing_fails_and_nothing_but_the_page_is_asked_for(shown: Shown) -> None:
+    assert (shown.said, shown.asked) == ([], [shown.url])
+
+
+def test_plots_are_drawn_and_their_letters_can_be_read(shown: Shown) -> None:
+    plots = shown.page.eval_on_selector_all("svg", LETTERS)
+    assert len(plots) == shown.page.locator("figure").count() >= 3
+    assert [each for each in plots if each["height"] < 60 or each["marks"] < LEAST_MARKS] == []
+    assert [each for each in plots if each["letters"] < LEAST_LETTERS] == []
+    assert [words for each in plots for words in each["cut"]] == []
+
+
+def test_no_words_of_a_plot_lie_on_others(shown: Shown) -> None:
+    assert shown.page.eval_on_selector_all("svg", OVERLAPS) == []
+
+
+def test_nothing_is_beside_the_page(shown: Shown) -> None:
+    assert shown.page.evaluate("document.documentElement.scrollWidth") <= shown.width
+    assert shown.page.evaluate(BEYOND) == []
+
+
+def test_on_a_phone_every_figure_has_its_label(browser: Browser, pages: dict[str, Path]) -> None:
+    page = Shown(browser, pages["sample"], PHONE).page
+    fields = page.locator("#access-patterns tbody tr").first.locator("td")
+    labels = [each.evaluate("each => getComputedStyle(each, '::before').content") for each in fields.all()]
+    page.close()
+    assert labels[1:6] == ['"Class"', '"Rate"', '"Requests"', '"Billed"', '"Examined"']
+
+
+def test_it_prints_on_sheets_of_a4_with_its_links_shown(browser: Browser, pages: dict[str, Path]) -> None:
+    page = Shown(browser, pages["sample"], PAPER).page
+    printed = page.pdf(prefer_css_page_size=True, print_background=True)
+    link = page.locator("footer a").evaluate("each => getComputedStyle(each, '::after').content")
+    page.close()
+    sides = {tuple(map(float, each.split())) for each in re.findall(rb"/MediaBox \[([\d. ]+)\]", printed)}
+    assert {(round(wide), round(high)) for _, _, wide, high in sides} == {(595, 842)}
+    assert 1 < len(re.findall(rb"/Type /Page\b", printed)) < 12
+    assert "learn.microsoft.com" in link
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_the_page_follows_the_readers_colours(browser: Browser, pages: dict[str, Path], scheme: str) -> None:
+    page = browser.new_page(color_scheme="dark" if scheme == "dark" else "light")
+    page.goto(pages["sample"].as_uri())
+    background = page.evaluate("getComputedStyle(document.body).backgroundColor")
+    letters = page.evaluate("getComputedStyle(document.querySelector('svg text')).fill")
+    page.close()
+    assert (brightness(background) > 380, brightness(letters) > 380) == (scheme == "light", scheme == "dark")
+
+
+def brightness(colour: str) -> int:
+    return sum(map(int, re.findall(r"\d+", colour)[:3]))
+
+
+def test_a_missing_browser_is_told_with_how_to_get_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", "")
+    with pytest.raises(BrowserMissing, match="apt install chromium"):
+        program("/nowhere")
