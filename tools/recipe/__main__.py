@@ -1,0 +1,41 @@
+"""`python -m tools.recipe NAME`: makes the files of a new recipe, and says what comes next."""
+
+from __future__ import annotations
+
+import argparse
+import subprocess
+import sys
+from pathlib import Path
+
+from .begin import Unfit, begin
+
+NEXT = """\
+
+Next, in this order (CONTRIBUTING.md, "Add a recipe"):
+  1. the recipe, its docstring first, and its tests
+  2. an entry in patterns/tablepatterns/catalogue, and a line in CHANGELOG.md
+  3. what it costs (tests/budgeting), and what it works together with (tests/composing)
+  4. its schedules, then: make guarantees. If it makes one request only, delete that test and its limits.
+  5. its types (tests/typing), its page with its program, then: make schedules; its notebook, then: make notebooks
+What is still to be filled in is told by: make test-memory ARGS="tests/test_house.py tests/test_catalogue.py"
+"""
+
+
+def main() -> int:
+    """Make the files, or say why not."""
+    parser = argparse.ArgumentParser(prog="python -m tools.recipe", description=__doc__)
+    parser.add_argument("name", nargs="?", default="", help="the pattern's own name, such as sorted_tail")
+    try:
+        made = list(begin(Path.cwd(), parser.parse_args().name))
+    except Unfit as error:
+        print(f"{error}: make recipe NAME=sorted_tail", file=sys.stderr)
+        return 2
+    # The imports of what is made are in the order of its name
+    code = [path for path in made if path.endswith((".py", ".ipynb"))]
+    subprocess.run([sys.executable, "-m", "ruff", "check", "--quiet", "--select", "I", "--fix", *code], check=True)  # noqa: S603
+    print(*made, NEXT, sep="\n", end="")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
