@@ -1,0 +1,170 @@
+"""Promises: what readers get and what a crash leaves, as the recipes that answer guarantee it."""
+
+from __future__ import annotations
+
+import inspect
+
+import pytest
+
+from declared_staff import EMPLOYEE, declared, design, measured
+from tablepatterns import (
+    Denormalize,
+    EntitySet,
+    IndexEntities,
+    InterPartitionIndex,
+    IntraPartitionIndex,
+    Key,
+    LargeProperties,
+    Summary,
+)
+from tablepatterns.deriving.derived import Derived
+from tablepatterns.deriving.whereabouts import InTable
+from tablepatterns.filters import QueryClass
+from tablepatterns.review.declared import DeclaredSet, Field, Query, Write
+from tablepatterns.review.outcome import Measured, Promise
+from tablepatterns.review.promises import LEASE, promises
+
+HIRE = Write("hire", "insert", rate=1)
+BY_ID = Query("by id", {"Department": "=", "EmployeeId": "="}, rate=1)
+BY_EMAIL = Query("by e-mail", {"Department": "=", "Email": "="}, rate=1)
+ELSEWHERE = InterPartitionIndex(Key("email_{Department}", "{Email}"), name="by e-mail")
+
+
+def promise(of: DeclaredSet, access: Query | Write, **other: object) -> Promise:
+    found: Measured = measured(of, access, **other)
+    (only,) = promises(design(of), [found])
+    return only
+
+
+def test_primary_rows_give_the_last_write_and_a_crash_leaves_nothing_half_done() -> None:
+    found = promise(declared(), BY_ID)
+    assert (found.reads, found.crash, found.mended) == (
+        "the last write",
+        "nothing half done",
+        "nothing has to be mended",
+    )
+
+
+@pytest.mark.parametrize(
+    ("via", "says"),
+    [
+        (IntraPartitionIndex(Key("{Department}", "email_{Email}")), "copies that are exact at any time"),
+        (IndexEntities("LastName"), "lists that are exact at any time"),
+        (Summary(Key("{Department}", "department")), "totals that are exact at any time"),
+    ],
+)
+def test_what_lies_in_the_partition_is_exact(via: Derived, says: str) -> None:
+    found = promise(declared(derived=(via,)), BY_EMAIL, via=via.name)
+    assert found.reads.startswith(says)
+    assert "in one transaction" in found.reads
+    assert found.crash == "nothing half done"
+
+
+@pytest.mark.parametrize(
+    ("via", "says"),
+    [
+        (ELSEWHERE, "an old copy may be found, or none"),
+        (IndexEntities("LastName", store=InTable("ByName")), "no entity that has another value by now"),
+        (Summary(Key("totals", "all"), store=InTable("Totals")), "totals that follow"),
+    ],
+)
+def test_what_lies_elsewhere_follows_and_a_worker_does_the_work_of_the_dead(via: Derived, says: str) -> None:
+    found = promise(declared(derived=(via,)), BY_EMAIL, via=via.name)
+    assert says in found.reads
+    assert f"{LEASE} s later" in found.reads
+    assert "a message that says so" in found.crash
+    assert "a worker" in found.mended
+    assert "repair" in found.mended
+
+
+def test_the_time_is_that_of_a_set_that_is_told_none() -> None:
+    assert inspect.signature(EntitySet.__init__).parameters["lease"].default == LEASE
+
+
+def test_a_unique_key_may_stay_reserved() -> None:
+    unique = InterPartitionIndex(Key("email_{Department}", "{Email}"), unique=True)
+    for each, is_told in ((unique, True), (ELSEWHERE, False)):
+        assert ("reserved" in promise(declared(derived=(each,)), HIRE).crash) is is_told
+
+
+def test_a_write_says_what_changes_with_it_and_what_follows() -> None:
+    local = IntraPartitionIndex(Key("{Department}", "name_{LastName}_{EmployeeId:06d}"), name="by name")
+    found = promise(declared(derived=(local, ELSEWHERE)), HIRE)
+    assert found.reads.startswith("the change at once, with by name: one transaction; by e-mail follow")
+    assert "rows of by e-mail" in found.crash
+
+
+def test_a_write_that_touches_nothing_elsewhere_leaves_nothing_behind() -> None:
+    index = InterPartitionIndex(Key("email_{Department}", "{Email}"), include=["LastName"])
+    found = promise(declared(derived=(index,)), Write("birthday", "update", ("Age",), rate=1))
+    assert (found.reads, found.crash) == ("the change at once", "nothing half done")
+
+
+def test_copies_of_other_entities_are_told_where_they_are_read() -> None:
+    head = Key("{Department}", "department")
+    for store, says in ((None, "are exact at any time"), (InTable("Departments"), "follow, as a rule")):
+        manager = Denormalize(head, refers={"EmployeeId": "ManagerId"}, copies={"Email": "ManagerEmail"}, store=store)
+        staff = declared(derived=(manager,))
+        table = "Departments" if store else "Employees"
+        departments = declared(head, {"Department": Field(distinct=4)}, name="Departments", table=table)
+        query = Query("department", {"Department": "="}, rate=1)
+        (found,) = promises(design(staff, departments), [measured(departments, query)])
+        assert found.reads.startswith("the last write; ManagerEmail, copied from other entities,")
+        assert says in found.reads
+
+
+def test_a_blob_may_be_left_and_never_an_address_without_one() -> None:
+    photos = LargeProperties(["Photo"], container="photos")
+    staff = declared(fields=EMPLOYEE | {"Photo": Field("binary", size=5000)}, mappings=(photos,))
+    assert promise(staff, HIRE).mended == "collect_orphans"
+    assert "large values" in promise(staff, BY_ID).reads
+    assert "large values" not in promise(staff, Query("name", {}, select=("LastName",), rate=1)).reads
+    assert promise(staff, Write("fire", "delete", rate=1)).crash == "nothing half done"
+
+
+def test_an_answer_of_several_requests_is_of_no_one_instant() -> None:
+    query = Query("all", rate=1)
+    found = promise(declared(), query, query_class=QueryClass.TABLE_SCAN, requests=20.0)
+    assert found.reads == "the last write; what is read by several requests is not of one instant"
+
+
+def test_an_entity_that_gets_another_key_is_seen_in_both_places() -> None:
+    found = promise(declared(), Write("to another department", "update", ("Department",), rate=1))
+    assert "in both places, never in none" in found.reads
+
+
+@pytest.mark.parametrize(
+    ("partition", "says"), [("{Department}", "one entity group transaction"), ("heads", "nothing is isolated")]
+)
+def test_writes_that_belong_together_are_one_transaction_only_in_one_partition(partition: str, says: str) -> None:
+    count = Write("count", "update", ("Count",), rate=1)
+    staff = declared(writes=(Write("hire", "insert", rate=1, together=("count",)),))
+    heads = declared(
+        Key(partition, "head"),
+        {"Department": Field(distinct=4), "Count": Field("int32")},
+        name="Heads",
+        writes=(count,),
+    )
+    (found,) = promises(design(staff, heads), [measured(staff, staff.writes[0])])
+    assert says in found.reads
+    assert ("a message asks for the others" in found.crash) is (partition == "heads")
+
+
+@pytest.mark.parametrize(
+    ("pattern", "says"),
+    [
+        ("wide_entity", "all of the last change or nothing of it"),
+        ("data_series", "the last write of each point; one that was never set is None"),
+        ("period_tables", "the last write, of the periods that are kept"),
+        ("partition_spread", "the last write, in every bucket"),
+        ("log_tail", "the last write"),
+    ],
+)
+def test_each_pattern_promises_what_it_guarantees(pattern: str, says: str) -> None:
+    assert promise(declared(pattern=pattern), BY_ID).reads == says
+
+
+def test_there_is_one_promise_for_each_access_pattern_in_their_order() -> None:
+    staff = declared()
+    found = promises(design(staff), [measured(staff, BY_ID), measured(staff, HIRE)])
+    assert [each.access for each in found] == [BY_ID, HIRE]
