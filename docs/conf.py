@@ -44,6 +44,8 @@ html_theme = "furo"
 html_static_path = ["_static"]
 # Beside the pages, for the links of its boxes are relative to them
 html_extra_path = ["pattern_map.svg"]
+# The map has links in it, which work from here
+html_extra_path = ["pattern_map.svg"]
 html_css_files = ["site.css"]
 html_copy_source = False
 html_show_sphinx = False

@@ -7,10 +7,9 @@ def main(storage: Storage) -> None:
     # -- before
     table = storage.tables.create_table("Employees")
     for number in range(1, 5):
-        row = {"PartitionKey": "Sales", "RowKey": f"{number:06d}"}
-        table.create_entity(
-            row | {"EmployeeId": number, "Email": f"e{number}@contoso.com"}
-        )
+        keys = {"PartitionKey": "Sales", "RowKey": f"{number:06d}"}
+        properties = {"EmployeeId": number, "Email": f"e{number}@contoso.com"}
+        table.create_entity(keys | properties)
     table.create_entity({"PartitionKey": "Sales", "RowKey": "total", "Count": 4})
 
     # -- adopt

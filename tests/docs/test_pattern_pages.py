@@ -65,6 +65,7 @@ def test_every_schedule_is_shown_on_the_page_that_it_is_named_for() -> None:
 class TestEveryPage:
     def test_is_of_an_entry_of_the_catalogue(self, path: Path) -> None:
         assert entry(path.stem).name == path.stem
+        assert path.read_text(encoding="utf-8").startswith(f"# {entry(path.stem).title}\n")
 
     def test_has_the_fixed_headings_in_order_and_text_below_each(self, path: Path) -> None:
         found = sections(path)

@@ -5,7 +5,9 @@ from __future__ import annotations
 import re
 import subprocess
 import sys
+from html.parser import HTMLParser
 from pathlib import Path
+from urllib.parse import unquote, urlsplit
 
 import pytest
 
@@ -37,6 +39,43 @@ def dead_links(path: Path) -> list[str]:
     return found
 
 
+class Page(HTMLParser):
+    """The links and the ids of a page of the site."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__()
+        self.links: list[str] = []
+        self.ids: set[str] = set()
+        self.feed(path.read_text(encoding="utf-8"))
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        given = {name: value for name, value in attrs if value}
+        self.ids |= {given[name] for name in ("id", "name") if name in given}
+        # What the theme loads carries a digest of its content behind a question mark
+        self.links += [given[name] for name in ("href", "src") if name in given]
+
+
+def dead_links_of_site(site: Path) -> list[str]:
+    """Return the links between the pages of a built site that lead nowhere."""
+    pages = {path: Page(path) for path in site.rglob("*.html")}
+    return [
+        f"{path.relative_to(site)}: {link}"
+        for path, page in pages.items()
+        for link in page.links
+        if _dead(path, link, pages)
+    ]
+
+
+def _dead(path: Path, link: str, pages: dict[Path, Page]) -> bool:
+    parts = urlsplit(link)
+    if parts.scheme or parts.netloc:
+        return False
+    target = (path.parent / unquote(parts.path)).resolve() if parts.path else path
+    if not target.exists():
+        return True
+    return bool(parts.fragment) and target in pages and unquote(parts.fragment) not in pages[target].ids
+
+
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.relative_to(DOCS).as_posix())
 def test_the_links_between_files_lead_somewhere(path: Path) -> None:
     assert dead_links(path) == []
@@ -48,10 +87,15 @@ def test_a_dead_link_is_seen(tmp_path: Path) -> None:
     assert dead_links(page) == ["#two", "other.md"]
 
 
-def test_the_site_builds_without_a_warning(tmp_path: Path) -> None:
-    options = ["-q", "-W", "--keep-going", "-n", "-E", "-d", str(tmp_path / "read"), "-b", "html"]
-    ran = subprocess.run(
-        [sys.executable, "-m", "sphinx", *options, str(DOCS), str(tmp_path / "site")], capture_output=True, text=True
-    )
+def test_a_dead_link_of_the_site_is_seen(tmp_path: Path) -> None:
+    (tmp_path / "a.html").write_text('<p id="one"><a href="#one"></a><a href="#two"></a><img src="b.svg"></p>', "utf-8")
+    assert dead_links_of_site(tmp_path.resolve()) == ["a.html: #two", "a.html: b.svg"]
+
+
+def test_the_site_builds_without_a_warning_and_its_links_lead_somewhere(tmp_path: Path) -> None:
+    site, options = tmp_path.resolve() / "site", ["-q", "-W", "--keep-going", "-n", "-E", "-d", str(tmp_path / "read")]
+    command = [sys.executable, "-m", "sphinx", *options, "-b", "html", str(DOCS), str(site)]
+    ran = subprocess.run(command, capture_output=True, text=True)
     assert (ran.returncode, ran.stderr) == (0, "")
-    assert (tmp_path / "site" / "patterns" / "archive.html").exists()
+    assert (site / "patterns" / "archive.html").exists()
+    assert dead_links_of_site(site) == []
