@@ -83,11 +83,7 @@ def texts_of(cell: Any) -> list[str]:
     found: list[str] = []
     for output in cell.outputs:
         if output.output_type == "stream":
-            # A kernel may hand out one print in several pieces
-            if found and output.name == "stdout" and cell.outputs.index(output):
-                found[-1] += output.text
-            else:
-                found.append(output.text)
+            found.append(output.text)
         elif output.output_type in ("execute_result", "display_data") and "image/png" not in output.data:
             found.append(output.data.get("text/plain", ""))
     return found

@@ -98,6 +98,8 @@ def _execute(node: Any) -> None:
             timeout=_SECONDS,
             kernel_name="python3",
             record_timing=False,
+            # A kernel may hand out one print in several pieces
+            coalesce_streams=True,
             # The kernel warns of its own transport
             extra_arguments=["--IPKernelApp.log_level=40"],
             resources={"metadata": {"path": folder}},
