@@ -11,18 +11,18 @@ SEVERITIES = {Severity.SERIOUS: "serious", Severity.WARNING: "warning", Severity
 
 
 def pattern_title(name: str) -> str:
-    """Return what people call a pattern; its own name where the catalogue does not know it."""
+    """Return what people call a pattern, and its name; that alone where the catalogue does not know it."""
     try:
-        return entry(name).title
+        return f"{entry(name).title} ({entry(name).name})"
     except BadInput:
         return plain(name)
 
 
-def lines(finding: Finding) -> tuple[tuple[str, str], ...]:
+def lines(finding: Finding) -> tuple[tuple[str, tuple[str, ...]], ...]:
     """Return what there is to tell of a finding besides what it says, each with its label."""
-    told = [("Why", plain(finding.why)), ("Better", plain(finding.better))]
+    told = [("Why", (plain(finding.why),)), ("Better", (plain(finding.better),))]
     if finding.pattern is not None:
-        told.append(("Pattern", pattern_title(finding.pattern)))
+        told.append(("Pattern", (pattern_title(finding.pattern),)))
     if finding.trade_offs:
-        told.append(("It costs", "; ".join(plain(each).rstrip(".") for each in finding.trade_offs)))
-    return (*told, ("Guide", plain(finding.guide)))
+        told.append(("Mind", tuple(map(plain, finding.trade_offs))))
+    return (*told, ("Guide", (plain(finding.guide),)))

@@ -55,7 +55,7 @@ def _drawn(size: Size, shown: Sequence[Cost], figures: Sequence[float], told: Se
     for place, (width, look) in enumerate(zip(figures, looks, strict=False)):
         axes.barh(-place, width, BAR, **look)
     axes.set_xlim(0, max(figures) * 1.01)
-    ticks = matplotlib("ticker").MaxNLocator(3 if size.narrow else 6).tick_values(0, max(figures))
+    ticks = matplotlib("ticker").MaxNLocator(3 if size.narrow else 6, steps=[1, 2, 5, 10]).tick_values(0, max(figures))
     scale(axes, ticks, number, shortened(unit, _UNIT))
     return axes.figure
 

@@ -17,7 +17,7 @@ _HOURS: Final = 24
 _CELLS: Final = 48
 _ROW: Final = 0.19
 _LABEL: Final = 0.071
-_FIGURE: Final = 0.78
+_FIGURE: Final = 0.6
 # From which share of the target, in which colour, and what the legend says
 _CLASSES: Final = (
     (1.0, "over", "over the target"),

@@ -89,7 +89,7 @@ def _findings(findings: tuple[Finding, ...]) -> Markup:
 
 def _finding(finding: Finding) -> Markup:
     severity = SEVERITIES[finding.severity]
-    told = [joined(element("dt", name), element("dd", words)) for name, words in lines(finding)]
+    told = [joined(element("dt", name), *(element("dd", each) for each in words)) for name, words in lines(finding)]
     return element(
         "article",
         element(

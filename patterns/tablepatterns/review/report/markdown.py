@@ -14,7 +14,7 @@ from .sheets import sheets
 from .wording import plain
 
 # An underscore within a word is none of Markdown's
-_SPECIAL: Final = re.compile(r"[\\`*{}\[\]<>|~$&]|(?<!\w)_|_(?!\w)")
+_SPECIAL: Final = re.compile(r"[\\`*\[\]<>|~&]|(?<!\w)_|_(?!\w)")
 
 
 def markdown(reviewed: Reviewed) -> str:
@@ -39,7 +39,13 @@ def markdown(reviewed: Reviewed) -> str:
 def _finding(finding: Finding) -> Iterator[str]:
     yield f"### {SEVERITIES[finding.severity].capitalize()}: {escaped(finding.subject)} ({escaped(finding.rule)})"
     yield f"{escaped(finding.says)}"
-    yield "\n".join(f"- **{name}:** {escaped(told)}" for name, told in lines(finding))
+    yield "\n".join(_item(name, told) for name, told in lines(finding))
+
+
+def _item(name: str, told: tuple[str, ...]) -> str:
+    if len(told) == 1:
+        return f"- **{name}:** {escaped(told[0])}"
+    return "\n".join([f"- **{name}:**", *(f"  - {escaped(each)}" for each in told)])
 
 
 def _sheet(sheet: Sheet) -> Iterator[str]:

@@ -48,7 +48,7 @@ def _finding(finding: Finding) -> RenderableType:
     grid.add_row(label, Text.assemble((plain(finding.subject), "bold"), (f"  {plain(finding.rule)}", "dim")))
     grid.add_row("", Text(plain(finding.says)))
     for name, told in lines(finding):
-        grid.add_row(Text(name, style="dim"), Text(told))
+        grid.add_row(Text(name, style="dim"), Text("\n".join(told)))
     return grid
 
 
