@@ -139,7 +139,7 @@ class Storage(Account):
         else:
             await asyncio.sleep(seconds)
 
-    async def together(self, *calls: Coroutine[Any, Any, T], limit: int = 8) -> list[T]:
+    async def together(self, *calls: Coroutine[Any, Any, T], limit: int = 8, waits: bool = False) -> list[T]:
         """Run the calls in tasks, `limit` at a time, and return their results in the order given."""
         gate = asyncio.Semaphore(max(limit, 1))
         results: dict[int, T] = {}

@@ -11,7 +11,8 @@ import re
 from collections.abc import Mapping
 from datetime import datetime
 from enum import Enum
-from typing import Any, Final
+from functools import lru_cache
+from typing import Any, Final, NamedTuple
 from uuid import UUID
 
 from azure.data.tables import EdmType, EntityProperty
@@ -30,6 +31,7 @@ _FIRST_INSTANT: Final = Ticks.of(limits.DATETIME_MIN)
 _SYSTEM: Final = frozenset(limits.SYSTEM_PROPERTIES)
 _FORBIDDEN: Final = re.compile(limits.FORBIDDEN_IN_KEYS)
 _NAME: Final = re.compile(limits.PROPERTY_NAME_PATTERN)
+_AS_THEY_ARE: Final = frozenset({str, float, bool, bytes, UUID, Int64})
 _KEEPS: Final = "Int64, datetime, UUID, bytes, str, bool, int and float are stored"
 
 
@@ -109,26 +111,39 @@ def sendable(entity: Mapping[str, Any]) -> dict[str, Any]:
 
     Guide: table names, property names, limits per entity, property types, nulls.
     """
-    return measured(entity)[0]
+    return measured(entity).sent
 
 
-def measured(entity: Mapping[str, Any]) -> tuple[dict[str, Any], bool]:
-    """Return the entity as the SDK sends it, and whether it has room left for the id of its write.
+class Measured(NamedTuple):
+    """An entity as the SDK sends it."""
+
+    sent: dict[str, Any]
+    size: int
+    """The bytes that it takes, by the published formula."""
+    has_room: bool
+    """Whether it has room left for the id of its write."""
+
+
+def measured(entity: Mapping[str, Any]) -> Measured:
+    """Return the entity as the SDK sends it, with its size.
 
     The errors are those of `sendable`.
     """
-    keys = {name: check_key(name, entity.get(name)) for name in ("PartitionKey", "RowKey")}
-    properties = {
-        name: storable(name, value) for name, value in entity.items() if value is not None and name not in _SYSTEM
-    }
-    if len(properties) > limits.MAX_CUSTOM_PROPERTIES:
+    sent = {name: check_key(name, entity.get(name)) for name in ("PartitionKey", "RowKey")}
+    size = entity_size(sent["PartitionKey"], sent["RowKey"], {})
+    for name, value in entity.items():
+        if value is not None and name not in _SYSTEM:
+            stored = storable(name, value)
+            size += _name_size(name) + value_size(stored)
+            sent[name] = _sent(stored)
+    count = len(sent) - 2
+    if count > limits.MAX_CUSTOM_PROPERTIES:
         raise LimitExceeded(
             "properties",
-            len(properties),
+            count,
             f"an entity has at most {limits.MAX_CUSTOM_PROPERTIES} besides its system properties",
             "spread them over several entities with the wide entities pattern",
         )
-    size = entity_size(keys["PartitionKey"], keys["RowKey"], properties)
     if size > limits.MAX_ENTITY_BYTES:
         raise LimitExceeded(
             "size of the entity in bytes",
@@ -136,8 +151,8 @@ def measured(entity: Mapping[str, Any]) -> tuple[dict[str, Any], bool]:
             f"an entity has at most {limits.MAX_ENTITY_BYTES} (1 MiB)",
             "keep large values in blobs (large entities) or spread the entity (wide entities)",
         )
-    has_room = len(properties) < limits.MAX_CUSTOM_PROPERTIES and size <= limits.MAX_ENTITY_BYTES - _WRITE_ID_BYTES
-    return keys | {name: _sent(value) for name, value in properties.items()}, has_room
+    has_room = count < limits.MAX_CUSTOM_PROPERTIES and size <= limits.MAX_ENTITY_BYTES - _WRITE_ID_BYTES
+    return Measured(sent, size, has_room)
 
 
 def check_key(name: str, value: object) -> str:
@@ -167,7 +182,7 @@ def storable(name: str, value: Any) -> Any:
     :raises BadProperty: the name or the type is not one that the service stores
     :raises LimitExceeded: the value is larger than 64 KiB
     """
-    _check_name(name)
+    _name_size(name)
     value = typed(name, value)
     if isinstance(value, (str, bytes)) and value_size(value) - 4 > limits.MAX_STRING_BYTES:
         raise LimitExceeded(
@@ -179,7 +194,9 @@ def storable(name: str, value: Any) -> Any:
     return value
 
 
-def _check_name(name: object) -> None:
+@lru_cache(maxsize=4096)
+def _name_size(name: object) -> int:
+    """Return the bytes that a property takes besides its value; a name that the service does not store is refused."""
     if not isinstance(name, str) or not _NAME.fullmatch(name) or not name.isidentifier():
         rule = "a property name is a C# identifier that is also a valid XML name: letters, digits, _; no digit first"
         raise BadProperty("property name", name, rule, "rename the property")
@@ -187,6 +204,7 @@ def _check_name(name: object) -> None:
         raise LimitExceeded(
             "property name", name, f"at most {limits.MAX_PROPERTY_NAME_LENGTH} characters", "shorten the name"
         )
+    return 8 + 2 * utf16_length(name)
 
 
 def typed(name: str, value: Any) -> Any:
@@ -194,6 +212,8 @@ def typed(name: str, value: Any) -> Any:
 
     :raises BadProperty: the type is not one that the service stores
     """
+    if type(value) in _AS_THEY_ARE:
+        return value
     if isinstance(value, EntityProperty):
         return _explicit(name, value)
     if isinstance(value, Enum):

@@ -72,11 +72,12 @@ class Account(ABC):
         """Wait by the clock that governs this account."""
 
     @abstractmethod
-    async def together(self, *calls: Coroutine[Any, Any, T], limit: int = 8) -> list[T]:
+    async def together(self, *calls: Coroutine[Any, Any, T], limit: int = 8, waits: bool = False) -> list[T]:
         """Run all `calls`, `limit` at a time, and return their results in the order given.
 
         At once in tasks on an async account, in a small pool of threads on a sync one. When one fails, those that
-        have not begun never do, the others are waited for, and the first error is raised.
+        have not begun never do, the others are waited for, and the first error is raised. A sync account in memory,
+        whose requests take no time, may run one after the other, unless a call `waits` for more than requests.
         """
 
     @abstractmethod

@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import threading
 import time
-from collections.abc import AsyncIterator, Callable, Coroutine
+from collections.abc import AsyncIterator, Callable, Coroutine, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextvars import copy_context
 from datetime import datetime, timezone
@@ -81,6 +81,7 @@ class Storage(BlockingAccount):
         self.keeps_key_order = target.keeps_key_order
         self._runs_now = True
         options = {"credential": target.credential} | options
+        self._takes_time = engine is None or "transport" in options
         if engine is not None:
             transport = EngineTransport(engine, read_timeout=options.get("read_timeout", READ_TIMEOUT))
             options = {"transport": transport} | options
@@ -145,10 +146,14 @@ class Storage(BlockingAccount):
         else:
             time.sleep(seconds)
 
-    async def together(self, *calls: Coroutine[Any, Any, T], limit: int = 8) -> list[T]:
-        """Run the calls in a pool of `limit` threads and return their results in the order given."""
-        if len(calls) <= 1 or limit <= 1:
-            return [await call for call in calls]
+    async def together(self, *calls: Coroutine[Any, Any, T], limit: int = 8, waits: bool = False) -> list[T]:
+        """Run the calls in a pool of `limit` threads and return their results in the order given.
+
+        On an account in memory one after the other, unless they wait for more than requests: threads would only take
+        turns there, which is a tenth of the time.
+        """
+        if len(calls) <= 1 or limit <= 1 or not (waits or self._takes_time):
+            return await _in_turn(calls)
         with ThreadPoolExecutor(min(limit, len(calls))) as pool:
             with self.watch.held():
                 pending = [pool.submit(copy_context().run, finish, call) for call in calls]
@@ -199,6 +204,15 @@ class Storage(BlockingAccount):
 
     def __repr__(self) -> str:
         return f"<Storage {self.target.address}>"
+
+
+async def _in_turn(calls: Sequence[Coroutine[Any, Any, T]]) -> list[T]:
+    """Await the calls in the order given; after a failure those that have not begun never do."""
+    try:
+        return [await call for call in calls]
+    finally:
+        for call in calls:
+            call.close()
 
 
 class ThreadLock:

@@ -39,6 +39,12 @@ class Planned:
         return self.steps[0].operation.key
 
     @property
+    def is_one_transaction(self) -> bool:
+        """Whether it fits into one entity group transaction."""
+        is_small = len(self.steps) <= limits.MAX_TRANSACTION_OPERATIONS and self.payload < limits.MAX_TRANSACTION_BYTES
+        return is_small and len(self.rows) == len(self.steps)
+
+    @property
     def memory(self) -> int:
         """About how many bytes it holds until it is written: also those that no row is sent with, but a blob."""
         if not self.write.before:

@@ -24,7 +24,7 @@ from ..recipe import Account
 from ..words.operation import check_transaction
 from ..writing.alike import alike
 from ..writing.commit import Step, Write, steps_of
-from .chunk import Chunk, Planned
+from .chunk import Planned
 
 Mode = Literal["insert", "insert_or_replace"]
 
@@ -131,8 +131,7 @@ class Planner:
             # Nothing depends on what is stored, so the service's own upsert will do
             steps = [replace(step, operation=replace(step.operation, kind=self._mode)) for step in steps]
         planned = Planned(position, encoded, steps)
-        if not Chunk().takes(planned, steps):
-            # Asked only where it will refuse: it adds up all the payloads once more
+        if not planned.is_one_transaction:
             check_transaction([step.operation for step in steps])
         return planned
 

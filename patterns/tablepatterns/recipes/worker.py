@@ -197,7 +197,7 @@ class Worker(Pattern[Account_co]):
         with on_signals() if stopping is None else nullcontext(stopping) as asked:
             ending = Ending(asked)
             serving = (self._serve(served, ending) for served in self._served.values())
-            return sum(await self.account.together(*serving, limit=len(self._served)), Report())
+            return sum(await self.account.together(*serving, limit=len(self._served), waits=True), Report())
 
     @recipe
     async def handle_text(self, text: str) -> None:
@@ -295,7 +295,8 @@ class Worker(Pattern[Account_co]):
             delivery = Delivery(self.account, served, self._rules, message, since)
             return await (delivery.let_go() if ending() else delivery.deal_with())
 
-        return Report.of(await self.account.together(*map(deal_with, messages), limit=self._parallel))
+        dealing = map(deal_with, messages)
+        return Report.of(await self.account.together(*dealing, limit=self._parallel, waits=True))
 
     async def _rest(self, seconds: float, ending: Ending) -> None:
         """Wait, and look now and then whether it is time to stop."""

@@ -65,7 +65,7 @@ class Operation:
         :param becomes: the entity as it will be then, if that is known
         """
         merge = cls._of("merge", entity, etag)
-        return merge if becomes is None else replace(merge, has_room=measured(becomes)[1])
+        return merge if becomes is None else replace(merge, has_room=measured(becomes).has_room)
 
     @classmethod
     def insert_or_replace(cls, entity: Mapping[str, Any]) -> Operation:
@@ -87,8 +87,11 @@ class Operation:
         if WRITE_ID in entity:
             rule = "the name is taken: every write of a recipe carries its own, to be recognised by"
             raise BadProperty(WRITE_ID, entity[WRITE_ID], rule, "rename the property")
-        sent, has_room = measured(entity)
-        return cls(kind, sent["PartitionKey"], sent["RowKey"], etag, sent, has_room=has_room)
+        sent, size, has_room = measured(entity)
+        operation = cls(kind, sent["PartitionKey"], sent["RowKey"], etag, sent, has_room=has_room)
+        # Every property was looked at, and `size` would look at each again
+        operation.__dict__["size"] = size
+        return operation
 
     @property
     def key(self) -> tuple[str, str]:

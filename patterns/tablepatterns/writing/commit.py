@@ -93,7 +93,8 @@ class Write:
         write = self
         for each in self.derived:
             change, guards = await each.completed(write.change, table)
-            write = replace(write.writing(change), guards=(*write.guards, *((each, guard) for guard in guards)))
+            if guards or change is not write.change:
+                write = replace(write.writing(change), guards=(*write.guards, *((each, guard) for guard in guards)))
         return write
 
     def writing(self, change: Change) -> Write:

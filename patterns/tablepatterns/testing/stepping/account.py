@@ -86,7 +86,7 @@ class SteppedStorage(Storage):
         """Wait in the world's time."""
         await self._world.sleep(seconds)
 
-    async def together(self, *calls: Coroutine[Any, Any, T], limit: int = 8) -> list[T]:
+    async def together(self, *calls: Coroutine[Any, Any, T], limit: int = 8, waits: bool = False) -> list[T]:
         """Run the calls at once; the schedule decides in which order they go on."""
         return await together(calls, limit)
 
