@@ -27,7 +27,7 @@ from tablepatterns.filters import QueryClass
 from tablepatterns.review.declared import DeclaredSet, Field, Query, Write
 from tablepatterns.review.growth import in_sight
 from tablepatterns.review.outcome import InSight
-from tablepatterns.review.sizes import derived_sizes, primary_sizes
+from tablepatterns.review.sizes import derived_sizes, entry_size, list_size, primary_sizes
 from tablepatterns.review.volume import volume_of
 from tablepatterns.secrecy.keys import LocalKey
 
@@ -99,6 +99,21 @@ def test_a_large_value_is_in_a_blob_and_its_address_in_the_entity() -> None:
     sizes = primary_sizes(staff)
     assert (sizes.blobs, sizes.in_blobs) == (5000.0, {"Photo"})
     assert sizes.row == pytest.approx(stored_size(staff, {**JONES, "Photo": b"p" * 5000}, "empid_"), rel=0.2)
+
+
+@pytest.mark.parametrize("store", [None, InTable("Names")])
+def test_a_list_takes_what_it_takes_when_it_is_stored(store: InTable | None) -> None:
+    by_name = IndexEntities("LastName", store=store)
+    staff = declared(derived=(by_name,))
+    storage = connect()
+    entities = EntitySet(storage, "Employees", staff.key, derived=[by_name])
+    for number in range(50):
+        entities.insert(JONES | {"EmployeeId": number})
+    rows = storage.tables.get_table_client(store.name if store and store.name else "Employees").list_entities()
+    (row,) = [each for each in rows if "Ids" in each]
+    listed = entity_size(row["PartitionKey"], row["RowKey"], {"Ids": row["Ids"]})
+    # Behind the last entry stands nothing; the id of the write is not among what was read
+    assert 50 * entry_size(staff, by_name) + list_size(staff, by_name) == pytest.approx(listed + 2 + 42, abs=8)
 
 
 def test_the_volume_is_that_of_all_rows() -> None:
@@ -212,6 +227,14 @@ def test_a_partition_of_one_hour_stays_as_it_is_however_many_come_after_it() -> 
     found = in_sight(design(events), [measured(events, query, query_class=QueryClass.PARTITION_SCAN, examined=9_000.0)])
     (time,) = [each for each in found if each.limit.startswith("entities")]
     assert time.then == time.now == 9_000.0
+
+
+def test_a_queue_takes_so_many_announcements_in_a_second() -> None:
+    elsewhere = InterPartitionIndex(Key("email_{Department}", "{Email}"))
+    for derived, rate in (((elsewhere,), 600.0), ((), None)):
+        staff = declared(derived=derived, writes=(Write("hire", "insert", rate=100, peak=300),))
+        found = limits(staff).get("messages of a queue in a second")
+        assert (found and found.now) == rate
 
 
 def test_the_account_has_room_for_so_much() -> None:

@@ -14,7 +14,7 @@ from tablepatterns import IndexEntities, InterPartitionIndex, IntraPartitionInde
 from tablepatterns.deriving.whereabouts import InBlobs, InTable
 from tablepatterns.filters import QueryClass
 from tablepatterns.review.declared import DeclaredSet, Field, Query, Write
-from tablepatterns.review.heat import SHOWN, heat_of
+from tablepatterns.review.heat import SHOWN, SHOWN_IN_TURN, heat_of
 from tablepatterns.review.outcome import Heat, Measured
 from tablepatterns.review.simulating.day import STEP, STEPS, day_curve
 
@@ -88,14 +88,15 @@ def test_the_hour_takes_all_writes_of_the_moment_and_the_next_one_takes_its_plac
     hour = 3600 // STEP
     noon = next(each for each in found.partitions if each.partition == "2014-08-22T12")
     assert [step for step, rate in enumerate(noon.rates) if rate] == list(range(12 * hour, 13 * hour))
-    assert found.others == 24 - SHOWN
+    assert len(found.partitions) == SHOWN_IN_TURN == 24
+    assert found.others == 0
 
 
 def test_entities_that_each_begin_a_partition_at_the_end_of_the_table_meet_there() -> None:
-    events = log(Key("{At:ticks}", "{EntryId:06d}"))
-    found = write_all(events, Write("log", "insert", rate=100))
-    assert peaks(found) == {"newest At": 100.0}
-    assert found.moving
+    for partition in ("{At:ticks}", "{At:ticks}_{Source}"):
+        found = write_all(log(Key(partition, "{EntryId:06d}")), Write("log", "insert", rate=100))
+        (only,) = found.partitions
+        assert (only.partition.startswith("newest At"), only.peak, found.moving) == (True, 100.0, True)
 
 
 def test_a_field_that_differs_spreads_the_writes_of_a_moment() -> None:
@@ -126,9 +127,11 @@ def test_buckets_share_what_would_be_one_partition() -> None:
 
 def test_rows_of_an_index_elsewhere_are_partitions_of_their_own() -> None:
     by_email = InterPartitionIndex(Key("email_{Department}", "{Email}"), table="ByEmail")
-    staff = declared(Key("{Department}_{EmployeeId:06d}", "row"), derived=(by_email,))
+    staff = declared(derived=(by_email,))
     heats, _ = heat_of(design(staff), [measured(staff, HIRE, examined=1.0, written=2.0)])
     assert [each.table for each in heats] == ["Employees", "ByEmail"]
+    # Of three entities one is the copy: 20 a second at the peak, in 4 departments
+    assert peaks(heats[0]) == {f"Department {number}": 10.0 for number in (1, 2, 3, 4)}
     assert peaks(heats[1]) == {f"email_Department {number}": 5.0 for number in (1, 2, 3, 4)}
 
 

@@ -90,6 +90,14 @@ def test_a_scan_costs_a_transaction_for_each_page_and_more_as_the_table_grows() 
     assert found.then == pytest.approx(0.5 * MONTH * 80 / 10_000 * 2 + 4 * capacity)
 
 
+def test_a_scan_of_half_a_page_is_of_two_pages_when_there_are_four_times_as_many() -> None:
+    staff = declared(growth=20_000)
+    scan = measured(staff, ALL, query_class=QueryClass.TABLE_SCAN, examined=500.0, partitions=4.0)
+    found = cost(staff, scan)
+    scans, capacity = found.lines[0].amount, found.lines[1].amount
+    assert found.then == pytest.approx(2 * scans + 4 * capacity)
+
+
 def test_a_range_that_has_an_end_costs_the_same_however_many_there_are() -> None:
     events = log(Key("{Source}", "{At:inverted}_{EntryId:06d}"), growth=1e6, queries=())
     latest = Query("latest", {"Source": "="}, take=10, rate=1)

@@ -134,20 +134,23 @@ def test_an_entity_that_gets_another_key_is_seen_in_both_places() -> None:
 
 
 @pytest.mark.parametrize(
-    ("partition", "says"), [("{Department}", "one entity group transaction"), ("heads", "nothing is isolated")]
+    ("partition", "table", "says"),
+    [
+        ("{Department}", "Employees", "one entity group transaction"),
+        ("{Department}", "Heads", "nothing is isolated"),
+        ("heads", "Employees", "nothing is isolated"),
+    ],
 )
-def test_writes_that_belong_together_are_one_transaction_only_in_one_partition(partition: str, says: str) -> None:
+def test_writes_that_belong_together_are_one_transaction_only_in_one_partition(
+    partition: str, table: str, says: str
+) -> None:
     count = Write("count", "update", ("Count",), rate=1)
     staff = declared(writes=(Write("hire", "insert", rate=1, together=("count",)),))
-    heads = declared(
-        Key(partition, "head"),
-        {"Department": Field(distinct=4), "Count": Field("int32")},
-        name="Heads",
-        writes=(count,),
-    )
+    fields = {"Department": Field(distinct=4), "Count": Field("int32")}
+    heads = declared(Key(partition, "head"), fields, name="Heads", table=table, writes=(count,))
     (found,) = promises(design(staff, heads), [measured(staff, staff.writes[0])])
     assert says in found.reads
-    assert ("a message asks for the others" in found.crash) is (partition == "heads")
+    assert ("a message asks for the others" in found.crash) is (says == "nothing is isolated")
 
 
 @pytest.mark.parametrize(

@@ -78,6 +78,7 @@ def test_more_work_is_never_refused_less(rates: list[float], at: int, more: floa
 
 
 def test_a_burst_of_one_second_passes_and_what_a_quiet_time_saves_is_no_more() -> None:
+    assert refused_share([2100.0], target=2000.0, step=20.0) == 0
     assert refused_share([0.0, 0.0, 2100.0, 0.0], target=2000.0, step=20.0) == 0
     assert refused_share([0.0, 0.0, 2101.0, 0.0], target=2000.0, step=20.0) == pytest.approx(20 / (2101 * 20))
 

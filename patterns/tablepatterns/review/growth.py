@@ -20,7 +20,7 @@ from ..recipes.summary import Summary
 from .declared import DeclaredSet, Design, Query, Write
 from .outcome import InSight, Measured
 from .population import names_one, values_of
-from .simulating.loads import key_of, moves, partitions_of, primaries, touches
+from .simulating.loads import key_of, moves, moves_away, partitions_of, primaries, touches
 from .sizes import derived_sizes, entry_size, key_units, list_size, primary_sizes
 from .volume import grown, volume_of
 
@@ -55,6 +55,7 @@ def in_sight(design: Design, measured: Iterable[Measured]) -> tuple[InSight, ...
     """
     uses = [use for declared in design.sets for use in _of_set(declared, design.years)]
     uses += [use for each in measured for use in _of_query(each, design.years)]
+    uses += [use for declared in design.sets for use in _of_messages(declared)]
     uses += _of_account(design)
     near = [use for use in uses if max(use.now, use.then) >= IN_SIGHT * use.most]
     near.sort(key=lambda use: (-use.then / use.most, use.limit, use.subject))
@@ -175,6 +176,17 @@ def _of_query(measured: Measured, years: float) -> Iterator[_Use]:
         name = f"{measured.of.name}: {measured.access.name}"
         then = measured.examined * grows(measured, years)
         yield _Use("entities that a partition serves in 5 s", name, measured.examined, then, _ENTITIES_IN_TIME)
+
+
+def _of_messages(declared: DeclaredSet) -> Iterator[_Use]:
+    """Hand out how many messages announce writes at the busiest time: each is sent, and deleted when it is done."""
+    announced = [
+        write
+        for write in declared.writes
+        if moves_away(declared, write) or any(each.is_elsewhere and touches(each, write) for each in declared.derived)
+    ]
+    used = 2 * sum(write.busiest for write in announced)
+    yield _fixed("messages of a queue in a second", declared.name, used, limits.QUEUE_MESSAGES_PER_SECOND)
 
 
 def _of_account(design: Design) -> Iterator[_Use]:

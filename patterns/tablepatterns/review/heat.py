@@ -21,8 +21,10 @@ from .simulating.loads import Load, loads_of
 from .simulating.shares import shares
 from .simulating.tokens import first_over, refused_share
 
-SHOWN: Final = 8
+SHOWN: Final = 12
 """How many partitions of a table are told one by one."""
+SHOWN_IN_TURN: Final = 24
+"""How many are, where one takes the place of another: the hours of a day."""
 _MOST_BUCKETS: Final = 1024
 _COOL: Final = 0.5
 """The share of its target below which a partition is cool."""
@@ -87,18 +89,20 @@ def _heat(table: str, loads: Sequence[Load]) -> Heat | None:
     step = hottest.index(peak)
     buckets, cooled = _spread(found[busiest[0]], step, peak, target)
     over = [first_over(each, target, STEP) for each in rates.values()]
+    moving = _is_moving(found[busiest[0]])
+    shown = busiest[: SHOWN_IN_TURN if moving else SHOWN]
     return Heat(
         table=table,
         step=float(STEP),
         partitions=tuple(
             PartitionHeat(table, name, rates[name], refused_share(rates[name], target, STEP), sum(rates[name]) / total)
-            for name in busiest[:SHOWN]
+            for name in shown
         ),
-        others=max(0, _count(loads) - min(SHOWN, len(busiest))),
+        others=max(0, _count(loads) - len(shown)),
         target=target,
         ceiling=target / peak,
         saturated=min((seconds for seconds in over if seconds is not None), default=None),
-        moving=_is_moving(found[busiest[0]]),
+        moving=moving,
         buckets=buckets,
         cooled=cooled,
     )
