@@ -6,6 +6,7 @@ clients of those services. Type checkers and editors see plain imports.
 
 from __future__ import annotations
 
+import sys
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
@@ -240,7 +241,8 @@ def __getattr__(name: str) -> Any:
     if name in _MODULES:
         return import_module(f".{name}", __name__)
     if name not in _HOMES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}", name=name)
+        # With the module, by which Python says what may have been meant
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}", name=name, obj=sys.modules[__name__])
     found = getattr(import_module(f".{_HOMES[name]}", __name__), name)
     # Found here from now on
     globals()[name] = found

@@ -101,6 +101,9 @@ class EntitySet(Upkeep[Account_co]):
         self.building = building_of(self.derived, building)
         self.intents = intents_of(account, self.rows, self.derived, intents, lease)
 
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} {self.table.name} {self.key!r}>"
+
     @recipe
     async def create_table(self) -> bool:
         """Make the table ahead of the first write; return False if it existed. Cost: 1 transaction.
