@@ -14,7 +14,7 @@ MODULES = sorted(SOURCE.rglob("*.py"))
 PURE = {"edm", "limits", "errors", "key", "filters"}
 ENGINE = {"engine"}
 JOINERS = {"__init__", "storage", "aio", "testing", "cli"}
-SHOWS = {"tour"}
+SHOWS = {"tour", "review"}
 ADVICE = {"catalogue"}
 ADVISED = {"review", "cli"}
 

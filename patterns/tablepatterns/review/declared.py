@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Any, Literal
 
 from ..deriving.derived import Derived
 from ..key import Key
 from ..mapping import PropertyMapping
+from ..recipe import Pattern
 
 FieldType = Literal["string", "int32", "int64", "double", "boolean", "datetime", "guid", "binary"]
 Order = Literal["none", "rising"]
@@ -83,10 +84,12 @@ class Query:
     :param peak: how often at the busiest time; by default `rate`
     :param skew: how unevenly what is asked for is chosen: the exponent of a Zipf distribution, 0 for evenly
     :param fresh: for how many seconds an answer may be older than the last write; 0 if it must not be
+    :param results: how many entities answer it, where a range or a beginning is asked for; None for a tenth of those
+        that the rest of the question leaves
     """
 
     name: str
-    known: Mapping[str, Known] = field(default_factory=dict)
+    known: Mapping[str, Known] = field(default_factory=dict[str, Known])
     filter: str | None = None
     order: str | None = None
     take: int | None = None
@@ -95,6 +98,7 @@ class Query:
     peak: float | None = None
     skew: float = 0.0
     fresh: float = 0.0
+    results: float | None = None
 
     @property
     def busiest(self) -> float:
@@ -150,12 +154,43 @@ class DeclaredSet:
     key: Key
     shape: Shape
     pattern: str = "entity_set"
-    settings: Mapping[str, object] = field(default_factory=dict)
+    settings: Mapping[str, object] = field(default_factory=dict[str, object])
     derived: tuple[Derived, ...] = ()
     mappings: tuple[PropertyMapping, ...] = ()
     queries: tuple[Query, ...] = ()
     writes: tuple[Write, ...] = ()
     retention: Retention | None = None
+
+    @classmethod
+    def of(
+        cls,
+        entities: Pattern[Any],
+        *,
+        shape: Shape,
+        name: str | None = None,
+        queries: Iterable[Query] = (),
+        writes: Iterable[Write] = (),
+        retention: Retention | None = None,
+    ) -> DeclaredSet:
+        """Declare a set as a program has it: table, key, derived data, mappings and settings are read from the object.
+
+        No request is made, and no account is kept.
+
+        >>> from tablepatterns import EntitySet, Key, connect
+        >>> employees = EntitySet(connect(), "Employees", Key("{Department}", "empid_{EmployeeId:06d}"))
+        >>> fields = {"Department": Field(distinct=12), "EmployeeId": Field("int32")}
+        >>> DeclaredSet.of(employees, shape=Shape("Employee", 20_000, fields)).key
+        Key('{Department}', 'empid_{EmployeeId:06d}')
+
+        :param entities: an `EntitySet`, `LogTail`, `PartitionSpread`, `PeriodTables`, `DataSeries` or `WideEntity`
+        :param shape: what its entities look like; the instant and the id of a `LogTail` need not be among the fields
+        :param name: what the report calls it; by default the table's name
+        :param retention: how long entities are kept; by default what a `PeriodTables` keeps
+        :raises BadInput: it is no set of entities
+        """
+        from .declaring import declared
+
+        return declared(entities, shape, name, tuple(queries), tuple(writes), retention)
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,200 @@
+"""Expecting: what a call takes by what is declared, so that what it took on a sample can be scaled.
+
+Nothing here is reported as it is. Where all declared entities are in the sample, it says the same of both.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from ..deriving.derived import Derived, Index
+from ..deriving.whereabouts import InBlobs
+from ..filters import And, Comparison, Filter, QueryClass, classify, parse, point_keys
+from ..limits import MAX_PAGE_ENTITIES
+from ..recipes.index_entities import IndexEntities
+from ..recipes.summary import Summary
+from .answering import Answer
+from .declared import DeclaredSet, Design, Query, Shape
+from .population import RANGE_SHARE, equal, found_by, range_share, values_in
+from .templates import pieces_of
+
+PERIOD_DAYS: Final[Mapping[str, float]] = {"hour": 1 / 24, "day": 1.0, "week": 7.0, "month": 30.44}
+_RANGES: Final = frozenset({"gt", "ge", "lt", "le"})
+
+
+@dataclass(frozen=True)
+class Expected:
+    """What one call takes.
+
+    :param examined: rows that the service reads
+    :param returned: rows in its answers
+    :param requests: round trips
+    :param partitions: partitions that it reads
+    """
+
+    examined: float
+    returned: float
+    requests: float
+    partitions: float
+
+
+@dataclass(frozen=True)
+class World:
+    """A design with as many entities as were declared, or as there are in the sample.
+
+    :param shapes: what the entities of each set look like, by its name
+    :param tables: over how many tables of a period each set is spread, by its name
+    """
+
+    design: Design
+    shapes: Mapping[str, Shape]
+    tables: Mapping[str, int]
+
+    def expected(self, declared: DeclaredSet, query: Query, answer: Answer) -> Expected:
+        """Return what a call of an access pattern takes, on average."""
+        match answer.way:
+            case "get" | "find" | "totals":
+                tables = self._tables_searched(declared, query)
+                more = 1.0 if answer.completes else 0.0
+                return Expected(1 + more, 1 + more, tables + more, 1 + more)
+            case "find_all":
+                found = found_by(self.shapes[declared.name], query, answer.given)
+                return Expected(1 + found, 1 + found, 1 + found, 1 + found)
+            case "range":
+                return self._range(declared, query, answer)
+            case "scan":
+                return self._scan(declared, query, answer)
+            case "filter":
+                return self._filter(declared, query)
+
+    def _range(self, declared: DeclaredSet, query: Query, answer: Answer) -> Expected:
+        shape, buckets = self.shapes[declared.name], self._buckets(declared, query)
+        matching = found_by(shape, query, answer.sent)
+        within = found_by(shape, query, answer.given)
+        if answer.key is not None and not answer.bounds and not pieces_of(answer.key.row_template)[0].literal:
+            within = self.partition(declared, query)
+        wanted, take = matching, answer.takes(query)
+        if take is not None:
+            # Each bucket hands out as many as are wanted of all
+            wanted = min(matching, float(take * buckets))
+            within = min(within, wanted * within / max(1.0, matching))
+        tables = self._tables_in(declared, query, take, within)
+        requests = max(tables, wanted / MAX_PAGE_ENTITIES, 1.0) * buckets
+        if wanted / buckets / tables > MAX_PAGE_ENTITIES:
+            requests = buckets * tables * -(-wanted // (buckets * tables * MAX_PAGE_ENTITIES))
+        else:
+            requests = buckets * tables
+        more = wanted if answer.completes else 0.0
+        return Expected(within + more, wanted + more, requests + more, buckets * tables + more)
+
+    def _scan(self, declared: DeclaredSet, query: Query, answer: Answer) -> Expected:
+        rows, tables = self.rows(declared.table), self._tables_in(declared, query, None, 0)
+        rows *= tables / max(1, self.tables.get(declared.name, 1))
+        found = found_by(self.shapes[declared.name], query, answer.sent) if query.known else rows
+        take = answer.takes(query)
+        if take is not None:
+            rows, found = min(rows, max(1.0, take * rows / max(1.0, found))), min(found, float(take))
+        pages = max(tables, tables * -(-found // (tables * MAX_PAGE_ENTITIES)))
+        return Expected(rows, found, pages, self.partitions(declared))
+
+    def _filter(self, declared: DeclaredSet, query: Query) -> Expected:
+        expression = parse(query.filter or "true")
+        keys, worst = point_keys(expression), classify(expression).query_class
+        if worst is QueryClass.POINT:
+            return Expected(1, 1, 1, 1)
+        rows, partitions = self.rows(declared.table), self.partitions(declared)
+        if worst is not QueryClass.TABLE_SCAN:
+            rows, partitions = self.partition(declared, query), 1.0
+        rows *= RANGE_SHARE if worst is QueryClass.RANGE else 1
+        found = min(rows, float(len(keys))) if keys is not None else self._matching(declared, query, expression, rows)
+        return Expected(rows, found, -(-found // MAX_PAGE_ENTITIES), partitions)
+
+    def _matching(self, declared: DeclaredSet, query: Query, expression: Filter, rows: float) -> float:
+        """Return how many rows satisfy the conditions on properties; about, for `or` and `not`."""
+        if not isinstance(expression, And):
+            terms: tuple[Filter, ...] = (expression,)
+        else:
+            terms = expression.terms
+        equals = [each.name for each in terms if isinstance(each, Comparison) and each.operator == "eq"]
+        shape = self.shapes[declared.name]
+        alone = [name for name in equals if name in shape.fields and name not in declared.key.fields]
+        share = equal(shape, alone, query.skew, alone) / max(1, shape.count)
+        ranged = {each.name for each in terms if isinstance(each, Comparison) and each.operator in _RANGES}
+        return max(1.0, rows * share * RANGE_SHARE ** len(ranged.difference(("RowKey", "PartitionKey"))))
+
+    def partition(self, declared: DeclaredSet, query: Query) -> float:
+        """Return how many rows there are in the partition that is asked for, of all kinds that lie there."""
+        names = declared.key.partition_fields
+        rows = 0.0
+        for each in self._sets_of(declared.table):
+            if each.key.partition_template == declared.key.partition_template:
+                copies = sum(isinstance(via, Index) and not via.is_elsewhere for via in each.derived)
+                rows += (1 + copies) * equal(self.shapes[each.name], names, query.skew, names)
+                shared = [via for via in each.derived if not isinstance(via, Index) and not via.is_elsewhere]
+                rows += sum(self._shared(each, via) for via in shared) / self.partitions(each)
+        return rows
+
+    def rows(self, table: str) -> float:
+        """Return how many rows there are in a table."""
+        rows = 0.0
+        for each in self.design.sets:
+            if each.table.lower() == table.lower():
+                rows += self.shapes[each.name].count
+            for via in each.derived:
+                if via.table(each.table).lower() == table.lower():
+                    rows += self.shapes[each.name].count if isinstance(via, Index) else self._shared(each, via)
+        return rows
+
+    def _shared(self, declared: DeclaredSet, via: Derived) -> float:
+        """Return how many rows there are that entities share, of lists or totals."""
+        if not isinstance(via, (IndexEntities, Summary)) or isinstance(via.whereabouts, InBlobs):
+            return 0.0
+        layout = via.layout(declared.key) if isinstance(via, IndexEntities) else via.layout
+        shape = self.shapes[declared.name]
+        names = [name for name in layout.fields if name in shape.fields]
+        return min(float(shape.count), values_in(shape, names) * via.spread)
+
+    def partitions(self, declared: DeclaredSet) -> float:
+        """Return how many partitions the primary rows of a set are in."""
+        buckets = _number(declared.settings.get("buckets", 1))
+        found = (
+            values_in(self.shapes[declared.name], declared.key.partition_fields) if declared.key.partition_fields else 1
+        )
+        return min(float(self.shapes[declared.name].count), found * buckets)
+
+    def _sets_of(self, table: str) -> list[DeclaredSet]:
+        return [each for each in self.design.sets if each.table.lower() == table.lower()]
+
+    def _buckets(self, declared: DeclaredSet, query: Query) -> int:
+        if declared.pattern != "partition_spread":
+            return 1
+        by = declared.settings.get("by") or declared.key.fields
+        known = isinstance(by, (tuple, list)) and all(query.known.get(str(name)) == "=" for name in by)  # pyright: ignore
+        return 1 if known else int(_number(declared.settings.get("buckets", 16)))
+
+    def _tables_searched(self, declared: DeclaredSet, query: Query) -> float:
+        """Return how many tables of a period are searched for one entity: half of them, if its moment is not known."""
+        at = str(declared.settings.get("at", "At"))
+        if declared.pattern != "period_tables" or query.known.get(at) == "=":
+            return 1.0
+        return 1 + (1 + self.tables[declared.name]) / 2
+
+    def _tables_in(self, declared: DeclaredSet, query: Query, take: int | None, within: float) -> float:
+        """Return how many tables of a period are read: those of the span, or as many as hold what is taken."""
+        if declared.pattern != "period_tables":
+            return 1.0
+        tables, how = self.tables[declared.name], query.known.get(str(declared.settings.get("at", "At")))
+        if how == "=":
+            return 1.0
+        if how is not None:
+            return max(1.0, range_share(self.shapes[declared.name], query) * tables)
+        if take is None:
+            return float(tables)
+        whole = max(1.0, found_by(self.shapes[declared.name], query))
+        return max(1.0, min(float(tables), take * tables / whole))
+
+
+def _number(value: object) -> float:
+    return float(value) if isinstance(value, (int, float)) else 1.0

@@ -1,0 +1,73 @@
+"""Taking: what a block of code took, by the ledger of the account."""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, fields
+
+from ..errors import BadInput
+from ..storage import Storage
+
+
+@dataclass(frozen=True)
+class Taken:
+    """What was asked of an account; the names are those of `outcome.Measured`.
+
+    :param partitions: how many partitions of tables it touched; 0 where a request went to all
+    :param classes: the labels of the classes of its queries
+    """
+
+    requests: float = 0
+    transactions: float = 0
+    examined: float = 0
+    returned: float = 0
+    written: float = 0
+    bytes_in: float = 0
+    bytes_out: float = 0
+    partitions: float = 0
+    classes: frozenset[str] = field(default=frozenset())
+
+
+@dataclass
+class Taking:
+    """What a block of code took, once it has ended."""
+
+    taken: Taken = field(default_factory=Taken)
+
+
+@contextmanager
+def taking(storage: Storage) -> Generator[Taking, None, None]:
+    """Take down what a block of code takes on an account in memory.
+
+    :raises BadInput: the account is not in memory
+    """
+    if storage.engine is None:
+        raise BadInput("storage", storage, "only an account in memory has a ledger", "use connect()")
+    found = Taking()
+    with storage.engine.ledger.span() as span:
+        yield found
+    totals = span.totals
+    places = {(each.table, each.partition) for each in span.records if each.service == "table"}
+    goes_everywhere = any(partition is None for _, partition in places)
+    found.taken = Taken(
+        totals.requests,
+        totals.billable,
+        totals.examined,
+        totals.returned,
+        totals.written,
+        totals.bytes_in,
+        totals.bytes_out,
+        0 if goes_everywhere else len(places),
+        frozenset(totals.by_query_class),
+    )
+
+
+def mean(taken: Sequence[tuple[Taken, float]]) -> Taken:
+    """Return the weighted mean; nothing for nothing.
+
+    :param taken: what was taken, and its weight; the weights add up to 1
+    """
+    numbers = [each.name for each in fields(Taken) if each.name != "classes"]
+    means = {name: sum(getattr(each, name) * weight for each, weight in taken) for name in numbers}
+    return Taken(**means, classes=frozenset[str]().union(*(each.classes for each, _ in taken)))
