@@ -20,6 +20,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
 
 from ..entity import Entity
@@ -63,12 +64,12 @@ class Change:
         """Whether what is stored beyond the given names stays as it is."""
         return self.merged is not None
 
-    @property
+    @cached_property
     def row(self) -> Keys:
         """The keys of the primary row."""
         return self.key.format(Shape(self.key).key_fields(self.new or self.old or {}))
 
-    @property
+    @cached_property
     def result(self) -> Primary:
         """The primary row once the change is written."""
         return Primary(self.key, self.row, self.new)
