@@ -163,6 +163,18 @@ def test_lists_in_blobs_are_no_work_of_a_table() -> None:
     assert [each.table for each in heats] == ["Employees"]
 
 
+def test_what_is_written_with_another_set_is_work_of_that_set_too() -> None:
+    count = Write("count", "update", ("Count",))
+    heads = declared(Key("heads", "{Department}"), EMPLOYEE, name="Heads", table="Heads", writes=(count,))
+    hire = Write("hire", "insert", rate=20, together=("count",))
+    staff = declared(writes=(hire,))
+    heats, _ = heat_of(design(staff, heads), [measured(staff, hire, written=2.0)])
+    assert {each.table: peaks(each) for each in heats} == {
+        "Employees": {f"Department {number}": 5.0 for number in (1, 2, 3, 4)},
+        "Heads": {"heads": 20.0},
+    }
+
+
 def test_an_update_leaves_alone_what_does_not_hold_what_changes() -> None:
     by_email = InterPartitionIndex(Key("email_{Department}", "{Email}"), table="ByEmail", include=["LastName"])
     staff = declared(derived=(by_email,))

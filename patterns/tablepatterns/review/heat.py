@@ -69,7 +69,7 @@ def heat_of(design: Design, measured: Iterable[Measured]) -> tuple[tuple[Heat, .
     for table in dict.fromkeys(each.table for each in design.sets):
         by_table[table] = []
     for each in measured:
-        for load in loads_of(each):
+        for load in loads_of(design, each):
             by_table[load.table].append(load)
     heats = [_heat(table, loads) for table, loads in by_table.items()]
     return tuple(heat for heat in heats if heat is not None), _account(measured)

@@ -19,6 +19,7 @@ from typing import Any, Final, NoReturn, cast, get_args
 
 from ..errors import BadInput
 from .charges import Operation
+from .toml_places import Places
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -31,9 +32,7 @@ PER: Final = 10_000
 _DEFAULT: Final = "prices.toml"
 _TEXTS: Final = ("currency", "source", "region", "redundancy")
 _TOP: Final = (*_TEXTS, "dated", "bytes_per_gb", "per_10_000_operations", "per_gb_month")
-_HEADING: Final = re.compile(r"\s*\[([^\[\]]+)\]")
 _AT_LINE: Final = re.compile(r"\(at line (\d+)")
-_ASSIGNMENT: Final = re.compile(r"""\s*["']?([\w-]+)["']?\s*[=.]""")
 
 
 @dataclass(frozen=True)
@@ -106,13 +105,13 @@ class _Reading:
 
     def __init__(self, name: str, text: str) -> None:
         self._name = name
-        self._lines = _lines_of(text)
         try:
             self._found = tomllib.loads(text)
         except tomllib.TOMLDecodeError as error:
             line = _AT_LINE.search(str(error))
             place = f"{name}:{line[1]}" if line else name
             raise BadInput(place, str(error), "it is not TOML", "mend the line") from error
+        self._places = Places.of(text)
 
     def table(self) -> PriceTable:
         """Return the prices."""
@@ -177,18 +176,5 @@ class _Reading:
         return cast("dict[str, Any]", value)
 
     def _refuse(self, key: str, value: object, rule: str, way_out: str, *, line_of: str | None = None) -> NoReturn:
-        line = self._lines.get(key if line_of is None else line_of, 1)
+        line = self._places.line(tuple((key if line_of is None else line_of).split(".")))
         raise BadInput(f"{self._name}:{line}: {key}", value, rule, way_out)
-
-
-def _lines_of(text: str) -> dict[str, int]:
-    """Return the line of each key and each heading, by its path."""
-    found: dict[str, int] = {}
-    above = ""
-    for number, line in enumerate(text.splitlines(), 1):
-        if heading := _HEADING.match(line):
-            above = heading[1].strip()
-            found[above] = number
-        elif assignment := _ASSIGNMENT.match(line):
-            found[f"{above}.{assignment[1]}" if above else assignment[1]] = number
-    return found

@@ -19,6 +19,7 @@ from ..recipes.summary import Summary
 from .declared import DeclaredSet, Design, Query, Write
 from .outcome import Measured, Promise
 from .simulating.loads import moves_away, touches
+from .writing import shares_partition
 
 LEASE: Final = 60
 """Seconds after which the message of a writer that died comes to a worker, as a set has it by default."""
@@ -195,19 +196,10 @@ def _together(design: Design, declared: DeclaredSet, write: Write) -> _Part:
     """Return what is seen of writes that belong together."""
     others = [each for each in design.sets for other in each.writes if other.name in write.together]
     names = ", ".join(write.together)
-    if all(_shares_partition(declared, other) for other in others):
+    if shares_partition([declared, *others]):
         return _Part(f"together with {names}, all at once: one entity group transaction")
     return _Part(
         f"with {names} nothing is isolated: who looks in between sees some steps done and others not",
         "the steps before the crash are done, and a message asks for the others",
         "a worker, which begins again from the first step; after five deliveries the message is on the poison queue",
-    )
-
-
-def _shares_partition(one: DeclaredSet, other: DeclaredSet) -> bool:
-    """Whether entities of two sets may be written in one transaction."""
-    return (
-        one.table.lower() == other.table.lower()
-        and one.key.partition_template == other.key.partition_template
-        and "partition_spread" not in (one.pattern, other.pattern)
     )

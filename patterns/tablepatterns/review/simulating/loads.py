@@ -12,7 +12,7 @@ from ...key import Key
 from ...recipes.denormalize import Denormalize
 from ...recipes.index_entities import IndexEntities
 from ...recipes.summary import Summary
-from ..declared import DeclaredSet, Query, Write
+from ..declared import DeclaredSet, Design, Query, Write
 from ..outcome import Measured
 from .day import SECONDS, day_curve
 from .partitions import Partitions
@@ -52,13 +52,13 @@ def work_of(measured: Measured) -> float:
     return max(1.0, measured.examined + measured.written)
 
 
-def loads_of(measured: Measured) -> Iterator[Load]:
+def loads_of(design: Design, measured: Measured) -> Iterator[Load]:
     """Hand out what an access pattern brings to the partitions of the set, and of what is derived from it."""
     curve = day_curve(measured.access.rate, measured.access.busiest)
     if isinstance(measured.access, Query):
         yield from _read(measured, measured.access, curve)
     else:
-        yield from _written(measured, measured.access, curve)
+        yield from _written(design, measured, measured.access, curve)
 
 
 def key_of(derived: Derived, primary: Key) -> Key | None:
@@ -95,8 +95,8 @@ def moves(derived: Derived, write: Write) -> bool:
 
 
 def moves_away(declared: DeclaredSet, write: Write) -> bool:
-    """Whether a write takes the entity itself to another key."""
-    return write.deed == "update" and not set(declared.key.fields).isdisjoint(write.changes)
+    """Whether a write takes the entity itself to another partition."""
+    return write.deed == "update" and not set(declared.key.partition_fields).isdisjoint(write.changes)
 
 
 def partitions_of(declared: DeclaredSet, key: Key, *, buckets: int = 1) -> Partitions:
@@ -147,18 +147,29 @@ def _completes(via: Index, measured: Measured) -> bool:
     return is_partial and 0 < measured.returned < measured.examined and measured.requests > 1
 
 
-def _written(measured: Measured, write: Write, curve: Sequence[float]) -> Iterator[Load]:
+def _written(design: Design, measured: Measured, write: Write, curve: Sequence[float]) -> Iterator[Load]:
     declared, left = measured.of, work_of(measured)
     choice: Choice = "new" if write.deed == "insert" else "entity"
-    for each in declared.derived:
-        key = key_of(each, declared.key)
-        if not each.is_elsewhere or key is None or not touches(each, write):
-            continue
-        # A row that several entities share is read before it is written; one that moves is written in two places
-        work = min(2.0 if each.shares_rows or moves(each, write) else 1.0, left)
+    for table, partitions, kind, most in _besides(design, declared, write, choice):
+        work = min(most, left)
         left -= work
         if work > 0:
-            partitions = partitions_of(declared, key)
-            yield Load(each.table(declared.table), partitions, choice, write.skew, curve, work)
+            yield Load(table, partitions, kind, write.skew, curve, work)
     if left > 0:
         yield Load(declared.table, primaries(declared), choice, write.skew, curve, left)
+
+
+def _besides(
+    design: Design, declared: DeclaredSet, write: Write, choice: Choice
+) -> Iterator[tuple[str, Partitions, Choice, float]]:
+    """Hand out where a write works besides the partition of its entity, how it comes to be there, and how much."""
+    for each in declared.derived:
+        key = key_of(each, declared.key)
+        if each.is_elsewhere and key is not None and touches(each, write):
+            # A row that several entities share is read before it is written; one that moves is written in two places
+            most = 2.0 if each.shares_rows or moves(each, write) else 1.0
+            yield each.table(declared.table), partitions_of(declared, key), choice, most
+    for other in design.sets:
+        for each in other.writes:
+            if each.name in write.together and other is not declared:
+                yield other.table, primaries(other), "new" if each.deed == "insert" else "entity", 1.0
