@@ -1,0 +1,111 @@
+"""Consistency: answers that may be older than they must, and writes that cannot be one transaction."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from ..declared import DeclaredSet
+from ..outcome import Finding, Severity
+from .known import Asked, Done, Known
+from .rule import Rule
+from .words import listed, often, part_of
+
+STALE_READ: Final = Rule(
+    name="stale-read",
+    finds="an answer must not be late, and comes from copies that follow",
+    severity="a warning",
+    why="Copies in other partitions follow eventually: a reader may see the old value, or no entity, for a while.",
+    guide="Inter-partition secondary index pattern; eventually consistent transactions pattern",
+    pattern="intra_partition_index",
+)
+TOGETHER_APART: Final = Rule(
+    name="together-apart",
+    finds="entities must change together, or not at all, and are in different partitions",
+    severity="a warning where an entity of them must be read without delay; else a note",
+    why="An entity group transaction is the only way to change several entities at once, and is within one partition.",
+    guide="Entity group transactions; eventually consistent transactions pattern",
+    pattern="eventual_transaction",
+)
+RULES: Final = (STALE_READ, TOGETHER_APART)
+
+
+def found(known: Known) -> Iterator[Finding]:
+    """Hand out the reads that may be late, and the writes that are not one."""
+    for asked in known.queries():
+        yield from _stale(known, asked)
+    for done in known.writes():
+        yield from _apart(known, done)
+
+
+def _stale(known: Known, asked: Asked) -> Iterator[Finding]:
+    via = asked.via
+    if asked.query.fresh > 0 or via is None or not via.is_elsewhere:
+        return
+    writes = [each.write for each in known.writes_of(asked.of)]
+    if not any(each.rate for each in writes):
+        return
+    says = (
+        f"{asked.query.name!r} must not be late, and is answered from {via.name!r}, which follows a moment "
+        "later what is "
+        f"written {often(sum(each.rate for each in writes))}."
+    )
+    better = (
+        "Read the entity itself by the key that was found, keep the copies in its partition, or declare for how many "
+        "seconds an answer may be old."
+    )
+    yield STALE_READ.finding(Severity.WARNING, part_of(asked.of.name, asked.query.name), says, better)
+
+
+def _apart(known: Known, done: Done) -> Iterator[Finding]:
+    others = [other for name in done.write.together if (other := known.writer(name)) is not None]
+    apart = [other for other in others if not _share(done.of, other.of)]
+    if not apart:
+        return
+    sets = [done.of, *(each.of for each in apart)]
+    strict = [each.query.name for one in sets for each in known.queries_of(one) if each.query.fresh <= 0]
+    says = (
+        f"{done.write.name!r} must happen with {listed([repr(each.write.name) for each in apart])}, and "
+        f"{_why(done.of, apart[0].of)}: between the steps readers see one without the other"
+    )
+    says = (
+        f"{says}, which {listed([repr(name) for name in dict.fromkeys(strict)], most=3)} must not."
+        if strict
+        else f"{says}."
+    )
+    severity = Severity.WARNING if strict else Severity.NOTE
+    pattern = "entity_group_transaction" if _could_share(done.of, apart[0].of) else None
+    subject = part_of(done.of.name, done.write.name)
+    yield TOGETHER_APART.finding(severity, subject, says, _better(done.of, apart[0].of), pattern=pattern)
+
+
+def _share(one: DeclaredSet, other: DeclaredSet) -> bool:
+    """Whether entities of two sets that have the same values lie in one partition."""
+    return one.table.lower() == other.table.lower() and one.key.partition_template == other.key.partition_template
+
+
+def _why(one: DeclaredSet, other: DeclaredSet) -> str:
+    if one.key.partition_template == other.key.partition_template:
+        return f"{one.table} and {other.table} are two tables"
+    return f"partitions are made of {one.key.partition_template} here and of {other.key.partition_template} there"
+
+
+def _common(one: DeclaredSet, other: DeclaredSet) -> list[str]:
+    """Return the fields that both partitions are made of, so that what asks for them could ask for fewer."""
+    return [name for name in one.key.partition_fields if name in other.key.partition_fields]
+
+
+def _could_share(one: DeclaredSet, other: DeclaredSet) -> bool:
+    same = one.key.partition_template == other.key.partition_template
+    return same or bool(_common(one, other))
+
+
+def _better(one: DeclaredSet, other: DeclaredSet) -> str:
+    if one.key.partition_template == other.key.partition_template:
+        return "Keep both in one table, with RowKeys that begin differently: one transaction then changes both."
+    if common := _common(one, other):
+        return f"Make the PartitionKey of both of {listed(common)}, in one table: one transaction then changes both."
+    return (
+        "Let a queue carry the steps (EventualTransaction), each of which may be done twice, and read with the thought "
+        "that one may be missing; where that cannot be, keep both in one partition."
+    )

@@ -1,0 +1,161 @@
+"""Keys: keys that change, that two entities can share, or that their values cannot be written in."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Final
+
+from ...key import Key
+from ..declared import DeclaredSet, Field
+from ..outcome import Finding, Severity
+from ..population import values_of
+from ..templates import Piece, pieces_of
+from .known import Known
+from .order import keys_of
+from .rule import Rule
+from .words import entities, listed, number, often, part_of
+
+_CERTAIN: Final = 0.1
+_POSSIBLE: Final = 0.001
+_SECONDS: Final = {"Y": 31_557_600.0, "m": 2_629_800.0, "d": 86_400.0, "H": 3600.0, "M": 60.0, "S": 1.0, "f": 1e-6}
+_TICK: Final = 1e-6
+_WITH_SLASHES: Final = re.compile(r"(url|uri|path|href|link|file_?name)s?$", re.IGNORECASE)
+KEY_CHANGES: Final = Rule(
+    name="key-field-changes",
+    finds="a write changes a property that the key is made of",
+    severity="a warning",
+    why="A key cannot change: the entity is deleted and inserted, and to another partition that is no one transaction.",
+    guide="One-to-many relationships (moving an employee); eventually consistent transactions pattern",
+    pattern="partition_move",
+)
+COLLIDING_KEYS: Final = Rule(
+    name="colliding-keys",
+    finds="two entities can have the same key",
+    severity=f"serious where one of ten or more would, a warning from one of {1 / _POSSIBLE:,.0f} on",
+    why="PartitionKey and RowKey together must be unique: add an id to a moment, so that messages of one are distinct.",
+    guide="Compound key pattern; log data anti-pattern (date, time and message id)",
+    pattern="compound_key",
+)
+UNSAFE_KEY: Final = Rule(
+    name="unsafe-key",
+    finds="a key is made of text that is likely to hold characters which no key may hold",
+    severity="a warning",
+    why="Keys may not hold a slash, a backslash, '#', '?' or control characters: such an entity is refused.",
+    guide="Characters not allowed in PartitionKey and RowKey values",
+    pattern="compound_key",
+)
+RULES: Final = (KEY_CHANGES, COLLIDING_KEYS, UNSAFE_KEY)
+
+
+def found(known: Known) -> Iterator[Finding]:
+    """Hand out what is wrong with the keys of each set."""
+    for declared in known.design.sets:
+        yield from _changing(known, declared)
+        yield from _colliding(known, declared)
+        yield from _unsafe(declared)
+
+
+def _changing(known: Known, declared: DeclaredSet) -> Iterator[Finding]:
+    for done in known.writes_of(declared):
+        changed = [name for name in done.write.changes if name in declared.key.fields]
+        if done.write.deed != "update" or not changed:
+            continue
+        moves = any(name in declared.key.partition_fields for name in changed)
+        says = (
+            f"{done.write.name!r} changes {listed(changed)}, which is in the "
+            f"{'PartitionKey' if moves else 'RowKey'} of {declared.name}, {often(done.write.rate)}."
+        )
+        better = (
+            "Make the key of what stays, such as a number, and find entities by what changes with an "
+            "index; or move them "
+            "between partitions, in steps (PartitionMove)."
+            if moves
+            else "Make the key of what stays, and find entities by what changes with an index in the partition."
+        )
+        pattern = "partition_move" if moves else "intra_partition_index"
+        yield KEY_CHANGES.finding(
+            Severity.WARNING, part_of(declared.name, done.write.name), says, better, pattern=pattern
+        )
+
+
+def _colliding(known: Known, declared: DeclaredSet) -> Iterator[Finding]:
+    if _is_logged_with_id(declared):
+        return
+    pieces = [piece for half in _halves(declared.key) for piece in half if piece.name]
+    fields = [declared.shape.fields.get(piece.name or "", Field()) for piece in pieces]
+    if not any(field.distinct is None for field in fields):
+        yield from _too_few(declared, pieces)
+        return
+    clocks = [piece for piece in pieces if piece.is_clock]
+    own = [p for p, f in zip(pieces, fields, strict=True) if f.distinct is None and not p.is_clock]
+    if own or not clocks:
+        return
+    span = min(_length(piece) for piece in clocks)
+    rate = sum(each.write.busiest for each in known.writes_of(declared) if each.write.deed == "insert")
+    meets = rate * span * _share(declared, [piece for piece in pieces if not piece.is_clock])
+    if meets < _POSSIBLE:
+        return
+    severity = Severity.SERIOUS if meets >= _CERTAIN else Severity.WARNING
+    names = listed([piece.name or "" for piece in pieces])
+    says = (
+        f"The key of {declared.name} is made of {names}: at the peak {number(meets)} others come within one "
+        f"{_spoken(span)}."
+    )
+    better = f"Let an id follow the moment in the RowKey, such as {{{declared.shape.entity}Id:uuid}}."
+    yield COLLIDING_KEYS.finding(severity, declared.name, says, better)
+
+
+def _is_logged_with_id(declared: DeclaredSet) -> bool:
+    return declared.pattern in ("log_tail", "data_series", "wide_entity")
+
+
+def _too_few(declared: DeclaredSet, pieces: list[Piece]) -> Iterator[Finding]:
+    keys = 1.0
+    for piece in pieces:
+        keys *= declared.shape.fields.get(piece.name or "", Field()).distinct or 1
+    if keys >= declared.shape.count:
+        return
+    names = listed([piece.name or "" for piece in pieces]) if pieces else "no field"
+    says = (
+        f"The key of {declared.name} is made of {names}, which make {number(keys)} keys for "
+        f"{entities(declared.shape.count)}."
+    )
+    better = "Add a field to the RowKey that tells them apart."
+    yield COLLIDING_KEYS.finding(Severity.SERIOUS, declared.name, says, better)
+
+
+def _share(declared: DeclaredSet, pieces: list[Piece]) -> float:
+    share = 1.0
+    for piece in pieces:
+        share *= values_of(declared.shape, piece.name or "").share(1)
+    return share
+
+
+def _length(piece: Piece) -> float:
+    """Return for how many seconds a moment has the same key."""
+    directives = re.findall("%(.)", piece.spec)
+    return _SECONDS.get(directives[-1], _TICK) if directives else _TICK
+
+
+def _spoken(span: float) -> str:
+    names = {31_557_600.0: "year", 2_629_800.0: "month", 86_400.0: "day", 3600.0: "hour", 60.0: "minute", 1.0: "second"}
+    return names.get(span, "microsecond")
+
+
+def _halves(key: Key) -> tuple[list[Piece], list[Piece]]:
+    return list(pieces_of(key.partition_template)), list(pieces_of(key.row_template))
+
+
+def _unsafe(declared: DeclaredSet) -> Iterator[Finding]:
+    for key in keys_of(declared):
+        for piece in (*_halves(key)[0], *_halves(key)[1]):
+            field = declared.shape.fields.get(piece.name or "", Field())
+            if piece.name and not piece.spec and field.type == "string" and _WITH_SLASHES.search(piece.name):
+                says = f"{piece.name} is part of a key of {declared.name}, and is likely to hold '/', '?' or '#'."
+                better = (
+                    f"Write it as {{{piece.name}:escape}}, which spells out what a key may not hold and keeps "
+                    "the order."
+                )
+                yield UNSAFE_KEY.finding(Severity.WARNING, declared.name, says, better)
+                return

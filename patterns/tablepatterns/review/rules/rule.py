@@ -1,0 +1,47 @@
+"""Rule: what a kind of finding is called, why it matters by the guide, and which pattern fits better."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from ..advice import trade_offs
+from ..outcome import Finding, Severity
+from .known import Known
+
+
+@dataclass(frozen=True)
+class Rule:
+    """One kind of finding.
+
+    :param name: its name, which stays the same between versions
+    :param finds: what it finds, in a few words, as the list of rules shows it
+    :param severity: from which numbers on it is a note, a warning or serious, in words
+    :param why: the guide's reason
+    :param guide: the section of the guide
+    :param pattern: the pattern that fits better most of the time, by its name in the catalogue; None if none does
+    """
+
+    name: str
+    finds: str
+    severity: str
+    why: str
+    guide: str
+    pattern: str | None = None
+
+    def finding(
+        self, severity: Severity, subject: str, says: str, better: str, *, pattern: str | None = None
+    ) -> Finding:
+        """Return a finding of this kind.
+
+        :param says: one sentence with the numbers
+        :param pattern: the pattern that fits better here; by default the rule's own
+        """
+        fits = pattern or self.pattern
+        costs = trade_offs(fits) if fits else ()
+        return Finding(self.name, severity, subject, says, self.why, better, self.guide, fits, costs)
+
+
+Check: TypeAlias = Callable[[Known], Iterable[Finding]]
+"""Looks at what is known of a design, and says what it finds."""

@@ -1,0 +1,106 @@
+"""What is said of partitions and accounts that have too much to do, and that each is said once, with its cause."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from review.rules.made import EMPLOYEES, STEP, asked, done, found, hot, told
+from tablepatterns import IndexEntities, InTable, Key
+from tablepatterns.filters import QueryClass
+from tablepatterns.review.declared import DeclaredSet, Field, Query, Shape, Write
+from tablepatterns.review.outcome import AccountLoad, Severity
+
+HIRE = Write("hire", "insert", rate=0.0001, peak=3000)
+BY_HOUR = replace(EMPLOYEES, key=Key("{HiredAt:%Y-%m-%dT%H}", "empid_{EmployeeId:06d}"))
+ALONE = replace(EMPLOYEES, key=Key("all", "empid_{EmployeeId:06d}"))
+
+
+class TestAHotPartition:
+    @pytest.mark.parametrize(
+        ("peak", "expected"),
+        [(2000.0, [Severity.SERIOUS]), (1999.0, [Severity.WARNING]), (1000.0, [Severity.WARNING]), (999.0, [])],
+    )
+    def test_matters_by_how_near_its_target_is(self, peak: float, expected: list[Severity]) -> None:
+        measured = done(EMPLOYEES, HIRE)
+        assert [each.severity for each in found(measured, heats=[hot("Employees", peak)])] == expected
+
+    def test_is_told_with_its_peak_its_hour_and_what_buckets_would_do(self) -> None:
+        (one,) = found(done(EMPLOYEES, HIRE), heats=[hot("Employees", 6000)])
+        assert one.rule == "hot-partition"
+        assert "partition 'Sales' of Employees has 6,000 entities a second to do at its peak" in one.says
+        assert "3 times its target, and is over it from 12:00 on" in one.says
+        assert "4 buckets would leave 1,500 entities a second" in one.better
+
+    def test_of_few_is_told_as_that(self) -> None:
+        few = replace(
+            EMPLOYEES,
+            shape=replace(EMPLOYEES.shape, fields={**EMPLOYEES.shape.fields, "Department": Field(distinct=32)}),
+        )
+        assert told(found(done(few, HIRE), heats=[hot("Employees", 6000)])) == [("few-partitions", "Employees")]
+
+    def test_that_moves_with_time_is_prepend_append_and_nothing_else(self) -> None:
+        heat = hot("Employees", 6000, partition="2014-08-22T12", moving=True)
+        (one,) = found(done(BY_HOUR, HIRE), heats=[heat])
+        assert (one.rule, one.pattern) == ("prepend-append", "partition_spread")
+
+    def test_of_a_log_that_is_read_by_time_belongs_in_blobs(self) -> None:
+        heat = hot("Employees", 6000, moving=True)
+        span = asked(BY_HOUR, Query("span", {"HiredAt": "range"}, rate=0.00001), QueryClass.RANGE)
+        (one,) = found(done(BY_HOUR, HIRE), span, heats=[heat])
+        assert (one.rule, one.pattern) == ("prepend-append", "blob_log")
+
+    def test_that_is_the_only_one_is_told_as_that(self) -> None:
+        (one,) = found(done(ALONE, HIRE), heats=[hot("Employees", 6000, partition="all")])
+        assert (one.rule, one.pattern) == ("one-partition", "compound_key")
+
+    def test_of_a_few_entities_that_are_read_is_to_be_kept_by_the_readers(self) -> None:
+        small = replace(ALONE, shape=replace(ALONE.shape, count=1000))
+        read = asked(small, Query("it", {"EmployeeId": "="}, rate=6000))
+        (one,) = found(read, heats=[hot("Employees", 6000, partition="all")])
+        assert one.pattern == "lookup"
+
+    def test_that_a_scan_makes_hot_is_found_as_the_scan(self) -> None:
+        scan = asked(
+            EMPLOYEES,
+            Query("by age", {"Department": "=", "Age": "="}, rate=100),
+            QueryClass.PARTITION_SCAN,
+            examined=500,
+        )
+        assert told(found(scan, heats=[hot("Employees", 6000)])) == [("missing-index", "Employees: by age")]
+
+    def test_of_lists_in_another_table_is_that_of_the_index(self) -> None:
+        listed = replace(EMPLOYEES, derived=(IndexEntities("LastName", store=InTable("Names")),))
+        query = asked(listed, Query("it", {"LastName": "="}, rate=1, fresh=60), via="LastName")
+        assert told(found(query, heats=[hot("Names", 6000)])) == [("hot-index", "Names")]
+
+
+class TestTheAccount:
+    @pytest.mark.parametrize(
+        ("peak", "expected"),
+        [(20_000.0, [Severity.SERIOUS]), (19_999.0, [Severity.WARNING]), (10_000.0, [Severity.WARNING]), (9_999.0, [])],
+    )
+    def test_is_near_its_target_from_half_of_it_on(self, peak: float, expected: list[Severity]) -> None:
+        load = AccountLoad(STEP, (1.0, peak), 20_000.0)
+        assert [each.severity for each in found(sets=[EMPLOYEES], account=load)] == expected
+
+    def test_is_the_subject(self) -> None:
+        load = AccountLoad(STEP, (30_000.0,), 20_000.0)
+        (one,) = found(sets=[EMPLOYEES], account=load)
+        assert (one.rule, one.subject) == ("account-target", "account")
+        assert "1.5 times its target" in one.says
+
+
+def test_two_sets_of_one_table_are_hot_by_the_one_that_does_more() -> None:
+    other = DeclaredSet(
+        "Notes",
+        "Employees",
+        Key("{Department}", "note_{NoteId:uuid}"),
+        Shape("Note", 9000, {"NoteId": Field("guid"), "Department": Field(distinct=40)}),
+    )
+    measured = [
+        done(EMPLOYEES, replace(HIRE, peak=10)),
+        done(other, Write("write", "insert", rate=0.0000001, peak=3000)),
+    ]
+    assert told(found(*measured, heats=[hot("Employees", 6000)])) == [("hot-partition", "Notes")]

@@ -1,0 +1,124 @@
+"""What is said of indexes that are not used, say what others say, or cannot do what is asked of them."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from review.rules.made import EMPLOYEES, asked, done, found, told
+from tablepatterns import IndexEntities, InterPartitionIndex, IntraPartitionIndex, Key, Summary
+from tablepatterns.deriving.derived import Derived
+from tablepatterns.filters import QueryClass
+from tablepatterns.review.declared import DeclaredSet, Field, Query, Write
+from tablepatterns.review.outcome import Severity
+
+BY_EMAIL = IntraPartitionIndex(Key("{Department}", "email_{Email}"), name="by e-mail")
+BY_NAME = IntraPartitionIndex(Key("{Department}", "name_{LastName}_{EmployeeId:06d}"), name="by name")
+FIND = Query("it", {"Department": "=", "Email": "="}, rate=1.0)
+
+
+def having(*derived: Derived, of: DeclaredSet = EMPLOYEES) -> DeclaredSet:
+    return replace(of, derived=derived)
+
+
+class TestAnUnusedIndex:
+    def test_is_found(self) -> None:
+        of = having(BY_EMAIL, BY_NAME)
+        assert told(found(asked(of, FIND, via="by e-mail"))) == [("unused-index", "Employees: by name")]
+
+    def test_is_a_note_where_little_is_written_and_kept(self) -> None:
+        small = replace(EMPLOYEES, shape=replace(EMPLOYEES.shape, count=9_999))
+        assert [each.severity for each in found(sets=[having(BY_NAME, of=small)])] == [Severity.NOTE]
+        busy = done(having(BY_NAME, of=small), Write("hire", "update", ("Age",), rate=0.0001, peak=1))
+        assert [each.severity for each in found(busy)] == [Severity.WARNING]
+
+    def test_is_none_if_it_keeps_a_value_unique(self) -> None:
+        unique = InterPartitionIndex(Key("email_{Email}", "email"), unique=True)
+        assert found(sets=[having(unique)]) == []
+
+    def test_is_none_if_it_is_kept_for_more_than_queries(self) -> None:
+        assert found(sets=[having(Summary(Key("{Department}", "department")))]) == []
+
+
+class TestARedundantIndex:
+    def test_begins_with_all_fields_of_another(self) -> None:
+        longer = IntraPartitionIndex(Key("{Department}", "mail_{Email}_{Age:03d}"), name="longer")
+        of = having(BY_EMAIL, longer)
+        assert told(found(asked(of, FIND, via="by e-mail"))) == [("redundant-index", "Employees: longer")]
+
+    def test_is_told_once_of_two_that_are_alike(self) -> None:
+        again = IntraPartitionIndex(Key("{Department}", "mail_{Email}"), name="again")
+        of = having(BY_EMAIL, again)
+        assert told(found(asked(of, FIND, via="by e-mail"))) == [("redundant-index", "Employees: again")]
+
+    def test_has_the_order_of_the_entities_themselves(self) -> None:
+        same = IntraPartitionIndex(Key("{Department}", "number_{EmployeeId:06d}_{Age:03d}"), name="same")
+        query = Query("it", {"Department": "="}, rate=1.0)
+        assert told(found(asked(having(same), query, via="same"))) == [("redundant-index", "Employees: same")]
+
+    def test_is_none_if_it_holds_what_the_other_does_not(self) -> None:
+        bare = IntraPartitionIndex(Key("{Department}", "mail_{Email}"), include=["Age"], name="bare")
+        full = IntraPartitionIndex(Key("{Department}", "email_{Email}_{Age:03d}"), name="full")
+        queries = [
+            asked(having(bare, full), replace(FIND, name=each, select=("Age",)), via=each) for each in ("bare", "full")
+        ]
+        assert found(*queries) == []
+
+    def test_is_none_if_time_runs_the_other_way(self) -> None:
+        oldest = IntraPartitionIndex(Key("{Department}", "old_{HiredAt:ticks}_{EmployeeId:06d}"), name="oldest")
+        newest = IntraPartitionIndex(Key("{Department}", "new_{HiredAt:inverted}_{EmployeeId:06d}"), name="newest")
+        query = Query("it", {"Department": "="}, rate=1.0)
+        queries = [asked(having(oldest, newest), replace(query, name=each), via=each) for each in ("oldest", "newest")]
+        assert found(*queries) == []
+
+
+class TestASecondRead:
+    BARE = IntraPartitionIndex(Key("{Department}", "email_{Email}"), include=["Age"], name="bare")
+
+    @pytest.mark.parametrize(("rate", "severity"), [(10.0, Severity.WARNING), (9.9, Severity.NOTE)])
+    def test_follows_where_the_index_lacks_a_property(self, rate: float, severity: Severity) -> None:
+        query = replace(FIND, select=("LastName",), rate=rate)
+        (one,) = found(asked(having(self.BARE), query, via="bare"))
+        assert (one.rule, one.severity) == ("second-read", severity)
+        assert "does not hold LastName" in one.says
+
+    def test_does_not_follow_where_it_holds_all_that_is_wanted(self) -> None:
+        query = replace(FIND, select=("Age", "EmployeeId", "Email"), rate=99)
+        assert found(asked(having(self.BARE), query, via="bare")) == []
+
+    @pytest.mark.parametrize(("rate", "rules"), [(10.0, ["second-read"]), (9.9, [])])
+    def test_of_each_entity_on_a_list_is_told_from_a_hundred_a_second_on(self, rate: float, rules: list[str]) -> None:
+        of = having(IndexEntities("LastName"))
+        query = Query("it", {"Department": "=", "LastName": "="}, rate=rate)
+        listed = found(asked(of, query, via="LastName", returned=10, examined=11))
+        assert [each.rule for each in listed] == rules
+
+
+class TestAnIndexKey:
+    def test_that_several_entities_have_is_serious(self) -> None:
+        index = IntraPartitionIndex(Key("{Department}", "age_{Age:03d}"), name="by age")
+        query = Query("it", {"Department": "=", "Age": "="}, rate=1.0)
+        (one,) = found(asked(having(index), query, via="by age"))
+        assert (one.rule, one.severity) == ("colliding-index-keys", Severity.SERIOUS)
+        assert "2,000 keys" in one.says
+        assert "EmployeeId" in one.better
+
+    def test_that_ends_with_the_primary_key_is_sound(self) -> None:
+        query = Query("it", {"Department": "=", "LastName": "="}, rate=1.0)
+        assert found(asked(having(BY_NAME), query, QueryClass.RANGE, via="by name")) == []
+
+    def test_that_should_be_unique_and_is_not_kept_so_is_told(self) -> None:
+        index = InterPartitionIndex(Key("email_{Email}", "email"), name="by e-mail")
+        query = Query("it", {"Email": "="}, rate=1.0, fresh=60)
+        assert told(found(asked(having(index), query, via="by e-mail"))) == [
+            ("index-not-unique", "Employees: by e-mail")
+        ]
+
+    def test_that_is_unique_by_itself_is_sound(self) -> None:
+        badge = replace(
+            EMPLOYEES, shape=replace(EMPLOYEES.shape, fields={**EMPLOYEES.shape.fields, "Badge": Field("guid")})
+        )
+        index = InterPartitionIndex(Key("badge_{Badge:uuid}", "badge"), name="by badge")
+        query = Query("it", {"Badge": "="}, rate=1.0, fresh=60)
+        assert found(asked(having(index, of=badge), query, via="by badge")) == []

@@ -1,0 +1,141 @@
+"""What is said of keys: of their order, of what they cannot hold, of those that change or are shared, "
+"and of secrets."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from review.rules.made import EMPLOYEES, asked, done, found, told
+from tablepatterns import EncryptedProperties, IntraPartitionIndex, Key
+from tablepatterns.filters import QueryClass
+from tablepatterns.review.declared import DeclaredSet, Field, Query, Shape, Write
+from tablepatterns.review.outcome import Severity
+from tablepatterns.secrecy.keys import LocalKey
+
+
+def made(key: Key, count: int = 1000, growth: float = 0.0, **fields: Field) -> DeclaredSet:
+    return DeclaredSet("Things", "Things", key, Shape("Thing", count, fields, growth))
+
+
+class TestTextThatRises:
+    SET = made(Key("{Product}", "{Build}"), Product=Field(distinct=10), Build=Field(order="rising"))
+
+    @pytest.mark.parametrize(
+        "query",
+        [
+            Query("from one on", {"Product": "=", "Build": "range"}, rate=1),
+            Query("newest", {"Product": "="}, order="-Build", rate=1),
+        ],
+    )
+    def test_does_not_sort(self, query: Query) -> None:
+        assert told(found(asked(self.SET, query, QueryClass.RANGE))) == [("text-order", "Things")]
+
+    def test_may_be_a_key_that_is_asked_for_as_it_is(self) -> None:
+        assert found(asked(self.SET, Query("one", {"Product": "=", "Build": "="}, rate=1))) == []
+
+
+class TestANumber:
+    @pytest.mark.parametrize(
+        ("count", "growth", "rules"), [(9, 30, []), (9, 31, ["narrow-number"]), (100, 0, ["narrow-number"])]
+    )
+    def test_has_digits_for_the_declared_growth(self, count: int, growth: float, rules: list[str]) -> None:
+        of = made(Key("things", "{Number:02d}"), count, growth, Number=Field("int32"))
+        assert [each.rule for each in found(sets=[of])] == rules
+
+    def test_of_so_many_values_does_not_grow(self) -> None:
+        of = made(Key("{Id:uuid}", "{Line:02d}"), 1000, 1000, Id=Field("guid"), Line=Field("int32", distinct=99))
+        assert found(sets=[of]) == []
+
+    def test_with_a_sign_has_a_digit_less(self) -> None:
+        of = made(Key("things", "{Number:+02d}"), 100, 0, Number=Field("int32"))
+        assert [each.rule for each in found(sets=[of])] == ["narrow-number"]
+
+    def test_of_an_index_is_looked_at_too(self) -> None:
+        index = IntraPartitionIndex(Key("{Department}", "no_{EmployeeId:03d}_{Email}"), name="by number")
+        of = replace(EMPLOYEES, derived=(index,))
+        query = Query("it", {"Department": "="}, rate=1)
+        rules = [each.rule for each in found(asked(of, query, QueryClass.RANGE, via="by number"))]
+        assert "narrow-number" not in rules  # The same field has digits enough in the key of the entities
+
+    def test_is_told_when_it_ends(self) -> None:
+        of = made(Key("things", "{Number:02d}"), 50, 49, Number=Field("int32"))
+        (one,) = found(sets=[of])
+        assert "ends at 99: reached in 12 months" in one.says
+        assert "{Number:05d}" in one.better
+
+
+class TestAKeyThatChanges:
+    def test_moves_the_entity(self) -> None:
+        (one,) = found(done(EMPLOYEES, Write("move", "update", ("Department",), rate=0.001)))
+        assert (one.rule, one.subject, one.pattern) == ("key-field-changes", "Employees: move", "partition_move")
+
+    def test_within_the_partition_is_better_an_index(self) -> None:
+        (one,) = found(done(EMPLOYEES, Write("renumber", "update", ("EmployeeId",), rate=0.001)))
+        assert one.pattern == "intra_partition_index"
+
+    def test_is_none_of_an_update_of_other_properties(self) -> None:
+        assert found(done(EMPLOYEES, Write("age", "update", ("Age",), rate=0.001))) == []
+
+
+class TestAKeyThatTwoCanHave:
+    SECONDS = made(Key("{Door}", "{At:%Y-%m-%dT%H%M%S}"), Door=Field(distinct=10), At=Field("datetime", order="rising"))
+
+    @pytest.mark.parametrize(
+        ("peak", "expected"),
+        [(1.0, [Severity.SERIOUS]), (0.99, [Severity.WARNING]), (0.01, [Severity.WARNING]), (0.009, [])],
+    )
+    def test_is_a_moment_alone(self, peak: float, expected: list[Severity]) -> None:
+        write = Write("pass", "insert", rate=0.0000001, peak=peak)
+        assert [each.severity for each in found(done(self.SECONDS, write))] == expected
+
+    def test_is_hardly_one_of_ticks(self) -> None:
+        ticks = replace(self.SECONDS, key=Key("{Door}", "{At:ticks}"))
+        assert found(done(ticks, Write("pass", "insert", rate=0.0000001, peak=100))) == []
+
+    def test_is_none_with_an_id_behind_the_moment(self) -> None:
+        own = made(Key("{At:%Y-%m-%d}", "{Id:uuid}"), At=Field("datetime", order="rising"), Id=Field("guid"))
+        assert found(done(own, Write("pass", "insert", rate=0.0000001, peak=100))) == []
+
+    def test_has_fields_of_too_few_values(self) -> None:
+        of = made(Key("{A}", "{B}"), 101, A=Field(distinct=10), B=Field(distinct=10))
+        (one,) = found(sets=[of])
+        assert (one.rule, one.severity) == ("colliding-keys", Severity.SERIOUS)
+        assert found(sets=[replace(of, shape=replace(of.shape, count=100))]) == []
+
+
+class TestTextInAKey:
+    @pytest.mark.parametrize("name", ["Url", "PageUrl", "FilePath", "Link", "filename"])
+    def test_that_is_an_address_has_what_a_key_may_not_hold(self, name: str) -> None:
+        of = made(Key("pages", f"{{{name}}}"), **{name: Field()})
+        assert told(found(sets=[of])) == [("unsafe-key", "Things")]
+
+    @pytest.mark.parametrize("text", ["{Url:escape}", "{Name}", "{Curling}"])
+    def test_that_is_escaped_or_no_address_is_sound(self, text: str) -> None:
+        name = text.strip("{}").partition(":")[0]
+        assert found(sets=[made(Key("pages", text), **{name: Field()})]) == []
+
+
+FIELDS = {**EMPLOYEES.shape.fields, "Email": Field(size=24, secret=True)}
+SECRET = replace(EMPLOYEES, shape=replace(EMPLOYEES.shape, fields=FIELDS))
+
+
+class TestASecret:
+    def test_that_is_stored_as_it_is_is_serious(self) -> None:
+        (one,) = found(sets=[SECRET])
+        assert (one.rule, one.severity, one.pattern) == (
+            "secret-in-plain-text",
+            Severity.SERIOUS,
+            "encrypted_properties",
+        )
+
+    def test_that_is_encrypted_is_sound(self) -> None:
+        mapping = EncryptedProperties(["Email"], keys=LocalKey.generate("one"))
+        assert found(sets=[replace(SECRET, mappings=(mapping,))]) == []
+
+    def test_in_a_key_is_told_once_and_as_that(self) -> None:
+        index = IntraPartitionIndex(Key("{Department}", "email_{Email}"), name="by e-mail")
+        query = Query("it", {"Department": "=", "Email": "="}, rate=1)
+        of = replace(SECRET, derived=(index,))
+        assert told(found(asked(of, query, via="by e-mail"))) == [("secret-in-key", "Employees")]

@@ -1,0 +1,167 @@
+"""What is said of limits, series, joins and money; and of all rules, that they are listed and their patterns exist."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from review.rules.made import EMPLOYEES, asked, done, found, told
+from tablepatterns import Key
+from tablepatterns.catalogue import entry
+from tablepatterns.filters import QueryClass
+from tablepatterns.review.declared import DeclaredSet, Field, Query, Shape, Write
+from tablepatterns.review.outcome import BillLine, InSight, Severity
+from tablepatterns.review.rules import RULES
+
+_LIMITS = {
+    "bytes of a property": "value-too-large",
+    "bytes of an entity": "entity-too-large",
+    "properties of an entity": "too-many-properties",
+    "bytes of a list of entities": "list-too-long",
+    "characters of a PartitionKey": "key-too-long",
+    "characters of a RowKey": "key-too-long",
+    "operations of a transaction": "transaction-too-large",
+    "bytes of a transaction": "transaction-too-large",
+    "bytes of the account": "account-full",
+}
+
+
+def sight(limit: str, now: float, then: float, reached: float | None, subject: str = "Employees") -> InSight:
+    return InSight(limit, subject, now, then, 100.0, reached)
+
+
+class TestALimit:
+    @pytest.mark.parametrize("limit", _LIMITS)
+    def test_that_is_passed_is_serious_and_one_that_is_near_a_warning(self, limit: str) -> None:
+        for given, severity in (
+            (sight(limit, 100, 100, 0.0), Severity.SERIOUS),
+            (sight(limit, 50, 150, 1.5), Severity.SERIOUS),
+            (sight(limit, 50, 90, None), Severity.WARNING),
+        ):
+            (one,) = found(sets=[EMPLOYEES], in_sight=[given])
+            assert (one.rule, one.severity) == (_LIMITS[limit], severity)
+        assert found(sets=[EMPLOYEES], in_sight=[sight(limit, 50, 89, None)]) == []
+
+    def test_is_told_with_its_numbers_and_when(self) -> None:
+        (one,) = found(sets=[EMPLOYEES], in_sight=[sight("properties of an entity", 50, 150, 1.5)])
+        assert one.says == (
+            "An entity of Employees has 50 properties, and 150 at the end of the growth; the most is 252, "
+            "which is passed in 18 months."
+        )
+
+    def test_of_an_entity_is_told_as_that_of_its_value(self) -> None:
+        both = [sight("bytes of a property", 100, 100, 0.0), sight("bytes of an entity", 100, 100, 0.0)]
+        assert told(found(sets=[EMPLOYEES], in_sight=both)) == [("value-too-large", "Employees")]
+
+    def test_of_five_seconds_is_a_note_for_what_is_wanted(self) -> None:
+        query = Query("all", {"Department": "="}, rate=1)
+        read = asked(EMPLOYEES, query, QueryClass.PARTITION_SCAN, examined=12_000, returned=12_000)
+        given = sight("entities that a partition serves in 5 s", 120, 120, 0.0, "Employees: all")
+        (one,) = found(read, in_sight=[given])
+        assert (one.rule, one.severity) == ("slow-as-it-grows", Severity.NOTE)
+
+
+class TestASeries:
+    SLOTS = DeclaredSet(
+        "Slots",
+        "Slots",
+        Key("{Meter:06d}", "{Day:%Y-%m-%d}_{Hour:02d}"),
+        Shape(
+            "Slot",
+            24_000,
+            {
+                "Meter": Field("int32", distinct=100),
+                "Day": Field("datetime", distinct=10),
+                "Hour": Field("int32", distinct=24),
+                "Count": Field("int32", distinct=100),
+            },
+        ),
+    )
+    CHART = Query("chart", {"Meter": "=", "Day": "="}, rate=10)
+
+    @pytest.mark.parametrize(("rate", "severity"), [(10.0, Severity.WARNING), (8.0, Severity.NOTE)])
+    def test_of_slots_that_are_read_together_is_one_entity(self, rate: float, severity: Severity) -> None:
+        read = asked(self.SLOTS, replace(self.CHART, rate=rate), QueryClass.RANGE, examined=24, returned=24)
+        (one,) = found(read)
+        assert (one.rule, one.severity, one.pattern) == ("slots-as-entities", severity, "data_series")
+
+    def test_is_none_if_each_slot_is_read_alone(self) -> None:
+        point = Query("hour", {"Meter": "=", "Day": "=", "Hour": "="}, rate=10)
+        assert found(asked(self.SLOTS, point)) == []
+
+    def test_is_none_if_the_entities_hold_more_than_numbers(self) -> None:
+        fields = {**self.SLOTS.shape.fields, "Note": Field()}
+        of = replace(self.SLOTS, shape=replace(self.SLOTS.shape, fields=fields))
+        assert found(asked(of, self.CHART, QueryClass.RANGE, examined=24, returned=24)) == []
+
+
+class TestAJoin:
+    POSTS = DeclaredSet(
+        "Posts",
+        "Posts",
+        Key("{Reader}", "{PostId:uuid}"),
+        Shape("Post", 9000, {"Reader": Field(distinct=100), "PostId": Field("guid"), "AuthorId": Field(distinct=2000)}),
+    )
+    AUTHORS = DeclaredSet(
+        "Authors", "Authors", Key("{AuthorId}", "author"), Shape("Author", 2000, {"AuthorId": Field()})
+    )
+    LIST = Query("posts", {"Reader": "="}, rate=10)
+
+    def joined(self, rate: float, returned: float = 50, authors: int = 2000) -> list[tuple[str, str | None, Severity]]:
+        of = replace(self.AUTHORS, shape=replace(self.AUTHORS.shape, count=authors))
+        many = asked(self.POSTS, self.LIST, QueryClass.PARTITION_SCAN, examined=returned, returned=returned)
+        one = asked(of, Query("author", {"AuthorId": "="}, rate=rate))
+        return [(each.rule, each.pattern, each.severity) for each in found(many, one)]
+
+    def test_of_one_read_for_each_result_is_told(self) -> None:
+        assert self.joined(500) == [("join-one-by-one", "denormalize", Severity.WARNING)]
+
+    def test_of_few_entities_is_better_kept_by_the_reader(self) -> None:
+        assert self.joined(500, authors=1000) == [("join-one-by-one", "lookup", Severity.WARNING)]
+
+    @pytest.mark.parametrize("rate", [249, 1001])
+    def test_is_none_if_the_rates_do_not_fit(self, rate: float) -> None:
+        assert self.joined(rate) == []
+
+    def test_is_none_of_a_few_results(self) -> None:
+        assert self.joined(40, returned=4) == []
+
+
+class TestTheBill:
+    def told_of(self, amount: float, transactions: float) -> list[str]:
+        write = Write("age", "update", ("Age",), rate=0.01)
+        lines = [BillLine("Employees: age", "table writes", 1, amount), BillLine("Employees", "GB in tables", 1, 150)]
+        return [each.rule for each in found(done(EMPLOYEES, write, transactions=transactions), lines=lines)]
+
+    def test_is_looked_at_where_one_access_pattern_makes_half_of_it(self) -> None:
+        assert self.told_of(150, 3) == ["most-of-the-bill"]
+        assert self.told_of(149, 3) == []
+
+    def test_is_not_where_a_call_is_no_more_than_an_update(self) -> None:
+        assert self.told_of(1000, 2) == []
+
+    def test_is_not_where_it_is_small(self) -> None:
+        write = Write("age", "update", ("Age",), rate=0.01)
+        lines = [BillLine("Employees: age", "table writes", 1, 99)]
+        assert found(done(EMPLOYEES, write, transactions=9), lines=lines) == []
+
+    def test_is_no_second_finding_about_one_access_pattern(self) -> None:
+        query = Query("by age", {"Age": "="}, rate=10)
+        scan = asked(EMPLOYEES, query, QueryClass.TABLE_SCAN, examined=20_000, transactions=20)
+        lines = [BillLine("Employees: by age", "table scans", 1, 1000)]
+        assert told(found(scan, lines=lines)) == [("missing-index", "Employees: by age")]
+
+
+def test_the_worst_come_first_then_by_subject() -> None:
+    queries = [Query("b", {"Age": "="}, rate=1), Query("a", {"Age": "="}, rate=1), Query("c", {"Age": "="}, rate=10)]
+    scans = [asked(EMPLOYEES, each, QueryClass.TABLE_SCAN, examined=500) for each in queries]
+    assert [each.subject for each in found(*scans)] == ["Employees: c", "Employees: a", "Employees: b"]
+
+
+@pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.name)
+def test_every_rule_has_a_name_of_its_own_and_names_a_pattern_of_the_catalogue(rule: object) -> None:
+    one = next(each for each in RULES if each is rule)
+    assert [each.name for each in RULES].count(one.name) == 1
+    assert one.name == one.name.lower().replace(" ", "-")
+    assert one.pattern is None or entry(one.pattern).name == one.pattern

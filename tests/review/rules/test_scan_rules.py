@@ -1,0 +1,182 @@
+"""What is said of queries that read more than they return, and of which nothing is said."""
+
+from __future__ import annotations
+
+import pytest
+
+from review.rules.made import EMPLOYEES, asked, done, found, told
+from tablepatterns import EntitySet, InterPartitionIndex, IntraPartitionIndex, Key, connect
+from tablepatterns.filters import QueryClass
+from tablepatterns.review.declared import DeclaredSet, Field, Query, Shape, Write
+from tablepatterns.review.outcome import Severity
+
+BY_AGE = Query("by age", {"Age": "="}, rate=1.0)
+
+
+def scanned(examined: float, rate: float, returned: float = 1.0, query: Query = BY_AGE) -> list[Severity]:
+    access = Query(query.name, query.known, rate=rate)
+    measured = asked(EMPLOYEES, access, QueryClass.TABLE_SCAN, examined=examined, returned=returned)
+    return [finding.severity for finding in found(measured)]
+
+
+class TestHowMuchAScanMatters:
+    @pytest.mark.parametrize(
+        ("examined", "rate", "expected"),
+        [
+            (1_001, 1.0, [Severity.SERIOUS]),
+            (1_000, 1.0, [Severity.WARNING]),
+            (21, 1.0, [Severity.WARNING]),
+            (20, 1.0, []),
+            (10_001, 1 / 3600, [Severity.WARNING]),
+            (9_000, 1 / 3600, [Severity.NOTE]),
+            (1_002, 1 / 86_400, [Severity.NOTE]),
+            (1_001, 1 / 86_400, []),
+            (50, 1 / 3600, []),
+        ],
+    )
+    def test_follows_from_what_is_read_in_vain(self, examined: float, rate: float, expected: list[Severity]) -> None:
+        assert scanned(examined, rate) == expected
+
+    def test_is_nothing_where_half_of_what_is_read_is_wanted(self) -> None:
+        assert scanned(20_000, 10.0, returned=10_000) == []
+        assert scanned(20_000, 10.0, returned=9_999) == [Severity.SERIOUS]
+
+    def test_is_that_of_the_busiest_time(self) -> None:
+        query = Query("by age", {"Age": "="}, rate=0.1, peak=10)
+        measured = asked(EMPLOYEES, query, QueryClass.TABLE_SCAN, examined=200)
+        assert [each.severity for each in found(measured)] == [Severity.SERIOUS]
+
+    @pytest.mark.parametrize(
+        ("rate", "severity"), [(80.1, Severity.SERIOUS), (79.9, Severity.WARNING), (0.05, Severity.WARNING)]
+    )
+    def test_in_one_partition_is_that_of_the_busiest(self, rate: float, severity: Severity) -> None:
+        query = Query("by age", {"Department": "=", "Age": "="}, rate=rate)
+        measured = asked(EMPLOYEES, query, QueryClass.PARTITION_SCAN, examined=501)
+        assert [each.severity for each in found(measured)] == [severity]
+
+    def test_of_a_filter_is_always_in_the_same_partition(self) -> None:
+        query = Query("by age", filter="PartitionKey eq 'Sales' and Age eq 30", rate=2.1)
+        measured = asked(EMPLOYEES, query, QueryClass.PARTITION_SCAN, examined=501)
+        assert [each.severity for each in found(measured)] == [Severity.SERIOUS]
+
+
+class TestAMissingIndex:
+    def test_lies_elsewhere_where_the_partition_is_not_known(self) -> None:
+        query = Query("by e-mail", {"Email": "="}, rate=50)
+        (one,) = found(asked(EMPLOYEES, query, QueryClass.TABLE_SCAN, examined=20_000))
+        assert (one.rule, one.subject, one.pattern) == (
+            "missing-index",
+            "Employees: by e-mail",
+            "inter_partition_index",
+        )
+        assert 'InterPartitionIndex(Key("email_{Email}", "email"), unique=True)' in one.better
+        assert "a table scan: it reads 20,000 entities for 1, 50 times a second" in one.says
+
+    def test_lies_in_the_partition_where_that_is_known(self) -> None:
+        query = Query("by name", {"Department": "=", "LastName": "="}, rate=50)
+        (one,) = found(asked(EMPLOYEES, query, QueryClass.PARTITION_SCAN, examined=500))
+        assert one.pattern == "intra_partition_index"
+        assert 'IntraPartitionIndex(Key("{Department}", "lastname_{LastName}_{EmployeeId:06d}"))' in one.better
+
+    def test_serves_a_range_in_a_known_partition(self) -> None:
+        query = Query("hired in", {"Department": "=", "HiredAt": "range"}, rate=50)
+        (one,) = found(asked(EMPLOYEES, query, QueryClass.PARTITION_SCAN, examined=500))
+        assert one.rule == "missing-index"
+        assert '"hiredat_{HiredAt:ticks}_{EmployeeId:06d}"' in one.better
+
+    @pytest.mark.parametrize(
+        "known",
+        [
+            ("Email",),
+            ("LastName",),
+            ("Age", "LastName"),
+            ("HiredAt",),
+            ("EmployeeId",),
+            ("Department", "Email"),
+            ("Department", "Age", "LastName"),
+            ("Department", "HiredAt"),
+        ],
+    )
+    def test_is_declared_as_python_can_read(self, known: tuple[str, ...]) -> None:
+        query = Query("it", dict.fromkeys(known, "="), rate=50)
+        (one,) = found(asked(EMPLOYEES, query, QueryClass.TABLE_SCAN, examined=20_000))
+        code = one.better[one.better.index("Int") : one.better.rindex("):") + 1].rstrip(":")
+        names = {"Key": Key, "IntraPartitionIndex": IntraPartitionIndex, "InterPartitionIndex": InterPartitionIndex}
+        index = eval(code, names)  # noqa: S307
+        assert EntitySet(connect(), "Employees", EMPLOYEES.key, derived=[index]).derived == (index,)
+
+
+class TestAFilter:
+    def test_of_keys_joined_by_or_is_told_as_that(self) -> None:
+        text = "PartitionKey eq 'Sales' and (RowKey eq '1' or RowKey eq '2')"
+        query = Query("two of them", filter=text, rate=50)
+        (one,) = found(asked(EMPLOYEES, query, QueryClass.PARTITION_SCAN, examined=500, returned=2))
+        assert one.rule == "or-of-keys"
+        assert "2 point queries" in one.better
+
+    def test_of_a_value_in_a_known_partition_misses_an_index_there(self) -> None:
+        query = Query("by age", filter="PartitionKey eq 'Sales' and Age eq 30", rate=50)
+        (one,) = found(asked(EMPLOYEES, query, QueryClass.PARTITION_SCAN, examined=500))
+        assert (one.rule, one.pattern) == ("missing-index", "intra_partition_index")
+
+    def test_of_what_is_unequal_is_a_scan_that_no_index_helps(self) -> None:
+        query = Query("not thirty", filter="PartitionKey eq 'Sales' and Age ne 30", rate=50)
+        (one,) = found(asked(EMPLOYEES, query, QueryClass.PARTITION_SCAN, examined=500))
+        assert one.rule == "partition-scan"
+
+    def test_of_a_range_in_all_partitions_is_a_table_scan(self) -> None:
+        query = Query("older", filter="Age gt 30", rate=50)
+        (one,) = found(asked(EMPLOYEES, query, QueryClass.TABLE_SCAN, examined=500))
+        assert one.rule == "table-scan"
+
+
+class TestAnOrder:
+    ENTRIES = DeclaredSet(
+        "Entries",
+        "Entries",
+        Key("{Room}", "{At:ticks}_{EntryId:uuid}"),
+        Shape(
+            "Entry",
+            1000,
+            {"Room": Field(distinct=10), "At": Field("datetime", order="rising"), "EntryId": Field("guid")},
+        ),
+    )
+
+    def test_of_the_newest_is_that_of_a_log_tail(self) -> None:
+        query = Query("newest", {"Room": "="}, order="-At", take=10, rate=50)
+        (one,) = found(asked(self.ENTRIES, query, QueryClass.PARTITION_SCAN, examined=100, returned=10))
+        assert (one.rule, one.pattern) == ("client-sort", "log_tail")
+        assert "{At:inverted}" in one.better
+
+    def test_of_anything_else_is_that_of_an_index(self) -> None:
+        query = Query("youngest", {"Department": "="}, order="Age", take=3, rate=50)
+        (one,) = found(asked(EMPLOYEES, query, QueryClass.PARTITION_SCAN, examined=500, returned=3))
+        assert (one.rule, one.pattern) == ("client-sort", "intra_partition_index")
+
+    def test_that_the_keys_have_is_no_finding(self) -> None:
+        query = Query("oldest", {"Room": "="}, order="At", take=10, rate=50)
+        assert found(asked(self.ENTRIES, query, QueryClass.PARTITION_SCAN, examined=10, returned=10)) == []
+
+
+class TestALog:
+    LOG = DeclaredSet(
+        "Log",
+        "Log",
+        Key("{Source}", "{At:ticks}_{EntryId:uuid}"),
+        Shape(
+            "Entry",
+            9000,
+            {"Source": Field(distinct=9), "At": Field("datetime", order="rising"), "EntryId": Field("guid")},
+        ),
+    )
+    SPAN = Query("span", {"At": "range"}, rate=1)
+
+    def test_that_is_searched_for_a_span_of_time_belongs_in_blobs(self) -> None:
+        scan = asked(self.LOG, self.SPAN, QueryClass.TABLE_SCAN, examined=9000, returned=10)
+        one = found(scan, done(self.LOG, Write("log", "insert", rate=0.0001)))[0]
+        assert (one.rule, one.pattern) == ("log-data", "blob_log")
+
+    def test_is_none_if_its_entities_are_changed(self) -> None:
+        scan = asked(self.LOG, self.SPAN, QueryClass.TABLE_SCAN, examined=9000, returned=10)
+        change = done(self.LOG, Write("mend", "update", ("Text",), rate=0.0001))
+        assert told(found(scan, change)) == [("table-scan", "Log: span")]

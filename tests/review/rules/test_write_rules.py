@@ -1,0 +1,176 @@
+"""What is said of writes: that cannot be one, are in each other's way, could be made together, or never end."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from review.rules.made import EMPLOYEES, asked, done, found, told
+from tablepatterns import IndexEntities, InTable, InterPartitionIndex, Key, Summary
+from tablepatterns.review.declared import DeclaredSet, Field, Query, Retention, Shape, Write
+from tablepatterns.review.outcome import Severity
+
+ORDERS = DeclaredSet(
+    "Orders",
+    "Orders",
+    Key("{Customer}", "order_{OrderId:08d}"),
+    Shape("Order", 1000, {"Customer": Field(distinct=100), "OrderId": Field("int32")}),
+)
+LINES = DeclaredSet(
+    "Lines",
+    "Orders",
+    Key("{Customer}", "line_{OrderId:08d}_{Line:02d}"),
+    Shape(
+        "Line",
+        4000,
+        {"Customer": Field(distinct=100), "OrderId": Field("int32", distinct=1000), "Line": Field("int32", distinct=9)},
+    ),
+)
+PLACE = Write("place", "insert", rate=0.00001, together=("add",))
+ADD = Write("add", "insert", rate=0.00001)
+
+
+class TestWritesThatMustHappenTogether:
+    def test_are_one_transaction_in_one_partition(self) -> None:
+        assert found(done(ORDERS, PLACE), done(LINES, ADD)) == []
+
+    def test_are_not_in_two_tables(self) -> None:
+        (one,) = found(done(ORDERS, PLACE), done(replace(LINES, table="Lines"), ADD))
+        assert (one.rule, one.subject, one.pattern) == ("together-apart", "Orders: place", "entity_group_transaction")
+        assert "Keep both in one table" in one.better
+
+    def test_could_share_a_partition_by_what_both_know(self) -> None:
+        apart = replace(LINES, key=Key("lines_{Customer}_{OrderId:08d}", "{Line:02d}"))
+        (one,) = found(done(ORDERS, PLACE), done(apart, ADD))
+        assert "Make the PartitionKey of both of Customer, in one table" in one.better
+
+    def test_need_a_queue_where_nothing_is_common(self) -> None:
+        stranger = replace(
+            LINES,
+            key=Key("{Ledger}", "{Id:uuid}"),
+            shape=Shape("Line", 9, {"Ledger": Field(distinct=64), "Id": Field("guid")}),
+        )
+        (one,) = found(done(ORDERS, PLACE), done(stranger, ADD))
+        assert one.pattern == "eventual_transaction"
+
+    @pytest.mark.parametrize(("fresh", "severity"), [(0.0, Severity.WARNING), (5.0, Severity.NOTE)])
+    def test_are_a_note_if_no_reader_minds(self, fresh: float, severity: Severity) -> None:
+        read = asked(ORDERS, Query("order", {"Customer": "=", "OrderId": "="}, rate=1, fresh=fresh))
+        (one,) = found(read, done(ORDERS, PLACE), done(replace(LINES, table="Lines"), ADD))
+        assert one.severity is severity
+
+
+class TestALateAnswer:
+    INDEX = InterPartitionIndex(Key("email_{Email}", "email"), unique=True, name="by e-mail")
+    OF = replace(EMPLOYEES, derived=(INDEX,))
+    WRITE = Write("hire", "insert", rate=0.00001)
+
+    def test_is_told_where_it_must_not_be_late(self) -> None:
+        read = asked(self.OF, Query("it", {"Email": "="}, rate=1), via="by e-mail")
+        assert told(found(read, done(self.OF, self.WRITE))) == [("stale-read", "Employees: it")]
+
+    def test_is_none_where_it_may_be(self) -> None:
+        read = asked(self.OF, Query("it", {"Email": "="}, rate=1, fresh=1), via="by e-mail")
+        assert found(read, done(self.OF, self.WRITE)) == []
+
+    def test_is_none_where_nothing_is_written(self) -> None:
+        read = asked(self.OF, Query("it", {"Email": "="}, rate=1), via="by e-mail")
+        assert found(read) == []
+
+
+class TestContention:
+    @pytest.mark.parametrize(
+        ("peak", "expected"),
+        [
+            (80_000.0, [Severity.SERIOUS]),
+            (79_999.0, [Severity.WARNING]),
+            (20_000.0, [Severity.WARNING]),
+            (19_999.0, []),
+        ],
+    )
+    def test_on_one_entity_is_by_how_often_it_changes(self, peak: float, expected: list[Severity]) -> None:
+        of = replace(EMPLOYEES, shape=replace(EMPLOYEES.shape, count=4000))
+        write = Write("age", "update", ("Age",), rate=0.0001, peak=peak, writers=2)
+        assert [each.severity for each in found(done(of, write))] == expected
+
+    def test_is_none_with_one_writer(self) -> None:
+        assert found(done(EMPLOYEES, Write("age", "update", ("Age",), rate=0.0001, peak=1e9))) == []
+
+    def test_on_a_total_is_by_the_busiest_group(self) -> None:
+        of = replace(EMPLOYEES, derived=(Summary(Key("{Department}", "department"), name="count"),))
+        write = Write("hire", "insert", rate=0.00001, peak=800, writers=2)
+        (one,) = found(done(of, write))
+        assert (one.rule, one.subject, one.severity) == ("contention", "Employees: count", Severity.SERIOUS)
+
+    def test_on_a_list_is_less_if_it_is_spread(self) -> None:
+        write = Write("hire", "insert", rate=0.00001, peak=10_000, writers=2)
+        used = Query("it", {"LastName": "="}, rate=1, fresh=60)
+        rules = {}
+        for spread in (1, 2):
+            index = IndexEntities("LastName", store=InTable("Names"), spread=spread)
+            of = replace(EMPLOYEES, derived=(index,))
+            rules[spread] = [each.rule for each in found(done(of, write), asked(of, used, via="LastName"))]
+        assert rules == {1: ["contention"], 2: []}
+
+    def test_on_a_list_is_none_of_updates_that_leave_it_alone(self) -> None:
+        of = replace(EMPLOYEES, derived=(IndexEntities("Age"),))
+        query = asked(of, Query("it", {"Age": "=", "Department": "="}, rate=1), via="Age")
+        write = Write("name", "update", ("LastName",), rate=0.00001, peak=19_999, writers=2)
+        assert found(query, done(of, write)) == []
+
+
+class TestSingleWrites:
+    FEED = DeclaredSet(
+        "Feed",
+        "Feed",
+        Key("{Source}", "{RowId:uuid}"),
+        Shape("Row", 10**9, {"Source": Field(distinct=2), "RowId": Field("guid")}),
+        retention=Retention(1, "table"),
+        pattern="period_tables",
+    )
+
+    @pytest.mark.parametrize(
+        ("rate", "writers", "expected"),
+        [(100, 1, [Severity.WARNING]), (40, 2, [Severity.NOTE]), (39, 2, []), (400, 5, [])],
+    )
+    def test_could_be_one_transaction(self, rate: float, writers: int, expected: list[Severity]) -> None:
+        write = Write("load", "insert", rate=rate, writers=writers)
+        assert [each.severity for each in found(done(self.FEED, write))] == expected
+
+
+class TestDeletes:
+    @pytest.mark.parametrize(
+        ("a_day", "expected"),
+        [(10_000, [Severity.WARNING]), (9_999, [Severity.NOTE]), (1_000, [Severity.NOTE]), (999, [])],
+    )
+    def test_of_one_entity_at_a_time_matter_by_the_day(self, a_day: float, expected: list[Severity]) -> None:
+        of = replace(EMPLOYEES, retention=Retention(30, "entity"))
+        write = Write("hire", "insert", rate=a_day / 86_400 + 1e-9)
+        assert [each.severity for each in found(done(of, write))] == expected
+
+    def test_that_are_declared_count_too(self) -> None:
+        write = Write("fire", "delete", rate=1)
+        assert told(found(done(EMPLOYEES, write))) == [("delete-by-entity", "Employees")]
+
+    def test_of_tables_are_right_where_each_period_has_one(self) -> None:
+        of = replace(EMPLOYEES, retention=Retention(30, "table"))
+        write = Write("hire", "insert", rate=1)
+        assert told(found(done(of, write))) == [("retention-without-periods", "Employees")]
+        assert found(done(replace(of, pattern="period_tables"), write)) == []
+
+
+class TestGrowth:
+    @pytest.mark.parametrize(
+        ("growth", "expected"),
+        [(1e9, [Severity.WARNING]), (9.9e8, [Severity.NOTE]), (1e8, [Severity.NOTE]), (9.9e7, [])],
+    )
+    def test_without_an_end_is_told(self, growth: float, expected: list[Severity]) -> None:
+        of = DeclaredSet("Log", "Log", Key("{Id:uuid}", "row"), Shape("Row", 1, {"Id": Field("guid")}, growth))
+        assert [each.severity for each in found(sets=[of])] == expected
+
+    def test_that_the_writes_exceed_is_told(self) -> None:
+        write = Write("hire", "insert", rate=0.01)
+        assert told(found(done(EMPLOYEES, write))) == [("growth-mismatch", "Employees")]
+        gone = Write("fire", "delete", rate=0.0099)
+        assert found(done(EMPLOYEES, write), done(EMPLOYEES, gone)) == []
