@@ -1,0 +1,56 @@
+"""A department with its manager's name and e-mail, in one point query."""
+
+from tablepatterns import Denormalize, EntitySet, Key, Storage, connect
+from tablepatterns.errors import ReferenceNotFound
+
+JONES = {"Department": "Sales", "EmployeeId": 223, "LastName": "Jones"}
+SMITH = {"Department": "Sales", "EmployeeId": 310, "LastName": "Smith"}
+
+
+def main(storage: Storage) -> None:
+    # -- declare
+    by_id = Key("{Department}", "empid_{EmployeeId:06d}")
+    by_department = Key("{Department}", "department")
+    manager = Denormalize(
+        by_department,
+        refers={"EmployeeId": "ManagerId"},
+        copies={"LastName": "ManagerName", "Email": "ManagerEmail"},
+    )
+    employees = EntitySet(storage, "Staff", by_id, derived=[manager])
+    departments = EntitySet(
+        storage, "Staff", by_department, derived=[manager.filled_from(employees)]
+    )
+
+    # -- write
+    employees.insert(JONES | {"Email": "jonesj@contoso.com"})
+    employees.insert(SMITH | {"Email": "smith@contoso.com"})
+    departments.insert({"Department": "Sales", "ManagerId": 223, "Budget": 90000})
+
+    # -- ask
+    print(departments.get(Department="Sales"))
+
+    # -- change
+    jones = employees.get(Department="Sales", EmployeeId=223)
+    jones["Email"] = "jo@contoso.com"
+    employees.replace(jones)
+    print("a new e-mail:  ", told(departments))
+
+    # -- choose
+    sales = departments.get(Department="Sales")
+    departments.merge(sales, {"ManagerId": 310})
+    print("a new manager: ", told(departments))
+    try:
+        departments.merge(departments.get(Department="Sales"), {"ManagerId": 999})
+    except ReferenceNotFound as error:
+        print(error)
+    # -- end
+
+
+def told(departments: EntitySet[Storage]) -> str:
+    """Tell what the department says of its manager."""
+    sales = departments.get(Department="Sales")
+    return f"{sales['ManagerId']}  {sales['ManagerName']}  {sales['ManagerEmail']}"
+
+
+if __name__ == "__main__":
+    main(connect())
