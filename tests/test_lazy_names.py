@@ -45,6 +45,17 @@ storage.close()
     assert [name for name in found if name.startswith(("tablepatterns.review", "tablepatterns.tour"))] == []
 
 
+def test_a_set_on_a_real_account_loads_no_engine() -> None:
+    account = "DefaultEndpointsProtocol=https;AccountName=a;AccountKey=c2VjcmV0"
+    code = f"""
+from tablepatterns import EntitySet, Key, connect
+storage = connect("{account}")
+EntitySet(storage, "Staff", Key("{{Department}}", "{{Id:06d}}"))
+storage.queues
+"""
+    assert [name for name in loaded(code) if name.startswith("tablepatterns.engine")] == []
+
+
 def test_the_other_clients_come_when_they_are_asked_for() -> None:
     found = loaded("from tablepatterns import connect\nconnect().queues")
     assert "azure.storage.queue" in found

@@ -12,10 +12,6 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from azure.data.tables.aio import TableServiceClient
 
-from .engine.account import Engine
-from .engine.network import READ_TIMEOUT
-from .engine.shared import engine_for
-from .engine.transport import AioEngineTransport, sleeping_alike
 from .recipe import VIRTUAL_BEAT, Account
 from .target import Target, check_table_name, in_memory, resolve
 from .traffic.watch import Watch
@@ -30,6 +26,8 @@ __all__ = ["Storage", "connect"]
 if TYPE_CHECKING:
     from azure.storage.blob.aio import BlobServiceClient
     from azure.storage.queue.aio import QueueServiceClient
+
+    from .engine.account import Engine
 
 T = TypeVar("T")
 
@@ -56,13 +54,25 @@ def connect(target: str | Engine | None = None, *, credential: Any = None, **opt
     if find_spec("aiohttp") is None:
         text = "the SDK's async clients need aiohttp: pip install 'tablepatterns[aio]'"
         raise ModuleNotFoundError(text, name="aiohttp")
-    if isinstance(target, Engine):
-        return Storage(in_memory(target.account_name, target.account_key, credential), target, options)
+    if target is not None and not isinstance(target, str):
+        return _on_engine(target, credential, options)
     found = resolve(target, credential)
     if found.memory is None:
         return Storage(found, None, options)
+    # Here and below, so that a program on a real account does not load the engine
+    from .engine.shared import engine_for
+
     engine = engine_for(found.memory)
     return Storage(in_memory(engine.account_name, engine.account_key, credential, found.memory), engine, options)
+
+
+def _on_engine(target: Any, credential: Any, options: dict[str, Any]) -> Storage:
+    from .engine.account import Engine
+
+    if isinstance(target, Engine):
+        return Storage(in_memory(target.account_name, target.account_key, credential), target, options)
+    # Which refuses it, with the forms that are accepted
+    return Storage(resolve(target, credential), None, options)
 
 
 class Storage(Account):
@@ -78,9 +88,14 @@ class Storage(Account):
         self.keeps_key_order = target.keeps_key_order
         options = {"credential": target.credential} | options
         if engine is not None:
+            from .engine.network import READ_TIMEOUT
+            from .engine.transport import AioEngineTransport
+
             transport = AioEngineTransport(engine, read_timeout=options.get("read_timeout", READ_TIMEOUT))
             options = {"transport": transport} | options
         if "transport" in options:
+            from .engine.transport import sleeping_alike
+
             options = sleeping_alike(options)
         self._options = options
         self.watch = Watch(engine or target.address, target.urls, engine.clock.now if engine else None)

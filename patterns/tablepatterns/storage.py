@@ -14,10 +14,6 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from azure.data.tables import TableServiceClient
 
-from .engine.account import Engine
-from .engine.network import READ_TIMEOUT
-from .engine.shared import engine_for
-from .engine.transport import EngineTransport, sleeping_alike
 from .recipe import VIRTUAL_BEAT, Account, BlockingAccount, finish
 from .target import Target, check_table_name, in_memory, resolve
 from .traffic.watch import Watch
@@ -30,6 +26,8 @@ from .words.table_names import table_names
 if TYPE_CHECKING:
     from azure.storage.blob import BlobServiceClient
     from azure.storage.queue import QueueServiceClient
+
+    from .engine.account import Engine
 
 T = TypeVar("T")
 
@@ -54,13 +52,25 @@ def connect(target: str | Engine | None = None, *, credential: Any = None, **opt
 
     Guide: account and address.
     """
-    if isinstance(target, Engine):
-        return Storage(in_memory(target.account_name, target.account_key, credential), target, options)
+    if target is not None and not isinstance(target, str):
+        return _on_engine(target, credential, options)
     found = resolve(target, credential)
     if found.memory is None:
         return Storage(found, None, options)
+    # Here and below, so that a program on a real account does not load the engine
+    from .engine.shared import engine_for
+
     engine = engine_for(found.memory)
     return Storage(in_memory(engine.account_name, engine.account_key, credential, found.memory), engine, options)
+
+
+def _on_engine(target: Any, credential: Any, options: dict[str, Any]) -> Storage:
+    from .engine.account import Engine
+
+    if isinstance(target, Engine):
+        return Storage(in_memory(target.account_name, target.account_key, credential), target, options)
+    # Which refuses it, with the forms that are accepted
+    return Storage(resolve(target, credential), None, options)
 
 
 class Storage(BlockingAccount):
@@ -83,9 +93,14 @@ class Storage(BlockingAccount):
         options = {"credential": target.credential} | options
         self._takes_time = engine is None or "transport" in options
         if engine is not None:
+            from .engine.network import READ_TIMEOUT
+            from .engine.transport import EngineTransport
+
             transport = EngineTransport(engine, read_timeout=options.get("read_timeout", READ_TIMEOUT))
             options = {"transport": transport} | options
         if "transport" in options:
+            from .engine.transport import sleeping_alike
+
             options = sleeping_alike(options)
         self._options = options
         self.watch = Watch(engine or target.address, target.urls, engine.clock.now if engine else None)

@@ -15,7 +15,7 @@ _HEADING = re.compile(r"^## (\w+)$", re.MULTILINE)
 @functools.cache
 def page() -> str:
     """Return the page, as Markdown."""
-    return files(__package__).joinpath("errors.md").read_text(encoding="utf-8")
+    return files(__name__.rpartition(".")[0]).joinpath("errors.md").read_text(encoding="utf-8")
 
 
 def names() -> dict[str, str]:
