@@ -37,8 +37,6 @@ default_role = "py:obj"
 add_module_names = False
 python_use_unqualified_type_names = True
 highlight_language = "text"
-pygments_style = "a11y-high-contrast-light"
-pygments_dark_style = "a11y-high-contrast-dark"
 
 html_theme = "furo"
 html_static_path = ["_static"]

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from sphinx.application import Sphinx
 
-_LEAD = re.compile(r"^(Guarantees|Does not|Cost|Goal|Guide|Status):(?= )")
+_LEAD = re.compile(r"^(Guarantees|Does not|Cost|Goal|Keys|Guide|Status):(?= )")
 _SENTENCE = re.compile(r"(?<=[.;] )(Guarantees|Does not|Cost|Guide):(?= )")
 _BACKSLASH = re.compile(r"(?<!`)`([^`]*\\[^`]*)`(?!`)")
 _ROW = re.compile(r"^\s*\|.*\|\s*$")
