@@ -16,8 +16,8 @@ from .environment import environment
 from .harness import measure
 from .object_sides import AzuriteObjects, EngineObjects
 from .pages import write_pages
-from .recipes.bulk import whole_year
 from .recipes.measuring import measure_recipes
+from .recipes.year import whole_year
 from .results import Results
 from .table_sides import AzuriteTables, EngineTables
 

@@ -117,21 +117,36 @@ class RecipeResults(Rounds):
 
 
 @dataclass(frozen=True)
-class Year:
-    """The load of a whole year of flights, done once."""
+class YearLoad:
+    """One load of a whole year of flights, and the SDK's own calls that write the same.
 
-    environment: dict[str, str]
+    :param seconds: by the clock on the wall
+    :param cpu: seconds of the processor
+    """
+
+    name: str
     entities: int
     transactions: int
     seconds: float
     cpu: float
+    bare_seconds: float
+    bare_cpu: float
+
+
+@dataclass(frozen=True)
+class Year:
+    """The loads of a whole year of flights, each done once."""
+
+    environment: dict[str, str]
+    loads: list[YearLoad]
 
     def write(self, path: Path) -> None:
         path.write_text(json.dumps(asdict(self), indent=1) + "\n", encoding="utf-8")
 
 
 def read_year(path: Path) -> Year:
-    return Year(**json.loads(path.read_text(encoding="utf-8")))
+    found = json.loads(path.read_text(encoding="utf-8"))
+    return Year(found["environment"], [YearLoad(**each) for each in found["loads"]])
 
 
 def read_recipes(path: Path) -> RecipeResults:

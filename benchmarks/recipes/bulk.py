@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from itertools import islice
 from typing import Any, Final
 
 from tablepatterns import BulkLoad, Storage, connect
@@ -16,9 +14,7 @@ from tablepatterns.target import in_memory
 from tablepatterns.words.table import Table
 
 from ..data import RecipeScale
-from ..environment import environment
-from ..results import Year
-from .flights import BY_DESTINATION, BY_ORIGIN, BY_PLANE, PER_DAY, TABLE, TO, Flight, flights, january, year
+from .flights import BY_DESTINATION, BY_ORIGIN, BY_PLANE, PER_DAY, TABLE, TO, Flight, flights, january
 from .runs import Run, Work
 
 BARE: Final = "bare"
@@ -108,7 +104,7 @@ class Traced:
     def runs(self) -> Iterator[Run]:
         """Yield the ways to write these rows."""
         case, count = f"bulk load, {self.name}", len(self.rows)
-        yield Run(case, BARE, count, lambda: _bare(self.calls), self._is_right)
+        yield Run(case, BARE, count, lambda: bare(self.calls), self._is_right)
         yield Run(case, LOADED, count, lambda: _loading(self.rows, self.derived), self._is_right)
 
     def _is_right(self, storage: Storage) -> bool:
@@ -125,7 +121,7 @@ def traced(scale: RecipeScale) -> Iterator[Traced]:
         yield Traced(name, rows, derived, calls, _rows_of(storage))
 
 
-def _bare(calls: Sequence[Call]) -> Work:
+def bare(calls: Sequence[Call]) -> Work:
     storage = connect()
     client = storage.tables.create_table(TABLE)
 
@@ -153,15 +149,3 @@ def _rows_of(storage: Storage) -> list[Row]:
     """Return what is in the table, but for what differs from write to write."""
     found = storage.tables.get_table_client(TABLE).list_entities()
     return [{name: value for name, value in row.items() if name != WRITE_ID} for row in found]
-
-
-def whole_year(count: int | None) -> Year:
-    """Load the year with one index, once.
-
-    :param count: only so many of its flights; None for all
-    """
-    into = flights(connect(), BY_PLANE)
-    wall, cpu = time.perf_counter(), time.process_time()
-    loaded = BulkLoad(into).load(islice(year(), count))
-    wall, cpu = time.perf_counter() - wall, time.process_time() - cpu
-    return Year(environment(), loaded.entities, loaded.transactions, round(wall, 3), round(cpu, 3))
