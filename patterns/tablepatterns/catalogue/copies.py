@@ -30,7 +30,7 @@ COPIES: Final = (
         "Copies elsewhere take more, for the intent and what follows it.",
         use_when=("Related information is looked up often together.",),
         avoid_when=(
-            "What is copied changes often, or is copied into many: each of them is written.",
+            "What is copied changes often, or is copied into many, each of which is written: look it up.",
             "The related entity is small and seldom changes: a cached look-up does without copies.",
         ),
         trade_offs=(
@@ -64,7 +64,7 @@ COPIES: Final = (
         use_when=("Counts or sums of a group are read often.",),
         avoid_when=(
             "Totals are wanted now and then: read the entities.",
-            "Many writers change one group at the same time.",
+            "Many writers change one group at the same time: keep it in another table, and spread it.",
         ),
         trade_offs=("A summary entity answers an aggregate with one read, at the price of a second write.",),
     ),

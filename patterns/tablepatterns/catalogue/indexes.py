@@ -120,7 +120,8 @@ INDEXES: Final = (
         ),
         avoid_when=(
             "The value is unique, or one query must do: use a secondary index, whose copies answer alone.",
-            "Very many writers add to the list of one value.",
+            "Very many writers add to the list of one value: use an inter-partition secondary index with the value in "
+            "front of its key, which has a row for each.",
         ),
         trade_offs=(
             "It takes two steps: the list, then each entity on it.",

@@ -32,7 +32,7 @@ SIZE: Final = (
         use_when=("A series that belongs to one entity is updated and read as a whole.",),
         avoid_when=(
             "The series does not fit: keep it in a blob, or use a wide entity.",
-            "Many clients count in the same series at the same time.",
+            "Many clients count in the same series at the same time: give each a series, and add them up.",
         ),
         trade_offs=(
             "A series that does not fit in 252 properties goes to another store, such as a blob.",
@@ -116,7 +116,8 @@ SIZE: Final = (
         cost="`insert` 1; a page of `children` 1; `family` 1 for a parent with all of them.",
         use_when=("One or more related entities are stored, and queried frequently.",),
         avoid_when=(
-            "The children of one parent are so many or so busy that they need partitions of their own.",
+            "The children of one parent are so many or so busy that they need partitions of their own: give them a "
+            "set whose PartitionKey is the parent.",
             "Children are asked for across parents: give them an index.",
         ),
         trade_offs=(

@@ -31,7 +31,7 @@ VOLUME: Final = (
         "period `range` 1.",
         use_when=("A high volume of entities must be deleted at the same time, mostly by age.",),
         avoid_when=(
-            "Entities are looked up without their time: each period would be asked.",
+            "Entities are looked up without their time, so that each period would be asked: use bulk delete.",
             "Those that go together have nothing in common but a filter: use bulk delete.",
         ),
         trade_offs=(
