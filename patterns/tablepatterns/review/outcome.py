@@ -40,6 +40,9 @@ class Measured:
     :param partitions: how many partitions of the table it touches
     :param follows: whether what it writes elsewhere, or reads from elsewhere, follows only eventually
     :param sample: how many entities were made
+    :param queue_operations: how many of the transactions were of queues
+    :param blob_reads: how many read blobs
+    :param blob_writes: how many wrote blobs
     """
 
     of: DeclaredSet
@@ -57,6 +60,9 @@ class Measured:
     partitions: float
     follows: bool
     sample: int
+    queue_operations: float = 0.0
+    blob_reads: float = 0.0
+    blob_writes: float = 0.0
 
 
 @dataclass(frozen=True)

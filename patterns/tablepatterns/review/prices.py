@@ -25,8 +25,9 @@ MONTH: Final = 30.44 * 86_400
 def bill(design: Design, measured: Iterable[Measured], prices: PriceTable) -> Bill:
     """Return what a month costs: each access pattern by its transactions, each set by its bytes.
 
-    A scan costs a transaction for each page of up to 1,000 entities, and so more as the set grows. Not in it are data
-    that leave the region, and the deletes of a retention that no access pattern declares.
+    A query costs a transaction for each page of up to 1,000 entities that it finds, and so more as the set grows. Not
+    in it are pages that end early, after five seconds or at the border of a server, data that leave the region, and
+    the deletes of a retention that no access pattern declares.
 
     :param design: the design
     :param measured: what one call of each access pattern takes
@@ -66,12 +67,12 @@ def _charges(measured: Measured, years: float) -> Mapping[Operation, float]:
 
 
 def _pages(measured: Measured, factor: float) -> int:
-    """Return how many pages a query takes if it reads so many times as much.
+    """Return how many pages a query takes if it finds so many times as much.
 
     A page of a table scan goes on in the next partition; else each partition begins its own.
     """
     partitions = 1.0 if measured.query_class is QueryClass.TABLE_SCAN else max(1.0, measured.partitions)
-    return max(1, math.ceil(measured.examined * factor / partitions / MAX_PAGE_ENTITIES))
+    return max(1, math.ceil(measured.returned * factor / partitions / MAX_PAGE_ENTITIES))
 
 
 def _capacity(declared: DeclaredSet, prices: PriceTable, years: float) -> Iterator[BillLine]:

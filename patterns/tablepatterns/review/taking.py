@@ -5,9 +5,15 @@ from __future__ import annotations
 from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, fields
+from typing import Final
 
 from ..errors import BadInput
 from ..storage import Storage
+
+_READS: Final = ("Get", "List")
+"""What the names of operations begin with that read blobs."""
+_MISSING: Final = ("TableNotFound", "QueueNotFound", "ContainerNotFound")
+_MAKING: Final = ("CreateTable", "CreateQueue", "CreateContainer")
 
 
 @dataclass(frozen=True)
@@ -26,6 +32,9 @@ class Taken:
     bytes_in: float = 0
     bytes_out: float = 0
     partitions: float = 0
+    queue_operations: float = 0
+    blob_reads: float = 0
+    blob_writes: float = 0
     classes: frozenset[str] = field(default=frozenset())
 
 
@@ -47,18 +56,25 @@ def taking(storage: Storage) -> Generator[Taking, None, None]:
     found = Taking()
     with storage.engine.ledger.span() as span:
         yield found
+    # What is made once, at its first use, is no part of a call
+    span.records = [each for each in span.records if each.error not in _MISSING and each.operation not in _MAKING]
     totals = span.totals
-    places = {(each.table, each.partition) for each in span.records if each.service == "table"}
+    tables, blobs = ([each for each in span.records if each.service == service] for service in ("table", "blob"))
+    places = {(each.table, each.partition) for each in tables}
     goes_everywhere = any(partition is None for _, partition in places)
     found.taken = Taken(
         totals.requests,
         totals.billable,
-        totals.examined,
-        totals.returned,
-        totals.written,
+        # What is read and written of messages and blobs is no work of a table
+        sum(each.examined for each in tables),
+        sum(each.returned for each in tables),
+        sum(each.written for each in tables),
         totals.bytes_in,
         totals.bytes_out,
         0 if goes_everywhere else len(places),
+        sum(each.billable for each in span.records if each.service == "queue"),
+        sum(each.billable for each in blobs if each.operation.startswith(_READS)),
+        sum(each.billable for each in blobs if not each.operation.startswith(_READS)),
         frozenset(totals.by_query_class),
     )
 
