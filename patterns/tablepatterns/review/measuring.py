@@ -21,6 +21,7 @@ from ..recipes.data_series import DataSeries
 from ..recipes.partition_spread import PartitionSpread
 from ..recipes.period_tables import PeriodTables
 from ..storage import Storage, connect
+from ..testing import Clock, Engine
 from .answering import Answer, answer, shown
 from .asking import Question, ask_of, questions
 from .building import Keeper, built
@@ -69,11 +70,10 @@ def measure(design: Design, *, most: int = MOST) -> tuple[Measured, ...]:
     :raises BadDesign: the parts of a set cannot work together
     :raises BadInput: declared values cannot be stored as they are
     """
-    with connect() as storage:
-        if storage.engine is None:
-            raise BadInput("storage", storage, "a review takes place in memory", "leave it out")
-        storage.engine.clock.set(NOW)
-        storage.engine.tables.create(_NOBODY)
+    # A clock that stands still: stamps are a part of what is sent
+    engine = Engine(clock=Clock(NOW))
+    engine.tables.create(_NOBODY)
+    with connect(engine) as storage:
         stand = _stand(design, storage, most)
         found = list[Measured]()
         for declared in design.sets:
@@ -152,15 +152,12 @@ def _query(stand: _Stand, declared: DeclaredSet, query: Query) -> Measured:
     taken = [(_carried_out(stand, declared, asked, found, one, shape), one.weight) for one in each]
     took = mean(taken)
     scaled = _scaled(took, likely, expected, _empty(stand, declared))
-    worst = max((_BY_CLASS[label] for took, _ in taken for label in took.classes), default=None)
-    if worst is not None and found.is_scan(query):
-        worst = max(worst, QueryClass.PARTITION_SCAN)
     return Measured(
         of=declared,
         access=query,
         how=shown(found, query),
         via=None if found.via is None else found.via.name,
-        query_class=worst,
+        query_class=_class(query, found, took),
         requests=scaled.requests,
         transactions=scaled.transactions,
         examined=scaled.examined,
@@ -168,6 +165,9 @@ def _query(stand: _Stand, declared: DeclaredSet, query: Query) -> Measured:
         written=scaled.written,
         bytes_in=scaled.bytes_in,
         bytes_out=scaled.bytes_out,
+        queue_operations=scaled.queue_operations,
+        blob_reads=scaled.blob_reads,
+        blob_writes=scaled.blob_writes,
         partitions=scaled.partitions if took.partitions else expected.partitions,
         follows=found.follows,
         sample=len(made.stored),
@@ -190,6 +190,9 @@ def _write(stand: _Stand, declared: DeclaredSet, write: Write, sources: Mapping[
         written=took.written,
         bytes_in=took.bytes_in,
         bytes_out=took.bytes_out,
+        queue_operations=took.queue_operations,
+        blob_reads=took.blob_reads,
+        blob_writes=took.blob_writes,
         partitions=took.partitions,
         follows=_follows(stand, [declared, *(each for each, _ in others)]),
         sample=len(stand.samples[declared.name].stored),
@@ -239,6 +242,17 @@ def _follows(stand: _Stand, sets: Sequence[DeclaredSet]) -> bool:
     """Whether something is written that follows only eventually."""
     elsewhere = any(via.is_elsewhere for each in sets for via in stand.kept[each.name].parts)
     return elsewhere or (len(sets) > 1 and not shares_partition(sets))
+
+
+def _class(query: Query, found: Answer, took: Taken) -> QueryClass | None:
+    """Return the worst class of the queries, by what they search."""
+    worst = max((_BY_CLASS[label] for label in took.classes), default=None)
+    if worst is QueryClass.RANGE and found.is_scan(query):
+        return QueryClass.PARTITION_SCAN
+    if worst is QueryClass.PARTITION_SCAN and found.takes(query) is not None and not found.where:
+        # The first rows of a partition are a range of it: no more are read than are wanted
+        return QueryClass.RANGE
+    return worst
 
 
 def _single(declared: DeclaredSet, query: Query) -> list[str]:
@@ -291,4 +305,5 @@ def _scaled(took: Taken, likely: Expected, expected: Expected, empty: float) -> 
         bytes_in=took.bytes_in * requests / took.requests,
         bytes_out=requests * empty + each * returned,
         partitions=took.partitions * expected.partitions / likely.partitions,
+        blob_reads=took.blob_reads * (returned / took.returned if took.returned else 1.0),
     )

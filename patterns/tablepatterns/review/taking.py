@@ -60,14 +60,16 @@ def taking(storage: Storage) -> Generator[Taking, None, None]:
     span.records = [each for each in span.records if each.error not in _MISSING and each.operation not in _MAKING]
     totals = span.totals
     tables, blobs = ([each for each in span.records if each.service == service] for service in ("table", "blob"))
-    places = {(each.table, each.partition) for each in tables}
+    # A list of tables holds no entities, and lies in no partition
+    asked = [each for each in tables if each.operation != "QueryTables"]
+    places = {(each.table, each.partition) for each in asked}
     goes_everywhere = any(partition is None for _, partition in places)
     found.taken = Taken(
         totals.requests,
         totals.billable,
         # What is read and written of messages and blobs is no work of a table
         sum(each.examined for each in tables),
-        sum(each.returned for each in tables),
+        sum(each.returned for each in asked),
         sum(each.written for each in tables),
         totals.bytes_in,
         totals.bytes_out,
