@@ -42,6 +42,7 @@ class TestALimit:
             (one,) = found(sets=[EMPLOYEES], in_sight=[given])
             assert (one.rule, one.severity) == (_LIMITS[limit], severity)
         assert found(sets=[EMPLOYEES], in_sight=[sight(limit, 50, 89, None)]) == []
+        assert found(sets=[EMPLOYEES], in_sight=[sight(limit, 99, 99, None)]) == []  # It does not grow
 
     def test_is_told_with_its_numbers_and_when(self) -> None:
         (one,) = found(sets=[EMPLOYEES], in_sight=[sight("properties of an entity", 50, 150, 1.5)])
@@ -53,6 +54,10 @@ class TestALimit:
     def test_of_an_entity_is_told_as_that_of_its_value(self) -> None:
         both = [sight("bytes of a property", 100, 100, 0.0), sight("bytes of an entity", 100, 100, 0.0)]
         assert told(found(sets=[EMPLOYEES], in_sight=both)) == [("value-too-large", "Employees")]
+
+    def test_of_a_transaction_is_told_beside_a_value_that_fits(self) -> None:
+        both = [sight("bytes of a property", 99, 99, None), sight("bytes of a transaction", 100, 100, 0.0)]
+        assert [each.rule for each in found(sets=[EMPLOYEES], in_sight=both)] == ["transaction-too-large"]
 
     def test_of_five_seconds_is_a_note_for_what_is_wanted(self) -> None:
         query = Query("all", {"Department": "="}, rate=1)

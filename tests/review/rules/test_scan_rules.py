@@ -105,6 +105,11 @@ class TestAMissingIndex:
         index = eval(code, names)  # noqa: S307
         assert EntitySet(connect(), "Employees", EMPLOYEES.key, derived=[index]).derived == (index,)
 
+    def test_is_not_missed_by_a_job_that_runs_once_a_day(self) -> None:
+        query = Query("by age", {"Age": "="}, rate=1 / 86_400)
+        (one,) = found(asked(EMPLOYEES, query, QueryClass.TABLE_SCAN, examined=20_000, returned=400))
+        assert (one.rule, one.severity) == ("table-scan", Severity.NOTE)
+
 
 class TestAFilter:
     def test_of_keys_joined_by_or_is_told_as_that(self) -> None:

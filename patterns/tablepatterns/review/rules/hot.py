@@ -169,7 +169,7 @@ def cooled(heat: Heat) -> str:
 
 def _prepend_append(known: Known, heat: Heat, severity: Severity, declared: DeclaredSet) -> Finding:
     says = (
-        f"The PartitionKey {declared.key.partition_template} moves with time, so all writes are in one: "
+        f"The PartitionKey {declared.key.partition_template} moves with time, so the writes of a moment meet: "
         f"{reaches(heat)}."
     )
     by_time = any(

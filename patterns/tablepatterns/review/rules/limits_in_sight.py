@@ -13,7 +13,7 @@ from .known import Known
 from .rule import Rule
 from .words import number, part_of, size, years
 
-_LEVELS: Final = "serious where it is passed within the declared growth; a warning from nine tenths of it"
+_LEVELS: Final = "serious where it is passed within the declared growth; a warning where it grows to nine tenths"
 _NEAR: Final = 0.9
 VALUE_TOO_LARGE: Final = Rule(
     name="value-too-large",
@@ -170,7 +170,9 @@ _SLOW: Final = "entities that a partition serves in 5 s"
 
 def found(known: Known) -> Iterator[Finding]:
     """Hand out the limits that are passed or near; of a set whose values are too large, those alone."""
-    large = {each.subject for each in known.in_sight if each.limit == "bytes of a property" and _severity(each)}
+    large = {
+        each.subject for each in known.in_sight if each.limit == "bytes of a property" and each.reached is not None
+    }
     for each in known.in_sight:
         severity = _severity(each)
         if severity is None or (each.limit != "bytes of a property" and _follows(each, large)):
@@ -185,7 +187,8 @@ def found(known: Known) -> Iterator[Finding]:
 def _severity(sight: InSight) -> Severity | None:
     if sight.reached is not None:
         return Severity.SERIOUS
-    return Severity.WARNING if sight.then >= _NEAR * sight.most else None
+    # What does not grow is declared at its largest, and stays below
+    return Severity.WARNING if sight.then >= _NEAR * sight.most and sight.then > sight.now else None
 
 
 def _follows(sight: InSight, large: set[str]) -> bool:

@@ -92,7 +92,8 @@ def _advice(known: Known, asked: Asked) -> _Advice:
         return _client_sort(asked)
     if _is_span_of_log(known, asked):
         return _log_data(asked)
-    return _missing_index(asked) if _can_be_indexed(asked) else _scan(asked)
+    is_job = asked.query.rate < waste.ONCE_AN_HOUR
+    return _scan(asked) if is_job or not _can_be_indexed(asked) else _missing_index(asked)
 
 
 def _is_served(asked: Asked) -> bool:
@@ -182,6 +183,10 @@ def _missing_index(asked: Asked) -> _Advice:
 def _scan(asked: Asked) -> _Advice:
     is_table = asked.measured.query_class is QueryClass.TABLE_SCAN
     says = f"{reads(asked)}{_reason(asked)}."
+    if asked.query.rate < waste.ONCE_AN_HOUR:
+        rule = TABLE_SCAN if is_table else PARTITION_SCAN
+        better = "For a job that nobody waits for this may be right: an index would be written with every change."
+        return _Advice(rule, says, better, "parallel_reads")
     if is_table:
         better = "Ask for one partition at a time, or keep what is wanted under keys that the question can name."
         return _Advice(TABLE_SCAN, says, better, "inter_partition_index")

@@ -1,0 +1,51 @@
+"""What a review says of the designs beside this, what a reviewer says of them, and how well the two agree."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable
+from pathlib import Path
+from typing import TypeAlias
+
+from tablepatterns.review import read_design, review
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
+
+FOLDER = Path(__file__).parent
+KINDS = ("faulty", "sound", "held_out", "held_out_2")
+DESIGNS = sorted(path for kind in KINDS for path in (FOLDER / kind).glob("*.toml"))
+
+Told: TypeAlias = tuple[str, str, str]
+"""Rule, subject and severity of a finding."""
+
+
+def expected() -> dict[tuple[str, str], set[Told]]:
+    """Return what a reviewer says, by the kind and the name of a design."""
+    found = tomllib.loads((FOLDER / "expected.toml").read_text(encoding="utf-8"))
+    return {
+        (kind, name): {(rule, subject, severity) for rule, subject, severity in told}
+        for kind, designs in found.items()
+        for name, told in designs.items()
+    }
+
+
+def wanted(path: Path) -> set[Told]:
+    """Return what a reviewer says of one design."""
+    return expected().get((path.parent.name, path.stem), set())
+
+
+def said(path: Path) -> set[Told]:
+    """Return what the review says of one design."""
+    found = review(read_design(path)).findings
+    return {(each.rule, each.subject, each.severity.name.lower()) for each in found}
+
+
+def score(pairs: Iterable[tuple[set[Told], set[Told]]]) -> tuple[float, float]:
+    """Return precision and recall of what was said, each beside what was wanted."""
+    right = told = planted = 0
+    for saying, wanting in pairs:
+        right, told, planted = right + len(saying & wanting), told + len(saying), planted + len(wanting)
+    return right / max(1, told), right / max(1, planted)

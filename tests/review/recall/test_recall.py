@@ -1,0 +1,57 @@
+"""Recall: what the review says of designs with planted faults, and of sound ones, beside what a reviewer says.
+
+A finding that is not expected counts against precision, one that is missing against recall; rule, subject and severity
+have to be right. How the designs came about is in `expected.toml`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from review.recall.recalled import DESIGNS, Told, expected, said, score, wanted
+from tablepatterns.review.rules import RULES
+
+FEWEST_FAULTY = 25
+FEWEST_SOUND = 8
+RARE = {
+    "account-full",
+    "entity-too-large",
+    "growth-mismatch",
+    "retention-without-periods",
+    "slow-as-it-grows",
+}
+"""Rules that no design here calls for; their own tests do."""
+
+
+@pytest.mark.parametrize("path", DESIGNS, ids=lambda path: f"{path.parent.name}-{path.stem}")
+def test_what_is_said_of_a_design_is_what_a_reviewer_says(
+    path: Path, compared: Callable[[set[Told], set[Told]], None]
+) -> None:
+    found = said(path)
+    compared(found, wanted(path))
+    assert found == wanted(path)
+
+
+def test_there_are_enough_designs_of_either_kind() -> None:
+    faulty = [path for path in DESIGNS if wanted(path)]
+    assert len(faulty) >= FEWEST_FAULTY
+    assert len(DESIGNS) - len(faulty) >= FEWEST_SOUND
+
+
+def test_what_is_expected_is_expected_of_a_design_that_is_there() -> None:
+    assert set(expected()) <= {(path.parent.name, path.stem) for path in DESIGNS}
+
+
+def test_every_rule_is_called_for_but_the_rare() -> None:
+    called_for = {rule for told in expected().values() for rule, _, _ in told}
+    assert called_for == {each.name for each in RULES} - RARE
+
+
+def test_precision_and_recall_are_counted_by_rule_subject_and_severity() -> None:
+    one, other = ("table-scan", "Orders: all", "serious"), ("table-scan", "Orders: all", "note")
+    assert score([({one}, {one}), (set(), set())]) == (1.0, 1.0)
+    assert score([({one, other}, {one})]) == (0.5, 1.0)
+    assert score([({other}, {one}), ({one}, {one, other})]) == (0.5, 1 / 3)
