@@ -51,6 +51,16 @@ def test_the_table_of_contents_has_every_notebook_and_no_other() -> None:
     assert listed == [path.name for path in books()]
 
 
+@every_book
+def test_a_link_leads_to_a_notebook_that_is_there_or_has_its_number(path: Path) -> None:
+    page = (FOLDER / "WRITING.md").read_text(encoding="utf-8")
+    planned = set(re.findall(r"\b\d\d_\w+", page.partition("## Numbers")[2]))
+    assert path.stem in planned
+    links = {link for text in Book.read(path).prose for link in re.findall(r"\]\(([^)]+)\)", text)}
+    lost = {link for link in links if "://" not in link and not (FOLDER / link).exists()}
+    assert {link for link in lost if link.removesuffix(".ipynb") not in planned} == set()
+
+
 def test_the_page_for_writers_names_every_heading() -> None:
     page = (FOLDER / "WRITING.md").read_text(encoding="utf-8")
     assert [each for each in HEADINGS if f"## {each}" not in page] == []
