@@ -62,11 +62,6 @@ class BadDesignFile(BadInput):
         super().__init__("design file", name, "it declares no design", "mend it")
         self.message = "\n".join(f"{name}:{line}: {says}" for line, says in self.problems)
 
-    @property
-    def help(self) -> str:
-        """The section of the page on errors that this one is in."""
-        return BadInput.__name__
-
 
 @dataclass(frozen=True)
 class _Read:
