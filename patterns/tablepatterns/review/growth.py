@@ -1,7 +1,7 @@
 """Growth: which limits of the service a design comes near, now and at the end of its declared growth.
 
 Growth is linear: as many entities more in each year as are declared. What does not grow is at its largest from the
-first day: an entity, a key, a transaction. Nothing is said of limits of which less than a tenth is used in the end.
+first day: an entity, a key, a transaction. Nothing is said of limits of which less than a quarter is used in the end.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from .simulating.loads import key_of, moves, moves_away, partitions_of, primarie
 from .sizes import derived_sizes, entry_size, key_units, list_size, primary_sizes
 from .volume import grown, volume_of
 
-IN_SIGHT: Final = 0.1
+IN_SIGHT: Final = 0.25
 """The share of a limit from which on it is in sight."""
 _WIDE_ROWS: Final = 49
 _WIDE_PROPERTIES: Final = 250

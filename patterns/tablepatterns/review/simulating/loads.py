@@ -170,6 +170,6 @@ def _besides(
             most = 2.0 if each.shares_rows or moves(each, write) else 1.0
             yield each.table(declared.table), partitions_of(declared, key), choice, most
     for other in design.sets:
-        for each in other.writes:
-            if each.name in write.together and other is not declared:
-                yield other.table, primaries(other), "new" if each.deed == "insert" else "entity", 1.0
+        for belonging in other.writes:
+            if belonging.name in write.together and other is not declared:
+                yield other.table, primaries(other), "new" if belonging.deed == "insert" else "entity", 1.0
