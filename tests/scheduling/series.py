@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Coroutine
 from typing import Any
 
+from azure.core.exceptions import ResourceExistsError
+
 from recipes import test_data_series_schedules as counting
 from recipes import test_wide_entity_schedules as widening
 from scheduling.schedule import schedule
@@ -59,6 +61,30 @@ def a_key_of_the_instant_alone() -> object:
         assert count == len(world.returned), f"of {len(world.returned)} claims there is {count}"
 
     return explore(make, invariant=both_are_there)
+
+
+@schedule("log_tail-twice")
+def another_key_where_one_is_taken() -> object:
+    """A claim whose key is taken gets another one, and it is taken by the claim itself."""
+
+    def make(world: World) -> Actors:
+        world.engine.tables.create("Claims")
+        claims = world.table_client("Claims")
+
+        async def append() -> None:
+            claim = {"PartitionKey": "000223", "RowKey": f"{TICKS}_1", "Amount": 20}
+            try:
+                await claims.create_entity(claim)
+            except ResourceExistsError:
+                await claims.create_entity(claim | {"RowKey": f"{TICKS}_2"})
+
+        return {"ann": append()}
+
+    def is_there_once(world: World) -> None:
+        count = len(world.engine.tables.query("Claims").entities)
+        assert count <= 1, f"of one claim there are {count}"
+
+    return explore(make, invariant=is_there_once, lost=1)
 
 
 @schedule("data_series")

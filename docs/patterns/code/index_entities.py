@@ -16,9 +16,8 @@ def main(storage: Storage) -> None:
 
     # -- write
     for number, name in ((152, "Jones"), (223, "Jones"), (310, "Smith")):
-        employees.insert(
-            {"Department": "Sales", "EmployeeId": number, "LastName": name}
-        )
+        keys = {"Department": "Sales", "EmployeeId": number}
+        employees.insert(keys | {"LastName": name})
     employees.insert({"Department": "IT", "EmployeeId": 7, "LastName": "Jones"})
     print_lists(storage)
 
@@ -41,8 +40,7 @@ def print_lists(storage: Storage) -> None:
     for table in ("Employees", "Names"):
         for row in storage.tables.get_table_client(table).list_entities():
             if "Ids" in row:
-                keys = f"{row['PartitionKey']:<14}  {row['RowKey']:<14}"
-                print(f"  {table:<9}  {keys}  {row['Ids']}")
+                print(f"  {row['PartitionKey']} / {row['RowKey']}: {row['Ids']}")
 
 
 if __name__ == "__main__":
