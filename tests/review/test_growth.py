@@ -168,6 +168,22 @@ def test_points_of_a_series_are_properties() -> None:
     assert limits(series)["properties of an entity"].now == 145
 
 
+def test_a_series_that_is_split_takes_a_row_for_each_251_points() -> None:
+    volumes = [
+        volume_of(
+            declared(
+                Key("{Employee}", "{Day:%Y-%m-%d}"),
+                {"Employee": Field(distinct=100), "Day": Field("datetime", order="rising")},
+                pattern="data_series",
+                settings={"points": points, "name": "Slot", "of": "int", "split": points > 251},
+            ),
+            0.0,
+        ).tables
+        for points in (251, 1000)
+    ]
+    assert volumes[1] == pytest.approx(4 * volumes[0], rel=0.02)
+
+
 def test_parts_of_a_wide_entity_hold_more() -> None:
     fields = EMPLOYEE | {f"Day{day:03d}": Field("int32") for day in range(365)}
     assert limits(declared(fields=fields))["properties of an entity"].reached == 0.0

@@ -17,6 +17,7 @@ from tablepatterns.review.declared import DeclaredSet, Field, Query, Write
 from tablepatterns.review.heat import SHOWN, SHOWN_IN_TURN, heat_of
 from tablepatterns.review.outcome import Heat, Measured
 from tablepatterns.review.simulating.day import STEP, STEPS, day_curve
+from tablepatterns.review.simulating.zipf import Zipf
 
 HIRE = Write("hire", "insert", rate=10, peak=20)
 BY_ID = Query("by id", {"Department": "=", "EmployeeId": "="}, rate=100, peak=200)
@@ -207,6 +208,14 @@ def test_the_account_takes_the_requests_of_all_access_patterns() -> None:
     assert load.rates[NOON] == 20 * 5 + 200
     assert sum(load.rates) / STEPS == pytest.approx(10 * 5 + 100)
     assert load.target == 20_000
+
+
+@pytest.mark.parametrize("exponent", [0.0, 0.5, 1.0, 2.0])
+def test_the_shares_of_very_many_values_add_up_as_those_of_few_do(exponent: float) -> None:
+    for count in (7, 30_000):
+        values = Zipf(count, exponent)
+        assert math.isclose(math.fsum(values.share(rank) for rank in range(1, count + 1)), 1.0, rel_tol=1e-9)
+        assert values.share(count + 1) == 0
 
 
 # -- By law

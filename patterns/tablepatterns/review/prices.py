@@ -25,9 +25,9 @@ MONTH: Final = 30.44 * 86_400
 def bill(design: Design, measured: Iterable[Measured], prices: PriceTable) -> Bill:
     """Return what a month costs: each access pattern by its transactions, each set by its bytes.
 
-    A query costs a transaction for each page of up to 1,000 entities that it finds, and so more as the set grows. Not
-    in it are pages that end early, after five seconds or at the border of a server, data that leave the region, and
-    the deletes of a retention that no access pattern declares.
+    A query costs a transaction for each page of up to 1,000 entities that it finds, and so more as the set grows; the
+    rates stay as they are declared. Not in it are pages that end early, after five seconds or at the border of a
+    server, data that leave the region, and the deletes of a retention that no access pattern declares.
 
     :param design: the design
     :param measured: what one call of each access pattern takes

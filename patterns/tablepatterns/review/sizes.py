@@ -6,6 +6,7 @@ its name. Each row has the id of its last write besides.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
@@ -33,6 +34,8 @@ _SEALED: Final = 33
 """What encryption adds to a value."""
 _HEADER: Final = 120
 """Characters of the property that says how the others were encrypted, but for their names."""
+_POINTS: Final = MAX_CUSTOM_PROPERTIES - 1
+"""How many points of a series one row holds."""
 _LINK: Final = 100
 """Characters of the address of a blob, but for the keys and names in it."""
 
@@ -60,6 +63,14 @@ class Sizes:
 def primary_sizes(declared: DeclaredSet) -> Sizes:
     """Return what an entity takes in its primary row."""
     return _sizes(declared, declared.key, set(declared.shape.fields).difference(declared.key.fields))
+
+
+def rows_of(declared: DeclaredSet) -> int:
+    """Return in how many rows an entity lies: a series that is split has one for each 251 points."""
+    points = declared.settings.get("points")
+    if declared.pattern != "data_series" or not declared.settings.get("split") or not isinstance(points, int):
+        return 1
+    return max(1, math.ceil(points / _POINTS))
 
 
 def derived_sizes(declared: DeclaredSet, derived: Derived) -> Sizes | None:
@@ -188,7 +199,7 @@ def _of_pattern(declared: DeclaredSet) -> dict[str, int]:
     name, kind = str(declared.settings.get("name", "Point")), str(declared.settings.get("of", "int"))
     size = {"bool": 1, "float": 8, "Int64": 8}.get(kind.rpartition(".")[2].strip("'<>"), 4)
     digits = len(str(points - 1))
-    return {f"{name}{number:0{digits}d}": size for number in range(min(points, MAX_CUSTOM_PROPERTIES - 1))}
+    return {f"{name}{number:0{digits}d}": size for number in range(min(points, _POINTS))}
 
 
 def _write_id(ids: int) -> int:

@@ -12,7 +12,7 @@ from ..recipes.summary import Summary
 from .declared import DeclaredSet, Shape
 from .population import values_in
 from .simulating.loads import key_of
-from .sizes import derived_sizes, entry_size, list_size, primary_sizes
+from .sizes import derived_sizes, entry_size, list_size, primary_sizes, rows_of
 
 
 @dataclass(frozen=True)
@@ -36,7 +36,7 @@ def volume_of(declared: DeclaredSet, years: float) -> Volume:
     """
     count = grown(declared.shape, years)
     sizes = primary_sizes(declared)
-    tables, blobs = sizes.row * count, sizes.blobs * count
+    tables, blobs = sizes.row * rows_of(declared) * count, sizes.blobs * count
     for each in declared.derived:
         copies = derived_sizes(declared, each)
         if copies is not None:
