@@ -109,7 +109,7 @@ class TestEverySection:
     def test_is_printed_without_a_network(self, name: str) -> None:
         told = CliRunner().invoke(main, ["help", name])
         assert told.exit_code == 0
-        assert told.output.startswith(name)
+        assert told.output.strip().startswith(name)
         assert "Caught by" in told.output
 
 
