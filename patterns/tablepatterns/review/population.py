@@ -6,6 +6,7 @@ asked as often of each value; both of the first values more often, where the que
 
 from __future__ import annotations
 
+import math
 from collections.abc import Collection
 from dataclasses import replace
 from typing import Final
@@ -19,6 +20,7 @@ _FEW: Final = 16
 """So many different values a smaller shape keeps, however small it is."""
 
 _BOOLEANS: Final = 2
+_CHANCE: Final = 1e-6
 
 
 def shrunk(shape: Shape, most: int) -> Shape:
@@ -94,14 +96,16 @@ def equal(shape: Shape, names: Collection[str], skew: float, asked: Collection[s
     :param names: some of the fields that are asked for
     :param asked: all fields of which the question gives one value
     """
-    shares = sorted(
-        (shared(values_of(shape, name), asked_values(shape, name, asked, skew)), name) for name in _told(shape, names)
-    )
-    found = float(shape.count)
-    for number, (share, _) in enumerate(reversed(shares)):
-        # Of one field values occur as declared; of two together they meet by chance, beside the entity asked for
-        found = max(1.0, found * share) if number == 0 else 1 + (found - 1) * share
-    return 1.0 if shape.count and names_one(shape, names) else min(found, float(shape.count))
+    shares = [shared(values_of(shape, name), asked_values(shape, name, asked, skew)) for name in _told(shape, names)]
+    if not shares or not shape.count:
+        return float(shape.count)
+    if names_one(shape, names):
+        return 1.0
+    found = shape.count * math.prod(shares)
+    if len(shares) == 1:
+        return max(1.0, found)
+    # Values of several fields meet by chance, and only those are asked for that do
+    return found / -math.expm1(-found) if found > _CHANCE else 1.0
 
 
 def _told(shape: Shape, names: Collection[str]) -> list[str]:

@@ -1,16 +1,17 @@
 """Sampling: entities of a declared shape, the same in every run.
 
 The values of each field occur as declared: those of a field with 12 different ones, evenly, each in a twelfth of the
-entities. Which values meet in one entity is drawn by a generator that is seeded by the design's name and the field's.
+entities. Values of two fields meet about as often as they would by chance, and begin elsewhere for another design.
 Values are made of the field's name and a rank, so that fields of one name mean the same in all sets.
 """
 
 from __future__ import annotations
 
-import random
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta, timezone
+from functools import lru_cache
 from hashlib import sha256
 from itertools import accumulate
 from typing import Any, Final
@@ -84,9 +85,30 @@ def _pieces(key: Key) -> Iterator[Piece]:
         yield from (piece for piece in pieces_of(template) if piece.name)
 
 
-def _generator(*seed: str) -> random.Random:
-    # hash() of a text is another in every process
-    return random.Random(int.from_bytes(sha256("\n".join(seed).encode()).digest()[:8], "big"))  # noqa: S311
+def _mixed(ranks: Sequence[int], seed: str, shape: Shape, name: str) -> list[int]:
+    """Return the ranks in another order, in which those of any two fields meet about as often as they should.
+
+    The entities are put in the order of the fractions of their number times a square root, another one for each field.
+    Such fractions lie evenly, also those of several roots together, where drawn numbers leave gaps and heaps.
+    """
+    step = math.sqrt(_prime(sorted(shape.fields).index(name)))
+    shift = int.from_bytes(sha256(f"{seed}\n{name}".encode()).digest()[:4], "big") / 2**32
+    order = sorted(range(len(ranks)), key=lambda number: (shift + number * step) % 1)
+    found = [0] * len(ranks)
+    for at, number in enumerate(order):
+        found[number] = ranks[at]
+    return found
+
+
+@lru_cache(maxsize=512)
+def _prime(number: int) -> int:
+    """Return the prime of a number, counted from 0."""
+    if number == 0:
+        return 2
+    found = _prime(number - 1) + 1
+    while any(found % divisor == 0 for divisor in range(2, math.isqrt(found) + 1)):
+        found += 1
+    return found
 
 
 def _ranks(seed: str, shape: Shape, name: str, count: int) -> list[int]:
@@ -105,9 +127,7 @@ def _ranks(seed: str, shape: Shape, name: str, count: int) -> list[int]:
         found += [found[-1] if field.order == "rising" else found[at % stored] for at in range(count - stored)]
     if field.order == "none":
         # The spare ones stay behind, so that those which are stored are as declared
-        head = found[: shape.count]
-        _generator(seed, shape.entity, name).shuffle(head)
-        found[: shape.count] = head
+        found[: shape.count] = _mixed(found[: shape.count], seed, shape, name)
     return found
 
 

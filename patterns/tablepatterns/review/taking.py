@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, fields
@@ -87,5 +88,13 @@ def mean(taken: Sequence[tuple[Taken, float]]) -> Taken:
     :param taken: what was taken, and its weight; the weights add up to 1
     """
     numbers = [each.name for each in fields(Taken) if each.name != "classes"]
-    means = {name: sum(getattr(each, name) * weight for each, weight in taken) for name in numbers}
+    means = {name: _mean([(getattr(each, name), weight) for each, weight in taken]) for name in numbers}
     return Taken(**means, classes=frozenset[str]().union(*(each.classes for each, _ in taken)))
+
+
+def _mean(weighted: Sequence[tuple[float, float]]) -> float:
+    first = weighted[0][0] if weighted else 0.0
+    # The mean of one value is that value, whatever its weights are rounded to
+    return (
+        first if all(value == first for value, _ in weighted) else math.fsum(value * each for value, each in weighted)
+    )

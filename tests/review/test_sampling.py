@@ -1,0 +1,144 @@
+"""Sampling: what entities of a declared shape look like, by law."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections import Counter
+from datetime import timedelta
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tablepatterns import Key
+from tablepatterns.review import Field, Query, Shape
+from tablepatterns.review.population import found_by, shrunk, values_of
+from tablepatterns.review.sampling import Sample, sample
+
+YEAR = timedelta(days=365)
+BY_DEPARTMENT = Key("{Department}", "empid_{EmployeeId:06d}")
+
+counts = st.integers(1, 300)
+distincts = st.integers(1, 40)
+skews = st.sampled_from([0.0, 0.5, 1.0, 1.5])
+
+
+def employees(count: int, distinct: int = 12, skew: float = 0.0, names: int = 30) -> Shape:
+    fields = {
+        "Department": Field(distinct=distinct, skew=skew, size=10),
+        "EmployeeId": Field("int32"),
+        "LastName": Field(distinct=names, size=12),
+        "Since": Field("datetime", order="rising"),
+    }
+    return Shape("Employee", count, fields)
+
+
+def made(shape: Shape, seed: str = "Staff") -> Sample:
+    return sample(seed, shape, [BY_DEPARTMENT], span=YEAR)
+
+
+@given(counts, distincts, skews)
+def test_each_value_occurs_as_often_as_declared_but_for_the_rounding(count: int, distinct: int, skew: float) -> None:
+    shape = employees(count, distinct, skew)
+    occurring = Counter(made(shape).ranks["Department"])
+    values = values_of(shape, "Department")
+    assert len(occurring) <= distinct
+    for rank in range(1, values.count + 1):
+        assert abs(occurring[rank] - count * values.share(rank)) <= 1
+
+
+@given(counts, distincts)
+def test_there_are_as_many_entities_as_declared_and_no_two_have_one_key(count: int, distinct: int) -> None:
+    found = made(employees(count, distinct))
+    keys = {BY_DEPARTMENT.format({name: each[name] for name in BY_DEPARTMENT.fields}) for each in found.stored}
+    assert len(found.stored) == len(keys) == count
+    assert not {each["EmployeeId"] for each in found.spare}.intersection(each["EmployeeId"] for each in found.stored)
+
+
+@given(counts)
+def test_a_rising_field_rises_to_the_present_and_begins_no_earlier_than_declared(count: int) -> None:
+    instants = [each["Since"] for each in made(employees(count)).stored]
+    assert instants == sorted(instants)
+    assert instants[-1] - instants[0] <= YEAR
+
+
+def test_the_same_seed_makes_the_same_entities_and_another_seed_others() -> None:
+    shape = employees(200)
+    assert made(shape) == made(shape)
+    assert made(shape).stored != made(shape, "Another").stored
+
+
+def test_another_process_makes_the_same_entities() -> None:
+    program = (
+        "from datetime import timedelta; from tablepatterns import Key; from tablepatterns.review import Field, Shape; "
+        "from tablepatterns.review.sampling import sample; "
+        "shape = Shape('E', 50, {'D': Field(distinct=5), 'N': Field('int32')}); "
+        "print(sample('s', shape, [Key('{D}', '{N:03d}')], span=timedelta(1)).stored)"
+    )
+    answers = {
+        subprocess.run(
+            [sys.executable, "-c", program], env={"PYTHONHASHSEED": seed}, capture_output=True, check=True
+        ).stdout
+        for seed in ("1", "2")
+    }
+    assert len(answers) == 1
+
+
+def test_values_of_a_field_that_is_numbered_anew_begin_with_one_in_each_group() -> None:
+    fields = {"Order": Field(distinct=7), "Line": Field("int32", within="Order")}
+    found = sample("Shop", Shape("Line", 100, fields), [Key("{Order}", "{Line:04d}")], span=YEAR)
+    lines = Counter(each["Order"] for each in found.stored)
+    for order, count in lines.items():
+        assert sorted(each["Line"] for each in found.stored if each["Order"] == order) == list(range(1, count + 1))
+
+
+@pytest.mark.parametrize(
+    ("template", "field", "kind"),
+    [
+        ("{At:%Y-%m-%d}", Field("datetime", order="rising", distinct=30), "date"),
+        ("{At:%Y-%m-%dT%H}", Field("datetime", order="rising"), "datetime"),
+        ("{At:ticks}", Field("datetime", order="rising"), "datetime"),
+        ("{At:uuid}", Field("guid"), "UUID"),
+        ("{At:float}", Field("double"), "float"),
+        ("{At:escape}", Field(size=40), "str"),
+        ("{At:+08d}", Field("int64"), "Int64"),
+    ],
+)
+def test_values_are_what_the_key_takes(template: str, field: Field, kind: str) -> None:
+    key = Key("{User}", template)
+    shape = Shape("Event", 40, {"User": Field(distinct=4), "At": field})
+    for each in sample("Events", shape, [key], span=YEAR).stored:
+        assert type(each["At"]).__name__ == kind
+        assert key.parse(*key.format({name: each[name] for name in key.fields}))["User"] == each["User"]
+
+
+@given(st.integers(1, 10**9), st.integers(1, 10**7), skews)
+def test_a_smaller_shape_has_the_same_number_of_entities_for_each_value_where_there_are_many(
+    count: int, distinct: int, skew: float
+) -> None:
+    shape = employees(count, min(distinct, count), 0.0)
+    smaller = shrunk(shape, 1000)
+    assert smaller.count == min(count, 1000)
+    question = Query("employees of a department", {"Department": "="})
+    if 200 * count / 1000 <= distinct <= count:
+        assert found_by(smaller, question) == pytest.approx(found_by(shape, question), rel=0.15)
+
+
+def test_a_shape_that_is_small_enough_stays_as_it_is() -> None:
+    shape = employees(1000)
+    assert shrunk(shape, 1000) is shape
+    assert shrunk(shape, 999) is not shape
+
+
+@given(counts, distincts, skews, skews)
+def test_what_a_question_is_expected_to_find_is_what_it_finds_on_average(
+    count: int, distinct: int, skew: float, asked: float
+) -> None:
+    """The mean over all entities, each as often as it is asked about."""
+    shape = employees(count * 10, distinct, skew)
+    ranks = Counter(made(shape).ranks["Department"])
+    weights = {rank: rank**-asked for rank in range(1, values_of(shape, "Department").count + 1)}
+    by_hand = sum(ranks[rank] * weight for rank, weight in weights.items()) / sum(weights.values())
+    question = Query("employees of a department", {"Department": "="}, skew=asked)
+    assert found_by(shape, question) == pytest.approx(max(1.0, by_hand), rel=0.02, abs=1.0)
