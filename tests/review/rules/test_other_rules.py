@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from review.rules.made import EMPLOYEES, asked, done, found, told
-from tablepatterns import Key
+from tablepatterns import Key, LargeProperties
 from tablepatterns.catalogue import entry
 from tablepatterns.filters import QueryClass
 from tablepatterns.review.declared import DeclaredSet, Field, Query, Shape, Write
@@ -131,6 +131,25 @@ class TestAJoin:
 
     def test_is_none_of_a_few_results(self) -> None:
         assert self.joined(40, returned=4) == []
+
+
+class TestALargeValue:
+    OF = replace(EMPLOYEES, mappings=(LargeProperties(["Photo"], container="photos"),))
+
+    @pytest.mark.parametrize(("rate", "severity"), [(10.0, Severity.WARNING), (9.9, Severity.NOTE)])
+    def test_that_is_read_and_not_wanted_is_told(self, rate: float, severity: Severity) -> None:
+        query = Query("it", {"Department": "=", "EmployeeId": "="}, select=("Age",), rate=rate)
+        (one,) = found(asked(self.OF, query, transactions=2.0))
+        assert (one.rule, one.subject, one.severity) == ("blob-with-every-read", "Employees: it", severity)
+
+    def test_that_is_wanted_is_right(self) -> None:
+        query = Query("it", {"Department": "=", "EmployeeId": "="}, select=("Age", "Photo"), rate=99)
+        assert found(asked(self.OF, query, transactions=2.0)) == []
+        assert found(asked(self.OF, replace(query, select=()), transactions=2.0)) == []
+
+    def test_that_is_not_read_is_right(self) -> None:
+        query = Query("it", {"Department": "="}, select=("Age",), rate=99)
+        assert found(asked(self.OF, query, QueryClass.RANGE, transactions=1.0, returned=9, examined=9)) == []
 
 
 class TestTheBill:

@@ -1,0 +1,74 @@
+"""The designs of docs/reviews: declared twice alike, and their kept reports are those that would be written."""
+
+from __future__ import annotations
+
+import importlib
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tablepatterns.review import Design, Severity, read_design
+
+DOCS = Path(__file__).parents[2] / "docs"
+DESIGNS = sorted(path.stem for path in (DOCS / "reviews").glob("*.toml"))
+
+
+@pytest.fixture(autouse=True)
+def on_path(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(str(DOCS))
+
+
+@pytest.fixture
+def pages() -> Any:
+    return importlib.import_module("reviews.reports")
+
+
+def declared(design: Design) -> object:
+    """Return all that a design says; derived data and mappings say by their repr what they are."""
+    said = [
+        (each.name, each.table, each.key, each.shape, each.pattern, dict(each.settings))
+        + (list(map(repr, each.derived)), list(map(repr, each.mappings)))
+        + (each.queries, each.writes, each.retention)
+        for each in design.sets
+    ]
+    return design.name, design.years, said
+
+
+def without_plots(page: str) -> str:
+    """Return a page without what matplotlib drew, which another version of it draws otherwise."""
+    return re.sub(r"<svg.*?</svg>", "<svg/>", page, flags=re.DOTALL)
+
+
+def test_every_design_is_on_the_page(pages: Any) -> None:
+    assert sorted(pages.DESIGNS) == DESIGNS
+
+
+@pytest.mark.parametrize("name", DESIGNS)
+def test_the_design_in_python_is_that_of_the_file(name: str) -> None:
+    in_python: Design = importlib.import_module(f"reviews.{name}").design
+    assert declared(in_python) == declared(read_design(DOCS / "reviews" / f"{name}.toml"))
+
+
+@pytest.mark.parametrize("name", DESIGNS)
+def test_the_kept_reports_are_up_to_date(name: str, pages: Any) -> None:
+    for file, text in pages.reports(name).items():
+        kept = (DOCS / "reviews" / file).read_text(encoding="utf-8")
+        assert without_plots(text) == without_plots(kept), f"{file} is out of date: make reviews"
+
+
+def test_the_page_that_compares_them_is_up_to_date(pages: Any) -> None:
+    kept = (DOCS / "reviews" / "index.md").read_text(encoding="utf-8")
+    assert kept == pages.comparison(), "docs/reviews/index.md is out of date: make reviews"
+
+
+def test_what_the_naive_design_does_wrong_the_improved_one_does_not(pages: Any) -> None:
+    naive, improved = pages.reviewed("employees_naive"), pages.reviewed("employees_improved")
+    assert naive.severity is Severity.SERIOUS
+    assert improved.findings == ()
+
+
+def test_the_log_has_the_fault_that_the_guide_names_and_no_other(pages: Any) -> None:
+    found = pages.reviewed("log_prepend_append").findings
+    assert [(each.rule, each.severity) for each in found] == [("prepend-append", Severity.SERIOUS)]
