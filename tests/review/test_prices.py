@@ -21,7 +21,7 @@ from tablepatterns.review.charges import charges_of
 from tablepatterns.review.declared import DeclaredSet, Field, Query, Write
 from tablepatterns.review.measuring import measure
 from tablepatterns.review.outcome import Bill, Measured
-from tablepatterns.review.price_table import Capacity, PriceTable
+from tablepatterns.review.price_table import BadPriceTable, Capacity, PriceTable
 from tablepatterns.review.prices import MONTH, bill
 
 DEFAULT = Path(module.__file__).with_name("prices.toml").read_text(encoding="utf-8")
@@ -240,36 +240,44 @@ def line_of(text: str) -> int:
         ('region = "East US 2"', "region = 2", "region =", "region"),
         ('redundancy = "LRS"', 'redundancy = "GRS"', "redundancy =", "redundancy"),
         ("bytes_per_gb = 1_073_741_824", "bytes_per_gb = 0", "bytes_per_gb =", "bytes_per_gb"),
-        ("table_reads = 0.00036", "table_reads = -1", "table_reads =", "per_10_000_operations.table_reads"),
-        ("table_reads = 0.00036", "table_reads = true", "table_reads =", "per_10_000_operations.table_reads"),
-        ("table_reads = 0.00036", "table_read = 1", "table_reads =", "per_10_000_operations.table_read"),
-        ("table_reads = 0.00036\n", "", "[per_10_000_operations]", "per_10_000_operations.table_reads"),
-        ("blobs = 0.0184", 'blobs = "$0.0184"', "blobs = 0", "per_gb_month.LRS.blobs"),
-        ("blobs = 0.0184", "blobs = inf", "blobs = 0", "per_gb_month.LRS.blobs"),
-        ('currency = "USD"', "currency = USD", "currency =", None),
+        ("table_reads = 0.00036", "table_reads = -1", "table_reads =", "table_reads"),
+        ("table_reads = 0.00036", "table_reads = true", "table_reads =", "table_reads"),
+        ("[per_gb_month.LRS]", "[per_gb_month.LRS]\nfiles = 1", "tables = 0", "files"),
+        ("table_reads = 0.00036\n", "", "[per_10_000_operations]", "table_reads"),
+        ("blobs = 0.0184", 'blobs = "$0.0184"', "blobs = 0", "blobs"),
+        ("blobs = 0.0184", "blobs = inf", "blobs = 0", "blobs"),
+        ('currency = "USD"', "currency = USD", "currency =", "not TOML"),
     ],
 )
-def test_a_wrong_table_is_refused_with_line_and_key(
-    tmp_path: Path, old: str, new: str, at: str, key: str | None
-) -> None:
+def test_a_wrong_table_is_refused_with_line_and_key(tmp_path: Path, old: str, new: str, at: str, key: str) -> None:
     file = tmp_path / "prices.toml"
     assert old in DEFAULT
     file.write_text(DEFAULT.replace(old, new), encoding="utf-8")
     with pytest.raises(BadInput) as refused:
         PriceTable.read(file)
-    place = f"prices.toml:{line_of(at)}"
-    assert str(refused.value).startswith(f"{place}: {key} = " if key else f"{place} = ")
+    (said, *more) = str(refused.value).splitlines()
+    assert said.startswith(f"prices.toml:{line_of(at)}: ")
+    assert key in said
+    assert [each for each in more if each.startswith("prices.toml")] == []
+
+
+def test_everything_that_is_wrong_is_told_at_once(tmp_path: Path) -> None:
+    file = tmp_path / "prices.toml"
+    file.write_text(DEFAULT.replace('"USD"', "3").replace("blobs = 0.0184", "blobs = -1"), encoding="utf-8")
+    with pytest.raises(BadPriceTable) as refused:
+        PriceTable.read(file)
+    assert [line for line, _ in refused.value.problems] == [line_of("currency ="), line_of("blobs = 0")]
 
 
 def test_a_key_that_is_given_twice_is_refused(tmp_path: Path) -> None:
     file = tmp_path / "prices.toml"
     file.write_text(DEFAULT + "blobs = 1\n", encoding="utf-8")
-    with pytest.raises(BadInput, match=r"prices\.toml:\d+ = "):
+    with pytest.raises(BadInput, match=r"prices\.toml:\d+: it is not TOML"):
         PriceTable.read(file)
 
 
 def test_a_key_with_a_slip_is_told_the_one_that_was_meant(tmp_path: Path) -> None:
     file = tmp_path / "prices.toml"
-    file.write_text(DEFAULT.replace("currency", "curency"), encoding="utf-8")
-    with pytest.raises(BadInput, match=r"did you mean currency\?"):
+    file.write_text(DEFAULT.replace("currency =", "curency ="), encoding="utf-8")
+    with pytest.raises(BadPriceTable, match=r"did you mean currency\?"):
         PriceTable.read(file)

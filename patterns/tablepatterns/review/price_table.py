@@ -9,17 +9,17 @@ from __future__ import annotations
 import math
 import re
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime
-from difflib import get_close_matches
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, Final, NoReturn, cast, get_args
+from typing import Any, Final, get_args
 
 from ..errors import BadInput
 from .charges import Operation
 from .toml_places import Places
+from .toml_tables import Problem, Section
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -30,9 +30,20 @@ OPERATIONS: Final[tuple[Operation, ...]] = get_args(Operation)
 PER: Final = 10_000
 """How many operations a price is for."""
 _DEFAULT: Final = "prices.toml"
-_TEXTS: Final = ("currency", "source", "region", "redundancy")
-_TOP: Final = (*_TEXTS, "dated", "bytes_per_gb", "per_10_000_operations", "per_gb_month")
-_AT_LINE: Final = re.compile(r"\(at line (\d+)")
+_AT_LINE: Final = re.compile(r"\s*\(at line (\d+), column \d+\)")
+
+
+class BadPriceTable(BadInput):
+    """A price table in which something is wrong; `problems` has all of it, with the lines.
+
+    :param name: what the file is called
+    :param problems: for each its line and what is wrong
+    """
+
+    def __init__(self, name: str, problems: Sequence[tuple[int, str]]) -> None:
+        self.problems = tuple(problems)
+        super().__init__("price table", name, "it has not all prices", "mend it")
+        self.message = "\n".join(f"{name}:{line}: {says}" for line, says in self.problems)
 
 
 @dataclass(frozen=True)
@@ -77,13 +88,13 @@ class PriceTable:
 
     @classmethod
     def read(cls, path: str | Path) -> PriceTable:
-        """Return the prices of a file.
+        """Return the prices of a file. Everything that is wrong is found in one go, and named with its line and key.
 
         :param path: where the file is
-        :raises BadInput: it is no price table; the error names the line and the key
+        :raises BadPriceTable: it is no price table
         :raises OSError: it cannot be read
         """
-        return _Reading(Path(path).name, Path(path).read_text(encoding="utf-8")).table()
+        return _read(Path(path).name, Path(path).read_text(encoding="utf-8"))
 
     @classmethod
     def default(cls) -> PriceTable:
@@ -96,85 +107,79 @@ def _default() -> PriceTable:
     return PriceTable.read(Path(__file__).with_name(_DEFAULT))
 
 
-class _Reading:
-    """A price table as it is read, with the lines of its keys for errors.
-
-    :param name: the name of the file
-    :param text: what it says
-    """
-
-    def __init__(self, name: str, text: str) -> None:
-        self._name = name
-        try:
-            self._found = tomllib.loads(text)
-        except tomllib.TOMLDecodeError as error:
-            line = _AT_LINE.search(str(error))
-            place = f"{name}:{line[1]}" if line else name
-            raise BadInput(place, str(error), "it is not TOML", "mend the line") from error
-        self._places = Places.of(text)
-
-    def table(self) -> PriceTable:
-        """Return the prices."""
-        self._check_keys("", self._found, _TOP)
-        texts = {name: self._text(name) for name in _TEXTS}
-        capacities = self._table("per_gb_month", self._found["per_gb_month"])
-        found = PriceTable(
-            **texts,
-            dated=self._date(),
-            bytes_per_gb=self._number("bytes_per_gb", self._found["bytes_per_gb"], least=1),
-            operations=self._operations(),
-            capacities={name: self._capacity(f"per_gb_month.{name}", each) for name, each in capacities.items()},
+def _read(name: str, text: str) -> PriceTable:
+    values = _parsed(name, text)
+    top = Section(values, (), "", [])
+    operations = top.section("per_10_000_operations")
+    capacities = top.section("per_gb_month")
+    found = PriceTable(
+        currency=_text(top, "currency"),
+        dated=_day(top, values),
+        source=_text(top, "source"),
+        region=_text(top, "region"),
+        redundancy=_text(top, "redundancy"),
+        bytes_per_gb=_price(top, "bytes_per_gb", least=1),
+        operations={each: _price(operations, each) for each in OPERATIONS},
+        capacities=dict(_capacities(capacities)),
+    )
+    if found.redundancy and found.redundancy not in found.capacities:
+        top.note(
+            f"redundancy = {found.redundancy!r} has no prices: add [per_gb_month.{found.redundancy}]", "redundancy"
         )
-        if found.redundancy not in found.capacities:
-            rule = f"it has no prices here: {', '.join(found.capacities) or 'none'} have"
-            self._refuse("redundancy", found.redundancy, rule, "name one of them, or add [per_gb_month] for it")
-        return found
+    for section in (top, operations):
+        section.refuse_others()
+    if top.problems:
+        raise _refused(name, text, top.problems)
+    return found
 
-    def _operations(self) -> dict[Operation, float]:
-        key = "per_10_000_operations"
-        prices = self._table(key, self._found[key])
-        self._check_keys(key, prices, OPERATIONS)
-        return {name: self._number(f"{key}.{name}", prices[name]) for name in OPERATIONS}
 
-    def _capacity(self, key: str, found: object) -> Capacity:
-        prices = self._table(key, found)
-        self._check_keys(key, prices, ("tables", "blobs"))
-        return Capacity(*(self._number(f"{key}.{name}", prices[name]) for name in ("tables", "blobs")))
+def _parsed(name: str, text: str) -> Mapping[str, Any]:
+    try:
+        return tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        place = _AT_LINE.search(str(error))
+        line = int(place[1]) if place else text.count("\n") + 1
+        raise BadPriceTable(name, [(line, f"it is not TOML: {_AT_LINE.sub('', str(error))}")]) from error
 
-    def _check_keys(self, above: str, found: Mapping[str, object], known: tuple[str, ...]) -> None:
-        prefix = f"{above}." if above else ""
-        for name in found:
-            if name not in known:
-                near = get_close_matches(name, known, 1)
-                way_out = f"did you mean {near[0]}?" if near else f"use {', '.join(known)}"
-                self._refuse(prefix + name, found[name], "a price table has no such key", way_out)
-        for name in known:
-            if name not in found:
-                self._refuse(prefix + name, None, "it is missing", "add it, as in the default table", line_of=above)
 
-    def _text(self, key: str) -> str:
-        value = self._found[key]
-        if not isinstance(value, str) or not value:
-            self._refuse(key, value, "it is a text", "put it in quotes")
-        return value
+def _refused(name: str, text: str, problems: Sequence[Problem]) -> BadPriceTable:
+    places = Places.of(text)
+    return BadPriceTable(name, sorted({(places.line(problem.path), problem.says) for problem in problems}))
 
-    def _date(self) -> date:
-        value = self._found["dated"]
-        if not isinstance(value, date) or isinstance(value, datetime):
-            self._refuse("dated", value, "it is a day", "write it as 2026-09-12, without quotes")
-        return value
 
-    def _number(self, key: str, value: object, least: float = 0) -> float:
-        is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
-        if not is_number or not math.isfinite(number := float(cast("float", value))) or number < least:
-            self._refuse(key, value, f"it is a number of {least} or more", "write it without quotes and currency")
-        return number
+def _text(section: Section, name: str) -> str:
+    before = len(section.problems)
+    text = section.needed(name)
+    if not text and len(section.problems) == before:
+        section.note(f"{name} is empty; give a text", name)
+    return text
 
-    def _table(self, key: str, value: object) -> dict[str, Any]:
-        if not isinstance(value, dict):
-            self._refuse(key, value, "it is a table of prices", f"begin it with [{key}]")
-        return cast("dict[str, Any]", value)
 
-    def _refuse(self, key: str, value: object, rule: str, way_out: str, *, line_of: str | None = None) -> NoReturn:
-        line = self._places.line(tuple((key if line_of is None else line_of).split(".")))
-        raise BadInput(f"{self._name}:{line}: {key}", value, rule, way_out)
+def _day(top: Section, values: Mapping[str, Any]) -> date:
+    top.offer("dated")
+    day = values.get("dated")
+    if isinstance(day, date) and not isinstance(day, datetime):
+        return day
+    if day is None:
+        top.note("dated is missing; give the day of the prices")
+    else:
+        top.note(f"dated = {day!r}: it must be a day, as in 2026-09-12, without quotes", "dated")
+    return date.min
+
+
+def _price(section: Section, name: str, *, least: float = 0.0) -> float:
+    if name not in section:
+        section.offer(name)
+        section.note(f"{name} is missing; give a number")
+        return least
+    price = section.number(name, least, least=least)
+    if not math.isfinite(price):
+        section.note(f"{name} = {price}: it must be a number", name)
+    return price
+
+
+def _capacities(section: Section) -> Iterator[tuple[str, Capacity]]:
+    for name in section:
+        prices = section.section(name)
+        yield name, Capacity(_price(prices, "tables"), _price(prices, "blobs"))
+        prices.refuse_others()
