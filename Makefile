@@ -18,7 +18,7 @@ RUN     := $(VENV)/bin/python -m
 SPREAD  := -n $(JOBS) --dist worksteal
 
 .DEFAULT_GOAL := help
-.PHONY: help tour test test-memory test-live test-lowest lint format checklist fidelity pages guarantees notebooks schedules docs linkcheck fuzz bench recipe licences dist clean
+.PHONY: help tour test test-memory test-live test-lowest lint format checklist fidelity pages guarantees reviews notebooks schedules docs linkcheck fuzz bench recipe licences dist clean
 
 help:  ## Show these targets
 	@sed -nE 's/^([a-z-]+):.*## (.*)/  make \1|\2/p' $(MAKEFILE_LIST) | awk -F'|' '{ printf "%-20s %s\n", $$1, $$2 }'
@@ -57,6 +57,9 @@ fidelity: $(READY)  ## Write docs/fidelity.md, on how true the account in memory
 
 pages: fidelity  ## Write every page of docs that follows from tests: fidelity, compositions, budgets, guarantees
 	cd docs && PYTHONPATH=../tests ../$(RUN) proof
+
+reviews: $(READY)  ## Write the reports of the designs in docs/reviews
+	cd docs && ../$(RUN) reviews
 
 guarantees: $(READY)  ## Explore every recipe's schedules, keep what was found, and write the pages anew (some minutes)
 	$(RUN) pytest -q -n 0 --record-guarantees -m "not memory and not azurite" $$(grep -rl --include='test_*.py' --exclude-dir=node_modules 'mark\.guarantee(' tests)
