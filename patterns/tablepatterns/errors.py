@@ -13,6 +13,7 @@
     │   ├── BadToken              a continuation token of another query, or no token at all
     │   ├── BadDesign             a recipe that was put together in a way that cannot work
     │   ├── BadDesignFile         a design file for a review in which something is wrong (in `review`)
+    │   ├── BadPriceTable         a price table for a review in which something is wrong (in `review`)
     │   ├── PeriodExpired         a write to a table whose period is kept no longer
     │   └── LimitExceeded         an entity or a transaction over a limit of the service
     ├── EntityNotFound            ResourceNotFoundError

@@ -16,12 +16,13 @@ from tablepatterns import IndexEntities, InterPartitionIndex, Key, LargeProperti
 from tablepatterns.deriving.whereabouts import InBlobs, InTable
 from tablepatterns.errors import BadInput
 from tablepatterns.filters import QueryClass
+from tablepatterns.review import BadPriceTable, PriceTable
 from tablepatterns.review import prices as module
 from tablepatterns.review.charges import charges_of
 from tablepatterns.review.declared import DeclaredSet, Field, Query, Write
 from tablepatterns.review.measuring import measure
 from tablepatterns.review.outcome import Bill, Measured
-from tablepatterns.review.price_table import BadPriceTable, Capacity, PriceTable
+from tablepatterns.review.price_table import Capacity
 from tablepatterns.review.prices import MONTH, bill
 
 DEFAULT = Path(module.__file__).with_name("prices.toml").read_text(encoding="utf-8")

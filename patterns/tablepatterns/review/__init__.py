@@ -16,11 +16,12 @@ from .explaining.query_plan import Better, QueryPlan
 if TYPE_CHECKING:
     from .design_file import BadDesignFile, read_design
     from .outcome import Finding, Reviewed, Severity
-    from .prices import PriceTable
+    from .price_table import BadPriceTable, PriceTable
     from .reviewing import review
 
 __all__ = [
     "BadDesignFile",
+    "BadPriceTable",
     "Better",
     "DeclaredSet",
     "Design",
@@ -42,8 +43,9 @@ __all__ = [
 
 _HOMES = {
     "BadDesignFile": "design_file",
+    "BadPriceTable": "price_table",
     "Finding": "outcome",
-    "PriceTable": "prices",
+    "PriceTable": "price_table",
     "Reviewed": "outcome",
     "Severity": "outcome",
     "read_design": "design_file",

@@ -87,14 +87,16 @@ class PriceTable:
         return self.capacities[self.redundancy]
 
     @classmethod
-    def read(cls, path: str | Path) -> PriceTable:
-        """Return the prices of a file. Everything that is wrong is found in one go, and named with its line and key.
+    def read(cls, given: str | Path) -> PriceTable:
+        """Return the prices of a file, or a text. Everything that is wrong is named at once, with its line and key.
 
-        :param path: where the file is
+        :param given: the path of a file, or a text with more than one line
         :raises BadPriceTable: it is no price table
-        :raises OSError: it cannot be read
+        :raises OSError: the file cannot be read
         """
-        return _read(Path(path).name, Path(path).read_text(encoding="utf-8"))
+        if isinstance(given, str) and "\n" in given:
+            return _read("prices", given)
+        return _read(Path(given).name, Path(given).read_text(encoding="utf-8"))
 
     @classmethod
     def default(cls) -> PriceTable:
