@@ -158,6 +158,14 @@ def test_a_list_is_read_where_it_lies_and_its_entities_where_they_do() -> None:
     assert {each.table: max(peaks(each).values()) for each in heats} == {"Employees": 1000.0, "ByName": 0.2}
 
 
+def test_a_list_in_the_partition_is_read_with_its_entities() -> None:
+    by_name = IndexEntities("LastName")
+    staff = declared(fields=EMPLOYEE | {"Department": Field(distinct=4, skew=1.0)}, derived=(by_name,))
+    query = Query("by name", {"Department": "=", "LastName": "="}, rate=100)
+    found = heat(staff, measured(staff, query, via=by_name.name, examined=11.0, requests=11.0, returned=10.0))
+    assert peaks(found) == {f"Department {number}": 275.0 for number in (1, 2, 3, 4)}
+
+
 def test_lists_in_blobs_are_no_work_of_a_table() -> None:
     staff = declared(derived=(IndexEntities("LastName", store=InBlobs("names")),))
     heats, _ = heat_of(design(staff), [measured(staff, HIRE, written=1.0)])

@@ -120,13 +120,14 @@ def primaries(declared: DeclaredSet) -> Partitions:
 
 def _read(measured: Measured, query: Query, curve: Sequence[float]) -> Iterator[Load]:
     declared, work = measured.of, work_of(measured)
-    choice: Choice = "partition"
-    if measured.query_class in (QueryClass.POINT, QueryClass.TABLE_SCAN):
-        choice = "entity" if measured.query_class is QueryClass.POINT else "all"
     via = next((each for each in declared.derived if each.name == measured.via), None)
+    choice: Choice = "partition"
+    # A list is read, and each entity by a point query, but what is asked for is a value that many have
+    if not isinstance(via, IndexEntities) and measured.query_class in (QueryClass.POINT, QueryClass.TABLE_SCAN):
+        choice = "entity" if measured.query_class is QueryClass.POINT else "all"
     own = via.table(declared.table) if via else declared.table
     key = key_of(via, declared.key) if via else None
-    if isinstance(via, IndexEntities):
+    if isinstance(via, IndexEntities) and via.is_elsewhere:
         if key is not None:
             yield Load(own, partitions_of(declared, key), "partition", query.skew, curve, 1.0)
             work -= 1.0
