@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import os
+from pathlib import Path
 from typing import Annotated, Any, Final, NoReturn
 
 import typer
@@ -20,6 +21,7 @@ from .errors import BadFilter, BadInput, said
 from .filters import FilterSyntaxError
 from .help.shown import shown as help_on
 from .review import explain as plan_of
+from .review.command import FailOn, Form, carried_out, status
 from .tour.data import DAYS
 from .tour.visit import visit
 from .working.worker_process import load, work
@@ -33,6 +35,7 @@ _START: Final = """\
   [bold]tablepatterns tour[/] --storage env       the same on the account in AZURE_STORAGE_CONNECTION_STRING
   [bold]tablepatterns patterns[/]                 every pattern; with a name, all about it
   [bold]tablepatterns explain[/] "<filter>"       what a query reads and costs, and what would be better
+  [bold]tablepatterns review[/] design.toml       what a reviewer would say of a design, with plots if you like
   [bold]tablepatterns help[/] BadKey              what an error means and the way out; without a name, a list
   [bold]tablepatterns serve[/]                    an account in memory for SDKs of any language
   [bold]tablepatterns worker[/] module:name       do the work that messages on queues ask for
@@ -99,6 +102,25 @@ def explain(
         more = str(error).removeprefix(said(error)).strip()
         Console(stderr=True, highlight=False, soft_wrap=True).print(Group(told, *place, more))
         raise typer.Exit(_WRONG_USE) from None
+
+
+@main.command()
+def review(
+    design: Annotated[str, typer.Argument(help="A TOML file, or package.module:design for a Design in Python.")],
+    form: Annotated[Form | None, typer.Option("--format", help="By default what the file's ending says.")] = None,
+    output: Annotated[Path | None, typer.Option(help="The file to write: .html, .md, .json, or text.")] = None,
+    prices: Annotated[Path | None, typer.Option(help="A price table of your own, in TOML.")] = None,
+    fail_on: Annotated[FailOn, typer.Option(help="End with status 1 from this severity on.")] = FailOn.SERIOUS,
+) -> None:
+    """Review a design: try every access pattern in memory, simulate a day, and say what a reviewer would say.
+
+    The status is 1 where there are such findings, and 2 where the design, the prices or the command is wrong.
+    """
+    try:
+        found = carried_out(design, form, output, prices, _console())
+    except (BadInput, OSError) as error:
+        _fail(str(error), _WRONG_USE)
+    raise typer.Exit(status(found, fail_on))
 
 
 @main.command()

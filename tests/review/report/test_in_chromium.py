@@ -16,9 +16,9 @@ from tablepatterns.review.report import html
 pytestmark = pytest.mark.browser
 DESK, PHONE, PAPER = 1280, 390, 680
 """Widths in pixels; that of paper is A4 without its margins."""
-WINDOWS = [(name, width) for name in ("sample", "clean", "hostile") for width in (DESK, PHONE, PAPER)] + [
-    ("sample", 320)
-]
+NAMES = ("sample", "clean", "hostile")
+BETWEEN = (970, 760, 320)
+WINDOWS = [(name, width) for name in NAMES for width in (DESK, PHONE, PAPER)] + [("sample", each) for each in BETWEEN]
 LEAST_LETTERS = 9.0
 LEAST_MARKS = 3
 

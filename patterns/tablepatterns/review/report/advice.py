@@ -20,7 +20,7 @@ def pattern_title(name: str) -> str:
 
 def lines(finding: Finding) -> tuple[tuple[str, tuple[str, ...]], ...]:
     """Return what there is to tell of a finding besides what it says, each with its label."""
-    told = [("Why", (plain(finding.why),)), ("Better", (plain(finding.better),))]
+    told: list[tuple[str, tuple[str, ...]]] = [("Why", (plain(finding.why),)), ("Better", (plain(finding.better),))]
     if finding.pattern is not None:
         told.append(("Pattern", (pattern_title(finding.pattern),)))
     if finding.trade_offs:

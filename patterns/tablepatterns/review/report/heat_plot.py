@@ -10,14 +10,13 @@ from ..outcome import Heat, PartitionHeat
 from .canvas import COLOURS, Axes, Figure, Plot, Size, figure, matplotlib, plot, scale
 from .lines import Look
 from .sentences import heat_sentence
-from .wording import number, share, shortened
+from .wording import briefly, number, shortened
 
 _MOST: Final = 24
 _HOURS: Final = 24
 _CELLS: Final = 48
 _ROW: Final = 0.19
 _LABEL: Final = 0.071
-_FIGURE: Final = 0.6
 # From which share of the target, in which colour, and what the legend says
 _CLASSES: Final = (
     (1.0, "over", "over the target"),
@@ -63,16 +62,17 @@ def _drawn(size: Size, heat: Heat, rows: Sequence[PartitionHeat]) -> Figure:
     most = 14 if size.narrow else 34
     names = [shortened(each.partition, most) for each in rows]
     left = max(len(each) for each in names) * _LABEL + 0.12
+    peaks = [briefly(each.peak / heat.target) for each in rows]
+    right = max(map(len, peaks)) * _LABEL + 0.22
     legend = 0.44 if size.narrow else 0.26
-    axes = figure(size, len(rows) * _ROW + 0.36 + legend, left=left, right=_FIGURE, bottom=0.3 + legend, top=0.06)
+    axes = figure(size, len(rows) * _ROW + 0.36 + legend, left=left, right=right, bottom=0.3 + legend, top=0.06)
     axes.set_ylim(-len(rows) + 0.5, 0.5)
     axes.set_xlim(0, _HOURS)
     axes.set_yticks(range(0, -len(rows), -1), names, color=COLOURS["ink"])
     scale(axes, range(0, _HOURS + 1, 6 if size.narrow else 3), lambda hour: f"{hour:.0f} h")
     for place, each in enumerate(rows):
         axes.axhline(-place, color=COLOURS["line"], linewidth=0.6, zorder=0)
-        told = share(each.peak / heat.target)
-        axes.text(1.02, -place, told, va="center", color=COLOURS["muted"], transform=axes.get_yaxis_transform())
+        axes.text(1.02, -place, peaks[place], va="center", color=COLOURS["muted"], transform=axes.get_yaxis_transform())
         _row(axes, place, list(_runs(cells(each.rates, heat.target))))
     _legend(axes, size)
     return axes.figure

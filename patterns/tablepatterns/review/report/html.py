@@ -17,6 +17,7 @@ from .wording import money, number, plain, plural, share
 
 GUIDE: Final = "https://learn.microsoft.com/azure/storage/tables/table-storage-design-guide"
 _POLICY: Final = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"
+_LONG: Final = 24
 _NO_PLOTS: Final = Plots(None, None, ())
 
 
@@ -151,7 +152,9 @@ def _fields(sheet: Sheet, row: tuple[Cell, ...]) -> list[Markup]:
 
 
 def _words(cell: Cell) -> Markup:
-    text = element("span", cell.text, class_="" if cell.tone == "plain" else cell.tone) if cell.text else Markup("")
+    look: list[str] = [cell.tone] if cell.tone != "plain" else []
+    look += ["long"] if max(map(len, cell.text.split()), default=0) > _LONG else []
+    text = element("span", cell.text, class_=" ".join(look)) if cell.text else Markup("")
     code = element("code", cell.code) if cell.code else Markup("")
     note = element("small", cell.note) if cell.note else Markup("")
     if not code and not note:

@@ -13,7 +13,7 @@ from .sentences import Load, load_sentence, loads
 from .wording import number, share
 
 _MOST: Final = 16
-_LEAST_SHOWN: Final = 0.0001
+_LEAST_SHOWN: Final = 0.001
 
 
 def load_plot(reviewed: Reviewed) -> Plot | None:
@@ -46,7 +46,7 @@ def _drawn(size: Size, found: Sequence[Load]) -> Figure:
     axes.axvline(1, color=COLOURS["ink"], linewidth=1, linestyle=(0, (4, 2)))
     axes.text(1, 1, "target", ha="center", va="bottom", transform=axes.get_xaxis_transform())
     decades = [10.0**power for power in range(round(log10(least)), floor(log10(most)) + 1)]
-    scale(axes, decades, share, "share of the target")
+    scale(axes, decades, lambda value: f"{value * 100:,g}%", "share of the target")
     return axes.figure
 
 

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass
+from typing import Final
 
 from ...filters import QueryClass
 from ..outcome import Heat, Measured, Reviewed, Severity
 from .wording import SECONDS_OF_A_MONTH, clock, money, number, of_target, plain, plural, share
+
+_LITTLE: Final = 0.001
 
 
 @dataclass(frozen=True)
@@ -90,7 +93,7 @@ def loads(reviewed: Reviewed) -> tuple[Load, ...]:
     found = [
         Load(
             plain(heat.table),
-            _peak(heat),
+            peak_of(heat),
             heat.target,
             "entities",
             heat.cooled if heat.buckets > 1 else None,
@@ -105,7 +108,7 @@ def loads(reviewed: Reviewed) -> tuple[Load, ...]:
 
 def hottest_first(reviewed: Reviewed) -> tuple[Heat, ...]:
     """Return the heat of each table, that of the nearest to its target first."""
-    return tuple(sorted(reviewed.heats, key=lambda heat: (-_peak(heat) / heat.target, heat.table)))
+    return tuple(sorted(reviewed.heats, key=lambda heat: (-peak_of(heat) / heat.target, heat.table)))
 
 
 def cost_sentence(reviewed: Reviewed) -> str:
@@ -132,7 +135,8 @@ def load_sentence(reviewed: Reviewed) -> str:
     told = f"{whose} takes {of_target(first.share)}"
     if not rest or not rest[0].peak:
         return told
-    return f"{told}; nothing else takes more than {share(rest[0].share)}"
+    other = rest[0].share
+    return f"{told}; nothing else takes {'even 0.1%' if other < _LITTLE else f'more than {share(other)}'}"
 
 
 def heat_sentence(heat: Heat) -> str:
@@ -141,7 +145,8 @@ def heat_sentence(heat: Heat) -> str:
         return f"{plain(heat.table)}: nothing is asked of it"
     first = heat.partitions[0]
     whose = "the partition of the moment" if heat.moving else f"“{plain(first.partition)}”, the busiest partition,"
-    told = f"{plain(heat.table)}: {whose} takes up to {of_target(first.peak / heat.target)}"
+    most = first.peak / heat.target
+    told = f"{plain(heat.table)}: {whose} takes {'' if most < _LITTLE else 'up to '}{of_target(most)}"
     return told if heat.saturated is None else f"{told}, and more than all of it from {clock(heat.saturated)}"
 
 
@@ -152,7 +157,7 @@ def target_sentence(reviewed: Reviewed) -> str:
     told = f"The account takes {whole} of {number(account.target)} requests a second."
     if not reviewed.heats:
         return told
-    over = sum(1 for each in reviewed.heats if _peak(each) > each.target)
+    over = sum(1 for each in reviewed.heats if peak_of(each) > each.target)
     if len(reviewed.heats) == 1:
         tables = f"{'A' if over else 'No'} partition of the table"
     else:
@@ -167,5 +172,6 @@ def scans(reviewed: Reviewed) -> int:
     return sum(1 for each in reviewed.measured if each.query_class and each.query_class > QueryClass.RANGE)
 
 
-def _peak(heat: Heat) -> float:
+def peak_of(heat: Heat) -> float:
+    """Return the most entities in a second that a partition of a table has to do with."""
     return max((each.peak for each in heat.partitions), default=0.0)

@@ -44,15 +44,15 @@ def number(value: float) -> str:
     """Return a count or an average of counts.
 
     >>> from math import inf
-    >>> [number(each) for each in (0, 3.0, 2.44, 0.012, 1234.5, 20_000, 51_840_000, inf)]
-    ['0', '3', '2.4', '0.012', '1,234', '20,000', '51.8 million', '∞']
+    >>> [number(each) for each in (0, 3.0, 2.44, 0.15, 0.012, 1234.5, 20_000, 51_840_000, inf)]
+    ['0', '3', '2.4', '0.15', '0.012', '1,234', '20,000', '51.8 million', '∞']
     """
     if isinf(value):
         return "∞"
     for least, word in _LARGE:
         if abs(value) >= least:
             return f"{value / least:,.1f}".removesuffix(".0") + f" {word}"
-    if value and abs(value) < 0.1:
+    if value and abs(value) < 1:
         return f"{value:.2g}" if abs(value) >= 0.0001 else "under 0.0001"
     return f"{value:,.0f}" if abs(value) >= 100 or value == int(value) else f"{value:.1f}".removesuffix(".0")
 
@@ -85,6 +85,15 @@ def share(value: float) -> str:
         # 99.99% is not yet all of it
         return f"{min(value * 100, 99.9):.1f}".removesuffix(".0") + "%"
     return f"{value * 100:.0f}%"
+
+
+def briefly(value: float) -> str:
+    """Return a share where there is little room.
+
+    >>> briefly(0.0004), briefly(0.023)
+    ('<0.1%', '2.3%')
+    """
+    return share(value).replace("under ", "<")
 
 
 def of_target(value: float) -> str:

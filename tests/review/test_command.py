@@ -1,0 +1,173 @@
+"""`tablepatterns review`: what it writes, where, and the status that it ends with."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner, Result
+
+from tablepatterns.cli import main
+
+SOUND = """
+name = "Staff"
+[[set]]
+name = "Employees"
+key = { partition = "{Department}", row = "empid_{EmployeeId:06d}" }
+count = 2_000
+[set.fields]
+Department = { distinct = 12, size = 10 }
+EmployeeId = { type = "int32" }
+[[set.query]]
+name = "employee by number"
+known = { Department = "=", EmployeeId = "=" }
+rate = 10
+"""
+SCANNING = (
+    SOUND
+    + """
+[[set.query]]
+name = "employees by office"
+known = { Office = "=" }
+rate = 50
+"""
+).replace("[[set.query]]", "Office = { distinct = 9 }\n[[set.query]]", 1)
+IN_PYTHON = """
+from tablepatterns import EntitySet, Key, connect
+from tablepatterns.review import DeclaredSet, Design, Field, Query, Shape
+
+employees = EntitySet(connect(), "Employees", Key("{Department}", "empid_{EmployeeId:06d}"))
+fields = {"Department": Field(distinct=12, size=10), "EmployeeId": Field("int32")}
+asked = [Query("employee by number", {"Department": "=", "EmployeeId": "="}, rate=10)]
+staff = Design("Staff", (DeclaredSet.of(employees, shape=Shape("Employees", 2_000, fields), queries=asked),))
+
+
+def made() -> Design:
+    return staff
+
+
+number = 1
+broken = lambda: 1 / 0
+"""
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", [*sys.path])
+    (tmp_path / "sound.toml").write_text(SOUND)
+    (tmp_path / "scanning.toml").write_text(SCANNING)
+    return tmp_path
+
+
+def run(*arguments: str) -> Result:
+    return CliRunner().invoke(main, ["review", *arguments])
+
+
+def test_a_sound_design_ends_with_0() -> None:
+    said = run("sound.toml", "--fail-on", "note")
+    assert (said.exit_code, said.stderr) == (0, "")
+    assert said.stdout.startswith("Design review: Staff\nnothing to say against it\n")
+
+
+def test_findings_end_with_1_from_the_severity_on_that_is_asked_for() -> None:
+    worst = json.loads(run("scanning.toml", "--format", "json").stdout)["severity"]
+    order = ["note", "warning", "serious"]
+    statuses = [run("scanning.toml", "--fail-on", severity).exit_code for severity in [*order, "never"]]
+    assert statuses == [*(int(place <= order.index(worst)) for place in range(3)), 0]
+    assert worst != "note"
+
+
+@pytest.mark.parametrize(
+    ("form", "begins"), [("markdown", "# Design review: Staff\n"), ("json", '{\n  "schema": 1,'), ("html", "<!DOCTYPE")]
+)
+def test_each_form_can_be_asked_for(form: str, begins: str) -> None:
+    assert run("sound.toml", "--format", form).stdout.startswith(begins)
+
+
+@pytest.mark.parametrize(
+    ("name", "begins"),
+    [("a.md", "# "), ("a.json", "{"), ("a.HTML", "<!DOCTYPE"), ("a.txt", "Design review"), ("a", "Design review")],
+)
+def test_the_form_of_a_file_follows_from_its_ending(folder: Path, name: str, begins: str) -> None:
+    said = run("sound.toml", "--output", name)
+    assert said.stdout == f"Staff: nothing to say against it; {name}\n"
+    assert (folder / name).read_text(encoding="utf-8").startswith(begins)
+
+
+def test_the_form_that_is_asked_for_goes_before_the_ending(folder: Path) -> None:
+    run("sound.toml", "--output", "a.txt", "--format", "json")
+    assert json.loads((folder / "a.txt").read_text())["design"]["name"] == "Staff"
+
+
+def test_text_in_a_file_has_neither_colours_nor_blanks_at_the_ends_of_lines(folder: Path) -> None:
+    run("scanning.toml", "--output", "a.txt")
+    lines = (folder / "a.txt").read_text().splitlines()
+    assert [line for line in lines if line != line.rstrip() or not (line == "" or line.isprintable())] == []
+
+
+def test_a_design_in_python_gives_the_report_of_the_same_design_in_toml(folder: Path) -> None:
+    (folder / "a_design.py").write_text(IN_PYTHON)
+    told = run("sound.toml", "--format", "json").stdout
+    assert json.loads(told)["design"]["sets"][0]["entity"] == "Employees"
+    assert run("a_design:staff", "--format", "json").stdout == told
+    assert run("a_design:made", "--format", "json").stdout == told
+
+
+@pytest.mark.parametrize(
+    ("source", "words"),
+    [
+        ("nothing.toml", "there is no such file"),
+        ("nothing", "give a TOML file, or package.module:design"),
+        ("no_such_module:design", "No module named 'no_such_module'"),
+        ("b_design:number", "b_design has no Design of that name"),
+        ("b_design:broken", "ZeroDivisionError: division by zero"),
+        ("b_design:missing", "b_design has no Design of that name"),
+    ],
+)
+def test_a_design_that_is_not_there_ends_with_2(folder: Path, source: str, words: str) -> None:
+    (folder / "b_design.py").write_text(IN_PYTHON)
+    said = run(source)
+    assert (said.exit_code, said.stdout) == (2, "")
+    assert words in said.stderr
+
+
+def test_a_wrong_file_ends_with_2_and_names_line_and_key(folder: Path) -> None:
+    (folder / "wrong.toml").write_text(
+        SOUND.replace("count = 2_000", 'count = "many"').replace("rate = 10", "rte = 10")
+    )
+    said = run("wrong.toml")
+    assert (said.exit_code, said.stdout) == (2, "")
+    assert "wrong.toml:6" in said.stderr
+    assert "count" in said.stderr
+    assert "rte" in said.stderr
+
+
+def test_a_wrong_price_table_ends_with_2(folder: Path) -> None:
+    (folder / "prices.toml").write_text('currency = "EUR"\n')
+    assert run("sound.toml", "--prices", "prices.toml").exit_code == 2
+    assert run("sound.toml", "--prices", "no_prices.toml").exit_code == 2
+
+
+def test_another_price_table_makes_another_bill(folder: Path) -> None:
+    from tablepatterns.review import price_table
+
+    own = Path(price_table.__file__).with_name("prices.toml").read_text().replace('"USD"', '"EUR"')
+    (folder / "prices.toml").write_text(own)
+    assert (
+        json.loads(run("sound.toml", "--prices", "prices.toml", "--format", "json").stdout)["bill"]["currency"] == "EUR"
+    )
+
+
+@pytest.mark.parametrize(
+    "arguments", [("--format", "pdf"), ("--fail-on", "sometimes"), ("--output", "no/such/folder.md")]
+)
+def test_wrong_use_ends_with_2(arguments: tuple[str, str]) -> None:
+    assert run("sound.toml", *arguments).exit_code == 2
+
+
+def test_the_same_design_gives_the_same_report() -> None:
+    for form in ("text", "markdown", "json", "html"):
+        assert run("scanning.toml", "--format", form).stdout == run("scanning.toml", "--format", form).stdout

@@ -1,0 +1,44 @@
+"""The page on reviews: it is current, and its example is a design."""
+
+from __future__ import annotations
+
+import runpy
+from pathlib import Path
+
+import pytest
+
+from tablepatterns.review.command import FailOn, Form
+from tablepatterns.review.design_file import read_design
+from tablepatterns.review.report import as_json
+from tablepatterns.review.reviewing import review
+from tablepatterns.review.rules import RULES
+
+ROOT = Path(__file__).parents[2]
+PAGE = ROOT / "docs/review.md"
+EXAMPLE = ROOT / "docs/proof/review_example"
+
+
+@pytest.fixture(scope="module")
+def page() -> str:
+    return PAGE.read_text(encoding="utf-8")
+
+
+def test_the_page_follows_from_the_package(page: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(str(ROOT / "docs"))
+    from proof import review as written
+
+    assert page == written.render(), "make pages writes it anew"
+    assert "<!--" not in page
+
+
+def test_the_example_gives_the_same_report_in_both_forms() -> None:
+    in_python = runpy.run_path(str(EXAMPLE.with_suffix(".py")))["design"]
+    found = review(read_design(EXAMPLE.with_suffix(".toml")))
+    assert as_json(review(in_python)) == as_json(found)
+    assert [each.rule for each in found.findings] == ["missing-index"]
+
+
+def test_the_page_names_every_rule_and_every_choice(page: str) -> None:
+    assert [each.name for each in RULES if f"| `{each.name}` |" not in page] == []
+    assert {each.value for each in FailOn} <= set(page.replace("`", " ").replace("|", " ").split())
+    assert [each.value for each in Form if each.value not in page and f".{each.value}" not in page] == []
