@@ -133,7 +133,6 @@ def test_the_volume_is_that_of_all_rows() -> None:
 # -- Limits
 
 
-@pytest.mark.guide("G-075")
 def test_a_design_far_from_all_limits_hears_of_none() -> None:
     assert limits(declared(writes=(HIRE,), queries=(Query("by id", {"Department": "="}, rate=1),))) == {}
 

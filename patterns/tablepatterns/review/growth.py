@@ -31,6 +31,8 @@ _WIDE_PROPERTIES: Final = 250
 _WIDE_BYTES: Final = 960 * limits.KIB
 """Rows of a wide entity, and what each of them holds."""
 _LIST_ROOM: Final = 256
+"""What the row of a list keeps free for the properties that every row has."""
+# What one partition serves before a query has taken so long that its page ends
 _ENTITIES_IN_TIME: Final = limits.PARTITION_ENTITIES_PER_SECOND * limits.MAX_QUERY_TIME.total_seconds()
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from typing import Final
 
 from ...deriving.derived import Derived, Index
 from ...deriving.whereabouts import InBlobs
@@ -18,7 +19,7 @@ from .day import SECONDS, day_curve
 from .partitions import Partitions
 from .shares import Choice
 
-_SPREAD_BUCKETS = 16
+_SPREAD_BUCKETS: Final = 16
 """As many as a `PartitionSpread` has that is not told how many."""
 
 
