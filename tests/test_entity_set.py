@@ -136,6 +136,14 @@ async def test_a_stale_entity_is_refused_and_nothing_changes(employees: Any, unc
             assert refusal.value.status_code == 412
 
 
+async def test_a_changed_copy_of_what_was_read_is_written_back_in_its_place(employees: Any) -> None:
+    read = await employees.insert(jones(Age=34))
+    older = await employees.replace(read | {"Age": 35})
+    assert (older["Age"], read["Age"]) == (35, 34)
+    with pytest.raises(EntityChanged):
+        await employees.replace(read | {"Age": 36})
+
+
 @pytest.mark.guide("G-318")
 async def test_the_check_is_left_out_only_when_told_so(employees: Any) -> None:
     stale = await employees.insert(jones())

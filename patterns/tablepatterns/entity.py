@@ -43,6 +43,8 @@ class Entity(dict[str, Any]):
     >>> entity = Entity({"PartitionKey": "Sales", "RowKey": "empid_000223", "Age": 34})
     >>> entity.key, entity["Age"], entity.etag
     (('Sales', 'empid_000223'), 34, None)
+    >>> (entity | {"Age": 35}).key
+    ('Sales', 'empid_000223')
 
     Guide: system properties; Timestamp, LMT and ETag.
     """
@@ -70,12 +72,18 @@ class Entity(dict[str, Any]):
         self.partition_key, self.row_key = row.key
         self.etag, self.timestamp, self.lineage = row.etag, row.timestamp, row.lineage
 
-    def copied(self) -> Entity:
+    def copy(self) -> Entity:
         """Return another entity with these properties and this identity, to be changed and written apart from it."""
         copied = Entity(self)
         copied.be(self)
         copied.reading = self.reading
         return copied
+
+    def __or__(self, changes: Mapping[str, Any]) -> Entity:  # type: ignore[override]
+        """Return a copy with changes, which may be written back as this one may be."""
+        changed = self.copy()
+        changed.update(changes)
+        return changed
 
     @classmethod
     def received(cls, found: Any) -> Entity:

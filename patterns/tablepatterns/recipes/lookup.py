@@ -108,7 +108,7 @@ class Lookup(Pattern[Account_co]):
         wanted = [(self.source.key.format(fields), fields) for fields in keys]
         found = await self._found(dict(wanted))
         rows = [found[each] for each, _ in wanted]
-        return [None if row is None else row.copied() for row in rows]
+        return [None if row is None else row.copy() for row in rows]
 
     @recipe
     async def join(

@@ -112,7 +112,7 @@ class PartitionMove(Pattern[Account_co]):
 
         Guide: one-to-many relationships (moving an employee).
         """
-        held = entity.copied()
+        held = entity.copy()
         route = self._route(held, fields)
         self.entities.replacing(held)
         before = self.account.now()
