@@ -35,7 +35,7 @@ _START: Final = """\
   [bold]tablepatterns tour[/] --storage env       the same on the account in AZURE_STORAGE_CONNECTION_STRING
   [bold]tablepatterns patterns[/]                 every pattern; with a name, all about it
   [bold]tablepatterns explain[/] "<filter>"       what a query reads and costs, and what would be better
-  [bold]tablepatterns review[/] design.toml       what a reviewer would say of a design, with plots if you like
+  [bold]tablepatterns review[/] design.toml       what a reviewer would say of a design, and why
   [bold]tablepatterns help[/] BadKey              what an error means and the way out; without a name, a list
   [bold]tablepatterns serve[/]                    an account in memory for SDKs of any language
   [bold]tablepatterns worker[/] module:name       do the work that messages on queues ask for
