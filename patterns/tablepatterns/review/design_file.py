@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path as FilePath
 from typing import Any, Final, cast, get_args
@@ -20,7 +20,7 @@ from ..errors import BadInput
 from ..key import Key
 from ..recipes.denormalize import Denormalize
 from ..storage import Storage, connect
-from .building import PLAIN, POINTS, Plan, keeper
+from .building import PLAIN, POINTS, Keeper, Plan, keeper
 from .declared import (
     DeclaredSet,
     Deed,
@@ -37,7 +37,7 @@ from .declared import (
 )
 from .design_parts import derived_of, key_of, mapping_of, tried
 from .soundness import faults
-from .toml_places import Places
+from .toml_places import Path, Places
 from .toml_tables import Problem, Section
 
 if sys.version_info >= (3, 11):
@@ -178,13 +178,34 @@ def _declared(read: _Read, made: Mapping[str, DeclaredSet], storage: Storage) ->
         if filled is None:
             return None
         derived.append(filled)
-    kept = tried(read.section, lambda: keeper(storage, read.plan, derived))
-    name = read.section.text("name") or ""
+    kept = _kept(read, derived, storage)
     if kept is None:
         return None
-    return DeclaredSet.of(
-        kept, shape=read.shape, name=name, queries=read.queries, writes=read.writes, retention=read.plan.retention
+    declared = DeclaredSet.of(
+        kept,
+        shape=read.shape,
+        name=read.section.text("name"),
+        queries=read.queries,
+        writes=read.writes,
+        retention=read.plan.retention,
     )
+    # What is special of some patterns is the key, which does not show in what keeps them
+    return replace(declared, pattern=read.plan.pattern)
+
+
+def _kept(read: _Read, derived: Sequence[Derived], storage: Storage) -> Keeper | None:
+    """Return the recipe that keeps a set, or note at which part of it that cannot be."""
+    kept = None
+    for count in range(len(derived) + 1):
+        place: Path = ("derived", count - 1, "key") if count else ("key",)
+        kept = tried(read.section, partial(keeper, storage, read.plan, derived[:count]), *place)
+        if kept is None:
+            return None
+    return kept
+
+
+def _or(found: int | None, default: int) -> int:
+    return default if found is None else found
 
 
 def _derived(section: Section, key: Key | None) -> tuple[list[Derived], tuple[tuple[Section, str], ...]]:
@@ -256,7 +277,7 @@ def _field(fields: Section, name: str) -> Field:
     field = fields.section(name, f"{fields.whose}.{name}")
     found = Field(
         type=cast("FieldType", field.text("type", "string", one_of=get_args(FieldType)) or "string"),
-        size=field.whole("size", 16) or 0,
+        size=_or(field.whole("size", 16), 16),
         largest=field.whole("largest"),
         distinct=field.whole("distinct"),
         skew=field.number("skew"),
@@ -295,7 +316,7 @@ def _write(section: Section) -> Write:
         rate=section.number("rate"),
         peak=section.perhaps("peak"),
         skew=section.number("skew"),
-        writers=section.whole("writers", 1) or 1,
+        writers=_or(section.whole("writers", 1), 1),
         together=section.texts("together"),
     )
     if "deed" not in section:

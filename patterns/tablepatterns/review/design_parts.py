@@ -27,7 +27,7 @@ _SECRET: Final = bytes(range(32))
 """It encrypts what a review makes up, and nothing else."""
 
 
-def tried(section: Section, make: Callable[[], T], *below: str) -> T | None:
+def tried(section: Section, make: Callable[[], T], *below: str | int) -> T | None:
     """Return what is made, or note at a key why it cannot be."""
     try:
         return make()
@@ -149,7 +149,7 @@ def _store(section: Section) -> Whereabouts | None:
         case {"partition": ""}:
             return InPartition()
         case {"table": name}:
-            return InTable(name or None)
+            return InTable(name or table)
         case {"container": name} if name:
             return InBlobs(name)
         case _:

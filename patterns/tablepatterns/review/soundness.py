@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from ..deriving.derived import Derived
+from ..deriving.shared_rows import PART
 from ..errors import BadDesign, BadFilter
 from ..filters import parse
 from ..recipes.summary import Summary
@@ -104,8 +105,8 @@ def _of_keys(declared: DeclaredSet, path: Path, whose: str) -> Iterator[Fault]:
         for piece in pieces_of(template):
             yield from _of_piece(declared, piece, (*path, "key"), whose)
     for number, derived in enumerate(declared.derived):
-        at = (*path, "derived", number)
-        for name in sorted(set(derived.reads).difference(shape.fields, (bucket,))):
+        at = (*path, "derived", number, "key")
+        for name in sorted(set(derived.reads).difference(shape.fields, (bucket, PART))):
             says = (
                 f"it reads {name}, which is not a field of {shape.entity}; {meant(name, list(shape.fields), 'fields')}"
             )

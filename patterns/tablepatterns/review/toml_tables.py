@@ -86,6 +86,7 @@ class Section:
 
     def perhaps(self, name: str, *, least: float = 0.0) -> float | None:
         """Return a number that need not be there."""
+        self._asked.add(name)
         return self.number(name, least=least) if name in self._values else None
 
     def whole(self, name: str, default: int | None = None, *, least: int = 0) -> int | None:
