@@ -34,9 +34,9 @@ accesses = DeclaredSet.of(
     ),
     queries=[
         Query(
-            "errors from 15:04 to 15:06",
-            {"Hour": "=", "At": "range", "Level": "="},
-            results=40,
+            "accesses from 15:04 to 15:06",
+            {"Hour": "=", "At": "range"},
+            results=158_400,
             rate=0.01,
             fresh=60,
         )

@@ -134,6 +134,14 @@ class TestASecret:
         mapping = EncryptedProperties(["Email"], keys=LocalKey.generate("one"))
         assert found(sets=[replace(SECRET, mappings=(mapping,))]) == []
 
+    @pytest.mark.parametrize(
+        ("rate", "changes", "rules"), [(10, "Age", ["merge-refused"]), (9, "Age", []), (10, "Email", [])]
+    )
+    def test_is_written_with_every_change_of_the_entity(self, rate: float, changes: str, rules: list[str]) -> None:
+        mapping = EncryptedProperties(["Email"], keys=LocalKey.generate("one"))
+        write = Write("it", "update", (changes,), rate=rate)
+        assert [each.rule for each in found(done(replace(SECRET, mappings=(mapping,)), write))] == rules
+
     def test_in_a_key_is_told_once_and_as_that(self) -> None:
         index = IntraPartitionIndex(Key("{Department}", "email_{Email}"), name="by e-mail")
         query = Query("it", {"Department": "=", "Email": "="}, rate=1)

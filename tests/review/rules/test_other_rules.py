@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from review.rules.made import EMPLOYEES, asked, done, found, told
+from review.rules.made import EMPLOYEES, asked, done, found, hot, told
 from tablepatterns import Key, LargeProperties
 from tablepatterns.catalogue import entry
 from tablepatterns.filters import QueryClass
@@ -64,7 +64,7 @@ class TestALimit:
         read = asked(EMPLOYEES, query, QueryClass.PARTITION_SCAN, examined=12_000, returned=12_000)
         given = sight("entities that a partition serves in 5 s", 120, 120, 0.0, "Employees: all")
         (one,) = found(read, in_sight=[given])
-        assert (one.rule, one.severity) == ("slow-as-it-grows", Severity.NOTE)
+        assert (one.rule, one.severity) == ("long-answer", Severity.NOTE)
 
 
 class TestASeries:
@@ -131,6 +131,33 @@ class TestAJoin:
 
     def test_is_none_of_a_few_results(self) -> None:
         assert self.joined(40, returned=4) == []
+
+
+class TestParts:
+    PERIODS = replace(EMPLOYEES, pattern="period_tables", settings={"period": "day", "at": "HiredAt"})
+    SPREAD = replace(EMPLOYEES, pattern="partition_spread", settings={"buckets": 8})
+
+    @pytest.mark.parametrize(
+        ("rate", "requests", "expected"),
+        [
+            (100, 11.0, [Severity.WARNING]),
+            (99.9, 11.0, [Severity.NOTE]),
+            (10, 11.0, [Severity.NOTE]),
+            (9.9, 11.0, []),
+            (99, 3.9, []),
+        ],
+    )
+    def test_that_are_asked_one_by_one_are_told(self, rate: float, requests: float, expected: list[Severity]) -> None:
+        query = Query("it", {"Department": "=", "EmployeeId": "="}, rate=rate)
+        for of in (self.PERIODS, self.SPREAD):
+            told_of = found(asked(of, query, requests=requests))
+            assert [(each.rule, each.severity) for each in told_of] == [("asks-every-part", each) for each in expected]
+        assert found(asked(EMPLOYEES, query, requests=requests)) == []
+
+    @pytest.mark.parametrize(("peak", "rules"), [(62.0, ["needless-spread"]), (63.0, [])])
+    def test_that_nobody_needs_are_told(self, peak: float, rules: list[str]) -> None:
+        assert [each.rule for each in found(sets=[self.SPREAD], heats=[hot("Employees", peak)])] == rules
+        assert found(sets=[EMPLOYEES], heats=[hot("Employees", peak)]) == []
 
 
 class TestALargeValue:

@@ -9,7 +9,7 @@ from typing import Final
 from ..outcome import Finding, InSight, Severity
 from . import waste
 from .asked import in_order
-from .known import Known
+from .known import Asked, Known
 from .rule import Rule
 from .words import number, part_of, size, years
 
@@ -71,8 +71,8 @@ ACCOUNT_FULL: Final = Rule(
     guide="Capacity considerations",
     pattern="archive",
 )
-SLOW_AS_IT_GROWS: Final = Rule(
-    name="slow-as-it-grows",
+LONG_ANSWER: Final = Rule(
+    name="long-answer",
     finds="a query wants more entities of one partition than it serves in five seconds",
     severity="a note",
     why="A query that takes longer than five seconds is cut, and goes on with a continuation token.",
@@ -87,7 +87,7 @@ RULES: Final = (
     KEY_TOO_LONG,
     TRANSACTION_TOO_LARGE,
     ACCOUNT_FULL,
-    SLOW_AS_IT_GROWS,
+    LONG_ANSWER,
 )
 
 
@@ -213,13 +213,18 @@ def _says(sight: InSight, told: _Told) -> str:
 def _slow(known: Known, sight: InSight) -> Iterator[Finding]:
     for asked in known.queries():
         named = part_of(asked.of.name, asked.query.name) == sight.subject
-        if asked.query.take is not None and in_order(asked):
-            continue
-        if named and waste.severity_of(asked.measured) is None and asked.query.rate >= waste.ONCE_AN_HOUR:
+        if named and sight.reached is not None and _is_wanted(asked):
+            then = f", and {number(sight.then)} at the end of the growth" if sight.then != sight.now else ""
             says = (
-                f"{asked.query.name!r} reads {number(sight.now)} entities of one partition now and "
-                f"{number(sight.then)} "
-                f"then; a partition serves {number(sight.most)} in five seconds."
+                f"{asked.query.name!r} reads {number(sight.now)} entities of one partition{then}; a partition serves "
+                f"{number(sight.most)} in five seconds."
             )
             better = "Read it page by page as it is needed, divide the range, or keep a summary of what is wanted."
-            yield SLOW_AS_IT_GROWS.finding(Severity.NOTE, sight.subject, says, better)
+            yield LONG_ANSWER.finding(Severity.NOTE, sight.subject, says, better)
+
+
+def _is_wanted(asked: Asked) -> bool:
+    """Whether all that a query reads is wanted, and often enough to speak of; what is not is found as a scan."""
+    if asked.query.take is not None and in_order(asked):
+        return False
+    return waste.severity_of(asked.measured) is None and asked.query.rate >= waste.ONCE_AN_HOUR

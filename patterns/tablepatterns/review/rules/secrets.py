@@ -8,9 +8,9 @@ from typing import Final
 from ...deriving.derived import Derived, Index
 from ..declared import DeclaredSet
 from ..outcome import Finding, Severity
-from .known import Known
+from .known import Done, Known
 from .rule import Rule
-from .words import listed
+from .words import listed, often, part_of
 
 PLAIN: Final = Rule(
     name="secret-in-plain-text",
@@ -28,7 +28,16 @@ IN_KEY: Final = Rule(
     guide="Encrypting table data",
     pattern="encrypted_properties",
 )
-RULES: Final = (PLAIN, IN_KEY)
+_OFTEN: Final = 10.0
+MERGE_REFUSED: Final = Rule(
+    name="merge-refused",
+    finds="an entity with encrypted properties is changed often, and each time written as a whole",
+    severity=f"a note from {_OFTEN:.0f} changes a second on",
+    why="Merge is not supported with encryption: properties encrypted earlier, with another key, would be lost.",
+    guide="Encrypting table data",
+    pattern="one_to_one",
+)
+RULES: Final = (PLAIN, IN_KEY, MERGE_REFUSED)
 
 
 def found(known: Known) -> Iterator[Finding]:
@@ -53,6 +62,24 @@ def found(known: Known) -> Iterator[Finding]:
                 f"Encrypt {listed(plain)} (EncryptedProperties): a merge is then refused, and no filter can ask for it."
             )
             yield PLAIN.finding(Severity.SERIOUS, declared.name, says, better)
+
+    for done in known.writes():
+        yield from _merged(done)
+
+
+def _merged(done: Done) -> Iterator[Finding]:
+    refused = [name for each in done.of.mappings if not each.allows_merge for name in each.fields]
+    changes = list(done.write.changes)
+    is_whole = done.write.deed != "update" or not changes or bool(set(refused) & set(changes))
+    if not refused or is_whole or done.write.busiest < _OFTEN:
+        return
+    hidden = listed(refused, most=3)
+    says = (
+        f"{done.write.name!r} changes {listed(changes, most=3)} {often(done.write.busiest)}, and writes all of the "
+        f"entity each time, {hidden} included."
+    )
+    better = f"Keep {hidden} in an entity of its own beside the other, in the same partition."
+    yield MERGE_REFUSED.finding(Severity.NOTE, part_of(done.of.name, done.write.name), says, better)
 
 
 def _in_keys(declared: DeclaredSet) -> set[str]:
