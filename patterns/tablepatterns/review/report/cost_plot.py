@@ -48,7 +48,7 @@ def cost_plot(reviewed: Reviewed) -> Plot | None:
 def _drawn(size: Size, shown: Sequence[Cost], figures: Sequence[float], told: Sequence[str], unit: str) -> Figure:
     looks = [_look(each.of.query_class) for each in shown]
     lines = [
-        Line(plain(each.of.access.name), f"{class_of(each.of)}, {words}", look)
+        Line(each.name, f"{class_of(each.of)}, {words}", look)
         for each, words, look in zip(shown, told, looks, strict=False)
     ]
     axes = lined(size, lines, bottom=0.42)

@@ -17,10 +17,12 @@ _LITTLE: Final = 0.001
 class Cost:
     """What one access pattern costs in a month.
 
+    :param name: that of the access pattern, with its set's where another has the same
     :param money: None where the bill has no line for it
     """
 
     of: Measured
+    name: str
     transactions: float
     money: float | None
 
@@ -85,7 +87,8 @@ def costs(reviewed: Reviewed) -> tuple[Cost, ...]:
 def _cost(reviewed: Reviewed, found: Measured, *, alone: bool) -> Cost:
     own = {f"{found.of.name}: {found.access.name}", *([found.access.name] if alone else [])}
     lines = [line.amount for line in reviewed.bill.lines if line.subject in own]
-    return Cost(found, found.transactions * found.access.rate * SECONDS_OF_A_MONTH, sum(lines) if lines else None)
+    name = plain(found.access.name) if alone else name_of(found)
+    return Cost(found, name, found.transactions * found.access.rate * SECONDS_OF_A_MONTH, sum(lines) if lines else None)
 
 
 def loads(reviewed: Reviewed) -> tuple[Load, ...]:
@@ -117,15 +120,14 @@ def cost_sentence(reviewed: Reviewed) -> str:
     if not found:
         return "Nothing is asked and nothing is written"
     first, whole = found[0], sum(each.money or 0.0 for each in found)
-    name = plain(first.of.access.name)
     if whole > 0 and first.money:
         total = money(whole, reviewed.bill.currency)
-        return f"“{name}” takes {share(first.money / whole)} of the {total} that transactions cost a month"
+        return f"“{first.name}” takes {share(first.money / whole)} of the {total} that transactions cost a month"
     sent = sum(each.transactions for each in found)
     most = max(found, key=lambda each: each.transactions)
     if not sent:
         return "No access pattern has a rate, so none has a cost"
-    return f"“{plain(most.of.access.name)}” takes {share(most.transactions / sent)} of the transactions of a month"
+    return f"“{most.name}” takes {share(most.transactions / sent)} of the transactions of a month"
 
 
 def load_sentence(reviewed: Reviewed) -> str:
