@@ -65,6 +65,9 @@ class TestALimit:
         given = sight("entities that a partition serves in 5 s", 120, 120, 0.0, "Employees: all")
         (one,) = found(read, in_sight=[given])
         assert (one.rule, one.severity) == ("long-answer", Severity.NOTE)
+        assert one.says == "'all' reads 120 entities of one partition; a partition serves 100 in five seconds."
+        (more,) = found(read, in_sight=[sight(given.limit, 120, 150, 0.0, "Employees: all")])
+        assert "reads 120 entities of one partition, and 150 at the end of the growth" in more.says
 
 
 class TestASeries:

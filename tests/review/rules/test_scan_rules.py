@@ -111,6 +111,46 @@ class TestAMissingIndex:
         assert (one.rule, one.severity) == ("table-scan", Severity.NOTE)
 
 
+class TestAKeyOfSeveralFields:
+    MAILS = DeclaredSet(
+        "Mails",
+        "Mails",
+        Key("{User}", "{Channel}_{At:ticks}_{MailId:uuid}"),
+        Shape(
+            "Mail",
+            9000,
+            {
+                "User": Field(distinct=90),
+                "Channel": Field(distinct=4),
+                "At": Field("datetime", order="rising"),
+                "MailId": Field("guid"),
+            },
+        ),
+    )
+
+    def told_of(self, query: Query) -> list[tuple[str, str]]:
+        return told(found(asked(self.MAILS, query, QueryClass.RANGE, examined=900)))
+
+    def test_serves_what_is_known_from_the_left_and_one_range(self) -> None:
+        assert self.told_of(Query("it", {"User": "=", "Channel": "=", "At": "range"}, rate=9)) == []
+
+    def test_does_not_serve_what_lies_behind_a_field_that_is_not_known(self) -> None:
+        query = Query("it", {"User": "=", "Channel": "=", "MailId": "="}, rate=9)
+        (one,) = found(asked(self.MAILS, query, QueryClass.RANGE, examined=900))
+        assert one.rule == "missing-index"
+        assert "it searches for MailId," in one.says
+
+    def test_does_not_serve_a_range_behind_a_range(self) -> None:
+        query = Query("it", {"User": "=", "Channel": "range", "At": "range"}, rate=9)
+        assert self.told_of(query) == [("missing-index", "Mails: it")]
+
+    def test_has_the_order_of_the_first_field_that_is_not_known(self) -> None:
+        by_time = Query("it", {"User": "="}, order="At", take=5, rate=9)
+        assert self.told_of(by_time) == [("client-sort", "Mails: it")]
+        of_channel = Query("it", {"User": "=", "Channel": "="}, order="At", take=5, rate=9)
+        assert self.told_of(of_channel) == []
+
+
 class TestAFilter:
     def test_of_keys_joined_by_or_is_told_as_that(self) -> None:
         text = "PartitionKey eq 'Sales' and (RowKey eq '1' or RowKey eq '2')"
