@@ -105,7 +105,7 @@ CONSISTENCY: Final = (
         ),
         avoid_when=(
             "The entities are in several partitions: use eventually consistent transactions.",
-            "Putting them in one partition would make it hot.",
+            "Putting them in one partition would make it hot: keep them apart, with eventually consistent ones.",
         ),
         trade_offs=(
             "More partitions scale better, but leave fewer chances for atomic changes.",

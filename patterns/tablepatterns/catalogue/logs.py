@@ -116,7 +116,7 @@ LOGS: Final = (
         use_when=("Keys by time, or one busy tenant, make a hot partition, and the queries need that key.",),
         avoid_when=(
             "Another PartitionKey that serves the queries spreads the writes by itself.",
-            "It is read far more often than it is written: each read asks every bucket.",
+            "It is read far more often than it is written: keep one partition, since each read asks every bucket.",
         ),
         trade_offs=("Do the other keys support the queries of the application?",),
     ),

@@ -33,7 +33,9 @@ RELATIONSHIPS: Final = (
             "Apart: the load must spread over partitions.",
             "Denormalised: one request must read all, and the one hardly ever changes.",
         ),
-        avoid_when=("What is said of the one changes often: do not denormalise it into many.",),
+        avoid_when=(
+            "What is said of the one changes often: keep it in an entity of its own, rather than in each of the many.",
+        ),
         trade_offs=(
             "Together: all operations fall on one partition, a hot spot at high volume.",
             "Apart: no transaction keeps both consistent.",
@@ -82,7 +84,10 @@ RELATIONSHIPS: Final = (
         limits=("It does not hear of changes: what was read stays until it expires, `forget` or `refresh`.",),
         cost="For the first time `get` 1, then `get` 0 until it expires.",
         use_when=("Few entities that seldom change are referred to by many.",),
-        avoid_when=("The answer must be of this moment.", "The table is too large to keep, and keys seldom repeat."),
+        avoid_when=(
+            "The answer must be of this moment: read the entity itself.",
+            "The table is too large to keep, and keys seldom repeat: copy what is wanted of it, by denormalization.",
+        ),
         trade_offs=("If many modelled relationships hurt performance, ask whether all are needed.",),
     ),
     CatalogueEntry(

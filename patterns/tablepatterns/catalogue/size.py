@@ -88,7 +88,7 @@ SIZE: Final = (
         use_when=("Values, such as photos or documents, exceed the limits of a property or an entity.",),
         avoid_when=(
             "Many small properties make the entity too large: use a wide entity.",
-            "The value is part of what is filtered.",
+            "A part of the value is filtered by: keep that in a property of its own.",
         ),
         trade_offs=(
             "Entity and blob are eventually consistent.",

@@ -56,6 +56,7 @@ TYPES_AND_ACCESS: Final = (
         limits=(
             "A token cannot be taken back, unless it names a policy.",
             "A table has up to five policies; the service may take 30 seconds to know of a change.",
+            "Of two programs that change policies at once one undoes what the other did, a revocation too.",
             "Who may write puts any row in the stretch, of any shape.",
         ),
         cost="`token` 0; `AccessPolicies.put` 2, `AccessPolicies.revoke` 2.",
@@ -89,8 +90,8 @@ TYPES_AND_ACCESS: Final = (
         "entities, `KeyRotation.in_use` 1.",
         use_when=("Salaries, health data or numbers of identity lie in a table that others can read.",),
         avoid_when=(
-            "The encryption at rest of the service is enough.",
-            "The property must be filtered by range, or be part of a key.",
+            "The encryption at rest of the service is enough: it is there without any of this.",
+            "The property must be filtered by range, or be part of a key: keep it in a table that few may read.",
         ),
         trade_offs=("Merge is not supported: some properties might stay under another key.",),
     ),

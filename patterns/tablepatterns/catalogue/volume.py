@@ -88,7 +88,7 @@ VOLUME: Final = (
         ),
         cost="1,000 entities of a partition `load` 10; `load` 20 with an index in the partition.",
         use_when=("Many entities are written at once: an import, a migration, a nightly feed.",),
-        avoid_when=("All must be there or none: write them aside and switch over.",),
+        avoid_when=("All must be there or none: load a table of its own, and then let readers switch over to it.",),
         trade_offs=(
             "Avoid traffic spikes: spread work over a reasonable time.",
             "Do not make hot partitions: spread the requests at every moment.",
@@ -115,7 +115,9 @@ VOLUME: Final = (
         ),
         cost="3 partitions of a page each: `ranges` 3, sent together.",
         use_when=("Several partitions, or many entities, are wanted at once.", "Several workers share the work."),
-        avoid_when=("All requests go to one partition: one node serves it, and parallel work gains little.",),
+        avoid_when=(
+            "All requests go to one partition, which one node serves: make several of it, by a partition spread.",
+        ),
         trade_offs=(
             "Provided that requests are spread over several partitions, throughput and responsiveness improve.",
             "Each worker has certain partitions, or all may reach every partition.",

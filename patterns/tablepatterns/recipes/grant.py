@@ -215,8 +215,8 @@ class AccessPolicies(Pattern[Account_co]):
     Guarantees: once the service knows of it everywhere, a token of a policy that was revoked is refused, and one of a
     policy that was changed may do what it says now. Other policies stay as they are.
 
-    Does not: take effect at once: the service may take 30 seconds. Guard against another program that puts policies at
-    the same time: the service keeps the last list, and the policy of one of the two is gone.
+    Does not: take effect at once: the service may take 30 seconds. Guard against another program that changes policies
+    at the same time: the service keeps the last list, and what one of the two did is undone, a revocation too.
 
     Cost: 2 storage transactions to put or revoke; 2 more if the table must be made; `names` is 1.
 
