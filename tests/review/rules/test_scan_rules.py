@@ -71,6 +71,7 @@ class TestAMissingIndex:
         )
         assert 'InterPartitionIndex(Key("email_{Email}", "email"), unique=True)' in one.better
         assert "a table scan: it reads 20,000 entities for 1, 50 times a second" in one.says
+        assert "MB more, and 4 transactions or more for each write that they follow: never." in one.better
 
     def test_lies_in_the_partition_where_that_is_known(self) -> None:
         query = Query("by name", {"Department": "=", "LastName": "="}, rate=50)

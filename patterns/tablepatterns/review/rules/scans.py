@@ -13,7 +13,7 @@ from . import waste
 from .asked import in_order, partition_known, terms_of, unindexed
 from .known import Asked, Known
 from .rule import Rule
-from .suggested import index_elsewhere, index_here
+from .suggested import copies_take, index_elsewhere, index_here
 from .words import entities, listed, number, often, part_of
 
 MISSING_INDEX: Final = Rule(
@@ -93,7 +93,7 @@ def _advice(known: Known, asked: Asked) -> _Advice:
     if _is_span_of_log(known, asked):
         return _log_data(asked)
     is_job = asked.query.rate < waste.ONCE_AN_HOUR
-    return _scan(asked) if is_job or not _can_be_indexed(asked) else _missing_index(asked)
+    return _scan(asked) if is_job or not _can_be_indexed(asked) else _missing_index(known, asked)
 
 
 def _is_served(asked: Asked) -> bool:
@@ -157,15 +157,13 @@ def _log_data(asked: Asked) -> _Advice:
 
 
 def _can_be_indexed(asked: Asked) -> bool:
-    """Whether rows under another key would be found by what is asked: by a value, or in a known "
-    "partition by a range.
-    """
+    """Whether rows under another key would be found: by a value, or in a known partition by a range."""
     terms = terms_of(asked.query, asked.of.key)
     left = unindexed(asked)
     return any(name in terms.equal for name in left) or (partition_known(asked) and bool(left))
 
 
-def _missing_index(asked: Asked) -> _Advice:
+def _missing_index(known: Known, asked: Asked) -> _Advice:
     terms = terms_of(asked.query, asked.of.key)
     left = unindexed(asked)
     equal = [name for name in terms.equal if name in left]
@@ -173,10 +171,17 @@ def _missing_index(asked: Asked) -> _Advice:
     chosen = equal or left
     if partition_known(asked):
         code = index_here(asked.of, chosen)
-        better = f"Keep copies in the same partition, {code}: they change with the entity, and one range finds them."
+        better = (
+            f"Keep copies in the same partition, {code}: they change with the entity, and one range finds them. "
+            f"They take {copies_take(asked.of)} more, and no transaction."
+        )
         return _Advice(MISSING_INDEX, says, better)
     code = index_elsewhere(asked.of, chosen)
-    better = f"Keep copies in partitions of their own, {code}: a point or range query finds them, a moment late."
+    written = sum(each.write.rate for each in known.writes_of(asked.of))
+    better = (
+        f"Keep copies in partitions of their own, {code}: a point or range query finds them, a moment late. They take "
+        f"{copies_take(asked.of)} more, and 4 transactions or more for each write that they follow: {often(written)}."
+    )
     return _Advice(MISSING_INDEX, says, better, "inter_partition_index")
 
 

@@ -6,7 +6,9 @@ from collections.abc import Mapping, Sequence
 from typing import Final
 
 from ..declared import DeclaredSet, Field, FieldType
+from ..sizes import primary_sizes
 from ..templates import pieces_of
+from .words import size
 
 _FORMATS: Final[Mapping[FieldType, str]] = {
     "int32": ":010d",
@@ -32,6 +34,11 @@ def index_elsewhere(declared: DeclaredSet, names: Sequence[str]) -> str:
     row = "_".join([head, *_rest(declared, names, names[1:], True)])
     unique = ", unique=True" if _has_own(declared, names) else ""
     return f'InterPartitionIndex(Key("{partition}", "{row}"){unique})'
+
+
+def copies_take(declared: DeclaredSet) -> str:
+    """Say how much room a copy of each entity takes."""
+    return size(primary_sizes(declared).row * declared.shape.count)
 
 
 def _rest(declared: DeclaredSet, names: Sequence[str], after: Sequence[str], elsewhere: bool) -> list[str]:
