@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
@@ -52,6 +52,7 @@ def test_what_a_design_names_becomes_no_markup() -> None:
     assert plain(HOSTILE) in texts(markdown(hostile()))
 
 
+@example("__0__")
 @given(st.text(st.characters(exclude_categories=["Cs"]), min_size=1).map(plain).filter(bool))
 def test_any_text_says_itself(words: str) -> None:
     assert texts(f"say {escaped(words)} so") == f"say {words} so"

@@ -14,7 +14,7 @@ from .sheets import sheets
 from .wording import plain
 
 # An underscore within a word is none of Markdown's
-_SPECIAL: Final = re.compile(r"[\\`*\[\]<>|~&]|(?<!\w)_|_(?!\w)")
+_SPECIAL: Final = re.compile(r"[\\`*\[\]<>|~&]|(?<![^\W_])_|_(?![^\W_])")
 
 
 def markdown(reviewed: Reviewed) -> str:

@@ -18,7 +18,7 @@ from .wording import plain
 
 _STYLES: Final = {Severity.SERIOUS: "bold red", Severity.WARNING: "bold yellow", Severity.NOTE: "bold cyan"}
 _TONES: Final[dict[Tone, str]] = {"plain": "", "good": "green", "fair": "yellow", "bad": "red"}
-_LABEL_WIDTH: Final = 10
+_LABEL_WIDTH: Final = 12
 _MAX_NAME_WIDTH: Final = 40
 
 
@@ -41,7 +41,7 @@ def text(reviewed: Reviewed) -> RenderableType:
 
 
 def _finding(finding: Finding) -> RenderableType:
-    grid = Table.grid(padding=(0, 2))
+    grid = Table.grid()
     grid.add_column(width=_LABEL_WIDTH, no_wrap=True)
     grid.add_column()
     label = Text(SEVERITIES[finding.severity].upper(), style=_STYLES[finding.severity])
