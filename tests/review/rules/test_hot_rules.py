@@ -33,6 +33,11 @@ class TestAHotPartition:
         assert "3 times its target, and is over it from 12:00 on" in one.says
         assert "4 buckets would leave 1,500 entities a second" in one.better
 
+    @pytest.mark.parametrize(("peak", "words"), [(2000, "1 times its target"), (1900, "95% of its target")])
+    def test_is_told_by_how_much_of_its_target_it_takes(self, peak: float, words: str) -> None:
+        (one,) = found(done(EMPLOYEES, HIRE), heats=[hot("Employees", peak)])
+        assert words in one.says
+
     def test_of_few_is_told_as_that(self) -> None:
         few = replace(
             EMPLOYEES,

@@ -48,6 +48,10 @@ class TestANumber:
         of = made(Key("{Id:uuid}", "{Line:02d}"), 1000, 1000, Id=Field("guid"), Line=Field("int32", distinct=99))
         assert found(sets=[of]) == []
 
+    def test_that_is_numbered_anew_for_each_of_others_is_not_judged(self) -> None:
+        of = made(Key("{Id:uuid}", "{Line:02d}"), 1000, 0, Id=Field("guid"), Line=Field("int32", within="Id"))
+        assert found(sets=[of]) == []
+
     def test_with_a_sign_has_a_digit_less(self) -> None:
         of = made(Key("things", "{Number:+02d}"), 100, 0, Number=Field("int32"))
         assert [each.rule for each in found(sets=[of])] == ["narrow-number"]

@@ -157,10 +157,16 @@ class TestParts:
             assert [(each.rule, each.severity) for each in told_of] == [("asks-every-part", each) for each in expected]
         assert found(asked(EMPLOYEES, query, requests=requests)) == []
 
-    @pytest.mark.parametrize(("peak", "rules"), [(62.0, ["needless-spread"]), (63.0, [])])
+    @pytest.mark.parametrize(("peak", "rules"), [(62.0, ["needless-spread"]), (62.5, [])])
     def test_that_nobody_needs_are_told(self, peak: float, rules: list[str]) -> None:
         assert [each.rule for each in found(sets=[self.SPREAD], heats=[hot("Employees", peak)])] == rules
         assert found(sets=[EMPLOYEES], heats=[hot("Employees", peak)]) == []
+        assert found(sets=[self.SPREAD], heats=[hot("Others", peak)]) == []
+
+    def test_are_told_by_their_name(self) -> None:
+        query = Query("it", {"Department": "=", "EmployeeId": "="}, rate=100)
+        says = [found(asked(of, query, requests=11.0))[0].says for of in (self.PERIODS, self.SPREAD)]
+        assert ["tables of periods" in each for each in says] == [True, False]
 
 
 class TestALargeValue:

@@ -54,6 +54,15 @@ class TestHowMuchAScanMatters:
         measured = asked(EMPLOYEES, query, QueryClass.PARTITION_SCAN, examined=501)
         assert [each.severity for each in found(measured)] == [severity]
 
+    def test_in_one_partition_is_greater_if_the_question_is_skewed(self) -> None:
+        query = Query("by age", {"Department": "=", "Age": "="}, rate=40, skew=1.0)
+        one_entity = Query("by e-mail", {"Department": "=", "Email": "="}, rate=40, skew=0.0)
+        said = [found(asked(EMPLOYEES, each, QueryClass.PARTITION_SCAN, examined=501)) for each in (query, one_entity)]
+        assert [each.severity for (each,) in said] == [Severity.WARNING, Severity.WARNING]
+        by_partition = Query("it", {"Department": "=", "Age": "range"}, rate=40, skew=1.0)
+        (one,) = found(asked(EMPLOYEES, by_partition, QueryClass.PARTITION_SCAN, examined=501))
+        assert one.severity is Severity.SERIOUS
+
     def test_of_a_filter_is_always_in_the_same_partition(self) -> None:
         query = Query("by age", filter="PartitionKey eq 'Sales' and Age eq 30", rate=2.1)
         measured = asked(EMPLOYEES, query, QueryClass.PARTITION_SCAN, examined=501)
@@ -105,6 +114,14 @@ class TestAMissingIndex:
         names = {"Key": Key, "IntraPartitionIndex": IntraPartitionIndex, "InterPartitionIndex": InterPartitionIndex}
         index = eval(code, names)  # noqa: S307
         assert EntitySet(connect(), "Employees", EMPLOYEES.key, derived=[index]).derived == (index,)
+
+    def test_is_missed_by_what_is_asked_every_hour(self) -> None:
+        query = Query("by age", {"Age": "="}, rate=1 / 3600)
+        (one,) = found(asked(EMPLOYEES, query, QueryClass.TABLE_SCAN, examined=20_000, returned=400))
+        assert one.rule == "missing-index"
+        query = Query("older", {"Age": "range"}, rate=1 / 3600)
+        (one,) = found(asked(EMPLOYEES, query, QueryClass.TABLE_SCAN, examined=20_000, returned=400))
+        assert "one partition at a time" in one.better
 
     def test_is_not_missed_by_a_job_that_runs_once_a_day(self) -> None:
         query = Query("by age", {"Age": "="}, rate=1 / 86_400)

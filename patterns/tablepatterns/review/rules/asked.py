@@ -23,12 +23,10 @@ class Terms:
 
     :param equal: the fields of which it gives one value
     :param ranged: the fields of which it gives a range or a beginning
-    :param others: whether it says more than that, as by `or`, `not` and `ne`
     """
 
     equal: tuple[str, ...]
     ranged: tuple[str, ...]
-    others: bool = False
 
 
 def terms_of(query: Query, key: Key) -> Terms:
@@ -46,8 +44,7 @@ def _of_filter(text: str, key: Key) -> Terms:
     simple = [each for each in joined if isinstance(each, Comparison)]
     equal = [name for each in simple if each.operator == "eq" for name in _fields(each.name, key)]
     ranged = [name for each in simple if each.operator in ("gt", "ge", "lt", "le") for name in _fields(each.name, key)]
-    others = len(simple) < len(joined) or any(each.operator == "ne" for each in simple)
-    return Terms(tuple(dict.fromkeys(equal)), tuple(dict.fromkeys(ranged)), others)
+    return Terms(tuple(dict.fromkeys(equal)), tuple(dict.fromkeys(ranged)))
 
 
 def _fields(name: str, key: Key) -> tuple[str, ...]:

@@ -13,7 +13,7 @@ from . import waste
 from .asked import in_order, partition_known, terms_of, unindexed
 from .known import Asked, Known
 from .rule import Rule
-from .suggested import copies_take, index_elsewhere, index_here
+from .suggested import copies_take, index_elsewhere, index_here, is_shared
 from .words import entities, listed, number, often, part_of
 
 MISSING_INDEX: Final = Rule(
@@ -175,6 +175,8 @@ def _missing_index(known: Known, asked: Asked) -> _Advice:
             f"Keep copies in the same partition, {code}: they change with the entity, and one range finds them. "
             f"They take {copies_take(asked.of)} more, and no transaction."
         )
+        if equal and is_shared(asked.of, equal):
+            better = f"{better} Lists of those that share a value (IndexEntities) take less room, and a read of each."
         return _Advice(MISSING_INDEX, says, better)
     code = index_elsewhere(asked.of, chosen)
     written = sum(each.write.rate for each in known.writes_of(asked.of))

@@ -51,6 +51,11 @@ def _rest(declared: DeclaredSet, names: Sequence[str], after: Sequence[str], els
     return parts + [_field(piece.name, piece.spec) for piece in pieces if piece.name and piece.name not in names]
 
 
+def is_shared(declared: DeclaredSet, names: Sequence[str]) -> bool:
+    """Whether several entities have the same values of these fields."""
+    return not _has_own(declared, names)
+
+
 def _has_own(declared: DeclaredSet, names: Sequence[str]) -> bool:
     """Whether each entity has its own value of one of the fields."""
     fields = [declared.shape.fields.get(name, Field(distinct=1)) for name in names]

@@ -26,14 +26,6 @@ DELETE_BY_ENTITY: Final = Rule(
     guide="High volume delete pattern",
     pattern="period_tables",
 )
-RETENTION_WITHOUT_PERIODS: Final = Rule(
-    name="retention-without-periods",
-    finds="old entities are said to go with their table, and all entities are in one",
-    severity="a warning",
-    why="To drop a table deletes all that is in it: what goes together needs a table of its own.",
-    guide="High volume delete pattern",
-    pattern="period_tables",
-)
 UNBOUNDED_GROWTH: Final = Rule(
     name="unbounded-growth",
     finds="much is added, and nothing says how long it is kept",
@@ -49,7 +41,7 @@ GROWTH_MISMATCH: Final = Rule(
     why="Estimate the capacity that is used as well as the transactions when you judge a design.",
     guide="Cost considerations",
 )
-RULES: Final = (DELETE_BY_ENTITY, RETENTION_WITHOUT_PERIODS, UNBOUNDED_GROWTH, GROWTH_MISMATCH)
+RULES: Final = (DELETE_BY_ENTITY, UNBOUNDED_GROWTH, GROWTH_MISMATCH)
 
 
 def found(known: Known) -> Iterator[Finding]:
@@ -66,13 +58,6 @@ def _rate(known: Known, declared: DeclaredSet, deed: str) -> float:
 def _deleted(known: Known, declared: DeclaredSet) -> Iterator[Finding]:
     retention = declared.retention
     if retention is not None and retention.by == "table":
-        if declared.pattern != "period_tables":
-            says = (
-                f"{declared.name} is to lose what is older than {number(retention.days)} days with its table, "
-                "and has one."
-            )
-            better = "Keep a table for each day or month, and drop them one by one."
-            yield RETENTION_WITHOUT_PERIODS.finding(Severity.WARNING, declared.name, says, better)
         return
     # What comes goes again after the days that are declared
     gone = _rate(known, declared, "insert") if retention is not None else _rate(known, declared, "delete")
