@@ -219,6 +219,8 @@ def _by_scan(declared: DeclaredSet, query: Query, mapped: set[str]) -> Answer:
     row = _row_given(declared.key, query)
     is_log = declared.pattern == "period_tables" and declared.settings.get("at", "At") in query.known
     given = (str(declared.settings.get("at", "At")),) if is_log else ()
+    if set(given).intersection(row):
+        row = []
     held = Shape(declared.key)
     where = tuple(
         name for name in query.known if name not in given and (name in row or (held.holds(name) and name not in mapped))

@@ -47,10 +47,8 @@ def questions(
     :param first: those of them that make the partition that is searched
     :param most: about how many questions to ask
     """
-    if not made.stored:
-        return []
     skewed = skewed_field(shape, names)
-    if skewed is None:
+    if skewed is None or not made.stored:
         return [Question(0, 1.0)]
     told, as_entity = tuple(first) or (skewed,), names_one(shape, names)
     groups: dict[tuple[int, ...], list[int]] = {}
@@ -98,8 +96,12 @@ def ask_of(declared: DeclaredSet, query: Query, answer: Answer, made: Sample, qu
 
     :param shape: the shape of the sample
     """
-    about = made.stored[question.about]
+    # Of an empty set, an entity that is still to come
+    about = (made.stored or made.spare)[question.about]
     select = query.select or None
+    if select is not None and declared.mappings:
+        # What a mapping decodes, it decodes for the place of the primary row
+        select = tuple(dict.fromkeys((*select, *declared.key.fields)))
     if query.filter is not None:
         sent = filled(parse(query.filter), declared.key, about, made)
         return Ask("filter", where=sent, select=select)
@@ -119,7 +121,7 @@ def _asked(query: Query, name: str, made: Sample, about: Mapping[str, Any], shap
         return prefix(value[: min(_LETTERS, max(1, round(-math.log10(share))))])
     single = [each for each, known in query.known.items() if known == "="]
     alike = [each for each in made.stored if all(each[field] == about[field] for field in single)]
-    values = sorted(each[name] for each in alike)
+    values = sorted(each[name] for each in alike) or [value]
     width = max(1, round(share * len(values)))
     start = min(max(0, values.index(value) - width // 2), len(values) - width)
     return between(values[start], values[start + width - 1])
@@ -150,15 +152,15 @@ def _condition(name: str, asked: Any) -> Filter:
             return Comparison(name, "eq", asked)
 
 
-def filled(expression: Filter, key: Key, about: Mapping[str, Any], made: Sample) -> Filter:
+def filled(expression: Filter, key: Key, about: dict[str, Any], made: Sample) -> Filter:
     """Return a declared filter with values of the sample in place of its own, which the sample does not have.
 
     What it compares with `eq` or `ne` is the value of the entity that is asked about, a further RowKey that of the next
     entity in the partition. A lower and an upper bound hold a tenth of the sample's values between them.
     """
     partition = [each for each in made.stored if all(each[name] == about[name] for name in key.partition_fields)]
-    start = next(number for number, each in enumerate(partition) if each is about)
-    turned = [*partition[start:], *partition[:start]]
+    start = next((number for number, each in enumerate(partition) if each is about), 0)
+    turned = [*partition[start:], *partition[:start]] or [about]
     return _Filling(key, turned, made.stored).fill(expression)
 
 

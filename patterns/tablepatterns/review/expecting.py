@@ -109,7 +109,8 @@ class World:
             rows, partitions = self.partition(declared, query), 1.0
         rows *= RANGE_SHARE if worst is QueryClass.RANGE else 1
         found = min(rows, float(len(keys))) if keys is not None else self._matching(declared, query, expression, rows)
-        return Expected(rows, found, -(-found // MAX_PAGE_ENTITIES), partitions)
+        tables = self.tables[declared.name]
+        return Expected(rows, found, max(tables, -(-found // MAX_PAGE_ENTITIES)), partitions)
 
     def _matching(self, declared: DeclaredSet, query: Query, expression: Filter, rows: float) -> float:
         """Return how many rows satisfy the conditions on properties; about, for `or` and `not`."""
@@ -159,10 +160,8 @@ class World:
     def partitions(self, declared: DeclaredSet) -> float:
         """Return how many partitions the primary rows of a set are in."""
         buckets = _number(declared.settings.get("buckets", 1))
-        found = (
-            values_in(self.shapes[declared.name], declared.key.partition_fields) if declared.key.partition_fields else 1
-        )
-        return min(float(self.shapes[declared.name].count), found * buckets)
+        shape, names = self.shapes[declared.name], declared.key.partition_fields
+        return max(1.0, min(float(shape.count), (values_in(shape, names) if names else 1.0) * buckets))
 
     def _sets_of(self, table: str) -> list[DeclaredSet]:
         return [each for each in self.design.sets if each.table.lower() == table.lower()]

@@ -87,6 +87,11 @@ class Kept(ABC):
         """Return the fields of the key of an entity."""
         return {name: fields[name] for name in self.key.fields}
 
+    def make_table(self, name: str) -> None:
+        """Make a table that may stay empty, past all requests."""
+        if self.storage.engine is not None:
+            self.storage.engine.tables.fill(name, ())
+
     def raw(self, table: str, where: Filter | None, select: Sequence[str] | None = None) -> int:
         """Send a filter as it is, and return how many rows came back."""
         client: Any = self.storage.tables.get_table_client(table)
@@ -111,10 +116,11 @@ class Plain(Kept):
         self.needs_recipe = bool(entities.mappings.each) or not in_tables
 
     def load(self, made: Sequence[Mapping[str, Any]]) -> None:
+        self.make_table(self.entities.table.name)
         if not self.needs_recipe:
             fill(self.storage, rows_of(self.entities, made))
             return
-        BulkLoad(self.entities, parallel=1).load(_once(self.key, made), mode="insert_or_replace")
+        BulkLoad(self.entities, parallel=1).load(once(self.key, made), mode="insert_or_replace")
 
     def ask(self, ask: Ask) -> int:
         return answered(self.entities, ask, self)
@@ -222,7 +228,7 @@ def _one(found: object) -> int:
     return int(found is not None)
 
 
-def _once(key: Key, made: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+def once(key: Key, made: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
     """Return the entities without those whose keys are another's."""
     by_key = {key.format({name: each[name] for name in key.fields}): each for each in made}
     return list(by_key.values())

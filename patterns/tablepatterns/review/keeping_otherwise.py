@@ -12,7 +12,7 @@ from ..recipes.data_series import DataSeries
 from ..recipes.period_tables import PeriodTables
 from ..recipes.wide_entity import WideEntity
 from ..storage import Storage
-from .keeping import Ask, Kept, Plain, answered, changed
+from .keeping import Ask, Kept, Plain, answered, changed, once
 
 
 class Periods(Kept):
@@ -25,7 +25,7 @@ class Periods(Kept):
         self.parts, self.needs_recipe = inner.parts, inner.needs_recipe
 
     def load(self, made: Sequence[Mapping[str, Any]]) -> None:
-        by_start: dict[datetime, list[Mapping[str, Any]]] = {}
+        by_start: dict[datetime, list[Mapping[str, Any]]] = {self.tables.period.start(self.storage.now()): []}
         for fields in made:
             by_start.setdefault(self.tables.period.start(fields[self.tables.at]), []).append(fields)
         for start, each in by_start.items():
@@ -41,7 +41,7 @@ class Periods(Kept):
         low, high = _span(at)
         if ask.way == "range" and ask.via is None:
             given = {name: value for name, value in ask.given.items() if name != self.tables.at}
-            oldest = low or self.tables.periods()[0]
+            oldest = low or next(iter(self.tables.periods()), self.storage.now())
             found = self.tables.range(oldest, high, where=ask.where, select=ask.select, **given)
             return sum(1 for _ in found)
         if ask.way == "get":
@@ -59,8 +59,12 @@ class Periods(Kept):
         self.tables.insert(fields)
 
     def update(self, fields: Mapping[str, Any], changes: Mapping[str, Any]) -> None:
-        inner = self.tables.of(fields)
-        changed(self.storage, inner, self.key_of(fields), changes)
+        if self.tables.at in changes:
+            # It goes to the table of another period
+            self.delete(fields)
+            self.insert({**fields, **changes})
+            return
+        changed(self.storage, self.tables.of(fields), self.key_of(fields), changes)
 
     def delete(self, fields: Mapping[str, Any]) -> None:
         self.tables.of(fields).delete(self.key_of(fields), unconditionally=True)
@@ -81,8 +85,9 @@ class Series(Kept):
         self.series = series
 
     def load(self, made: Sequence[Mapping[str, Any]]) -> None:
+        self.make_table(self.series.table.name)
         points = {number: self.series.of(1) for number in range(self.series.points)}
-        for fields in made:
+        for fields in once(self.key, made):
             self.series.set_many(points, **self.key_of(fields))
 
     def ask(self, ask: Ask) -> int:
@@ -113,7 +118,8 @@ class Wide(Kept):
         self.wide = wide
 
     def load(self, made: Sequence[Mapping[str, Any]]) -> None:
-        for fields in made:
+        self.make_table(self.wide.table.name)
+        for fields in once(self.key, made):
             self.wide.insert(fields)
 
     def ask(self, ask: Ask) -> int:
@@ -126,8 +132,11 @@ class Wide(Kept):
 
     def update(self, fields: Mapping[str, Any], changes: Mapping[str, Any]) -> None:
         found = self.wide.get(**self.key_of(fields))
-        if found is not None:
+        if found is not None and set(changes).isdisjoint(self.key.fields):
             self.wide.merge(found, changes)
+        elif found is not None:
+            self.wide.insert({**found, **changes})
+            self.wide.delete(found)
 
     def delete(self, fields: Mapping[str, Any]) -> None:
         found = self.wide.get(**self.key_of(fields))

@@ -9,55 +9,36 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
-from datetime import timedelta
+from dataclasses import replace
 from typing import Any, Final
 
-from ..deriving.derived import Index
-from ..entity_set import EntitySet
-from ..errors import BadInput, EntityAlreadyExists
-from ..filters import Comparison, QueryClass
-from ..recipes.data_series import DataSeries
-from ..recipes.partition_spread import PartitionSpread
-from ..recipes.period_tables import PeriodTables
-from ..storage import Storage, connect
+from ..errors import BadInput, EntityAlreadyExists, EntityNotFound
+from ..filters import Comparison
+from ..storage import connect
 from ..testing import Clock, Engine
 from .answering import Answer, answer, shown
 from .asking import Question, ask_of, questions
-from .building import Keeper, built
 from .declared import DeclaredSet, Design, Query, Shape, Write
-from .expecting import PERIOD_DAYS, Expected, World
-from .keeping import BY_RECIPE, Kept, Plain, Spread
-from .keeping_otherwise import Periods, Series, Wide
+from .expecting import Expected
+from .keeping import Spread
 from .outcome import Measured
-from .population import scaled_results, shrunk
-from .sampling import NOW, Sample, bytes_of, sample
+from .population import scaled_results
+from .sampling import NOW, width_of
+from .scaling import class_of, scaled
+from .standing import Stand, stood
 from .taking import Taken, mean, taking
 from .writing import Part, Source, carry_out, how, shares_partition
 
 MOST: Final = 1_000
 """So many entities of a set are made at most."""
-_MOST_BYTES: Final = 8_000_000
-_MOST_TABLES: Final = 400
-_YEAR: Final = 365.25
 _WORK: Final = 1_500
 """About how many rows all questions of one access pattern may return."""
 _QUESTIONS: Final = 16
+_WIDE: Final = 20
+"""From so many properties on, a row counts for more than one."""
 _ATTEMPTS: Final = 4
-_BY_CLASS: Final = {each.label: each for each in QueryClass}
 _NOBODY: Final = "ReviewNobody"
 """A table that stays empty."""
-
-
-@dataclass(frozen=True)
-class _Stand:
-    """A design on an account: what is declared, and what was made of it."""
-
-    storage: Storage
-    declared: World
-    made: World
-    kept: dict[str, Kept]
-    samples: dict[str, Sample]
 
 
 def measure(design: Design, *, most: int = MOST) -> tuple[Measured, ...]:
@@ -74,7 +55,7 @@ def measure(design: Design, *, most: int = MOST) -> tuple[Measured, ...]:
     engine = Engine(clock=Clock(NOW))
     engine.tables.create(_NOBODY)
     with connect(engine) as storage:
-        stand = _stand(design, storage, most)
+        stand = stood(design, storage, most)
         found = list[Measured]()
         for declared in design.sets:
             found += [_query(stand, declared, query) for query in declared.queries]
@@ -93,88 +74,39 @@ def _accesses(design: Design) -> list[Query | Write]:
     return found
 
 
-def _stand(design: Design, storage: Storage, most: int) -> _Stand:
-    keepers = built(design, storage)
-    kept = {name: _kept(storage, keeper) for name, keeper in keepers.items()}
-    shapes = {each.name: _sample_shape(each, kept[each.name], most) for each in design.sets}
-    tables = {each.name: _tables(each) for each in design.sets}
-    fewer = {name: min(number, _MOST_TABLES) for name, number in tables.items()}
-    samples = dict[str, Sample]()
-    for each in design.sets:
-        span = timedelta(days=_span(each) * fewer[each.name] / tables[each.name])
-        keys = [each.key, *(via.key for via in each.derived if isinstance(via, Index))]
-        samples[each.name] = sample(f"{design.name}\n{each.name}", shapes[each.name], keys, span=span)
-        kept[each.name].load(samples[each.name].stored)
-    declared = World(design, {each.name: each.shape for each in design.sets}, tables)
-    return _Stand(storage, declared, World(design, shapes, fewer), kept, samples)
-
-
-def _kept(storage: Storage, keeper: Keeper) -> Kept:
-    match keeper:
-        case EntitySet():
-            return Plain(storage, keeper)
-        case PartitionSpread():
-            return Spread(storage, keeper)
-        case PeriodTables():
-            return Periods(storage, keeper)
-        case DataSeries():
-            return Series(storage, keeper)
-        case _:
-            return Wide(storage, keeper)
-
-
-def _sample_shape(declared: DeclaredSet, kept: Kept, most: int) -> Shape:
-    most = min(most, max(20, _MOST_BYTES // max(1, bytes_of(declared.shape))))
-    return shrunk(declared.shape, min(most, BY_RECIPE) if kept.needs_recipe else most)
-
-
-def _span(declared: DeclaredSet) -> float:
-    """Return how many days ago the oldest entity came."""
-    if declared.retention is not None:
-        return declared.retention.days
-    growth = declared.shape.growth
-    return _YEAR if growth <= 0 else max(1.0, min(10 * _YEAR, declared.shape.count / growth * _YEAR))
-
-
-def _tables(declared: DeclaredSet) -> int:
-    if declared.pattern != "period_tables":
-        return 1
-    return max(1, round(_span(declared) / PERIOD_DAYS[str(declared.settings.get("period", "day"))]))
-
-
-def _query(stand: _Stand, declared: DeclaredSet, query: Query) -> Measured:
+def _query(stand: Stand, declared: DeclaredSet, query: Query) -> Measured:
     found, shape, made = answer(declared, query), stand.made.shapes[declared.name], stand.samples[declared.name]
     asked = scaled_results(query, declared.shape, shape)
     likely, expected = stand.made.expected(declared, asked, found), stand.declared.expected(declared, query, found)
     names = _single(declared, query)
     first = [] if found.key is None else [name for name in found.key.partition_fields if name in names]
-    each = questions(shape, query, made, names, first or names[:1], _how_many(likely, found))
+    each = questions(shape, query, made, names, first or names[:1], _how_many(declared, likely, found))
     taken = [(_carried_out(stand, declared, asked, found, one, shape), one.weight) for one in each]
     took = mean(taken)
-    scaled = _scaled(took, likely, expected, _empty(stand, declared))
+    all_of_it = scaled(took, likely, expected, _empty(stand, declared))
     return Measured(
         of=declared,
         access=query,
         how=shown(found, query),
         via=None if found.via is None else found.via.name,
-        query_class=_class(query, found, took),
-        requests=scaled.requests,
-        transactions=scaled.transactions,
-        examined=scaled.examined,
-        returned=scaled.returned,
-        written=scaled.written,
-        bytes_in=scaled.bytes_in,
-        bytes_out=scaled.bytes_out,
-        queue_operations=scaled.queue_operations,
-        blob_reads=scaled.blob_reads,
-        blob_writes=scaled.blob_writes,
-        partitions=scaled.partitions if took.partitions else expected.partitions,
+        query_class=class_of(query, found, took),
+        requests=all_of_it.requests,
+        transactions=all_of_it.transactions,
+        examined=all_of_it.examined,
+        returned=all_of_it.returned,
+        written=all_of_it.written,
+        bytes_in=all_of_it.bytes_in,
+        bytes_out=all_of_it.bytes_out,
+        queue_operations=all_of_it.queue_operations,
+        blob_reads=all_of_it.blob_reads,
+        blob_writes=all_of_it.blob_writes,
+        partitions=all_of_it.partitions if took.partitions else expected.partitions,
         follows=found.follows,
         sample=len(made.stored),
     )
 
 
-def _write(stand: _Stand, declared: DeclaredSet, write: Write, sources: Mapping[str, Source]) -> Measured:
+def _write(stand: Stand, declared: DeclaredSet, write: Write, sources: Mapping[str, Source]) -> Measured:
     others = [_named(stand.made.design, declared, name) for name in write.together]
     took = _written(stand, [(declared, write), *others], sources)
     return Measured(
@@ -199,13 +131,13 @@ def _write(stand: _Stand, declared: DeclaredSet, write: Write, sources: Mapping[
     )
 
 
-def _written(stand: _Stand, writes: Sequence[tuple[DeclaredSet, Write]], sources: Mapping[str, Source]) -> Taken:
+def _written(stand: Stand, writes: Sequence[tuple[DeclaredSet, Write]], sources: Mapping[str, Source]) -> Taken:
     """Carry out writes, and return what they took; where an index key is taken, with another entity."""
     took = Taken()
     for _ in range(_ATTEMPTS):
         parts = _parts(stand, writes, sources)
         done = False
-        with taking(stand.storage) as taken, suppress(EntityAlreadyExists):
+        with taking(stand.storage) as taken, suppress(EntityAlreadyExists, EntityNotFound):
             if parts:
                 carry_out(stand.storage, parts)
             done = True
@@ -215,7 +147,7 @@ def _written(stand: _Stand, writes: Sequence[tuple[DeclaredSet, Write]], sources
     return took
 
 
-def _parts(stand: _Stand, writes: Sequence[tuple[DeclaredSet, Write]], sources: Mapping[str, Source]) -> list[Part]:
+def _parts(stand: Stand, writes: Sequence[tuple[DeclaredSet, Write]], sources: Mapping[str, Source]) -> list[Part]:
     """Return the writes about the next entities, which share a partition where they can; none if one has no entity."""
     found = list[Part]()
     like: dict[str, Any] = {}
@@ -238,21 +170,10 @@ def _named(design: Design, declared: DeclaredSet, name: str) -> tuple[DeclaredSe
     raise BadInput("together", name, "no other set has a write of this name", "name one of another set")
 
 
-def _follows(stand: _Stand, sets: Sequence[DeclaredSet]) -> bool:
+def _follows(stand: Stand, sets: Sequence[DeclaredSet]) -> bool:
     """Whether something is written that follows only eventually."""
     elsewhere = any(via.is_elsewhere for each in sets for via in stand.kept[each.name].parts)
     return elsewhere or (len(sets) > 1 and not shares_partition(sets))
-
-
-def _class(query: Query, found: Answer, took: Taken) -> QueryClass | None:
-    """Return the worst class of the queries, by what they search."""
-    worst = max((_BY_CLASS[label] for label in took.classes), default=None)
-    if worst is QueryClass.RANGE and found.is_scan(query):
-        return QueryClass.PARTITION_SCAN
-    if worst is QueryClass.PARTITION_SCAN and found.takes(query) is not None and not found.where:
-        # The first rows of a partition are a range of it: no more are read than are wanted
-        return QueryClass.RANGE
-    return worst
 
 
 def _single(declared: DeclaredSet, query: Query) -> list[str]:
@@ -262,14 +183,15 @@ def _single(declared: DeclaredSet, query: Query) -> list[str]:
     return [name for name, how in query.known.items() if how == "="]
 
 
-def _how_many(likely: Expected, found: Answer) -> int:
+def _how_many(declared: DeclaredSet, likely: Expected, found: Answer) -> int:
     if found.way in ("get", "find", "totals"):
         return 2
-    return max(1, min(_QUESTIONS, int(_WORK / (likely.returned + 3 * likely.requests))))
+    work = likely.returned * max(1.0, width_of(declared) / _WIDE) + 3 * likely.requests
+    return max(1, min(_QUESTIONS, int(_WORK / work)))
 
 
 def _carried_out(
-    stand: _Stand, declared: DeclaredSet, query: Query, found: Answer, question: Question, shape: Shape
+    stand: Stand, declared: DeclaredSet, query: Query, found: Answer, question: Question, shape: Shape
 ) -> Taken:
     ask = ask_of(declared, query, found, stand.samples[declared.name], question, shape)
     kept = stand.kept[declared.name]
@@ -281,29 +203,8 @@ def _carried_out(
     return taken.taken
 
 
-def _empty(stand: _Stand, declared: DeclaredSet) -> float:
+def _empty(stand: Stand, declared: DeclaredSet) -> float:
     """Return the bytes of an answer without entities."""
     with taking(stand.storage) as taken:
         stand.kept[declared.name].raw(_NOBODY, Comparison("PartitionKey", "eq", ""))
     return taken.taken.bytes_out
-
-
-def _scaled(took: Taken, likely: Expected, expected: Expected, empty: float) -> Taken:
-    """Return what a call would take with all declared entities."""
-    if likely == expected:
-        return took
-    more = expected.requests - likely.requests
-    returned = took.returned * expected.returned / likely.returned
-    each = max(0.0, took.bytes_out - took.requests * empty) / took.returned if took.returned else 0.0
-    requests = max(1.0, took.requests + more)
-    return replace(
-        took,
-        requests=requests,
-        transactions=max(1.0, took.transactions + more),
-        examined=max(returned, took.examined * expected.examined / likely.examined),
-        returned=returned,
-        bytes_in=took.bytes_in * requests / took.requests,
-        bytes_out=requests * empty + each * returned,
-        partitions=took.partitions * expected.partitions / likely.partitions,
-        blob_reads=took.blob_reads * (returned / took.returned if took.returned else 1.0),
-    )

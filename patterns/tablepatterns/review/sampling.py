@@ -20,7 +20,7 @@ from uuid import UUID
 from ..edm import Int64
 from ..key import Key
 from ..limits import MAX_BINARY_BYTES, MAX_CUSTOM_PROPERTIES, MAX_STRING_UNITS
-from .declared import Field, Shape
+from .declared import DeclaredSet, Field, Shape
 from .population import different, names_one, values_of
 from .templates import Piece, pieces_of
 
@@ -69,6 +69,12 @@ def sample(seed: str, shape: Shape, keys: Sequence[Key], *, span: timedelta) -> 
     makers = {name: _Maker(name, field, pieces.get(name), count, span) for name, field in _storable(shape, pieces)}
     made = [{name: maker.value(ranks[name][at]) for name, maker in makers.items()} for at in range(count + SPARE)]
     return Sample(made[:count], made[count:], {name: each[:count] for name, each in ranks.items()})
+
+
+def width_of(declared: DeclaredSet) -> int:
+    """Return how many properties an entity has, the points of a series among them."""
+    points = declared.settings.get("points", 0)
+    return len(declared.shape.fields) + (points if isinstance(points, int) else 0)
 
 
 def bytes_of(shape: Shape) -> int:

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from ..deriving.derived import Derived
+from ..deriving.derived import Derived, Index
 from ..deriving.shared_rows import PART
 from ..errors import BadDesign, BadFilter
 from ..filters import parse
@@ -111,6 +111,7 @@ def _of_keys(declared: DeclaredSet, path: Path, whose: str) -> Iterator[Fault]:
                 f"it reads {name}, which is not a field of {shape.entity}; {meant(name, list(shape.fields), 'fields')}"
             )
             yield Fault(at, f"{whose}: {_called(derived)}", says)
+        yield from _of_dates(declared, derived, at, whose)
     is_known = all(name in shape.fields for name in declared.key.fields)
     if is_known and shape.count > 1 and values_in(shape, declared.key.fields) < shape.count:
         most = values_in(shape, declared.key.fields) if declared.key.fields else 1
@@ -118,6 +119,18 @@ def _of_keys(declared: DeclaredSet, path: Path, whose: str) -> Iterator[Fault]:
             f"the key has {most:,.0f} different values for {shape.count:,} entities; add a field that tells them apart"
         )
         yield Fault((*path, "key"), whose, says)
+
+
+def _of_dates(declared: DeclaredSet, derived: Derived, path: Path, whose: str) -> Iterator[Fault]:
+    """Hand out the dates of the primary key that rows of an index would have to hold, which no property can."""
+    if not isinstance(derived, Index):
+        return
+    for template in (declared.key.partition_template, declared.key.row_template):
+        for piece in pieces_of(template):
+            if "%" in piece.spec and "%H" not in piece.spec and piece.name not in derived.key.fields:
+                says = f"its rows hold {piece.name} of the primary key as a property, and a date is none"
+                says += f"; name {piece.name} in its key too, or write it to the primary key with another format"
+                yield Fault(path, f"{whose}: {_called(derived)}", says)
 
 
 def _called(derived: Derived) -> str:

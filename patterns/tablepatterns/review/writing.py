@@ -83,6 +83,9 @@ class Part:
             return None
         if write.deed == "delete":
             source.forget(found)
+        if set(write.changes).intersection(declared.key.fields):
+            # It is found under another key from now on
+            source.forget(found)
         names = write.changes or [name for name in found if name not in declared.key.fields]
         return cls(declared, kept, write, found, source.other(found, names))
 
