@@ -22,10 +22,8 @@ ONCE_AN_HOUR: Final = 1 / 3600
 _WANTED: Final = 0.5
 """A query that returns half of what it reads is no waste: a scan is the right way to ask for it."""
 LEVELS: Final = (
-    f"serious from {HEAVY:,.0f} entities a second that are read in vain in one partition, or by scans of the table; a "
-    f"warning from {NOTICEABLE:,.0f} in all, or "
-    f"where an hourly query reads {SLOW:,.0f}; a note where a daily one reads more than a page of "
-    f"{MAX_PAGE_ENTITIES:,}"
+    f"serious from {HEAVY:,.0f} entities a second read in vain, in one partition or by scans of the table; a warning "
+    f"from {NOTICEABLE:,.0f}, or of {SLOW:,.0f} at once; a note where it is rare"
 )
 
 
