@@ -358,6 +358,12 @@ def test_a_sample_tells_what_all_entities_take() -> None:
         assert scaled.bytes_out == pytest.approx(exact.bytes_out, rel=0.2)
 
 
+def test_as_many_results_as_are_declared_come_of_entities_that_were_not_made() -> None:
+    question = Query("some numbers", {"Department": "=", "EmployeeId": "range"}, results=1777)
+    found = took(staff([question], count=10_000))
+    assert figures(found) == (QueryClass.RANGE, 2, 1777, 1777)
+
+
 def test_pages_of_a_thousand_are_counted_for_entities_that_were_not_made() -> None:
     found = took(staff([Query("all", {"Department": "="})], count=10_000))
     assert (found.requests, found.examined, found.returned) == (3, 2500, pytest.approx(2500))

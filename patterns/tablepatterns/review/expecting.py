@@ -58,10 +58,10 @@ class World:
             case "get" | "find" | "totals":
                 tables = self._tables_searched(declared, query)
                 more = 1.0 if answer.completes else 0.0
-                return Expected(1 + more, 1 + more, tables + more, 1 + more)
+                return Expected(1 + more, 1 + more, tables + more, 1 + (more if answer.follows else 0))
             case "find_all":
                 found = found_by(self.shapes[declared.name], query, answer.given)
-                return Expected(1 + found, 1 + found, 1 + found, 1 + found)
+                return Expected(1 + found, 1 + found, 1 + found, 1 + (found if answer.follows else 0))
             case "range":
                 return self._range(declared, query, answer)
             case "scan":
@@ -87,7 +87,8 @@ class World:
         else:
             requests = buckets * tables
         more = wanted if answer.completes else 0.0
-        return Expected(within + more, wanted + more, requests + more, buckets * tables + more)
+        away = more if answer.follows else 0.0
+        return Expected(within + more, wanted + more, requests + more, buckets * tables + away)
 
     def _scan(self, declared: DeclaredSet, query: Query, answer: Answer) -> Expected:
         rows, tables = self.rows(declared.table), self._tables_in(declared, query, None, 0)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from math import isclose
 from typing import Final
 
 from ..filters import QueryClass
@@ -14,25 +15,34 @@ from .taking import Taken
 _BY_LABEL: Final = {each.label: each for each in QueryClass}
 
 
-def scaled(took: Taken, likely: Expected, expected: Expected, empty: float) -> Taken:
+def scaled(took: Taken, likely: Expected, expected: Expected, empty: float, *, is_told: bool = False) -> Taken:
     """Return what a call would take with all declared entities.
 
     :param took: what it took with those of the sample
     :param likely: what was to be expected of the sample
     :param expected: what is to be expected of all
     :param empty: the bytes of an answer without entities
+    :param is_told: whether the number of results is declared
     """
     if likely == expected or not took.requests:
         return took
-    more = expected.requests - likely.requests
     returned = took.returned * _ratio(expected.returned, likely.returned)
+    examined = took.examined * _ratio(expected.examined, likely.examined)
+    if is_told and took.returned:
+        # A sample holds a whole number of what is declared to be so many
+        examined = expected.returned if isclose(examined, returned) else examined
+        returned = expected.returned
+    more = expected.requests - likely.requests
+    if likely.requests == likely.examined:
+        # A point query for each entity
+        more = took.requests * (_ratio(expected.examined, likely.examined) - 1)
     each = max(0.0, took.bytes_out - took.requests * empty) / took.returned if took.returned else 0.0
     requests = max(1.0, took.requests + more)
     return replace(
         took,
         requests=requests,
         transactions=max(1.0, took.transactions + more),
-        examined=max(returned, took.examined * _ratio(expected.examined, likely.examined)),
+        examined=max(returned, examined),
         returned=returned,
         bytes_in=took.bytes_in * requests / took.requests,
         bytes_out=requests * empty + each * returned,
