@@ -83,7 +83,7 @@ def _query(stand: Stand, declared: DeclaredSet, query: Query) -> Measured:
     each = questions(shape, query, made, names, first or names[:1], _how_many(declared, likely, found))
     taken = [(_carried_out(stand, declared, asked, found, one, shape), one.weight) for one in each]
     took = mean(taken)
-    all_of_it = scaled(took, likely, expected, _empty(stand, declared), is_told=query.results is not None)
+    all_of_it = scaled(found, took, likely, expected, _empty(stand, declared), is_told=query.results is not None)
     return Measured(
         of=declared,
         access=query,

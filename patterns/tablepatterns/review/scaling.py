@@ -15,9 +15,12 @@ from .taking import Taken
 _BY_LABEL: Final = {each.label: each for each in QueryClass}
 
 
-def scaled(took: Taken, likely: Expected, expected: Expected, empty: float, *, is_told: bool = False) -> Taken:
+def scaled(
+    found: Answer, took: Taken, likely: Expected, expected: Expected, empty: float, *, is_told: bool = False
+) -> Taken:
     """Return what a call would take with all declared entities.
 
+    :param found: how it is answered
     :param took: what it took with those of the sample
     :param likely: what was to be expected of the sample
     :param expected: what is to be expected of all
@@ -33,7 +36,7 @@ def scaled(took: Taken, likely: Expected, expected: Expected, empty: float, *, i
         examined = expected.returned if isclose(examined, returned) else examined
         returned = expected.returned
     more = expected.requests - likely.requests
-    if likely.requests == likely.examined:
+    if found.way == "find_all":
         # A point query for each entity
         more = took.requests * (_ratio(expected.examined, likely.examined) - 1)
     each = max(0.0, took.bytes_out - took.requests * empty) / took.returned if took.returned else 0.0
