@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from review.rules.made import EMPLOYEES, asked, done, found, told
@@ -61,6 +63,13 @@ class TestHowMuchAScanMatters:
         assert [each.severity for (each,) in said] == [Severity.WARNING, Severity.WARNING]
         by_partition = Query("it", {"Department": "=", "Age": "range"}, rate=40, skew=1.0)
         (one,) = found(asked(EMPLOYEES, by_partition, QueryClass.PARTITION_SCAN, examined=501))
+        assert one.severity is Severity.SERIOUS
+
+    def test_in_one_partition_is_greater_if_that_has_more_entities(self) -> None:
+        fields = {**EMPLOYEES.shape.fields, "Department": Field(distinct=40, skew=1.0)}
+        of = replace(EMPLOYEES, shape=replace(EMPLOYEES.shape, fields=fields))
+        query = Query("by age", {"Department": "=", "Age": "="}, rate=40)
+        (one,) = found(asked(of, query, QueryClass.PARTITION_SCAN, examined=501))
         assert one.severity is Severity.SERIOUS
 
     def test_of_a_filter_is_always_in_the_same_partition(self) -> None:

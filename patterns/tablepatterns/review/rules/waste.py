@@ -7,9 +7,10 @@ from typing import Final
 
 from ...filters import QueryClass
 from ...limits import MAX_PAGE_ENTITIES, MAX_QUERY_TIME, PARTITION_ENTITIES_PER_SECOND
-from ..declared import Query
+from ..declared import DeclaredSet, Query
 from ..outcome import Measured, Severity
-from ..population import asked_values
+from ..population import asked_values, values_of
+from ..simulating.zipf import Zipf
 
 HEAVY: Final = 0.5 * PARTITION_ENTITIES_PER_SECOND
 """Entities per second, read in vain, that take half of what one partition can do: serious."""
@@ -44,8 +45,13 @@ def _share(measured: Measured) -> float:
     if not isinstance(query, Query) or query.filter is not None or measured.query_class is QueryClass.TABLE_SCAN:
         return 1.0
     asked = [name for name, how in query.known.items() if how == "="]
-    names = declared.key.partition_fields
-    return math.prod(asked_values(declared.shape, name, asked, query.skew).share(1) for name in names)
+    return math.prod(_busiest(declared, name, asked, query.skew) for name in declared.key.partition_fields)
+
+
+def _busiest(declared: DeclaredSet, name: str, asked: list[str], skew: float) -> float:
+    """Return the share of the work that the first value of a field has: it is asked for most, and has most entities."""
+    asked_for = asked_values(declared.shape, name, asked, skew)
+    return Zipf(asked_for.count, asked_for.exponent + values_of(declared.shape, name).exponent).share(1)
 
 
 def severity_of(measured: Measured) -> Severity | None:
