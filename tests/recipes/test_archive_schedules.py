@@ -3,49 +3,45 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from archives import ID, KEY
-from tablepatterns import EntitySet
+import archives_stepped
+from archives import ID
+from archives_stepped import InBlobs, InFiles, InTable, Place, ages
+from tablepatterns.archiving.blobs import BlobArchive
 from tablepatterns.archiving.move import Move
+from tablepatterns.archiving.store import Keys, Properties
+from tablepatterns.archiving.typed_json import encoded
 from tablepatterns.contention import Overtaken
 from tablepatterns.errors import EntityNotFound
 from tablepatterns.recipes import archive as recipe
-from tablepatterns.recipes.archive import Archive
 from tablepatterns.recipes.worker import Worker
 from tablepatterns.testing import Counterexample, World, explore
 from tablepatterns.working.lease import Lease
 
-Make = Callable[[World], dict[str, Any]]
+Make = Callable[[Place, World], dict[str, Any]]
 OVER = 31
 """After so many seconds a lease has run out."""
-
-
-def archive_of(world: World) -> Any:
-    current, former = (EntitySet(world.storage, name, KEY) for name in ("Current", "Former"))
-    return Archive(current, former, queue="moves")
-
-
-def ages(world: World, table: str) -> list[int]:
-    return [row.properties["Age"] for row in world.engine.tables.query(table).entities]
 
 
 def moving(*asked: str, workers: tuple[str, ...] = ("ann", "bob"), writer: bool = True) -> Make:
     """Return what makes two workers, and a writer, after so many moves were asked for."""
 
-    def make(world: World) -> dict[str, Any]:
-        archive = archive_of(world)
-        world.run(prepare(world, archive, asked))
+    def make(to: Place, world: World) -> dict[str, Any]:
+        to.prepare(world)
+        archive = to.archive(world)
+        world.run(prepare(archive, asked))
         actors = {name: Worker(world.storage, [archive]).run_once() for name in workers}
         return actors | ({"writer": archive.source.update(birthday, **ID)} if writer else {})
 
     return make
 
 
-async def prepare(world: World, archive: Any, asked: tuple[str, ...]) -> None:
-    await world.storage.table("Former").create()
+async def prepare(archive: Any, asked: tuple[str, ...]) -> None:
     await archive.source.insert({**ID, "Age": 0})
     for word in asked:
         await getattr(archive, word)(ID)
@@ -55,32 +51,38 @@ def birthday(employee: Any) -> None:
     employee["Age"] += 1
 
 
-def is_somewhere(world: World) -> None:
-    assert ages(world, "Current") + ages(world, "Former"), "the entity is in neither place"
+def everywhere(to: Place, world: World) -> list[int]:
+    return ages(world, "Current") + to.ages(world)
 
 
-def finish_all(world: World) -> None:
+def is_somewhere(to: Place, world: World) -> None:
+    assert everywhere(to, world), "the entity is in neither place"
+
+
+def finish_all(to: Place, world: World) -> None:
     """Let a worker that nothing happens to come when all leases are over."""
     world.run(world.storage.sleep(3600))
-    world.run(Worker(world.storage, [archive_of(world)]).drain())
+    world.run(Worker(world.storage, [to.archive(world)]).drain())
     assert world.engine.queues.count("moves") == 0
 
 
-def is_archived_as_it_was_last(world: World) -> None:
-    finish_all(world)
+def is_archived_as_it_was_last(to: Place, world: World) -> None:
+    finish_all(to, world)
     assert ages(world, "Current") == [], "the entity was not moved"
-    (age,) = ages(world, "Former")
+    (age,) = to.ages(world)
     assert "writer" not in world.returned or age == 1, "a birthday is lost"
 
 
-def is_in_one_place(world: World) -> None:
-    finish_all(world)
-    assert ages(world, "Current") + ages(world, "Former") == [0], "the entity is not in exactly one place"
+def is_in_one_place(to: Place, world: World) -> None:
+    finish_all(to, world)
+    assert everywhere(to, world) == [0], "the entity is not in exactly one place"
 
 
-def explored(make: Make, invariant: Callable[[World], None], **options: Any) -> int:
+def explored(to: Place, make: Make, invariant: Callable[[Place, World], None], **options: Any) -> int:
     """Explore every schedule within the bound, and return how many there were."""
-    result = explore(make, invariant=invariant, always=is_somewhere, expected=EntityNotFound, preemptions=1, **options)
+    checks = {"invariant": partial(invariant, to), "always": partial(is_somewhere, to)}
+    result = explore(partial(make, to), **checks, expected=EntityNotFound, preemptions=1, **options)
+    print(f"{type(to).__name__}: {result}; {result.choices:,} steps, {result.seconds:.1f} s")
     assert result.exhaustive
     return result.schedules
 
@@ -88,31 +90,51 @@ def explored(make: Make, invariant: Callable[[World], None], **options: Any) -> 
 GUARANTEE = "an archived entity is never in neither place, and in the end in the archive as it was last"
 
 
+TWO_WORKERS: dict[str, Any] = {"writer": False}
+WORKER_AND_WRITER: dict[str, Any] = {"workers": ("ann",)}
+
+
 @pytest.mark.guide("G-147", "G-148", "G-149", "G-151", "G-158", "G-161")
-@pytest.mark.parametrize("faults", [{"kills": 1}, {"lost": 1}], ids=str)
 @pytest.mark.parametrize(
-    "who", [{"writer": False}, {"workers": ("ann",)}], ids=["two workers", "a worker and a writer"]
+    ("place", "who", "faults"),
+    [
+        (InTable, TWO_WORKERS, {"kills": 1}),
+        (InTable, TWO_WORKERS, {"lost": 1}),
+        (InTable, WORKER_AND_WRITER, {"kills": 1}),
+        (InTable, WORKER_AND_WRITER, {"lost": 1}),
+        (InBlobs, TWO_WORKERS, {"lost": 1}),
+        (InBlobs, WORKER_AND_WRITER, {"kills": 1}),
+        (InFiles, TWO_WORKERS, {"kills": 1}),
+        (InFiles, WORKER_AND_WRITER, {"lost": 1}),
+    ],
+    ids=str,
 )
-@pytest.mark.guarantee("Archive", f"{GUARANTEE}, whoever dies, and whichever answer is lost")
-def test_the_entity_is_moved_and_no_change_to_it_is_lost(who: dict[str, Any], faults: dict[str, Any]) -> None:
-    assert explored(moving("archive", **who), is_archived_as_it_was_last, **faults) > 20
+@pytest.mark.guarantee("Archive", f"{GUARANTEE}, whoever dies, whichever answer is lost: in a table, blobs or files")
+def test_the_entity_is_moved_and_no_change_to_it_is_lost(
+    tmp_path: Path, place: type[Place], who: dict[str, Any], faults: dict[str, Any]
+) -> None:
+    assert explored(place(tmp_path), moving("archive", **who), is_archived_as_it_was_last, **faults) > 20
 
 
 @pytest.mark.guide("G-152", "G-158", "G-161")
-@pytest.mark.guarantee("Archive", f"{GUARANTEE}, also when a lease runs out at any point")
-def test_whichever_lease_runs_out_no_late_worker_overwrites_a_change() -> None:
-    assert explored(moving("archive"), is_archived_as_it_was_last, stalls=[OVER]) > 100
+@pytest.mark.parametrize("place", [InTable, InBlobs])
+@pytest.mark.guarantee("Archive", f"{GUARANTEE}, also when a lease runs out at any point: in a table or blobs")
+def test_whichever_lease_runs_out_no_late_worker_overwrites_a_change(tmp_path: Path, place: type[Place]) -> None:
+    assert explored(place(tmp_path), moving("archive"), is_archived_as_it_was_last, stalls=[OVER]) > 100
 
 
 @pytest.mark.guide("G-150", "G-161")
-@pytest.mark.guarantee("Archive", "a message that was delivered twice moves an entity once")
-def test_two_messages_for_one_entity_move_it_once() -> None:
-    assert explored(moving("archive", "archive", writer=False), is_archived_as_it_was_last) > 5
+@pytest.mark.parametrize("place", [InTable, InBlobs, InFiles])
+@pytest.mark.guarantee("Archive", "a message that was delivered twice moves an entity once: in a table, blobs or files")
+def test_two_messages_for_one_entity_move_it_once(tmp_path: Path, place: type[Place]) -> None:
+    make = moving("archive", "archive", writer=False)
+    assert explored(place(tmp_path), make, is_archived_as_it_was_last) > 5
 
 
-@pytest.mark.guarantee("Archive", "a move and a move back at the same time leave the entity in exactly one place")
-def test_a_move_and_a_move_back_at_once_leave_the_entity_in_one_place() -> None:
-    assert explored(moving("archive", "restore", writer=False), is_in_one_place, kills=1) > 50
+@pytest.mark.parametrize("place", [InTable, InFiles])
+@pytest.mark.guarantee("Archive", "a move and a move back at once leave the entity in one place: in a table or files")
+def test_a_move_and_a_move_back_at_once_leave_the_entity_in_one_place(tmp_path: Path, place: type[Place]) -> None:
+    assert explored(place(tmp_path), moving("archive", "restore", writer=False), is_in_one_place, kills=1) > 50
 
 
 # ------------------------------------------------------------------ broken variants, which must be found
@@ -161,8 +183,22 @@ class DeletesWhateverIsThere(Move):
     ],
 )
 def test_a_broken_move_is_found(
-    monkeypatch: pytest.MonkeyPatch, broken: type[Move], options: dict[str, Any], what: str
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, broken: type[Move], options: dict[str, Any], what: str
 ) -> None:
     monkeypatch.setattr(recipe, "Move", broken)
     with pytest.raises(Counterexample, match=what):
-        explored(moving("archive"), is_archived_as_it_was_last, **options)
+        explored(InTable(tmp_path), moving("archive"), is_archived_as_it_was_last, **options)
+
+
+class UploadsOverWhateverIsThere(BlobArchive):
+    async def _upload(self, keys: Keys, properties: Properties, etag: str) -> bool:
+        await self._container.upload(self._name(keys), encoded(keys, properties))
+        return True
+
+
+def test_a_blob_that_is_uploaded_without_a_condition_loses_a_change(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(archives_stepped, "BlobArchive", UploadsOverWhateverIsThere)
+    with pytest.raises(Counterexample, match="a birthday is lost"):
+        explored(InBlobs(tmp_path), moving("archive"), is_archived_as_it_was_last, stalls=[OVER])
