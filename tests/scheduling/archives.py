@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 from unittest.mock import patch
 
+from archives_stepped import InTable
 from recipes.test_archive_schedules import (
     OVER,
     DeletesFirst,
@@ -16,11 +18,14 @@ from recipes.test_archive_schedules import (
 from scheduling.schedule import schedule
 from tablepatterns.recipes import archive as recipe
 
+NOWHERE = Path()
+"""The folder of what is archived to a table."""
+
 
 def broken(move: type[Any], workers: tuple[str, ...] = ("ann", "bob"), **options: Any) -> object:
     """Explore the archive with another move than its own."""
     with patch.object(recipe, "Move", move):
-        return explored(moving("archive", workers=workers), is_archived_as_it_was_last, **options)
+        return explored(InTable(NOWHERE), moving("archive", workers=workers), is_archived_as_it_was_last, **options)
 
 
 @schedule("archive")
