@@ -122,9 +122,15 @@ def _of_keys(declared: DeclaredSet, path: Path, whose: str) -> Iterator[Fault]:
 
 
 def _of_dates(declared: DeclaredSet, derived: Derived, path: Path, whose: str) -> Iterator[Fault]:
-    """Hand out the dates of the primary key that rows of an index would have to hold, which no property can."""
+    """Hand out the dates of one key that the rows of the other would have to hold, which no property can."""
     if not isinstance(derived, Index):
         return
+    for template in (derived.key.partition_template, derived.key.row_template):
+        for piece in pieces_of(template):
+            if "%" in piece.spec and "%H" not in piece.spec and piece.name not in declared.key.fields:
+                says = f"the entities hold {piece.name} as a property, and a date is none"
+                says += f"; write it as an instant, {{{piece.name}:ticks}}, or name it in the primary key too"
+                yield Fault(path, f"{whose}: {_called(derived)}", says)
     for template in (declared.key.partition_template, declared.key.row_template):
         for piece in pieces_of(template):
             if "%" in piece.spec and "%H" not in piece.spec and piece.name not in derived.key.fields:

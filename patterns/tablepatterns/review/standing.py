@@ -21,6 +21,7 @@ from .expecting import PERIOD_DAYS, World
 from .keeping import BY_RECIPE, Kept, Plain, Spread
 from .keeping_otherwise import Periods, Series, Wide
 from .population import shrunk
+from .referring import holds_copies, referring
 from .sampling import Sample, bytes_of, sample, width_of
 
 _MOST_BYTES: Final = 8_000_000
@@ -65,6 +66,8 @@ def stood(design: Design, storage: Storage, most: int) -> Stand:
         span = timedelta(days=_span(each) * fewer[each.name] / tables[each.name])
         keys = [each.key, *(key for via in each.derived if (key := _layout(each, via)) is not None)]
         samples[each.name] = sample(f"{design.name}\n{each.name}", shapes[each.name], keys, span=span)
+    samples = referring(design, samples)
+    for each in sorted(design.sets, key=holds_copies):
         kept[each.name].load(samples[each.name].stored)
     declared = World(design, {each.name: each.shape for each in design.sets}, tables)
     return Stand(storage, declared, World(design, shapes, fewer), kept, samples)

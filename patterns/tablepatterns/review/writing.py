@@ -14,6 +14,7 @@ from ..storage import Storage
 from ..writing.commit import Write as Change
 from .declared import DeclaredSet, Write
 from .keeping import Kept, Plain
+from .referring import referring_fields
 from .sampling import Sample
 
 _QUEUE: Final = "review-together"
@@ -87,7 +88,9 @@ class Part:
             # It is found under another key from now on
             source.forget(found)
         names = write.changes or [name for name in found if name not in declared.key.fields]
-        return cls(declared, kept, write, found, source.other(found, names))
+        # Another reference may lead nowhere
+        fixed = referring_fields(declared)
+        return cls(declared, kept, write, found, source.other(found, [name for name in names if name not in fixed]))
 
     def carry_out(self) -> None:
         """Do it, by itself."""
