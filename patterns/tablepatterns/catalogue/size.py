@@ -82,7 +82,7 @@ SIZE: Final = (
         guarantee="No reader ever finds an address without its blob, whoever died where.",
         limits=(
             "Blobs that were overwritten, or of writers who died, stay until `collect_orphans`.",
-            "Whoever takes longer than the grace between blob and entity may miss the blob, and is told so.",
+            "Who takes longer than the grace between entity and blob may miss the blob; a reader is told so.",
         ),
         cost="1 large value: `insert` 2, `get` 2; without one `get` 1; `merge` 1 of other properties.",
         use_when=("Values, such as photos or documents, exceed the limits of a property or an entity.",),

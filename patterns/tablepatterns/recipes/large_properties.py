@@ -43,8 +43,8 @@ class LargeProperties(PropertyMapping):
 
     Does not: remove the blobs of values that were overwritten or deleted, or of a writer who died: see
     `LargeValues.collect_orphans`. A writer who waits longer than twice its grace between blob and entity, or a reader
-    who waits that long the other way round, may miss the blob; a reader is told so by `LargeValueMissing`. Nobody else
-    may write blobs under the table's name in this container.
+    who waits longer than the grace between entity and blob, may miss the blob; a reader is told so by
+    `LargeValueMissing`. Nobody else may write blobs under the table's name in this container.
 
     Cost, in storage transactions: 1 more for each large value, to write an entity or to read it; beyond 64 MiB written
     or 32 MiB read, 1 more for each 4 MiB. A merge of other fields, and a read that selects others, costs none. An
