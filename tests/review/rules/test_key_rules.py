@@ -102,11 +102,14 @@ class TestAKeyThatTwoCanHave:
         own = made(Key("{At:%Y-%m-%d}", "{Id:uuid}"), At=Field("datetime", order="rising"), Id=Field("guid"))
         assert found(done(own, Write("pass", "insert", rate=0.0000001, peak=100))) == []
 
-    def test_has_fields_of_too_few_values(self) -> None:
-        of = made(Key("{A}", "{B}"), 101, A=Field(distinct=10), B=Field(distinct=10))
-        (one,) = found(sets=[of])
-        assert (one.rule, one.severity) == ("colliding-keys", Severity.SERIOUS)
-        assert found(sets=[replace(of, shape=replace(of.shape, count=100))]) == []
+    def test_is_none_where_all_values_are_counted(self) -> None:
+        slots = made(
+            Key("{Meter:03d}", "{Day:%Y-%m-%d}_{Slot:02d}"),
+            Meter=Field("int32", distinct=10),
+            Day=Field("datetime", order="rising", distinct=10),
+            Slot=Field("int32", distinct=24),
+        )
+        assert found(done(slots, Write("report", "insert", rate=0.0000001, peak=10))) == []
 
 
 class TestTextInAKey:

@@ -14,7 +14,7 @@ from ..templates import Piece, pieces_of
 from .known import Known
 from .order import keys_of
 from .rule import Rule
-from .words import entities, listed, number, often, part_of
+from .words import listed, number, often, part_of
 
 _CERTAIN: Final = 0.1
 _POSSIBLE: Final = 0.001
@@ -84,12 +84,10 @@ def _colliding(known: Known, declared: DeclaredSet) -> Iterator[Finding]:
         return
     pieces = [piece for half in _halves(declared.key) for piece in half if piece.name]
     fields = [declared.shape.fields.get(piece.name or "", Field()) for piece in pieces]
-    if not any(field.distinct is None for field in fields):
-        yield from _too_few(declared, pieces)
-        return
     clocks = [piece for piece in pieces if piece.is_clock]
     own = [p for p, f in zip(pieces, fields, strict=True) if f.distinct is None and not p.is_clock]
-    if own or not clocks:
+    if own or not clocks or all(field.distinct is not None for field in fields):
+        # Where all values are counted, the design is refused if they are too few
         return
     span = min(_length(piece) for piece in clocks)
     rate = sum(each.write.busiest for each in known.writes_of(declared) if each.write.deed == "insert")
@@ -108,21 +106,6 @@ def _colliding(known: Known, declared: DeclaredSet) -> Iterator[Finding]:
 
 def _is_logged_with_id(declared: DeclaredSet) -> bool:
     return declared.pattern in ("log_tail", "data_series", "wide_entity")
-
-
-def _too_few(declared: DeclaredSet, pieces: list[Piece]) -> Iterator[Finding]:
-    keys = 1.0
-    for piece in pieces:
-        keys *= declared.shape.fields.get(piece.name or "", Field()).distinct or 1
-    if keys >= declared.shape.count:
-        return
-    names = listed([piece.name or "" for piece in pieces]) if pieces else "no field"
-    says = (
-        f"The key of {declared.name} is made of {names}, which make {number(keys)} keys for "
-        f"{entities(declared.shape.count)}."
-    )
-    better = "Add a field to the RowKey that tells them apart."
-    yield COLLIDING_KEYS.finding(Severity.SERIOUS, declared.name, says, better)
 
 
 def _share(declared: DeclaredSet, pieces: list[Piece]) -> float:
