@@ -42,16 +42,16 @@ How to declare a design, and how to read a report, is in [review a design](../re
 _RECALL = """## How well it finds what is wrong
 
 `tests/review/recall` has {designs} designs, {sound} of them without a fault, and {findings} findings that a reviewer
-makes of the others; every rule is among them. A test holds that the review says of each design just that: the same rule,
-about the same thing, with the same severity, and nothing else.
+makes of the others; every rule is among them. A test holds that the review says of each design just that: the same
+rule, about the same thing, with the same severity, and nothing else.
 
-That is what the rules were made for, and so it says little of a design that is new to them. Three batches were therefore
-written when the rules stood, and run once before anything was mended:
+That is what the rules were made for, and so it says little of a design that is new to them. Three batches were
+therefore written when the rules stood, and run once before anything was mended:
 
 | Batch | Designs | Expected | Found | Besides |
 | --- | ---: | ---: | ---: | --- |
 | first | 13 | 10 | 10 | nothing |
-| second, harder | 12 | 9 | 7 | 4, of which 2 were right; the other 2 were the missed ones, by another name or covered up |
+| second, harder | 12 | 9 | 7 | 4: 2 are right, 1 is a missed one by another name, 1 hid the other |
 | third, of several sets each | 6 | 8 | 8 | nothing; one was a warning that should have been serious |
 
 One author wrote the rules and the designs. Your design may have faults that no rule knows.
