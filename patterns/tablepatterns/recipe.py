@@ -20,6 +20,8 @@ from datetime import datetime
 from types import MethodType
 from typing import TYPE_CHECKING, Any, Concatenate, Final, Generic, ParamSpec, TypeVar, cast, overload
 
+from .errors import BadDesign
+
 if TYPE_CHECKING:
     from .words.container import Container
     from .words.queue import Queue
@@ -37,6 +39,16 @@ class Account(ABC):
 
     keeps_key_order: bool = True
     """Whether results come in the order of their keys: not so on the Cosmos DB Table API."""
+
+    def check_key_order(self, what: str) -> None:
+        """Refuse what is not right on an account that does not keep key order.
+
+        :param what: begins the rule, such as "the newest come first"
+        :raises BadDesign: it does not
+        """
+        if not self.keeps_key_order:
+            rule = f"{what} in key order, which the Cosmos DB Table API does not give"
+            raise BadDesign("account", self, rule, "use Azure Table storage, or sort in the client")
 
     @property
     @abstractmethod

@@ -109,8 +109,8 @@ class Storage(BlockingAccount):
         """The SDK's client of the table service."""
         # Without self, so that an account in memory ends with its last reference
         over = self.watch.over
-        self._queues = Once(lambda: _queue_service(target.urls["queue"], over("queue", options)))
-        self._blobs = Once(lambda: _blob_service(target.urls["blob"], over("blob", options)))
+        self._queues = Once(lambda: _queue_service(target.url("queue"), over("queue", options)))
+        self._blobs = Once(lambda: _blob_service(target.url("blob"), over("blob", options)))
 
     @property
     def queues(self) -> QueueServiceClient:

@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 from azure.core.credentials import AzureNamedKeyCredential, AzureSasCredential
 
 from . import limits
-from .errors import BadTableName, BadTarget
+from .errors import BadDesign, BadTableName, BadTarget
 
 CONNECTION_VARIABLE: Final = "AZURE_STORAGE_CONNECTION_STRING"
 SERVICES: Final = ("table", "queue", "blob")
@@ -49,7 +49,17 @@ class Target:
     @property
     def keeps_key_order(self) -> bool:
         """Whether queries answer in key order; the Cosmos DB Table API does not."""
-        return ".cosmos." not in self.urls.get("table", "")
+        return not _is_cosmos(self.urls.get("table", ""))
+
+    def url(self, service: str) -> str:
+        """Return the address of a service.
+
+        :raises BadDesign: the account has no such service
+        """
+        if not self.urls[service]:
+            rule = f"a Cosmos DB account has no {service}s, and nothing says where else they are"
+            raise BadDesign("account", self.address, rule, "connect to an Azure Storage account")
+        return self.urls[service]
 
 
 def resolve(target: str | None, credential: Any = None) -> Target:
@@ -130,6 +140,7 @@ def _connection_string(text: str) -> Target:
     if not all(urls.values()) or not ((account and key) or signature):
         rule = "a connection string names an account or its endpoints, and a key or a shared access signature"
         raise BadTarget("connection string", _without_secrets(text), rule, "copy it from the account's access keys")
+    urls = _of_cosmos(urls, settings) if _is_cosmos(urls["table"]) else urls
     return _named_key(urls, account, key) if key else Target(urls, AzureSasCredential(signature))
 
 
@@ -156,7 +167,19 @@ def _account_url(text: str, credential: Any) -> Target:
     if not found:
         return Target(dict.fromkeys(SERVICES, base + address.path.rstrip("/")), credential)
     account, suffix = found["account"], found["suffix"]
-    return Target({service: f"{address.scheme}://{account}.{service}.{suffix}" for service in SERVICES}, credential)
+    urls = {service: f"{address.scheme}://{account}.{service}.{suffix}" for service in SERVICES}
+    return Target(_of_cosmos(urls, {}) if _is_cosmos(urls["table"]) else urls, credential)
+
+
+def _is_cosmos(table_url: str) -> bool:
+    return ".cosmos." in table_url
+
+
+def _of_cosmos(urls: Mapping[str, str], given: Mapping[str, str]) -> dict[str, str]:
+    """Return addresses without those that nobody gave: an account of that name elsewhere may be another's."""
+    return {
+        service: url if service == "table" or f"{service}endpoint" in given else "" for service, url in urls.items()
+    }
 
 
 def _beside(base: str, port: int, path: str) -> Mapping[str, str]:

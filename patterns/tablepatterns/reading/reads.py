@@ -106,7 +106,8 @@ class Reads(Pattern[Account_co]):
         """Hand out the entities of one partition in key order, those of a range of row keys or all of them.
 
         The fields of the partition must be given. Row fields are given from left to right; the last may be a
-        `prefix` or a range such as `between`. Every continuation token is followed. Cost: 1 transaction per page of
+        `prefix` or a range such as `between`. Every continuation token is followed. On the Cosmos DB Table API they
+        come in no order. Cost: 1 transaction per page of
         up to 1,000 rows.
 
         :param via: an index to read and order by; None for the primary rows
@@ -136,6 +137,8 @@ class Reads(Pattern[Account_co]):
     ) -> Page[Entity]:
         """Return one page of a range, and the token that continues it. Cost: 1 transaction.
 
+        In key order, but for the Cosmos DB Table API.
+
         :param size: at most so many entities, 1 to 1,000
         :param token: where the page before ended; a text that may be stored, and used in another process
         :raises BadToken: the token is of another query
@@ -164,8 +167,11 @@ class Reads(Pattern[Account_co]):
         Pages that the service cuts short are followed, and none is requested beyond the last one needed.
         Cost: 1 transaction for up to 1,000 entities, if the service does not cut its pages shorter.
 
+        :raises BadDesign: the account does not keep key order
+
         The other parameters are those of `range`. Guide: large result sets (take n).
         """
+        self.account.check_key_order("the first ones are those")
         question = self._question(via, where, select, fields)
         rows = await self._table(question.shape).take(count, question.filter, select=question.select)
         return [await self._read(row, question.shape, select) for row in rows if question.shape.shows(row)]

@@ -74,7 +74,7 @@ class CompoundKey(EntitySet[Account_co]):
     async def children(self, /, *, select: Sequence[str] | None = None, **parent: Any) -> AsyncIterator[Entity]:
         """Hand out the children of one parent, in the order of their own part of the key.
 
-        Cost: 1 transaction per page of up to 1,000.
+        On the Cosmos DB Table API in no order. Cost: 1 transaction per page of up to 1,000.
 
         :param select: the properties to read; the fields of the key always come with them
         :param parent: a value for every field of the parent's key
@@ -90,7 +90,8 @@ class CompoundKey(EntitySet[Account_co]):
     async def family(self, /, **parent: Any) -> tuple[Entity | None, list[Entity]]:
         """Return a parent and its children, read together; the parent is None if it does not exist.
 
-        The parent comes as this set finds it, to be read and not to be written back: use its own set for that.
+        The parent comes as this set finds it, to be read and not to be written back: use its own set for that. On the
+        Cosmos DB Table API the children are in no order.
         Cost: 1 transaction per page of up to 1,000 rows.
 
         :param parent: a value for every field of the parent's key

@@ -272,7 +272,7 @@ class DataSeries(Pattern[Account_co], Generic[Account_co, V]):
     async def over(self, /, **fields: Any) -> AsyncIterator[tuple[dict[str, Any], list[V | None]]]:
         """Hand out the series of one partition in key order, each with the fields of its key and all its points.
 
-        Cost: 1 transaction per page of up to 1,000 rows.
+        On the Cosmos DB Table API they come in no order. Cost: 1 transaction per page of up to 1,000 rows.
 
         :param fields: the partition, and what is known of the row; the last may be a range such as `between`
 

@@ -163,6 +163,8 @@ class EntityTypes(Pattern[Account_co]):
     ) -> AsyncIterator[Held[T]]:
         """Hand out the values of a class, and of those derived from it, in the order of their keys.
 
+        On the Cosmos DB Table API they come in no order.
+
         Only the rows between the first and the last key that such a value could have are read: where the types have
         prefixes, those of the type. Cost: 1 transaction per page of up to 1,000 rows.
 

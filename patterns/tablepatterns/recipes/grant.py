@@ -88,7 +88,7 @@ def grant(
     :raises BadInput: there is no such permission, time or address
     :raises BadKey: the fields do not make a range
     :raises BadDesign: the stretch would not keep others out, or what is derived cannot be kept right, and why; or the
-        account was connected to without its key
+        account was connected to without its key, or does not keep key order
 
     Guide: shared access signatures.
     """
@@ -96,6 +96,9 @@ def grant(
     if expires <= timedelta(0):
         raise BadInput("expires", expires, "it is how long a token is good", "give some time")
     reach = _reach(subject, within)
+    if not (reach.is_everything or account.keeps_key_order):
+        rule = "a stretch of keys cannot be signed for on the Cosmos DB Table API"
+        raise BadDesign("within", within, rule, "grant the whole table, or use Azure Table storage")
     if not isinstance(subject, str):
         # What a policy allows may be changed later, so that it counts as everything
         _check_own(subject, reach, _LETTERS if letters is None else letters)

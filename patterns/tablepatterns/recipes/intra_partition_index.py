@@ -27,7 +27,7 @@ class IntraPartitionIndex(Index):
     with `DuplicateIndexValue`, with nothing changed. An entity in which a field of the key is None has no copy.
 
     Does not: reach across partitions (that is the inter-partition secondary index), or notice rows that other
-    programs write past the set.
+    programs write past the set. Order results on the Cosmos DB Table API.
 
     Cost: no further storage transaction on insert, replace, merge and delete; one row more per entity, which counts
     towards the 100 operations of the transaction, the throughput of the partition, and the bill for capacity.

@@ -13,7 +13,6 @@ from uuid import uuid4
 from ..deriving.derived import Derived
 from ..entity import Entity
 from ..entity_set import EntitySet
-from ..errors import BadDesign
 from ..key import Key, at_least
 from ..key import between as span_of
 from ..mapping import PropertyMapping
@@ -72,9 +71,7 @@ class LogTail(EntitySet[Account_co]):
         derived: Iterable[Derived] = (),
         mappings: Iterable[PropertyMapping] = (),
     ) -> None:
-        if not account.keeps_key_order:
-            rule = "the log tail needs results in key order, which the Cosmos DB Table API does not give"
-            raise BadDesign("account", account, rule, "use Azure Table storage, or sort in the client")
+        account.check_key_order("the log tail needs results")
         key = Key(partition, f"{row_prefix}{{{at}:inverted}}_{{{entry}:uuid}}")
         super().__init__(account, table, key, derived=derived, mappings=mappings)
         self.at = at

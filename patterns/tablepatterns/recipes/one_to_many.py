@@ -25,7 +25,7 @@ class Family:
     """One entity with all that belong to it.
 
     :param one: the entity, or None where there is none
-    :param many: those that belong to it, in the order of their keys
+    :param many: those that belong to it, in the order of their keys; on the Cosmos DB Table API in none
     """
 
     one: Entity | None
@@ -116,6 +116,8 @@ class OneToMany(Pattern[Account_co]):
     @stream
     async def all_of(self, /, **fields: Any) -> AsyncIterator[Entity]:
         """Hand out all that belong to one, in the order of their keys. Cost: 1 transaction per page of up to 1,000.
+
+        On the Cosmos DB Table API they come in no order.
 
         :param fields: a value for every field of the one's key
         :raises BadKey: a field is missing, or has a value that cannot be a key

@@ -71,7 +71,8 @@ class ParallelReads(Pattern[Account_co]):
     Guarantees: results come in the order asked for, whichever is read first, and there are never more than `limit`
     requests at a time. A read that fails does not break off the others: what they found is there, and the error.
 
-    Does not: give an answer of one instant, or a part of a partition as if it were the whole.
+    Does not: give an answer of one instant, or a part of a partition as if it were the whole. On the Cosmos DB Table
+    API the entities of one read come in no order.
 
     Cost: that of the reads: 1 storage transaction per page of up to 1,000 of each partition, 1 for each entity.
 

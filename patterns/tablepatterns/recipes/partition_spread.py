@@ -92,9 +92,7 @@ class PartitionSpread(Pattern[Account_co]):
         parallel: int = 8,
     ) -> None:
         super().__init__(account)
-        if not account.keeps_key_order:
-            rule = "buckets are read together in key order, which the Cosmos DB Table API does not give"
-            raise BadDesign("account", account, rule, "use Azure Table storage, or sort in the client")
+        account.check_key_order("buckets are read together")
         self.key = key
         self.bucket = bucket
         self.parallel = parallel

@@ -248,8 +248,8 @@ class PeriodTables(Pattern[Account_co], Generic[Account_co, Set_co]):
         """Hand out the entities of one partition from `earliest` to `latest`, both included, table after table.
 
         Only tables of the span that exist are asked. Within a table entities come in key order; where the moment
-        leads the RowKey the whole is in the order of time. Cost: 1 transaction per page of up to 1,000, for each
-        table at least 1, and 1 to list the tables of a span of several periods.
+        leads the RowKey the whole is in the order of time; not so on the Cosmos DB Table API. Cost: 1 transaction per
+        page of up to 1,000, for each table at least 1, and 1 to list the tables of a span of several periods.
 
         :param earliest: an aware datetime
         :param latest: an aware datetime, or None for now and beyond
@@ -292,9 +292,11 @@ class PeriodTables(Pattern[Account_co], Generic[Account_co, Set_co]):
         :param count: how many entities
         :param partition: a value for every field of the PartitionKey
         :raises BadInput: the RowKey does not put the newest first, as that of a `LogTail` does
+        :raises BadDesign: the account does not keep key order
 
         Guide: high volume delete pattern; log tail pattern.
         """
+        self.account.check_key_order("the newest ones are the first")
         if not self._newest_first:
             rule = f"the RowKey {self.key.row_template!r} does not put the newest first"
             raise BadInput("latest", count, rule, f"use a LogTail, or a RowKey that begins with {{{self.at}:inverted}}")

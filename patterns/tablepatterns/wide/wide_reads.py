@@ -80,7 +80,8 @@ class WideReads(Pattern[Account_co]):
         if pages == 1:
             return rows
         again, pages = await self._pass(where, select)
-        if pages > 1 and [(row.key, row.etag) for row in rows] != [(row.key, row.etag) for row in again]:
+        # Not in the order that they came in, which is none on the Cosmos DB Table API
+        if pages > 1 and {row.key: row.etag for row in rows} != {row.key: row.etag for row in again}:
             raise Overtaken
         return again
 

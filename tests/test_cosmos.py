@@ -1,0 +1,294 @@
+"""The Cosmos DB Table API, which sorts nothing: what works there, what works without order, and what is refused."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from datetime import timedelta
+from pathlib import Path
+from typing import Any, Literal
+
+import pytest
+from azure.core.credentials import AzureNamedKeyCredential
+
+import tablepatterns as tp
+from tablepatterns import EntitySet, IndexEntities, IntraPartitionIndex, Key, WideEntity
+from tablepatterns.catalogue import ENTRIES
+from tablepatterns.engine.account import Engine
+from tablepatterns.errors import BadDesign
+from tablepatterns.filters import Filter
+from tablepatterns.recipe import Pattern
+from tablepatterns.storage import Storage
+from tablepatterns.target import in_memory
+from tablepatterns.words.table import Page, Table
+from working import Told
+
+PAGE = Path(__file__).parents[1] / "docs" / "backends.md"
+STRING = (
+    "DefaultEndpointsProtocol=https;AccountName=a;AccountKey=a2V5;TableEndpoint=https://a.table.cosmos.azure.com:443/"
+)
+KEY = Key("{Department}", "empid_{EmployeeId:06d}")
+BY_EMAIL = IntraPartitionIndex(Key("{Department}", "email_{Email}"))
+Verdict = Literal["works", "in no order", "refused"]
+Make = Callable[[Any], object]
+
+
+@dataclass(frozen=True)
+class Employee:
+    Department: str
+    EmployeeId: int
+
+
+def staff(account: Any, *derived: Any, mappings: Any = (), key: Key = KEY) -> Any:
+    return EntitySet(account, "Staff", key, derived=derived, mappings=mappings)
+
+
+def heads(account: Any) -> Any:
+    return EntitySet(account, "Staff", Key("{Department}", "head"))
+
+
+def logins(account: Any) -> Any:
+    key = Key("{User}", "{At:inverted}")
+    return tp.PeriodTables(account, "Logins", tp.Period.DAY, make=lambda on, table: EntitySet(on, table, key))
+
+
+def encrypted(account: Any) -> Any:
+    return staff(account, mappings=[tp.EncryptedProperties(["Ssn"], keys=tp.LocalKey.generate("k"))])
+
+
+def large(account: Any) -> Any:
+    return staff(account, mappings=[tp.LargeProperties(["Photo"], container="photos")])
+
+
+async def nothing(body: object) -> None:
+    """A step."""
+
+
+def series(account: Any, *, split: bool = False) -> Any:
+    return tp.DataSeries(account, "Counts", Key("{Employee}", ""), 24, name="Hour", of=int, split=split)
+
+
+DESIGNS: dict[str, tuple[Verdict, Make]] = {
+    "Archive": ("refused", lambda on: tp.Archive(staff(on), tp.FileArchive("former"))),
+    "BlobLog": ("refused", lambda on: tp.BlobLog(on, "logs", "web")),
+    "BulkDelete": ("works", lambda on: tp.BulkDelete(staff(on))),
+    "BulkLoad": ("works", lambda on: tp.BulkLoad(staff(on))),
+    "CompoundKey": ("in no order", lambda on: tp.CompoundKey(on, "Staff", KEY, "_{Year:04d}")),
+    "DataSeries": ("in no order", series),
+    "DataSeries(split=True)": ("refused", lambda on: series(on, split=True)),
+    "Denormalize": (
+        "works",
+        lambda on: staff(on, tp.Denormalize(heads(on).key, refers={"EmployeeId": "Head"}, copies={"Email": "Mail"})),
+    ),
+    "Denormalized": ("works", lambda on: tp.Denormalized(staff(on), ["Floor"])),
+    "EncryptedProperties": ("works", encrypted),
+    "EntityGroupTransaction": ("works", lambda on: tp.EntityGroupTransaction(on, "Staff")),
+    "EntitySet": ("in no order", staff),
+    "EntitySet.take": ("refused", lambda on: staff(on).take(3, Department="Sales")),
+    "EntityTypes": ("in no order", lambda on: tp.EntityTypes(tp.EntityType(Employee, staff(on)))),
+    "EventualTransaction": ("refused", lambda on: tp.EventualTransaction(on, "orders", "order", {"pay": nothing})),
+    "IndexEntities": ("works", lambda on: staff(on, IndexEntities("LastName", spread=3))),
+    "IndexEntities(store=InTable())": ("refused", lambda on: staff(on, IndexEntities("LastName", store=tp.InTable()))),
+    "InterPartitionIndex": ("refused", lambda on: staff(on, tp.InterPartitionIndex(Key("email_{Email}", "copy")))),
+    "IntraPartitionIndex": ("in no order", lambda on: staff(on, BY_EMAIL)),
+    "KeyRotation": ("works", lambda on: tp.KeyRotation(encrypted(on))),
+    "LargeProperties": ("refused", lambda on: large(on).insert({"Department": "Sales", "EmployeeId": 1})),
+    "LargeValues": ("refused", lambda on: tp.LargeValues(large(on))),
+    "LogTail": ("refused", lambda on: tp.LogTail(on, "Claims", "{Employee}")),
+    "Lookup": ("works", lambda on: tp.Lookup(staff(on))),
+    "OneToMany": ("in no order", lambda on: tp.OneToMany(heads(on), staff(on))),
+    "OneToOne": ("works", lambda on: tp.OneToOne(staff(on), EntitySet(on, "Photos", KEY))),
+    "ParallelReads": ("in no order", lambda on: tp.ParallelReads(staff(on))),
+    "PartitionMove": ("refused", lambda on: tp.PartitionMove(staff(on))),
+    "PartitionSpread": ("refused", lambda on: tp.PartitionSpread(on, "Staff", KEY)),
+    "PeriodTables": ("in no order", logins),
+    "PeriodTables.latest": ("refused", lambda on: logins(on).latest(3, User="jo")),
+    "RangeDivision": ("works", lambda on: staff(on).query(tp.RangeDivision(["H"]).filter(1))),
+    "Summary": ("works", lambda on: staff(on, tp.Summary(Key("{Department}", "total")))),
+    "Summary(store=InTable())": (
+        "refused",
+        lambda on: staff(on, tp.Summary(Key("total_{Department}", "all"), store=tp.InTable())),
+    ),
+    "WideEntity": ("works", lambda on: WideEntity(on, "Wide", KEY)),
+    "Worker": ("refused", lambda on: tp.Worker(on, {"orders": [Told()]})),
+    "grant": ("works", lambda on: tp.grant(on, "Staff", expires=timedelta(hours=1))),
+    "grant(within=...)": (
+        "refused",
+        lambda on: tp.grant(on, staff(on), within={"Department": "Sales"}, expires=timedelta(hours=1)),
+    ),
+}
+
+
+@pytest.fixture(params=[STRING, "https://a.table.cosmos.azure.com"], ids=["connection string", "URL"])
+def cosmos(request: pytest.FixtureRequest) -> Iterator[Any]:
+    credential = None if ";" in request.param else AzureNamedKeyCredential("a", "a2V5")
+    with tp.connect(request.param, credential=credential, retry_total=0) as storage:
+        yield storage
+
+
+@pytest.mark.parametrize("name", DESIGNS)
+def test_what_is_not_right_there_is_refused_before_any_request(cosmos: Any, name: str) -> None:
+    verdict, make = DESIGNS[name]
+    with tp.Traffic(cosmos) as traffic:
+        if verdict == "refused":
+            with pytest.raises(BadDesign, match="Cosmos DB"):
+                make(cosmos)
+        else:
+            assert make(cosmos) is not None
+    assert not traffic.requests
+
+
+def test_no_queue_or_container_of_another_account_is_addressed(cosmos: Any) -> None:
+    for service in ("queues", "blobs"):
+        with pytest.raises(BadDesign, match=f"a Cosmos DB account has no {service}"):
+            getattr(cosmos, service)
+
+
+def test_queues_and_blobs_may_be_elsewhere() -> None:
+    with tp.connect(f"{STRING};QueueEndpoint=https://q.example;BlobEndpoint=https://b.example") as storage:
+        assert storage.queues.url.startswith("https://q.example")
+        assert storage.blobs.url.startswith("https://b.example")
+
+
+def test_the_page_says_of_every_design_what_becomes_of_it() -> None:
+    rows = re.findall(r"^\| `(.+?)` \| (works|in no order|refused) \|", PAGE.read_text(encoding="utf-8"), re.MULTILINE)
+    assert dict(rows) == {name: verdict for name, (verdict, _) in DESIGNS.items()}
+    assert [name for name, _ in rows] == sorted(DESIGNS)
+
+
+def test_no_pattern_was_forgotten() -> None:
+    kinds = ("pattern", "implementation", "relationship")
+    classes = {name for entry in ENTRIES if entry.kind in kinds for name in entry.classes}
+    patterns = {name for name in classes if isinstance(made := getattr(tp, name), type) and issubclass(made, Pattern)}
+    assert patterns - {"Grant", "AccessPolicies", *DESIGNS} == set()
+
+
+# ------------------------------------------------------------------ in whatever order results come
+
+
+class Jumbled(Table):
+    """A table whose pages come in another order than that of the keys."""
+
+    async def page(
+        self, where: Filter | None, *, size: int, token: str | None = None, select: Sequence[str] | None = None
+    ) -> Page[tp.Entity]:
+        page = await super().page(where, size=size, token=token, select=select)
+        return Page(page.items[::-1], page.token)
+
+
+class Unsorted(Storage):
+    """An account in memory that sorts nothing."""
+
+    def table(self, name: str) -> Table:
+        return Jumbled(self.tables.get_table_client(name))
+
+
+@pytest.fixture(params=[None, 3], ids=["pages of 1,000", "pages of 3"])
+def unsorted(request: pytest.FixtureRequest) -> Iterator[Any]:
+    engine = Engine(page_examines=request.param)
+    with Unsorted(in_memory(engine.account_name, engine.account_key), engine, {}) as storage:
+        storage.keeps_key_order = False
+        yield storage
+
+
+def hired(entities: Any, count: int = 8) -> Any:
+    for number in range(count):
+        entities.insert({"Department": "Sales", "EmployeeId": number, "Email": f"{number}@c.com", "LastName": "Jo"})
+    return entities
+
+
+def numbers(entities: Any, field: str = "EmployeeId") -> list[int]:
+    return sorted(each[field] for each in entities)
+
+
+ALL = list(range(8))
+
+
+def test_results_are_in_no_order_here(unsorted: Any) -> None:
+    found = [each["EmployeeId"] for each in hired(staff(unsorted)).range(Department="Sales")]
+    assert found != sorted(found)
+
+
+def test_a_range_holds_the_same_in_no_order(unsorted: Any) -> None:
+    employees = hired(staff(unsorted, BY_EMAIL))
+    assert numbers(employees.range(Department="Sales")) == ALL
+    assert numbers(employees.range(BY_EMAIL, Department="Sales", Email=tp.between("2@", "4@z"))) == [2, 3, 4]
+    asked = [{"Department": "Sales"}, {"Department": "Marketing"}]
+    assert numbers(tp.ParallelReads(employees).ranges(asked).entities) == ALL
+
+
+def test_pages_go_on_to_the_end_in_no_order(unsorted: Any) -> None:
+    employees = hired(staff(unsorted))
+    page = employees.page(size=3, Department="Sales")
+    found = [*page.items]
+    while page.token is not None:
+        page = employees.page(size=3, token=page.token, Department="Sales")
+        found += page.items
+    assert numbers(found) == ALL
+
+
+def test_a_family_is_complete_in_no_order(unsorted: Any) -> None:
+    hired(staff(unsorted))
+    reviews = tp.CompoundKey(unsorted, "Staff", KEY, "_{Year:04d}")
+    for year in range(2010, 2016):
+        reviews.insert({"Department": "Sales", "EmployeeId": 3, "Year": year})
+    parent, children = reviews.family(Department="Sales", EmployeeId=3)
+    assert parent["Email"] == "3@c.com"
+    years = list(range(2010, 2016))
+    assert numbers(children, "Year") == numbers(reviews.children(Department="Sales", EmployeeId=3), "Year") == years
+
+
+def test_one_has_all_its_many_in_no_order(unsorted: Any) -> None:
+    heads(unsorted).insert({"Department": "Sales", "Floor": 3})
+    family = tp.OneToMany(heads(unsorted), hired(staff(unsorted))).family(Department="Sales")
+    assert (family.one["Floor"], numbers(family.many)) == (3, ALL)
+
+
+def test_lists_and_totals_are_right_in_no_order(unsorted: Any) -> None:
+    by_name, total = IndexEntities("LastName", spread=3), tp.Summary(Key("{Department}", "total"))
+    employees = hired(staff(unsorted, by_name, total))
+    found = employees.find_all(by_name, Department="Sales", LastName="Jo")
+    assert [each["EmployeeId"] for each in found] == ALL
+    assert employees.totals(total, Department="Sales") == {"Count": 8}
+    assert employees.recount(total, Department="Sales") == []
+    assert employees.verify(by_name).is_clean
+
+
+def test_a_wide_entity_is_whole_in_no_order(unsorted: Any) -> None:
+    wide = WideEntity(unsorted, "Wide", KEY, part_bytes=100)
+    fields = {f"Text{number}": "x" * 30 for number in range(12)}
+    wide.insert({"Department": "Sales", "EmployeeId": 1, **fields})
+    assert wide.get(Department="Sales", EmployeeId=1) == {"Department": "Sales", "EmployeeId": 1, **fields}
+
+
+def test_series_and_types_are_complete_in_no_order(unsorted: Any) -> None:
+    counts = tp.DataSeries(unsorted, "Counts", Key("{Employee}", "{Day:02d}"), 24, name="Hour", of=int)
+    for day in range(8):
+        counts.set(9, day, Employee="jo", Day=day)
+    assert sorted((known["Day"], points[9]) for known, points in counts.over(Employee="jo")) == list(
+        zip(ALL, ALL, strict=True)
+    )
+    types = tp.EntityTypes(tp.EntityType(Employee, staff(unsorted)))
+    for number in ALL:
+        types.insert(Employee("Sales", number))
+    assert sorted(held.value.EmployeeId for held in types.range_of(Employee, Department="Sales")) == ALL
+
+
+def test_what_is_deleted_or_changed_in_bulk_is_all_in_no_order(unsorted: Any) -> None:
+    employees = hired(staff(unsorted, BY_EMAIL))
+    assert tp.Denormalized(employees, ["Floor"]).change({"Floor": 4}, chunk=3, Department="Sales").entities == 8
+    assert {each["Floor"] for each in employees.range(BY_EMAIL, Department="Sales")} == {4}
+    everybody = (tp.prop("PartitionKey") == "Sales") & (tp.prop("RowKey") >= "empid_") & (tp.prop("RowKey") < "f")
+    assert tp.BulkDelete(employees).delete(everybody).entities == 8
+
+
+def test_periods_come_in_order_and_what_is_in_one_does_not(unsorted: Any) -> None:
+    series = logins(unsorted)
+    now = unsorted.now()
+    moments = [now - timedelta(hours=hours) for hours in (0, 1, 2, 30, 31)]
+    for moment in moments:
+        series.insert({"User": "jo", "At": moment})
+    found = [each["At"] for each in series.range(now - timedelta(days=3), User="jo")]
+    assert sorted(found) == sorted(moments)
+    assert [moment.date() for moment in found] == sorted((moment.date() for moment in moments), reverse=True)
