@@ -8,6 +8,7 @@ import tablepatterns.aio
 from tablepatterns import BulkLoad, EntityGroupTransaction, EntitySet, Key, LogTail, Storage, connect
 from tablepatterns.recipe import Account_co, Pattern, recipe
 from tablepatterns.recipes.entity_types import EntityTypes
+from tablepatterns.review import Field, Query, Write
 from tablepatterns.testing import Engine
 from tablepatterns.typed.entity_type import EntityType
 
@@ -105,3 +106,9 @@ async def typed_entities(storage: Storage, aio_storage: tablepatterns.aio.Storag
     print(jones.value.LastName)  # WRONG
     EntityTypes(Employee)  # WRONG
     EntityTypes(employees, unknown="ignore")  # WRONG
+
+
+def declares_what_there_is_not() -> None:
+    Field("integer")  # WRONG
+    Query("all", {"Department": "equals"})  # WRONG
+    Write("hire", "upsert")  # WRONG

@@ -31,6 +31,18 @@ from tablepatterns import (
 )
 from tablepatterns.recipe import Account, Account_co, BlockingAccount, Pattern, recipe, stream
 from tablepatterns.recipes.entity_types import EntityTypes
+from tablepatterns.review import (
+    DeclaredSet,
+    Design,
+    Field,
+    PriceTable,
+    Query,
+    Reviewed,
+    Shape,
+    Write,
+    read_design,
+    review,
+)
 from tablepatterns.testing import Clock, Engine, Record, Rule, Targets
 from tablepatterns.typed.entity_type import EntityType
 from tablepatterns.typed.held import Held
@@ -217,3 +229,13 @@ async def typed_entities_on_an_async_account(storage: tablepatterns.aio.Storage)
     await found
     assert_type(staff.range_of(Person, Department="Sales"), AsyncIterator[Held[Person]])
     assert_type(await staff.replace(jones, jones.value), Held[Employee])
+
+
+def reviews_of_designs(storage: Storage, aio_storage: tablepatterns.aio.Storage) -> None:
+    shape = Shape("Employee", 20_000, {"Department": Field(distinct=12), "EmployeeId": Field("int32")})
+    asked = [Query("all", {"Department": "=", "EmployeeId": "range"}, order="-EmployeeId", take=10, rate=2.5)]
+    declared = DeclaredSet.of(EntitySet(storage, "Employees", KEY), shape=shape, queries=asked)
+    assert_type(declared, DeclaredSet)
+    others = DeclaredSet.of(LogTail(aio_storage, "Log", "{Hour}"), shape=shape, writes=[Write("log", "insert")])
+    assert_type(review(Design("Staff", (declared, others)), prices=PriceTable.default()), Reviewed)
+    assert_type(read_design("staff.toml"), Design)

@@ -116,7 +116,8 @@ class Plain(Kept):
         self.needs_recipe = bool(entities.mappings.each) or not in_tables
 
     def load(self, made: Sequence[Mapping[str, Any]]) -> None:
-        self.make_table(self.entities.table.name)
+        for table in {self.entities.table.name, *(via.table(self.entities.table.name) for via in self.parts)}:
+            self.make_table(table)
         if not self.needs_recipe:
             fill(self.storage, rows_of(self.entities, made))
             return

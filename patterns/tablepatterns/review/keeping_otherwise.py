@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime
+from itertools import islice
 from typing import Any
 
 from ..entity_set import EntitySet
@@ -33,8 +34,8 @@ class Periods(Kept):
 
     def ask(self, ask: Ask) -> int:
         at = ask.given.get(self.tables.at)
-        if ask.way == "range" and ask.take is not None and at is None and ask.via is None and ask.where is None:
-            return len(self.tables.latest(ask.take, **ask.given))
+        if self._is_latest(ask):
+            return len(self.tables.latest(ask.take or 0, **ask.given))
         if isinstance(at, datetime):
             inner = self.tables.of(at)
             return answered(inner, self._within(ask, inner), self)
@@ -43,11 +44,17 @@ class Periods(Kept):
             given = {name: value for name, value in ask.given.items() if name != self.tables.at}
             oldest = low or next(iter(self.tables.periods()), self.storage.now())
             found = self.tables.range(oldest, high, where=ask.where, select=ask.select, **given)
-            return sum(1 for _ in found)
+            return sum(1 for _ in islice(found, ask.take))
         if ask.way == "get":
             return int(self.tables.search(**ask.given) is not None)
         starts = self.tables.periods(low, high)
         return sum(answered(each, self._within(ask, each), self) for each in map(self.tables.of, starts))
+
+    def _is_latest(self, ask: Ask) -> bool:
+        """Whether the newest entities are asked for, and the keys put them first."""
+        newest_first = f"{{{self.tables.at}:inverted}}" in self.key.row_template
+        is_open = self.tables.at not in ask.given and ask.via is None and ask.where is None
+        return ask.way == "range" and ask.take is not None and is_open and newest_first
 
     def _within(self, ask: Ask, inner: EntitySet[Storage]) -> Ask:
         """Return the question as it is put to the table of a period, which the moment may be no key of."""

@@ -58,9 +58,10 @@ def _ratio(all_of_it: float, part: float) -> float:
     return all_of_it / part if part else 1.0
 
 
-def class_of(query: Query, found: Answer, took: Taken) -> QueryClass | None:
+def class_of(query: Query, found: Answer, took: Taken) -> QueryClass:
     """Return the worst class of the queries, by what they search."""
-    worst = max((_BY_LABEL[label] for label in took.classes), default=None)
+    # A list in a blob is read by its name, and where it is empty, nothing else is
+    worst = max((_BY_LABEL[label] for label in took.classes), default=QueryClass.POINT)
     if worst is QueryClass.RANGE and found.is_scan(query):
         return QueryClass.PARTITION_SCAN
     if worst is QueryClass.PARTITION_SCAN and found.takes(query) is not None and not found.where:

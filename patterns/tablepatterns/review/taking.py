@@ -10,11 +10,13 @@ from typing import Final
 
 from ..errors import BadInput
 from ..storage import Storage
+from ..testing import Record
 
 _READS: Final = ("Get", "List")
 """What the names of operations begin with that read blobs."""
 _MISSING: Final = ("TableNotFound", "QueueNotFound", "ContainerNotFound")
 _MAKING: Final = ("CreateTable", "CreateQueue", "CreateContainer")
+_LOOKS: Final = ("Get", "Query", "List")
 
 
 @dataclass(frozen=True)
@@ -58,7 +60,7 @@ def taking(storage: Storage) -> Generator[Taking, None, None]:
     with storage.engine.ledger.span() as span:
         yield found
     # What is made once, at its first use, is no part of a call
-    span.records = [each for each in span.records if each.error not in _MISSING and each.operation not in _MAKING]
+    span.records = [each for each in span.records if not _makes(each)]
     totals = span.totals
     tables, blobs = ([each for each in span.records if each.service == service] for service in ("table", "blob"))
     # A list of tables holds no entities, and lies in no partition
@@ -80,6 +82,12 @@ def taking(storage: Storage) -> Generator[Taking, None, None]:
         sum(each.billable for each in blobs if not each.operation.startswith(_READS)),
         frozenset(totals.by_query_class),
     )
+
+
+def _makes(record: Record) -> bool:
+    """Whether a request made what was missing, or was a write that found it missing; a read finds nothing there."""
+    is_read = record.service != "queue" and record.operation.startswith(_LOOKS)
+    return record.operation in _MAKING or (record.error in _MISSING and not is_read)
 
 
 def mean(taken: Sequence[tuple[Taken, float]]) -> Taken:
