@@ -30,6 +30,8 @@ class TestAnUnusedIndex:
     def test_is_a_note_where_little_is_written_and_kept(self) -> None:
         small = replace(EMPLOYEES, shape=replace(EMPLOYEES.shape, count=9_999))
         assert [each.severity for each in found(sets=[having(BY_NAME, of=small)])] == [Severity.NOTE]
+        many = replace(EMPLOYEES, shape=replace(EMPLOYEES.shape, count=10_000))
+        assert [each.severity for each in found(sets=[having(BY_NAME, of=many)])] == [Severity.WARNING]
         busy = done(having(BY_NAME, of=small), Write("hire", "update", ("Age",), rate=0.0001, peak=1))
         assert [each.severity for each in found(busy)] == [Severity.WARNING]
 

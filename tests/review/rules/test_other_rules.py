@@ -68,6 +68,8 @@ class TestALimit:
         assert one.says == "'all' reads 120 entities of one partition; a partition serves 100 in five seconds."
         (more,) = found(read, in_sight=[sight(given.limit, 120, 150, 0.0, "Employees: all")])
         assert "reads 120 entities of one partition, and 150 at the end of the growth" in more.says
+        seldom = asked(EMPLOYEES, replace(query, rate=0.0002), QueryClass.PARTITION_SCAN, examined=120, returned=120)
+        assert found(seldom, in_sight=[given]) == []
 
 
 class TestASeries:
@@ -93,6 +95,11 @@ class TestASeries:
         read = asked(self.SLOTS, replace(self.CHART, rate=rate), QueryClass.RANGE, examined=24, returned=24)
         (one,) = found(read)
         assert (one.rule, one.severity, one.pattern) == ("slots-as-entities", severity, "data_series")
+
+    @pytest.mark.parametrize(("returned", "rules"), [(10, ["slots-as-entities"]), (9, [])])
+    def test_has_ten_points_or_more(self, returned: float, rules: list[str]) -> None:
+        read = asked(self.SLOTS, self.CHART, QueryClass.RANGE, examined=returned, returned=returned)
+        assert [each.rule for each in found(read)] == rules
 
     def test_is_none_if_each_slot_is_read_alone(self) -> None:
         point = Query("hour", {"Meter": "=", "Day": "=", "Hour": "="}, rate=10)
@@ -128,12 +135,17 @@ class TestAJoin:
     def test_of_few_entities_is_better_kept_by_the_reader(self) -> None:
         assert self.joined(500, authors=1000) == [("join-one-by-one", "lookup", Severity.WARNING)]
 
+    @pytest.mark.parametrize("rate", [250, 1000])
+    def test_of_about_one_read_for_each_result_is_told_too(self, rate: float) -> None:
+        assert [rule for rule, _, _ in self.joined(rate)] == ["join-one-by-one"]
+
     @pytest.mark.parametrize("rate", [249, 1001])
     def test_is_none_if_the_rates_do_not_fit(self, rate: float) -> None:
         assert self.joined(rate) == []
 
     def test_is_none_of_a_few_results(self) -> None:
         assert self.joined(40, returned=4) == []
+        assert [rule for rule, _, _ in self.joined(50, returned=5)] == ["join-one-by-one"]
 
 
 class TestParts:

@@ -220,8 +220,9 @@ class TestAnOrder:
         assert (one.rule, one.pattern) == ("client-sort", "log_tail")
         assert "{At:inverted}" in one.better
 
-    def test_of_anything_else_is_that_of_an_index(self) -> None:
-        query = Query("youngest", {"Department": "="}, order="Age", take=3, rate=50)
+    @pytest.mark.parametrize("order", ["Age", "-Age", "HiredAt"])
+    def test_of_anything_else_is_that_of_an_index(self, order: str) -> None:
+        query = Query("youngest", {"Department": "="}, order=order, take=3, rate=50)
         (one,) = found(asked(EMPLOYEES, query, QueryClass.PARTITION_SCAN, examined=500, returned=3))
         assert (one.rule, one.pattern) == ("client-sort", "intra_partition_index")
 
