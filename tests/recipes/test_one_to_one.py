@@ -60,6 +60,20 @@ async def test_each_holds_the_keys_of_the_other_and_links_resolve_both_ways(stor
     assert await drives.first.get(**JONES) == JONES
 
 
+async def test_a_link_that_was_begun_is_cleared_without_that_of_the_other_partner(storage: Any, new_name: Any) -> None:
+    drives = linked(storage, new_name(), new_name())
+    jones, car = await drives.first.insert(JONES), await drives.second.insert(CAR)
+    smith = await drives.first.insert({"Department": "Sales", "EmployeeId": 224})
+    await drives.link(smith, car)
+    begun = await drives.first.replace(jones | dict(zip(LINKS, ("Fiat", "1"), strict=True)))
+    car = await drives.second.get(**CAR)
+    await drives.unlink(begun, car)
+    assert await drives.first.get(**JONES) == JONES
+    assert (await drives.first_of(await drives.second.get(**CAR)))["EmployeeId"] == 224
+    with pytest.raises(BadInput, match="not linked"):
+        await drives.unlink(await drives.first.get(**JONES), car)
+
+
 async def test_in_one_partition_a_link_is_one_transaction(storage: Any, engine: Engine, table_name: str) -> None:
     desks = EntitySet(storage, table_name, Key("{Department}", "desk_{Desk:03d}"))
     sits = OneToOne(EntitySet(storage, table_name, STAFF), desks, links=LINKS)

@@ -68,7 +68,7 @@ def test_requests_are_told_in_the_words_of_the_recipes() -> None:
         "query Pages",
         "query Pages where PartitionKey eq 'it''s'",
         """transaction of 2: delete Pages("it's", 'a'), insert or merge Pages("it's", 'b')""",
-        "GET Pages",
+        "GET Pages (acl)",
         "delete table Pages",
         "create table Others",
         "PUT work",

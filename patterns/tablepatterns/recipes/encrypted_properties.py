@@ -206,7 +206,7 @@ class EncryptedProperties(PropertyMapping):
         if header is None or not sealed:
             return found
         content_key = await self._ring.unwrap(header.wrapped, f"the entity {place.key}")
-        for name in sealed:
+        for name in sorted(sealed):
             found[name] = _opened(found[name], content_key, header, place, name)
         return found
 

@@ -108,11 +108,24 @@ class OneToOne(Pattern[Account_co]):
     async def unlink(self, first: Entity, second: Entity) -> None:
         """End a link; both get their new ETags. Cost: 2 transactions; 1 in one partition of one table.
 
+        Of a link that was begun and not finished it clears the side that was written: one that names another is left.
+
+        :raises BadInput: neither names the other
         :raises EntityChanged: one of them changed since it was read; if that is the second, the link has ended
         """
-        for entity in (first, second):
-            entity.update(dict.fromkeys(self._names()))
-        await self._write(first, second)
+        names = self._names()
+        keys = _keys_of(self.first, first), _keys_of(self.second, second)
+        sides = [(self.first, first, keys[1]), (self.second, second, keys[0])]
+        linked = [(owner, each) for owner, each, other in sides if tuple(map(each.get, names)) == other]
+        if not linked:
+            raise BadInput("entity", keys[0], f"it is not linked to {keys[1]}", "read both anew")
+        for _, entity in linked:
+            entity.update(dict.fromkeys(names))
+        if len(linked) == 1:
+            ((owner, entity),) = linked
+            await owner.replace(entity)
+        else:
+            await self._write(first, second)
 
     async def _write(self, first: Entity, second: Entity) -> None:
         same_table = self.first.table.name.lower() == self.second.table.name.lower()

@@ -21,6 +21,8 @@ def described(request: Any) -> str:
     >>> url = "https://contoso.table.core.windows.net/Employees(PartitionKey='Sales',RowKey='empid_000223')"
     >>> described(HttpRequest("PATCH", url, headers={"If-Match": "*"}))
     "merge Employees('Sales', 'empid_000223')"
+    >>> described(HttpRequest("PUT", "https://contoso.blob.core.windows.net/logs/2014/07/31/1800.log?comp=appendblock"))
+    'PUT logs/2014/07/31/1800.log (appendblock)'
     """
     parts = list(_parts(request))
     if parts:
@@ -28,7 +30,7 @@ def described(request: Any) -> str:
     address = urlsplit(str(request.url))
     path = unquote(address.path).lstrip("/")
     of_tables = ".table." in address.netloc or not address.netloc
-    return (_of_tables(request, path) if of_tables else None) or f"{request.method} {path}"
+    return (_of_tables(request, path) if of_tables else None) or f"{request.method} {path}{_component(address.query)}"
 
 
 def changes(request: Any) -> bool:
@@ -63,6 +65,12 @@ def _of_tables(request: Any, path: str) -> str | None:
         wanted = parse_qs(urlsplit(str(request.url)).query).get("$filter")
         return f"query {path[:-2]}" + (f" where {wanted[0]}" if wanted else "")
     return None
+
+
+def _component(query: str) -> str:
+    """Return which part of a queue or a blob a request is about, or what it does with it; "" where none is said."""
+    said = parse_qs(query).get("comp")
+    return f" ({said[0]})" if said else ""
 
 
 def _word(request: Any) -> str:
