@@ -123,6 +123,14 @@ def test_a_row_key_without_its_partition_is_a_search_of_the_table() -> None:
     assert figures(found) == (QueryClass.TABLE_SCAN, 1, COUNT, 1)
 
 
+def test_of_two_indexes_the_one_that_leaves_nothing_to_look_at_is_taken() -> None:
+    by_age = IntraPartitionIndex(Key("{Department}", "age_{Age:03d}_{EmployeeId:06d}"))
+    by_both = IntraPartitionIndex(Key("{Department}", "both_{LastName:escape}{Age:03d}_{EmployeeId:06d}"))
+    found = asked({"Department": "=", "LastName": "=", "Age": "="}, by_age, by_both)
+    assert found.via == by_both.name
+    assert (found.query_class, found.examined) == (QueryClass.RANGE, found.returned)
+
+
 def test_a_list_is_read_and_each_entity_on_it() -> None:
     found = asked({"Department": "=", "LastName": "="}, BY_NAME)
     alike = found.examined - 1
