@@ -22,7 +22,13 @@ from tablepatterns.review.seeding import fill, rows_of
 
 STAFF = Key("{Department}", "empid_{EmployeeId:06d}")
 MADE = [
-    {"Department": f"d{number % 3}", "EmployeeId": number, "Email": f"e{number}", "Name": f"n{number % 4}", "Pay": number}
+    {
+        "Department": f"d{number % 3}",
+        "EmployeeId": number,
+        "Email": f"e{number}",
+        "Name": f"n{number % 4}",
+        "Pay": number,
+    }
     for number in range(12)
 ]
 DERIVED: dict[str, Derived] = {

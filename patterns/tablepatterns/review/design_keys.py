@@ -14,9 +14,10 @@ KEYS: Final[Mapping[str, Mapping[str, str]]] = {
     "[[set]]": {
         "name": "what the report calls the set",
         "table": "the table of its entities; by default `name`",
-        "pattern": "what keeps it: `entity_set` (the default), `compound_key`, `one_to_many`, `one_to_one`, `log_tail`, "
-        "`partition_spread`, `period_tables`, `data_series` or `wide_entity`",
-        "key": '`{ partition = "...", row = "..." }`, templates as `Key` takes them; of a `log_tail` the partition alone',
+        "pattern": "what keeps it: `entity_set` (the default), `compound_key`, `one_to_many`, `one_to_one`, "
+        "`log_tail`, `partition_spread`, `period_tables`, `data_series` or `wide_entity`",
+        "key": '`{ partition = "...", row = "..." }`, templates as `Key` takes them; '
+        "of a `log_tail` the partition alone",
         "entity": "the name of the entity type; by default `name`",
         "count": "how many entities there are now",
         "growth": "how many more there are after a year; 0",
@@ -51,8 +52,8 @@ KEYS: Final[Mapping[str, Mapping[str, str]]] = {
         "secret": "whether it must not be readable by whoever can read the table; false",
     },
     "[[set.derived]] and [[set.mappings]]": {
-        "pattern": "of derived data: `intra_partition_index`, `inter_partition_index`, `index_entities`, `denormalize` or "
-        "`summary`; of a mapping: `encrypted_properties` or `large_properties`",
+        "pattern": "of derived data: `intra_partition_index`, `inter_partition_index`, `index_entities`, "
+        "`denormalize` or `summary`; of a mapping: `encrypted_properties` or `large_properties`",
         "key": "the key of the rows; of an `intra_partition_index` in the set's partition, if none is given",
         "name": "what reports call it",
         "include": "of an index: the properties that its rows hold besides those of both keys; by default all",
@@ -65,7 +66,8 @@ KEYS: Final[Mapping[str, Mapping[str, str]]] = {
         "into": "of `denormalize`: the key of the entities with the copies",
         "refers": "of `denormalize`: for each field of the copied entity's key the field that refers to it",
         "copies": "of `denormalize`: for each field to copy the field that holds the copy",
-        "filled_from": "of `denormalize`, in the set with the copies: the set that is copied from, in place of the others",
+        "filled_from": "of `denormalize`, in the set with the copies: the set that is copied from, "
+        "in place of the others",
         "count": "of a `summary`: the property that holds the count; `Count`, and an empty text for none",
         "sums": "of a `summary`: for each field to add up the property that holds the sum",
         "members": "of a `summary`: the property that lists, elsewhere, the entities of a group; `Members`",

@@ -34,7 +34,7 @@ def review(design: Design, *, prices: PriceTable | None = None) -> Reviewed:
     >>> declared = DeclaredSet.of(employees, shape=Shape("Employee", 400, fields), queries=[by_name])
     >>> measured = review(Design("Staff", (declared,))).measured[0]
     >>> measured.query_class.label, measured.examined
-    ('partition scan', 100.0)
+    ('partition scan', 100)
 
     :param design: the design
     :param prices: what the service charges; None for the prices that come with the package
