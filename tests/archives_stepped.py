@@ -13,7 +13,7 @@ from tablepatterns import EntitySet
 from tablepatterns.archiving.blobs import BlobArchive
 from tablepatterns.archiving.files import FileArchive
 from tablepatterns.archiving.names import name_of
-from tablepatterns.archiving.store import Held, Keys, Properties
+from tablepatterns.archiving.store import Keys, Properties, Snapshot
 from tablepatterns.archiving.typed_json import decoded
 from tablepatterns.engine.blob_listing import Question
 from tablepatterns.recipes.archive import Archive
@@ -105,7 +105,7 @@ class SteppedFiles(FileArchive):
         super().__init__(folder)
         self._world = world
 
-    async def get(self, keys: Keys) -> Held | None:
+    async def get(self, keys: Keys) -> Snapshot | None:
         await self._turn(keys)
         return await super().get(keys)
 
@@ -113,11 +113,11 @@ class SteppedFiles(FileArchive):
         await self._turn(keys)
         return await self._told(keys, await super().insert(keys, properties))
 
-    async def replace(self, keys: Keys, held: Held, properties: Properties) -> bool:
+    async def replace(self, keys: Keys, held: Snapshot, properties: Properties) -> bool:
         await self._turn(keys)
         return await self._told(keys, await super().replace(keys, held, properties))
 
-    async def delete(self, keys: Keys, held: Held) -> bool:
+    async def delete(self, keys: Keys, held: Snapshot) -> bool:
         await self._turn(keys)
         return await self._told(keys, await super().delete(keys, held))
 

@@ -24,7 +24,7 @@ from .review import explain as plan_of
 from .review.command import FailOn, Form, carried_out, status
 from .tour.data import DAYS
 from .tour.visit import visit
-from .working.worker_process import load, work
+from .worker_process import load, work
 
 _START: Final = """\
 [bold]tablepatterns[/]: design patterns for Azure Table storage, as recipes over the Azure SDK

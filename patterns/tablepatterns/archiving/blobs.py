@@ -6,7 +6,7 @@ from ..errors import BlobChanged, LimitExceeded
 from ..recipe import Account
 from ..words.container import ABSENT
 from .names import name_of
-from .store import Held, Keys, Properties, Store
+from .store import Keys, Properties, Snapshot, Store
 from .typed_json import decoded, encoded
 
 _LONGEST_NAME = 1024
@@ -35,7 +35,7 @@ class BlobArchive(Store):
         """The name that errors use."""
         return f"container {self._container.name}"
 
-    async def get(self, keys: Keys) -> Held | None:
+    async def get(self, keys: Keys) -> Snapshot | None:
         """Return the entity of a blob."""
         name = self._name(keys)
         for _ in range(_ATTEMPTS):
@@ -46,18 +46,18 @@ class BlobArchive(Store):
                 content = await self._container.download(name, etag=facts.etag)
             except BlobChanged:
                 continue
-            return None if content is None else Held(decoded(content, keys, f"blob {name}"), facts.etag)
+            return None if content is None else Snapshot(decoded(content, keys, f"blob {name}"), facts.etag)
         raise BlobChanged(f"blob {name!r} was overwritten at each of {_ATTEMPTS} attempts to read it; try again")
 
     async def insert(self, keys: Keys, properties: Properties) -> bool:
         """Write a blob, or return False if there is one."""
         return await self._upload(keys, properties, ABSENT)
 
-    async def replace(self, keys: Keys, held: Held, properties: Properties) -> bool:
+    async def replace(self, keys: Keys, held: Snapshot, properties: Properties) -> bool:
         """Overwrite a blob, or return False if it changed."""
         return await self._upload(keys, properties, held.version)
 
-    async def delete(self, keys: Keys, held: Held) -> bool:
+    async def delete(self, keys: Keys, held: Snapshot) -> bool:
         """Delete a blob, or return False if it changed."""
         try:
             return await self._container.delete(self._name(keys), etag=held.version)

@@ -11,7 +11,7 @@ from pathlib import Path
 from uuid import uuid4
 
 from .names import name_of
-from .store import Held, Keys, Properties, Store
+from .store import Keys, Properties, Snapshot, Store
 from .typed_json import decoded, encoded
 
 _LOCK = "%lock"
@@ -47,21 +47,21 @@ class FileArchive(Store):
         """The name that errors use."""
         return f"folder {self._folder}"
 
-    async def get(self, keys: Keys) -> Held | None:
+    async def get(self, keys: Keys) -> Snapshot | None:
         """Return the entity of a file."""
         path = self._path(keys)
         content = _content(path)
-        return None if content is None else Held(decoded(content, keys, str(path)), _version(content))
+        return None if content is None else Snapshot(decoded(content, keys, str(path)), _version(content))
 
     async def insert(self, keys: Keys, properties: Properties) -> bool:
         """Write a file, or return False if there is one."""
         return self._change(keys, None, _content_of(keys, properties))
 
-    async def replace(self, keys: Keys, held: Held, properties: Properties) -> bool:
+    async def replace(self, keys: Keys, held: Snapshot, properties: Properties) -> bool:
         """Overwrite a file, or return False if it changed."""
         return self._change(keys, held.version, _content_of(keys, properties))
 
-    async def delete(self, keys: Keys, held: Held) -> bool:
+    async def delete(self, keys: Keys, held: Snapshot) -> bool:
         """Delete a file, or return False if it changed."""
         return self._change(keys, held.version, None)
 

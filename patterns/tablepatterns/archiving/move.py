@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from ..contention import Overtaken
 from ..errors import BadDesign, EntityAlreadyExists
 from ..working.lease import Lease
-from .store import Held, Keys, Store
+from .store import Keys, Snapshot, Store
 from .typed_json import encoded
 
 
@@ -54,7 +54,7 @@ class Move:
         if not await self.origin.delete(self.keys, held):
             raise Overtaken
 
-    async def _put_over(self, held: Held) -> None:
+    async def _put_over(self, held: Snapshot) -> None:
         there = await self.destination.get(self.keys)
         again = await self.origin.get(self.keys)
         if there is None or again is None or again.version != held.version:

@@ -7,7 +7,7 @@ from ..entity_set import EntitySet
 from ..errors import DuplicateIndexValue, EntityAlreadyExists, EntityChanged, EntityNotFound
 from ..key import Key
 from ..recipe import Account
-from .store import Held, Keys, Properties, Store
+from .store import Keys, Properties, Snapshot, Store
 
 
 class Rows(Store):
@@ -28,13 +28,13 @@ class Rows(Store):
         """The name that errors use."""
         return f"table {self._entities.table.name}"
 
-    async def get(self, keys: Keys) -> Held | None:
+    async def get(self, keys: Keys) -> Snapshot | None:
         """Return the entity with these keys."""
         found = await self._entities.get(**self._key.parse(*keys))
         if found is None:
             return None
         properties = {name: value for name, value in found.items() if name not in self._key.fields}
-        return Held(properties, found.etag or "", found)
+        return Snapshot(properties, found.etag or "", found)
 
     async def insert(self, keys: Keys, properties: Properties) -> bool:
         """Create the entity with all its derived rows, or return False if there is one."""
@@ -46,7 +46,7 @@ class Rows(Store):
             return False
         return True
 
-    async def replace(self, keys: Keys, held: Held, properties: Properties) -> bool:
+    async def replace(self, keys: Keys, held: Snapshot, properties: Properties) -> bool:
         """Write the entity whole, or return False if it changed."""
         entity = held.row
         assert isinstance(entity, Entity)  # noqa: S101 - `get` of this class put it there
@@ -58,7 +58,7 @@ class Rows(Store):
             return False
         return True
 
-    async def delete(self, keys: Keys, held: Held) -> bool:
+    async def delete(self, keys: Keys, held: Snapshot) -> bool:
         """Delete the entity with its derived rows, or return False if it changed."""
         entity = held.row
         assert isinstance(entity, Entity)  # noqa: S101 - as above

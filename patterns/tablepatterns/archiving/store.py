@@ -14,7 +14,7 @@ Properties: TypeAlias = Mapping[str, Any]
 
 
 @dataclass(frozen=True)
-class Held:
+class Snapshot:
     """An entity as a store held it when it was read.
 
     :param properties: its fields without those of its key
@@ -40,7 +40,7 @@ class Store(ABC):
         """The name that errors use."""
 
     @abstractmethod
-    async def get(self, keys: Keys) -> Held | None:
+    async def get(self, keys: Keys) -> Snapshot | None:
         """Return what is held under these keys."""
 
     @abstractmethod
@@ -48,9 +48,9 @@ class Store(ABC):
         """Hold an entity; return False, and change nothing, if one is held under these keys."""
 
     @abstractmethod
-    async def replace(self, keys: Keys, held: Held, properties: Properties) -> bool:
+    async def replace(self, keys: Keys, held: Snapshot, properties: Properties) -> bool:
         """Overwrite an entity, which gets a new version; return False, and change nothing, if it is not as held."""
 
     @abstractmethod
-    async def delete(self, keys: Keys, held: Held) -> bool:
+    async def delete(self, keys: Keys, held: Snapshot) -> bool:
         """Delete an entity; return False, and change nothing, if it is not as held, or is gone."""

@@ -10,13 +10,13 @@ from ..entity import Entity
 from ..errors import EntityAlreadyExists, EntityChanged, EntityNotFound
 from ..key import Key
 from ..reading.question import range_filter
-from ..recipes.summary import Summary
 from ..words.table import Table
 from .derived import Keys, Shape
+from .shared_kinds import Totals
 from .shared_rows import merging
 
 
-async def recounted(table: Table, key: Key, summary: Summary, partition: Mapping[str, object]) -> list[Keys]:
+async def recounted(table: Table, key: Key, totals: Totals, partition: Mapping[str, object]) -> list[Keys]:
     """Bring the totals of a partition in line with its entities; return the keys of the rows that were not.
 
     The rows are read first. Whoever changes what an entity adds changes a row in the same transaction, so that a row
@@ -26,27 +26,27 @@ async def recounted(table: Table, key: Key, summary: Summary, partition: Mapping
     :raises Overtaken: a row has changed meanwhile
     """
     rows: dict[Keys, Entity] = {}
-    async for row in table.query(range_filter(summary.layout.range(partition))):
+    async for row in table.query(range_filter(totals.layout.range(partition))):
         keys = row["PartitionKey"], row["RowKey"]
-        if summary.layout.matches(*keys) and not key.matches(*keys):
+        if totals.layout.matches(*keys) and not key.matches(*keys):
             rows[keys] = row
     shape = Shape(key)
     found: defaultdict[Keys, list[tuple[int, ...]]] = defaultdict(list)
     async for row in table.query(range_filter(key.range(partition))):
         if shape.fits(row):
-            for keys, part in summary.part(key, shape.entity(row)).items():
+            for keys, part in totals.part(key, shape.entity(row)).items():
                 found[keys].append(part)
     wrong: list[Keys] = []
     for keys in {**rows, **found}:
-        total = tuple(map(sum, zip(*found[keys], strict=True))) or (0,) * (len(summary.sums) + 1)
-        if total != summary.held(rows.get(keys)):
-            await _write(table, summary, keys, rows.get(keys), total)
+        total = tuple(map(sum, zip(*found[keys], strict=True))) or (0,) * len(totals.held(None))
+        if total != totals.held(rows.get(keys)):
+            await _write(table, totals, keys, rows.get(keys), total)
             wrong.append(keys)
     return wrong
 
 
-async def _write(table: Table, summary: Summary, keys: Keys, row: Entity | None, total: tuple[int, ...]) -> None:
+async def _write(table: Table, totals: Totals, keys: Keys, row: Entity | None, total: tuple[int, ...]) -> None:
     try:
-        await table.submit(merging(keys, row, summary.named(total)))
+        await table.submit(merging(keys, row, totals.named(total)))
     except (EntityAlreadyExists, EntityChanged, EntityNotFound) as error:
         raise Overtaken from error

@@ -8,14 +8,13 @@ from typing import Any
 from ..contention import DEFAULT_ATTEMPTS, contended
 from ..deriving.derived import Keys
 from ..deriving.recounting import recounted
+from ..deriving.shared_kinds import Lists, Totals
 from ..deriving.shared_rows import PART
 from ..edm import ordinal
 from ..entity import Entity
 from ..errors import BadInput, BadKey
 from ..key import Key
 from ..recipe import Account_co, recipe
-from ..recipes.index_entities import IndexEntities
-from ..recipes.summary import Summary
 from .question import range_filter
 from .reads import Reads
 
@@ -24,7 +23,7 @@ class Lookups(Reads[Account_co]):
     """The part of an `EntitySet` that reads rows which several entities share."""
 
     @recipe
-    async def keys_of(self, via: IndexEntities, /, **fields: Any) -> list[dict[str, Any]]:
+    async def keys_of(self, via: Lists, /, **fields: Any) -> list[dict[str, Any]]:
         """Return the fields of the keys of all entities with a value, in their order; none for an unknown value.
 
         A list outside the primary's partition follows its entities a moment late. `get_many` takes what this returns.
@@ -40,7 +39,7 @@ class Lookups(Reads[Account_co]):
         return [dict(self.key.parse(*keys)) for keys in await self._listed(via, fields)]
 
     @recipe
-    async def find_all(self, via: IndexEntities, /, *, limit: int = 8, **fields: Any) -> list[Entity]:
+    async def find_all(self, via: Lists, /, *, limit: int = 8, **fields: Any) -> list[Entity]:
         """Return all entities with a value, in the order of their keys; none for an unknown value.
 
         Where an entity has changed since the list was read, or the list is late, it is left out if it has another
@@ -60,7 +59,7 @@ class Lookups(Reads[Account_co]):
         return [await self._read(row, self.primary) for row in rows if row is not None and self._has(via, row, asked)]
 
     @recipe
-    async def totals(self, via: Summary, /, **fields: Any) -> dict[str, Any]:
+    async def totals(self, via: Totals, /, **fields: Any) -> dict[str, Any]:
         """Return the count and the sums of a group, by the names of their properties; 0 for an unknown group.
 
         Totals outside the primary's partition follow the entities a moment late. Cost: 1 transaction.
@@ -77,7 +76,7 @@ class Lookups(Reads[Account_co]):
         return via.named([sum(each) for each in zip(via.held(None), *rows, strict=True)])
 
     @recipe
-    async def recount(self, via: Summary, /, *, attempts: int = DEFAULT_ATTEMPTS, **fields: Any) -> list[Keys]:
+    async def recount(self, via: Totals, /, *, attempts: int = DEFAULT_ATTEMPTS, **fields: Any) -> list[Keys]:
         """Add up anew the entities of a partition, and mend the totals that it holds; writers may go on meanwhile.
 
         For a summary that is younger than the entities, or after other programs wrote past the set. Returns the keys
@@ -107,21 +106,21 @@ class Lookups(Reads[Account_co]):
 
         return await contended(self.account, attempt, attempts)
 
-    def _has(self, via: IndexEntities, row: Entity, asked: dict[str, Any]) -> bool:
+    def _has(self, via: Lists, row: Entity, asked: dict[str, Any]) -> bool:
         """Whether a row that was read after its list still has the values."""
         layout = via.layout(self.key)
         found = [layout.parse(*keys) for keys in via.keys(self.key, dict(self.primary.entity(row)))]
         wanted = layout.parse(*layout.format({**asked, **({PART: 0} if via.spread > 1 else {})}))
         return any({**each, PART: 0} == {**wanted, PART: 0} for each in found)
 
-    async def _listed(self, via: IndexEntities, fields: dict[str, Any]) -> list[Keys]:
+    async def _listed(self, via: Lists, fields: dict[str, Any]) -> list[Keys]:
         self._check_own(via)
         rows = await self._spread_rows(via, via.layout(self.key), fields)
         found = {keys for row in rows for keys in via.owners(self.key, row) or ()}
         return sorted(found, key=lambda keys: (ordinal(keys[0]), ordinal(keys[1])))
 
     async def _spread_rows(
-        self, via: IndexEntities | Summary, layout: Key, fields: dict[str, Any], select: Sequence[str] | None = None
+        self, via: Lists | Totals, layout: Key, fields: dict[str, Any], select: Sequence[str] | None = None
     ) -> list[Entity]:
         """Return the rows of one value: a row, none, or all that it is spread over."""
         if via.spread == 1:

@@ -9,9 +9,10 @@ from collections.abc import Collection, Mapping
 from functools import lru_cache
 
 from ..deriving.blob_rows import BlobRows
-from ..deriving.derived import Change, Derived, Fields, Keys, Place, Primary
+from ..deriving.derived import Change, Fields, Keys, Place, Primary
 from ..deriving.roster import Roster
 from ..deriving.row_store import RowStore
+from ..deriving.shared_kinds import Lists
 from ..deriving.shared_rows import PART, check_size, part_of, rewriting, spread_key, with_keys
 from ..deriving.whereabouts import InBlobs, InPartition, InTable, Whereabouts, check_partition
 from ..entity import Entity, storable
@@ -21,7 +22,7 @@ from ..recipe import Account
 from ..words.operation import Operation
 
 
-class IndexEntities(Derived):
+class IndexEntities(Lists):
     """Find all entities that have a value, by a row that lists their keys.
 
     Goal: all employees called Jones in a department, or in the whole organisation, without a scan.

@@ -9,9 +9,10 @@ from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
-from ..deriving.derived import Change, Derived, Fields, Keys, Primary
+from ..deriving.derived import Change, Fields, Keys, Primary
 from ..deriving.roster import Roster
 from ..deriving.row_store import RowReader
+from ..deriving.shared_kinds import Totals
 from ..deriving.shared_rows import PART, check_size, merging, part_of, rewriting, spread_key
 from ..deriving.whereabouts import InBlobs, InPartition, InTable, Whereabouts, check_partition
 from ..edm import Int64
@@ -22,7 +23,7 @@ from ..limits import INT64_MAX, INT64_MIN
 from ..words.operation import Operation
 
 
-class Summary(Derived):
+class Summary(Totals):
     """Keep counts and sums of entities, so that an aggregate is one read.
 
     Goal: how many employees a department has, and what they earn in all, without reading them.

@@ -9,9 +9,9 @@ from collections.abc import Callable, Coroutine
 from pathlib import Path
 from typing import Any, cast
 
-from ..errors import BadInput
-from ..recipes.worker import Report, Worker
-from .stopping import Stopping, on_signals
+from .errors import BadInput
+from .recipes.worker import Report, Worker
+from .working.stopping import Stopping, on_signals
 
 
 def load(name: str) -> Worker[Any]:
