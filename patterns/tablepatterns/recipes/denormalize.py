@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..deriving.derived import Change, Derived, Fields, Keys, Primary, Shape
 from ..deriving.row_store import RowReader
+from ..deriving.shared_kinds import SharedRows
 from ..deriving.shared_rows import merging, rewriting, with_keys
 from ..deriving.whereabouts import InBlobs, InPartition, InTable, Whereabouts, check_partition
 from ..entity import Entity, storable
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
     from ..entity_set import EntitySet
 
 
-class Denormalize(Derived):
+class Denormalize(SharedRows):
     """Copy fields of the entities of one set into the entity of another set that refers to them.
 
     Goal: a department with its manager's name and e-mail in one point query, where the department holds the manager's
@@ -100,21 +101,6 @@ class Denormalize(Derived):
         return {*self.into.fields, *self.copies}
 
     @property
-    def name(self) -> str:
-        """The name that errors, reports and messages use."""
-        return self._name
-
-    @property
-    def is_elsewhere(self) -> bool:
-        """Whether the copies lie outside the partition of what is copied."""
-        return self.whereabouts.is_elsewhere
-
-    @property
-    def shares_rows(self) -> bool:
-        """Whether the rows are not its own, which they are not."""
-        return True
-
-    @property
     def needs_primary_etag(self) -> bool:
         """Whether an entity that comes to refer to one relies on the ETag of its primary row: so in the partition."""
         return not self.is_elsewhere
@@ -126,10 +112,6 @@ class Denormalize(Derived):
         :raises BadDesign: it was not
         """
         return Filled(self, source)
-
-    def table(self, primary: str) -> str:
-        """Return the name of the table that the entities with the copies are in."""
-        return self.whereabouts.table(primary)
 
     def join(self, key: Key) -> None:
         """Check that an entity with copies says which one it refers to."""

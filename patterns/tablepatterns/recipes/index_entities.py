@@ -13,10 +13,10 @@ from ..deriving.derived import Change, Fields, Keys, Place, Primary
 from ..deriving.roster import Roster
 from ..deriving.row_store import RowStore
 from ..deriving.shared_kinds import Lists
-from ..deriving.shared_rows import PART, check_size, part_of, rewriting, spread_key, with_keys
-from ..deriving.whereabouts import InBlobs, InPartition, InTable, Whereabouts, check_partition
+from ..deriving.shared_rows import PART, check_size, rewriting, spread_key, with_keys
+from ..deriving.whereabouts import InBlobs, InPartition, Whereabouts, check_partition
 from ..entity import Entity, storable
-from ..errors import BadDesign, BadKey, DerivedDataMismatch
+from ..errors import BadDesign, DerivedDataMismatch
 from ..key import Key
 from ..recipe import Account
 from ..words.operation import Operation
@@ -92,25 +92,6 @@ class IndexEntities(Lists):
         """The names of the fields that the keys of the lists are made of."""
         return {*self.fields, *(self._key.fields if self._key else ())}
 
-    @property
-    def name(self) -> str:
-        """The name that errors, reports and messages use."""
-        return self._name
-
-    @property
-    def is_elsewhere(self) -> bool:
-        """Whether the rows lie outside the primary's partition."""
-        return self.whereabouts.is_elsewhere
-
-    @property
-    def shares_rows(self) -> bool:
-        """Whether several entities may have a part in one row, which is what these rows are for."""
-        return True
-
-    def table(self, primary: str) -> str:
-        """Return the name of the table that the rows are in."""
-        return self.whereabouts.table(primary)
-
     def store(self, account: Account) -> RowStore | None:
         """Return the container that the lists are in; None where they are in a table."""
         if not isinstance(self.whereabouts, InBlobs):
@@ -144,18 +125,7 @@ class IndexEntities(Lists):
 
     def keys(self, key: Key, fields: Fields) -> list[Keys]:
         """Return the keys of the row whose list an entity is in, if it is in one."""
-        layout = self.layout(key)
-        values = {name: fields.get(name) for name in layout.fields if name != PART}
-        if any(value is None for value in values.values()):
-            return []
-        if self.spread > 1:
-            values[PART] = part_of(key.format({name: fields.get(name) for name in key.fields}), self.spread)
-        row = layout.format(values)
-        if self._may_be_primary(row, key):
-            raise BadKey(
-                self.name, row, "a primary row may have these keys", "give the rows a RowKey prefix of their own"
-            )
-        return [row]
+        return self.rows_of(self.layout(key), key, fields)
 
     def touched(self, change: Change) -> list[Keys]:
         """Return the keys of the lists that the entity leaves or comes to."""
@@ -176,7 +146,7 @@ class IndexEntities(Lists):
     def owners(self, key: Key, row: Entity) -> list[Keys] | None:
         """Return the keys that a row lists; None if it is not of this kind."""
         keys = row["PartitionKey"], row["RowKey"]
-        is_one = self.layout(key).matches(*keys) and not self._may_be_primary(keys, key) and self.roster.is_in(row)
+        is_one = self.layout(key).matches(*keys) and not self.may_be_primary(keys, key) and self.roster.is_in(row)
         return list(self.roster.entries(row)) if is_one else None
 
     def listed(self, keys: Keys, row: Entity | None) -> dict[Keys, str]:
@@ -198,9 +168,6 @@ class IndexEntities(Lists):
             return Operation("replace" if row else "insert", *keys, row.etag if row else None, with_keys(keys, lists))
         check_size(self.name, keys, lists, "spread the lists, or keep them in blobs (InBlobs)")
         return rewriting(keys, row, lists)
-
-    def _may_be_primary(self, row: Keys, key: Key) -> bool:
-        return self.whereabouts in (InPartition(), InTable()) and key.matches(*row)
 
     def __repr__(self) -> str:
         return f"<IndexEntities {self.name} {self.whereabouts}>"

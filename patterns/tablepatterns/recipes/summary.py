@@ -13,11 +13,11 @@ from ..deriving.derived import Change, Fields, Keys, Primary
 from ..deriving.roster import Roster
 from ..deriving.row_store import RowReader
 from ..deriving.shared_kinds import Totals
-from ..deriving.shared_rows import PART, check_size, merging, part_of, rewriting, spread_key
-from ..deriving.whereabouts import InBlobs, InPartition, InTable, Whereabouts, check_partition
+from ..deriving.shared_rows import check_size, merging, rewriting, spread_key
+from ..deriving.whereabouts import InBlobs, InPartition, Whereabouts, check_partition
 from ..edm import Int64
 from ..entity import Entity, storable
-from ..errors import BadDesign, BadKey, BadProperty, DerivedDataMismatch, LimitExceeded
+from ..errors import BadDesign, BadProperty, DerivedDataMismatch, LimitExceeded
 from ..key import Key
 from ..limits import INT64_MAX, INT64_MIN
 from ..words.operation import Operation
@@ -109,28 +109,9 @@ class Summary(Totals):
         return {*self.layout.fields, *self.sums}
 
     @property
-    def name(self) -> str:
-        """The name that errors, reports and messages use."""
-        return self._name
-
-    @property
-    def is_elsewhere(self) -> bool:
-        """Whether the rows lie outside the primary's partition."""
-        return self.whereabouts.is_elsewhere
-
-    @property
     def properties(self) -> list[str]:
         """The names of the properties that hold totals."""
         return [*([self.count] if self.count else []), *self.sums.values()]
-
-    @property
-    def shares_rows(self) -> bool:
-        """Whether several entities have a part in one row, which is what it is for."""
-        return True
-
-    def table(self, primary: str) -> str:
-        """Return the name of the table that the rows are in."""
-        return self.whereabouts.table(primary)
 
     def own_rows(self, key: Key) -> Key | None:
         """Return the key of the rows elsewhere; in the partition they may be those of other entities."""
@@ -142,15 +123,7 @@ class Summary(Totals):
 
     def keys(self, key: Key, fields: Fields) -> list[Keys]:
         """Return the keys of the row of the group that an entity is in, if it is in one."""
-        values = {name: fields.get(name) for name in self.layout.fields if name != PART}
-        if any(value is None for value in values.values()):
-            return []
-        if self.spread > 1:
-            values[PART] = part_of(key.format({name: fields.get(name) for name in key.fields}), self.spread)
-        row = self.layout.format(values)
-        if self._may_be_primary(row, key):
-            raise BadKey(self.name, row, "a primary row may have these keys", "give the key a RowKey prefix of its own")
-        return [row]
+        return self.rows_of(self.layout, key, fields)
 
     def touched(self, change: Change) -> list[Keys]:
         """Return the keys of the groups that the change adds to, or takes from."""
@@ -199,7 +172,7 @@ class Summary(Totals):
     def owners(self, key: Key, row: Entity) -> list[Keys] | None:
         """Return the keys of the entities that a row elsewhere lists; None if it is not of this kind."""
         keys = row["PartitionKey"], row["RowKey"]
-        if not self.is_elsewhere or not self.layout.matches(*keys) or self._may_be_primary(keys, key):
+        if not self.is_elsewhere or not self.layout.matches(*keys) or self.may_be_primary(keys, key):
             return None
         return list(self.roster.entries(row)) if self.roster.is_in(row) else None
 
@@ -242,9 +215,6 @@ class Summary(Totals):
     def _summed(self, entries: Mapping[Keys, str]) -> dict[str, Any]:
         parts = [[int(number) for number in note.split(",")] for note in entries.values()]
         return self.named([sum(each) for each in zip(*parts, strict=True)])
-
-    def _may_be_primary(self, row: Keys, key: Key) -> bool:
-        return self.whereabouts in (InPartition(), InTable()) and key.matches(*row)
 
     def __repr__(self) -> str:
         return f"<Summary {self.name} {self.whereabouts}>"
