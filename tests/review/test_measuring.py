@@ -131,6 +131,22 @@ def test_of_two_indexes_the_one_that_leaves_nothing_to_look_at_is_taken() -> Non
     assert (found.query_class, found.examined) == (QueryClass.RANGE, found.returned)
 
 
+def by_hour(count: int) -> Measured:
+    """Return what a span of hours takes of a log with 50 hours, each a partition."""
+    log = EntitySet(connect(), "Log", Key("{Hour:%Y-%m-%dT%H}", "{Id:uuid}"))
+    fields = {"Hour": Field("datetime", order="rising", distinct=50), "Id": Field("guid")}
+    span = Query("span", {"Hour": "range"})
+    return took(DeclaredSet.of(log, shape=Shape("Entry", count, fields), queries=[span]))
+
+
+@pytest.mark.parametrize("count", [500, 500_000])
+def test_a_range_of_partitions_is_a_search_of_that_stretch_of_the_table(count: int) -> None:
+    found = by_hour(count)
+    assert found.query_class is QueryClass.TABLE_SCAN
+    assert found.examined == found.returned == pytest.approx(count / 10, rel=0.25)
+    assert found.partitions == pytest.approx(5)
+
+
 def test_a_list_is_read_and_each_entity_on_it() -> None:
     found = asked({"Department": "=", "LastName": "="}, BY_NAME)
     alike = found.examined - 1

@@ -214,16 +214,24 @@ def _by_totals(query: Query, via: Summary) -> Answer | None:
     return Answer("totals", via, via.layout, tuple(names))
 
 
+def partition_as_row(key: Key) -> Key:
+    """Return a key whose RowKey is made as the PartitionKey of this one is, to ask for ranges of partitions."""
+    return Key("any", key.partition_template, max_units=key.max_units)
+
+
 def _by_scan(declared: DeclaredSet, query: Query, mapped: set[str]) -> Answer:
-    """Return the search of the whole table; where all of the RowKey is known, it is a condition too."""
+    """Return the search of the table, of a stretch of its partitions where what they begin with is known.
+
+    What is known of the beginning of the RowKey is a condition too, which spares nothing.
+    """
     row = _row_given(declared.key, query)
+    lead = [] if declared.pattern == "partition_spread" else _row_given(partition_as_row(declared.key), query)
     is_log = declared.pattern == "period_tables" and declared.settings.get("at", "At") in query.known
     given = (str(declared.settings.get("at", "At")),) if is_log else ()
-    if set(given).intersection(row):
-        row = []
+    if set(given).intersection((*row, *lead)):
+        row = lead = []
     held = Shape(declared.key)
-    where = tuple(
-        name for name in query.known if name not in given and (name in row or (held.holds(name) and name not in mapped))
-    )
+    asked = [name for name in query.known if name not in given]
+    where = tuple(name for name in asked if name in (*row, *lead) or (held.holds(name) and name not in mapped))
     client = tuple(name for name in query.known if name not in (*given, *where))
     return Answer("scan", None, declared.key, given, where, client, False, query.order is None)

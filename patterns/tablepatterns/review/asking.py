@@ -11,7 +11,7 @@ from ..filters import And, Comparison, Filter, Not, Or, comparisons, parse, prop
 from ..key import Key, between, prefix
 from ..key.ranges import Between, Prefix
 from ..reading.question import range_filter
-from .answering import Answer
+from .answering import Answer, partition_as_row
 from .declared import DeclaredSet, Query, Shape
 from .keeping import Ask
 from .population import names_one, range_share, skewed_field
@@ -129,15 +129,23 @@ def _asked(query: Query, name: str, made: Sample, about: Mapping[str, Any], shap
 
 def _conditions(declared: DeclaredSet, answer: Answer, known: Mapping[str, Any]) -> Filter | None:
     conditions: list[Filter] = []
-    row = [name for name in answer.where if name in declared.key.row_fields and answer.way == "scan"]
+    key, is_scan = declared.key, answer.way == "scan"
+    row = [name for name in answer.where if name in key.row_fields and is_scan]
+    lead = [name for name in answer.where if name in key.partition_fields and is_scan]
+    if lead:
+        bounds = _bounds(partition_as_row(key), {name: known[name] for name in lead})
+        conditions += [Comparison("PartitionKey", each.operator, each.value) for each in bounds]
     if row:
-        rows = Key("any", declared.key.row_template).range({name: known[name] for name in row})
-        # Without the partition: that is what makes it a search of the table
-        conditions += [each for each in comparisons(range_filter(rows)) if each.name == "RowKey"]
-    conditions += [_condition(name, known[name]) for name in answer.where if name not in row]
+        conditions += _bounds(Key("any", key.row_template), {name: known[name] for name in row})
+    conditions += [_condition(name, known[name]) for name in answer.where if name not in (*row, *lead)]
     if len(conditions) < 2:
         return conditions[0] if conditions else None
     return And(*conditions)
+
+
+def _bounds(key: Key, given: Mapping[str, Any]) -> list[Comparison]:
+    """Return the bounds of a RowKey, without its partition."""
+    return [each for each in comparisons(range_filter(key.range(given))) if each.name == "RowKey"]
 
 
 def _condition(name: str, asked: Any) -> Filter:

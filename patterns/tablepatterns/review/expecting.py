@@ -93,12 +93,16 @@ class World:
     def _scan(self, declared: DeclaredSet, query: Query, answer: Answer) -> Expected:
         rows, tables = self.rows(declared.table), self._tables_in(declared, query, None, 0)
         rows *= tables / max(1, self.tables.get(declared.name, 1))
-        found = found_by(self.shapes[declared.name], query, answer.sent) if query.known else rows
+        shape = self.shapes[declared.name]
+        lead = [name for name in answer.where if name in declared.key.partition_fields]
+        share = found_by(shape, query, lead) / max(1, shape.count) if lead else 1.0
+        rows *= share
+        found = found_by(shape, query, answer.sent) if query.known else rows
         take = answer.takes(query)
         if take is not None:
             rows, found = min(rows, max(1.0, take * rows / max(1.0, found))), min(found, float(take))
         pages = max(tables, tables * -(-found // (tables * MAX_PAGE_ENTITIES)))
-        return Expected(rows, found, pages, self.partitions(declared))
+        return Expected(rows, found, pages, max(1.0, share * self.partitions(declared)))
 
     def _filter(self, declared: DeclaredSet, query: Query) -> Expected:
         expression = parse(query.filter or "true")
