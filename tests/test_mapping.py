@@ -154,3 +154,13 @@ async def test_what_cannot_work_is_refused_when_the_set_is_made(
 ) -> None:
     with pytest.raises(BadDesign, match=reason):
         EntitySet(storage, table_name, KEY, derived=derived, mappings=mappings)
+
+
+async def test_a_projection_of_copies_brings_the_key_that_they_are_decoded_by(storage: Any, table_name: str) -> None:
+    by_email = IntraPartitionIndex(Key("{Department}", "email_{Email}"))
+    staff = EntitySet(storage, table_name, KEY, derived=[by_email], mappings=[Backwards("Note")])
+    await staff.insert(JONES)
+    (found,) = [each async for each in staff.range(by_email, select=["Note"], Department="Sales")]
+    assert found == {"Department": "Sales", "EmployeeId": 223, "Email": "jonesj", "Note": "abc"}
+    (taken,) = await staff.take(1, by_email, select=["Email"], Department="Sales")
+    assert taken == {"Department": "Sales", "EmployeeId": 223, "Email": "jonesj"}

@@ -218,7 +218,10 @@ class Reads(Pattern[Account_co]):
         return Question.of(self.primary if via is None else self._shape(via), where, self._stored(select), fields)
 
     def _stored(self, select: Sequence[str] | None) -> Sequence[str] | None:
-        return None if select is None else self.mappings.stored(select)
+        if select is None or not self.mappings.each:
+            return select
+        # What a mapping decodes, it decodes for the place of the primary row
+        return tuple(dict.fromkeys((*self.mappings.stored(select), *self.key.fields)))
 
     def _shape(self, via: Index) -> Shape:
         self._check_own(via, "index")

@@ -99,9 +99,6 @@ def ask_of(declared: DeclaredSet, query: Query, answer: Answer, made: Sample, qu
     # Of an empty set, an entity that is still to come
     about = (made.stored or made.spare)[question.about]
     select = query.select or None
-    if select is not None and declared.mappings:
-        # What a mapping decodes, it decodes for the place of the primary row
-        select = tuple(dict.fromkeys((*select, *declared.key.fields)))
     if query.filter is not None:
         sent = filled(parse(query.filter), declared.key, about, made)
         return Ask("filter", where=sent, select=select)
