@@ -6,11 +6,13 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from azure.core.exceptions import ServiceResponseError
+from azure.core.exceptions import ClientAuthenticationError, ServiceResponseError
 
 from employees import by_email, employees_of, jones, rows_of
-from tablepatterns import Entity, EntitySet, Key, connect
+from tablepatterns import BulkLoad, Entity, EntitySet, Key, aio, connect
 from tablepatterns.engine.account import Engine
+from tablepatterns.engine.server import serving
+from tablepatterns.engine.serving.listeners import PORTS, Listeners
 from tablepatterns.errors import EntityAlreadyExists, EntityChanged, EntityNotFound, OutcomeUnknown
 from tablepatterns.words.lineage import KEPT
 from unreliable import unreliable
@@ -194,6 +196,57 @@ async def test_an_insert_makes_its_table_though_every_first_answer_is_lost(
     ):
         await employees.insert(jones())
     assert len(await rows_of(storage, table_name)) == 2
+
+
+async def test_an_answer_that_broke_off_is_a_lost_one(reliable: Any, engine: Engine) -> None:
+    await reliable.insert(jones(Age=0))
+    with engine.faults.break_body(3, table=reliable.table.name, times=2):
+        await reliable.insert(jones(EmployeeId=152, Email="jo@contoso.com"))
+    assert {each["EmployeeId"] async for each in reliable.range(Department="Sales")} == {152, 223}
+
+
+async def test_when_every_answer_breaks_off_the_networks_error_is_raised(
+    storage: Any, engine: Engine, table_name: str
+) -> None:
+    employees = EntitySet(storage, table_name, PLAIN)
+    await employees.table.create()
+    with engine.faults.break_body(3, operation="InsertEntity"), pytest.raises(ServiceResponseError, match="broke off"):
+        await employees.insert(jones())
+
+
+async def test_a_load_whose_answer_broke_off_goes_on(storage: Any, engine: Engine, table_name: str) -> None:
+    employees = EntitySet(storage, table_name, PLAIN)
+    await employees.table.create()
+    with engine.faults.break_body(3, table=table_name, times=1):
+        loaded = await BulkLoad(employees).load([jones(EmployeeId=223)])
+    assert loaded.entities == 1
+    assert len(await rows_of(storage, table_name)) == 1
+
+
+class NoCredential:
+    """A credential that cannot be had, and says so in a way that looks like an answer of the service."""
+
+    def get_token(self, *scopes: str, **options: Any) -> Any:
+        raise ClientAuthenticationError("nobody is signed in")
+
+
+def test_an_error_of_a_credential_is_no_lost_answer(engine: Engine) -> None:
+    with connect(engine, credential=NoCredential()) as storage, pytest.raises(ClientAuthenticationError):
+        EntitySet(storage, "Staff", PLAIN).insert(jones())
+
+
+@pytest.mark.parametrize("derived", [[], [by_email]], ids=["one row", "several rows"])
+@pytest.mark.parametrize("style", ["sync", "aio"])
+async def test_over_http_an_answer_that_broke_off_is_a_lost_one(engine: Engine, style: str, derived: Any) -> None:
+    ports = Listeners(ports=dict.fromkeys(PORTS, 0))
+    with serving(engine, ports) as target:
+        storage: Any = aio.connect(target) if style == "aio" else connect(target)
+        employees = EntitySet(storage.awaited(), "Staff", PLAIN, derived=derived)
+        await employees.table.create()
+        with engine.faults.break_body(3, table="Staff", times=1):
+            await employees.insert(jones(EmployeeId=152))
+        assert len(engine.tables.query("Staff").entities) == 1 + len(derived)
+        await storage.close() if style == "aio" else storage.close()
 
 
 async def test_a_delete_whose_answer_was_lost_is_done(flaky: Any, reliable: Any, storage: Any) -> None:

@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator, Callable, Mapping
 from inspect import isawaitable
 from typing import Any
 
-from azure.core.exceptions import ServiceRequestError, ServiceResponseError
+from azure.core.exceptions import HttpResponseError, IncompleteReadError, ServiceRequestError, ServiceResponseError
 
 # Over aiohttp a connection that breaks after the request was carried out is told as one that was never made
 CONNECTION_LOST = (ServiceRequestError, ServiceResponseError)
@@ -35,6 +35,34 @@ class Exchange:
 async def settled(result: Any) -> Any:
     """Return what an SDK call gave: at once from a sync client, awaited from an async one."""
     return await result if isawaitable(result) else result
+
+
+async def answered(call: Callable[[], Any]) -> Any:
+    """Return what an SDK call of a write gave; an answer whose body broke off is a lost one.
+
+    :raises ServiceResponseError: the answer broke off
+    """
+    try:
+        return await settled(call())
+    except (AttributeError, OSError, HttpResponseError) as error:
+        # The table clients look for the response of an error that has none, and so hide it
+        hidden = error.__context__ if isinstance(error, AttributeError) else None
+        if _has_broken_off(hidden or error):
+            raise ServiceResponseError(f"the answer broke off: {hidden or error}") from error
+        if isinstance(hidden, HttpResponseError):
+            raise hidden from None
+        raise
+
+
+def _has_broken_off(error: BaseException | None) -> bool:
+    """Tell whether an error says that the body of an answer did not come to its end.
+
+    Not one of a credential that has nothing to do with an answer, and no answer of the service.
+    """
+    if isinstance(error, HttpResponseError):
+        return type(error) in (HttpResponseError, IncompleteReadError) and error.response is None
+    # Of a transaction the sync client hands on what its transport's library raises
+    return isinstance(error, OSError) and type(error).__module__.startswith("requests.")
 
 
 async def first_page(pages: Any) -> Any:

@@ -27,7 +27,7 @@ from ..edm import Ticks
 from ..entity import WRITE_ID, Entity
 from ..errors import BadDesign, BadInput, BadTableName, OutcomeUnknown
 from ..filters import Filter
-from .exchange import CONNECTION_LOST, Exchange, each, first_page, settled
+from .exchange import CONNECTION_LOST, Exchange, answered, each, first_page, settled
 from .fate import Fate, fate
 from .lineage import after, as_bytes
 from .operation import Operation, check_transaction, sdk_operation
@@ -261,11 +261,11 @@ class Table:
     async def _send(self, operations: Sequence[Operation], stamp: UUID, exchange: Exchange) -> list[Entity]:
         calls = [sdk_operation(each, _stamped(each, stamp)) for each in operations]
         if len(calls) > 1:
-            answers = await settled(self._client.submit_transaction(calls, raw_response_hook=exchange))
+            answers = await answered(lambda: self._client.submit_transaction(calls, raw_response_hook=exchange))
         else:
             word, entity, options = calls[0]
             call = getattr(self._client, f"{word}_entity")
-            answers = [await settled(call(entity, **options, raw_response_hook=exchange))]
+            answers = [await answered(lambda: call(entity, **options, raw_response_hook=exchange))]
             if exchange.status == 404 and not exchange.was_repeated:
                 # The SDK takes the deletion of a missing entity for a success
                 raise missing(operations[0])
