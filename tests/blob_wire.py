@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Sequence
+from uuid import UUID
 
 from queue_wire import QueueWire
 from tablepatterns.engine.account import Engine
@@ -13,6 +14,9 @@ from tablepatterns.engine.rest.blobs.service import BlobApi
 STRUCTURED = {"x-ms-structured-body": "XSM/1.0; properties=crc64"}
 BLOCK_BLOB = {"x-ms-blob-type": "BlockBlob"}
 APPEND_BLOB = {"x-ms-blob-type": "AppendBlob"}
+
+LEASE = str(UUID(int=1))
+BASE = "https://contoso.blob.core.windows.net"
 
 
 class BlobWire(QueueWire):
@@ -36,3 +40,7 @@ def structured(parts: Sequence[bytes], *, flags: int = 1) -> bytes:
 
 def checksum(parts: Sequence[bytes]) -> bytes:
     return crc64(parts).to_bytes(8, "little")
+
+
+def etag(engine: Engine, name: str = "b") -> str:
+    return engine.blobs.get("photos", name).etag

@@ -36,3 +36,13 @@ async def rows_of(storage: Any, table: str) -> dict[tuple[str, str], dict[str, A
     async for row in storage.table(table).query(None):
         rows[row.key] = {name: value for name, value in row.items() if name not in ("PartitionKey", "RowKey")}
     return rows
+
+
+async def numbered(storage: Any, table: str, count: int) -> Any:
+    """Return a set of so many numbers, written by the hundred."""
+    numbers = EntitySet(storage, table, Key("{Group}", "{Number:06d}"))
+    await numbers.table.create()
+    writes = [numbers.inserting({"Group": "all", "Number": number}) for number in range(count)]
+    for start in range(0, count, 100):
+        await numbers.table.submit(*(write.primary() for write in writes[start : start + 100]))
+    return numbers

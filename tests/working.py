@@ -8,9 +8,10 @@ from contextlib import contextmanager
 from typing import Any
 from uuid import uuid4
 
+from tablepatterns.recipes.worker import Worker
 from tablepatterns.working.lease import Lease
 from tablepatterns.working.observer import Observer
-from tablepatterns.working.poison import Reason
+from tablepatterns.working.poison import Poisoned, Reason
 
 
 @contextmanager
@@ -90,3 +91,13 @@ class Noting(Observer):
 
     def poisoned(self, queue: str, reason: Reason) -> None:
         self.noted.append(f"poisoned: {reason.error}")
+
+
+def worker_of(storage: Any, name: str, *handlers: Any, **options: Any) -> Any:
+    """Return a worker of one queue."""
+    return Worker(storage, {name: handlers}, **options)
+
+
+async def poison_of(storage: Any, name: str) -> list[Poisoned]:
+    """Return the notes on the poison queue of a queue."""
+    return [Poisoned.parse(found.text) for found in await storage.queue(f"{name}-poison").peek(32)]

@@ -3,49 +3,29 @@
 from __future__ import annotations
 
 import logging
-import math
 import sys
-from datetime import datetime, timedelta, timezone
 from typing import Annotated, Any
-from uuid import UUID
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from backends import awaited
 from employees import BY_ID, jones
+from sealed import KEY, NEW, OLD, SECRET, sealed, staff_of
 from tablepatterns import BulkLoad, Entity, EntityGroupTransaction, EntitySet, IntraPartitionIndex, Key, Schema, prop
-from tablepatterns.edm import Int64, Ticks
 from tablepatterns.errors import BadDesign, BadFilter, BadInput, BadProperty, DuplicateIndexValue
 from tablepatterns.recipes.denormalize import Denormalize
 from tablepatterns.recipes.encrypted_properties import ENCRYPTED, EncryptedProperties
 from tablepatterns.recipes.index_entities import IndexEntities
 from tablepatterns.recipes.inter_partition_index import InterPartitionIndex
 from tablepatterns.recipes.summary import Summary
-from tablepatterns.secrecy.keys import LocalKey
-from tablepatterns.writing.alike import alike
 
-SECRET = "078-05-1120"
-OLD, NEW = LocalKey("old", bytes(range(32))), LocalKey("new", bytes(range(32, 64)))
 BLIND_KEY = bytes(range(64, 96))
 EMPLOYEE = jones(Salary=90_000, Ssn=SECRET)
-
-
-def sealed(*names: str, **options: Any) -> EncryptedProperties:
-    return EncryptedProperties(names or ("Salary", "Ssn"), **({"keys": OLD} | options))
-
-
-def staff_of(storage: Any, table: str, mapping: EncryptedProperties | None = None, **options: Any) -> Any:
-    return EntitySet(storage, table, BY_ID, mappings=[mapping or sealed()], **options)
 
 
 async def stored(storage: Any, table: str) -> list[dict[str, Any]]:
     client = awaited(storage.tables.get_table_client(table))
     return [dict(row) async for row in client.list_entities()]
-
-
-KEY = {"Department": "Sales", "EmployeeId": 223}
 
 
 @pytest.mark.guide("G-281", "G-283", "G-286")
@@ -181,63 +161,6 @@ async def test_entities_of_several_keys_all_read_back(storage: Any, table_name: 
     for options in ({"keys": [NEW, OLD]}, {"keys": NEW, "resolve": {"old": OLD}.get}):
         reader = staff_of(storage, table_name, sealed(**options))
         assert [found["Ssn"] async for found in reader.range(Department="Sales")] == [SECRET, SECRET]
-
-
-# -- types
-
-INSTANTS = st.datetimes(min_value=datetime(1601, 1, 1), timezones=st.just(timezone(timedelta(hours=2)))).filter(
-    lambda moment: moment >= datetime(1601, 1, 2, tzinfo=timezone.utc)
-)
-VALUES = st.one_of(
-    st.text(),
-    st.binary(),
-    st.booleans(),
-    st.integers(-(2**31), 2**31 - 1),
-    st.integers(-(2**63), 2**63 - 1).map(Int64),
-    st.floats(),
-    st.uuids(),
-    INSTANTS,
-    st.integers(504911232000000000, Ticks.MAX).map(Ticks),
-)
-
-
-@settings(max_examples=60)
-@given(value=VALUES)
-async def test_a_value_comes_back_with_its_type(storage: Any, new_name: Any, value: Any) -> None:
-    staff = staff_of(storage, new_name(), sealed("Value"))
-    await staff.insert({**KEY, "Value": value})
-    found = (await staff.get(**KEY))["Value"]
-    assert alike({"Value": found}, {"Value": value})
-
-
-@pytest.mark.parametrize(
-    ("value", "kind"),
-    [
-        ("", str),
-        ("naïve 🛫 \ud800", str),
-        (b"", bytes),
-        (True, bool),
-        (7, int),
-        (5_000_000_000, Int64),
-        (Int64(7), Int64),
-        (math.inf, float),
-        (UUID(int=7), UUID),
-        (Ticks.parse("2014-08-22T00:50:32.8639974Z"), Ticks),
-        (datetime(2014, 8, 22, 0, 50, 32, 863997, tzinfo=timezone.utc), datetime),
-    ],
-)
-async def test_each_type_is_its_own(storage: Any, table_name: str, value: Any, kind: type) -> None:
-    staff = staff_of(storage, table_name, sealed("Value"))
-    await staff.insert({**KEY, "Value": value})
-    found = (await staff.get(**KEY))["Value"]
-    assert type(found) is kind
-    assert found == value
-
-
-async def test_a_value_of_no_property_type_is_refused_without_being_shown(storage: Any, table_name: str) -> None:
-    with pytest.raises(BadProperty, match="list is not a property type") as refused:
-        await staff_of(storage, table_name).insert({**KEY, "Ssn": [SECRET]})
-    assert SECRET not in str(refused.value) + repr(refused.value.__cause__)
 
 
 # -- indexes
