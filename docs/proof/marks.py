@@ -26,7 +26,7 @@ def marks(root: Path, kind: str = "guarantee") -> list[Mark]:
 
     :param kind: `guarantee`, or `broken` for variants in which something goes wrong; those have no clause
     """
-    folders = [root / "tests", root / "tests" / "recipes", root / "tests" / "testing"]
+    folders = [root / "tests" / name for name in ("", "recipes", "tending", "testing")]
     return [mark for folder in folders for path in sorted(folder.glob("test_*.py")) for mark in _in(path, root, kind)]
 
 
