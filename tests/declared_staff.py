@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from tablepatterns import Key
 from tablepatterns.filters import QueryClass
-from tablepatterns.review.declared import DeclaredSet, Design, Field, Query, Shape, Write
+from tablepatterns.review.declaring.declared import DeclaredSet, Design, Field, Query, Shape, Write
 from tablepatterns.review.outcome import Measured
 
 EMPLOYEE: Final = {

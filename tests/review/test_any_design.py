@@ -28,9 +28,9 @@ from tablepatterns.deriving.whereabouts import InBlobs, InTable
 from tablepatterns.errors import BadDesign
 from tablepatterns.recipe import Pattern
 from tablepatterns.review import DeclaredSet, Design, Field, Query, Retention, Shape, Write
-from tablepatterns.review.declared import FieldType
-from tablepatterns.review.measuring import measure
-from tablepatterns.review.soundness import faults
+from tablepatterns.review.declaring.declared import FieldType
+from tablepatterns.review.declaring.soundness import faults
+from tablepatterns.review.trying.measuring import measure
 
 KEYS = [
     Key("{Group}", "n_{Number:09d}"),
@@ -149,7 +149,8 @@ def test_whatever_fits_together_is_tried(design: Design) -> None:
 def test_another_process_measures_the_same() -> None:
     path = Path(__file__).parents[2] / "docs" / "reviews" / "employees_improved.toml"
     program = (
-        "import sys; from tablepatterns.review import read_design; from tablepatterns.review.measuring import measure; "
+        "import sys; from tablepatterns.review import read_design; "
+        "from tablepatterns.review.trying.measuring import measure; "
         "print([(each.how, each.transactions, each.examined, each.bytes_in, each.bytes_out) "
         "for each in measure(read_design(sys.argv[1]))])"
     )

@@ -152,7 +152,7 @@ def test_a_wrong_price_table_ends_with_2(folder: Path) -> None:
 
 
 def test_another_price_table_makes_another_bill(folder: Path) -> None:
-    from tablepatterns.review import price_table
+    from tablepatterns.review.pricing import price_table
 
     own = Path(price_table.__file__).with_name("prices.toml").read_text().replace('"USD"', '"EUR"')
     (folder / "prices.toml").write_text(own)

@@ -39,8 +39,8 @@ from tablepatterns.review import (
     read_design,
     review,
 )
-from tablepatterns.review.building import Plan, built, keeper
 from tablepatterns.review.report.markdown import markdown
+from tablepatterns.review.trying.building import Plan, built, keeper
 
 EVENT_KEY = Key("{Device}", "{At:inverted}_{EventId:uuid}")
 EVENTS = Shape(

@@ -12,8 +12,8 @@ from tablepatterns.deriving.derived import Derived
 from tablepatterns.deriving.whereabouts import InBlobs, InTable
 from tablepatterns.recipes.denormalize import Filled
 from tablepatterns.review import BadDesignFile, DeclaredSet, Design, Field, Query, Retention, Write, read_design
-from tablepatterns.review.design_keys import KEYS
-from tablepatterns.review.toml_places import Places
+from tablepatterns.review.declaring.design_keys import KEYS
+from tablepatterns.review.declaring.toml_places import Places
 
 STAFF = """\
 name = "Staff"

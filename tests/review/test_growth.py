@@ -24,11 +24,11 @@ from tablepatterns import (
 from tablepatterns.deriving.whereabouts import InBlobs, InTable
 from tablepatterns.edm import Int64, entity_size
 from tablepatterns.filters import QueryClass
-from tablepatterns.review.declared import DeclaredSet, Field, Query, Write
-from tablepatterns.review.growth import in_sight
+from tablepatterns.review.declaring.declared import DeclaredSet, Field, Query, Write
+from tablepatterns.review.growing.growth import in_sight
+from tablepatterns.review.growing.sizes import derived_sizes, entry_size, list_size, primary_sizes
+from tablepatterns.review.growing.volume import volume_of
 from tablepatterns.review.outcome import InSight
-from tablepatterns.review.sizes import derived_sizes, entry_size, list_size, primary_sizes
-from tablepatterns.review.volume import volume_of
 from tablepatterns.secrecy.keys import LocalKey
 
 HIRE = Write("hire", "insert", rate=1)

@@ -13,7 +13,7 @@ from declared_staff import EMPLOYEE, EMPLOYEES, declared, design, log, measured
 from tablepatterns import IndexEntities, InterPartitionIndex, IntraPartitionIndex, Key, Summary
 from tablepatterns.deriving.whereabouts import InBlobs, InTable
 from tablepatterns.filters import QueryClass
-from tablepatterns.review.declared import DeclaredSet, Field, Query, Write
+from tablepatterns.review.declaring.declared import DeclaredSet, Field, Query, Write
 from tablepatterns.review.heat import SHOWN, SHOWN_IN_TURN, heat_of
 from tablepatterns.review.outcome import Heat, Measured
 from tablepatterns.review.simulating.day import STEP, STEPS, day_curve

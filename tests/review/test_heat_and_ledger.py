@@ -21,7 +21,7 @@ from tablepatterns import (
 from tablepatterns.deriving.derived import Derived
 from tablepatterns.deriving.whereabouts import InTable
 from tablepatterns.filters import QueryClass
-from tablepatterns.review.declared import DeclaredSet, Field, Query, Write
+from tablepatterns.review.declaring.declared import DeclaredSet, Field, Query, Write
 from tablepatterns.review.heat import heat_of
 from tablepatterns.testing import Span
 

@@ -30,8 +30,8 @@ from tablepatterns.deriving.derived import Derived
 from tablepatterns.mapping import PropertyMapping
 from tablepatterns.recipe import Pattern
 from tablepatterns.review import DeclaredSet, Design, Field, Query, Retention, Shape, Write
-from tablepatterns.review.measuring import measure
 from tablepatterns.review.outcome import Measured
+from tablepatterns.review.trying.measuring import measure
 from tablepatterns.secrecy.keys import LocalKey
 
 STAFF = Key("{Department}", "empid_{EmployeeId:06d}")

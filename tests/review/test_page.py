@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tablepatterns.review.command import FailOn, Form
-from tablepatterns.review.design_file import read_design
+from tablepatterns.review.declaring.design_file import read_design
 from tablepatterns.review.report import as_json
 from tablepatterns.review.reviewing import review
 from tablepatterns.review.rules import RULES

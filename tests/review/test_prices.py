@@ -17,13 +17,13 @@ from tablepatterns.deriving.whereabouts import InBlobs, InTable
 from tablepatterns.errors import BadInput
 from tablepatterns.filters import QueryClass
 from tablepatterns.review import BadPriceTable, PriceTable
-from tablepatterns.review import prices as module
-from tablepatterns.review.charges import charges_of
-from tablepatterns.review.declared import DeclaredSet, Field, Query, Write
-from tablepatterns.review.measuring import measure
+from tablepatterns.review.declaring.declared import DeclaredSet, Field, Query, Write
 from tablepatterns.review.outcome import Bill, Measured
-from tablepatterns.review.price_table import Capacity
-from tablepatterns.review.prices import MONTH, bill
+from tablepatterns.review.pricing import bill as module
+from tablepatterns.review.pricing.bill import MONTH, bill
+from tablepatterns.review.pricing.charges import charges_of
+from tablepatterns.review.pricing.price_table import Capacity
+from tablepatterns.review.trying.measuring import measure
 
 DEFAULT = Path(module.__file__).with_name("prices.toml").read_text(encoding="utf-8")
 HIRE = Write("hire", "insert", rate=10)

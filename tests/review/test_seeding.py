@@ -18,7 +18,7 @@ from tablepatterns import (
 )
 from tablepatterns.deriving.derived import Derived
 from tablepatterns.deriving.whereabouts import InTable
-from tablepatterns.review.seeding import fill, rows_of
+from tablepatterns.review.trying.seeding import fill, rows_of
 
 STAFF = Key("{Department}", "empid_{EmployeeId:06d}")
 MADE = [

@@ -9,14 +9,14 @@ import sys
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from .declared import DeclaredSet, Design, Field, Query, Retention, Shape, Write
+from .declaring.declared import DeclaredSet, Design, Field, Query, Retention, Shape, Write
 from .explaining.explain import Plans, explain
 from .explaining.query_plan import Better, QueryPlan
 
 if TYPE_CHECKING:
-    from .design_file import BadDesignFile, read_design
+    from .declaring.design_file import BadDesignFile, read_design
     from .outcome import Finding, Reviewed, Severity
-    from .price_table import BadPriceTable, PriceTable
+    from .pricing.price_table import BadPriceTable, PriceTable
     from .reviewing import review
 
 __all__ = [
@@ -42,13 +42,13 @@ __all__ = [
 ]
 
 _HOMES = {
-    "BadDesignFile": "design_file",
-    "BadPriceTable": "price_table",
+    "BadDesignFile": "declaring.design_file",
+    "BadPriceTable": "pricing.price_table",
     "Finding": "outcome",
-    "PriceTable": "price_table",
+    "PriceTable": "pricing.price_table",
     "Reviewed": "outcome",
     "Severity": "outcome",
-    "read_design": "design_file",
+    "read_design": "declaring.design_file",
     "review": "reviewing",
 }
 """Where names are defined that are imported later, as the imports above say it for type checkers."""

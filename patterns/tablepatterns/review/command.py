@@ -15,7 +15,7 @@ from typing import Final
 from rich.console import Console
 
 from ..errors import BadInput
-from .declared import Design
+from .declaring.declared import Design
 from .outcome import Reviewed, Severity
 
 _WIDTH: Final = 100
@@ -59,7 +59,7 @@ def carried_out(source: str, form: Form | None, output: Path | None, prices: Pat
     :raises BadInput: the design or the price table is wrong; the error names where
     :raises OSError: a file cannot be read or written
     """
-    from .price_table import PriceTable
+    from .pricing.price_table import PriceTable
     from .report import text
     from .report.sentences import verdict
     from .report.wording import plain
@@ -93,7 +93,7 @@ def design_of(source: str) -> Design:
     :raises BadInput: there is no such design, or it is wrong
     :raises OSError: the file cannot be read
     """
-    from .design_file import read_design
+    from .declaring.design_file import read_design
 
     module, _, attribute = source.partition(":")
     if Path(source).suffix == ".toml" or Path(source).is_file() or not attribute:

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from ..limits import ACCOUNT_TRANSACTIONS_PER_SECOND, PARTITION_ENTITIES_PER_SECOND
-from .declared import Design
+from .declaring.declared import Design
 from .outcome import AccountLoad, Heat, Measured, PartitionHeat
 from .simulating.day import STEP, STEPS, day_curve
 from .simulating.loads import Load, loads_of

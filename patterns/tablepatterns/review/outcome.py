@@ -7,7 +7,7 @@ from datetime import date
 from enum import IntEnum
 
 from ..filters import QueryClass
-from .declared import DeclaredSet, Design, Query, Write
+from .declaring.declared import DeclaredSet, Design, Query, Write
 
 
 class Severity(IntEnum):

@@ -16,10 +16,10 @@ from ..recipes.denormalize import Denormalize
 from ..recipes.index_entities import IndexEntities
 from ..recipes.large_properties import LargeProperties
 from ..recipes.summary import Summary
-from .declared import DeclaredSet, Design, Query, Write
+from .declaring.declared import DeclaredSet, Design, Query, Write
 from .outcome import Measured, Promise
 from .simulating.loads import moves_away, touches
-from .writing import shares_partition
+from .trying.writing import shares_partition
 
 LEASE: Final = 60
 """Seconds after which the message of a writer that died comes to a worker, as a set has it by default."""

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from .declared import Design
-from .growth import in_sight
+from .declaring.declared import Design
+from .declaring.soundness import check
+from .growing.growth import in_sight
 from .heat import heat_of
-from .measuring import measure
 from .outcome import Reviewed
-from .prices import PriceTable, bill
+from .pricing.bill import PriceTable, bill
 from .promises import promises
 from .rules import findings
-from .soundness import check
+from .trying.measuring import measure
 
 
 def review(design: Design, *, prices: PriceTable | None = None) -> Reviewed:
@@ -27,7 +27,7 @@ def review(design: Design, *, prices: PriceTable | None = None) -> Reviewed:
     Cost: no storage transaction; about a second.
 
     >>> from tablepatterns import EntitySet, Key, connect
-    >>> from tablepatterns.review.declared import DeclaredSet, Field, Query, Shape
+    >>> from tablepatterns.review import DeclaredSet, Design, Field, Query, Shape
     >>> employees = EntitySet(connect(), "Employees", Key("{Department}", "{EmployeeId:06d}"))
     >>> fields = {"Department": Field(distinct=4), "EmployeeId": Field("int32"), "LastName": Field(distinct=100)}
     >>> by_name = Query("employee by name", {"Department": "=", "LastName": "="}, rate=20)

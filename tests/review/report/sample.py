@@ -8,7 +8,7 @@ from math import cos, pi
 
 from tablepatterns import InterPartitionIndex, IntraPartitionIndex, Key
 from tablepatterns.filters import QueryClass
-from tablepatterns.review.declared import DeclaredSet, Design, Field, Query, Retention, Shape, Write
+from tablepatterns.review.declaring.declared import DeclaredSet, Design, Field, Query, Retention, Shape, Write
 from tablepatterns.review.outcome import (
     AccountLoad,
     Bill,

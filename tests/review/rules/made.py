@@ -8,7 +8,7 @@ from datetime import date
 
 from tablepatterns import Key
 from tablepatterns.filters import QueryClass
-from tablepatterns.review.declared import DeclaredSet, Design, Field, Query, Shape, Write
+from tablepatterns.review.declaring.declared import DeclaredSet, Design, Field, Query, Shape, Write
 from tablepatterns.review.outcome import (
     AccountLoad,
     Bill,

@@ -9,7 +9,7 @@ import pytest
 from review.rules.made import EMPLOYEES, STEP, asked, done, found, hot, told
 from tablepatterns import IndexEntities, InTable, Key
 from tablepatterns.filters import QueryClass
-from tablepatterns.review.declared import DeclaredSet, Field, Query, Shape, Write
+from tablepatterns.review.declaring.declared import DeclaredSet, Field, Query, Shape, Write
 from tablepatterns.review.outcome import AccountLoad, Severity
 
 HIRE = Write("hire", "insert", rate=0.0001, peak=3000)

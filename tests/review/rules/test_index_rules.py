@@ -10,7 +10,7 @@ from review.rules.made import EMPLOYEES, asked, done, found, told
 from tablepatterns import IndexEntities, InterPartitionIndex, IntraPartitionIndex, Key, Summary
 from tablepatterns.deriving.derived import Derived
 from tablepatterns.filters import QueryClass
-from tablepatterns.review.declared import DeclaredSet, Field, Query, Write
+from tablepatterns.review.declaring.declared import DeclaredSet, Field, Query, Write
 from tablepatterns.review.outcome import Severity
 
 BY_EMAIL = IntraPartitionIndex(Key("{Department}", "email_{Email}"), name="by e-mail")

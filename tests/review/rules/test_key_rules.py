@@ -10,7 +10,7 @@ import pytest
 from review.rules.made import EMPLOYEES, asked, done, found, told
 from tablepatterns import EncryptedProperties, IntraPartitionIndex, Key
 from tablepatterns.filters import QueryClass
-from tablepatterns.review.declared import DeclaredSet, Field, Query, Shape, Write
+from tablepatterns.review.declaring.declared import DeclaredSet, Field, Query, Shape, Write
 from tablepatterns.review.outcome import Severity
 from tablepatterns.secrecy.keys import LocalKey
 

@@ -10,7 +10,7 @@ from review.rules.made import EMPLOYEES, asked, done, found, hot, told
 from tablepatterns import Key, LargeProperties
 from tablepatterns.catalogue import entry
 from tablepatterns.filters import QueryClass
-from tablepatterns.review.declared import DeclaredSet, Field, Query, Shape, Write
+from tablepatterns.review.declaring.declared import DeclaredSet, Field, Query, Shape, Write
 from tablepatterns.review.outcome import BillLine, InSight, Severity
 from tablepatterns.review.rules import RULES
 

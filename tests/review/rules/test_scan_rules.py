@@ -9,7 +9,7 @@ import pytest
 from review.rules.made import EMPLOYEES, asked, done, found, told
 from tablepatterns import EntitySet, InterPartitionIndex, IntraPartitionIndex, Key, connect
 from tablepatterns.filters import QueryClass
-from tablepatterns.review.declared import DeclaredSet, Field, Query, Shape, Write
+from tablepatterns.review.declaring.declared import DeclaredSet, Field, Query, Shape, Write
 from tablepatterns.review.outcome import Severity
 
 BY_AGE = Query("by age", {"Age": "="}, rate=1.0)

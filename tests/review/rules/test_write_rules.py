@@ -8,7 +8,7 @@ import pytest
 
 from review.rules.made import EMPLOYEES, asked, done, found, told
 from tablepatterns import IndexEntities, InTable, InterPartitionIndex, Key, Summary
-from tablepatterns.review.declared import DeclaredSet, Field, Query, Retention, Shape, Write
+from tablepatterns.review.declaring.declared import DeclaredSet, Field, Query, Retention, Shape, Write
 from tablepatterns.review.outcome import Severity
 
 ORDERS = DeclaredSet(

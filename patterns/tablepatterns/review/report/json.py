@@ -8,7 +8,7 @@ from itertools import pairwise
 from math import isfinite
 from typing import Final
 
-from ..declared import DeclaredSet, Query
+from ..declaring.declared import DeclaredSet, Query
 from ..outcome import Finding, Heat, PartitionHeat, Reviewed
 from .advice import SEVERITIES
 from .json_schema import AccessJson, BillJson, FindingJson, HeatJson, PartitionJson, ReviewJson, SetJson

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Final
 
-from ..declared import Design
+from ..declaring.declared import Design
 from ..outcome import AccountLoad, Bill, Finding, Heat, InSight, Measured, Promise
 from . import (
     batching,

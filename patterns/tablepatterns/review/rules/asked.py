@@ -10,7 +10,7 @@ from typing import Final
 from ...deriving.derived import Index
 from ...filters import And, Comparison, Filter, parse
 from ...key import Key
-from ..declared import Query
+from ..declaring.declared import Query
 from ..templates import pieces_of
 from .known import Asked
 

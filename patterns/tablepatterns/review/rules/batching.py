@@ -7,7 +7,7 @@ from typing import Final
 
 from ...limits import MAX_TRANSACTION_OPERATIONS
 from ..outcome import Finding, Severity
-from ..population import values_of
+from ..trying.population import values_of
 from .known import Done, Known
 from .rule import Rule
 from .words import number, often, part_of

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from ..declared import DeclaredSet
+from ..declaring.declared import DeclaredSet
 from ..outcome import Finding, Severity
 from .known import Asked, Done, Known
 from .rule import Rule

@@ -8,10 +8,10 @@ from typing import Final
 from ...deriving.derived import Derived
 from ...recipes.index_entities import IndexEntities
 from ...recipes.summary import Summary
-from ..declared import DeclaredSet, Write
+from ..declaring.declared import DeclaredSet, Write
 from ..outcome import Finding, Severity
-from ..population import names_one, values_of
 from ..simulating.zipf import Zipf
+from ..trying.population import names_one, values_of
 from .known import Known
 from .rule import Rule
 from .words import number, often, part_of

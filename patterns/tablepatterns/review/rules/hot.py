@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
 
-from ..declared import DeclaredSet, Query
+from ..declaring.declared import DeclaredSet, Query
 from ..outcome import Finding, Heat, Severity
-from ..population import values_in, values_of
+from ..trying.population import values_in, values_of
 from . import waste
 from .known import Asked, Done, Known
 from .rule import Rule

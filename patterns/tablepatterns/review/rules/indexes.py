@@ -9,10 +9,10 @@ from ...deriving.derived import Index
 from ...key import Key
 from ...recipes.index_entities import IndexEntities
 from ...recipes.inter_partition_index import InterPartitionIndex
-from ..declared import DeclaredSet, Field
+from ..declaring.declared import DeclaredSet, Field
 from ..outcome import Finding, Severity
-from ..population import names_one, values_of
 from ..templates import pieces_of
+from ..trying.population import names_one, values_of
 from .known import Asked, Known
 from .rule import Rule
 from .words import entities, listed, number, often, part_of

@@ -7,10 +7,10 @@ from collections.abc import Iterator
 from typing import Final
 
 from ...key import Key
-from ..declared import DeclaredSet, Field
+from ..declaring.declared import DeclaredSet, Field
 from ..outcome import Finding, Severity
-from ..population import values_of
 from ..templates import Piece, pieces_of
+from ..trying.population import values_of
 from .known import Known
 from .order import keys_of
 from .rule import Rule

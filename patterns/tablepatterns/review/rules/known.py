@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from ...deriving.derived import Derived
-from ..declared import DeclaredSet, Design, Query, Write
+from ..declaring.declared import DeclaredSet, Design, Query, Write
 from ..outcome import AccountLoad, Bill, Heat, InSight, Measured, Promise
 
 

@@ -7,7 +7,7 @@ from typing import Final
 
 from ...deriving.derived import Index
 from ...key import Key
-from ..declared import DeclaredSet
+from ..declaring.declared import DeclaredSet
 from ..outcome import Finding, Severity
 from ..templates import pieces_of
 from .asked import terms_of

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from ...limits import ACCOUNT_TRANSACTIONS_PER_SECOND
-from ..declared import DeclaredSet
+from ..declaring.declared import DeclaredSet
 from ..outcome import Finding, Severity
 from .known import Asked, Known
 from .rule import Rule

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from ...deriving.derived import Derived, Index
-from ..declared import DeclaredSet
+from ..declaring.declared import DeclaredSet
 from ..outcome import Finding, Severity
 from .known import Done, Known
 from .rule import Rule

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Final
 
-from ..declared import DeclaredSet, Field, FieldType
-from ..sizes import primary_sizes
+from ..declaring.declared import DeclaredSet, Field, FieldType
+from ..growing.sizes import primary_sizes
 from ..templates import pieces_of
 from .words import size
 

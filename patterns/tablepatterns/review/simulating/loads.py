@@ -13,7 +13,7 @@ from ...key import Key
 from ...recipes.denormalize import Denormalize
 from ...recipes.index_entities import IndexEntities
 from ...recipes.summary import Summary
-from ..declared import DeclaredSet, Design, Query, Write
+from ..declaring.declared import DeclaredSet, Design, Query, Write
 from ..outcome import Measured
 from .day import SECONDS, day_curve
 from .partitions import Partitions

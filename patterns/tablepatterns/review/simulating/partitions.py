@@ -18,9 +18,9 @@ from dataclasses import dataclass
 from typing import Final
 
 from ...key import Key
-from ..declared import Field, Shape
-from ..population import names_one, values_of
+from ..declaring.declared import Field, Shape
 from ..templates import Piece, pieces_of
+from ..trying.population import names_one, values_of
 from .day import SECONDS, STEP
 from .zipf import Zipf
 

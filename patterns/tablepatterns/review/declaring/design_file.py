@@ -14,13 +14,13 @@ from functools import partial
 from pathlib import Path as FilePath
 from typing import Any, Final, cast, get_args
 
-from ..deriving.derived import Derived
-from ..entity_set import EntitySet
-from ..errors import BadInput
-from ..key import Key
-from ..recipes.denormalize import Denormalize
-from ..storage import Storage, connect
-from .building import PLAIN, POINTS, Keeper, Plan, keeper
+from ...deriving.derived import Derived
+from ...entity_set import EntitySet
+from ...errors import BadInput
+from ...key import Key
+from ...recipes.denormalize import Denormalize
+from ...storage import Storage, connect
+from ..trying.building import PLAIN, POINTS, Keeper, Plan, keeper
 from .declared import (
     DeclaredSet,
     Deed,

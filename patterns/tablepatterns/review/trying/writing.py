@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any, Final
 
-from ..recipes.entity_group_transaction import EntityGroupTransaction
-from ..recipes.eventual_transaction import Body, EventualTransaction, Step
-from ..recipes.worker import Worker
-from ..storage import Storage
-from ..writing.commit import Write as Change
-from .declared import DeclaredSet, Write
+from ...recipes.entity_group_transaction import EntityGroupTransaction
+from ...recipes.eventual_transaction import Body, EventualTransaction, Step
+from ...recipes.worker import Worker
+from ...storage import Storage
+from ...writing.commit import Write as Change
+from ..declaring.declared import DeclaredSet, Write
 from .keeping import Kept, Plain
 from .referring import referring_fields
 from .sampling import Sample

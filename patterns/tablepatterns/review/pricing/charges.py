@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Literal
 
-from ..filters import QueryClass
-from .declared import Query
-from .outcome import Measured
+from ...filters import QueryClass
+from ..declaring.declared import Query
+from ..outcome import Measured
 
 Operation = Literal[
     "table_reads", "table_scans", "table_writes", "table_deletes", "queue_operations", "blob_reads", "blob_writes"

@@ -7,12 +7,12 @@ from datetime import datetime
 from itertools import islice
 from typing import Any
 
-from ..entity_set import EntitySet
-from ..key.ranges import Between
-from ..recipes.data_series import DataSeries
-from ..recipes.period_tables import PeriodTables
-from ..recipes.wide_entity import WideEntity
-from ..storage import Storage
+from ...entity_set import EntitySet
+from ...key.ranges import Between
+from ...recipes.data_series import DataSeries
+from ...recipes.period_tables import PeriodTables
+from ...recipes.wide_entity import WideEntity
+from ...storage import Storage
 from .keeping import Ask, Kept, Plain, answered, changed, once
 
 

@@ -6,15 +6,15 @@ import math
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Final
 
-from ..filters import QueryClass
-from ..limits import MAX_PAGE_ENTITIES
-from ..recipes.index_entities import IndexEntities
+from ...filters import QueryClass
+from ...limits import MAX_PAGE_ENTITIES
+from ...recipes.index_entities import IndexEntities
+from ..declaring.declared import DeclaredSet, Design
+from ..growing.growth import grows
+from ..growing.volume import volume_of
+from ..outcome import Bill, BillLine, Measured
 from .charges import Operation, charges_of
-from .declared import DeclaredSet, Design
-from .growth import grows
-from .outcome import Bill, BillLine, Measured
 from .price_table import PER, PriceTable
-from .volume import volume_of
 
 __all__ = ["MONTH", "PriceTable", "bill"]
 

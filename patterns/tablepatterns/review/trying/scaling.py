@@ -6,9 +6,9 @@ from dataclasses import replace
 from math import isclose
 from typing import Final
 
-from ..filters import QueryClass
+from ...filters import QueryClass
+from ..declaring.declared import Query
 from .answering import Answer
-from .declared import Query
 from .expecting import Expected
 from .taking import Taken
 

@@ -16,10 +16,10 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any, Final, get_args
 
-from ..errors import BadInput
+from ...errors import BadInput
+from ..declaring.toml_places import Places
+from ..declaring.toml_tables import Problem, Section
 from .charges import Operation
-from .toml_places import Places
-from .toml_tables import Problem, Section
 
 if sys.version_info >= (3, 11):
     import tomllib

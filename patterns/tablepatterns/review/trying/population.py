@@ -11,8 +11,8 @@ from collections.abc import Collection
 from dataclasses import replace
 from typing import Final
 
-from .declared import Field, Query, Shape
-from .simulating.zipf import Zipf
+from ..declaring.declared import Field, Query, Shape
+from ..simulating.zipf import Zipf
 
 RANGE_SHARE: Final = 0.1
 """Which share of what the rest of a question leaves a range holds, where its results are not declared."""

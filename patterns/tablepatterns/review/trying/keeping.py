@@ -8,19 +8,19 @@ from dataclasses import dataclass, field
 from itertools import islice
 from typing import Any, Final, Literal
 
-from ..deriving.derived import Derived, Index
-from ..entity import Entity
-from ..entity_set import EntitySet
-from ..filters import Filter, QueryClass
-from ..key import Key
-from ..recipes.bulk_load import BulkLoad
-from ..recipes.entity_group_transaction import EntityGroupTransaction
-from ..recipes.index_entities import IndexEntities
-from ..recipes.log_tail import LogTail
-from ..recipes.partition_move import PartitionMove
-from ..recipes.partition_spread import PartitionSpread
-from ..recipes.summary import Summary
-from ..storage import Storage
+from ...deriving.derived import Derived, Index
+from ...entity import Entity
+from ...entity_set import EntitySet
+from ...filters import Filter, QueryClass
+from ...key import Key
+from ...recipes.bulk_load import BulkLoad
+from ...recipes.entity_group_transaction import EntityGroupTransaction
+from ...recipes.index_entities import IndexEntities
+from ...recipes.log_tail import LogTail
+from ...recipes.partition_move import PartitionMove
+from ...recipes.partition_spread import PartitionSpread
+from ...recipes.summary import Summary
+from ...storage import Storage
 from .seeding import fill, rows_of
 
 Way = Literal["get", "find", "totals", "range", "find_all", "scan", "filter"]

@@ -7,12 +7,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from ..filters import And, Comparison, Filter, Not, Or, comparisons, parse, prop
-from ..key import Key, between, prefix
-from ..key.ranges import Between, Prefix
-from ..reading.question import range_filter
+from ...filters import And, Comparison, Filter, Not, Or, comparisons, parse, prop
+from ...key import Key, between, prefix
+from ...key.ranges import Between, Prefix
+from ...reading.question import range_filter
+from ..declaring.declared import DeclaredSet, Query, Shape
 from .answering import Answer, partition_as_row
-from .declared import DeclaredSet, Query, Shape
 from .keeping import Ask
 from .population import names_one, range_share, skewed_field
 from .sampling import Sample

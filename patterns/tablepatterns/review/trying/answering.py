@@ -11,14 +11,14 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from ..deriving.derived import Derived, Index, Shape
-from ..deriving.shared_rows import PART
-from ..key import Key
-from ..recipes.index_entities import IndexEntities
-from ..recipes.summary import Summary
-from .declared import DeclaredSet, Known, Query
+from ...deriving.derived import Derived, Index, Shape
+from ...deriving.shared_rows import PART
+from ...key import Key
+from ...recipes.index_entities import IndexEntities
+from ...recipes.summary import Summary
+from ..declaring.declared import DeclaredSet, Known, Query
+from ..templates import Piece, pieces_of
 from .keeping import Way
-from .templates import Piece, pieces_of
 
 _LEVELS: Final[Mapping[Way, int]] = {"get": 0, "totals": 0, "find": 1, "range": 2, "find_all": 3, "scan": 5}
 _PARTITION: Final = 4

@@ -11,16 +11,16 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Final
 
-from .. import limits
-from ..deriving.derived import Derived
-from ..deriving.shared_rows import PART
-from ..filters import QueryClass
-from ..recipes.index_entities import IndexEntities
-from ..recipes.summary import Summary
-from .declared import DeclaredSet, Design, Query, Write
-from .outcome import InSight, Measured
-from .population import names_one, values_of
-from .simulating.loads import key_of, moves, moves_away, partitions_of, primaries, touches
+from ... import limits
+from ...deriving.derived import Derived
+from ...deriving.shared_rows import PART
+from ...filters import QueryClass
+from ...recipes.index_entities import IndexEntities
+from ...recipes.summary import Summary
+from ..declaring.declared import DeclaredSet, Design, Query, Write
+from ..outcome import InSight, Measured
+from ..simulating.loads import key_of, moves, moves_away, partitions_of, primaries, touches
+from ..trying.population import names_one, values_of
 from .sizes import derived_sizes, entry_size, key_units, list_size, primary_sizes
 from .volume import grown, volume_of
 

@@ -17,12 +17,12 @@ from itertools import accumulate
 from typing import Any, Final
 from uuid import UUID
 
-from ..edm import Int64
-from ..key import Key
-from ..limits import MAX_BINARY_BYTES, MAX_CUSTOM_PROPERTIES, MAX_STRING_UNITS
-from .declared import DeclaredSet, Field, Shape
+from ...edm import Int64
+from ...key import Key
+from ...limits import MAX_BINARY_BYTES, MAX_CUSTOM_PROPERTIES, MAX_STRING_UNITS
+from ..declaring.declared import DeclaredSet, Field, Shape
+from ..templates import Piece, pieces_of
 from .population import different, names_one, values_of
-from .templates import Piece, pieces_of
 
 NOW: Final = datetime(2014, 8, 22, 12, tzinfo=timezone.utc)
 """When a review takes place, by the account's clock: no report depends on the day on which it is made."""

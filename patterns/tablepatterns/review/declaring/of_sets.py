@@ -1,4 +1,4 @@
-"""Declaring: what a set is, read from the recipe that keeps it."""
+"""Of sets: what a set is, read from the recipe that keeps it."""
 
 from __future__ import annotations
 
@@ -7,16 +7,16 @@ from dataclasses import replace
 from datetime import timedelta
 from typing import Any, Final
 
-from ..entity_set import EntitySet
-from ..errors import BadInput
-from ..mapping import Mappings
-from ..recipe import Account, Pattern
-from ..recipes.compound_key import CompoundKey
-from ..recipes.data_series import DataSeries
-from ..recipes.log_tail import LogTail
-from ..recipes.partition_spread import PartitionSpread
-from ..recipes.period_tables import PeriodTables
-from ..recipes.wide_entity import WideEntity
+from ...entity_set import EntitySet
+from ...errors import BadInput
+from ...mapping import Mappings
+from ...recipe import Account, Pattern
+from ...recipes.compound_key import CompoundKey
+from ...recipes.data_series import DataSeries
+from ...recipes.log_tail import LogTail
+from ...recipes.partition_spread import PartitionSpread
+from ...recipes.period_tables import PeriodTables
+from ...recipes.wide_entity import WideEntity
 from .declared import DeclaredSet, Field, Query, Retention, Shape, Write
 
 _PERIOD_DAYS: Final = {"hour": 1 / 24, "day": 1.0, "week": 7.0, "month": 30.44}

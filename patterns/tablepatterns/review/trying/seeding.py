@@ -11,14 +11,14 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import date, datetime, timezone
 from typing import Any, Final, TypeAlias
 
-from ..deriving.derived import Derived, Index, Keys, Shape
-from ..deriving.whereabouts import InBlobs
-from ..edm import Ticks
-from ..entity import WRITE_ID
-from ..entity_set import EntitySet
-from ..recipes.index_entities import IndexEntities
-from ..recipes.summary import Summary
-from ..storage import Storage
+from ...deriving.derived import Derived, Index, Keys, Shape
+from ...deriving.whereabouts import InBlobs
+from ...edm import Ticks
+from ...entity import WRITE_ID
+from ...entity_set import EntitySet
+from ...recipes.index_entities import IndexEntities
+from ...recipes.summary import Summary
+from ...storage import Storage
 
 _ID: Final = bytes(16)
 """As many bytes as the id of a write takes, which every row has."""

@@ -6,17 +6,17 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import Final
 
-from ..deriving.derived import Derived, Index
-from ..entity_set import EntitySet
-from ..key import Key
-from ..recipes.data_series import DataSeries
-from ..recipes.index_entities import IndexEntities
-from ..recipes.partition_spread import PartitionSpread
-from ..recipes.period_tables import PeriodTables
-from ..recipes.summary import Summary
-from ..storage import Storage
+from ...deriving.derived import Derived, Index
+from ...entity_set import EntitySet
+from ...key import Key
+from ...recipes.data_series import DataSeries
+from ...recipes.index_entities import IndexEntities
+from ...recipes.partition_spread import PartitionSpread
+from ...recipes.period_tables import PeriodTables
+from ...recipes.summary import Summary
+from ...storage import Storage
+from ..declaring.declared import DeclaredSet, Design, Shape
 from .building import Keeper, built
-from .declared import DeclaredSet, Design, Shape
 from .expecting import PERIOD_DAYS, World
 from .keeping import BY_RECIPE, Kept, Plain, Spread
 from .keeping_otherwise import Periods, Series, Wide

@@ -6,10 +6,10 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from ..deriving.derived import Derived
-from ..key import Key
-from ..mapping import PropertyMapping
-from ..recipe import Pattern
+from ...deriving.derived import Derived
+from ...key import Key
+from ...mapping import PropertyMapping
+from ...recipe import Pattern
 
 FieldType = Literal["string", "int32", "int64", "double", "boolean", "datetime", "guid", "binary"]
 Order = Literal["none", "rising"]
@@ -188,7 +188,7 @@ class DeclaredSet:
         :param retention: how long entities are kept; by default what a `PeriodTables` keeps
         :raises BadInput: it is no set of entities
         """
-        from .declaring import declared
+        from .of_sets import declared
 
         return declared(entities, shape, name, tuple(queries), tuple(writes), retention)
 

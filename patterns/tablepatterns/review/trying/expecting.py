@@ -9,16 +9,16 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from ..deriving.derived import Derived, Index
-from ..deriving.whereabouts import InBlobs
-from ..filters import And, Comparison, Filter, QueryClass, classify, parse, point_keys
-from ..limits import MAX_PAGE_ENTITIES
-from ..recipes.index_entities import IndexEntities
-from ..recipes.summary import Summary
+from ...deriving.derived import Derived, Index
+from ...deriving.whereabouts import InBlobs
+from ...filters import And, Comparison, Filter, QueryClass, classify, parse, point_keys
+from ...limits import MAX_PAGE_ENTITIES
+from ...recipes.index_entities import IndexEntities
+from ...recipes.summary import Summary
+from ..declaring.declared import DeclaredSet, Design, Query, Shape
+from ..templates import pieces_of
 from .answering import Answer
-from .declared import DeclaredSet, Design, Query, Shape
 from .population import RANGE_SHARE, equal, found_by, range_share, values_in
-from .templates import pieces_of
 
 PERIOD_DAYS: Final[Mapping[str, float]] = {"hour": 1 / 24, "day": 1.0, "week": 7.0, "month": 30.44}
 _RANGES: Final = frozenset({"gt", "ge", "lt", "le"})

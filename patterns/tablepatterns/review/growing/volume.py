@@ -5,13 +5,13 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, replace
 
-from ..deriving.derived import Derived
-from ..deriving.shared_rows import PART
-from ..recipes.index_entities import IndexEntities
-from ..recipes.summary import Summary
-from .declared import DeclaredSet, Shape
-from .population import values_in
-from .simulating.loads import key_of
+from ...deriving.derived import Derived
+from ...deriving.shared_rows import PART
+from ...recipes.index_entities import IndexEntities
+from ...recipes.summary import Summary
+from ..declaring.declared import DeclaredSet, Shape
+from ..simulating.loads import key_of
+from ..trying.population import values_in
 from .sizes import derived_sizes, entry_size, list_size, primary_sizes, rows_of
 
 

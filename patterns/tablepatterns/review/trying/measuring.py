@@ -12,16 +12,16 @@ from contextlib import suppress
 from dataclasses import replace
 from typing import Any, Final
 
-from ..errors import BadInput, EntityAlreadyExists, EntityNotFound
-from ..filters import Comparison
-from ..storage import connect
-from ..testing import Clock, Engine
+from ...errors import BadInput, EntityAlreadyExists, EntityNotFound
+from ...filters import Comparison
+from ...storage import connect
+from ...testing import Clock, Engine
+from ..declaring.declared import DeclaredSet, Design, Query, Shape, Write
+from ..outcome import Measured
 from .answering import Answer, answer, shown
 from .asking import Question, ask_of, questions
-from .declared import DeclaredSet, Design, Query, Shape, Write
 from .expecting import Expected
 from .keeping import Spread
-from .outcome import Measured
 from .population import scaled_results
 from .sampling import NOW, width_of
 from .scaling import class_of, scaled

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from ..recipes.denormalize import Denormalize, Filled
-from .declared import DeclaredSet, Design
+from ...recipes.denormalize import Denormalize, Filled
+from ..declaring.declared import DeclaredSet, Design
 from .sampling import Fields, Sample
 
 

@@ -5,19 +5,19 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Final, TypeVar
 
-from ..deriving.derived import Derived
-from ..deriving.whereabouts import InBlobs, InPartition, InTable, Whereabouts
-from ..errors import BadInput
-from ..key import Key
-from ..mapping import PropertyMapping
-from ..recipes.denormalize import Denormalize
-from ..recipes.encrypted_properties import EncryptedProperties
-from ..recipes.index_entities import IndexEntities
-from ..recipes.inter_partition_index import InterPartitionIndex
-from ..recipes.intra_partition_index import IntraPartitionIndex
-from ..recipes.large_properties import LargeProperties
-from ..recipes.summary import Summary
-from ..secrecy.keys import LocalKey
+from ...deriving.derived import Derived
+from ...deriving.whereabouts import InBlobs, InPartition, InTable, Whereabouts
+from ...errors import BadInput
+from ...key import Key
+from ...mapping import PropertyMapping
+from ...recipes.denormalize import Denormalize
+from ...recipes.encrypted_properties import EncryptedProperties
+from ...recipes.index_entities import IndexEntities
+from ...recipes.inter_partition_index import InterPartitionIndex
+from ...recipes.intra_partition_index import IntraPartitionIndex
+from ...recipes.large_properties import LargeProperties
+from ...recipes.summary import Summary
+from ...secrecy.keys import LocalKey
 from .toml_tables import Section
 
 T = TypeVar("T")

@@ -6,14 +6,14 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from ..deriving.derived import Derived, Index
-from ..deriving.shared_rows import PART
-from ..errors import BadDesign, BadFilter
-from ..filters import parse
-from ..recipes.summary import Summary
+from ...deriving.derived import Derived, Index
+from ...deriving.shared_rows import PART
+from ...errors import BadDesign, BadFilter
+from ...filters import parse
+from ...recipes.summary import Summary
+from ..templates import Piece, pieces_of
+from ..trying.population import values_in
 from .declared import DeclaredSet, Design, Field, FieldType, Query, Write
-from .population import values_in
-from .templates import Piece, pieces_of
 from .toml_places import Path
 from .toml_tables import meant
 

@@ -11,20 +11,20 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from ..deriving.derived import Derived, Index
-from ..deriving.shared_rows import PART
-from ..entity import WRITE_ID
-from ..key import Key
-from ..limits import MAX_CUSTOM_PROPERTIES
-from ..recipes.encrypted_properties import EncryptedProperties
-from ..recipes.index_entities import IndexEntities
-from ..recipes.large_properties import LargeProperties
-from ..recipes.summary import Summary
-from ..secrecy.header import ENCRYPTED_WITH
-from ..words.lineage import KEPT
-from .declared import DeclaredSet, Field, FieldType
-from .simulating.loads import key_of
-from .templates import pieces_of
+from ...deriving.derived import Derived, Index
+from ...deriving.shared_rows import PART
+from ...entity import WRITE_ID
+from ...key import Key
+from ...limits import MAX_CUSTOM_PROPERTIES
+from ...recipes.encrypted_properties import EncryptedProperties
+from ...recipes.index_entities import IndexEntities
+from ...recipes.large_properties import LargeProperties
+from ...recipes.summary import Summary
+from ...secrecy.header import ENCRYPTED_WITH
+from ...words.lineage import KEPT
+from ..declaring.declared import DeclaredSet, Field, FieldType
+from ..simulating.loads import key_of
+from ..templates import pieces_of
 
 _FIXED: Final[Mapping[FieldType, int]] = {
     "int32": 4, "int64": 8, "double": 8, "boolean": 1, "datetime": 8, "guid": 16,

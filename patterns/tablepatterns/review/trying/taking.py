@@ -8,9 +8,9 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, fields
 from typing import Final
 
-from ..errors import BadInput
-from ..storage import Storage
-from ..testing import Record
+from ...errors import BadInput
+from ...storage import Storage
+from ...testing import Record
 
 _READS: Final = ("Get", "List")
 """What the names of operations begin with that read blobs."""

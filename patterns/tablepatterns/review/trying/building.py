@@ -8,21 +8,21 @@ from datetime import timedelta
 from functools import partial
 from typing import Any, Final, TypeAlias
 
-from ..deriving.derived import Derived
-from ..edm import Int64
-from ..entity_set import EntitySet
-from ..errors import BadDesign
-from ..key import Key
-from ..mapping import PropertyMapping
-from ..periods.period import Period
-from ..recipes.data_series import DataSeries
-from ..recipes.denormalize import Denormalize, Filled
-from ..recipes.log_tail import LogTail
-from ..recipes.partition_spread import PartitionSpread
-from ..recipes.period_tables import PeriodTables
-from ..recipes.wide_entity import WideEntity
-from ..storage import Storage
-from .declared import DeclaredSet, Design, Retention
+from ...deriving.derived import Derived
+from ...edm import Int64
+from ...entity_set import EntitySet
+from ...errors import BadDesign
+from ...key import Key
+from ...mapping import PropertyMapping
+from ...periods.period import Period
+from ...recipes.data_series import DataSeries
+from ...recipes.denormalize import Denormalize, Filled
+from ...recipes.log_tail import LogTail
+from ...recipes.partition_spread import PartitionSpread
+from ...recipes.period_tables import PeriodTables
+from ...recipes.wide_entity import WideEntity
+from ...storage import Storage
+from ..declaring.declared import DeclaredSet, Design, Retention
 
 Keeper: TypeAlias = (
     EntitySet[Storage]

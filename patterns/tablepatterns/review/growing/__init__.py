@@ -1,0 +1,1 @@
+"""Growing: what a design takes now and later, and which limits come into sight."""

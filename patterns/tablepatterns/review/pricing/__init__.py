@@ -1,0 +1,1 @@
+"""Pricing: what a month costs, by a table of prices."""
