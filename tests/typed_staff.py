@@ -14,6 +14,8 @@ from tablepatterns import EntitySet, Key
 from tablepatterns.recipes.entity_types import EntityTypes
 from tablepatterns.typed.entity_type import EntityType
 
+ID = {"Department": "Sales", "EmployeeId": 223}
+
 
 class Grade(Enum):
     """Text for a value."""
@@ -164,3 +166,13 @@ class Everything:
     Anything: dict  # type: ignore[type-arg]
     Perhaps: Decimal | None
     PerhapsHome: Address | None
+
+
+def raw_of(storage: Any, table: str) -> Any:
+    """Return the rows of a table, as any program could write them."""
+    return EntitySet(storage, table, Key("{PartitionKey}", "{RowKey}"))
+
+
+async def values(stream: Any) -> list[Any]:
+    """Return the values of what a stream hands out."""
+    return [held.value async for held in stream]

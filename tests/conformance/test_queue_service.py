@@ -14,12 +14,11 @@ from conformance.deviations import QUEUE_PROPERTIES, SECONDARY
 from conformance.queue_refusals import BAD_OPTION, BAD_XML, NOT_AUTHENTIC, READ_ONLY
 from conformance.raw import Raw, http_date
 from conformance.refusals import Refusal
+from conformance.service_properties import defaults_of, geo_replicated, owns_account, plain, properties
 from tablepatterns.limits import MAX_CORS_RULES, MAX_RETENTION_DAYS
 
 TEXT = "<QueueMessage><MessageText>text</MessageText></QueueMessage>"
 WRONG_KEY = "d3Jvbmc="
-owns_account = pytest.mark.owns_account("the properties are those of the whole service")
-geo_replicated = pytest.mark.owns_account("an account has a secondary endpoint only if it is replicated")
 RULE = CorsRule(
     ["https://contoso.com"], ["GET", "PUT"], allowed_headers=["x-ms-meta-a"], exposed_headers=["x-ms-meta-b"]
 )
@@ -82,31 +81,10 @@ async def test_metadata_are_signed_in_the_sdk_s_order(queue: Any) -> None:
 # ------------------------------------------------------------------ properties
 
 
-def plain(value: Any) -> Any:
-    """Return a model of the SDK as what can be compared."""
-    if isinstance(value, list):
-        return [plain(item) for item in value]
-    if hasattr(value, "__dict__"):
-        return {name: plain(part) for name, part in vars(value).items() if not name.startswith("_")}
-    return value
-
-
-async def properties(service: Any) -> dict[str, Any]:
-    return {name: plain(value) for name, value in (await service.get_service_properties()).items()}
-
-
 @pytest.fixture
 def defaults(backend: Backend, queue_service: Any) -> Iterator[dict[str, Any]]:
     """The properties of a new account, which the account has before the test and after it."""
-
-    async def reset() -> dict[str, Any]:
-        await queue_service.set_service_properties(
-            analytics_logging=QueueAnalyticsLogging(), hour_metrics=Metrics(), minute_metrics=Metrics(), cors=[]
-        )
-        return await properties(queue_service)
-
-    yield backend.run(reset())
-    backend.run(reset())
+    yield from defaults_of(backend, queue_service, QueueAnalyticsLogging, Metrics)
 
 
 @owns_account

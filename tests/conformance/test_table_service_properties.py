@@ -18,6 +18,7 @@ from conformance.deviations import CORS, RETENTION, SECONDARY, TABLE_IN_URL
 from conformance.entities import KEYS
 from conformance.raw import XML, Raw
 from conformance.refusals import Refusal
+from conformance.service_properties import defaults_of, geo_replicated, owns_account, plain, properties
 from conformance.table_refusals import BAD_OPTION, BAD_XML, KEY_COUNT, NEED_VALUE, NO_TABLE, NOT_IMPLEMENTED, READ_ONLY
 from tablepatterns.limits import MAX_CORS_RULES, MAX_RETENTION_DAYS
 
@@ -29,8 +30,6 @@ RULE = TableCorsRule(
     exposed_headers=["x-ms-meta-*"],
     max_age_in_seconds=500,
 )
-owns_account = pytest.mark.owns_account("the properties are those of the whole service")
-geo_replicated = pytest.mark.owns_account("an account has a secondary endpoint only if it is replicated")
 
 
 async def set_to(service: Any, **changed: Any) -> None:
@@ -44,29 +43,10 @@ async def set_to(service: Any, **changed: Any) -> None:
     await service.set_service_properties(**{**defaults, **changed})
 
 
-def plain(value: Any) -> Any:
-    """Return a model of the SDK as what can be compared."""
-    if isinstance(value, list):
-        return [plain(item) for item in value]
-    if hasattr(value, "__dict__"):
-        return {name: plain(part) for name, part in vars(value).items() if not name.startswith("_")}
-    return value
-
-
-async def properties(service: Any) -> dict[str, Any]:
-    return {name: plain(value) for name, value in (await service.get_service_properties()).items()}
-
-
 @pytest.fixture
 def defaults(backend: Backend, service: Any) -> Iterator[dict[str, Any]]:
     """The properties of a new account, which the account has before the test and after it."""
-
-    async def reset() -> dict[str, Any]:
-        await set_to(service)
-        return await properties(service)
-
-    yield backend.run(reset())
-    backend.run(reset())
+    yield from defaults_of(backend, service, TableAnalyticsLogging, TableMetrics)
 
 
 @owns_account

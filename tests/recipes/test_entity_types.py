@@ -22,6 +22,7 @@ from tablepatterns.errors import (
 from tablepatterns.recipes.entity_types import EntityTypes
 from tablepatterns.typed.entity_type import EntityType
 from typed_staff import (
+    ID,
     Contractor,
     Customer,
     Department,
@@ -31,19 +32,10 @@ from typed_staff import (
     Worker,
     jones,
     persons_of,
+    raw_of,
     staff_of,
+    values,
 )
-
-ID = {"Department": "Sales", "EmployeeId": 223}
-
-
-def raw_of(storage: Any, table: str) -> Any:
-    return EntitySet(storage, table, Key("{PartitionKey}", "{RowKey}"))
-
-
-async def values(stream: Any) -> list[Any]:
-    return [held.value async for held in stream]
-
 
 # ------------------------------------------------------------------ the mark and the keys
 

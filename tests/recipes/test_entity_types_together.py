@@ -37,6 +37,7 @@ from tablepatterns.recipes.inter_partition_index import InterPartitionIndex
 from tablepatterns.secrecy.keys import LocalKey
 from tablepatterns.typed.entity_type import EntityType
 from typed_staff import (
+    ID,
     Contractor,
     Customer,
     Department,
@@ -49,14 +50,10 @@ from typed_staff import (
     jones,
     persons_of,
     staff_of,
+    values,
 )
 
-ID = {"Department": "Sales", "EmployeeId": 223}
 by_email = IntraPartitionIndex(Key("{Department}", "email_{Email}"))
-
-
-async def values(stream: Any) -> list[Any]:
-    return [held.value async for held in stream]
 
 
 # ------------------------------------------------------------------ entity group transactions

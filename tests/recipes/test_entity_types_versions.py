@@ -15,9 +15,8 @@ from tablepatterns.engine.account import Engine
 from tablepatterns.errors import BadDesign, BadInput, UnrecognizedEntity
 from tablepatterns.recipes.entity_types import EntityTypes
 from tablepatterns.typed.entity_type import EntityType
-from typed_staff import jones, staff_of
+from typed_staff import ID, jones, staff_of
 
-ID = {"Department": "Sales", "EmployeeId": 223}
 KEYS = ("Sales", "EMPLOYEE_000223")
 by_email = IntraPartitionIndex(Key("{Department}", "email_{Email}"))
 
