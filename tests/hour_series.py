@@ -1,0 +1,18 @@
+"""What the tests of data series share: the messages of a day, a point for each hour."""
+
+from __future__ import annotations
+
+from datetime import date
+from typing import Any
+
+from tablepatterns import Key
+from tablepatterns.recipes.data_series import DataSeries
+
+DAY = date(2014, 8, 22)
+TODAY = {"Employee": "000223", "Day": DAY}
+KEY = Key("{Employee}", "{Day:%Y-%m-%d}")
+
+
+def series_of(storage: Any, table: str, points: int = 24, **options: Any) -> Any:
+    """Return series, one for each employee and day."""
+    return DataSeries(storage, table, KEY, points, **({"name": "Hour", "of": int} | options))

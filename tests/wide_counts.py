@@ -1,0 +1,21 @@
+"""What the tests of wide entities share: the messages of a year, a property for each day."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tablepatterns import Key
+from tablepatterns.recipes.wide_entity import WideEntity
+
+DAYS = [f"Day{day:03d}" for day in range(1, 366)]
+JONES = {"Employee": "000223"}
+
+
+def counts_of(storage: Any, table: str, **options: Any) -> Any:
+    """Return wide entities, one for each employee."""
+    return WideEntity(storage, table, Key("{Employee}", ""), **options)
+
+
+def year(**changes: int) -> dict[str, Any]:
+    """Return a year of messages sent."""
+    return JONES | {day: number for number, day in enumerate(DAYS)} | changes
