@@ -144,3 +144,8 @@ minutes is seldom alone on its machine: see below how busy this one was."""
     ]
     heads = ("", "transactions", "BulkLoad", "flights", "bare", "BulkLoad / bare")
     return f"{note}\n\n{table(heads, rows)}"
+
+
+def _scale(results: RecipeResults) -> RecipeScale:
+    assert isinstance(results.scale, RecipeScale)
+    return results.scale
