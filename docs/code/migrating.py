@@ -49,7 +49,8 @@ def main(storage: Storage) -> None:
 
     # -- rollback
     storage.tables.delete_table("EmployeesByEmail")
-    print([each.name for each in storage.tables.list_tables()])
+    left = [each.name for each in storage.tables.list_tables()]
+    print([name for name in left if name.startswith("Employees")])
     # -- end
 
 
