@@ -11,6 +11,12 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from tablepatterns import aio as aio
+    from tablepatterns import errors as errors
+    from tablepatterns import filters as filters
+    from tablepatterns import limits as limits
+    from tablepatterns import testing as testing
+
     from .archiving.blobs import BlobArchive
     from .archiving.files import FileArchive
     from .deriving.whereabouts import InBlobs, InPartition, InTable
@@ -236,17 +242,18 @@ _HOMES = {
 _MODULES = ("aio", "errors", "filters", "limits", "testing")
 """The modules that are public as such."""
 
-
-def __getattr__(name: str) -> Any:
-    if name in _MODULES:
-        return import_module(f".{name}", __name__)
-    if name not in _HOMES:
-        # With the module, by which Python says what may have been meant
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}", name=name, obj=sys.modules[__name__])
-    found = getattr(import_module(f".{_HOMES[name]}", __name__), name)
-    # Found here from now on
-    globals()[name] = found
-    return found
+if not TYPE_CHECKING:
+    # Type checkers would take it for a promise that every name is there
+    def __getattr__(name: str) -> Any:
+        if name in _MODULES:
+            return import_module(f".{name}", __name__)
+        if name not in _HOMES:
+            # With the module, by which Python says what may have been meant
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}", name=name, obj=sys.modules[__name__])
+        found = getattr(import_module(f".{_HOMES[name]}", __name__), name)
+        # Found here from now on
+        globals()[name] = found
+        return found
 
 
 def __dir__() -> list[str]:

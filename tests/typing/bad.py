@@ -112,3 +112,8 @@ def declares_what_there_is_not() -> None:
     Field("integer")  # WRONG
     Query("all", {"Department": "equals"})  # WRONG
     Write("hire", "upsert")  # WRONG
+
+
+def misspells_what_comes_when_it_is_asked_for() -> None:
+    print(tablepatterns.EntitySets)  # WRONG
+    print(tablepatterns.review.Designs)  # WRONG

@@ -53,11 +53,12 @@ _HOMES = {
 }
 """Where names are defined that are imported later, as the imports above say it for type checkers."""
 
-
-def __getattr__(name: str) -> Any:
-    if name not in _HOMES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}", name=name, obj=sys.modules[__name__])
-    found = getattr(import_module(f".{_HOMES[name]}", __name__), name)
-    # Found here from now on
-    globals()[name] = found
-    return found
+if not TYPE_CHECKING:
+    # Type checkers would take it for a promise that every name is there
+    def __getattr__(name: str) -> Any:
+        if name not in _HOMES:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}", name=name, obj=sys.modules[__name__])
+        found = getattr(import_module(f".{_HOMES[name]}", __name__), name)
+        # Found here from now on
+        globals()[name] = found
+        return found
