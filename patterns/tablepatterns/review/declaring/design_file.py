@@ -6,8 +6,6 @@ file and a program that declare the same give the same review.
 
 from __future__ import annotations
 
-import re
-import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -37,15 +35,10 @@ from .declared import (
 )
 from .design_parts import derived_of, key_of, mapping_of, tried
 from .soundness import faults
-from .toml_places import Path, Places
+from .toml_file import TomlFile, lines
+from .toml_places import Path
 from .toml_tables import Problem, Section
 
-if sys.version_info >= (3, 11):
-    import tomllib
-else:
-    import tomli as tomllib
-
-_PLACE: Final = re.compile(r"\(at line (\d+), column \d+\)")
 _PATTERNS: Final = (*PLAIN, "log_tail", "partition_spread", "period_tables", "data_series", "wide_entity")
 _PERIODS: Final = ("hour", "day", "week", "month")
 
@@ -60,7 +53,7 @@ class BadDesignFile(BadInput):
     def __init__(self, name: str, problems: Sequence[tuple[int, str]]) -> None:
         self.problems = tuple(problems)
         super().__init__("design file", name, "it declares no design", "mend it")
-        self.message = "\n".join(f"{name}:{line}: {says}" for line, says in self.problems)
+        self.message = lines(name, self.problems)
 
 
 @dataclass(frozen=True)
@@ -98,38 +91,17 @@ def read_design(given: str | FilePath) -> Design:
     :raises BadDesignFile: it is not TOML, or declares no design that can be tried
     :raises OSError: the file cannot be read
     """
-    text, name = (given, "design") if isinstance(given, str) and "\n" in given else _file(given)
-    values = _parsed(text, name)
+    file = TomlFile.of(given, "design", BadDesignFile)
     problems: list[Problem] = []
-    top = Section(values, (), "", problems)
+    top = Section(file.values(), (), "", problems)
     sets = _sets(top)
     design = Design(top.needed("name"), tuple(each for each in sets if each), top.number("years", 3.0))
     top.refuse_others()
     if not problems:
         problems += [Problem(fault.path, f"{fault.whose}: {fault.says}") for fault in faults(design)]
     if problems:
-        raise _refused(name, text, problems)
+        raise file.refused(problems)
     return design
-
-
-def _file(given: str | FilePath) -> tuple[str, str]:
-    path = FilePath(given)
-    return path.read_text(encoding="utf-8"), path.name
-
-
-def _parsed(text: str, name: str) -> Mapping[str, Any]:
-    try:
-        return tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
-        place = _PLACE.search(str(error))
-        line = int(place[1]) if place else text.count("\n") + 1
-        raise BadDesignFile(name, [(line, f"it is not TOML: {_PLACE.sub('', str(error)).strip()}")]) from error
-
-
-def _refused(name: str, text: str, problems: Sequence[Problem]) -> BadDesignFile:
-    places = Places.of(text)
-    found = dict.fromkeys((places.line(problem.path), problem.says) for problem in problems)
-    return BadDesignFile(name, sorted(found))
 
 
 def _sets(top: Section) -> list[DeclaredSet | None]:

@@ -7,8 +7,6 @@ redundancies may be added.
 from __future__ import annotations
 
 import math
-import re
-import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime
@@ -17,20 +15,14 @@ from pathlib import Path
 from typing import Any, Final, get_args
 
 from ...errors import BadInput
-from ..declaring.toml_places import Places
-from ..declaring.toml_tables import Problem, Section
+from ..declaring.toml_file import TomlFile, lines
+from ..declaring.toml_tables import Section
 from .charges import Operation
-
-if sys.version_info >= (3, 11):
-    import tomllib
-else:
-    import tomli as tomllib
 
 OPERATIONS: Final[tuple[Operation, ...]] = get_args(Operation)
 PER: Final = 10_000
 """How many operations a price is for."""
 _DEFAULT: Final = "prices.toml"
-_AT_LINE: Final = re.compile(r"\s*\(at line (\d+), column \d+\)")
 
 
 class BadPriceTable(BadInput):
@@ -43,7 +35,7 @@ class BadPriceTable(BadInput):
     def __init__(self, name: str, problems: Sequence[tuple[int, str]]) -> None:
         self.problems = tuple(problems)
         super().__init__("price table", name, "it has not all prices", "mend it")
-        self.message = "\n".join(f"{name}:{line}: {says}" for line, says in self.problems)
+        self.message = lines(name, self.problems)
 
 
 @dataclass(frozen=True)
@@ -94,9 +86,7 @@ class PriceTable:
         :raises BadPriceTable: it is no price table
         :raises OSError: the file cannot be read
         """
-        if isinstance(given, str) and "\n" in given:
-            return _read("prices", given)
-        return _read(Path(given).name, Path(given).read_text(encoding="utf-8"))
+        return _read(TomlFile.of(given, "prices", BadPriceTable))
 
     @classmethod
     def default(cls) -> PriceTable:
@@ -109,8 +99,8 @@ def _default() -> PriceTable:
     return PriceTable.read(Path(__file__).with_name(_DEFAULT))
 
 
-def _read(name: str, text: str) -> PriceTable:
-    values = _parsed(name, text)
+def _read(file: TomlFile) -> PriceTable:
+    values = file.values()
     top = Section(values, (), "", [])
     operations = top.section("per_10_000_operations")
     capacities = top.section("per_gb_month")
@@ -131,22 +121,8 @@ def _read(name: str, text: str) -> PriceTable:
     for section in (top, operations):
         section.refuse_others()
     if top.problems:
-        raise _refused(name, text, top.problems)
+        raise file.refused(top.problems)
     return found
-
-
-def _parsed(name: str, text: str) -> Mapping[str, Any]:
-    try:
-        return tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
-        place = _AT_LINE.search(str(error))
-        line = int(place[1]) if place else text.count("\n") + 1
-        raise BadPriceTable(name, [(line, f"it is not TOML: {_AT_LINE.sub('', str(error))}")]) from error
-
-
-def _refused(name: str, text: str, problems: Sequence[Problem]) -> BadPriceTable:
-    places = Places.of(text)
-    return BadPriceTable(name, sorted({(places.line(problem.path), problem.says) for problem in problems}))
 
 
 def _text(section: Section, name: str) -> str:
