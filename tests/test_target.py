@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from base64 import b64encode
 from typing import Any
 
 import pytest
@@ -17,6 +18,7 @@ from tablepatterns.target import CONNECTION_VARIABLE, resolve
 from tablepatterns.words.table import Table
 
 KEY = "c2VjcmV0LWtleS1vZi1hbi1hY2NvdW50"
+LONG_KEY = b64encode(bytes(range(64))).decode()
 STRING = f"DefaultEndpointsProtocol=https;AccountName=contoso;AccountKey={KEY};EndpointSuffix=core.windows.net"
 TABLE_URL = "https://contoso.table.core.windows.net"
 
@@ -84,6 +86,26 @@ def test_an_emulators_url_gives_the_neighbouring_ports(connected: Any) -> None:
     assert storage.blobs.url.rstrip("/") == "http://127.0.0.1:20000/devstoreaccount1"
 
 
+@pytest.mark.parametrize("port", [10000, 10001, 10002])
+def test_azurites_url_may_be_that_of_any_of_its_services(connected: Any, port: int) -> None:
+    credential = AzureNamedKeyCredential("devstoreaccount1", KEY)
+    storage = connected(f"http://localhost:{port}/devstoreaccount1", credential=credential)
+    assert storage.tables.url == "http://localhost:10002/devstoreaccount1"
+    assert storage.blobs.url.rstrip("/") == "http://localhost:10000/devstoreaccount1"
+
+
+@pytest.mark.parametrize("service", ["table", "queue", "blob"])
+def test_an_account_in_a_dns_zone_has_its_services_there(connected: Any, service: str) -> None:
+    credential = AzureNamedKeyCredential("contoso", KEY)
+    storage = connected(f"https://contoso.z07.{service}.storage.azure.net", credential=credential)
+    assert storage.tables.url == "https://contoso.z07.table.storage.azure.net"
+    assert storage.queues.url.rstrip("/") == "https://contoso.z07.queue.storage.azure.net"
+
+
+def test_the_scheme_of_a_url_may_be_in_capitals(connected: Any) -> None:
+    assert connected(TABLE_URL.replace("https", "HTTPS"), credential=Token()).tables.url == TABLE_URL
+
+
 @pytest.mark.parametrize("target", ["azurite", "UseDevelopmentStorage=true", "UseDevelopmentStorage=true;"])
 def test_azurite_is_on_its_default_ports(connected: Any, target: str) -> None:
     storage = connected(target)
@@ -112,6 +134,43 @@ def test_a_url_without_a_credential_is_refused(connected: Any) -> None:
         connected(TABLE_URL)
 
 
+@pytest.mark.parametrize("target", ["http://x:port/account", "https://", "https://me:pw@contoso.example", "http://[x"])
+def test_a_url_that_cannot_be_read_is_refused(connected: Any, target: str) -> None:
+    for given in (target, f"AccountName=contoso;AccountKey={KEY};TableEndpoint={target}"):
+        with pytest.raises(BadTarget, match="http or https URL"):
+            connected(given, credential=None if ";" in given else Token())
+
+
+@pytest.mark.parametrize("credential", ["sig=secret", KEY, 7, {"account_name": "contoso"}])
+@pytest.mark.parametrize("target", [TABLE_URL, "memory://", Engine()])
+def test_what_is_no_credential_is_refused_with_those_that_are(connected: Any, target: Any, credential: Any) -> None:
+    with pytest.raises(BadTarget, match="AzureSasCredential") as refusal:
+        connected(target, credential=credential)
+    assert KEY not in str(refusal.value)
+
+
+def test_a_key_that_cannot_sign_is_refused_before_any_request(connected: Any) -> None:
+    cut = KEY[:-1]
+    for target, credential in (
+        (STRING.replace(KEY, cut), None),
+        (TABLE_URL, AzureNamedKeyCredential("contoso", cut)),
+        ("memory://", AzureNamedKeyCredential("contoso", cut)),
+    ):
+        with pytest.raises(BadTarget, match="account's key is Base64") as refusal:
+            connected(target, credential=credential)
+        assert cut not in str(refusal.value)
+
+
+def test_a_token_is_not_sent_without_https(connected: Any) -> None:
+    with pytest.raises(BadTarget, match="over https only"):
+        connected(TABLE_URL.replace("https", "http"), credential=Token())
+
+
+def test_a_connection_string_is_for_http_or_https(connected: Any) -> None:
+    with pytest.raises(BadTarget, match="DefaultEndpointsProtocol"):
+        connected(STRING.replace("https", "ftp"))
+
+
 @pytest.mark.parametrize("target", ["azurite", STRING])
 def test_a_second_credential_is_refused(connected: Any, target: str) -> None:
     with pytest.raises(BadTarget, match="credential of its own"):
@@ -132,12 +191,25 @@ def test_no_secret_is_shown(connected: Any, target: str) -> None:
 @pytest.mark.guide("G-348")
 @pytest.mark.parametrize(
     "target",
-    [f"AccountKey={KEY}", f"SharedAccessSignature=sig={KEY};X=1", f"{TABLE_URL}?sig={KEY}".replace("https", "ftp")],
+    [
+        f"AccountKey={KEY}",
+        f"SharedAccessSignature=sig={KEY};X=1",
+        f"{TABLE_URL}?sig={KEY}".replace("https", "ftp"),
+        LONG_KEY,
+        f"AccountName=contoso;Key={KEY};",
+        f'{{"AccountKey": "{KEY}"}}',
+        f"{TABLE_URL}?signature={KEY}",
+        f"https://contoso:{KEY}@contoso.example",
+        f"Bearer {LONG_KEY}",
+        STRING.encode(),
+    ],
 )
-def test_no_secret_is_shown_by_an_error(connected: Any, target: str) -> None:
+def test_no_secret_is_shown_by_an_error(connected: Any, target: Any) -> None:
     with pytest.raises(BadTarget) as refusal:
         connected(target)
-    assert KEY not in f"{refusal.value} {refusal.value!r} {refusal.value.value}"
+    shown = f"{refusal.value} {refusal.value!r} {refusal.value.value!r}"
+    assert KEY[:8] not in shown
+    assert LONG_KEY[:8] not in shown
 
 
 @pytest.mark.guide("G-103")

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import os
 import re
+from base64 import b64decode
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any, Final
-from urllib.parse import urlsplit
+from urllib.parse import SplitResult, urlsplit
 
 from azure.core.credentials import AzureNamedKeyCredential, AzureSasCredential
 
 from . import limits
-from .errors import BadDesign, BadTableName, BadTarget
+from .errors import NOT_SHOWN, BadDesign, BadTableName, BadTarget
 
 CONNECTION_VARIABLE: Final = "AZURE_STORAGE_CONNECTION_STRING"
 SERVICES: Final = ("table", "queue", "blob")
@@ -27,7 +29,15 @@ _ACCEPTED: Final = (
     "or an account's URL such as https://myaccount.table.core.windows.net with a credential"
 )
 _TABLE_NAME: Final = re.compile(limits.TABLE_NAME_PATTERN, re.ASCII)
-_HOST: Final = re.compile(r"(?P<account>[a-z0-9-]+)\.(?P<service>table|queue|blob|dfs|file)\.(?P<suffix>.+)")
+# The account's name has its zone behind it, where the account is in a DNS zone
+_HOST: Final = re.compile(r"(?P<account>[a-z0-9-]+(?:\.z\d+)?)\.(?P<service>table|queue|blob|dfs|file)\.(?P<suffix>.+)")
+_URL: Final = re.compile(r"https?://", re.IGNORECASE)
+_SECRETS: Final = (
+    re.compile(r"(?i)((?:key|signature|sig|password|token)\"?\s*[=:]\s*)[^;&]*"),
+    re.compile(r"(//)[^/?#]*(?=@)"),
+    # A key or a token that stands by itself
+    re.compile(r"()[A-Za-z0-9+/_-]{40,}={0,2}"),
+)
 
 
 @dataclass(frozen=True)
@@ -75,10 +85,11 @@ def resolve(target: str | None, credential: Any = None) -> Target:
     if target is None:
         target = "memory://"
     if not isinstance(target, str) or not target.strip():
-        raise BadTarget("target", target, "it names no storage account", _ACCEPTED)
+        shown = target if isinstance(target, str) else type(target).__name__
+        raise BadTarget("target", shown, "it names no storage account", _ACCEPTED)
     if target.startswith("memory://"):
         return Target(memory=target.removeprefix("memory://"))
-    if credential is not None and not target.startswith(("http://", "https://")):
+    if credential is not None and not _URL.match(target):
         rule = "this target has a credential of its own"
         raise BadTarget("credential", type(credential).__name__, rule, "leave it out, or give an account's URL")
     if target == "azurite":
@@ -88,15 +99,18 @@ def resolve(target: str | None, credential: Any = None) -> Target:
         return _from_environment()
     if ";" in target or target.lower().startswith("usedevelopmentstorage"):
         return _connection_string(target)
-    if target.startswith(("http://", "https://")):
+    if _URL.match(target):
         return _account_url(target, credential)
     raise BadTarget("target", _without_secrets(target), "it is no form of target that is known", _ACCEPTED)
 
 
 def in_memory(account: str, key: str, credential: Any = None, name: str = "") -> Target:
-    """Return the target of an engine in this process, addressed like a real account, by default with its key."""
+    """Return the target of an engine in this process, addressed like a real account, by default with its key.
+
+    :raises BadTarget: the credential is none of azure-core's
+    """
     urls = {service: f"https://{account}.{service}.core.windows.net" for service in SERVICES}
-    return Target(urls, credential or AzureNamedKeyCredential(account, key), name)
+    return Target(urls, _checked(credential or AzureNamedKeyCredential(account, key), urls), name)
 
 
 def check_table_name(name: str) -> str:
@@ -118,7 +132,29 @@ def check_table_name(name: str) -> str:
 
 
 def _named_key(urls: Mapping[str, str], account: str = _AZURITE_ACCOUNT, key: str = _AZURITE_KEY) -> Target:
-    return Target(urls, AzureNamedKeyCredential(account, key))
+    return Target(urls, _checked(AzureNamedKeyCredential(account, key), urls))
+
+
+def _checked(credential: Any, urls: Mapping[str, str]) -> Any:
+    """Return a credential with which the SDK's clients of all three services can sign."""
+    if isinstance(credential, AzureNamedKeyCredential):
+        _check_key(credential.named_key.key)
+    elif hasattr(credential, "get_token") or hasattr(credential, "get_token_info"):
+        if any(url.startswith("http:") for url in urls.values()):
+            raise BadTarget("target", urls["table"], "a token is sent over https only", "give the account's https URL")
+    elif not isinstance(credential, AzureSasCredential):
+        rule = "it is no credential of azure-core that the Table service takes"
+        way_out = "give AzureNamedKeyCredential(account, key), AzureSasCredential(signature) or a token credential"
+        raise BadTarget("credential", type(credential).__name__, rule, way_out)
+    return credential
+
+
+def _check_key(key: str) -> None:
+    try:
+        b64decode(key, validate=True)
+    except ValueError:
+        way_out = "copy it from the account's access keys, to its last character"
+        raise BadTarget("account key", NOT_SHOWN, "an account's key is Base64, and this is not", way_out) from None
 
 
 def _from_environment() -> Target:
@@ -146,29 +182,48 @@ def _connection_string(text: str) -> Target:
 
 def _endpoint(service: str, settings: Mapping[str, str], account: str) -> str:
     if given := settings.get(f"{service}endpoint", ""):
-        return given.rstrip("/")
+        parsed = _address("connection string's endpoint", given)
+        return f"{parsed.scheme}://{parsed.netloc}{parsed.path.rstrip('/')}"
     protocol = settings.get("defaultendpointsprotocol", "https")
     suffix = settings.get("endpointsuffix", "core.windows.net")
+    if protocol.lower() not in ("http", "https"):
+        raise BadTarget("connection string's DefaultEndpointsProtocol", protocol, "it is http or https", "write https")
     return f"{protocol}://{account}.{service}.{suffix}" if account else ""
 
 
 def _account_url(text: str, credential: Any) -> Target:
-    address = urlsplit(text)
+    address = _address("target", text)
     if credential is None and "sig=" in address.query:
         credential = AzureSasCredential(address.query)
     if credential is None:
         rule = "an account's URL needs a credential"
         way_out = "give credential=AzureNamedKeyCredential(...), AzureSasCredential(...) or a token credential"
         raise BadTarget("target", _without_secrets(text), rule, way_out)
-    base = f"{address.scheme}://{address.netloc}"
-    if address.port and address.path.strip("/"):
-        return Target(_beside(base, address.port, address.path.rstrip("/")), credential)
-    found = _HOST.fullmatch(address.netloc.lower())
+    urls = _addresses(address)
+    return Target(urls, _checked(credential, urls))
+
+
+def _address(subject: str, text: str) -> SplitResult:
+    """Return the parts of a URL that names a host, and nobody's password."""
+    with suppress(ValueError):
+        parsed = urlsplit(text)
+        if parsed.scheme in ("http", "https") and parsed.hostname and parsed.port != 0 and parsed.username is None:
+            return parsed
+    rule = "it is no http or https URL of a host, without a user"
+    raise BadTarget(subject, _without_secrets(text), rule, "write https://myaccount.table.core.windows.net")
+
+
+def _addresses(given: SplitResult) -> Mapping[str, str]:
+    """Return the addresses of the three services, from that of one of them."""
+    base = f"{given.scheme}://{given.netloc}"
+    if given.port and given.path.strip("/"):
+        return _beside(base, given.port, given.path.rstrip("/"))
+    found = _HOST.fullmatch(given.netloc.lower())
     if not found:
-        return Target(dict.fromkeys(SERVICES, base + address.path.rstrip("/")), credential)
+        return dict.fromkeys(SERVICES, base + given.path.rstrip("/"))
     account, suffix = found["account"], found["suffix"]
-    urls = {service: f"{address.scheme}://{account}.{service}.{suffix}" for service in SERVICES}
-    return Target(_of_cosmos(urls, {}) if _is_cosmos(urls["table"]) else urls, credential)
+    urls = {service: f"{given.scheme}://{account}.{service}.{suffix}" for service in SERVICES}
+    return _of_cosmos(urls, {}) if _is_cosmos(urls["table"]) else urls
 
 
 def _is_cosmos(table_url: str) -> bool:
@@ -183,10 +238,17 @@ def _of_cosmos(urls: Mapping[str, str], given: Mapping[str, str]) -> dict[str, s
 
 
 def _beside(base: str, port: int, path: str) -> Mapping[str, str]:
-    """Return the three addresses of an emulator, whose services listen on neighbouring ports: blob, queue, table."""
-    host = base.rsplit(":", 1)[0]
-    return {service: f"{host}:{port - 2 + offset}{path}" for offset, service in enumerate(("blob", "queue", "table"))}
+    """Return the three addresses of an emulator, whose services listen on neighbouring ports: blob, queue, table.
+
+    A port that is none of Azurite's own is taken for that of the tables.
+    """
+    host, first = base.rsplit(":", 1)[0], _AZURITE_PORTS["blob"]
+    if port not in _AZURITE_PORTS.values():
+        first = port - 2
+    return {service: f"{host}:{first + offset}{path}" for offset, service in enumerate(("blob", "queue", "table"))}
 
 
 def _without_secrets(text: str) -> str:
-    return re.sub(r"(?i)(accountkey=|sharedaccesssignature=|sig=)[^;&]*", r"\1…", text)
+    for secret in _SECRETS:
+        text = secret.sub(r"\1…", text)
+    return text
