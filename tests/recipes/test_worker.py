@@ -178,6 +178,8 @@ async def test_a_message_whose_workers_died_too_often_goes_to_poison_untried(
         ("%%%", "BadMessage"),
         (message("unheard of"), "BadMessage"),
         (message().replace('"v": 1', '"v": 9'), "BadMessage"),
+        # Deeper than any reader of JSON goes, which is no ValueError; and over 64 KiB once the reason is beside it
+        pytest.param('{"v":1,"kind":"greet","body":' + "[" * 20_000, "BadMessage", id="deep"),
     ],
 )
 async def test_what_nobody_can_read_goes_to_poison_at_once(

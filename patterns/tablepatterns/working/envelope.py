@@ -43,7 +43,7 @@ class Envelope:
             text = json.dumps(
                 {"v": VERSION, "kind": self.kind, "body": self.body}, allow_nan=False, separators=(",", ":")
             )
-        except (TypeError, ValueError) as error:
+        except (TypeError, ValueError, RecursionError) as error:
             raise BadInput(
                 "body", self.body, f"it has no JSON form ({error})", "convert it to texts and numbers"
             ) from error
@@ -57,7 +57,8 @@ class Envelope:
         """
         try:
             found = json.loads(text if text.lstrip().startswith("{") else b64decode(text, validate=True))
-        except ValueError as error:
+        except (ValueError, RecursionError) as error:
+            # Nested deeper than Python goes: who let that out would never come to the messages behind it
             raise BadMessage("message", text, "it is neither JSON nor JSON in Base64", "move it to poison") from error
         fields = cast("dict[str, Any]", found) if isinstance(found, dict) else {}
         kind, body = fields.get("kind"), fields.get("body")
