@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+from base64 import b64decode, b64encode
 from typing import Any
 
 import pytest
@@ -151,7 +153,9 @@ async def test_a_token_of_another_query_is_refused(storage: Any, table_name: str
     page = await numbers.page(size=1, Group="all")
     with pytest.raises(BadToken, match="the same table, the same filter"):
         await numbers.page(size=1, token=page.token, Group="other")
-    for broken in ("x", "AAAA", page.token[4:], page.token + "!"):
+    deep = b64encode(b"[" * 9_000).decode()
+    number = b64encode(json.dumps([*json.loads(b64decode(page.token))[:2], 7, None]).encode()).decode()
+    for broken in ("x", "AAAA", page.token[4:], page.token + "!", deep, number):
         with pytest.raises(BadToken):
             await numbers.page(size=1, token=broken, Group="all")
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from base64 import b64encode
 from typing import Any
 
 import pytest
@@ -110,7 +111,7 @@ async def test_backfill_keeps_to_its_pace(plain: Any, staff: Any, index: Any, en
 async def test_a_token_of_other_work_is_refused(staff: Any, index: Any, kind: str, engine: Engine) -> None:
     work = getattr(staff, kind)
     with engine.ledger.span() as span:
-        for token in ("no token", "e30=", "WzIsMSwxLDFd"):
+        for token in ("no token", "e30=", "WzIsMSwxLDFd", b64encode(b"[" * 9_000).decode()):
             with pytest.raises(BadToken):
                 await work(index, resume=token)
     assert span.totals.requests == 0

@@ -47,7 +47,7 @@ class Mark:
         try:
             version, digest, table, inner = json.loads(base64.b64decode(token, altchars=b"-_", validate=True))
             is_sound = version == _VERSION and digest == _digest(walk) and isinstance(table, int) and table >= 0
-        except (TypeError, ValueError) as error:
+        except (TypeError, ValueError, RecursionError) as error:
             raise BadToken("resume", token, "it is no token of this library", "begin without one") from error
         if not is_sound:
             rule = "a token goes on with what it came from: the same work, on the same derived data of the same set"

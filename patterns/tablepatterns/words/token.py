@@ -50,13 +50,20 @@ class Position:
         """
         try:
             text = base64.b64decode(token, altchars=b"-_", validate=True)
-            version, query, partition_key, row_key = json.loads(text)
-        except (TypeError, ValueError) as error:
+            version, query, *keys = json.loads(text)
+            partition_key, row_key = (None if key is None else _text(key) for key in keys)
+        except (TypeError, ValueError, RecursionError) as error:
             raise BadToken("token", token, "it is not a token of this library", "begin without one") from error
         if version != _VERSION or query != _query(table, where):
             rule = "a token continues the query it came from: the same table, the same filter"
             raise BadToken("token", token, rule, "begin without one, or ask the first query again")
         return cls(partition_key, row_key)
+
+
+def _text(key: object) -> str:
+    if not isinstance(key, str):
+        raise TypeError("a part of a position is text")
+    return key
 
 
 def _query(table: str, where: Filter | None) -> str:
