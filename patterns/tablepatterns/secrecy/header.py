@@ -53,7 +53,7 @@ class Header:
                 raise ValueError(f"its version is {plain['v']!r}, and this library reads {_VERSION}")
             wrapped = Wrapped(str(plain["kid"]), str(plain["alg"]), b64decode(plain["key"], validate=True))
             return cls(wrapped, frozenset(str(name) for name in plain["names"]), plain.get("blind"))
-        except (KeyError, TypeError) as error:
+        except (KeyError, TypeError, RecursionError) as error:
             raise ValueError("it is no header of encrypted properties") from error
 
 
