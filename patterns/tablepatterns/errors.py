@@ -97,7 +97,10 @@ def shown(value: object) -> str:
     >>> len(shown("x" * 1000))
     80
     """
-    text = repr(value)
+    try:
+        text = repr(value)
+    except RecursionError:
+        text = f"a {type(value).__name__}, nested too deep to be shown"
     return text if len(text) <= _SHOWN else text[: _SHOWN - 1] + "…"
 
 

@@ -229,6 +229,8 @@ async def test_a_key_of_another_type_is_a_bad_key(storage: Any, table_name: str)
         ({"Many": '["x"]'}, r"Many\[0\] = 'x': the field wants UUID"),
         ({"Named": "[]"}, "the field wants a dict of str"),
         ({"Anything": "[]"}, "the field wants a dict that JSON has"),
+        pytest.param({"Anything": "[" * 9_000}, "the field is stored as JSON, and this is none", id="deep"),
+        ({"Exact": "NaN"}, "only finite numbers are stored"),
     ],
 )
 async def test_a_stored_value_of_another_type_is_told_with_its_field(
@@ -262,6 +264,8 @@ class Defaults:
     Boxed: list[Int64] = field(default_factory=list)
     Blobs: list[bytes] = field(default_factory=list)
     Reals: list[float] = field(default_factory=list)
+    Spans: list[timedelta] = field(default_factory=list)
+    Anything: list[Any] = field(default_factory=list)
     Length: int = field(init=False, default=0)
 
     def __post_init__(self) -> None:
@@ -290,9 +294,25 @@ async def test_a_field_that_is_not_stored_has_its_default_or_is_none(storage: An
         ({"Exactly": 7}, "Ticks.of"),
         ({"Exactly": Ticks(7)}, "Edm.DateTime goes from 1601"),
         ({"Reals": [float("inf")]}, "no such number"),
+        ({"Anything": nested(5_000)}, "nested too deep to be shown: it has no JSON form"),
     ):
         with pytest.raises(BadProperty, match=said):
             await types.insert(replace(full, **wrong))
+
+
+def nested(depth: int) -> list[Any]:
+    """Return lists within lists, deeper than Python's own JSON goes."""
+    found: list[Any] = []
+    for _ in range(depth):
+        found = [found]
+    return found
+
+
+async def test_a_length_of_time_that_nobody_can_hold_is_told(storage: Any, table_name: str) -> None:
+    key = Key("{Group}", "{Number:03d}")
+    await EntitySet(storage, table_name, key).insert({"Group": "all", "Number": 1, "Spans": f"[{10**30}]"})
+    with pytest.raises(UnrecognizedEntity, match=r"Spans\[0\] = 10{30}: the field wants timedelta"):
+        await types_of(storage, table_name, Defaults, key).get(Defaults, Group="all", Number=1)
 
 
 async def test_a_class_may_refuse_what_is_stored(storage: Any, table_name: str) -> None:

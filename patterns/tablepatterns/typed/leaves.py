@@ -229,7 +229,11 @@ class Span(Codec):
     def decode(self, stored: object) -> object:
         if isinstance(stored, bool) or not isinstance(stored, int):
             raise self.misfit(stored)
-        return timedelta(microseconds=int(stored))
+        try:
+            return timedelta(microseconds=int(stored))
+        except OverflowError as error:
+            # JSON has integers of any size
+            raise self.misfit(stored) from error
 
     def to_json(self, value: object) -> object:
         return int(self.encode(value))
@@ -250,7 +254,9 @@ class Exact(Codec):
         return str(value)
 
     def decode(self, stored: object) -> object:
-        return _parsed(self, stored, Decimal)
+        found = _parsed(self, stored, Decimal)
+        self.encode(found)
+        return found
 
 
 class Choice(Codec):

@@ -44,13 +44,15 @@ class Nested(Codec):
             return as_json(part)
         except BadProperty as error:
             raise Misfit(value, error.rule, error.way_out) from error
+        except RecursionError as error:
+            raise Misfit(value, "JSON does not nest so deep", "keep it flatter, or in a blob") from error
 
     def decode(self, stored: object) -> object:
         if not isinstance(stored, str):
             raise self.misfit(stored)
         try:
             part = json.loads(stored)
-        except ValueError as error:
+        except (ValueError, RecursionError) as error:
             raise Misfit(stored, "the field is stored as JSON, and this is none", "mend the property") from error
         return self.from_json(part)
 
@@ -77,7 +79,7 @@ class AnyJson(Nested):
         way_out = "use lists, dicts with text for keys, text, finite numbers, True, False and None"
         try:
             again = json.loads(as_json(value))
-        except BadProperty as error:
+        except (BadProperty, RecursionError) as error:
             raise Misfit(value, "it has no JSON form", way_out) from error
         if not isinstance(value, self._kind) or again != value:
             raise Misfit(value, "it would come back from JSON as another value", way_out)
