@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 
 from mortal import Died, Life, mortal
-from tablepatterns import EntityGroupTransaction, EntitySet, IntraPartitionIndex, Key, connect
+from tablepatterns import EntityGroupTransaction, EntitySet, Int64, IntraPartitionIndex, Key, connect
 from tablepatterns.deriving.whereabouts import InTable
 from tablepatterns.engine.account import Engine
-from tablepatterns.errors import BadDesign, BadInput, BadKey, BadToken, EntityChanged
+from tablepatterns.errors import BadDesign, BadInput, BadKey, BadProperty, BadToken, EntityChanged
 from tablepatterns.recipes.one_to_many import Changed, Denormalized, OneToMany
 from tablepatterns.recipes.summary import Summary
 from working import queue_names
@@ -233,6 +233,24 @@ async def test_what_is_derived_of_them_follows_in_as_many_transactions_as_it_tak
     copies = [each["Floor"] async for each in employees.range(by_email, Department="Sales")]
     assert copies == [4] * 60
     assert [each["Floor"] async for each in employees.range(by_floor, Department="Sales")] == [4] * 60
+
+
+@pytest.mark.parametrize("value", [True, 3.0, Int64(3)], ids=repr)
+async def test_a_value_that_is_equal_and_of_another_type_is_written(storage: Any, table_name: str, value: Any) -> None:
+    employees = await filled(storage, table_name, 1)
+    if value is True:
+        await employees.update(lambda found: found.update(Floor=1), Department="Sales", EmployeeId=0)
+    departments = Denormalized(employees, ["Floor"])
+    assert (await departments.change({"Floor": value}, Department="Sales")).written == 1
+    assert type((await employees.get(Department="Sales", EmployeeId=0))["Floor"]) is type(value)
+    assert (await departments.change({"Floor": value}, Department="Sales")).written == 0
+
+
+async def test_a_value_that_cannot_be_stored_is_refused_and_changes_nothing(storage: Any, table_name: str) -> None:
+    employees = await filled(storage, table_name, 2)
+    with pytest.raises(BadProperty, match="Floor"):
+        await Denormalized(employees, ["Floor"]).change({"Floor": object()}, Department="Sales")
+    assert [each["Floor"] async for each in employees.range(Department="Sales")] == [3, 3]
 
 
 async def test_a_field_can_be_taken_away(storage: Any, table_name: str) -> None:

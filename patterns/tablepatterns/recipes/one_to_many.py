@@ -14,9 +14,10 @@ from ..contention import DEFAULT_ATTEMPTS, Overtaken, contended
 from ..deriving.derived import Index
 from ..entity import Entity
 from ..entity_set import EntitySet
-from ..errors import BadDesign, BadInput, EntityChanged, EntityNotFound, LimitExceeded
+from ..errors import BadDesign, BadInput, BadProperty, EntityChanged, EntityNotFound, LimitExceeded
 from ..limits import MAX_TRANSACTION_OPERATIONS
 from ..recipe import Account, Account_co, Pattern, recipe, stream
+from ..writing.alike import alike
 from ..writing.commit import commit
 
 
@@ -250,7 +251,7 @@ class Denormalized(Pattern[Account_co]):
         self, changes: Mapping[str, Any], chunk: int, token: str | None, one: Mapping[str, Any]
     ) -> Changed:
         page = await self.many.page(size=chunk, token=token, **one)
-        stale = [each for each in page.items if any(each.get(name) != value for name, value in changes.items())]
+        stale = [each for each in page.items if not _says(each, changes)]
         for entity in stale:
             entity.update(changes)
         try:
@@ -270,3 +271,12 @@ class Denormalized(Pattern[Account_co]):
             half = len(entities) // 2
             await self._write(entities[:half])
             await self._write(entities[half:])
+
+
+def _says(entity: Entity, changes: Mapping[str, Any]) -> bool:
+    """Whether an entity holds these values, of these types."""
+    try:
+        return alike({name: entity.get(name) for name in changes}, changes)
+    except BadProperty:
+        # A mapping may take what no property can be; otherwise the write refuses it
+        return False
