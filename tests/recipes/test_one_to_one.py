@@ -115,6 +115,8 @@ async def test_a_partner_that_is_gone_or_elsewhere_is_none(storage: Any, new_nam
     await drives.second.delete(car)
     assert await drives.second_of(jones) is None
     assert await drives.second_of({**JONES, LINKS[0]: "Fiat"}) is None
+    assert await drives.second_of({**JONES, LINKS[0]: 7, LINKS[1]: "1"}) is None
+    assert await drives.second_of({**JONES, LINKS[0]: "Fiat", LINKS[1]: b"1"}) is None
 
 
 # ------------------------------------------------------------------ explored

@@ -141,7 +141,10 @@ class OneToOne(Pattern[Account_co]):
         if self.links is None:
             return await others.get(**{name: entity.get(name) for name in others.key.fields})
         partition_key, row_key = (entity.get(name) for name in self.links)
-        if partition_key is None or row_key is None or not others.key.matches(partition_key, row_key):
+        # What another program keeps there is no link
+        if not isinstance(partition_key, str) or not isinstance(row_key, str):
+            return None
+        if not others.key.matches(partition_key, row_key):
             return None
         found = await others.get(**others.key.parse(partition_key, row_key))
         if found is None:
