@@ -8,6 +8,7 @@ Whoever does it again after a crash finds the claim or the copy, and goes on fro
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
@@ -20,6 +21,7 @@ from .deriving.derived import Keys
 from .entity import Entity
 from .entity_set import EntitySet
 from .errors import (
+    BadInput,
     DerivedDataMismatch,
     DuplicateIndexValue,
     EntityAlreadyExists,
@@ -33,6 +35,7 @@ MOVING_TO: Final = "MovingTo"
 """The property by which an entity says that it is on its way, and where to."""
 MOVED_FROM: Final = "MovedFrom"
 """The property by which a copy says of which move it is, and what was copied."""
+_MARK: Final = re.compile("[0-9a-f]{32} [0-9a-f]{64}")
 
 
 @dataclass(frozen=True)
@@ -54,10 +57,33 @@ class Route:
         return json.dumps([self.id, *self.goal])
 
     @classmethod
-    def claimed(cls, origin: Keys, claim: str) -> Route:
-        """Return the route that an entity says it is on."""
-        name, partition_key, row_key = json.loads(claim)
-        return cls(name, origin, (partition_key, row_key))
+    def claimed(cls, origin: Keys, claim: object) -> Route:
+        """Return the route that an entity says it is on.
+
+        :raises BadInput: it says something else
+        """
+        try:
+            match json.loads(claim) if isinstance(claim, str) else None:
+                case [str(name), str(partition_key), str(row_key)]:
+                    return cls(name, origin, (partition_key, row_key))
+                case _:
+                    raise ValueError(claim)
+        except (ValueError, RecursionError):
+            raise _not_a_mark(MOVING_TO, claim) from None
+
+
+def check_mark(entity: Mapping[str, Any]) -> None:
+    """Refuse an entity whose property `MovedFrom` no move wrote: it would be lost.
+
+    :raises BadInput: it holds something else
+    """
+    mark = entity.get(MOVED_FROM)
+    if mark is not None and not (isinstance(mark, str) and _MARK.fullmatch(mark)):
+        raise _not_a_mark(MOVED_FROM, mark)
+
+
+def _not_a_mark(name: str, value: object) -> BadInput:
+    return BadInput(name, value, "a move keeps its mark under this name", "rename the property")
 
 
 @dataclass(frozen=True)

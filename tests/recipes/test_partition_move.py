@@ -258,6 +258,12 @@ async def test_what_is_no_move_is_refused_before_any_request(
             (entity, {"Department": "a/b"}, BadKey),
             (entity, {"Age": 35}, BadKey),
             (partly, {"Department": "Marketing"}, BadInput),
+            # Not marks of a move, which would be taken away, but what the caller keeps under their names
+            (entity | {MOVING_TO: "Berlin"}, {"Department": "Marketing"}, BadInput),
+            (entity | {MOVING_TO: '["1", "Marketing"]'}, {"Department": "Marketing"}, BadInput),
+            (entity | {MOVING_TO: 7}, {"Department": "Marketing"}, BadInput),
+            (entity | {MOVED_FROM: "Berlin"}, {"Department": "Marketing"}, BadInput),
+            (entity | {MOVED_FROM: 7}, {"Department": "Marketing"}, BadInput),
         ):
             with pytest.raises(error):
                 await move.move(given, **fields)
