@@ -353,6 +353,8 @@ def test_whoever_writes_must_reach_all_that_is_derived() -> None:
         ({"permissions": None}, BadInput),
         ({"permissions": "r", "policy": "phones"}, BadInput),
         ({"expires": timedelta(0)}, BadInput),
+        ({"expires": timedelta(seconds=1.9)}, BadInput),
+        ({"expires": timedelta.max}, BadInput),
         ({"ip": "home"}, BadInput),
         ({"ip": "10.0.0.9-10.0.0.1"}, BadInput),
         ({"within": {"Note": 1}}, BadKey),

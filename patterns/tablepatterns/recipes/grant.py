@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import datetime, timedelta, timezone
 from ipaddress import AddressValueError, IPv4Address
 from typing import Any, Final, Literal, TypeAlias
 
@@ -31,6 +31,8 @@ Protocols = Literal["https", "https,http"]
 _LETTERS: Final = "raud"
 _WRITES: Final = frozenset("aud")
 _MAX_POLICY_NAME: Final = 64
+_SHORTEST: Final = timedelta(seconds=2)
+"""A token ends with a whole second: of less than this, not a quarter might be left of it."""
 
 
 def grant(
@@ -78,7 +80,7 @@ def grant(
     :param subject: a set, or a table's name
     :param permissions: letters of `raud`: to read, add, update and delete; None where the policy says so. To
         insert-or-replace and insert-or-merge takes `a` and `u`
-    :param expires: for how long a token is good
+    :param expires: for how long a token is good: two seconds or more, since it says to the second when it ends
     :param within: which rows: the fields of a partition, for all that is in it; fields of rows too, as
         `EntitySet.range` takes them; or a `Reach`. None for the whole table
     :param beside: other sets that have rows in the table
@@ -93,8 +95,7 @@ def grant(
     Guide: shared access signatures.
     """
     letters = _checked(permissions, policy)
-    if expires <= timedelta(0):
-        raise BadInput("expires", expires, "it is how long a token is good", "give some time")
+    _check_time(expires, account.now())
     reach = _reach(subject, within)
     if not (reach.is_everything or account.keeps_key_order):
         rule = "a stretch of keys cannot be signed for on the Cosmos DB Table API"
@@ -283,6 +284,14 @@ def _checked(permissions: str | None, policy: str | None) -> str | None:
         rule = f"either letters of {_LETTERS!r} say what is allowed, or a policy"
         raise BadInput("permissions", permissions, rule, "give 'r' to read, or None with the name of a policy")
     return "".join(letter for letter in _LETTERS if letter in permissions)
+
+
+def _check_time(expires: timedelta, now: datetime) -> None:
+    if expires < _SHORTEST:
+        rule = "it is how long a token is good, and the second in which it ends is told"
+        raise BadInput("expires", expires, rule, f"give at least {_SHORTEST}")
+    if expires > datetime.max.replace(tzinfo=timezone.utc) - now:
+        raise BadInput("expires", expires, "the calendar ends with the year 9999", "give less")
 
 
 def _address(ip: str | None) -> str | None:
