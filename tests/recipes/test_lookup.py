@@ -92,8 +92,11 @@ async def test_what_was_read_expires(storage: Any, engine: Engine, table_name: s
     assert (await lookup.get(Department="Sales"))["Floor"] == 9
 
 
-async def test_what_never_expires_stays(storage: Any, engine: Engine, table_name: str) -> None:
-    lookup = Lookup(await departments_of(storage, table_name), expires=None)
+@pytest.mark.parametrize("expires", [None, timedelta.max], ids=str)
+async def test_what_never_expires_stays(
+    storage: Any, engine: Engine, table_name: str, expires: timedelta | None
+) -> None:
+    lookup = Lookup(await departments_of(storage, table_name), expires=expires)
     await lookup.get(Department="Sales")
     engine.clock.advance(10_000_000)
     with engine.ledger.span() as span:

@@ -154,7 +154,7 @@ class Lookup(Pattern[Account_co]):
     async def _found(self, asked: Mapping[Keys, Mapping[str, Any]]) -> dict[Keys, Entity | None]:
         async with self._turn:
             now, version = self.account.now(), self._kept.version
-            until = None if self.expires is None else now + self.expires
+            until = self._until(now)
             if self.whole:
                 if not self._kept.is_complete(now):
                     rows = [row async for row in self.source.scan()]
@@ -168,6 +168,13 @@ class Lookup(Pattern[Account_co]):
             found = {keys: read[keys] if keys in read else self._kept.at_hand(keys, now) for keys in asked}
             self._kept.put(read, until, version)
             return found
+
+    def _until(self, now: datetime) -> datetime | None:
+        try:
+            return None if self.expires is None else now + self.expires
+        except OverflowError:
+            # Beyond the calendar
+            return None
 
 
 class _Kept:
