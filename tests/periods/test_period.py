@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from datetime import datetime, timedelta, timezone
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -116,7 +117,7 @@ def test_more_is_kept_than_there_is_time() -> None:
         assert Retention(Period.DAY, keep).first_kept(now) == datetime.min.replace(tzinfo=UTC)
 
 
-@pytest.mark.parametrize("keep", [0, -1, timedelta(0)])
-def test_to_keep_nothing_is_refused(keep: int | timedelta) -> None:
+@pytest.mark.parametrize("keep", [0, -1, timedelta(0), 1.5, True, "60"])
+def test_to_keep_nothing_or_no_number_of_periods_is_refused(keep: Any) -> None:
     with pytest.raises(BadDesign):
         Retention(Period.DAY, keep)

@@ -121,18 +121,19 @@ class Retention:
 
     :param keep: a time, after which every entity of an expired period is older than that; a number of periods, the
         present one included; or None for always
-    :raises BadDesign: nothing would be kept
+    :raises BadDesign: it is none of these, or nothing would be kept
     """
 
     period: Period
     keep: timedelta | int | None
 
     def __post_init__(self) -> None:
-        if isinstance(self.keep, timedelta):
-            nothing = self.keep <= timedelta(0)
-        else:
-            nothing = self.keep is not None and self.keep < 1
-        if nothing:
+        if self.keep is None:
+            return
+        if not isinstance(self.keep, (timedelta, int)) or isinstance(self.keep, bool):
+            rule = "it is a time, or a whole number of periods"
+            raise BadDesign("keep", self.keep, rule, "give a timedelta, an int or None")
+        if self.keep <= timedelta(0) if isinstance(self.keep, timedelta) else self.keep < 1:
             raise BadDesign("keep", self.keep, "nothing would be kept", "give a time, or a number of periods, above 0")
 
     def first_kept(self, now: datetime) -> datetime:
