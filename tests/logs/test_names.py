@@ -53,6 +53,7 @@ def test_names_sort_as_their_hours_and_numbers_do(names: list[LogName]) -> None:
         "a/queue/2014/07/31/1800/000001.log",
         "queue/2014/07/31/1800/000001.log\n",
         "queue/2014/07/31/1800/00000\u0661.log",
+        "queue/9999/01/01/0000/000001.log",
     ],
 )
 def test_other_names_are_none_of_a_log(text: str) -> None:

@@ -82,6 +82,13 @@ async def test_metadata_that_reaches_ahead_stays_in_the_hour_and_is_exact_once_c
     assert told["last"] == "2014-07-31T15:57:00.000000Z"
 
 
+async def test_metadata_that_reaches_ahead_for_ever_ends_with_the_hour(storage: Any, container: str) -> None:
+    log = log_of(storage, container, write_through=True, ahead=timedelta.max)
+    await fill(log, 1)
+    (told,) = (await blobs_of(log)).values()
+    assert told["last"] == "2014-07-31T15:59:59.999999Z"
+
+
 async def test_a_blob_is_full_at_its_size(storage: Any, container: str) -> None:
     log = log_of(storage, container, write_through=True)
     await fill(log, 10)

@@ -214,9 +214,10 @@ async def test_a_blob_that_does_not_say_what_it_holds_is_read(
     assert await messages(log, 2, levels=["INFO"]) == ["2"]
 
 
-async def test_a_line_that_is_none_of_a_log_is_told(storage: Any, container: str) -> None:
+@pytest.mark.parametrize("content", [b"hello\n", b"\n", b"\xff\xfe\n"], ids=repr)
+async def test_a_line_that_is_none_of_a_log_is_told(storage: Any, container: str, content: bytes) -> None:
     log = log_of(storage, container)
-    await log.container.upload("queue/2014/07/31/1500/000001.log", b"hello\n")
+    await log.container.upload("queue/2014/07/31/1500/000001.log", content)
     with pytest.raises(BadInput, match="no line of a log"):
         await messages(log)
 

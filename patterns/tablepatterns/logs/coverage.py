@@ -29,7 +29,7 @@ class Coverage:
     @classmethod
     def ahead_of(cls, first: datetime, last: datetime, levels: Collection[str], ahead: timedelta) -> Coverage:
         """Return the coverage of such entries and of later ones: up to `ahead` later, in the same hour."""
-        return cls(first, min(last + ahead, hour_of(last) + HOUR - _INSTANT), frozenset(levels))
+        return cls(first, min(last + min(ahead, HOUR), hour_of(last) + HOUR - _INSTANT), frozenset(levels))
 
     def metadata(self) -> dict[str, str]:
         """Return it as the blob's metadata; so many levels that they get long are left out."""

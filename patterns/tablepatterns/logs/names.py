@@ -59,9 +59,10 @@ class LogName:
             return None
         year, month, day, hour, number = map(int, found.groups()[1:])
         try:
-            return cls(found[1], datetime(year, month, day, hour, tzinfo=timezone.utc), number)
+            begins = datetime(year, month, day, hour, tzinfo=timezone.utc)
         except ValueError:
             return None
+        return cls(found[1], begins, number) if begins <= _LAST_HOUR else None
 
 
 def check_service(service: str) -> str:

@@ -9,6 +9,7 @@ from heapq import heapify, heappop, heappush
 from typing import Final, TypeAlias
 from uuid import UUID
 
+from ..errors import BadInput
 from ..words.container import BlobFacts, Container
 from .coverage import Wanted
 from .entry import LogEntry
@@ -50,12 +51,20 @@ class _Blob:
         if self._rest and self._read >= self._end:
             lines.append(self._rest)
         for line in lines:
-            entry = LogEntry.parse(line.decode())
+            entry = LogEntry.parse(_text(line))
             if entry.at > self._wanted.latest:
                 self._read = self._end
                 return
             if self._wanted.takes(entry):
                 self._entries.append(entry)
+
+
+def _text(line: bytes) -> str:
+    try:
+        return line.decode()
+    except UnicodeDecodeError as error:
+        rule = f"it is no line of a log ({error})"
+        raise BadInput("line", line, rule, "keep other content out of the log's blobs") from error
 
 
 _Head: TypeAlias = "tuple[datetime, int, _Blob, LogEntry | None]"
