@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from base64 import b64encode
 from collections.abc import Callable, Iterator
+from dataclasses import asdict
 from typing import Any
 
 import pytest
@@ -244,6 +245,16 @@ async def test_poison_that_somebody_else_put_there_is_sent_back_as_it_is(storage
     await worker.send_back(name)
     await worker.run_once()
     assert handler.bodies == [{"Name": "Jones"}]
+
+
+@pytest.mark.parametrize("field", ["queue", "text"])
+async def test_a_note_of_poison_that_nobody_wrote_so_is_sent_back_as_it_is(
+    storage: Any, name: str, queue: Any, field: str
+) -> None:
+    forged = message("poison", **{**asdict(Poisoned(name, message())), field: 7})
+    await storage.queue(f"{name}-poison").send(forged)
+    assert await worker_of(storage, name, Told()).send_back(name) == 1
+    assert (await queue.peek())[0].text == forged
 
 
 async def test_moving_a_message_to_poison_takes_two_transactions(

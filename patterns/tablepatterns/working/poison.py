@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from dataclasses import asdict, dataclass
 from datetime import datetime
+from types import NoneType
 from typing import Any, Final
 
 from ..errors import BadInput, BadMessage, said
@@ -98,4 +99,6 @@ class Poisoned:
             return cls(None, text)
         if found.kind != KIND or found.body.keys() != cls.__dataclass_fields__.keys():
             return cls(None, text)
-        return cls(**found.body)
+        note = cls(**found.body)
+        # What is sent again, and where it is from: nobody wrote a note in which that is no text
+        return note if all(isinstance(each, (str, NoneType)) for each in (note.queue, note.text)) else cls(None, text)
