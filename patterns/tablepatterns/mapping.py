@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
 
 from .errors import BadDesign, BadFilter, BadInput
 from .filters import Filter, comparisons
+from .limits import MAX_ENTITY_BYTES
 
 if TYPE_CHECKING:
     from .deriving.derived import Change
@@ -34,6 +35,8 @@ class Place:
     account: Account
     table: str
     key: tuple[str, str]
+    room: int = MAX_ENTITY_BYTES
+    """How many bytes the entity may have: more where it is spread over several rows."""
 
 
 @dataclass(frozen=True)
@@ -70,6 +73,10 @@ class PropertyMapping(ABC):
     def stored(self, name: str) -> Collection[str]:
         """Return the names of the properties that a field is decoded from."""
         return (name,)
+
+    def written(self, name: str) -> Collection[str]:
+        """Return the names of the properties that a field is written to: what it is decoded from, and more."""
+        return self.stored(name)
 
     @abstractmethod
     async def encode(self, fields: Fields, place: Place) -> Encoded:
@@ -158,6 +165,12 @@ class Mappings:
             names = [stored for name in names for stored in mapping.stored(name)]
         return list(dict.fromkeys(names))
 
+    def written(self, names: Collection[str]) -> Sequence[str]:
+        """Return the names of the properties that these fields are written to."""
+        for mapping in self.each:
+            names = [written for name in names for written in mapping.written(name)]
+        return list(dict.fromkeys(names))
+
     async def encode(self, change: Change) -> tuple[Change, tuple[Action, ...]]:
         """Return a change as it is stored, and what must be done before."""
         if not self.each or change.new is None:
@@ -166,22 +179,28 @@ class Mappings:
         if change.merged is not None:
             self.check_merge()
             fields = {name: value for name, value in fields.items() if name in change.merged}
-        place = self._place(change.new)
+        encoded = await self.encode_at(self._place(change.new), fields)
+        if change.merged is None:
+            return replace(change, new=encoded.fields), encoded.before
+        kept = {**(change.old or {}), **{name: change.new[name] for name in self.key.fields}}
+        merged = frozenset(encoded.fields)
+        return replace(change, new={**kept, **encoded.fields}, merged=merged), encoded.before
+
+    async def encode_at(self, place: Place, fields: Fields) -> Encoded:
+        """Return fields as they are stored at a place, and what must be done before."""
         before: list[Action] = []
         for mapping in self.each:
             encoded = await mapping.encode(fields, place)
             fields = encoded.fields
             before.extend(encoded.before)
-        if change.merged is None:
-            return replace(change, new=fields), tuple(before)
-        kept = {**(change.old or {}), **{name: change.new[name] for name in self.key.fields}}
-        return replace(change, new={**kept, **fields}, merged=frozenset(fields)), tuple(before)
+        return Encoded(dict(fields), tuple(before))
 
     async def decode(self, fields: Fields) -> dict[str, Any]:
         """Return the fields of an entity that was read."""
-        if not self.each:
-            return dict(fields)
-        place = self._place(fields)
+        return await self.decode_at(self._place(fields), fields) if self.each else dict(fields)
+
+    async def decode_at(self, place: Place, fields: Fields) -> dict[str, Any]:
+        """Return the fields of which these are stored at a place."""
         for mapping in reversed(self.each):
             fields = await mapping.decode(fields, place)
         return dict(fields)

@@ -14,6 +14,7 @@ from tablepatterns.errors import EntityAlreadyExists, EntityChanged, EntityNotFo
 from tablepatterns.recipes.wide_entity import WideEntity
 from tablepatterns.testing import World, explore
 from tablepatterns.testing.explore import Counterexample
+from tablepatterns.wide.at_once import one_pass
 from tablepatterns.wide.parts import publishing, unpublished, written
 from tablepatterns.words.operation import ANY, Operation
 
@@ -177,7 +178,7 @@ def test_a_read_in_several_pages_while_a_value_is_written(options: dict[str, int
 class HeadFirst(WideEntity[Any]):
     """Turns the head to a generation, and writes its rows then."""
 
-    async def _publish(self, old: Any, parts: Any, fields: Any) -> Any:
+    async def _publish(self, old: Any, parts: Any) -> Any:
         generation = "f" * 32
         flip, *others = publishing(old, parts, generation)
         answers = await self.table.submit(flip, *(each for each in others if each.kind == "delete"))
@@ -207,7 +208,7 @@ class Hasty(WideEntity[Any]):
     """Takes the pages of a query for one instant."""
 
     async def _rows_at_once(self, where: Any, select: Any) -> Any:
-        rows, _ = await self._pass(where, select)
+        rows, _ = await one_pass(self.table, where, select)
         return rows
 
 

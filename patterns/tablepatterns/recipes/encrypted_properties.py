@@ -136,6 +136,11 @@ class EncryptedProperties(PropertyMapping):
         """Return the names of the properties that one is decrypted from: its own, and the header."""
         return (name, ENCRYPTED_WITH) if name in self._names else (name,)
 
+    def written(self, name: str) -> Collection[str]:
+        """Return the names of the properties that one is written to: its own, the header, and its hash, if any."""
+        hashed = self._blind.names.get(name)
+        return (*self.stored(name), *([hashed] if hashed else []))
+
     def blind(self, table: str, /, **fields: Any) -> dict[str, str]:
         """Return the hashes of values, to look entities up by: the fields of an index on them, or of a condition.
 

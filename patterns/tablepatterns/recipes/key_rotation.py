@@ -6,19 +6,21 @@ Status: ready
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, Final, cast
+from typing import Final, cast
 
-from ..deriving.derived import Derived
+from ..deriving.derived import Keys
 from ..entity import Entity
 from ..entity_set import EntitySet
 from ..errors import BadDesign, DecryptionFailed, EntityNotFound
-from ..limits import MAX_PAGE_ENTITIES, SYSTEM_PROPERTIES
+from ..limits import MAX_PAGE_ENTITIES
+from ..mapping import Fields
 from ..recipe import Account_co, Pattern, recipe
 from ..secrecy.header import ENCRYPTED_WITH, Header
-from ..words.table import Table
+from ..wide.entity_rows import EntityRows, entity_rows, keys_of
 from .encrypted_properties import EncryptedProperties
+from .wide_entity import WideEntity
 
 PLAIN: Final = ""
 """What `in_use` counts rows under that should be encrypted and are not."""
@@ -39,7 +41,7 @@ class Rotated:
 
 
 class KeyRotation(Pattern[Account_co]):
-    """Encrypt the entities of a set under its current key that are under another, or not encrypted yet.
+    """Encrypt entities under the current key that are under another, or not encrypted yet.
 
     Goal: a key that may have leaked, or is old enough, is to open nothing any more.
 
@@ -55,7 +57,7 @@ class KeyRotation(Pattern[Account_co]):
     partitions follow their entities a little later.
 
     Cost: 1 storage transaction for 1,000 rows of the table, and 2 for each entity that is written anew, besides what
-    its derived data takes. A large value of it goes to a new blob.
+    its derived data takes. A large value of it goes to a new blob. Of wide entities 1 more for each, to read its parts.
 
     >>> from tablepatterns import EntitySet, Key, connect
     >>> from tablepatterns.secrecy.keys import LocalKey
@@ -72,14 +74,14 @@ class KeyRotation(Pattern[Account_co]):
     >>> rotation.in_use()
     {'2': 1}
 
-    :param entities: the set, whose mappings encrypt properties
+    :param entities: the set, or the wide entities, whose mappings encrypt properties
     :param parallel: how many entities are written at a time
     :raises BadDesign: the set encrypts nothing
 
     Guide: encrypting table data (client side).
     """
 
-    def __init__(self, entities: EntitySet[Account_co], *, parallel: int = 8) -> None:
+    def __init__(self, entities: EntitySet[Account_co] | WideEntity[Account_co], *, parallel: int = 8) -> None:
         super().__init__(cast("Account_co", entities.account))
         found = [each for each in entities.mappings.each if isinstance(each, EncryptedProperties)]
         if not found:
@@ -109,56 +111,65 @@ class KeyRotation(Pattern[Account_co]):
 
     @recipe
     async def in_use(self) -> dict[str, int]:
-        """Count the rows of the set's tables by the id of the key that they need; `""` for those that are plain.
+        """Count the rows of the tables by the id of the key that they need; `""` for those that are plain.
 
         Copies of entities are counted too, and rows of other sets in these tables that are encrypted. A row is plain
-        if it has a property that should be encrypted. Cost: 1 transaction for 1,000 rows.
+        if it has a property that should be encrypted. A wide entity counts once; rows that its head does not name are
+        left out, as nobody reads them. Cost: 1 transaction for 1,000 rows, and 1 for each wide entity.
 
         :raises DecryptionFailed: a header cannot be read
         """
         counts = Counter[str]()
-        names = {self.entities.table.name, *map(self._table_of, self.entities.derived)}
-        for name in sorted(names):
+        for name in sorted(self._rows.tables):
             async for row in self.account.table(name).query(None, select=self._selected()):
-                kid = self._kid(row)
+                kid = await self._kid(row)
                 if kid is not None:
                     counts[kid] += 1
         return dict(counts)
 
     async def _rotate_page(self, done: Rotated) -> Rotated:
-        table: Table = self.entities.table
-        page = await table.page(None, size=MAX_PAGE_ENTITIES, token=done.token, select=self._selected())
-        rows = [row for row in page.items if self.entities.primary.fits(row)]
-        stale = [row for row in rows if not self.encrypted.is_current(row, _keys(row))]
+        rows = self._rows
+        page = await rows.table.page(None, size=MAX_PAGE_ENTITIES, token=done.token, select=self._selected())
+        keys = [keys_of(row) for row in page.items if rows.stands(row)]
+        found: Sequence[Fields | None] = [row for row in page.items if rows.stands(row)]
+        if rows.moves:
+            found = await self.account.together(*(rows.stored(key, self._names()) for key in keys), limit=self.parallel)
+        each = zip(keys, found, strict=True)
+        stale = [key for key, stored in each if stored is not None and not self.encrypted.is_current(stored, key)]
         written = await self.account.together(*map(self._rewrite, stale), limit=self.parallel)
-        return Rotated(done.seen + len(rows), done.rewritten + sum(written), page.token)
+        return Rotated(done.seen + len(keys), done.rewritten + sum(written), page.token)
 
-    async def _rewrite(self, row: Entity) -> bool:
+    async def _rewrite(self, key: Keys) -> bool:
         """Write an entity as it is; return False if it was deleted meanwhile."""
-        key: dict[str, Any] = self.entities.key.parse(*_keys(row))
         try:
-            await self.entities.update(_leave, **key)
+            await self.entities.update(_leave, **self._rows.fields_of(key))
         except EntityNotFound:
             return False
         return True
 
+    def _names(self) -> list[str]:
+        return [ENCRYPTED_WITH, *self.encrypted.fields]
+
     def _selected(self) -> list[str]:
-        return [*SYSTEM_PROPERTIES, ENCRYPTED_WITH, *sorted(self.encrypted.fields)]
+        return self._rows.selected(self._names())
 
-    def _table_of(self, derived: Derived) -> str:
-        return derived.table(self.entities.table.name)
+    @property
+    def _rows(self) -> EntityRows:
+        return entity_rows(self.entities)
 
-    def _kid(self, row: Entity) -> str | None:
-        if ENCRYPTED_WITH not in row:
-            return None if self.encrypted.is_current(row, _keys(row)) else PLAIN
+    async def _kid(self, row: Entity) -> str | None:
+        rows, stored = self._rows, cast("Fields | None", row)
+        if rows.moves and rows.key_of(row):
+            # What is encrypted, and what tells how, may be in different parts
+            stored = await rows.stored(keys_of(row), self._names()) if rows.stands(row) else None
+        if stored is None:
+            return None
+        if ENCRYPTED_WITH not in stored:
+            return None if self.encrypted.is_current(stored, keys_of(row)) else PLAIN
         try:
-            return Header.parse(row[ENCRYPTED_WITH]).wrapped.kid
+            return Header.parse(stored[ENCRYPTED_WITH]).wrapped.kid
         except ValueError as error:
-            raise DecryptionFailed(f"{ENCRYPTED_WITH} of the row {_keys(row)} cannot be read: {error}") from error
-
-
-def _keys(row: Entity) -> tuple[str, str]:
-    return row["PartitionKey"], row["RowKey"]
+            raise DecryptionFailed(f"{ENCRYPTED_WITH} of the row {keys_of(row)} cannot be read: {error}") from error
 
 
 def _leave(_: Entity) -> None:

@@ -16,7 +16,7 @@ from ..entity import typed
 from ..errors import BadDesign, BadProperty, LargeValueMissing
 from ..large.address import BlobName, is_link, linked
 from ..large.upload import Sending, Upload
-from ..limits import MAX_ENTITY_BYTES, MAX_STRING_BYTES, SYSTEM_PROPERTIES
+from ..limits import MAX_STRING_BYTES, SYSTEM_PROPERTIES
 from ..mapping import Action, Encoded, Fields, Place, PropertyMapping
 from ..words.container import Container
 from ..words.queue import check_queue_name
@@ -130,7 +130,7 @@ class LargeProperties(PropertyMapping):
         total = _ROOM + entity_size(*place.key, inline) + sum(_link_size(name, place) for name in large)
         movable = [name for name in inline if name in self._names and isinstance(inline[name], (str, bytes))]
         for name in sorted(movable, key=lambda name: value_size(inline[name]), reverse=True):
-            if total <= MAX_ENTITY_BYTES:
+            if total <= place.room:
                 break
             total -= value_size(inline[name]) - _link_size(name, place)
             large.append(name)

@@ -5,21 +5,22 @@ Status: ready
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Mapping
-from dataclasses import dataclass
+from collections.abc import AsyncIterator, Collection, Mapping
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Any, Final, cast
 
+from ..deriving.derived import Keys
 from ..entity import Entity
 from ..entity_set import EntitySet
 from ..errors import BadDesign, BadInput, BlobChanged, EntityNotFound, LargeValueMissing
-from ..filters import prop
 from ..large.address import ORPHAN, prefix_of
 from ..large.kept import Batch, Kept, batches
-from ..limits import SYSTEM_PROPERTIES
 from ..recipe import Account_co, Pattern, recipe, stream
+from ..wide.entity_rows import EntityRows, entity_rows
 from ..words.container import ABSENT
 from .large_properties import LargeProperties
+from .wide_entity import WideEntity
 
 DAY: Final = timedelta(days=1)
 
@@ -42,7 +43,7 @@ class Collected:
 class Missing:
     """An entity with the address of a blob that is not there.
 
-    :param key: the PartitionKey and the RowKey
+    :param key: the PartitionKey and the RowKey; of a wide entity those of its head
     :param field: the property
     :param blob: the name of the blob, in the container of the large values
     """
@@ -70,7 +71,7 @@ class LargeReport:
 
 
 class LargeValues(Pattern[Account_co]):
-    """Look after the blobs of a set's large properties.
+    """Look after the blobs of the large properties of a set, or of wide entities.
 
     Goal: blobs of values that were overwritten or deleted, and of writers who died, go in the end; values too large
     for memory are read piece by piece.
@@ -81,14 +82,16 @@ class LargeValues(Pattern[Account_co]):
     Guarantees: a blob is marked when it is older than the grace and the entity does not have its address, so no writer
     needs it any more; it is deleted when the mark is older than the grace too, so no reader does. Several collections
     may run at once, and die anywhere: the next one goes on. Blobs of properties that the set does not declare, and of
-    entities that do not fit its key, are left alone.
+    entities that do not fit its key, are left alone. An address may move between the rows of a wide entity, which
+    are therefore read at one instant before a blob of it is marked or deleted; a row that no head names counts too.
 
     Does not: run by itself; call `collect_orphans` every day, say. Give a grace that is longer than any writer takes
     from the first blob to the entity, any reader from the entity to the last blob, and any index in another partition
     to follow.
 
     Cost, in storage transactions: a collection 1 for 5,000 blobs, 1 for each 1,000 rows of those partitions that have
-    blobs older than the grace, 1 for each mark, and 2 for each blob that is deleted.
+    blobs older than the grace, 1 for each mark, and 2 for each blob that is deleted; of wide entities 1 more for each
+    that has blobs which seem to be needed by nobody.
 
     >>> from tablepatterns import EntitySet, Key, connect
     >>> storage, photos = connect(), LargeProperties(["Photo"], container="employees")
@@ -105,13 +108,13 @@ class LargeValues(Pattern[Account_co]):
     Collected(seen=1, marked=0, deleted=1)
     Collected(seen=0, marked=0, deleted=0)
 
-    :param entities: the set, one of whose mappings keeps large properties in blobs
+    :param entities: the set, or the wide entities, one of whose mappings keeps large properties in blobs
     :raises BadDesign: none does
 
     Guide: large entities pattern; eventually consistent transactions pattern.
     """
 
-    def __init__(self, entities: EntitySet[Account_co]) -> None:
+    def __init__(self, entities: EntitySet[Account_co] | WideEntity[Account_co]) -> None:
         super().__init__(cast("Account_co", entities.account))
         found = [each for each in entities.mappings.each if isinstance(each, LargeProperties)]
         if not found:
@@ -137,13 +140,13 @@ class LargeValues(Pattern[Account_co]):
         Guide: large entities pattern.
         """
         self._check_readable(name)
-        keys = self.entities.key.format(self.entities.primary.key_fields(entity))
-        row = await self.entities.table.get(*keys, select=[*SYSTEM_PROPERTIES, name])
-        if row is None:
+        keys = self._rows.key(entity)
+        stored = await self._rows.stored(keys, [name])
+        if stored is None:
             raise EntityNotFound(f"there is no entity {keys}")
-        blob = self.large.link(row.get(name))
+        blob = self.large.link(stored.get(name))
         if blob is None:
-            value = row.get(name)
+            value = stored.get(name)
             if value is not None:
                 yield value.encode("utf-8", "surrogatepass") if isinstance(value, str) else bytes(value)
             return
@@ -184,23 +187,24 @@ class LargeValues(Pattern[Account_co]):
         Guide: large entities pattern.
         """
         since = self._before(grace)
-        listed = {str(kept.name): kept.since async for batch in self._batches() for kept in batch.blobs}
+        listed = {str(kept.name): kept async for batch in self._batches() for kept in batch.blobs}
         named: set[str] = set()
         missing: list[Missing] = []
-        async for row in self.entities.table.query(None, select=self._selected()):
-            if self.entities.primary.fits(row):
-                for blob in self._links(row):
-                    named.add(blob)
-                    if blob not in listed and (found := await self._missing(row, blob)):
-                        missing.append(found)
-        orphans = [blob for blob, when in sorted(listed.items()) if blob not in named and when <= since]
-        return LargeReport(tuple(missing), tuple(orphans))
+        async for row in self._rows.table.query(None, select=self._selected()):
+            key = self._rows.key_of(row)
+            for blob in self._links(row) if key else ():
+                named.add(blob)
+                if key and blob not in listed and (found := await self._missing(key, blob)):
+                    missing.append(found)
+        unnamed = [kept for blob, kept in sorted(listed.items()) if blob not in named and kept.since <= since]
+        named |= await self._moved(unnamed)
+        return LargeReport(tuple(missing), tuple(blob for kept in unnamed if (blob := str(kept.name)) not in named))
 
     async def _collect(self, batch: Batch, since: datetime) -> Collected:
         """Mark and delete what is due among the blobs of one partition."""
         due = [kept for kept in batch.blobs if kept.since <= since]
         # The blobs were listed before the rows are read: an address that is not there now will not come any more
-        needed = await self._needed(batch) if due else frozenset[str]()
+        needed = await self._needed(replace(batch, blobs=due)) if due else frozenset[str]()
         orphans = [kept for kept in due if str(kept.name) not in needed]
         marked = await self.account.together(*(self._mark(kept) for kept in orphans if kept.marked is None))
         over = [kept for kept in orphans if kept.marked is not None and kept.marked <= since]
@@ -225,20 +229,32 @@ class LargeValues(Pattern[Account_co]):
 
     async def _needed(self, batch: Batch) -> frozenset[str]:
         """Return the names of the blobs that the entities of a batch have the addresses of."""
-        rows = prop("RowKey")
-        where = (prop("PartitionKey") == batch.partition_key) & (rows >= batch.first) & (rows <= batch.last)
+        where = self._rows.where({kept.name.key for kept in batch.blobs})
         found: set[str] = set()
-        async for row in self.entities.table.query(where, select=self._selected()):
-            found.update(self._links(row))
-        return frozenset(found)
+        async for row in self._rows.table.query(where, select=self._selected()):
+            if self._rows.key_of(row):
+                found.update(self._links(row))
+        return frozenset(found | await self._moved([kept for kept in batch.blobs if str(kept.name) not in found]))
 
-    async def _missing(self, row: Entity, blob: str) -> Missing | None:
+    async def _moved(self, unseen: Collection[Kept]) -> set[str]:
+        """Return what is needed of blobs whose addresses moved to rows that were read before, so that none was seen."""
+        if not self._rows.moves:
+            return set()
+        keys = sorted({kept.name.key for kept in unseen})
+        each = await self.account.together(*(self._links_of(key) for key in keys))
+        return {blob for links in each for blob in links}
+
+    async def _missing(self, key: Keys, blob: str) -> Missing | None:
         """Return what is missing, if the entity still has the address and the blob is still not there."""
-        keys = (row["PartitionKey"], row["RowKey"])
-        now = await self.entities.table.get(*keys, select=self._selected())
-        if now is None or blob not in self._links(now) or await self.container.facts(blob) is not None:
+        links = await self._links_of(key)
+        if blob not in links or await self.container.facts(blob) is not None:
             return None
-        return Missing(keys, self._links(now)[blob], blob)
+        return Missing(key, links[blob], blob)
+
+    async def _links_of(self, key: Keys) -> dict[str, str]:
+        """Return the blobs that an entity has the addresses of at this instant, and for each the property."""
+        rows = await self._rows.rows_of(key, self.large.fields)
+        return {blob: name for row in rows for blob, name in self._links(row).items()}
 
     def _links(self, row: Entity) -> dict[str, str]:
         """Return the blobs that a row has the addresses of, and for each the property."""
@@ -246,14 +262,18 @@ class LargeValues(Pattern[Account_co]):
         return {str(blob): name for name, blob in links.items() if blob is not None}
 
     async def _batches(self) -> AsyncIterator[Batch]:
-        """Hand out the blobs of the set's large values by partition, with their marks."""
-        key, fields = self.entities.key, self.large.fields
-        blobs = self.container.blobs(prefix_of(self.entities.table.name))
-        async for batch in batches(blobs, lambda name: key.matches(*name.key) and name.field in fields):
+        """Hand out the blobs of the entities' large values by partition, with their marks."""
+        rows, fields = self._rows, self.large.fields
+        blobs = self.container.blobs(prefix_of(rows.table.name))
+        async for batch in batches(blobs, lambda name: name.field in fields and rows.fits(name.key)):
             yield batch
 
+    @property
+    def _rows(self) -> EntityRows:
+        return entity_rows(self.entities)
+
     def _selected(self) -> list[str]:
-        return [*SYSTEM_PROPERTIES, *sorted(self.large.fields)]
+        return self._rows.selected(self.large.fields)
 
     def _before(self, grace: timedelta) -> datetime:
         if grace < timedelta(0):
@@ -264,7 +284,7 @@ class LargeValues(Pattern[Account_co]):
         if name not in self.large.fields:
             rule = f"large properties are {', '.join(sorted(self.large.fields))}"
             raise BadInput("name", name, rule, "read it with the entity")
-        for mapping in self.entities.mappings.each:
+        for mapping in self._rows.mappings.each:
             if mapping is not self.large and name in mapping.fields:
                 rule = f"it is one of the {mapping.name}, which are read whole"
                 raise BadInput("name", name, rule, "read it with the entity")

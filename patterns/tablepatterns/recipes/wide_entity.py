@@ -5,41 +5,24 @@ Status: ready
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
-from contextlib import suppress
-from typing import Any, Final, TypeVar
-from uuid import uuid4
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, Final
 
 from .. import limits
-from ..contention import DEFAULT_ATTEMPTS, Overtaken, contended
+from ..contention import DEFAULT_ATTEMPTS
 from ..entity import Entity
-from ..errors import BadDesign, BadInput, BadKey, EntityAlreadyExists, EntityChanged, EntityNotFound
+from ..errors import BadDesign, BadKey
 from ..key import Key
+from ..mapping import Mappings, PropertyMapping
 from ..recipe import Account_co, recipe
-from ..wide.parts import (
-    PART_BYTES,
-    PARTS,
-    Layout,
-    Part,
-    Stored,
-    batches,
-    merged,
-    payload_of,
-    publishing,
-    rewritten,
-    unpublished,
-    written,
-)
-from ..wide.wide_reads import PART, WideReads
-from ..words.operation import ANY, Operation, check_transaction
-
-T = TypeVar("T")
+from ..wide.parts import PART_BYTES, PARTS, Layout, Stored
+from ..wide.wide_reads import PART
+from ..wide.wide_writes import WideWrites
 
 _WORDS: Final = frozenset({"attempts", "select", PART, PARTS})
-_REFUSALS: Final = (EntityAlreadyExists, EntityChanged, EntityNotFound)
 
 
-class WideEntity(WideReads[Account_co]):
+class WideEntity(WideWrites[Account_co]):
     """Keep an entity that is too wide or too large for one row in several, and never show a part of a change.
 
     Goal: the messages an employee sent on each of the last 365 days. A row has at most 252 properties and 1 MiB.
@@ -48,7 +31,9 @@ class WideEntity(WideReads[Account_co]):
     after a `_` where it ends in a field. Give it text of its own where the partition holds other rows. Part 1, the
     head, says which rows belong to the value. A part holds up to 250 properties and 960 KiB: the rest is for the marks
     of head and writer, and for what is not published about how the service counts. A value too large for one
-    transaction has the 32 digits of its generation behind the others' RowKeys: `02_4f8c...`.
+    transaction has the 32 digits of its generation behind the others' RowKeys: `02_4f8c...`. Fields that `mappings`
+    store otherwise are encoded first, and arranged then as they are stored. Whatever part they are in, the keys that
+    they are encrypted for, and that their blobs are named for, are those of the head.
 
     Guarantees: a reader sees all of a change or nothing. A value is written in one entity group transaction. One too
     large for that is written under a new generation first, which nobody sees; one transaction then checks that all
@@ -58,11 +43,12 @@ class WideEntity(WideReads[Account_co]):
 
     Does not: tell a merge of one part what changed in another. When a process dies while it writes a new generation,
     its rows stay until the next whole write that has seen them, or `sweep`; they cost space, and the read of them. An
-    entity has at most 49 parts, some 46 MiB: keep larger values in blobs.
+    entity has at most 49 parts, some 46 MiB: keep larger values in blobs. Nothing is derived of it: a row of an index
+    is one row. Put what finds it in an `EntitySet` beside it, under the same fields.
 
     Cost, in storage transactions: `get` 1 for up to 1,000 rows, if the service does not cut the page shorter; if it
     does, the pages are read again until nothing has changed between. `merge` 1. `insert`, `replace` and `delete` 1; a
-    new generation 1 for each 4 MB, and 1 to publish it.
+    new generation 1 for each 4 MB, and 1 to publish it. What `mappings` do costs what it does in a set.
 
     >>> from tablepatterns import Key, connect
     >>> days = [f"Day{day:03d}" for day in range(1, 366)]
@@ -76,11 +62,15 @@ class WideEntity(WideReads[Account_co]):
     :param table: the table's name; it is made by the first write
     :param key: how the keys are made of the entity's fields; its RowKey may be empty, for the guide's `01` and `02`
     :param properties: the names of all properties, if they are known: each then has its part once and for all, so
-        that a change needs no reading. New names go to the end
+        that a change needs no reading. New names go to the end. What mappings store besides is named too:
+        `EncryptedWith`, the hashes of blind indexes
+    :param mappings: how fields are stored where they are not stored as they are; see `mapping`. With encrypted ones
+        `merge` is refused, for it would leave some under the key of another write
     :param part_bytes: how many bytes of properties a part holds at most, up to 983,040
     :param transaction_bytes: from how many bytes on a value is written under a new generation, up to 4,000,000
     :raises BadTableName: the service would refuse the table's name
-    :raises BadDesign: the RowKey cannot be continued, a name is given twice, or one is a word of the recipe
+    :raises BadDesign: the RowKey cannot be continued, a name is given twice, one is a word of the recipe, or what a
+        mapping stores has no part
 
     Guide: wide entities pattern.
     """
@@ -92,17 +82,20 @@ class WideEntity(WideReads[Account_co]):
         key: Key,
         *,
         properties: Iterable[str] = (),
+        mappings: Iterable[PropertyMapping] = (),
         part_bytes: int = PART_BYTES,
         transaction_bytes: int = limits.MAX_TRANSACTION_BYTES,
     ) -> None:
         super().__init__(account)
         self.key = key
         self.layout = Layout(tuple(properties), part_bytes)
+        self.mappings = Mappings.of(account, table, key, mappings)
         self.transaction_bytes = transaction_bytes
         # A field must end somewhere, and so must the parts of one entity: a longer RowKey could be another's
         separator = "_" if key.row_template.endswith("}") else ""
         self.rows = Key(key.partition_template, f"{key.row_template}{separator}{{{PART}:02d}}", max_units=key.max_units)
         self._check_design()
+        self._check_mapped()
         self.table = account.table(table)
 
     def _check_design(self) -> None:
@@ -120,7 +113,15 @@ class WideEntity(WideReads[Account_co]):
             if not 1 <= value <= most:
                 raise BadDesign(option, value, f"it is a number of bytes, at most {most}", "leave it out")
 
-    # -- writing
+    def _check_mapped(self) -> None:
+        """Refuse mappings that write properties which have no part."""
+        if PARTS in self.mappings.written([name for each in self.mappings.each for name in each.fields]):
+            raise BadDesign("mappings", PARTS, "the name is taken, for the head of the parts", "call it otherwise")
+        for name in self.layout.names:
+            for each in self.mappings.written([name]):
+                if each not in self.layout.names:
+                    rule = f"{name} is stored with it, and it has no part"
+                    raise BadDesign("properties", each, rule, "add it to the end of properties")
 
     @recipe
     async def insert(self, entity: Mapping[str, Any]) -> Entity:
@@ -149,8 +150,8 @@ class WideEntity(WideReads[Account_co]):
 
         The other errors are those of `insert`. Guide: wide entities pattern; merge or replace.
         """
-        old, read = self._as_read(entity)
-        return await self._write(old, entity, read)
+        seen, read = self._as_read(entity)
+        return await self._write(seen.stored, entity, read)
 
     @recipe
     async def merge(
@@ -167,6 +168,7 @@ class WideEntity(WideReads[Account_co]):
         transaction. A field that is new, or has no room where it is, also needs the head as it was read.
 
         Cost: 1 transaction; with `unconditionally` and no declared `properties` 1 more to read, for each attempt.
+        Besides, 1 for each large value that goes to a blob.
 
         :param entity: an entity as it was read
         :param changes: the fields to overwrite; none of the key
@@ -175,6 +177,7 @@ class WideEntity(WideReads[Account_co]):
         :param attempts: how often to read and write when others write at the same time; of use with the above
         :raises EntityChanged: a part changed since the entity was read
         :raises EntityNotFound: there is no such entity
+        :raises BadInput: some fields are encrypted, so that the entity is to be written whole
 
         Guide: wide entities pattern; merge or replace.
         """
@@ -182,19 +185,14 @@ class WideEntity(WideReads[Account_co]):
         for name in self.key.fields:
             if name in changes:
                 raise BadKey(name, changes[name], "it is a part of the key, which stays", "leave it out")
+        self.mappings.check_merge()
         if unconditionally:
             return await self._merge_into_any(entity, given, attempts)
-        old, read = self._as_read(entity)
-        fields = old.fields | given
-        parts = self.layout.arrange(fields, old.places)
+        seen, read = self._as_read(entity)
         if not given:
             return read
-        writes = merged(old, parts, given)
-        if self._is_small(writes):
-            now = written(old, parts, old.generation, await self._submit(old, writes))
-        else:
-            now = await self._publish(old, parts, read)
-        return self._entity(now, read)
+        now = await self._merged(seen.stored, await self._encoded(seen.stored, given))
+        return self._handed(now, {**seen.fields, **given} if self.mappings.each else now.fields, read)
 
     @recipe
     async def update(
@@ -213,7 +211,8 @@ class WideEntity(WideReads[Account_co]):
         Guide: concurrency.
         """
 
-        async def write(entity: Entity) -> Entity:
+        async def write(old: Stored) -> Entity:
+            entity = self._handed(old, await self._decoded(old))
             change(entity)
             return await self.replace(entity)
 
@@ -236,11 +235,10 @@ class WideEntity(WideReads[Account_co]):
         Guide: wide entities pattern.
         """
         if unconditionally:
-            await self._from_current(entity, self.delete, attempts)
+            await self._from_current(entity, self._delete, attempts)
             return
-        old, _ = self._as_read(entity)
-        await self._submit(old, old.deletions(old.parts))
-        await self._discard(old, old.strays)
+        seen, _ = self._as_read(entity)
+        await self._delete(seen.stored)
 
     @recipe
     async def sweep(self, /, **fields: Any) -> int:
@@ -253,102 +251,3 @@ class WideEntity(WideReads[Account_co]):
         self.key.format(fields)
         found = await self._stored(fields, ())
         return await self._discard(found, found.strays)
-
-    async def _write(self, old: Stored, entity: Mapping[str, Any], into: Entity) -> Entity:
-        parts = self.layout.arrange(self._properties(entity), old.places)
-        writes = rewritten(old, parts)
-        if self._is_small(writes):
-            now = written(old, parts, old.generation, await self._submit(old, writes))
-        else:
-            now = await self._publish(old, parts, entity)
-        await self._discard(old, old.strays)
-        return self._entity(now, into)
-
-    async def _publish(self, old: Stored, parts: Sequence[Mapping[str, Any]], fields: Mapping[str, Any]) -> Stored:
-        """Write a value under a new generation, then turn the head to it; no reader sees it before."""
-        generation = uuid4().hex
-        flip = publishing(old, parts, generation)
-        check_transaction(flip)
-        try:
-            for batch in batches(unpublished(old, parts, generation), self.transaction_bytes):
-                await self.table.submit(*batch)
-            answers = await self._submit(old, flip)
-        except _REFUSALS:
-            now = await self._stored(self._key_fields(fields))
-            await self._discard(now, [row for row in now.strays if row.row_key.endswith(generation)])
-            raise
-        return written(old, parts, generation, answers)
-
-    def _is_small(self, writes: Sequence[Operation]) -> bool:
-        if len(writes) > limits.MAX_TRANSACTION_OPERATIONS:
-            return False
-        return len(writes) == 1 or payload_of(writes) < self.transaction_bytes
-
-    async def _submit(self, old: Stored, writes: Sequence[Operation]) -> list[Entity]:
-        try:
-            return await self.table.submit(*writes)
-        except EntityNotFound as error:
-            index: int | None = error.index
-            if index is None or writes[index].row_key == old.first:
-                raise
-            text = f"the row {writes[index].key} of the entity is gone since it was read; read it again and retry"
-            raise EntityChanged(text, error, index=index) from error
-
-    async def _discard(self, old: Stored, strays: Iterable[Part]) -> int:
-        """Delete rows of no value, as long as they are as they were seen: one that was published since is not."""
-        count = 0
-        for deletion in old.deletions(strays):
-            with suppress(EntityNotFound, EntityChanged):
-                await self.table.submit(deletion)
-                count += 1
-        return count
-
-    async def _merge_into_any(self, fields: Mapping[str, Any], given: dict[str, Any], attempts: int) -> Entity:
-        old = self._nothing(fields)
-        if self.layout.names and given:
-            parts = enumerate(self.layout.arrange(given, {}))
-            writes = [Operation.merge(old.keys(number) | part, ANY) for number, part in parts if part]
-            # The parts may have rows of another generation, or the last one none yet: then they must be read
-            with suppress(EntityNotFound, EntityChanged):
-                await self._submit(old, writes)
-                return Entity(self._key_fields(fields) | given)
-
-        async def write(entity: Entity) -> Entity:
-            return await self.merge(entity, given)
-
-        return await self._from_current(fields, write, attempts)
-
-    async def _from_current(
-        self, fields: Mapping[str, Any], write: Callable[[Entity], Awaitable[T]], attempts: int
-    ) -> T:
-        async def attempt() -> T:
-            current = await self.get(**self._key_fields(fields))
-            if current is None:
-                raise EntityNotFound(f"there is no entity {self._key_fields(fields)}; insert it")
-            try:
-                return await write(current)
-            except (EntityChanged, EntityNotFound) as error:
-                raise Overtaken from error
-
-        return await contended(self.account, attempt, attempts)
-
-    # -- what goes in and out
-
-    def _properties(self, fields: Mapping[str, Any]) -> dict[str, Any]:
-        for name in ("PartitionKey", "RowKey"):
-            if name in fields and name not in self.key.fields:
-                rule = f"it is made of the fields {', '.join(self.key.fields)}"
-                raise BadKey(name, fields[name], rule, "give those fields, and not the key")
-        return {name: value for name, value in fields.items() if value is not None and name not in self.key.fields}
-
-    def _as_read(self, entity: Mapping[str, Any]) -> tuple[Stored, Entity]:
-        if not isinstance(entity, Entity) or not isinstance(entity.reading, Stored):
-            rule = "it was not read from here, so there are no ETags to tell whether it changed since"
-            raise BadInput("entity", dict(entity), rule, "read it first with get")
-        if not entity.reading.is_whole:
-            rule = "only a part of it was read, and what has room where is not known"
-            raise BadInput("entity", dict(entity), rule, "read it whole with get, then write it")
-        now = self._nothing(entity)
-        if (now.partition_key, now.first) != (entity.reading.partition_key, entity.reading.first):
-            raise BadKey("key", now.first, "the entity was read with another", "insert a new one, delete the old one")
-        return entity.reading, entity

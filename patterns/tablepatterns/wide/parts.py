@@ -18,6 +18,7 @@ from .. import limits
 from ..edm import utf16_length, value_size
 from ..entity import WRITE_ID, Entity, storable
 from ..errors import BadProperty, DerivedDataMismatch, LimitExceeded
+from ..key import KeyRange, after_prefix
 from ..words.lineage import Lineage
 from ..words.operation import ANY, Operation
 
@@ -32,6 +33,7 @@ PART_BYTES: Final = 15 * 64 * limits.KIB
 
 _HEAD: Final = re.compile(r"([1-9]\d?)(?: ([0-9a-f]{32}))?", re.ASCII)
 _SUFFIX: Final = re.compile(r"(\d\d)(?:_([0-9a-f]{32}))?", re.ASCII)
+_ROW: Final = re.compile(rf"(.*?){_SUFFIX.pattern}", re.ASCII | re.DOTALL)
 
 Fields = Mapping[str, Any]
 
@@ -71,6 +73,12 @@ class Stored:
     def places(self) -> dict[str, int]:
         """The part of each property, counted from 0."""
         return {name: number for number, part in enumerate(self.parts) for name in part.fields}
+
+    @property
+    def range(self) -> KeyRange:
+        """The range of all rows that are of this entity, those of no value included."""
+        behind = after_prefix(self.row_key(98, ""))
+        return KeyRange(self.partition_key, self.first, True, behind, False)
 
     def row_key(self, number: int, generation: str | None = None) -> str:
         """Return the RowKey of a part, counted from 0."""
@@ -117,6 +125,16 @@ def stored(partition_key: str, first: str, rows: Iterable[Entity], *, is_whole: 
     if len(value.places) != sum(len(part.fields) for part in parts):
         raise _mismatch(partition_key, first, "a property is in two parts")
     return value
+
+
+def head_of(row_key: str) -> str | None:
+    """Return the RowKey of the head of the entity that a row is of; None for a row that is no part of any.
+
+    >>> head_of("counts_2014_02_4f8c0f3c9a4be1d24c7fb0c5a7e2d918"), head_of("2014_report")
+    ('counts_2014_01', None)
+    """
+    found = _ROW.fullmatch(row_key)
+    return f"{found[1]}01" if found else None
 
 
 def _suffix(row: Entity, first: str) -> tuple[str, str] | None:

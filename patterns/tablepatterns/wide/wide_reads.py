@@ -3,20 +3,31 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any, Final
 
 from .. import limits
-from ..contention import DEFAULT_ATTEMPTS, Overtaken, contended
+from ..contention import DEFAULT_ATTEMPTS, contended
 from ..entity import WRITE_ID, Entity
 from ..filters import Filter
-from ..key import Key, KeyRange, after_prefix
+from ..key import Key
+from ..mapping import Mappings, Place
 from ..reading.question import range_filter
 from ..recipe import Account_co, Pattern, recipe
 from ..words.table import Table
-from .parts import PARTS, Layout, Part, Stored, stored
+from .at_once import rows_at_once
+from .parts import MAX_PARTS, PARTS, Fields, Layout, Part, Stored, stored
 
 PART: Final = "WidePart"
 """The field of the rows' key that the entity's own key lacks."""
+
+
+@dataclass(frozen=True)
+class Seen:
+    """What is remembered of an entity that was read or written: its rows, and the fields that were made of them."""
+
+    stored: Stored
+    fields: Fields = field(repr=False)
 
 
 class WideReads(Pattern[Account_co]):
@@ -24,6 +35,7 @@ class WideReads(Pattern[Account_co]):
 
     key: Key
     layout: Layout
+    mappings: Mappings
     rows: Key
     table: Table
 
@@ -32,7 +44,7 @@ class WideReads(Pattern[Account_co]):
         """Return the entity with this key, or None. Its `etag` is the head's.
 
         Cost: 1 transaction, a range query over the parts; where all of `select` belongs to one part by `properties`,
-        a point query.
+        a point query. Besides, 1 for each large value that is read from its blob.
 
         :param select: the properties to read; None for all, which a write of the entity needs
         :param fields: a value for every field of the key
@@ -42,8 +54,9 @@ class WideReads(Pattern[Account_co]):
         Guide: wide entities pattern; server-side projection.
         """
         self.key.format(fields)
-        found = await self._part_with(select or (), fields) or await self._stored(fields, select)
-        return self._entity(found) if found.parts else None
+        names = None if select is None else self.mappings.stored(select)
+        found = await self._part_with(names or (), fields) or await self._stored(fields, names)
+        return self._handed(found, await self._decoded(found)) if found.parts else None
 
     async def _part_with(self, names: Sequence[str], fields: Mapping[str, Any]) -> Stored | None:
         """Read the one part that holds all the names, if `properties` tells which; None where it must be looked for."""
@@ -61,8 +74,7 @@ class WideReads(Pattern[Account_co]):
 
     async def _stored(self, fields: Mapping[str, Any], select: Sequence[str] | None = None) -> Stored:
         old = self._nothing(fields)
-        behind = after_prefix(old.row_key(98, ""))
-        where = range_filter(KeyRange(old.partition_key, old.first, True, behind, False))
+        where = range_filter(old.range)
 
         async def attempt() -> list[Entity]:
             return await self._rows_at_once(where, self._selected(select))
@@ -71,28 +83,16 @@ class WideReads(Pattern[Account_co]):
         return stored(old.partition_key, old.first, rows, is_whole=select is None)
 
     async def _rows_at_once(self, where: Filter, select: Sequence[str] | None) -> list[Entity]:
-        """Read all rows as they were at one instant.
+        return await rows_at_once(self.table, where, select)
 
-        One page is. Of several pages each is of its own instant: they are read twice, and what has the same ETags
-        both times did not change in between.
-        """
-        rows, pages = await self._pass(where, select)
-        if pages == 1:
-            return rows
-        again, pages = await self._pass(where, select)
-        # Not in the order that they came in, which is none on the Cosmos DB Table API
-        if pages > 1 and {row.key: row.etag for row in rows} != {row.key: row.etag for row in again}:
-            raise Overtaken
-        return again
+    async def _decoded(self, found: Stored) -> dict[str, Any]:
+        """Return the fields that the caller sees of stored ones."""
+        return await self.mappings.decode_at(self._place(found), found.fields) if self.mappings.each else found.fields
 
-    async def _pass(self, where: Filter, select: Sequence[str] | None) -> tuple[list[Entity], int]:
-        page = await self.table.page(where, size=limits.MAX_PAGE_ENTITIES, select=select)
-        rows, pages = list(page.items), 1
-        while page.token is not None:
-            page = await self.table.page(where, size=limits.MAX_PAGE_ENTITIES, token=page.token, select=select)
-            rows.extend(page.items)
-            pages += 1
-        return rows, pages
+    def _place(self, found: Stored) -> Place:
+        # The head's keys, whatever part a property is in, for it may move
+        key = found.partition_key, found.first
+        return Place(self.account, self.table.name, key, room=MAX_PARTS * self.layout.part_bytes)
 
     def _key_fields(self, fields: Mapping[str, Any]) -> dict[str, Any]:
         return {name: fields.get(name) for name in self.key.fields}
@@ -105,12 +105,13 @@ class WideReads(Pattern[Account_co]):
             return None
         return (*limits.SYSTEM_PROPERTIES, PARTS, WRITE_ID, *(name for name in names if name not in self.key.fields))
 
-    def _entity(self, found: Stored, into: Entity | None = None) -> Entity:
+    def _handed(self, found: Stored, fields: Fields, into: Entity | None = None) -> Entity:
+        """Return the entity that the caller gets, which remembers what is stored of it."""
         entity = Entity() if into is None else into
         keys = self.rows.parse(found.partition_key, found.first)
         entity.clear()
-        entity.update({name: keys[name] for name in self.key.fields} | found.fields)
+        entity.update({name: keys[name] for name in self.key.fields} | dict(fields))
         head = found.parts[0]
         entity.partition_key, entity.row_key, entity.etag = found.partition_key, head.row_key, head.etag
-        entity.reading = found
+        entity.reading = Seen(found, fields)
         return entity

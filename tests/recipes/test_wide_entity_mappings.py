@@ -1,0 +1,222 @@
+"""Wide entities with large properties, encrypted ones beside them: a value is what was given, whatever row it is in."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from large_staff import blobs_of, container_of, no_container_is_left  # noqa: F401
+from tablepatterns.engine.account import Engine
+from tablepatterns.errors import (
+    BadProperty,
+    EntityChanged,
+    EntityNotFound,
+    LargeValueMissing,
+    LimitExceeded,
+    UnknownKey,
+)
+from tablepatterns.large.upload import Upload
+from tablepatterns.recipes.large_properties import LargeProperties
+from wide_counts import DAYS
+from wide_staff import JONES, NEW, PHOTO, SMITH, SPREAD, WHOLE, large, row_with, rows_of, sealed, wide_of
+
+REVERSED = PHOTO[::-1]
+
+
+# ------------------------------------------------------------------ large
+
+
+@pytest.mark.guide("G-234", "G-246")
+async def test_a_large_value_of_a_wide_entity_goes_to_a_blob_and_comes_back(storage: Any, table_name: str) -> None:
+    wide = wide_of(storage, table_name, large(table_name))
+    year = JONES | {day: number for number, day in enumerate(DAYS)} | {"Photo": PHOTO}
+    assert await wide.insert(year) == year
+    assert await wide.get(**JONES) == year
+    assert sorted(await rows_of(storage, table_name)) == ["01", "02"]
+    (blob,) = await blobs_of(storage, table_name)
+    assert blob.startswith(f"{table_name.lower()}/000223/01/Photo/")
+    assert (await row_with(storage, table_name, "Photo"))["Photo"].endswith(blob)
+
+
+async def test_a_merge_moves_a_value_from_the_row_to_a_blob_and_back(
+    storage: Any, engine: Engine, table_name: str
+) -> None:
+    wide = wide_of(storage, table_name, large(table_name), **SPREAD)
+    entity = await wide.insert(JONES | {"Name": "Jones", "Photo": b"small"})
+    costs = []
+    for photo in (PHOTO, b"small again", REVERSED):
+        with engine.ledger.span() as span:
+            merged = await wide.merge(entity, {"Photo": photo})
+        costs.append(span.totals.requests)
+        assert merged is entity
+        assert entity == await wide.get(**JONES) == JONES | {"Name": "Jones", "Photo": photo}
+    # The container is made once
+    assert costs[1:] == [1, 2]
+    with engine.ledger.span() as span:
+        await wide.merge(entity, {"Name": "Smith"})
+    assert span.totals.requests == 1
+    assert entity == await wide.get(**JONES) == JONES | {"Name": "Smith", "Photo": REVERSED}
+
+
+async def test_what_is_stored_is_remembered_apart_from_what_the_caller_sees(storage: Any, table_name: str) -> None:
+    wide = wide_of(storage, table_name, large(table_name), **SPREAD)
+    await wide.insert(JONES | {"Photo": PHOTO})
+    entity = await wide.get(**JONES)
+    for number in range(4):
+        await wide.merge(entity, {f"P{number}": "x" * 40})
+    del entity["P0"]
+    entity["P1"] = "y" * 45
+    await wide.replace(entity)
+    assert entity == await wide.get(**JONES) == JONES | {"Photo": PHOTO, "P1": "y" * 45, "P2": "x" * 40, "P3": "x" * 40}
+    assert len(await rows_of(storage, table_name)) == 4
+
+
+@pytest.mark.parametrize("declared", [True, False])
+async def test_an_unconditional_merge_takes_large_values(storage: Any, table_name: str, declared: bool) -> None:
+    options: dict[str, Any] = {"properties": ["Name", "Photo"]} if declared else SPREAD
+    wide = wide_of(storage, table_name, large(table_name), **options)
+    await wide.insert(JONES | {"Name": "Jones", "Photo": b"small"})
+    merged = await wide.merge(JONES, {"Photo": PHOTO}, unconditionally=True)
+    assert merged == JONES | {"Photo": PHOTO}
+    assert await wide.get(**JONES) == JONES | {"Name": "Jones", "Photo": PHOTO}
+    with pytest.raises(EntityNotFound):
+        await wide.merge(SMITH, {"Photo": b""}, unconditionally=True)
+
+
+async def test_an_unconditional_merge_of_declared_properties_needs_no_reading(
+    storage: Any, engine: Engine, table_name: str
+) -> None:
+    wide = wide_of(storage, table_name, large(table_name), properties=["Name", "Photo"])
+    await wide.insert(JONES | {"Name": "Jones", "Photo": PHOTO})
+    with engine.ledger.span() as span:
+        await wide.merge(JONES, {"Photo": REVERSED}, unconditionally=True)
+    assert [record.operation for record in span.records] == ["PutBlob", "MergeEntity"]
+
+
+async def test_a_large_value_may_be_sent_from_chunks(storage: Any, table_name: str) -> None:
+    wide = wide_of(storage, table_name, large(table_name), **SPREAD)
+    await wide.insert(JONES | {"Name": "Jones", "Photo": Upload(iter([PHOTO] * 2))})
+    assert (await wide.get(**JONES))["Photo"] == PHOTO * 2
+    await wide.merge(JONES, {"Photo": Upload(iter([REVERSED] * 2))}, unconditionally=True)
+    assert (await wide.get(**JONES))["Photo"] == REVERSED * 2
+
+
+async def test_values_stay_in_the_rows_as_long_as_the_entity_has_room_in_all_of_them(
+    storage: Any, table_name: str
+) -> None:
+    names = [f"Chapter{number:02d}" for number in range(20)]
+    mapping = LargeProperties(names, container=container_of(table_name))
+    wide = wide_of(storage, table_name, mapping)
+    book = JONES | {name: chr(97 + number) * 30_000 for number, name in enumerate(names)}
+    await wide.insert(book)
+    assert await wide.get(**JONES) == book
+    assert len(await rows_of(storage, table_name)) == 2
+    assert await storage.container(container_of(table_name)).facts("any") is None
+
+
+async def test_a_large_value_and_a_value_of_many_transactions(storage: Any, table_name: str) -> None:
+    wide = wide_of(storage, table_name, large(table_name), part_bytes=100, transaction_bytes=3500)
+    entity = await wide.insert(JONES | {f"P{number}": "a" * 40 for number in range(5)} | {"Photo": PHOTO})
+    assert any("_" in row_key for row_key in await rows_of(storage, table_name))
+    assert await wide.get(**JONES) == entity
+    entity |= {f"P{number}": "b" * 40 for number in range(5)} | {"Photo": REVERSED}
+    await wide.replace(entity)
+    assert await wide.get(**JONES) == entity
+    assert len(await rows_of(storage, table_name)) == 6
+
+
+async def test_nothing_is_uploaded_for_what_is_refused(storage: Any, engine: Engine, table_name: str) -> None:
+    wide = wide_of(storage, table_name, large(table_name), **SPREAD)
+    declared = wide_of(storage, table_name, large(table_name), properties=["Photo", "Text"], part_bytes=2000)
+    entity = await wide.insert(JONES | {"Name": "Jones"})
+    with engine.ledger.span() as span:
+        for refused, write in (
+            (LimitExceeded, wide.insert(SMITH | {f"P{n}": "x" * 60 for n in range(50)} | {"Photo": PHOTO})),
+            (BadProperty, wide.insert(SMITH | {"A": [1], "Photo": PHOTO})),
+            (BadProperty, wide.merge(entity, {"WideParts": 1, "Photo": PHOTO})),
+            (BadProperty, wide.merge(JONES, {"WriteId": "x", "Photo": PHOTO}, unconditionally=True)),
+            (BadProperty, declared.merge(JONES, {"A": 1, "Photo": PHOTO}, unconditionally=True)),
+            (LimitExceeded, declared.merge(JONES, {"Text": "x" * 2000, "Photo": PHOTO}, unconditionally=True)),
+        ):
+            with pytest.raises(refused):
+                await write
+        with pytest.raises(EntityNotFound):
+            await wide.merge(SMITH, {"Photo": PHOTO}, unconditionally=True)
+    assert {record.operation for record in span.records} == {"QueryEntities"}
+
+
+async def test_who_was_overtaken_has_changed_nothing_that_is_read(storage: Any, table_name: str) -> None:
+    wide = wide_of(storage, table_name, large(table_name), **SPREAD)
+    stale = await wide.insert(JONES | {"Name": "Jones", "Photo": PHOTO})
+    await wide.merge(await wide.get(**JONES), {"Photo": REVERSED})
+    for write in (wide.merge(stale, {"Photo": b"x" * 100}), wide.replace(stale)):
+        with pytest.raises(EntityChanged):
+            await write
+    assert await wide.get(**JONES) == JONES | {"Name": "Jones", "Photo": REVERSED}
+
+
+async def test_a_selection_reads_only_the_blobs_that_it_needs(storage: Any, engine: Engine, table_name: str) -> None:
+    for options in (SPREAD, {"properties": ["Name", "Photo"]}):
+        wide = wide_of(storage, table_name, large(table_name), **options)
+        await wide.insert(JONES | {"Name": "Jones", "Photo": PHOTO})
+        with engine.ledger.span() as span:
+            assert await wide.get(**JONES, select=["Name"]) == JONES | {"Name": "Jones"}
+        assert span.totals.requests == 1
+        with engine.ledger.span() as span:
+            assert await wide.get(**JONES, select=["Photo"]) == JONES | {"Photo": PHOTO}
+        assert span.totals.requests == 2
+        await wide.delete(JONES, unconditionally=True)
+
+
+async def test_deleting_and_sweeping_need_no_blob_and_no_key(storage: Any, table_name: str) -> None:
+    wide = wide_of(storage, table_name, large(table_name), sealed(), **SPREAD)
+    await wide.insert(WHOLE)
+    (blob,) = await blobs_of(storage, table_name)
+    await storage.container(container_of(table_name)).delete(blob)
+    with pytest.raises(LargeValueMissing):
+        await wide.get(**JONES)
+    other = wide_of(storage, table_name, sealed(keys=NEW), **SPREAD)
+    with pytest.raises(UnknownKey):
+        await other.get(**JONES)
+    assert await other.sweep(**JONES) == 0
+    await other.delete(JONES, unconditionally=True)
+    assert await rows_of(storage, table_name) == {}
+
+
+# ------------------------------------------------------------------ whatever the changes
+
+
+NAMES = st.sampled_from(["A", "B", "C", "D"])
+VALUES = st.one_of(st.none(), st.integers(0, 9), st.text("xyz", max_size=60), st.binary(max_size=60))
+CHANGES = st.tuples(st.sampled_from(["replace", "merge"]), st.dictionaries(NAMES, VALUES, max_size=4))
+
+
+@settings(max_examples=25)
+@given(
+    first=st.dictionaries(NAMES, VALUES, max_size=4),
+    changes=st.lists(CHANGES, max_size=4),
+    is_sealed=st.booleans(),
+)
+async def test_whatever_the_changes_the_value_is_as_it_was_given(
+    storage: Any, engine: Engine, new_name: Any, first: dict[str, Any], changes: Any, is_sealed: bool
+) -> None:
+    table = new_name()
+    mappings = [large(table, "A", "B", above=30), *([sealed("B", "C")] if is_sealed else [])]
+    wide = wide_of(storage, table, *mappings, part_bytes=150, transaction_bytes=6000)
+    known = {name: value for name, value in first.items() if value is not None}
+    entity = await wide.insert(JONES | first)
+    for word, change in changes:
+        asked = {name: value for name, value in change.items() if value is not None}
+        if word == "merge" and not is_sealed:
+            known |= asked
+            await wide.merge(entity, change)
+        else:
+            known = asked
+            entity.clear()
+            entity.update(JONES | change)
+            await wide.replace(entity)
+        assert dict(entity) == dict(await wide.get(**JONES)) == JONES | known
+    assert await wide.sweep(**JONES) == 0
