@@ -163,9 +163,18 @@ def test_a_log_level_that_does_not_exist_is_refused() -> None:
     assert "DEBUG, INFO, WARNING, ERROR" in said.output
 
 
+@pytest.fixture
+def interruptible() -> Iterator[None]:
+    """Let Ctrl+C raise: a shell that runs the tests in the background has them ignore it."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.usefixtures("interruptible")
 def test_the_first_signal_asks_and_the_second_does_what_it_did_before() -> None:
-    # A shell that runs the tests in the background has them ignore Ctrl+C
-    before_tests = signal.signal(signal.SIGINT, signal.default_int_handler)
     before = signal.getsignal(signal.SIGINT), signal.getsignal(signal.SIGTERM)
     with on_signals() as stopping:
         assert not stopping()
@@ -174,4 +183,3 @@ def test_the_first_signal_asks_and_the_second_does_what_it_did_before() -> None:
         with pytest.raises(KeyboardInterrupt):
             signal.raise_signal(signal.SIGINT)
     assert (signal.getsignal(signal.SIGINT), signal.getsignal(signal.SIGTERM)) == before
-    signal.signal(signal.SIGINT, before_tests)
