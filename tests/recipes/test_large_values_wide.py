@@ -1,0 +1,152 @@
+"""Large values of wide entities: their addresses may be in any row, and move; their blobs go as those of sets do."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from large_staff import blobs_of, container_of, no_container_is_left  # noqa: F401
+from tablepatterns import EntitySet, Key, connect
+from tablepatterns.engine.account import Engine
+from tablepatterns.errors import BadDesign, BadInput, EntityNotFound, LargeValueMissing
+from tablepatterns.recipes.large_properties import LargeProperties
+from tablepatterns.recipes.large_values import Collected, LargeReport, LargeValues, Missing
+from tablepatterns.words.operation import Operation
+from wide_staff import JONES, PHOTO, SMITH, SPREAD, large, row_with, rows_of, sealed, wide_of
+
+AT_ONCE = timedelta(0)
+LARGE = {"part_bytes": 60, "transaction_bytes": 1}
+PLAN = PHOTO[::-1]
+
+
+def staff_of(storage: Any, table: str, **options: Any) -> Any:
+    return wide_of(storage, table, large(table, "Photo", "Plan"), **(SPREAD | options))
+
+
+@pytest.mark.guide("G-249")
+@pytest.mark.parametrize("options", [SPREAD, LARGE])
+async def test_blobs_of_values_that_were_replaced_or_deleted_go_in_the_end(
+    storage: Any, table_name: str, options: dict[str, int]
+) -> None:
+    wide = staff_of(storage, table_name, **options)
+    entity = await wide.insert(JONES | {"Name": "Jones", "Photo": PHOTO, "Plan": PLAN})
+    gone = await wide.insert(SMITH | {"Name": "Smith", "Photo": PHOTO})
+    await wide.delete(gone)
+    await wide.merge(entity, {"Plan": PHOTO, "Other": 1})
+    values = LargeValues(wide)
+    assert await values.collect_orphans(grace=AT_ONCE) == Collected(seen=4, marked=2)
+    assert await values.collect_orphans(grace=AT_ONCE) == Collected(seen=4, deleted=2)
+    assert await values.collect_orphans(grace=AT_ONCE) == Collected(seen=2)
+    assert await values.verify(grace=AT_ONCE) == LargeReport()
+    assert await wide.get(**JONES) == JONES | {"Name": "Jones", "Photo": PHOTO, "Plan": PHOTO, "Other": 1}
+
+
+async def test_the_blob_of_a_row_that_no_head_names_stays_until_it_is_swept_away(storage: Any, table_name: str) -> None:
+    wide = staff_of(storage, table_name)
+    entity = await wide.insert(JONES | {"Name": "Jones", "Photo": PHOTO})
+    row = await row_with(storage, table_name, "Photo")
+    await wide.merge(entity, {"Photo": b"small"})
+    stray = {"PartitionKey": "000223", "RowKey": f"02_{'0' * 32}", "Photo": row["Photo"]}
+    await storage.table(table_name).submit(Operation.insert(stray))
+    values = LargeValues(wide)
+    for _ in range(2):
+        assert await values.collect_orphans(grace=AT_ONCE) == Collected(seen=1)
+    assert await wide.sweep(**JONES) == 1
+    assert await values.collect_orphans(grace=AT_ONCE) == Collected(seen=1, marked=1)
+    assert await values.collect_orphans(grace=AT_ONCE) == Collected(seen=1, deleted=1)
+
+
+async def test_entities_of_one_partition_keep_their_blobs(storage: Any, table_name: str) -> None:
+    wide = staff_of(storage, table_name, key=Key("{Employee}", "{Name}"))
+    for name in ("a", "a02", "b", "a-02"):
+        await wide.insert(JONES | {"Name": name, "P0": "x" * 40, "P1": "x" * 40, "P2": "x" * 40, "Photo": PHOTO})
+    await LargeValues(wide).collect_orphans(grace=AT_ONCE)
+    assert await LargeValues(wide).collect_orphans(grace=AT_ONCE) == Collected(seen=4)
+    assert await LargeValues(wide).verify(grace=AT_ONCE) == LargeReport()
+
+
+async def test_blobs_and_rows_of_others_are_left_alone(storage: Any, table_name: str) -> None:
+    wide = staff_of(storage, table_name)
+    await wide.insert(JONES | {"Photo": PHOTO})
+    elsewhere = LargeProperties(["Photo"], container=f"{container_of(table_name)}x")
+    await EntitySet(storage, table_name, Key("{Employee}", "02_note"), mappings=[elsewhere]).insert(
+        JONES | {"Photo": PHOTO}
+    )
+    notes = EntitySet(storage, table_name, Key("{Employee}", "note"), mappings=[large(table_name)])
+    await notes.delete(await notes.insert(JONES | {"Photo": PHOTO}))
+    values = LargeValues(wide)
+    for _ in range(2):
+        assert await values.collect_orphans(grace=AT_ONCE) == Collected(seen=1)
+    assert await values.verify(grace=AT_ONCE) == LargeReport()
+    await storage.container(f"{container_of(table_name)}x").drop()
+
+
+async def test_verify_tells_what_is_missing_and_what_nobody_needs(storage: Any, table_name: str) -> None:
+    wide = staff_of(storage, table_name)
+    await wide.insert(JONES | {"Name": "Jones", "Photo": PHOTO, "Plan": PLAN})
+    entity = await wide.insert(SMITH | {"Name": "Smith", "Photo": PHOTO})
+    photo, _, other = await blobs_of(storage, table_name)
+    await storage.container(container_of(table_name)).delete(photo)
+    await wide.merge(entity, {"Photo": b"small"})
+    found = await LargeValues(wide).verify(grace=AT_ONCE)
+    assert found == LargeReport((Missing(("000223", "01"), "Photo", photo),), (other,))
+
+
+async def test_a_value_is_read_piece_by_piece_from_whatever_row(storage: Any, table_name: str) -> None:
+    wide = staff_of(storage, table_name)
+    values = LargeValues(wide)
+    with pytest.raises(EntityNotFound):
+        [piece async for piece in values.open(JONES, "Photo")]
+    entity = await wide.insert(JONES | {"Name": "Jones", "Photo": PHOTO * 2, "Plan": b"small"})
+    assert b"".join([piece async for piece in values.open(entity, "Photo")]) == PHOTO * 2
+    assert [piece async for piece in values.open(JONES, "Plan")] == [b"small"]
+    with pytest.raises(BadInput, match="large properties are Photo, Plan"):
+        [piece async for piece in values.open(JONES, "Name")]
+    (name,) = await blobs_of(storage, table_name)
+    await storage.container(container_of(table_name)).delete(name)
+    with pytest.raises(LargeValueMissing, match="which is not there"):
+        [piece async for piece in values.open(JONES, "Photo")]
+
+
+async def test_what_a_collection_costs(storage: Any, engine: Engine, table_name: str) -> None:
+    wide = staff_of(storage, table_name)
+    for number in range(3):
+        entity = await wide.insert({"Employee": f"{number}", "Name": "Jones", "Photo": PHOTO})
+        await wide.merge(entity, {"Photo": PLAN})
+    values, costs = LargeValues(wide), []
+    for _ in range(4):
+        with engine.ledger.span() as span:
+            await values.collect_orphans(grace=timedelta(hours=1))
+        costs.append(span.totals.requests)
+        engine.clock.advance(3600)
+    # For each of three partitions its rows, and while it has what seems to be needed by nobody, its entity once more
+    assert costs == [1, 1 + 3 + 3 + 3, 1 + 3 + 3 + 2 * 3, 1 + 3]
+
+
+async def test_encrypted_values_are_collected_too(storage: Any, table_name: str) -> None:
+    wide = wide_of(storage, table_name, large(table_name), sealed("Photo"), **SPREAD)
+    entity = await wide.insert(JONES | {"Photo": PHOTO})
+    await wide.replace(entity)
+    values = LargeValues(wide)
+    await values.collect_orphans(grace=AT_ONCE)
+    assert await values.collect_orphans(grace=AT_ONCE) == Collected(seen=2, deleted=1)
+    assert await wide.get(**JONES) == JONES | {"Photo": PHOTO}
+    with pytest.raises(BadInput, match="which are read whole"):
+        [piece async for piece in values.open(JONES, "Photo")]
+
+
+async def test_a_row_that_is_no_part_has_no_say(storage: Any, table_name: str) -> None:
+    wide = staff_of(storage, table_name)
+    entity = await wide.insert(JONES | {"Photo": PHOTO})
+    row = await row_with(storage, table_name, "Photo")
+    await storage.table(table_name).submit(Operation.insert(row | {"RowKey": "02_note"}))
+    await wide.delete(entity)
+    assert list(await rows_of(storage, table_name)) == ["02_note"]
+    assert await LargeValues(wide).collect_orphans(grace=AT_ONCE) == Collected(seen=1, marked=1)
+
+
+def test_wide_entities_without_large_properties_are_refused() -> None:
+    with connect() as storage, pytest.raises(BadDesign, match="none of its mappings keeps large"):
+        LargeValues(wide_of(storage, "Staff"))

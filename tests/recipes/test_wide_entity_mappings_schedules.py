@@ -1,0 +1,215 @@
+"""Wide entities with large values, explored: writers, a reader and collections in every order, with deaths."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Coroutine
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from tablepatterns import Key
+from tablepatterns.engine.blob_listing import Question
+from tablepatterns.engine.tables import Tables
+from tablepatterns.errors import EntityAlreadyExists, EntityChanged
+from tablepatterns.mapping import Encoded
+from tablepatterns.recipes.large_properties import LargeProperties
+from tablepatterns.recipes.large_values import LargeValues
+from tablepatterns.recipes.wide_entity import WideEntity
+from tablepatterns.testing import Counterexample, World, explore
+
+JONES = {"Employee": "000223"}
+TABLE, CONTAINER = "Wide", "photos"
+HOUR = timedelta(hours=1)
+LARGE = {"part_bytes": 60, "transaction_bytes": 1}
+"""Each property is a part of its own, and each part a transaction: what a large value does, without its bytes."""
+SMALL = {"part_bytes": 60}
+Make = Callable[[World], dict[str, Coroutine[Any, Any, Any]]]
+
+
+def value(letter: str) -> dict[str, Any]:
+    return {"Name": letter * 20, "Notes": letter * 20, "Photo": letter.encode() * 20}
+
+
+def wide_of(world: World, options: dict[str, int], kind: type[LargeProperties] = LargeProperties) -> Any:
+    mappings = [kind(["Photo"], container=CONTAINER, above=0)]
+    return WideEntity(world.storage, TABLE, Key("{Employee}", ""), mappings=mappings, **options)
+
+
+# -- what must hold
+
+
+def blobs(world: World) -> set[str]:
+    if not world.engine.blobs.containers.page()[0]:
+        return set()
+    return {blob.name for blob in world.engine.blobs.page(CONTAINER, Question()).items}
+
+
+def needed(world: World) -> set[str]:
+    """Return the names of the blobs whose addresses some row holds."""
+    found, start = set[str](), None
+    while True:
+        page = world.engine.tables.query(TABLE, start=start) if start else world.engine.tables.query(TABLE)
+        found |= {
+            row.properties["Photo"].split(f"/{CONTAINER}/")[1] for row in page.entities if "Photo" in row.properties
+        }
+        if page.next is None:
+            return found
+        start = page.next
+
+
+def no_address_is_without_its_blob(world: World) -> None:
+    assert needed(world) <= blobs(world), "an address without its blob"
+
+
+def letter_of(seen: dict[str, Any]) -> str:
+    letters = {seen["Name"][0], seen["Notes"][0], seen["Photo"].decode()[0]}
+    assert len(letters) == 1, f"a mix of {letters}"
+    return letters.pop()
+
+
+def readers_saw_a_whole_value(world: World) -> None:
+    no_address_is_without_its_blob(world)
+    if "reader" in world.returned:
+        letter_of(world.returned["reader"])
+
+
+def the_last_one_told_is_there(world: World) -> None:
+    readers_saw_a_whole_value(world)
+    told = {letter_of(world.returned[name]) for name in ("b", "c") if name in world.returned}
+    found = letter_of(world.run(get(wide_of(world, SMALL))))
+    assert world.died or not told or found in told, f"told {told}, and there is {found!r}"
+
+
+def in_the_end_there_is_one_blob_for_each_address(world: World) -> None:
+    the_last_one_told_is_there(world)
+    wide = wide_of(world, SMALL)
+    world.run(wide.sweep(**JONES))
+    for _ in range(3):
+        world.engine.clock.advance(3600)
+        world.run(LargeValues(wide).collect_orphans(grace=HOUR))
+    assert blobs(world) == needed(world), "blobs that nobody needs"
+    assert len(blobs(world)) == 1
+
+
+# -- who acts
+
+
+async def get(wide: Any) -> dict[str, Any]:
+    return dict(await wide.get(**JONES))
+
+
+async def replace(wide: Any, letter: str) -> dict[str, Any]:
+    entity = await wide.get(**JONES)
+    entity.update(value(letter))
+    return dict(await wide.replace(entity))
+
+
+async def merge(wide: Any, letter: str) -> dict[str, Any]:
+    return dict(await wide.merge(await wide.get(**JONES), value(letter)))
+
+
+async def rename(wide: Any, _: str) -> None:
+    """Write all rows under a new generation, the address of the photo as it is."""
+    await wide.merge(await wide.get(**JONES), {"Name": "a" * 21, "Notes": "a" * 21})
+
+
+def collect_by(kind: type[LargeValues[Any]]) -> Callable[[Any], Any]:
+    return lambda wide: kind(wide).collect_orphans(grace=HOUR)
+
+
+def actors(
+    writers: dict[str, Any],
+    options: dict[str, int],
+    *,
+    others: dict[str, Callable[[Any], Any]] | None = None,
+    kind: type[LargeProperties] = LargeProperties,
+    is_marked: bool = False,
+) -> Make:
+    """Return what makes writers, who write their own letters, and others by name.
+
+    :param is_marked: whether the photo was taken for an orphan long ago, and every row comes in a page of its own
+    """
+
+    def make(world: World) -> dict[str, Coroutine[Any, Any, Any]]:
+        if is_marked:
+            world.engine.tables = Tables(world.engine.clock, page_examines=1)
+        plain = wide_of(world, options)
+        world.run(plain.insert(JONES | value("a")))
+        if is_marked:
+            (photo,) = blobs(world)
+            world.run(world.storage.container(CONTAINER).upload(f"{photo}.orphan", b""))
+        world.engine.clock.advance(36_000)
+        wide = wide_of(world, options, kind)
+        made = {name: write(wide, name) for name, write in writers.items()}
+        return made | {name: act(wide) for name, act in (others or {}).items()}
+
+    return make
+
+
+def explored(make: Make, **options: Any) -> None:
+    checks = {"always": no_address_is_without_its_blob, "invariant": in_the_end_there_is_one_blob_for_each_address}
+    result = explore(make, **(checks | {"expected": (EntityChanged, EntityAlreadyExists)} | options))
+    print(f"{result}; {result.choices:,} steps, {result.seconds:.1f} s")
+    assert result.exhaustive
+
+
+# -- what holds
+
+
+ADDRESS = "an address is never without its blob, whatever row it is in and whoever dies; orphans go"
+
+
+@pytest.mark.guide("G-247", "G-248", "G-249")
+@pytest.mark.guarantee("WideEntity", ADDRESS)
+@pytest.mark.parametrize(("write", "options"), [(replace, LARGE), (merge, SMALL)], ids=["replace", "merge"])
+def test_a_writer_of_a_large_value_who_may_die_or_not_hear(write: Any, options: dict[str, int]) -> None:
+    explored(actors({"b": write}, options), kills=1, lost=1)
+
+
+@pytest.mark.guarantee("WideEntity", ADDRESS)
+def test_two_write_large_values_and_one_may_die() -> None:
+    make = actors({"b": replace, "c": merge}, SMALL)
+    explored(make, invariant=the_last_one_told_is_there, kills=1, preemptions=1)
+
+
+@pytest.mark.guarantee("WideEntity", "a reader finds the large value of the rows that she read")
+def test_a_reader_of_a_large_value_beside_a_writer_and_a_collection() -> None:
+    others = {"reader": get, "collector": collect_by(LargeValues)}
+    explored(actors({"b": replace}, LARGE, others=others), invariant=the_last_one_told_is_there, preemptions=1)
+
+
+@pytest.mark.guarantee("LargeValues", "an address that moves to another row of a wide entity is seen")
+def test_an_address_that_moves_while_the_rows_are_read() -> None:
+    make = actors({"b": rename}, LARGE, others={"collector": collect_by(LargeValues)}, is_marked=True)
+    explored(make, invariant=no_address_is_without_its_blob, preemptions=2)
+
+
+# -- what goes wrong without one of the steps
+
+
+class RowFirst(LargeProperties):
+    """Writes the address first, and never comes to the blob."""
+
+    async def encode(self, fields: Any, place: Any) -> Any:
+        return Encoded((await super().encode(fields, place)).fields)
+
+
+class OneLook(LargeValues[Any]):
+    """Takes the rows of a query for those of one instant."""
+
+    async def _moved(self, unseen: Any) -> set[str]:
+        return set()
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        actors({"b": replace}, LARGE, kind=RowFirst),
+        actors({"b": rename}, LARGE, others={"collector": collect_by(OneLook)}, is_marked=True),
+    ],
+    ids=["the rows first", "one look"],
+)
+def test_without_one_of_the_steps_a_large_value_is_lost(make: Make) -> None:
+    with pytest.raises(Counterexample, match="an address without its blob"):
+        explored(make, invariant=no_address_is_without_its_blob, preemptions=2)
