@@ -17,6 +17,7 @@ from composing.life import live
 from composing.mappings import SECRET
 from composing.pairs import PAIRS, Pair, everything_in, name_of, parts_of
 from composing.refused import REFUSED, Refused, reason
+from composing.wide import WideHome
 from tablepatterns import (
     CompoundKey,
     DataSeries,
@@ -80,7 +81,7 @@ async def _drop(storage: Any, name: str) -> None:
         await blobs.delete_container(container)
 
 
-@pytest.mark.parametrize("home", [Home, *HOMES], ids=lambda home: home.name)
+@pytest.mark.parametrize("home", [Home, *HOMES, WideHome], ids=lambda home: home.name)
 async def test_all_parts_work_together(storage: Any, staff_name: str, home: type[Home]) -> None:
     await live(storage, staff_name, everything_in(home))
 

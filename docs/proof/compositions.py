@@ -11,6 +11,7 @@ from composing.mappings import MAPPINGS
 from composing.pairs import PAIRS
 from composing.part import Part
 from composing.refused import REFUSED, reason
+from composing.wide import WideHome
 from proof.markdown import introduction, page, table
 
 PAGE = "docs/compositions.md"
@@ -25,11 +26,11 @@ def render() -> str:
         "## Derived data, two kinds in one set",
         _matrix(DERIVED, DERIVED),
         "## Sets, and recipes that have sets in them",
-        _matrix((*DERIVED, *MAPPINGS, *HOMES), HOMES),
+        _matrix((*DERIVED, *MAPPINGS, *HOMES), (*HOMES, WideHome)),
         "## Properties that are stored otherwise",
         _matrix((*DERIVED, *MAPPINGS), MAPPINGS),
         "## What is done with entities as a whole",
-        _matrix((*DERIVED, *MAPPINGS, *HOMES), DEEDS),
+        _matrix((*DERIVED, *MAPPINGS, *HOMES, WideHome), DEEDS),
         "## What reads them",
         _matrix((*MAPPINGS, *HOMES), READERS),
         "## Refused, and why",

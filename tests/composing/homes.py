@@ -29,6 +29,8 @@ class Home(Part):
     row: ClassVar[str] = "empid_{EmployeeId:06d}"
     number: ClassVar[str] = "EmployeeId"
     """The field of the key by which others refer to an employee."""
+    derives: ClassVar[bool] = True
+    """Whether anything may be derived of the employees here."""
 
     def __init__(self, storage: Any, table: str, options: Callable[[str], dict[str, Any]]) -> None:
         self.storage, self.table, self.options = storage, table, options
@@ -44,6 +46,10 @@ class Home(Part):
     def set_of(self, fields: Fields) -> Any:
         """Return the set that an employee is in."""
         return self.set
+
+    def derived_of(self, entities: Any) -> tuple[Any, ...]:
+        """Return what one of its sets derives."""
+        return tuple(entities.derived)
 
     def stored(self, fields: Fields) -> Fields:
         """Return an employee with what this home adds."""

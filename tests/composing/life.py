@@ -96,7 +96,7 @@ class Staff:
         """Let every set say that what it derives is right."""
         unverified = {part.name for part in self.parts if not part.is_verified}
         for entities in self.sets():
-            for derived in (each for each in entities.derived if each.name not in unverified):
+            for derived in (each for each in self.home.derived_of(entities) if each.name not in unverified):
                 assert (await entities.verify(derived)).is_clean
 
     async def rows(self) -> list[Any]:

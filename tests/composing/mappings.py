@@ -37,7 +37,7 @@ class Blind(Encrypted):
     name = "EncryptedProperties, blind"
 
     def derived(self, home: type[Home], table: str) -> list[Any]:
-        return [IntraPartitionIndex(Key(home.partition, "ssn_{SsnHash}"), name=self.name)]
+        return [IntraPartitionIndex(Key(home.partition, "ssn_{SsnHash}"), name=self.name)] if home.derives else []
 
     def mappings(self, table: str) -> list[Any]:
         blind = {"Ssn": "SsnHash"}
@@ -48,9 +48,12 @@ class Blind(Encrypted):
         home = staff.home
         for each in those:
             entities = home.set_of(each)
-            (index,) = (index for index in entities.derived if index.name == self.name)
             (sealed,) = (mapping for mapping in entities.mappings.each if isinstance(mapping, EncryptedProperties))
             asked = sealed.blind(entities.table.name, Ssn=each["Ssn"])
+            if not home.derives:
+                assert len([row for row in await staff.rows() if row.get("SsnHash") == asked["SsnHash"]]) == 1
+                continue
+            (index,) = (index for index in entities.derived if index.name == self.name)
             assert shown(await entities.find(index, **home.group(each), **asked)) == each
 
 

@@ -9,6 +9,7 @@ from composing.derived import DERIVED, ListedInBlobs, Unique
 from composing.homes import HOMES, NESTED, Home, PeriodTablesHome
 from composing.mappings import MAPPINGS, Blind, Encrypted, Large
 from composing.part import Part
+from composing.wide import WideHome
 
 Pair = tuple[type[Part], type[Part]]
 
@@ -18,6 +19,8 @@ def _is_sensible(pair: Pair) -> bool:
     if other is Rotated:
         # It brings encryption along
         return one not in (Encrypted, Blind)
+    if other is WideHome:
+        return one in MAPPINGS
     # A period is dropped with its table, so nothing that is derived may lie elsewhere
     return not (other is PeriodTablesHome and one in (Unique, ListedInBlobs))
 
@@ -29,6 +32,8 @@ _ALL: tuple[Pair, ...] = (
     *product(MAPPINGS, (*HOMES, *DEEDS, *READERS)),
     *NESTED,
     *product(HOMES, (*DEEDS, *READERS)),
+    *product(MAPPINGS, (WideHome,)),
+    (WideHome, Rotated),
 )
 PAIRS = tuple(pair for pair in _ALL if _is_sensible(pair))
 EVERYTHING: tuple[type[Part], ...] = (*DERIVED, Blind, Large, Load, Deletion, Archived, Moved, *READERS)

@@ -82,6 +82,10 @@ def staff(account: Any, *derived: Any, mappings: Any = (), table: str = "Staff",
     return EntitySet(account, table, key, derived=derived, mappings=mappings, **more)
 
 
+def wide(account: Any, *mappings: Any, **options: Any) -> Any:
+    return WideEntity(account, "Staff", KEY, mappings=mappings, **options)
+
+
 def periods(account: Any, make: Callable[[Any, str], Any], **options: Any) -> Any:
     return PeriodTables(account, "Logins", Period.DAY, make=make, **options)
 
@@ -208,6 +212,22 @@ REFUSED: tuple[Refused, ...] = (
     ),
     Refused(
         ("KeyRotation", "EntitySet"), "of a set that encrypts nothing", lambda account: KeyRotation(staff(account))
+    ),
+    Refused(
+        ("WideEntity", "EncryptedProperties"),
+        "with properties that lack what one is decrypted with",
+        lambda account: wide(account, SEALED, properties=["Email", "Salary", "Ssn"]),
+    ),
+    Refused(
+        ("WideEntity", "LargeProperties"),
+        "of a field of the key",
+        lambda account: wide(account, LargeProperties(["Department"], container="large")),
+    ),
+    Refused(
+        ("KeyRotation", "WideEntity"), "of entities that are not encrypted", lambda account: KeyRotation(wide(account))
+    ),
+    Refused(
+        ("LargeValues", "WideEntity"), "of entities without large values", lambda account: LargeValues(wide(account))
     ),
     Refused(("LargeValues", "EntitySet"), "of a set without large values", lambda account: LargeValues(staff(account))),
     Refused(

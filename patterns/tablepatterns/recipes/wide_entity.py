@@ -120,8 +120,8 @@ class WideEntity(WideWrites[Account_co]):
         for name in self.layout.names:
             for each in self.mappings.written([name]):
                 if each not in self.layout.names:
-                    rule = f"{name} is stored with it, and it has no part"
-                    raise BadDesign("properties", each, rule, "add it to the end of properties")
+                    rule = f"{name} is stored with {each}, which has no part"
+                    raise BadDesign("properties", each, rule, f"add {each} to the end of properties")
 
     @recipe
     async def insert(self, entity: Mapping[str, Any]) -> Entity:
