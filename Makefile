@@ -32,7 +32,7 @@ test: $(READY) $(NODE) $(if $(filter npm,$(AZURITE)),$(NPM))  ## Run every test,
 test-memory: $(READY)  ## Run the tests that need no npm and no browser: no Azurite, no SDK for Node, no Chromium
 	$(RUN) pytest $(SPREAD) -m "not azurite and not node and not browser" $(ARGS)
 
-test-live: $(READY)  ## Run the conformance tests on the account in AZURE_STORAGE_CONNECTION_STRING (costs less than a cent)
+test-live: $(READY)  ## Run the tests that need no engine on the account in AZURE_STORAGE_CONNECTION_STRING (5 to 15 US cents)
 	$(RUN) pytest --live -m live $(ARGS)
 
 test-lowest: $(LOWEST)/.ready  ## Run the tests that need no npm with the oldest dependencies, on Python 3.10

@@ -17,6 +17,7 @@ from hypothesis import HealthCheck, settings
 import azurite_server
 import backends
 from backends import Backend, awaited
+from live_bill import EXPECTED, bill, charged_as
 from tablepatterns.engine.account import Engine
 from tablepatterns.target import CONNECTION_VARIABLE
 
@@ -157,7 +158,7 @@ def backend(request: pytest.FixtureRequest) -> Iterator[Backend]:
     else:
         target = "env"
         sent = request.config.stash[LIVE_REQUESTS]
-        options["raw_request_hook"] = lambda call: sent.update([call.http_request.method])
+        options["raw_request_hook"] = lambda call: sent.update([charged_as(call)])
     with backends.opened(name, target, **options) as backend:
         yield backend
 
@@ -176,7 +177,10 @@ def service(storage: Any) -> Any:
 
 @pytest.fixture
 def new_name(backend: Backend, storage: Any) -> Iterator[Callable[..., str]]:
-    """A function that gives names for tables that nobody else has; the tables are deleted after the test."""
+    """A function that gives names for tables that nobody else has; the tables are deleted after the test.
+
+    So are, on a live account, the queues that are called after them. An Azurite takes those with it when it stops.
+    """
     given: list[str] = []
 
     def name(prefix: str = "t") -> str:
@@ -186,6 +190,8 @@ def new_name(backend: Backend, storage: Any) -> Iterator[Callable[..., str]]:
     yield name
     if backend.kind != "memory":
         backend.run(_drop(awaited(storage.tables), given))
+    if backend.kind == "live":
+        backend.run(_drop_queues(awaited(storage.queues), given))
 
 
 @pytest.fixture
@@ -215,16 +221,20 @@ async def _drop(service: Any, names: list[str]) -> None:
         await service.delete_table(name)
 
 
+async def _drop_queues(service: Any, named_after: list[str]) -> None:
+    for name in named_after:
+        found = [queue.name async for queue in service.list_queues(name_starts_with=name.lower())]
+        for queue in found:
+            await service.delete_queue(queue)
+
+
 # ------------------------------------------------------------------ what is told besides
 
 
 def pytest_report_header(config: pytest.Config) -> str | None:
     if not config.getoption("live"):
         return None
-    return (
-        "live account: tables with random names are made and deleted; "
-        "at some 0.0004 US dollars per 10,000 requests the run costs less than a cent"
-    )
+    return f"live account: what is made has random names and is deleted; all tests: {bill(EXPECTED)}"
 
 
 def pytest_sessionfinish(session: pytest.Session) -> None:
@@ -240,6 +250,6 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
         tell(config, "not run on Azurite, which deviates", lines)
     if config.getoption("live"):
         sent = config.stash[LIVE_REQUESTS]
-        tell(config, "live account", [f"{sent.total()} requests, before retries: {dict(sent)}"])
+        tell(config, "live account", [f"before retries: {bill(sent)}"])
     if (log := config.stash.get(AZURITE_LOG, None)) and log.exists():
         tell(config, f"Azurite of process {os.getpid()}", [f"log: {log}"])
