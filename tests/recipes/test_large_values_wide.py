@@ -76,6 +76,8 @@ async def test_blobs_and_rows_of_others_are_left_alone(storage: Any, table_name:
     )
     notes = EntitySet(storage, table_name, Key("{Employee}", "note"), mappings=[large(table_name)])
     await notes.delete(await notes.insert(JONES | {"Photo": PHOTO}))
+    second = EntitySet(storage, table_name, Key("{Employee}", "02"), mappings=[large(table_name)])
+    await second.insert(SMITH | {"Photo": PHOTO})
     values = LargeValues(wide)
     for _ in range(2):
         assert await values.collect_orphans(grace=AT_ONCE) == Collected(seen=1)
@@ -123,6 +125,22 @@ async def test_what_a_collection_costs(storage: Any, engine: Engine, table_name:
         engine.clock.advance(3600)
     # For each of three partitions its rows, and while it has what seems to be needed by nobody, its entity once more
     assert costs == [1, 1 + 3 + 3 + 3, 1 + 3 + 3 + 2 * 3, 1 + 3]
+
+
+async def test_a_partition_of_entities_costs_one_query_while_all_blobs_are_needed_or_young(
+    storage: Any, engine: Engine, table_name: str
+) -> None:
+    wide = staff_of(storage, table_name, key=Key("{Employee}", "{Name}"))
+    for name in ("a", "b", "c"):
+        entity = await wide.insert(JONES | {"Name": name, "Text": "x" * 40, "Photo": PHOTO})
+    engine.clock.advance(3600)
+    await wide.replace(await wide.merge(entity, {"Plan": PLAN}))
+    await wide.replace(await wide.insert(JONES | {"Name": "d", "Text": "x" * 40, "Photo": PHOTO}))
+    with engine.ledger.span() as span:
+        assert await LargeValues(wide).collect_orphans(grace=timedelta(minutes=30)) == Collected(seen=8, marked=1)
+        assert await LargeValues(wide).collect_orphans(grace=timedelta(hours=2)) == Collected(seen=8)
+    # The photo that was replaced is old: the entity is read once more, and it is marked
+    assert span.totals.requests == (1 + 1 + 1 + 1) + 1
 
 
 async def test_encrypted_values_are_collected_too(storage: Any, table_name: str) -> None:

@@ -9,8 +9,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from large_staff import blobs_of, container_of, no_container_is_left  # noqa: F401
+from tablepatterns import Key
 from tablepatterns.engine.account import Engine
 from tablepatterns.errors import (
+    BadKey,
     BadProperty,
     EntityChanged,
     EntityNotFound,
@@ -114,7 +116,7 @@ async def test_values_stay_in_the_rows_as_long_as_the_entity_has_room_in_all_of_
     await wide.insert(book)
     assert await wide.get(**JONES) == book
     assert len(await rows_of(storage, table_name)) == 2
-    assert await storage.container(container_of(table_name)).facts("any") is None
+    assert await blobs_of(storage, table_name) == []
 
 
 async def test_a_large_value_and_a_value_of_many_transactions(storage: Any, table_name: str) -> None:
@@ -146,6 +148,27 @@ async def test_nothing_is_uploaded_for_what_is_refused(storage: Any, engine: Eng
         with pytest.raises(EntityNotFound):
             await wide.merge(SMITH, {"Photo": PHOTO}, unconditionally=True)
     assert {record.operation for record in span.records} == {"QueryEntities"}
+
+
+async def test_nothing_is_uploaded_where_one_transaction_cannot_take_the_rest(
+    storage: Any, engine: Engine, table_name: str
+) -> None:
+    wide = wide_of(storage, table_name, large(table_name), properties=["Photo", *DAYS])
+    # Each of these characters takes six bytes in a request, where two are counted
+    texts = dict.fromkeys([*DAYS[:15], *DAYS[-15:]], "\x01" * 30_000)
+    with engine.ledger.span() as span, pytest.raises(LimitExceeded, match="payload"):
+        await wide.merge(JONES, {"Photo": PHOTO, **texts}, unconditionally=True)
+    assert span.totals.requests == 0
+
+
+async def test_nothing_is_uploaded_where_the_keys_of_a_generation_would_be_too_long(
+    storage: Any, engine: Engine, table_name: str
+) -> None:
+    wide = wide_of(storage, table_name, large(table_name), key=Key("{Employee}", "{Name}"), part_bytes=60)
+    wide.transaction_bytes = 1
+    with engine.ledger.span() as span, pytest.raises(BadKey):
+        await wide.insert(JONES | {"Name": "n" * 500, "Text": "x" * 40, "Photo": PHOTO})
+    assert span.totals.requests == 0
 
 
 async def test_who_was_overtaken_has_changed_nothing_that_is_read(storage: Any, table_name: str) -> None:

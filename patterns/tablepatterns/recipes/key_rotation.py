@@ -19,6 +19,7 @@ from ..mapping import Fields
 from ..recipe import Account_co, Pattern, recipe
 from ..secrecy.header import ENCRYPTED_WITH, Header
 from ..wide.entity_rows import EntityRows, entity_rows, keys_of
+from ..words.table import Page
 from .encrypted_properties import EncryptedProperties
 from .wide_entity import WideEntity
 
@@ -98,6 +99,7 @@ class KeyRotation(Pattern[Account_co]):
         :param resume: the token of a rotation that broke off
         :param progress: called after each page of the table; the token that it is given resumes from there
         :raises DecryptionFailed: an entity cannot be decrypted; those before it are done
+        :raises DerivedDataMismatch: a part of a wide entity is missing
         :raises TooMuchContention: others write an entity all the time; begin again
         :raises BadToken: the token is not of a rotation of this set
         """
@@ -118,26 +120,39 @@ class KeyRotation(Pattern[Account_co]):
         left out, as nobody reads them. Cost: 1 transaction for 1,000 rows, and 1 for each wide entity.
 
         :raises DecryptionFailed: a header cannot be read
+        :raises DerivedDataMismatch: a part of a wide entity is missing
         """
         counts = Counter[str]()
         for name in sorted(self._rows.tables):
-            async for row in self.account.table(name).query(None, select=self._selected()):
-                kid = await self._kid(row)
-                if kid is not None:
-                    counts[kid] += 1
+            token: str | None = None
+            while True:
+                page = await self._page(name, token)
+                counts.update(kid for each in await self._stored(page.items) if (kid := self._kid(*each)) is not None)
+                token = page.token
+                if token is None:
+                    break
         return dict(counts)
 
     async def _rotate_page(self, done: Rotated) -> Rotated:
-        rows = self._rows
-        page = await rows.table.page(None, size=MAX_PAGE_ENTITIES, token=done.token, select=self._selected())
-        keys = [keys_of(row) for row in page.items if rows.stands(row)]
-        found: Sequence[Fields | None] = [row for row in page.items if rows.stands(row)]
-        if rows.moves:
-            found = await self.account.together(*(rows.stored(key, self._names()) for key in keys), limit=self.parallel)
-        each = zip(keys, found, strict=True)
-        stale = [key for key, stored in each if stored is not None and not self.encrypted.is_current(stored, key)]
+        page = await self._page(self._rows.table.name, done.token)
+        found = await self._stored([row for row in page.items if self._rows.stands(row)])
+        stale = [key for key, stored in found if not self.encrypted.is_current(stored, key)]
         written = await self.account.together(*map(self._rewrite, stale), limit=self.parallel)
-        return Rotated(done.seen + len(keys), done.rewritten + sum(written), page.token)
+        return Rotated(done.seen + len(found), done.rewritten + sum(written), page.token)
+
+    async def _page(self, table: str, token: str | None) -> Page[Entity]:
+        selected = self._rows.selected(self._names())
+        return await self.account.table(table).page(None, size=MAX_PAGE_ENTITIES, token=token, select=selected)
+
+    async def _stored(self, page: Sequence[Entity]) -> list[tuple[Keys, Fields]]:
+        """Return what is encrypted, with what tells how: of wide entities from all their parts, of others by row."""
+        rows = self._rows
+        if not rows.moves:
+            return [(keys_of(row), row) for row in page]
+        heads = [keys_of(row) for row in page if rows.stands(row)]
+        found = await self.account.together(*(rows.stored(key, self._names()) for key in heads), limit=self.parallel)
+        others = [(keys_of(row), row) for row in page if rows.key_of(row) is None]
+        return [*others, *((key, stored) for key, stored in zip(heads, found, strict=True) if stored is not None)]
 
     async def _rewrite(self, key: Keys) -> bool:
         """Write an entity as it is; return False if it was deleted meanwhile."""
@@ -150,26 +165,17 @@ class KeyRotation(Pattern[Account_co]):
     def _names(self) -> list[str]:
         return [ENCRYPTED_WITH, *self.encrypted.fields]
 
-    def _selected(self) -> list[str]:
-        return self._rows.selected(self._names())
-
     @property
     def _rows(self) -> EntityRows:
         return entity_rows(self.entities)
 
-    async def _kid(self, row: Entity) -> str | None:
-        rows, stored = self._rows, cast("Fields | None", row)
-        if rows.moves and rows.key_of(row):
-            # What is encrypted, and what tells how, may be in different parts
-            stored = await rows.stored(keys_of(row), self._names()) if rows.stands(row) else None
-        if stored is None:
-            return None
+    def _kid(self, key: Keys, stored: Fields) -> str | None:
         if ENCRYPTED_WITH not in stored:
-            return None if self.encrypted.is_current(stored, keys_of(row)) else PLAIN
+            return None if self.encrypted.is_current(stored, key) else PLAIN
         try:
             return Header.parse(stored[ENCRYPTED_WITH]).wrapped.kid
         except ValueError as error:
-            raise DecryptionFailed(f"{ENCRYPTED_WITH} of the row {keys_of(row)} cannot be read: {error}") from error
+            raise DecryptionFailed(f"{ENCRYPTED_WITH} of the row {key} cannot be read: {error}") from error
 
 
 def _leave(_: Entity) -> None:

@@ -135,6 +135,7 @@ class LargeValues(Pattern[Account_co]):
         :param name: the property
         :raises EntityNotFound: there is no such entity
         :raises LargeValueMissing: its blob is not there
+        :raises DerivedDataMismatch: a part of a wide entity is missing
         :raises BadInput: the property is not declared as large, or is encrypted and must be read whole
 
         Guide: large entities pattern.

@@ -95,7 +95,6 @@ class WideWrites(WideReads[Account_co]):
             await _carried_out(before, writes)
             return written(old, parts, old.generation, await self._submit(old, writes))
         if before:
-            unpublished(old, parts, _NO_GENERATION)
             await _carried_out(before, publishing(old, parts, _NO_GENERATION))
         return await self._publish(old, parts)
 
