@@ -11,8 +11,9 @@ from mortal import Died, Life, mortal
 from tablepatterns import EntitySet, Key, connect
 from tablepatterns.engine.account import Engine
 from tablepatterns.errors import BadDesign, BadInput, BadMessage, LeaseLost, LimitExceeded, StepFailed
-from tablepatterns.recipes.eventual_transaction import EventualTransaction
+from tablepatterns.recipes.eventual_transaction import DONE, EventualTransaction
 from tablepatterns.recipes.worker import Report, Worker
+from tablepatterns.working.envelope import Envelope
 from working import message, queue_names
 
 ORDER = {"Order": "4711", "Amount": 3}
@@ -305,6 +306,24 @@ async def test_a_body_that_does_not_fit_or_is_no_json_is_refused_before_it_is_se
     with pytest.raises(BadInput, match="no JSON form"):
         await order.start({"At": object()})
     assert engine.ledger.totals.requests == 0
+
+
+@pytest.mark.parametrize("base64", [False, True])
+async def test_a_body_that_leaves_no_room_for_what_is_done_is_refused_before_it_is_sent(
+    storage: Any, name: str, engine: Engine, base64: bool
+) -> None:
+    taken: list[int] = []
+    steps = {step: lambda body: taken.append(len(body["Text"])) for step in ("pay", "ship", "tell")}
+    order = order_of(storage, name, steps, remember=True, base64=base64)
+    without = len(Envelope("order", {"Text": "", DONE: ["pay", "ship"]}).text())
+    room = (65_536 // 4 * 3 if base64 else 65_536) - without
+    with pytest.raises(LimitExceeded, match="65,536 bytes"):
+        await order.start({"Text": "x" * (room + 1)})
+    assert engine.ledger.totals.requests == 0
+    await order.start({"Text": "x" * room})
+    worker: Any = Worker(storage, [order], base64=base64)
+    assert await worker.drain() == Report(received=1, handled=1)
+    assert taken == [room] * 3
 
 
 async def test_a_position_that_nobody_wrote_is_poison(storage: Any, name: str) -> None:

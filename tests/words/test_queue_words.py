@@ -125,6 +125,25 @@ async def test_the_longest_text_is_taken_and_one_byte_more_is_refused(queue: Any
         await queue.send("x" * 65_535 + "é")
     (received,) = await queue.receive()
     assert len(received.text) == 65_536
+    with pytest.raises(LimitExceeded, match="65,537"):
+        await queue.renew(received, lease=30, text="x" * 65_537)
+    assert await queue.delete(received)
+
+
+@pytest.mark.parametrize("seconds", [-1, 7 * 24 * 3600 + 1])
+async def test_a_message_is_not_hidden_for_longer_than_seven_days(queue: Any, engine: Engine, seconds: int) -> None:
+    await queue.send("4711")
+    (received,) = await queue.receive()
+    with engine.ledger.span() as span:
+        for call in (
+            lambda: queue.send("4712", delay=seconds),
+            lambda: queue.receive(lease=seconds),
+            lambda: queue.renew(received, lease=seconds),
+        ):
+            with pytest.raises(BadInput, match=r"[01] to 604,800"):
+                await call()
+    assert span.totals.requests == 0
+    assert (await queue.renew(received, lease=7 * 24 * 3600)).text == "4711"
 
 
 async def test_a_renewed_message_has_a_new_receipt_and_the_old_one_is_void(queue: Any) -> None:

@@ -11,6 +11,7 @@ from typing import Any, Final, TypeAlias, cast
 from ..errors import BadDesign, BadInput, BadMessage, LeaseLost, StepFailed
 from ..recipe import Account_co, Pattern, recipe
 from ..words.exchange import settled
+from ..words.queue import check_length
 from ..working.envelope import Envelope
 from ..working.lease import Lease
 from ..working.poison import Reason
@@ -101,10 +102,14 @@ class EventualTransaction(Pattern[Account_co]):
         :param body: what the steps are given: texts, numbers, booleans, None, lists and dicts of them
         :param delay: seconds until a worker can receive it, 0 to 7 days
         :raises BadInput: the body has no JSON form, or a field `_done`
-        :raises LimitExceeded: it is over 64 KiB as a message
+        :raises LimitExceeded: it is over 64 KiB as a message; with `remember`, with the names of the steps
         """
         if DONE in body:
             raise BadInput(DONE, body[DONE], "the steps that are done are kept under this name", "use another name")
+        if self.remember:
+            # What was begun must not get too long on its way
+            *done, _ = self.steps
+            check_length(Envelope(self.kind, {**body, DONE: done}).text(base64=self._base64))
         sent = await self._messages.send(Envelope(self.kind, body).text(base64=self._base64), delay=delay)
         return sent.id
 

@@ -20,6 +20,7 @@ from .exchange import each, first_page, settled
 from .translation import code_of
 
 _NAME: Final = re.compile(r"[a-z0-9](?!.*--)[a-z0-9-]*[a-z0-9]")
+_LONGEST: Final = int(limits.MAX_VISIBILITY_TIMEOUT.total_seconds())
 _NOT_OURS: Final = ("MessageNotFound", "PopReceiptMismatch")
 
 
@@ -84,11 +85,10 @@ class Queue:
         :param delay: seconds until it can be received, 0 to 7 days
         :param lifetime: seconds until it is dropped if nobody deletes it; -1 for never
         :raises LimitExceeded: the text is too long for a message
+        :raises BadInput: the delay is out of its range
         """
-        size = len(text.encode())
-        if size > limits.MAX_MESSAGE_BYTES:
-            rule = f"a message has at most {limits.MAX_MESSAGE_BYTES:,} bytes in UTF-8, and this has {size:,}"
-            raise LimitExceeded("message", text, rule, "put the content into a blob, and send its name")
+        check_length(text)
+        _check_seconds("delay", delay, 0)
         options = {"visibility_timeout": delay, "time_to_live": lifetime}
         try:
             sent = await settled(self._client.send_message(text, **options))
@@ -106,6 +106,7 @@ class Queue:
         :param lease: seconds, 1 to 7 days
         """
         _check_count(count)
+        _check_seconds("lease", lease, 1)
         try:
             pages = self._client.receive_messages(messages_per_page=count, visibility_timeout=lease).by_page()
             return [_received(found) async for found in each(await first_page(pages))]
@@ -130,7 +131,11 @@ class Queue:
         :param lease: seconds, 0 to 7 days; 0 lets go of the message
         :param text: what it says from now on; None leaves it as it is
         :raises LeaseLost: the message was deleted, or the visibility timeout passed and somebody else has it
+        :raises LimitExceeded: the text is too long for a message
         """
+        _check_seconds("lease", lease, 0)
+        if text is not None:
+            check_length(text)
         kept = message.text if text is None else text
         try:
             now = await settled(
@@ -176,6 +181,24 @@ def check_queue_name(name: str) -> str:
         rule = "it has 3 to 63 lower-case letters and digits, with single dashes between them"
         raise BadInput("name of a queue or container", name, rule, "write it in lower case, with dashes for the rest")
     return name
+
+
+def check_length(text: str) -> None:
+    """Refuse a text that is too long for a message.
+
+    :raises LimitExceeded: it is
+    """
+    size = len(text.encode())
+    if size > limits.MAX_MESSAGE_BYTES:
+        rule = f"a message has at most {limits.MAX_MESSAGE_BYTES:,} bytes in UTF-8, and this has {size:,}"
+        raise LimitExceeded("message", text, rule, "put the content into a blob, and send its name")
+
+
+def _check_seconds(subject: str, seconds: int, least: int) -> None:
+    if not least <= seconds <= _LONGEST:
+        raise BadInput(
+            subject, seconds, f"it is {least} to {_LONGEST:,} seconds, which are 7 days", "give such a number"
+        )
 
 
 def _check_count(count: int) -> None:
