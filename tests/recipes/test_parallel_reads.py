@@ -13,7 +13,7 @@ from employees import BY_ID, by_email, employees_of, jones
 from tablepatterns import EntitySet, Key, aio, connect, prefix, prop
 from tablepatterns.engine.account import Engine
 from tablepatterns.engine.transport import AioEngineTransport, EngineTransport
-from tablepatterns.errors import BadDesign, BadKey
+from tablepatterns.errors import BadDesign, BadFilter, BadKey
 from tablepatterns.recipes.parallel_reads import ParallelReads
 
 DEPARTMENTS = ("Sales", "Marketing", "Finance")
@@ -194,6 +194,9 @@ async def test_what_makes_no_range_is_refused_before_anything_is_read(
     for call in (reads.ranges([*ALL, {"EmployeeId": 1}]), reads.points([{"Department": "Sales"}])):
         with pytest.raises(BadKey):
             await call
+    # No failure of a read, which the others could do without
+    with pytest.raises(BadFilter, match="a condition on the key"):
+        await reads.ranges(ALL, where=prop("EmployeeId") == 1)
     assert not list(engine.ledger.records)
     with pytest.raises(BadDesign):
         ParallelReads(reads.source, limit=0)

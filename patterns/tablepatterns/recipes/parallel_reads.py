@@ -15,7 +15,7 @@ from azure.core.exceptions import AzureError
 from ..deriving.derived import Index
 from ..entity import Entity
 from ..entity_set import EntitySet
-from ..errors import BadDesign
+from ..errors import BadDesign, BadInput
 from ..filters import Filter
 from ..recipe import Account, Account_co, Pattern, recipe
 
@@ -116,6 +116,7 @@ class ParallelReads(Pattern[Account_co]):
         :param where: a further condition on properties
         :param select: the properties to read
         :raises BadKey: the fields do not make a range; nothing was read
+        :raises BadFilter: `where` asks for what is no property; nothing was read
 
         Guide: asynchronous and parallel operations.
         """
@@ -155,6 +156,9 @@ class ParallelReads(Pattern[Account_co]):
         async def outcome(fields: Mapping[str, Any]) -> Read:
             try:
                 return Read(fields, tuple(await read(fields)), None)
+            except BadInput:
+                # What cannot be asked is no failure of one read
+                raise
             except AzureError as error:
                 return Read(fields, (), error)
 
