@@ -15,7 +15,7 @@ from typer.testing import CliRunner
 
 import tablepatterns
 from tablepatterns.cli import main
-from tablepatterns.errors import BadKey, ServiceRefusal, TablePatternsError, said
+from tablepatterns.errors import BadInput, BadKey, ServiceRefusal, TablePatternsError, said
 from tablepatterns.help import names, page, section
 
 KEPT = Path(__file__).parents[1] / "docs" / "errors.md"
@@ -119,6 +119,12 @@ def test_an_error_of_a_users_own_is_helped_by_that_of_its_class() -> None:
 
     error = BadNumber("Number", 1, "it is odd", "give an even one")
     assert str(error).splitlines()[-1] == "(more: tablepatterns help BadKey)"
+
+
+@pytest.mark.parametrize("value", [10**5_000, [-(10**5_000)]], ids=["int", "list"])
+def test_a_value_that_has_no_text_is_shown_all_the_same(value: object) -> None:
+    said_of_it = str(BadInput("Number", value, "it is too large", "give a smaller one"))
+    assert said_of_it.startswith(f"Number = a value of the type {type(value).__name__}, too large or too deep to show:")
 
 
 def test_what_others_say_is_said_as_it_is() -> None:

@@ -99,8 +99,9 @@ def shown(value: object) -> str:
     """
     try:
         text = repr(value)
-    except RecursionError:
-        text = f"a {type(value).__name__}, nested too deep to be shown"
+    except (RecursionError, ValueError):
+        # Python writes no integer of more than some thousand digits
+        text = f"a value of the type {type(value).__name__}, too large or too deep to show"
     return text if len(text) <= _SHOWN else text[: _SHOWN - 1] + "…"
 
 
