@@ -39,7 +39,6 @@ async def overwrite(storage: Any, table: str, row: dict[str, Any], **changes: An
     await storage.table(table).submit(Operation.merge(keys | changes, ANY))
 
 
-@pytest.mark.guide("G-291")
 async def test_encrypted_and_large_properties_are_in_any_row_and_come_back(storage: Any, table_name: str) -> None:
     mappings = large(table_name, "Photo", "Notes"), sealed("Salary", "Ssn", "Notes", "Born")
     wide = wide_of(storage, table_name, *mappings, **SPREAD)

@@ -31,7 +31,6 @@ REVERSED = PHOTO[::-1]
 # ------------------------------------------------------------------ large
 
 
-@pytest.mark.guide("G-234", "G-246")
 async def test_a_large_value_of_a_wide_entity_goes_to_a_blob_and_comes_back(storage: Any, table_name: str) -> None:
     wide = wide_of(storage, table_name, large(table_name))
     year = JONES | {day: number for number, day in enumerate(DAYS)} | {"Photo": PHOTO}
@@ -106,6 +105,7 @@ async def test_a_large_value_may_be_sent_from_chunks(storage: Any, table_name: s
     assert (await wide.get(**JONES))["Photo"] == REVERSED * 2
 
 
+@pytest.mark.guide("G-234")
 async def test_values_stay_in_the_rows_as_long_as_the_entity_has_room_in_all_of_them(
     storage: Any, table_name: str
 ) -> None:
@@ -181,6 +181,7 @@ async def test_who_was_overtaken_has_changed_nothing_that_is_read(storage: Any, 
     assert await wide.get(**JONES) == JONES | {"Name": "Jones", "Photo": REVERSED}
 
 
+@pytest.mark.guide("G-246")
 async def test_a_selection_reads_only_the_blobs_that_it_needs(storage: Any, engine: Engine, table_name: str) -> None:
     for options in (SPREAD, {"properties": ["Name", "Photo"]}):
         wide = wide_of(storage, table_name, large(table_name), **options)
