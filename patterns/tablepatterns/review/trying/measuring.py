@@ -84,25 +84,16 @@ def _query(stand: Stand, declared: DeclaredSet, query: Query) -> Measured:
     taken = [(_carried_out(stand, declared, asked, found, one, shape), one.weight) for one in each]
     took = mean(taken)
     all_of_it = scaled(found, took, likely, expected, _empty(stand, declared), is_told=query.results is not None)
+    all_of_it = replace(all_of_it, partitions=all_of_it.partitions if took.partitions else expected.partitions)
     return Measured(
         of=declared,
         access=query,
         how=shown(found, query),
         via=None if found.via is None else found.via.name,
         query_class=class_of(query, found, took),
-        requests=all_of_it.requests,
-        transactions=all_of_it.transactions,
-        examined=all_of_it.examined,
-        returned=all_of_it.returned,
-        written=all_of_it.written,
-        bytes_in=all_of_it.bytes_in,
-        bytes_out=all_of_it.bytes_out,
-        queue_operations=all_of_it.queue_operations,
-        blob_reads=all_of_it.blob_reads,
-        blob_writes=all_of_it.blob_writes,
-        partitions=all_of_it.partitions if took.partitions else expected.partitions,
         follows=found.follows,
         sample=len(made.stored),
+        **all_of_it.figures,
     )
 
 
@@ -115,19 +106,9 @@ def _write(stand: Stand, declared: DeclaredSet, write: Write, sources: Mapping[s
         how=how(declared, write, [each for each, _ in others]),
         via=None,
         query_class=None,
-        requests=took.requests,
-        transactions=took.transactions,
-        examined=took.examined,
-        returned=took.returned,
-        written=took.written,
-        bytes_in=took.bytes_in,
-        bytes_out=took.bytes_out,
-        queue_operations=took.queue_operations,
-        blob_reads=took.blob_reads,
-        blob_writes=took.blob_writes,
-        partitions=took.partitions,
         follows=_follows(stand, [declared, *(each for each, _ in others)]),
         sample=len(stand.samples[declared.name].stored),
+        **took.figures,
     )
 
 

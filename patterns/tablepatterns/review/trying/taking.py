@@ -40,6 +40,11 @@ class Taken:
     blob_writes: float = 0
     classes: frozenset[str] = field(default=frozenset())
 
+    @property
+    def figures(self) -> dict[str, float]:
+        """All that is a number, by its name."""
+        return {each.name: getattr(self, each.name) for each in fields(self) if each.name != "classes"}
+
 
 @dataclass
 class Taking:
@@ -95,8 +100,8 @@ def mean(taken: Sequence[tuple[Taken, float]]) -> Taken:
 
     :param taken: what was taken, and its weight; the weights add up to 1
     """
-    numbers = [each.name for each in fields(Taken) if each.name != "classes"]
-    means = {name: _mean([(getattr(each, name), weight) for each, weight in taken]) for name in numbers}
+    weighted = [(each.figures, weight) for each, weight in taken]
+    means = {name: _mean([(figures[name], weight) for figures, weight in weighted]) for name in Taken().figures}
     return Taken(**means, classes=frozenset[str]().union(*(each.classes for each, _ in taken)))
 
 
