@@ -140,6 +140,10 @@ def utf16_length(text: str) -> int:
     return len(text) if text.isascii() else len(text) + sum(c > "\uffff" for c in text)
 
 
+_SIZES: Final[dict[type, int]] = {bool: 1, int: 4, float: 8, Int64: 8, datetime: 8, Ticks: 8, UUID: 16}
+"""What a value of exactly these types takes."""
+
+
 def value_size(value: object) -> int:
     """Return the bytes a value of one of the eight types takes in an entity; strings are counted in UTF-16.
 
@@ -148,6 +152,9 @@ def value_size(value: object) -> int:
     """
     if isinstance(value, str):
         return 4 + 2 * utf16_length(value)
+    fixed = _SIZES.get(type(value))
+    if fixed is not None:
+        return fixed
     if isinstance(value, bytes):
         return 4 + len(value)
     if isinstance(value, bool):

@@ -132,18 +132,34 @@ class Measured(NamedTuple):
     """Whether it has room left for the id of its write."""
 
 
-def measured(entity: Mapping[str, Any]) -> Measured:
+class Looked(NamedTuple):
+    """What was found out about the value of a property: what it was, how the SDK sends it, and its bytes."""
+
+    given: Any
+    sent: Any
+    size: int
+
+
+def measured(entity: Mapping[str, Any], seen: dict[str, Looked] | None = None) -> Measured:
     """Return the entity as the SDK sends it, with its size.
 
     The errors are those of `sendable`.
+
+    :param seen: what was found out about the properties of other rows, which hold most of the same values; what is
+        found out here is added
     """
+    known = {} if seen is None else seen
     sent = {name: check_key(name, entity.get(name)) for name in ("PartitionKey", "RowKey")}
     size = entity_size(sent["PartitionKey"], sent["RowKey"], {})
     for name, value in entity.items():
-        if value is not None and name not in _SYSTEM:
-            stored = storable(name, value)
-            size += _name_size(name) + value_size(stored)
-            sent[name] = _sent(stored)
+        if value is None or name in _SYSTEM:
+            continue
+        looked = known.get(name)
+        # The same object: 1, 1.0 and True are equal, and of three types
+        if looked is None or looked.given is not value:
+            looked = known[name] = _looked(name, value)
+        sent[name] = looked.sent
+        size += looked.size
     count = len(sent) - 2
     if count > limits.MAX_CUSTOM_PROPERTIES:
         raise LimitExceeded(
@@ -161,6 +177,11 @@ def measured(entity: Mapping[str, Any]) -> Measured:
         )
     has_room = count < limits.MAX_CUSTOM_PROPERTIES and size <= limits.MAX_ENTITY_BYTES - _WRITE_ID_BYTES
     return Measured(sent, size, has_room)
+
+
+def _looked(name: str, value: Any) -> Looked:
+    stored = storable(name, value)
+    return Looked(value, _sent(stored), _name_size(name) + value_size(stored))
 
 
 def check_key(name: str, value: object) -> str:
@@ -192,7 +213,9 @@ def storable(name: str, value: Any) -> Any:
     """
     _name_size(name)
     value = typed(name, value)
-    if isinstance(value, (str, bytes)) and value_size(value) - 4 > limits.MAX_STRING_BYTES:
+    # A character takes four bytes at the most, so few values have to be counted
+    is_long = isinstance(value, (str, bytes)) and len(value) > limits.MAX_STRING_BYTES // 4
+    if is_long and value_size(value) - 4 > limits.MAX_STRING_BYTES:
         raise LimitExceeded(
             name,
             value,

@@ -152,11 +152,11 @@ def test_a_load_that_tells_of_a_chunk_before_it_is_written_loses_an_entity(monke
         explored(two_loads, kills=1)
 
 
-async def whatever_is_there(pending: Pending, write: Write) -> list[Step]:
+async def whatever_is_there(pending: Pending, write: Write, own: Sequence[Step]) -> list[Step]:
     """Write an entity over what is stored, though its part in the totals was taken from what was read."""
     return [
         step if step.shares_row else replace(step, operation=replace(step.operation, etag=ANY))
-        for step in await steps_on(pending, write)
+        for step in await steps_on(pending, write, own)
     ]
 
 

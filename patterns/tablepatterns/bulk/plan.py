@@ -23,7 +23,7 @@ from ..pace import Pace
 from ..recipe import Account
 from ..words.operation import check_transaction
 from ..writing.alike import alike
-from ..writing.commit import Step, Write, steps_of
+from ..writing.commit import Step, Write, steps_of, steps_with
 from .chunk import Planned
 
 Mode = Literal["insert", "insert_or_replace"]
@@ -60,7 +60,7 @@ class Planner:
         self._pace = pace
         self._resumed = resumed
         self._sharing = tuple(each for each in into.derived if each.shares_rows and not each.is_elsewhere)
-        self._own = tuple(each for each in into.derived if each not in self._sharing)
+        self._own = tuple(each for each in into.derived if not each.shares_rows and not each.is_elsewhere)
         self._apart_from = {*into.key.fields, *(name for each in into.derived for name in each.adds)}
 
     @property
@@ -143,7 +143,7 @@ class Planner:
             # Not every kind tells which rows it changes
             with suppress(BadDesign):
                 each.touched(write.change)
-        return await steps_of(self._into.table, replace(write, derived=self._own))
+        return await steps_with(self._into.table, write, self._own)
 
     def may_help(self, error: Exception) -> bool:
         """Whether to plan anew, on what is stored now, may help after that refusal."""

@@ -81,7 +81,7 @@ class Share:
 
     async def _taken(self, chunk: Chunk, pending: Pending, entity: Planned) -> bool:
         current = await self._current(entity)
-        steps = await steps_on(pending, current.write)
+        steps = await steps_on(pending, current.write, current.steps)
         if not chunk.takes(current, steps):
             if not chunk.entities:
                 check_transaction([step.operation for step in steps])

@@ -23,7 +23,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
 
-from ..entity import Entity
+from ..entity import Entity, Looked
 from ..errors import BadDesign, BadProperty
 from ..limits import SYSTEM_PROPERTIES
 from ..words.lineage import Lineage
@@ -68,6 +68,11 @@ class Change:
     def row(self) -> Keys:
         """The keys of the primary row."""
         return self.key.format(Shape(self.key).key_fields(self.new or self.old or {}))
+
+    @cached_property
+    def seen(self) -> dict[str, Looked]:
+        """What was found out about the values; its rows hold most of the same."""
+        return {}
 
     @cached_property
     def result(self) -> Primary:
@@ -299,7 +304,9 @@ class Shape:
 
     def properties(self, fields: Fields) -> dict[str, Any]:
         """Return the properties that a row holds besides its keys."""
-        return {name: value for name, value in fields.items() if value is not None and self.holds(name)}
+        own, include = self.key.fields, self.include
+        held = {name: value for name, value in fields.items() if value is not None and name not in own}
+        return held if include is None else {name: value for name, value in held.items() if name in include}
 
     def part(self, change: Change) -> dict[str, Any]:
         """Return what a merge sends to the row: its keys, and of the given names those that it holds."""
@@ -353,9 +360,11 @@ def copy_operations(shape: Shape, change: Change) -> list[Operation]:
     if old == new:
         return []
     if old and new and _key(old) == _key(new):
-        return [Operation.merge(shape.part(change), ANY, becomes=new) if change.merges else Operation.replace(new, ANY)]
+        if change.merges:
+            return [Operation.merge(shape.part(change), ANY, becomes=new)]
+        return [Operation.replace(new, ANY, seen=change.seen)]
     gone = [Operation.delete(*_key(old), ANY)] if old else []
-    return gone + ([Operation.insert(new)] if new else [])
+    return gone + ([Operation.insert(new, seen=change.seen)] if new else [])
 
 
 def _key(row: Mapping[str, Any]) -> tuple[str, str]:

@@ -54,7 +54,7 @@ class SharedRows(Derived):
         if self.spread > 1:
             values[PART] = part_of(key.format({name: fields.get(name) for name in key.fields}), self.spread)
         row = layout.format(values)
-        if self.may_be_primary(row, key):
+        if layout.overlaps(key) and self.may_be_primary(row, key):
             rule = "a primary row may have these keys"
             raise BadKey(self.name, row, rule, "give the rows a RowKey prefix of their own")
         return [row]

@@ -64,6 +64,7 @@ class Key:
         """The names of the RowKey's fields, from left to right."""
         self.fields: Final = self.partition_fields + self.row_fields
         """The names of all fields, those of the PartitionKey first."""
+        self._names = frozenset(self.fields)
         for name in self.fields:
             if self.fields.count(name) > 1:
                 raise BadDesign("the key's fields", name, "the same field is named twice", "name each field once")
@@ -86,7 +87,8 @@ class Key:
 
         Guide: compound key.
         """
-        self._refuse_unknown(fields)
+        if not fields.keys() <= self._names:
+            self._refuse_unknown(fields)
         return self._partition.write(fields), self._row.write(fields)
 
     def parse(self, partition_key: str, row_key: str) -> dict[str, object]:

@@ -140,8 +140,8 @@ class Calendar(Format):
 
     def write(self, value: object) -> str:
         moment = self._instant(value) if "%H" in self.pattern else self._date(value)
-        text = _DIRECTIVE.sub(lambda found: _digits_of(moment, found[1]), self.pattern)
-        if self.read(text) != moment:
+        text = self._spelling.format(moment)
+        if not self._is_finest and self.read(text) != moment:
             raise self.refusal(value, f"{self.pattern} would drop a part of it", "round it, or use a finer pattern")
         return text
 
@@ -153,6 +153,17 @@ class Calendar(Format):
         year, month, day, hour, minute, second, micro = map(int, parts + _EARLIEST[len(parts) :])
         moment = datetime(year, month, day, hour, minute, second, micro, tzinfo=timezone.utc)
         return moment if "%H" in self.pattern else moment.date()
+
+    @cached_property
+    def _is_finest(self) -> bool:
+        """Whether the pattern has every unit of its values."""
+        return "%f" in self.pattern or ("%d" in self.pattern and "%H" not in self.pattern)
+
+    @cached_property
+    def _spelling(self) -> str:
+        """The pattern as `str.format` takes it: `{0.year:04d}` for `%Y`."""
+        literal = self.pattern.replace("{", "{{").replace("}", "}}")
+        return _DIRECTIVE.sub(lambda found: "{{0.{}:0{}d}}".format(*_UNITS[found[1]]), literal)
 
     @cached_property
     def _expression(self) -> re.Pattern[str]:
@@ -171,8 +182,3 @@ class Calendar(Format):
         if not isinstance(value, date) or isinstance(value, datetime):
             raise self.refusal(value, f"it must be a date, not {type(value).__name__}", "convert it")
         return value
-
-
-def _digits_of(moment: date, directive: str) -> str:
-    unit, width = _UNITS[directive]
-    return f"{getattr(moment, unit):0{width}d}"

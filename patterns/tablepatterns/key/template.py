@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from string import Formatter
 
 from ..edm import utf16_length
@@ -20,9 +21,14 @@ class Field:
     format: Format
     tail: str
 
-    @property
+    @cached_property
     def name(self) -> str:
         return self.format.name
+
+    @cached_property
+    def _may_run_on(self) -> bool:
+        """Whether a text could hold, or run into, what separates it from the next field."""
+        return self.format.width is None and bool(self.tail)
 
     @property
     def sorts(self) -> bool:
@@ -34,7 +40,7 @@ class Field:
         if value is None:
             raise BadKey(self.name, value, "a part of a key cannot be None", "give it a value")
         text = self.format.write(value)
-        if self.format.width is None and self.tail and (text + self.tail).find(self.tail) != len(text):
+        if self._may_run_on and (text + self.tail).find(self.tail) != len(text):
             raise self.format.refusal(value, *self._separator_rule())
         return text + self.tail
 
@@ -91,7 +97,7 @@ class Template:
 
     def write(self, values: Mapping[str, object]) -> str:
         """Return the key of these values, or raise BadKey."""
-        return self._sized(self.head + "".join(field.write(_value_of(field, values)) for field in self.fields))
+        return self._sized(self.head + "".join([field.write(_value_of(field, values)) for field in self.fields]))
 
     def read(self, key: str) -> dict[str, object]:
         """Return the values of a key that this template wrote; BadKey for any other."""

@@ -127,8 +127,7 @@ class Summary(Totals):
 
     def touched(self, change: Change) -> list[Keys]:
         """Return the keys of the groups that the change adds to, or takes from."""
-        old, new = self.part(change.key, change.old), self.part(change.key, change.new)
-        return [] if old == new else list(dict.fromkeys([*old, *new]))
+        return list(self._parts(change))
 
     def part(self, key: Key, fields: Fields | None) -> dict[Keys, tuple[int, ...]]:
         """Return the group of an entity, and what it adds there: 1, and each of the numbers.
@@ -141,10 +140,13 @@ class Summary(Totals):
 
     async def operations(self, change: Change, table: RowReader) -> list[Operation]:
         """Return the writes that add to the groups, and take from them, what the change makes different."""
+        parts = self._parts(change)
+        return [self._added(keys, await table.get(*keys), old, new) for keys, (old, new) in parts.items()]
+
+    def _parts(self, change: Change) -> dict[Keys, tuple[tuple[int, ...] | None, tuple[int, ...] | None]]:
+        """Return what an entity adds to each group before and after a change that makes it different."""
         old, new = self.part(change.key, change.old), self.part(change.key, change.new)
-        return [
-            self._added(keys, await table.get(*keys), old.get(keys), new.get(keys)) for keys in self.touched(change)
-        ]
+        return {} if old == new else {keys: (old.get(keys), new.get(keys)) for keys in [*old, *new]}
 
     def mended(self, keys: Keys, row: Entity | None, primary: Primary) -> Operation | None:
         """Return the write that lists an entity with what it adds, or no more, and adds up anew.

@@ -13,7 +13,7 @@ from azure.data.tables import EntityProperty, UpdateMode
 
 from .. import limits
 from ..edm import entity_size
-from ..entity import WRITE_ID, check_key, measured
+from ..entity import WRITE_ID, Looked, check_key, measured
 from ..errors import BadInput, BadProperty, LimitExceeded
 from .lineage import Lineage
 
@@ -49,14 +49,20 @@ class Operation:
     """Whether the row has room for the id of this write."""
 
     @classmethod
-    def insert(cls, entity: Mapping[str, Any]) -> Operation:
-        """Create an entity; one with its keys must not exist."""
-        return cls._of("insert", entity, None)
+    def insert(cls, entity: Mapping[str, Any], *, seen: dict[str, Looked] | None = None) -> Operation:
+        """Create an entity; one with its keys must not exist.
+
+        :param seen: see `measured`
+        """
+        return cls._of("insert", entity, None, seen)
 
     @classmethod
-    def replace(cls, entity: Mapping[str, Any], etag: str) -> Operation:
-        """Replace an entity; properties that are not given are removed."""
-        return cls._of("replace", entity, etag)
+    def replace(cls, entity: Mapping[str, Any], etag: str, *, seen: dict[str, Looked] | None = None) -> Operation:
+        """Replace an entity; properties that are not given are removed.
+
+        :param seen: see `measured`
+        """
+        return cls._of("replace", entity, etag, seen)
 
     @classmethod
     def merge(cls, entity: Mapping[str, Any], etag: str, *, becomes: Mapping[str, Any] | None = None) -> Operation:
@@ -83,11 +89,13 @@ class Operation:
         return cls("delete", check_key("PartitionKey", partition_key), check_key("RowKey", row_key), etag)
 
     @classmethod
-    def _of(cls, kind: Kind, entity: Mapping[str, Any], etag: str | None) -> Operation:
+    def _of(
+        cls, kind: Kind, entity: Mapping[str, Any], etag: str | None, seen: dict[str, Looked] | None = None
+    ) -> Operation:
         if WRITE_ID in entity:
             rule = "the name is taken: every write of a recipe carries its own, to be recognised by"
             raise BadProperty(WRITE_ID, entity[WRITE_ID], rule, "rename the property")
-        sent, size, has_room = measured(entity)
+        sent, size, has_room = measured(entity, seen)
         operation = cls(kind, sent["PartitionKey"], sent["RowKey"], etag, sent, has_room=has_room)
         # Every property was looked at, and `size` would look at each again
         operation.__dict__["size"] = size

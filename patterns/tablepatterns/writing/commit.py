@@ -24,7 +24,7 @@ from ..recipe import Account
 from ..words.lineage import Lineage
 from ..words.operation import ANY, Operation, check_transaction
 from ..words.table import Table
-from .pending import Pending, combined
+from .pending import Pending, combined, plain
 
 
 @dataclass(frozen=True)
@@ -126,10 +126,10 @@ class Write:
         if change.new is None:
             return Operation.delete(*self.key, ANY)
         if change.old is None:
-            return Operation.insert(shape.row(change.new))
+            return Operation.insert(shape.row(change.new), seen=change.seen)
         if change.merges:
             return Operation.merge(shape.part(change), ANY, becomes=shape.row(change.new))
-        return Operation.replace(shape.row(change.new), ANY)
+        return Operation.replace(shape.row(change.new), ANY, seen=change.seen)
 
     def wrote(self, written: Entity) -> Entity:
         """Bring the entity in the caller's hands up to date with the primary row as it was written."""
@@ -194,12 +194,16 @@ async def commit(account: Account, table: Table, *writes: Write) -> list[Entity]
     return await (contended(account, attempt, DEFAULT_ATTEMPTS) if shares else attempt())
 
 
-def _foresee(pending: Pending, write: Write) -> None:
-    """Have a primary row seen as the change will leave it."""
+def _foresee(pending: Pending, write: Write, row: Fields | None = None) -> None:
+    """Have a primary row seen as the change will leave it.
+
+    :param row: the row, if it was made of the change already
+    """
     source = write.source if write.source and write.source.key == write.key else None
     etag, lineage = (source.etag, source.lineage) if source else (ANY, ())
-    new = write.change.new
-    pending.put(write.key, None if new is None else Shape(write.change.key).row(new), etag, lineage)
+    if row is None and write.change.new is not None:
+        row = Shape(write.change.key).row(write.change.new)
+    pending.put(write.key, row, etag, lineage)
 
 
 async def _as_foreseen(pending: Pending, write: Write) -> Write:
@@ -262,46 +266,49 @@ async def steps_of(table: RowReader, *writes: Write) -> list[Step]:
     """Return the operations of changes, each worked out on the rows as the changes before it leave them."""
     encoded = [await write.encoded() for write in writes]
     if not any(each.shares_rows for write in encoded for each in write.derived):
-        return [step for write in encoded for step in await _steps(table, write)]
+        return [step for write in encoded for step in await _all_steps(table, write)]
     pending = Pending(table)
     for write in encoded:
         _foresee(pending, write)
-    steps = [step for write in encoded for step in await _steps(pending, await _as_foreseen(pending, write))]
+    steps = [step for write in encoded for step in await _all_steps(pending, await _as_foreseen(pending, write))]
     seen = {id(step.write): await _as_foreseen(pending, step.write) for step in steps}
     return [replace(step, write=seen[id(step.write)]) for step in _once(steps)]
 
 
-async def steps_on(pending: Pending, write: Write) -> list[Step]:
+async def steps_on(pending: Pending, write: Write, own: Sequence[Step]) -> list[Step]:
     """Return the operations of one more change of a transaction, which changes no row that is a primary of others.
 
     :param pending: the rows as the changes before it leave them; it is then as this one leaves them
+    :param own: its operations on rows that no other entity has a part in, if nothing is added to the primary row
     """
-    encoded = await write.encoded()
-    _foresee(pending, encoded)
-    return _once(await _steps(pending, encoded))
+    primary = next(step.operation for step in own if step.owner is None)
+    _foresee(pending, write, plain(primary.entity))
+    completed = await write.completed(pending)
+    if completed is not write:
+        return _once(await _all_steps(pending, write))
+    for step in own:
+        if step.owner is not None:
+            pending.take(step.operation)
+    shared = [each for each in write.derived if each.shares_rows and not each.is_elsewhere]
+    return _once([*own, *await _derived(pending, write, shared)])
 
 
-async def _steps(table: RowReader, write: Write) -> list[Step]:
-    """Return the operations of one change: the one on the row that was read first, conditional on its ETag.
+async def _all_steps(table: RowReader, write: Write) -> list[Step]:
+    """Return the operations of one change."""
+    completed = await write.completed(table)
+    if isinstance(table, Pending):
+        _foresee(table, completed)
+    return await steps_with(table, completed, [each for each in write.derived if not each.is_elsewhere])
 
-    First, because the service reports the first operation that fails: a stale read is then told as such, rather
-    than by the derived rows that it no longer knows.
+
+async def steps_with(table: RowReader, write: Write, kinds: Iterable[Derived]) -> list[Step]:
+    """Return the operations of one change, and of these kinds, the one on the row that was read first.
+
+    It is conditional on that row's ETag. First, because the service reports the first operation that fails: a stale
+    read is then told as such, rather than by the derived rows that it no longer knows.
     """
-    pending = table if isinstance(table, Pending) else None
-    write = await write.completed(table)
-    if pending:
-        _foresee(pending, write)
     steps = [Step(write.primary(), write), *(Step(guard, write, each) for each, guard in write.guards)]
-    for each in write.derived:
-        if each.is_elsewhere:
-            continue
-        # What the kind would take for granted is not there yet: its rows are looked at
-        takes_none = each in write.building and not each.shares_rows
-        operations = Derived.operations if takes_none else type(each).operations
-        for operation in await operations(each, write.change, table):
-            steps.append(Step(operation, write, each))
-            if pending:
-                pending.take(operation)
+    steps += await _derived(table, write, kinds)
     source = write.source
     if source is None:
         return steps
@@ -317,6 +324,21 @@ async def _steps(table: RowReader, write: Write) -> list[Step]:
         unchanged = Operation.merge(row, source.etag, becomes=row)
         first = [Step(replace(unchanged, lineage=source.lineage), write)]
     return first + [step for step in steps if step.operation.key != source.key]
+
+
+async def _derived(table: RowReader, write: Write, kinds: Iterable[Derived]) -> list[Step]:
+    """Return the operations on derived rows of the partition; where the transaction is pending, each builds on it."""
+    pending = table if isinstance(table, Pending) else None
+    steps: list[Step] = []
+    for each in kinds:
+        # What the kind would take for granted is not there yet: its rows are looked at
+        takes_none = each in write.building and not each.shares_rows
+        operations = Derived.operations if takes_none else type(each).operations
+        for operation in await operations(each, write.change, table):
+            steps.append(Step(operation, write, each))
+            if pending:
+                pending.take(operation)
+    return steps
 
 
 def _is_of_shared_row(error: EntityChanged, steps: Sequence[Step]) -> bool:
