@@ -1,10 +1,13 @@
-"""Bulk load, beside the SDK's own calls that write the very same rows in the very same transactions."""
+"""Bulk load, beside the SDK's own calls that read and write the very same rows in the very same transactions."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any, Final
+
+from azure.core.exceptions import ResourceNotFoundError
 
 from tablepatterns import BulkLoad, Storage, connect
 from tablepatterns.deriving.derived import Derived
@@ -18,6 +21,7 @@ from .flights import BY_DESTINATION, BY_ORIGIN, BY_PLANE, PER_DAY, TABLE, TO, Fl
 from .runs import Run, Work
 
 BARE: Final = "bare"
+WRITES: Final = "bare, writes alone"
 LOADED: Final = "BulkLoad"
 
 DERIVED: Final[dict[str, tuple[Derived, ...]]] = {
@@ -31,6 +35,7 @@ SHARING: Final[dict[str, tuple[Derived, ...]]] = {
 
 Row = dict[str, Any]
 
+_READ: Final = "get_entity"
 _WRITES: Final = ("create_entity", "update_entity", "upsert_entity", "delete_entity")
 
 
@@ -44,7 +49,7 @@ class Call:
 
 
 class Tracing:
-    """A table client that notes every write that was not refused.
+    """A table client that notes every write that was not refused, and every point query.
 
     What it notes is unconditional: a second account gives other ETags.
     """
@@ -57,6 +62,10 @@ class Tracing:
         answer = self._client.submit_transaction(operations, **options)
         self._calls.append(Call("submit_transaction", ([(word, row, _free(how)) for word, row, how in operations],)))
         return answer
+
+    def get_entity(self, *keys: str, **options: Any) -> Any:
+        self._calls.append(Call(_READ, keys, options))
+        return self._client.get_entity(*keys, **options)
 
     def __getattr__(self, name: str) -> Any:
         found = getattr(self._client, name)
@@ -76,7 +85,7 @@ def _free(options: dict[str, Any]) -> dict[str, Any]:
 
 
 class TracedStorage(Storage):
-    """An account in memory that notes the writes of its tables."""
+    """An account in memory that notes what is asked of its tables."""
 
     def __init__(self, calls: list[Call]) -> None:
         engine = Engine()
@@ -105,7 +114,14 @@ class Traced:
         """Yield the ways to write these rows."""
         case, count = f"bulk load, {self.name}", len(self.rows)
         yield Run(case, BARE, count, lambda: bare(self.calls), self._is_right)
+        if self.writes != self.calls:
+            yield Run(case, WRITES, count, lambda: bare(self.writes), self._is_right)
         yield Run(case, LOADED, count, lambda: _loading(self.rows, self.derived), self._is_right)
+
+    @property
+    def writes(self) -> list[Call]:
+        """The calls that change something."""
+        return [call for call in self.calls if call.word != _READ]
 
     def _is_right(self, storage: Storage) -> bool:
         return _rows_of(storage) == self.physical
@@ -127,7 +143,9 @@ def bare(calls: Sequence[Call]) -> Work:
 
     def work() -> Storage:
         for call in calls:
-            getattr(client, call.word)(*call.given, **call.options)
+            # A row that is read before it is written for the first time
+            with suppress(ResourceNotFoundError):
+                getattr(client, call.word)(*call.given, **call.options)
         return storage
 
     return work
