@@ -179,6 +179,8 @@ async def test_a_name_cannot_come_to_be_used_twice(storage: Any, engine: Engine,
                 await drop
         with pytest.raises(BadInput, match="writers still write"):
             await logins.drop_expired(NOON + 2 * DAY)
+        with pytest.raises(BadInput, match="names no instant"):
+            await logins.drop_expired(NOON.replace(tzinfo=None))
         with pytest.raises(BadInput, match="kept always"):
             await logins_of(storage, series).drop_expired()
         with pytest.raises(BadInput, match="kept always"):

@@ -44,11 +44,7 @@ class Period(Enum):
         :param moment: an aware datetime, or Ticks
         :raises BadKey: it has no time zone, or its period does not lie within the years 1 to 9999
         """
-        if not isinstance(moment, (datetime, Ticks)):
-            raise BadKey("moment", moment, f"a {type(moment).__name__} is no instant", "give an aware datetime")
-        at = moment.datetime() if isinstance(moment, Ticks) else moment
-        if at.utcoffset() is None:
-            raise BadKey("moment", moment, "a datetime without a time zone names no instant", "give it a tzinfo")
+        at = instant_of(moment)
         try:
             found = self._floor(at.astimezone(timezone.utc))
             self.shifted(found, 1)
@@ -110,6 +106,19 @@ class Period(Enum):
 
     def __repr__(self) -> str:
         return f"Period.{self.name}"
+
+
+def instant_of(moment: datetime | Ticks) -> datetime:
+    """Return a moment as an aware datetime.
+
+    :raises BadKey: it has no time zone, or is no moment
+    """
+    if not isinstance(moment, (datetime, Ticks)):
+        raise BadKey("moment", moment, f"a {type(moment).__name__} is no instant", "give an aware datetime")
+    at = moment.datetime() if isinstance(moment, Ticks) else moment
+    if at.utcoffset() is None:
+        raise BadKey("moment", moment, "a datetime without a time zone names no instant", "give it a tzinfo")
+    return at
 
 
 @dataclass(frozen=True)

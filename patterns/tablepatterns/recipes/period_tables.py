@@ -17,7 +17,7 @@ from ..errors import BadDesign, BadInput, BadKey, PeriodExpired
 from ..filters import Filter, prop
 from ..key import Key, at_least
 from ..key import between as span_of
-from ..periods.period import Period, Retention
+from ..periods.period import Period, Retention, instant_of
 from ..periods.period_table import PeriodTable
 from ..recipe import Account, Account_co, Pattern, recipe, stream
 from ..words.operation import Operation
@@ -330,18 +330,18 @@ class PeriodTables(Pattern[Account_co], Generic[Account_co, Set_co]):
         What is to be archived can be read from their sets, before they are dropped. Cost: 1 transaction per 1,000.
 
         :param now: as for `drop_expired`
-        :raises BadInput: nothing ever expires, or `now` is still to come
+        :raises BadInput: nothing ever expires, or `now` is still to come or no instant
 
         Guide: high volume delete pattern.
         """
         if self.keep is None:
             raise BadInput("keep", None, "everything is kept always", "say how long to keep periods")
         clock = self.account.now()
-        if now is not None and now > clock:
+        asked = clock if now is None else instant_of(now)
+        if asked > clock:
             rule = f"it is {clock.isoformat()}, and writers still write what expires until then"
             raise BadInput("now", now, rule, "leave it out, or give a moment in the past")
-        first = self._retention.first_kept(now or clock)
-        return [start for start in await self._existing(None, None) if start < first]
+        return [each for each in await self._existing(None, None) if each < self._retention.first_kept(asked)]
 
     @recipe
     async def drop_expired(self, now: datetime | None = None) -> list[str]:
