@@ -18,7 +18,7 @@ SITES = [f"site{number:03d}" for number in range(300)]
 
 
 @pytest.mark.guide("G-356")
-@given(keys=st.lists(st.text(), unique=True), workers=st.integers(1, 9))
+@given(keys=st.lists(st.text() | st.just("\ud800"), unique=True), workers=st.integers(1, 9))
 def test_shares_are_disjoint_and_complete(keys: list[str], workers: int) -> None:
     division = HashDivision(workers)
     shares = [division.mine(worker, keys) for worker in range(workers)]

@@ -50,7 +50,10 @@ class HashDivision:
     def owner(self, partition_key: str) -> int:
         """Return the number of the worker that is responsible for a partition."""
         # The highest bidder gets it: another bidder changes nothing among those that were there before
-        return max(range(self.workers), key=lambda worker: sha256(f"{worker}/{partition_key}".encode()).digest())
+        return max(
+            range(self.workers),
+            key=lambda worker: sha256(f"{worker}/{partition_key}".encode("utf-8", "surrogatepass")).digest(),
+        )
 
     def mine(self, worker: int, partition_keys: Iterable[str]) -> list[str]:
         """Return those of the partitions that a worker is responsible for, in the order given.
