@@ -111,6 +111,15 @@ def test_levels_are_respected(log: Any, start: datetime, handler: Any, logger: l
     assert [(entry.level, entry.message) for entry in entries(log, start)] == [("Level 35", "a level without a name")]
 
 
+@pytest.mark.parametrize("name", ["", "HINWEIS für alle", "x" * 33])
+def test_a_level_whose_name_no_log_takes_goes_by_its_number(
+    log: Any, start: datetime, logger: logging.Logger, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    monkeypatch.setattr(logging, "getLevelName", {35: name}.get)
+    logger.log(35, "kept")
+    assert [(entry.level, entry.message) for entry in entries(log, start)] == [("Level 35", "kept")]
+
+
 def test_an_error_is_written_at_once_and_all_that_waits(engine: Engine, log: Any, start: datetime, logger: Any) -> None:
     logger.info("1")
     assert engine.ledger.totals.requests == 0

@@ -54,7 +54,7 @@ class LogEntry:
         object.__setattr__(self, "fields", dict(self.fields))
         if self.at.year > _LAST_YEAR:
             raise BadInput("at", self.at, f"a log ends with the year {_LAST_YEAR}", "give it an earlier instant")
-        if not isinstance(self.level, str) or not _LEVEL.fullmatch(self.level):
+        if not is_level(self.level):
             rule = "a level has up to 32 ASCII letters, digits, blanks, dots, dashes and underscores"
             raise BadInput("level", self.level, rule, "name it in such letters, or put the text into a field")
         for text in (self.message, *self.fields, *self.fields.values()):
@@ -80,6 +80,11 @@ class LogEntry:
         except ValueError as error:
             rule = f"it is no line of a log ({said(error)})"
             raise BadInput("line", line, rule, "keep other content out of the log's blobs") from error
+
+
+def is_level(text: object) -> bool:
+    """Whether it is a level that an entry can have."""
+    return isinstance(text, str) and _LEVEL.fullmatch(text) is not None
 
 
 def in_utc(subject: str, moment: datetime) -> datetime:

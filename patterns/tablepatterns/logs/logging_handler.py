@@ -8,6 +8,7 @@ from collections.abc import Generator
 from contextlib import contextmanager
 
 from ..errors import BadDesign
+from ..logs.entry import is_level
 from ..recipe import BlockingAccount
 from ..recipes.blob_log import BlobLog
 
@@ -15,8 +16,8 @@ from ..recipes.blob_log import BlobLog
 class BlobLogHandler(logging.Handler):
     """Keep what loggers report in a blob log.
 
-    A record's entry has its level's name, its text as the handler's formatter gives it, tracebacks included, and the
-    field `logger`. Its instant is that of the log's account.
+    A record's entry has its level's name (`Level 35` where a log takes no such name), its text as the handler's
+    formatter gives it, tracebacks included, and the field `logger`. Its instant is that of the log's account.
 
     Guarantees: loggers in any threads may use it. `logging.shutdown`, which Python calls at exit, writes what is in the
     buffer. Records of the SDK (`azure` and below), and whatever is logged in a thread while the handler writes, are
@@ -67,7 +68,7 @@ class BlobLogHandler(logging.Handler):
             return
         try:
             with self._alone():
-                self.log.append(record.levelname, self.format(record), fields={"logger": record.name})
+                self.log.append(_level_of(record), self.format(record), fields={"logger": record.name})
                 if record.levelno >= self.flush_level:
                     self.log.flush()
         except Exception:  # noqa: BLE001 - whatever a formatter or the network raises, a logger raises nothing
@@ -98,6 +99,10 @@ class BlobLogHandler(logging.Handler):
             yield
         finally:
             self._writing.here = False
+
+
+def _level_of(record: logging.LogRecord) -> str:
+    return record.levelname if is_level(record.levelname) else f"Level {record.levelno}"
 
 
 def _is_of_the_sdk(record: logging.LogRecord) -> bool:
