@@ -158,6 +158,11 @@ def test_any_entity_reads_back_from_json_with_its_types(keys: tuple[str, str], p
         decoded(encoded(keys, properties), (keys[0] + "x", keys[1]), "it")
 
 
+def test_a_content_that_is_nested_too_deep_is_none_that_was_written() -> None:
+    with pytest.raises(BadInput, match="it does not hold an archived entity"):
+        decoded(b"[" * 30_000, ("a", "b"), "the file")
+
+
 @given(some=st.tuples(KEY_TEXTS, KEY_TEXTS), others=st.tuples(KEY_TEXTS, KEY_TEXTS))
 def test_no_two_keys_have_one_name_and_none_leaves_its_folder(some: tuple[str, str], others: tuple[str, str]) -> None:
     assert (name_of(some) == name_of(others)) == (some == others)
@@ -173,3 +178,13 @@ async def test_odd_keys_make_files_too(tmp_path: Any, key: str) -> None:
     assert await files.insert((key, key), {"N": 1})
     assert dict((await files.get((key, key))).properties) == {"N": 1}  # type: ignore[union-attr]
     assert {path.parent.parent for path in tmp_path.rglob("*.json")} == {tmp_path}
+
+
+@pytest.mark.parametrize("keys", [("Sales", "{}"), ("{}", "Jones")], ids=["row", "partition"])
+async def test_a_name_that_no_folder_takes_is_refused(tmp_path: Any, keys: tuple[str, str]) -> None:
+    files = FileArchive(tmp_path)
+    longest, beyond = (tuple(key.format(text) for key in keys) for text in ("x" * 246, "x" * 247))
+    assert await files.insert(longest, {"N": 1})  # type: ignore[arg-type]
+    for word in (files.insert(beyond, {"N": 1}), files.get(beyond)):  # type: ignore[arg-type]
+        with pytest.raises(LimitExceeded, match="a file's name has at most 246"):
+            await word

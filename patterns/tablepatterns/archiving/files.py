@@ -10,12 +10,15 @@ from hashlib import sha256
 from pathlib import Path
 from uuid import uuid4
 
+from ..errors import LimitExceeded
 from .names import name_of
 from .store import Keys, Properties, Snapshot, Store
 from .typed_json import decoded, encoded
 
 _LOCK = "%lock"
 """The name of a file that no PartitionKey makes the name of a folder."""
+_LONGEST_NAME = 255 - len(".json.new")
+"""What file systems take, less what a file's name ends with while it is written."""
 
 if sys.platform == "win32":
     import msvcrt
@@ -34,7 +37,8 @@ class FileArchive(Store):
 
     A file is on the disk, and not only on its way there, when a word returns. Workers of this machine may share the
     folder: they take turns by a lock, which the operating system releases when a process dies. Does not: work on
-    network file systems that have no such locks, or spare the event loop the time of a small write.
+    network file systems that have no such locks, or spare the event loop the time of a small write. A key has at most
+    246 characters as a name, where all but ASCII takes several: a move of a longer one goes to poison.
 
     :param folder: where the files are; it is made when it is missing
     """
@@ -66,7 +70,12 @@ class FileArchive(Store):
         return self._change(keys, held.version, None)
 
     def _path(self, keys: Keys) -> Path:
-        return self._folder / name_of(keys)
+        name = name_of(keys)
+        for part in name.removesuffix(".json").split("/"):
+            if len(part) > _LONGEST_NAME:
+                rule = f"a file's name has at most {_LONGEST_NAME} characters, and this has {len(part):,}"
+                raise LimitExceeded("name of the file", part, rule, "use shorter keys, or archive to a table")
+        return self._folder / name
 
     def _change(self, keys: Keys, version: str | None, content: bytes | None) -> bool:
         """Bring the file from one version, None for no file, to a content, None for no file, or return False."""

@@ -53,7 +53,7 @@ def decoded(content: bytes, keys: tuple[str, str], where: str) -> dict[str, Any]
             raise ValueError(f"it is not version {VERSION} of the entity {keys}")
         fields: dict[str, Any] = whole["properties"]
         return {name: _read(value, fields.get(name + _TYPE)) for name, value in fields.items() if "@" not in name}
-    except (ValueError, KeyError, TypeError) as error:
+    except (ValueError, KeyError, TypeError, RecursionError) as error:
         rule = f"it does not hold an archived entity as it was written ({said(error)})"
         raise BadInput(where, content[:40], rule, "look what overwrote it") from error
 
