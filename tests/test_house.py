@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+import azurite_server
 import tablepatterns
 
 ROOT = Path(__file__).parents[1]
@@ -47,6 +48,14 @@ def test_the_version_is_that_of_the_newest_heading_of_the_changelog() -> None:
 def test_docker_compose_starts_the_azurite_that_the_tests_are_made_for() -> None:
     pinned = json.loads(read("tests/azurite/package.json"))["dependencies"]["azurite"]
     assert f"image: mcr.microsoft.com/azure-storage/azurite:{pinned}\n" in read("docker-compose.yml")
+
+
+def test_docker_compose_gives_it_the_options_of_the_tests_and_its_three_ports() -> None:
+    compose = read("docker-compose.yml")
+    options = re.findall(r"--(?!\w+Port)\w+(?: \d+)?", " ".join(azurite_server.OPTIONS))
+    assert "--tableKeepAliveTimeout 600" in options
+    assert [option for option in options if option not in compose] == []
+    assert re.findall(r'"127\.0\.0\.1:(\d+):\1"', compose) == ["10000", "10001", "10002"]
 
 
 @pytest.mark.parametrize("folder", ["azurite", "node"])
