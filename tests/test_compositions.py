@@ -31,7 +31,6 @@ from tablepatterns import (
     Period,
     PeriodTables,
     WideEntity,
-    connect,
 )
 from tablepatterns.engine.account import Engine
 from tablepatterns.errors import BadDesign, BadInput
@@ -58,9 +57,8 @@ class Person:
 
 
 @pytest.mark.parametrize("pair", PAIRS, ids=name_of)
-async def test_two_parts_work_together(pair: Pair) -> None:
-    with connect() as storage:
-        await live(storage.awaited(), "Staff", parts_of(pair))
+async def test_two_parts_work_together(storage: Any, staff_name: str, pair: Pair) -> None:
+    await live(storage, staff_name, parts_of(pair))
 
 
 @pytest.fixture

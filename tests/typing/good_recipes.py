@@ -20,6 +20,7 @@ from tablepatterns import (
     IndexEntities,
     InterPartitionIndex,
     Key,
+    KeyRotation,
     LargeProperties,
     LocalKey,
     LogEntry,
@@ -83,6 +84,7 @@ def time_and_volume(storage: Storage, day: dt.datetime) -> None:
     counts = DataSeries(storage, "Counts", Key("{Employee}", ""), 24, name="Hour", of=int)
     assert_type(counts.read(Employee="1"), "list[int | None]")
     assert_type(WideEntity(storage, "Wide", Key("{Employee}", "")).get(Employee="1"), "Entity | None")
+    assert_type(KeyRotation(WideEntity(storage, "Wide", Key("{Employee}", ""))).in_use(), "dict[str, int]")
     with BlobLog(storage, "logs", "queue") as log:
         assert_type(log.append("INFO", "x"), LogEntry)
         assert_type(log.between(day), Iterator[LogEntry])
