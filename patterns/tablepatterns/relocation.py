@@ -72,14 +72,18 @@ class Route:
             raise _not_a_mark(MOVING_TO, claim) from None
 
 
-def check_mark(entity: Mapping[str, Any]) -> None:
-    """Refuse an entity whose property `MovedFrom` no move wrote: it would be lost.
+def check_arrived(entity: Mapping[str, Any]) -> None:
+    """Refuse an entity that is still a copy: what it is a copy of would follow it to the place that it leaves.
 
-    :raises BadInput: it holds something else
+    :raises BadInput: it is, or its property `MovedFrom`, which a move takes away, holds something else
     """
     mark = entity.get(MOVED_FROM)
-    if mark is not None and not (isinstance(mark, str) and _MARK.fullmatch(mark)):
+    if mark is None:
+        return
+    if not isinstance(mark, str) or not _MARK.fullmatch(mark):
         raise _not_a_mark(MOVED_FROM, mark)
+    rule = "its move to here has not ended"
+    raise BadInput(MOVED_FROM, mark, rule, "let whoever began it, or a worker, end it, and read the entity again")
 
 
 def _not_a_mark(name: str, value: object) -> BadInput:

@@ -170,6 +170,26 @@ async def test_who_was_left_on_the_way_can_be_moved_on(backend: Any, engine: Eng
     assert await _places(move) == ["Marketing"]
 
 
+async def test_a_copy_whose_move_has_not_ended_is_not_moved_on(backend: Any, engine: Engine) -> None:
+    """The entity would follow its copy to the place that this one has just left."""
+    storage = backend.connect()
+    move = move_of(storage, "Staff", "staff-moves")
+    await move.entities.insert(jones())
+    await storage.queue("staff-moves").create()
+    with pytest.raises(Died):
+        await move_of(mortal(backend, engine, Life(at=2, after=True)), "Staff", "staff-moves").move(
+            await move.entities.get(**ID), Department="Marketing"
+        )
+    copied = await move.entities.get(**THERE)
+    with engine.ledger.span() as span, pytest.raises(BadInput, match="its move to here has not ended"):
+        await move.move(copied, Department="Finance")
+    assert span.totals.requests == 0
+    engine.clock.advance(61)
+    await Worker(storage, [move]).run_once()
+    await move.move(await move.entities.get(**THERE), Department="Finance")
+    assert await _places(move) == ["Finance"]
+
+
 async def test_a_change_on_the_way_is_carried_along(backend: Any, engine: Engine) -> None:
     storage = backend.connect()
     move = move_of(storage, "Staff", "staff-moves")

@@ -106,6 +106,27 @@ def a_move_and_a_worker(world: World) -> list[Any]:
     return [move.move(read(world, move), Department="Marketing"), work()]
 
 
+def a_move_and_one_who_moves_on(world: World) -> list[Any]:
+    move = prepared(world)
+
+    async def move_on() -> str:
+        found = await move.entities.get(**{**JONES, "Department": "Marketing"})
+        if found is None:
+            return "not there"
+        await move.move(found, Department="Finance")
+        return "moved on"
+
+    return [move.move(read(world, move), Department="Marketing"), move_on()]
+
+
+def in_the_last_place(world: World) -> None:
+    """The entity is in one place without a mark: the last that somebody was told of."""
+    world.run(drain(world))
+    ((place, row),) = rows(world)
+    assert row == {"Raises": 0}
+    assert place == "Finance" or "moved on" not in world.returned.values()
+
+
 def explored(make: Any, **options: Any) -> None:
     given = {"invariant": in_one_place, "always": is_somewhere, "expected": REFUSED, "preemptions": 1}
     result = explore(make, **{**given, **options})
@@ -125,6 +146,12 @@ def test_of_two_moves_one_is_made_whoever_dies(bound: dict[str, int]) -> None:
 @pytest.mark.parametrize("make", [a_move_and_a_raise, a_move_and_a_raise_there, a_move_and_a_worker])
 def test_a_change_on_the_way_is_not_lost_whoever_dies(make: Any) -> None:
     explored(make, kills=1, expected=(*REFUSED, LeaseLost))
+
+
+@pytest.mark.guarantee(RECIPE, "who moves on what another has begun to move is refused, or both moves are made")
+@pytest.mark.parametrize("bound", [{"kills": 1}, {"lost": 1, "preemptions": 0}], ids=str)
+def test_whoever_moves_on_what_is_moved_leaves_it_in_one_place(bound: dict[str, int]) -> None:
+    explored(a_move_and_one_who_moves_on, invariant=in_the_last_place, **bound)
 
 
 @pytest.mark.guarantee(RECIPE, "an entity is in one place, whichever answer is lost")

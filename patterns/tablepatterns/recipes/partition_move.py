@@ -24,7 +24,7 @@ from ..errors import (
     said,
 )
 from ..recipe import Account, Account_co, Pattern, recipe
-from ..relocation import MOVED_FROM, MOVING_TO, Relocation, Route, check_mark
+from ..relocation import MOVED_FROM, MOVING_TO, Relocation, Route, check_arrived
 from ..working.envelope import Envelope
 from ..working.lease import Lease
 
@@ -103,8 +103,8 @@ class PartitionMove(Pattern[Account_co]):
         :param entity: as it was read from the set, whole
         :param attempts: how often to try in all while others write the entity
         :param fields: the fields of the key that change
-        :raises BadInput: it stays in its partition, is on its way elsewhere, was not read whole from this set, or keeps
-            something of its own in `MovingTo` or `MovedFrom`
+        :raises BadInput: it stays in its partition, is on its way elsewhere or still to here, was not read whole from
+            this set, or keeps something of its own in `MovingTo` or `MovedFrom`
         :raises BadKey: no field of the key, or a value that cannot be a key
         :raises BadDesign: an index elsewhere could not follow, and why
         :raises EntityChanged: it changed since it was read; nothing has changed
@@ -168,7 +168,7 @@ class PartitionMove(Pattern[Account_co]):
         if origin[0] == goal[0]:
             rule = "it stays in its partition, where one transaction inserts and deletes"
             raise BadInput("move", fields, rule, "use an EntityGroupTransaction, or give another partition")
-        check_mark(entity)
+        check_arrived(entity)
         if (claim := entity.get(MOVING_TO)) is not None:
             route = Route.claimed(origin, claim)
             if route.goal != goal:
