@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from employees import BY_ID, by_email, employees_of, jones, numbered
-from tablepatterns import EntitySet, Key, QueryClass, at_least, below, between, parse, prop
+from tablepatterns import EntitySet, Key, QueryClass, at_least, below, between, connect, parse, prop
 from tablepatterns.engine.account import Engine
 from tablepatterns.errors import (
     BadDesign,
@@ -196,3 +196,17 @@ async def test_short_and_empty_pages_do_not_end_the_reading(backend: Any, engine
 async def test_a_field_named_like_a_parameter_is_refused_at_construction(storage: Any, field: str) -> None:
     with pytest.raises(BadDesign, match="rename the field"):
         EntitySet(storage, "Employees", Key("{Department}", f"{{{field}}}"))
+
+
+@pytest.mark.parametrize(
+    ("parts", "said"),
+    [
+        ({"key": "{Department}"}, r"a set has a Key; write Key\("),
+        ({"derived": 5}, r"write derived=\[\.\.\.\]"),
+        ({"derived": [Key("{Department}", "{Email}")]}, "Key is no Derived"),
+        ({"mappings": ["Email"]}, "str is no PropertyMapping"),
+    ],
+)
+def test_parts_that_belong_elsewhere_are_refused_when_the_set_is_made(parts: dict[str, Any], said: str) -> None:
+    with connect() as storage, pytest.raises(BadDesign, match=said):
+        EntitySet(storage, "Employees", **({"key": BY_ID} | parts))

@@ -87,12 +87,14 @@ class EntitySet(Upkeep[Account_co]):
         building: Iterable[Derived] = (),
     ) -> None:
         super().__init__(account)
+        if not isinstance(key, Key):
+            raise BadDesign("key", key, "a set has a Key", 'write Key("{Department}", "empid_{EmployeeId:06d}")')
         self.schema = schema
         self.key = key
-        self.derived = tuple(derived)
+        self.derived = _all_of(Derived, "derived", derived)
         self.primary = Shape(key)
         self.table = account.table(table)
-        self.mappings = Mappings.of(account, table, key, mappings)
+        self.mappings = Mappings.of(account, table, key, _all_of(PropertyMapping, "mappings", mappings))
         for field in sorted(_WORDS.intersection(key.fields)):
             raise BadDesign("field", field, "the word is a parameter of the set's methods", "rename the field")
         check_together(table, key, self.derived, self.mappings)
@@ -341,3 +343,14 @@ def _existing(current: Entity | None, fields: Mapping[str, Any]) -> Entity:
     if current is None:
         raise EntityNotFound(f"there is no entity {dict(fields)}; insert it, or use an insert_or_ form")
     return current
+
+
+def _all_of(kind: type[object], subject: str, parts: Iterable[T]) -> tuple[T, ...]:
+    """Return what a set is given for a parameter, when each is of the kind that belongs there."""
+    if not isinstance(parts, Iterable):
+        raise BadDesign(subject, parts, "it is a list", f"write {subject}=[...], with one or more in it")
+    given = tuple(parts)
+    for each in given:
+        if not isinstance(each, kind):
+            raise BadDesign(subject, each, f"{type(each).__name__} is no {kind.__name__}", "leave it out")
+    return given
