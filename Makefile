@@ -97,7 +97,7 @@ dist: $(READY)  ## Build the wheel and the source distribution in dist, and chec
 	$(RUN) twine check --strict dist/*
 
 clean:  ## Remove what these targets made
-	rm -rf $(VENV) $(LOWEST) tests/azurite/node_modules tests/node/node_modules .azurite .hypothesis docs/_build .mypy_cache .pytest_cache .ruff_cache
+	rm -rf $(VENV) $(LOWEST) dist tests/azurite/node_modules tests/node/node_modules .azurite .hypothesis docs/_build .mypy_cache .pytest_cache .ruff_cache
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # $(call environment,variable naming a python,directory,pip's arguments): refuse early, say what is missing
