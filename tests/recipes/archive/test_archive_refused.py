@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Mapping
 from typing import Any, ClassVar
 
 import pytest
 
-from archives import ID, KEY, KEYS, PLACES, Work, jones, place, worker_of
+from archives import ID, KEY, KEYS, Work, jones
 from tablepatterns import EntitySet, Key, connect
 from tablepatterns.archiving.blobs import BlobArchive
 from tablepatterns.archiving.files import FileArchive
@@ -16,46 +16,7 @@ from tablepatterns.errors import BadDesign, BadInput, BadKey, EntityAlreadyExist
 from tablepatterns.mapping import Encoded, PropertyMapping
 from tablepatterns.recipes.archive import Archive
 from tablepatterns.recipes.worker import Report, Worker
-from working import message, queue_names
-
-
-@pytest.fixture
-def queue_name(backend: Any, storage: Any) -> Iterator[str]:
-    with queue_names(backend, storage) as names:
-        yield names()
-
-
-@pytest.fixture
-def current(storage: Any, new_name: Callable[..., str]) -> Any:
-    return EntitySet(storage, new_name("Current"), KEY)
-
-
-@pytest.fixture
-def former(storage: Any, new_name: Callable[..., str]) -> Any:
-    return EntitySet(storage, new_name("Former"), KEY)
-
-
-@pytest.fixture(params=PLACES)
-def target(request: pytest.FixtureRequest, backend: Any, storage: Any, former: Any, tmp_path: Any) -> Iterator[Any]:
-    """Where entities go: each kind of place."""
-    with place(request.param, backend, storage, former, tmp_path / "former") as target:
-        yield target
-
-
-@pytest.fixture
-def archive(current: Any, target: Any, queue_name: str) -> Any:
-    return Archive(current, target, queue=queue_name)
-
-
-@pytest.fixture
-def to_table(current: Any, former: Any, queue_name: str) -> Any:
-    """An archive in a table, where nothing is to be told of other places."""
-    return Archive(current, former, queue=queue_name)
-
-
-@pytest.fixture
-def work(storage: Any) -> Work:
-    return worker_of(storage)
+from working import message
 
 
 async def test_a_move_back_onto_another_entity_is_refused_and_both_stay(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
 from datetime import datetime, timezone
 from typing import Any
 from uuid import UUID, uuid4
@@ -11,8 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from archives import ID, KEY, KEYS, PLACES, Work, jones, place, worker_of
-from tablepatterns import EntitySet, Int64, Ticks
+from archives import ID, KEYS, Work, jones
+from tablepatterns import Int64, Ticks
 from tablepatterns.archiving.blobs import BlobArchive
 from tablepatterns.archiving.files import FileArchive
 from tablepatterns.archiving.names import name_of
@@ -20,7 +19,6 @@ from tablepatterns.archiving.typed_json import decoded, encoded
 from tablepatterns.errors import BadInput, LimitExceeded
 from tablepatterns.recipes.archive import Archive
 from tablepatterns.recipes.worker import Report
-from working import queue_names
 
 TYPED = {
     "Text": "crème 🛫",
@@ -34,37 +32,6 @@ TYPED = {
     "Id": UUID(int=7),
     "Photo": b"\x00\xff",
 }
-
-
-@pytest.fixture
-def queue_name(backend: Any, storage: Any) -> Iterator[str]:
-    with queue_names(backend, storage) as names:
-        yield names()
-
-
-@pytest.fixture
-def current(storage: Any, new_name: Callable[..., str]) -> Any:
-    return EntitySet(storage, new_name("Current"), KEY)
-
-
-@pytest.fixture(params=PLACES)
-def archive(
-    request: pytest.FixtureRequest,
-    backend: Any,
-    storage: Any,
-    current: Any,
-    new_name: Any,
-    queue_name: str,
-    tmp_path: Any,
-) -> Iterator[Any]:
-    former: Any = EntitySet(storage, new_name("Former"), KEY)
-    with place(request.param, backend, storage, former, tmp_path / "former") as target:
-        yield Archive(current, target, queue=queue_name)
-
-
-@pytest.fixture
-def work(storage: Any) -> Work:
-    return worker_of(storage)
 
 
 async def test_every_type_comes_back_as_it_was(current: Any, archive: Any, work: Work) -> None:

@@ -1,0 +1,52 @@
+"""The archives that are tried: of one set of employees, in each kind of place."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+
+from archives import KEY, PLACES, Work, place, worker_of
+from tablepatterns import EntitySet
+from tablepatterns.recipes.archive import Archive
+from working import queue_names
+
+
+@pytest.fixture
+def queue_name(backend: Any, storage: Any) -> Iterator[str]:
+    with queue_names(backend, storage) as names:
+        yield names()
+
+
+@pytest.fixture
+def current(storage: Any, new_name: Callable[..., str]) -> Any:
+    return EntitySet(storage, new_name("Current"), KEY)
+
+
+@pytest.fixture
+def former(storage: Any, new_name: Callable[..., str]) -> Any:
+    return EntitySet(storage, new_name("Former"), KEY)
+
+
+@pytest.fixture(params=PLACES)
+def target(request: pytest.FixtureRequest, backend: Any, storage: Any, former: Any, tmp_path: Any) -> Iterator[Any]:
+    """Where entities go: each kind of place."""
+    with place(request.param, backend, storage, former, tmp_path / "former") as target:
+        yield target
+
+
+@pytest.fixture
+def archive(current: Any, target: Any, queue_name: str) -> Any:
+    return Archive(current, target, queue=queue_name)
+
+
+@pytest.fixture
+def to_table(current: Any, former: Any, queue_name: str) -> Any:
+    """An archive in a table, where nothing is to be told of other places."""
+    return Archive(current, former, queue=queue_name)
+
+
+@pytest.fixture
+def work(storage: Any) -> Work:
+    return worker_of(storage)
