@@ -212,6 +212,15 @@ def test_no_secret_is_shown_by_an_error(connected: Any, target: Any) -> None:
     assert LONG_KEY[:8] not in shown
 
 
+def test_async_clients_need_aiohttp_but_not_in_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tablepatterns.aio.find_spec", lambda name: None)
+    for target in (None, "memory://team", Engine()):
+        assert tablepatterns.aio.connect(target).engine is not None
+    for target in ("azurite", STRING):
+        with pytest.raises(ModuleNotFoundError, match=r"pip install 'tablepatterns\[aio\]'"):
+            tablepatterns.aio.connect(target)
+
+
 @pytest.mark.guide("G-103")
 def test_a_cosmos_account_is_known_to_keep_no_order(connected: Any) -> None:
     cosmos = f"{STRING};TableEndpoint=https://contoso.table.cosmos.azure.com:443/"

@@ -49,15 +49,15 @@ def connect(target: str | Engine | None = None, *, credential: Any = None, **opt
     :param credential: with a URL, any async azure-core credential
     :param options: keyword options of the SDK's clients
     :raises BadTarget: the target is none of the accepted forms
-    :raises ModuleNotFoundError: aiohttp is missing; install `tablepatterns[aio]`
+    :raises ModuleNotFoundError: aiohttp is missing; install `tablepatterns[aio]`. In memory it is not needed
     """
-    if find_spec("aiohttp") is None:
-        text = "the SDK's async clients need aiohttp: pip install 'tablepatterns[aio]'"
-        raise ModuleNotFoundError(text, name="aiohttp")
     if target is not None and not isinstance(target, str):
         return _on_engine(target, credential, options)
     found = resolve(target, credential)
     if found.memory is None:
+        if "transport" not in options and find_spec("aiohttp") is None:
+            text = "the SDK's async clients need aiohttp: pip install 'tablepatterns[aio]'"
+            raise ModuleNotFoundError(text, name="aiohttp")
         return Storage(found, None, options)
     # Here and below, so that a program on a real account does not load the engine
     from .engine.shared import engine_for
