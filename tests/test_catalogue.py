@@ -341,7 +341,7 @@ def page(monkeypatch: pytest.MonkeyPatch) -> Any:
     return importlib.import_module("proof.catalogue")
 
 
-def test_the_page_is_up_to_date(page: Any) -> None:
+def test_the_catalogue_is_up_to_date(page: Any) -> None:
     assert (ROOT / page.PAGE).read_text(encoding="utf-8") == page.render(), "make pages writes it anew"
 
 

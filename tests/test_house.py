@@ -18,6 +18,7 @@ import tablepatterns
 ROOT = Path(__file__).parents[1]
 SOURCE = ROOT / "patterns"
 MODULES = sorted(SOURCE.rglob("*.py"))
+TESTS = sorted(path for path in (ROOT / "tests").rglob("test_*.py") if "node_modules" not in path.parts)
 MAX_LINES_OF_A_FILE = 400
 MAX_LINES_OF_A_FUNCTION = 40
 
@@ -112,3 +113,12 @@ def texts_below(folder: Path) -> Iterator[Path]:
             yield from texts_below(path)
         elif path.suffix in {".py", ".md", ".toml", ".ipynb"}:
             yield path
+
+
+def test_no_test_is_written_twice() -> None:
+    found: dict[str, list[str]] = {}
+    for path in TESTS:
+        for each in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(each, (ast.FunctionDef, ast.AsyncFunctionDef)) and each.name.startswith("test_"):
+                found.setdefault(ast.dump(each), []).append(f"{path.relative_to(ROOT)}::{each.name}")
+    assert [places for places in found.values() if len(places) > 1] == []
