@@ -122,3 +122,8 @@ def test_no_test_is_written_twice() -> None:
             if isinstance(each, (ast.FunctionDef, ast.AsyncFunctionDef)) and each.name.startswith("test_"):
                 found.setdefault(ast.dump(each), []).append(f"{path.relative_to(ROOT)}::{each.name}")
     assert [places for places in found.values() if len(places) > 1] == []
+
+
+def test_every_file_of_tests_is_short_enough_to_be_one_idea() -> None:
+    lengths = {str(path.relative_to(ROOT)): len(path.read_text(encoding="utf-8").splitlines()) for path in TESTS}
+    assert {name: length for name, length in lengths.items() if length > MAX_LINES_OF_A_FILE} == {}
