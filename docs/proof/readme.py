@@ -24,7 +24,7 @@ FIGURES = {
 """Where each figure stands."""
 TESTED = """\
 - One body of a test runs on the account in memory and on a real Azurite, through the sync and the async SDK. There are
-  more than 16,000 tests.
+  more than 20,000 tests.
 - {tables} random operations on tables, {queues} on queues and {blobs} on blobs were asked of the account in memory and
   of Azurite, and the answers compared: [the record](tests/differential/record.md), with every known difference.
 - Of {behaviours} [behaviours of the service](docs/fidelity.md), listed with what is known of each and from where, the
