@@ -42,9 +42,10 @@ class PartitionMove(Pattern[Account_co]):
     entity that is in the new place already is never overwritten: the move is refused, and the entity stays.
 
     Does not: move at one instant: who looks in between sees the entity twice. Stop for a delete of the entity that
-    comes between the copy and the end. Choose where both were changed on the way: both stay, and the message goes to
-    poison. Who overwrites the entity unconditionally while it moves, or stalls for longer than half the lease between
-    two requests, may leave it in both places.
+    comes between the copy and the end, such as that of an `Archive`, which then has the entity too. Move on a copy
+    whose move has not ended: that is refused, until whoever began it, or a worker, ends it. Choose where both were
+    changed on the way: both stay, and the message goes to poison. Who overwrites the entity unconditionally while it
+    moves, or stalls for longer than half the lease between two requests, may leave it in both places.
 
     Cost: 6 storage transactions: the message, the claim, the insert, the delete, the mark's end, the message's end.
     What the set derives comes on top.
