@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from employees import BY_EMAIL, BY_ID, by_email, employees_of, jones, rows_of
-from tablepatterns import EntitySet, IntraPartitionIndex, Key, between, prefix
+from tablepatterns import EntitySet, Int64, IntraPartitionIndex, Key, between, prefix
 from tablepatterns.engine.account import Engine
 from tablepatterns.errors import (
     BadDesign,
@@ -69,6 +69,16 @@ async def test_changing_the_email_moves_the_copy(storage: Any, table_name: str) 
     assert set(await rows_of(storage, table_name)) == {PRIMARY, ("Sales", "email_jo@contoso.com")}
     assert await employees.find(by_email, Department="Sales", Email="jonesj@contoso.com") is None
     assert (await employees.find(by_email, Department="Sales", Email="jo@contoso.com"))["EmployeeId"] == 223
+
+
+@pytest.mark.parametrize("value", [True, 1.0, Int64(1)], ids=repr)
+async def test_an_equal_value_of_another_type_reaches_the_copy(storage: Any, table_name: str, value: Any) -> None:
+    employees = employees_of(storage, table_name)
+    entity = await employees.insert(jones(Age=1))
+    entity["Age"] = value
+    await employees.replace(entity)
+    found = await employees.find(by_email, Department="Sales", Email=jones()["Email"])
+    assert type(found["Age"]) is type(value)
 
 
 @pytest.mark.guide("G-114", "G-115", "G-122")

@@ -173,6 +173,12 @@ class Derived(ABC):
         """
         raise self._not_told()
 
+    def check_each_tells(self) -> None:
+        """Refuse to look after rows of which one entity does not tell what they must hold.
+
+        :raises BadDesign: they are such, and what to do instead
+        """
+
     def owners(self, key: Key, row: Entity) -> list[Keys] | None:
         """Return the keys of the primary rows that a row says it follows from; None if it is not of this kind."""
         raise self._not_told()
@@ -357,9 +363,11 @@ def copy_operations(shape: Shape, change: Change) -> list[Operation]:
     """
     old = shape.row(change.old) if change.old is not None and shape.has_row(change.old) else None
     new = shape.row(change.new) if change.new is not None and shape.has_row(change.new) else None
-    if old == new:
+    if old is None and new is None:
         return []
     if old and new and _key(old) == _key(new):
+        if old == new and alike(old, new):
+            return []
         if change.merges:
             return [Operation.merge(shape.part(change), ANY, becomes=new)]
         return [Operation.replace(new, ANY, seen=change.seen)]

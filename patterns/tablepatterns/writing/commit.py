@@ -24,6 +24,7 @@ from ..recipe import Account
 from ..words.lineage import Lineage
 from ..words.operation import ANY, Operation, check_transaction
 from ..words.table import Table
+from .alike import alike
 from .pending import Pending, combined, plain
 
 
@@ -210,7 +211,7 @@ async def _as_foreseen(pending: Pending, write: Write) -> Write:
     """Return a write with what other changes of the transaction do to its primary row."""
     shape, new = Shape(write.change.key), write.change.new
     row = await pending.get(*write.key)
-    if row is None or new is None or row == shape.row(new):
+    if row is None or new is None or alike(row, shape.row(new)):
         return write
     return write.writing(replace(write.change, new=dict(shape.entity(row))))
 
