@@ -8,7 +8,7 @@ from contextlib import AbstractAsyncContextManager, suppress
 from datetime import datetime, timezone
 from importlib.util import find_spec
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from azure.data.tables.aio import TableServiceClient
 
@@ -30,6 +30,9 @@ if TYPE_CHECKING:
     from .engine.account import Engine
 
 T = TypeVar("T")
+
+_TURN_SECONDS: Final = 0.005
+_MOST_TURNS: Final = 200
 
 
 def connect(target: str | Engine | None = None, *, credential: Any = None, **options: Any) -> Storage:
@@ -148,11 +151,14 @@ class Storage(Account):
         return self.engine.clock.now().datetime() if self.engine else datetime.now(timezone.utc)
 
     async def sleep(self, seconds: float) -> None:
-        """Wait without blocking the event loop; on an account in memory the clock moves instead."""
-        if self.engine:
-            self.engine.clock.sleep(seconds)
-        else:
+        """Wait without blocking the event loop; on an account in memory the clock moves, and other tasks take turns."""
+        if self.engine is None:
             await asyncio.sleep(seconds)
+            return
+        self.engine.clock.sleep(seconds)
+        # As many as requests would take meanwhile: else nobody who backs off would give way
+        for _ in range(min(1 + int(seconds / _TURN_SECONDS), _MOST_TURNS)):
+            await asyncio.sleep(0)
 
     async def together(self, *calls: Coroutine[Any, Any, T], limit: int = 8, waits: bool = False) -> list[T]:
         """Run the calls in tasks, `limit` at a time, and return their results in the order given."""

@@ -332,7 +332,7 @@ def as_json(value: object) -> str:
     """
     try:
         return json.dumps(value, allow_nan=False, ensure_ascii=False, separators=(",", ":"), sort_keys=True)
-    except (TypeError, ValueError) as error:
+    except (TypeError, ValueError, RecursionError) as error:
         raise BadProperty("value", value, f"it has no JSON form ({error})", "convert it to lists and dicts") from error
 
 

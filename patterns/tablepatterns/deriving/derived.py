@@ -110,6 +110,11 @@ class Derived(ABC):
         return False
 
     @property
+    def is_told_by_each(self) -> bool:
+        """Whether each entity tells what its part of a row must be, so that the rows can be verified and mended."""
+        return True
+
+    @property
     def reads(self) -> Collection[str]:
         """The names of the fields whose values it works with, which must therefore be stored as they are."""
         return ()
@@ -172,12 +177,6 @@ class Derived(ABC):
         :param primary: the entity as it is now
         """
         raise self._not_told()
-
-    def check_each_tells(self) -> None:
-        """Refuse to look after rows of which one entity does not tell what they must hold.
-
-        :raises BadDesign: they are such, and what to do instead
-        """
 
     def owners(self, key: Key, row: Entity) -> list[Keys] | None:
         """Return the keys of the primary rows that a row says it follows from; None if it is not of this kind."""

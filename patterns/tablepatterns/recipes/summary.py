@@ -104,6 +104,11 @@ class Summary(Totals):
             raise BadDesign("spread", self.spread, rule, "leave it out")
 
     @property
+    def is_told_by_each(self) -> bool:
+        """Whether the rows list their entities, which those in the partition do not."""
+        return self.is_elsewhere
+
+    @property
     def reads(self) -> Collection[str]:
         """The names of the fields that make the groups, and of those that are added up."""
         return {*self.layout.fields, *self.sums}
@@ -149,13 +154,7 @@ class Summary(Totals):
         return {} if old == new else {keys: (old.get(keys), new.get(keys)) for keys in [*old, *new]}
 
     def mended(self, keys: Keys, row: Entity | None, primary: Primary) -> Operation | None:
-        """Return the write that lists an entity with what it adds, or no more, and adds up anew.
-
-        :raises BadDesign: the row is in the partition, where it does not list its entities
-        """
-        if not self.is_elsewhere:
-            rule = "one entity does not tell what a row in its partition must hold"
-            raise BadDesign("derived", self.name, rule, "use recount, which reads them all")
+        """Return the write that lists an entity with what it adds, or no more, and adds up anew."""
         if row is not None and not self.roster.is_in(row):
             text = f"{self.name}: the row {keys} holds no {self.roster.name}; something else is there, which stays"
             raise DerivedDataMismatch(text)

@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import Final
 
 from ..deriving.derived import Derived, Keys, Primary
-from ..errors import BadInput, LeaseLost
+from ..errors import BadDesign, BadInput, LeaseLost
 from ..eventual.intents import Intents
 from ..eventual.rows import Finding
 from ..pace import Pace
@@ -93,6 +93,7 @@ class Upkeep(Changes[Account_co]):
         :param pace: how many entities a second, evenly spaced; None for as fast as it goes
         :param parallel: how many entities at a time
         :raises BadInput: the set derives nothing like that, or a number is not above zero
+        :raises BadDesign: it is a `Summary` in the partition: use `recount`
         :raises BadToken: the token is of other work
 
         Guide: writing efficiently; eventually consistent transactions.
@@ -199,6 +200,9 @@ class Upkeep(Changes[Account_co]):
         if derived not in self.derived:
             rule = f"the set keeps {[each.name for each in self.derived]}"
             raise BadInput("derived", derived.name, rule, "give one of the set's own, or declare it")
+        if not derived.is_told_by_each:
+            rule = "one entity does not tell what a row in its partition must hold"
+            raise BadDesign("derived", derived.name, rule, "use recount, which reads them all")
 
     def _intents(self) -> Intents:
         if self.intents is None:
