@@ -35,6 +35,13 @@ class BlobArchive(Store):
         """The name that errors use."""
         return f"container {self._container.name}"
 
+    def check(self, keys: Keys) -> None:
+        """Refuse keys that make too long a name.
+
+        :raises LimitExceeded: they do
+        """
+        self._name(keys)
+
     async def get(self, keys: Keys) -> Snapshot | None:
         """Return the entity of a blob."""
         name = self._name(keys)

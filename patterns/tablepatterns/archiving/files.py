@@ -51,6 +51,13 @@ class FileArchive(Store):
         """The name that errors use."""
         return f"folder {self._folder}"
 
+    def check(self, keys: Keys) -> None:
+        """Refuse keys that make too long a name.
+
+        :raises LimitExceeded: they do
+        """
+        self._path(keys)
+
     async def get(self, keys: Keys) -> Snapshot | None:
         """Return the entity of a file."""
         path = self._path(keys)

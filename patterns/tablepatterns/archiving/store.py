@@ -39,6 +39,13 @@ class Store(ABC):
     def name(self) -> str:
         """The name that errors use."""
 
+    def check(self, keys: Keys) -> None:
+        """Refuse keys under which nothing can be held here, ahead of every request.
+
+        :raises BadInput: they are such
+        """
+        return
+
     @abstractmethod
     async def get(self, keys: Keys) -> Snapshot | None:
         """Return what is held under these keys."""

@@ -101,8 +101,11 @@ class Archive(Pattern[Account_co]):
         :param entity: an entity of the set, or the fields of its key
         :raises BadInput: it was read from another set
         :raises BadKey: a field of the key is missing, or has a value that cannot be a key
+        :raises LimitExceeded: blobs or files are to hold it, and its keys make too long a name
         """
-        return await self._ask({"entity": list(self._keys_of(entity))})
+        keys = self._keys_of(entity)
+        self._there.check(keys)
+        return await self._ask({"entity": list(keys)})
 
     @recipe
     async def restore(self, entity: Mapping[str, Any]) -> str:

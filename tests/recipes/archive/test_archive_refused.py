@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
+from pathlib import Path
 from typing import Any, ClassVar
 
 import pytest
@@ -12,7 +13,7 @@ from tablepatterns import EntitySet, Key, connect
 from tablepatterns.archiving.blobs import BlobArchive
 from tablepatterns.archiving.files import FileArchive
 from tablepatterns.engine.account import Engine
-from tablepatterns.errors import BadDesign, BadInput, BadKey, EntityAlreadyExists
+from tablepatterns.errors import BadDesign, BadInput, BadKey, EntityAlreadyExists, LimitExceeded
 from tablepatterns.mapping import Encoded, PropertyMapping
 from tablepatterns.recipes.archive import Archive
 from tablepatterns.recipes.worker import Report, Worker
@@ -45,6 +46,17 @@ async def test_an_entity_of_another_set_is_refused(storage: Any, to_table: Any, 
     with pytest.raises(BadKey, match="EmployeeId"):
         await to_table.restore({"Department": "Sales"})
     assert engine.ledger.totals.requests == before
+
+
+async def test_keys_too_long_for_their_place_are_refused_before_a_message_is_sent(
+    storage: Any, engine: Engine, tmp_path: Path
+) -> None:
+    notes: Any = EntitySet(storage, "Notes", Key("{Author}", "{Title}"))
+    long = {"Author": "é" * 200, "Title": "x"}
+    for place in (BlobArchive(storage, "former"), FileArchive(tmp_path)):
+        with pytest.raises(LimitExceeded, match="has at most"):
+            await Archive(notes, place).archive(long)
+    assert engine.ledger.totals.requests == 0
 
 
 async def test_a_message_that_names_no_entity_of_the_set_is_poison(storage: Any, to_table: Any, work: Work) -> None:
