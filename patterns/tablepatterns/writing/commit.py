@@ -202,9 +202,9 @@ def _foresee(pending: Pending, write: Write, row: Fields | None = None) -> None:
     """
     source = write.source if write.source and write.source.key == write.key else None
     etag, lineage = (source.etag, source.lineage) if source else (ANY, ())
-    if row is None and write.change.new is not None:
-        row = Shape(write.change.key).row(write.change.new)
-    pending.put(write.key, row, etag, lineage)
+    new = write.change.new
+    left = None if new is None else row or Shape(write.change.key).row(new)
+    pending.put(write.key, left, etag, lineage)
 
 
 async def _as_foreseen(pending: Pending, write: Write) -> Write:
