@@ -150,7 +150,7 @@ def test_the_command_works_from_the_wheel_alone(bare: Path, tmp_path: Path, argu
 @pytest.mark.parametrize(
     ("code", "extra"),
     [
-        ("import tablepatterns.aio; tablepatterns.aio.connect()", "aio"),
+        ("import tablepatterns.aio; tablepatterns.aio.connect('azurite')", "aio"),
         ("from tablepatterns.cli import main; main(['tour'])", "tour"),
         ("from tablepatterns.cli import main; main(['serve'])", "serve"),
     ],
@@ -159,6 +159,18 @@ def test_what_needs_an_extra_names_it(bare: Path, tmp_path: Path, code: str, ext
     done = subprocess.run([bare / "python", "-c", code], cwd=tmp_path, capture_output=True, text=True, timeout=60)
     assert done.returncode == 1
     assert f"pip install 'tablepatterns[{extra}]'" in done.stderr
+
+
+def test_an_account_in_memory_needs_no_extra_on_an_event_loop(bare: Path, tmp_path: Path) -> None:
+    code = """
+import asyncio, tablepatterns.aio
+async def main():
+    async with tablepatterns.aio.connect() as storage:
+        await storage.table("Employees").create()
+        print([name async for name in storage.table_names("A", "z")])
+asyncio.run(main())
+"""
+    assert run(bare / "python", "-c", code, cwd=tmp_path) == "['Employees']\n"
 
 
 # ------------------------------------------------------------------ licences
