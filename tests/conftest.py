@@ -34,6 +34,7 @@ settings.load_profile("steady")
 MARKERS = (
     *(f"{kind}: the body runs on this backend (set by the fixtures)" for kind in backends.KINDS),
     "azurite_deviates(name, reason): the body does not run on Azurite, which answers differently from the service",
+    "takes_turns(name): each case of that parameter runs on Azurite by one of the two SDKs, sync or async in turn",
     "node: the body runs the SDK for Node, which `make test` installs",
     "browser: the body looks at a page in Chromium, which must be installed",
     "owns_account(reason): the body does not run on a live account, whose settings it would change",
@@ -86,10 +87,21 @@ def _runs_on(kind: str, metafunc: pytest.Metafunc) -> bool:
     return bool(metafunc.config.getoption("live")) and body.get_closest_marker("owns_account") is None
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     for item in items:
         if "azurite" in getattr(item, "fixturenames", ()):
             item.add_marker("azurite")
+    left = [item for item in items if _is_anothers_turn(item)]
+    config.hook.pytest_deselected(items=left)
+    items[:] = [item for item in items if not _is_anothers_turn(item)]
+
+
+def _is_anothers_turn(item: pytest.Item) -> bool:
+    marker = item.get_closest_marker("takes_turns")
+    if marker is None or not isinstance(item, pytest.Function):
+        return False
+    backend, number = item.callspec.params["backend"], item.callspec.indices[marker.args[0]]
+    return backend.startswith("azurite") and backend.endswith("-aio") != bool(number % 2)
 
 
 # ------------------------------------------------------------------ how a body is run
