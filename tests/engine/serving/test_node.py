@@ -86,6 +86,10 @@ def test_the_blob_client_reads_what_it_wrote_and_is_refused_what_it_may_not(serv
         "missing": [404, "BlobNotFound"],
         "offset": "4",
         "log": "one two",
+        "tiers": [200, 200],
+        "tier": "Cool",
+        "deleted": [202, 202, 202],
+        "deletedTwice": [404, 404],
         "exists": False,
     }
     assert {record.service for record in engine.ledger.records} == {"blob"}

@@ -13,9 +13,9 @@ _BOUNDARY: Final = re.compile(r'boundary="?([^\s";,]+)', re.IGNORECASE)
 _REQUEST: Final = re.compile(r"(\S+) (\S+) HTTP/1\.[01]")
 _STATUS: Final = re.compile(r"HTTP/1\.[01] (\d{3}) (.*)", re.ASCII)
 _FIELD: Final = re.compile(r"^([^:\s]+)[ \t]*:[ \t]*([^\r\n]*)", re.MULTILINE)
-_HALF_EOL: Final = re.compile(rb"(?<!\r)\n|\r(?!\n)")
-_EOL: Final = b"\r\n"
-_BLANK: Final = b"\r\n\r\n"
+_EOL: Final = re.compile(rb"\r?\n")
+_BLANK: Final = re.compile(rb"\n\r?\n")
+_LONE_CR: Final = re.compile(rb"\r(?!\n)")
 _HTTP: Final = b"Content-Type: application/http\r\nContent-Transfer-Encoding: binary\r\n\r\n"
 
 
@@ -43,19 +43,19 @@ class InnerRequest(NamedTuple):
 def read_parts(body: bytes, content_type: str) -> list[Part]:
     """Return the parts of a multipart body.
 
-    A body without its closing delimiter was cut off on its way: it is refused, since some of its operations are gone.
+    A line ends with CRLF or with LF alone: some clients write the latter, and the service reads both. A body without
+    its closing delimiter was truncated: it is rejected, since some of its operations are missing.
 
     :raises ValueError: no boundary, no such delimiter, no closing one, or a part without a header block
     """
     found = _BOUNDARY.search(content_type)
     if not found:
         raise ValueError("no boundary")
-    delimiter = b"\r\n--" + found[1].encode("latin-1", "replace")
-    _, *pieces = (_EOL + body).split(delimiter)
+    _, *pieces = (b"\n" + body).split(b"\n--" + found[1].encode("latin-1", "replace"))
     if not pieces or not pieces[-1].startswith(b"--"):
         raise ValueError("no closing delimiter")
-    # A multipart of no parts is written as one that is empty
-    return [_read_part(piece) for piece in pieces[:-1] if piece.strip()]
+    # The line end before a delimiter belongs to it. A multipart of no parts is written as one that is empty
+    return [_read_part(piece.removesuffix(b"\r")) for piece in pieces[:-1] if piece.strip()]
 
 
 def read_requests(parts: Sequence[Part]) -> Iterator[InnerRequest]:
@@ -88,7 +88,7 @@ def read_responses(body: bytes, content_type: str) -> Iterator[Response]:
 def write_parts(boundary: str, parts: Sequence[bytes]) -> bytes:
     """Return a multipart body of parts that are written already."""
     delimiter = f"--{boundary}\r\n".encode()
-    return b"".join([delimiter + part + _EOL for part in parts]) + f"--{boundary}--\r\n".encode()
+    return b"".join([delimiter + part + b"\r\n" for part in parts]) + f"--{boundary}--\r\n".encode()
 
 
 def write_multipart(boundary: str, parts: Sequence[bytes]) -> bytes:
@@ -104,25 +104,28 @@ def write_response(status: int, reason: str, headers: Mapping[str, str], body: b
 
 def _read_part(piece: bytes) -> Part:
     # The delimiter's own line may end in blanks, and a part may have no headers at all
-    line, eol, rest = piece.partition(_EOL)
+    line, eol, rest = piece.partition(b"\n")
     if line.strip() or not eol:
         raise ValueError("a delimiter must be a line of its own")
-    if rest.startswith(_EOL):
-        return Part({}, rest[2:])
+    no_headers = _EOL.match(rest)
+    if no_headers:
+        return Part({}, rest[no_headers.end() :])
     head, content = _cut(rest)
     return Part(_read_headers(head), content)
 
 
 def _cut(message: bytes) -> tuple[bytes, bytes]:
-    head, blank, body = message.partition(_BLANK)
-    if not blank and not head.endswith(_EOL):
+    blank = _BLANK.search(message)
+    if blank:
+        return message[: blank.start()].removesuffix(b"\r"), message[blank.end() :]
+    if not message.endswith(b"\n"):
         raise ValueError("no blank line after the headers")
-    return head, body
+    return message, b""
 
 
 def _read_line(pattern: re.Pattern[str], head: bytes) -> tuple[re.Match[str], bytes]:
-    line, _, fields = head.partition(_EOL)
-    found = pattern.fullmatch(line.decode("latin-1"))
+    line, _, fields = head.partition(b"\n")
+    found = pattern.fullmatch(line.removesuffix(b"\r").decode("latin-1"))
     if not found:
         raise ValueError("no request line and no status line")
     return found, fields
@@ -135,7 +138,7 @@ def _read_headers(block: bytes) -> Mapping[str, str]:
 
 
 def _headers(block: bytes) -> dict[str, str]:
-    # Readers disagree on whether half a line end is one, and what is one header to the sender must not become two
-    if _HALF_EOL.search(block):
-        raise ValueError("a header ends with CR and LF, and has neither in it")
+    # A CR alone ends a line for some readers only, and one header of the sender must not become two
+    if _LONE_CR.search(block):
+        raise ValueError("a header contains a CR without LF")
     return {name.lower(): value.rstrip() for name, value in _FIELD.findall(block.decode("latin-1"))}

@@ -17,6 +17,8 @@ ROOT: Final = "$root"
 _OF_SERVICE: Final[Mapping[tuple[str | None, str | None], str]] = {
     (None, "list"): "containers",
     (None, "batch"): "batch",
+    # BlobBatchClient of the SDK for Node takes the account in a path-style URL for a container
+    ("container", "batch"): "batch",
     (None, "blobs"): "search",
     ("service", "properties"): "properties",
     ("service", "stats"): "stats",
