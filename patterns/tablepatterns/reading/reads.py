@@ -15,6 +15,7 @@ from ..mapping import Mappings
 from ..recipe import Account_co, Pattern, recipe, stream
 from ..words.table import Page, Table
 from ..writing.commit import Reading, Source
+from .counted import filled_page, first_rows
 from .question import Question
 
 
@@ -135,21 +136,26 @@ class Reads(Pattern[Account_co]):
         select: Sequence[str] | None = None,
         **fields: Any,
     ) -> Page[Entity]:
-        """Return one page of a range, and the token that continues it. Cost: 1 transaction.
+        """Return one page of a range, and the token that continues it.
 
-        In key order, but for the Cosmos DB Table API.
+        In key order, but for the Cosmos DB Table API. A page holds `size` entities, unless the range ends or the
+        service ends a page early. Cost: 1 transaction; where rows of other sets lie in the range, 1 for each further
+        request that fills the page, and 1 to read up to its last entity.
 
-        :param size: at most so many entities, 1 to 1,000
+        :param size: how many entities, 1 to 1,000
         :param token: where the page before ended; a text that may be stored, and used in another process
         :raises BadToken: the token is of another query
 
         The other parameters are those of `range`. Guide: continuation tokens; page size.
         """
         question = self._question(via, where, select, fields)
+
+        async def choose(row: Entity) -> Entity | None:
+            return row if question.shape.shows(row) else None
+
         table = self._table(question.shape)
-        page = await table.page(question.filter, size=size, token=token, select=question.select)
-        rows = [row for row in page.items if question.shape.shows(row)]
-        return Page(tuple([await self._read(row, question.shape, select) for row in rows]), page.token)
+        page = await filled_page(table, question.filter, size=size, token=token, select=question.select, choose=choose)
+        return Page(tuple([await self._read(row, question.shape, select) for row in page.items]), page.token)
 
     @recipe
     async def take(
@@ -165,7 +171,8 @@ class Reads(Pattern[Account_co]):
         """Return exactly the first `count` entities of a range, or all if there are fewer.
 
         Pages that the service cuts short are followed, and none is requested beyond the last one needed.
-        Cost: 1 transaction for up to 1,000 entities, if the service does not cut its pages shorter.
+        Cost: 1 transaction for up to 1,000 entities, if the service does not cut its pages shorter and no rows of
+        other sets lie among them.
 
         :raises BadDesign: the account does not keep key order
 
@@ -173,8 +180,9 @@ class Reads(Pattern[Account_co]):
         """
         self.account.check_key_order("the first ones are those")
         question = self._question(via, where, select, fields)
-        rows = await self._table(question.shape).take(count, question.filter, select=question.select)
-        return [await self._read(row, question.shape, select) for row in rows if question.shape.shows(row)]
+        table, shape = self._table(question.shape), question.shape
+        rows = await first_rows(table, count, question.filter, select=question.select, fits=shape.shows)
+        return [await self._read(row, shape, select) for row in rows]
 
     @stream
     async def query(

@@ -15,6 +15,7 @@ from ..entity import Entity
 from ..entity_set import EntitySet
 from ..errors import EntityNotFound
 from ..filters import Filter
+from ..reading.counted import filled_page
 from ..recipe import Account, Account_co, Pattern, recipe, stream
 from ..typed.catalog import Catalog, Class, Resolver
 from ..typed.desk import Desk
@@ -193,18 +194,22 @@ class EntityTypes(Pattern[Account_co]):
     ) -> Page[Held[T]]:
         """Return one page of a range of a class, `object` for all, and the token that continues it.
 
-        Rows of other types count towards the size. Cost: 1 transaction.
+        A page holds `size` values, unless the range ends or the service ends a page early. Cost: 1 transaction; where
+        rows of other types lie in the range, 1 for each further request that fills the page, and 1 to read up to its
+        last value.
 
-        :param size: at most so many, 1 to 1,000
+        :param size: how many values, 1 to 1,000
         :param token: where the page before ended
         :raises BadToken: the token is of another query
 
         The other parameters are those of `range_of`. Guide: continuation tokens; retrieving heterogeneous types.
         """
         search = Search.of(self.catalog, of, via, where, fields)
-        page = await search.table.page(search.filter, size=size, token=token)
-        found = [await self._held(of, row, via) for row in page.items]
-        return Page(tuple(held for held in found if held is not None), page.token)
+
+        async def choose(row: Entity) -> Held[T] | None:
+            return await self._held(of, row, via)
+
+        return await filled_page(search.table, search.filter, size=size, token=token, select=None, choose=choose)
 
     # ------------------------------------------------------------------ writing
 

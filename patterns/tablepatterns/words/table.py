@@ -196,25 +196,6 @@ class Table:
             if token is None:
                 return
 
-    async def take(self, count: int, where: Filter | None, *, select: Sequence[str] | None = None) -> list[Entity]:
-        """Return the first `count` matching entities, or all if there are fewer.
-
-        Short and empty pages are followed; no page is requested beyond the last one needed. Cost: 1 transaction
-        for up to 1,000 entities, if the service does not cut its pages shorter.
-        """
-        if count < 0:
-            raise BadInput("count", count, "it is a number of entities", "ask for 0 or more")
-        taken: list[Entity] = []
-        token: str | None = None
-        while len(taken) < count:
-            size = min(count - len(taken), limits.MAX_PAGE_ENTITIES)
-            page = await self.page(where, size=size, token=token, select=select)
-            taken.extend(page.items)
-            token = page.token
-            if token is None:
-                break
-        return taken
-
     async def submit(self, *operations: Operation) -> list[Entity]:
         """Carry out all operations in one entity group transaction, or none of them; return what is stored now.
 
