@@ -256,8 +256,8 @@ async def test_update_loses_no_change_of_another_writer(employees: Any) -> None:
     class Meddled(EntitySet[Any]):
         """Another writer comes between the first reads and their writes."""
 
-    async def get(**key: Any) -> Entity | None:
-        found = await employees.get(**key)
+    async def get(key: dict[str, Any]) -> Entity | None:
+        found = await employees.get(key)
         if meddling[0]:
             meddling[0] -= 1
             await meddle()
@@ -279,7 +279,7 @@ async def test_update_gives_up_after_so_many_attempts(employees: Any) -> None:
     first = await employees.get(**ID)
     await employees.merge(await employees.get(**ID), {"Age": 1})
 
-    async def get(**key: Any) -> Entity | None:
+    async def get(key: dict[str, Any]) -> Entity | None:
         calls.append(key)
         return first
 

@@ -192,12 +192,6 @@ async def test_short_and_empty_pages_do_not_end_the_reading(backend: Any, engine
     assert span.totals.requests == 2
 
 
-@pytest.mark.parametrize("field", ["where", "select", "size", "token", "count", "attempts"])
-async def test_a_field_named_like_a_parameter_is_refused_at_construction(storage: Any, field: str) -> None:
-    with pytest.raises(BadDesign, match="rename the field"):
-        EntitySet(storage, "Employees", Key("{Department}", f"{{{field}}}"))
-
-
 @pytest.mark.parametrize(
     ("parts", "said"),
     [

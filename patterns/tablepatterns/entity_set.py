@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from typing import Any, TypeVar
 
+from .arguments import fields_of
 from .contention import DEFAULT_ATTEMPTS, Overtaken, contended
 from .deriving.derived import Change, Derived, Shape
 from .deriving.neighbours import move_in
@@ -29,8 +30,6 @@ from .words.operation import ANY, Operation
 from .writing.commit import Step, Write, carry_out, commit
 
 T = TypeVar("T")
-
-_WORDS = frozenset({"attempts", "change", "count", "limit", "select", "self", "size", "token", "via", "where"})
 
 
 class EntitySet(Upkeep[Account_co]):
@@ -95,8 +94,6 @@ class EntitySet(Upkeep[Account_co]):
         self.primary = Shape(key)
         self.table = account.table(table)
         self.mappings = Mappings.of(account, table, key, _all_of(PropertyMapping, "mappings", mappings))
-        for field in sorted(_WORDS.intersection(key.fields)):
-            raise BadDesign("field", field, "the word is a parameter of the set's methods", "rename the field")
         check_together(table, key, self.derived, self.mappings)
         move_in(account, table, key, self.derived)
         self.rows = DerivedRows(account, self.table, key, self.derived)
@@ -254,7 +251,13 @@ class EntitySet(Upkeep[Account_co]):
 
     @recipe
     async def update(
-        self, change: Callable[[Entity], None], /, *, attempts: int = DEFAULT_ATTEMPTS, **fields: Any
+        self,
+        change: Callable[[Entity], None],
+        key: Mapping[str, Any] | None = None,
+        /,
+        *,
+        attempts: int = DEFAULT_ATTEMPTS,
+        **fields: Any,
     ) -> Entity:
         """Read an entity, change it, and write it back; begin again whenever another writer was faster.
 
@@ -269,17 +272,19 @@ class EntitySet(Upkeep[Account_co]):
 
         :param change: changes the entity in place; it is called once for each attempt, and may raise to give up
         :param attempts: how often to try in all
+        :param key: the fields as one mapping, where a name is also that of a parameter
         :param fields: a value for every field of the key
         :raises EntityNotFound: there is no such entity
         :raises TooMuchContention: another writer was faster at every attempt
 
         Guide: concurrency; modifying heterogeneous types (the update of EmployeeCount).
         """
+        given = fields_of(key, fields)
 
         async def write(current: Entity | None) -> Entity:
-            return await self.replace(_existing(current, fields))
+            return await self.replace(_existing(current, given))
 
-        return await self._from_current(fields, write, attempts, change)
+        return await self._from_current(given, write, attempts, change)
 
     async def _overwrite(
         self, fields: dict[str, Any], merged: frozenset[str] | None, attempts: int, *, or_insert: bool
@@ -321,7 +326,7 @@ class EntitySet(Upkeep[Account_co]):
         """Read the entity and write what follows from it, again and again until no other writer comes between."""
 
         async def attempt() -> T:
-            current = await self.get(**fields)
+            current = await self.get(fields)
             if change is not None:
                 # Apart, since an error of the caller's own is no other writer's doing
                 change(_existing(current, fields))

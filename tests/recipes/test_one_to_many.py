@@ -275,8 +275,8 @@ async def test_others_who_write_the_same_employees_lose_nothing(storage: Any, en
     busy = Busy(storage, table_name, STAFF)
     page = busy.page
 
-    async def meddled(**options: Any) -> Any:
-        found = await page(**options)
+    async def meddled(*fields: Any, **options: Any) -> Any:
+        found = await page(*fields, **options)
         await busy.meddle()
         return found
 

@@ -58,6 +58,8 @@ async def sets(storage: Storage, aio_storage: tablepatterns.aio.Storage) -> None
         pass
     print(employees.get(Department="Sales", EmployeeId=1)["Age"])  # WRONG
     employees.take("10", Department="Sales")  # WRONG
+    employees.get([("Department", "Sales")])  # WRONG
+    employees.find({"Department": "Sales"})  # WRONG
     EntitySet(storage, "Employees", "{Department}")  # WRONG
 
 

@@ -122,6 +122,11 @@ def a_set_on_a_sync_account() -> None:
     assert_type(employees.range(BY_EMAIL, Department="Sales", Email=prefix("j")), Iterator[Entity])
     assert_type(employees.page(Department="Sales", where=prop("Age") > 30), Page[Entity])
     assert_type(employees.take(10, Department="Sales"), list[Entity])
+    assert_type(employees.get({"Department": "Sales", "EmployeeId": 223}), "Entity | None")
+    assert_type(employees.find(BY_EMAIL, {"Department": "Sales"}, Email="jonesj@contoso.com"), "Entity | None")
+    assert_type(employees.range({"Department": "Sales"}, select=["Age"]), Iterator[Entity])
+    assert_type(employees.range(BY_EMAIL, {"Department": "Sales"}), Iterator[Entity])
+    assert_type(employees.take(10, {"Department": "Sales"}), list[Entity])
     assert_type(jones.etag, "str | None")
 
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
+from ..arguments import fields_of
 from ..contention import DEFAULT_ATTEMPTS, contended
 from ..deriving.derived import Keys
 from ..deriving.recounting import recounted
@@ -23,23 +24,26 @@ class Lookups(Reads[Account_co]):
     """The part of an `EntitySet` that reads rows which several entities share."""
 
     @recipe
-    async def keys_of(self, via: Lists, /, **fields: Any) -> list[dict[str, Any]]:
+    async def keys_of(self, via: Lists, key: Mapping[str, Any] | None = None, /, **fields: Any) -> list[dict[str, Any]]:
         """Return the fields of the keys of all entities with a value, in their order; none for an unknown value.
 
         A list outside the primary's partition follows its entities a moment late. `get_many` takes what this returns.
         Cost: 1 transaction; for a list that is spread, 1 for each 1,000 rows.
 
         :param via: the index entities, one of the set's own
+        :param key: the fields as one mapping, where a name is also that of a parameter
         :param fields: a value for every field of their key
         :raises BadKey: a field is missing, or has a value that cannot be a key
         :raises BadInput: the index entities are not this set's
 
         Guide: index entities pattern.
         """
-        return [dict(self.key.parse(*keys)) for keys in await self._listed(via, fields)]
+        return [dict(self.key.parse(*keys)) for keys in await self._listed(via, fields_of(key, fields))]
 
     @recipe
-    async def find_all(self, via: Lists, /, *, limit: int = 8, **fields: Any) -> list[Entity]:
+    async def find_all(
+        self, via: Lists, key: Mapping[str, Any] | None = None, /, *, limit: int = 8, **fields: Any
+    ) -> list[Entity]:
         """Return all entities with a value, in the order of their keys; none for an unknown value.
 
         Where an entity has changed since the list was read, or the list is late, it is left out if it has another
@@ -47,24 +51,27 @@ class Lookups(Reads[Account_co]):
 
         :param via: the index entities, one of the set's own
         :param limit: how many point queries at a time
+        :param key: the fields as one mapping, where a name is also that of a parameter
         :param fields: a value for every field of their key
         :raises BadKey: a field is missing, or has a value that cannot be a key
         :raises BadInput: the index entities are not this set's
 
         Guide: index entities pattern.
         """
-        listed = await self._listed(via, fields)
+        given = fields_of(key, fields)
+        listed = await self._listed(via, given)
         rows = await self.account.together(*(self.table.get(*keys) for keys in listed), limit=limit)
-        asked = {name: value for name, value in fields.items() if name != PART}
+        asked = {name: value for name, value in given.items() if name != PART}
         return [await self._read(row, self.primary) for row in rows if row is not None and self._has(via, row, asked)]
 
     @recipe
-    async def totals(self, via: Totals, /, **fields: Any) -> dict[str, Any]:
+    async def totals(self, via: Totals, key: Mapping[str, Any] | None = None, /, **fields: Any) -> dict[str, Any]:
         """Return the count and the sums of a group, by the names of their properties; 0 for an unknown group.
 
         Totals outside the primary's partition follow the entities a moment late. Cost: 1 transaction.
 
         :param via: the summary, one of the set's own
+        :param key: the fields as one mapping, where a name is also that of a parameter
         :param fields: a value for every field of its key
         :raises BadKey: a field is missing, or has a value that cannot be a key
         :raises BadInput: the summary is not this set's
@@ -72,11 +79,14 @@ class Lookups(Reads[Account_co]):
         Guide: denormalization pattern; one-to-many relationships.
         """
         self._check_own(via)
-        rows = [via.held(row) for row in await self._spread_rows(via, via.layout, fields, via.properties)]
+        found = await self._spread_rows(via, via.layout, fields_of(key, fields), via.properties)
+        rows = [via.held(row) for row in found]
         return via.named([sum(each) for each in zip(via.held(None), *rows, strict=True)])
 
     @recipe
-    async def recount(self, via: Totals, /, *, attempts: int = DEFAULT_ATTEMPTS, **fields: Any) -> list[Keys]:
+    async def recount(
+        self, via: Totals, key: Mapping[str, Any] | None = None, /, *, attempts: int = DEFAULT_ATTEMPTS, **fields: Any
+    ) -> list[Keys]:
         """Add up anew the entities of a partition, and mend the totals that it holds; writers may go on meanwhile.
 
         For a summary that is younger than the entities, or after other programs wrote past the set. Returns the keys
@@ -85,6 +95,7 @@ class Lookups(Reads[Account_co]):
 
         :param via: a summary in the partition, one of the set's own
         :param attempts: how often to try in all
+        :param key: the fields as one mapping, where a name is also that of a parameter
         :param fields: a value for every field of the PartitionKey
         :raises BadInput: the summary is not this set's, or lies elsewhere
         :raises BadKey: a field is missing, or is none of the PartitionKey
@@ -96,13 +107,14 @@ class Lookups(Reads[Account_co]):
         if via.is_elsewhere:
             rule = "its rows list their entities, so that each can be checked by itself"
             raise BadInput("summary", via.name, rule, "use verify, and repair")
-        for name in fields:
+        partition = fields_of(key, fields)
+        for name in partition:
             if name not in self.key.partition_fields:
                 rule = f"a partition is counted as a whole, by {', '.join(self.key.partition_fields)}"
-                raise BadKey(name, fields[name], rule, "leave it out")
+                raise BadKey(name, partition[name], rule, "leave it out")
 
         async def attempt() -> list[Keys]:
-            return await recounted(self.table, self.key, via, fields)
+            return await recounted(self.table, self.key, via, partition)
 
         return await contended(self.account, attempt, attempts)
 
@@ -113,14 +125,14 @@ class Lookups(Reads[Account_co]):
         wanted = layout.parse(*layout.format({**asked, **({PART: 0} if via.spread > 1 else {})}))
         return any({**each, PART: 0} == {**wanted, PART: 0} for each in found)
 
-    async def _listed(self, via: Lists, fields: dict[str, Any]) -> list[Keys]:
+    async def _listed(self, via: Lists, fields: Mapping[str, Any]) -> list[Keys]:
         self._check_own(via)
         rows = await self._spread_rows(via, via.layout(self.key), fields)
         found = {keys for row in rows for keys in via.owners(self.key, row) or ()}
         return sorted(found, key=lambda keys: (ordinal(keys[0]), ordinal(keys[1])))
 
     async def _spread_rows(
-        self, via: Lists | Totals, layout: Key, fields: dict[str, Any], select: Sequence[str] | None = None
+        self, via: Lists | Totals, layout: Key, fields: Mapping[str, Any], select: Sequence[str] | None = None
     ) -> list[Entity]:
         """Return the rows of one value: a row, none, or all that it is spread over."""
         if via.spread == 1:

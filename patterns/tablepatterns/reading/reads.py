@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from typing import Any
 
+from ..arguments import fields_of, via_and_fields
 from ..deriving.derived import Derived, Index, Shape
 from ..entity import Entity
 from ..errors import BadInput
@@ -30,34 +31,36 @@ class Reads(Pattern[Account_co]):
     rows: DerivedRows
 
     @recipe
-    async def get(self, /, **fields: Any) -> Entity | None:
+    async def get(self, key: Mapping[str, Any] | None = None, /, **fields: Any) -> Entity | None:
         """Return the entity with this primary key, or None. Cost: 1 transaction, a point query.
 
         >>> employees.get(Department="Sales", EmployeeId=1) is None
         True
 
+        :param key: the fields as one mapping, where a name is also that of a parameter
         :param fields: a value for every field of the key
         :raises BadKey: a field is missing, or has a value that cannot be a key
 
         Guide: point query.
         """
-        return await self._point(self.primary, fields)
+        return await self._point(self.primary, fields_of(key, fields))
 
     @recipe
-    async def find(self, via: Index, /, **fields: Any) -> Entity | None:
+    async def find(self, via: Index, key: Mapping[str, Any] | None = None, /, **fields: Any) -> Entity | None:
         """Return the entity that has this key in an index, or None. Cost: 1 transaction, a point query.
 
         An index outside the primary's partition follows its entities a little later: what it gives may be what the
         entity was a moment ago. To write it back is safe, and costs 1 transaction more.
 
         :param via: the index, one of the set's own
+        :param key: the fields as one mapping, where a name is also that of a parameter
         :param fields: a value for every field of the index's key
         :raises BadKey: a field is missing, or has a value that cannot be a key
         :raises BadInput: the index is not one of this set's
 
         Guide: intra-partition secondary index pattern.
         """
-        return await self._point(self._shape(via), fields)
+        return await self._point(self._shape(via), fields_of(key, fields))
 
     async def _point(self, shape: Shape, fields: Mapping[str, Any]) -> Entity | None:
         row = await self._table(shape).get(*shape.key.format(fields))
@@ -97,7 +100,8 @@ class Reads(Pattern[Account_co]):
     @stream
     async def range(
         self,
-        via: Index | None = None,
+        via: Index | Mapping[str, Any] | None = None,
+        key: Mapping[str, Any] | None = None,
         /,
         *,
         where: Filter | None = None,
@@ -114,12 +118,13 @@ class Reads(Pattern[Account_co]):
         :param via: an index to read and order by; None for the primary rows
         :param where: a further condition on properties; it is applied to each row of the range, and reads them all
         :param select: the properties to read; the fields of the key always come with them
+        :param key: the fields as one mapping, where a name is also that of a parameter
         :param fields: the partition, and what is known of the row
         :raises BadKey: the fields do not make a range
 
         Guide: range query; server-side projection.
         """
-        question = self._question(via, where, select, fields)
+        question = self._question(*via_and_fields(via, key, fields), where, select)
         async for row in self._table(question.shape).query(question.filter, select=question.select):
             if question.shape.shows(row):
                 yield await self._read(row, question.shape, select)
@@ -127,7 +132,8 @@ class Reads(Pattern[Account_co]):
     @recipe
     async def page(
         self,
-        via: Index | None = None,
+        via: Index | Mapping[str, Any] | None = None,
+        key: Mapping[str, Any] | None = None,
         /,
         *,
         size: int = 1000,
@@ -148,7 +154,7 @@ class Reads(Pattern[Account_co]):
 
         The other parameters are those of `range`. Guide: continuation tokens; page size.
         """
-        question = self._question(via, where, select, fields)
+        question = self._question(*via_and_fields(via, key, fields), where, select)
 
         async def choose(row: Entity) -> Entity | None:
             return row if question.shape.shows(row) else None
@@ -161,7 +167,8 @@ class Reads(Pattern[Account_co]):
     async def take(
         self,
         count: int,
-        via: Index | None = None,
+        via: Index | Mapping[str, Any] | None = None,
+        key: Mapping[str, Any] | None = None,
         /,
         *,
         where: Filter | None = None,
@@ -179,7 +186,7 @@ class Reads(Pattern[Account_co]):
         The other parameters are those of `range`. Guide: large result sets (take n).
         """
         self.account.check_key_order("the first ones are those")
-        question = self._question(via, where, select, fields)
+        question = self._question(*via_and_fields(via, key, fields), where, select)
         table, shape = self._table(question.shape), question.shape
         rows = await first_rows(table, count, question.filter, select=question.select, fits=shape.shows)
         return [await self._read(row, shape, select) for row in rows]
@@ -220,7 +227,7 @@ class Reads(Pattern[Account_co]):
                 yield await self._read(row, self.primary)
 
     def _question(
-        self, via: Index | None, where: Filter | None, select: Sequence[str] | None, fields: Mapping[str, Any]
+        self, via: Index | None, fields: Mapping[str, Any], where: Filter | None, select: Sequence[str] | None
     ) -> Question:
         self.mappings.check_filter(where)
         return Question.of(self.primary if via is None else self._shape(via), where, self._stored(select), fields)

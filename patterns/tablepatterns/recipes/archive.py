@@ -12,6 +12,7 @@ from typing import Any, cast
 from ..archiving.move import Move
 from ..archiving.rows import Rows
 from ..archiving.store import Keys, Store
+from ..arguments import fields_of
 from ..contention import DEFAULT_ATTEMPTS, contended
 from ..deriving.derived import Index
 from ..entity import Entity
@@ -121,15 +122,16 @@ class Archive(Pattern[Account_co]):
         return await self._ask({"entity": list(keys), "back": True})
 
     @recipe
-    async def get(self, /, **fields: Any) -> Entity | None:
+    async def get(self, key: Mapping[str, Any] | None = None, /, **fields: Any) -> Entity | None:
         """Return an entity from the archive, or None.
 
         Cost: 1 transaction from a set, 2 from blobs, none from files.
 
+        :param key: the fields as one mapping, where a name is also that of a parameter
         :param fields: a value for every field of the set's key
         :raises BadKey: a field is missing, or has a value that cannot be a key
         """
-        keys = self.source.key.format(fields)
+        keys = self.source.key.format(fields_of(key, fields))
         held = await self._there.get(keys)
         return None if held is None else Entity(self.source.key.parse(*keys) | dict(held.properties))
 

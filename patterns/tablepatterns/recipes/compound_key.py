@@ -5,9 +5,10 @@ Status: ready
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Iterable, Sequence
+from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from typing import Any
 
+from ..arguments import fields_of
 from ..deriving.derived import Derived, Shape
 from ..entity import Entity
 from ..entity_set import EntitySet
@@ -71,29 +72,36 @@ class CompoundKey(EntitySet[Account_co]):
         self.parent = parent
 
     @stream
-    async def children(self, /, *, select: Sequence[str] | None = None, **parent: Any) -> AsyncIterator[Entity]:
+    async def children(
+        self, key: Mapping[str, Any] | None = None, /, *, select: Sequence[str] | None = None, **parent: Any
+    ) -> AsyncIterator[Entity]:
         """Hand out the children of one parent, in the order of their own part of the key.
 
         On the Cosmos DB Table API in no order. Cost: 1 transaction per page of up to 1,000.
 
         :param select: the properties to read; the fields of the key always come with them
+        :param key: the fields as one mapping, where a name is also that of a parameter
         :param parent: a value for every field of the parent's key
         :raises BadKey: a field of the parent's key is missing, or has a value that cannot be a key
 
         Guide: compound key pattern; server-side projection.
         """
-        self.parent.format(parent)
-        async for entity in self.range(select=select, **parent):
+        given = fields_of(key, parent)
+        self.parent.format(given)
+        async for entity in self.range(given, select=select):
             yield entity
 
     @recipe
-    async def family(self, /, **parent: Any) -> tuple[Entity | None, list[Entity]]:
+    async def family(
+        self, key: Mapping[str, Any] | None = None, /, **parent: Any
+    ) -> tuple[Entity | None, list[Entity]]:
         """Return a parent and its children, read together; the parent is None if it does not exist.
 
         The parent comes as this set finds it, to be read and not to be written back: use its own set for that. On the
         Cosmos DB Table API the children are in no order.
         Cost: 1 transaction per page of up to 1,000 rows.
 
+        :param key: the fields as one mapping, where a name is also that of a parameter
         :param parent: a value for every field of the parent's key
         :raises BadKey: a field of the parent's key is missing, or has a value that cannot be a key
 
@@ -102,7 +110,7 @@ class CompoundKey(EntitySet[Account_co]):
         found: Entity | None = None
         children: list[Entity] = []
         parents = Shape(self.parent)
-        async for row in self.table.query(range_filter(self.parent.family(parent))):
+        async for row in self.table.query(range_filter(self.parent.family(fields_of(key, parent)))):
             if parents.fits(row):
                 found = parents.entity(row)
             elif self.primary.fits(row):

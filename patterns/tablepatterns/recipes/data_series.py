@@ -9,9 +9,10 @@ import importlib
 from collections.abc import AsyncIterator, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from operator import index
-from typing import Any, Final, Generic, Literal, SupportsIndex, TypeVar
+from typing import Any, Final, Generic, Literal, SupportsIndex, TypeVar, cast
 
 from .. import limits
+from ..arguments import fields_of, via_and_fields
 from ..contention import DEFAULT_ATTEMPTS, Overtaken, contended
 from ..entity import WRITE_ID, Entity, storable
 from ..errors import (
@@ -77,7 +78,7 @@ class DataSeries(Pattern[Account_co], Generic[Account_co, V]):
     :param split: whether a series has several rows; it cannot be changed once there are series
     :raises LimitExceeded: there are more points than one entity holds, or than 99 rows do
     :raises BadProperty: the name does not begin a property's name
-    :raises BadDesign: another type, or a field of the key is a word of the recipe
+    :raises BadDesign: another type
     :raises BadTableName: the service would refuse the table's name
 
     Guide: data series pattern.
@@ -108,8 +109,6 @@ class DataSeries(Pattern[Account_co], Generic[Account_co, V]):
         storable(self._property(0), 0)
         if self.of not in DTYPES:
             raise BadDesign("of", self.of, f"a point is one of {[each.__name__ for each in DTYPES]}", "use one of them")
-        if "attempts" in self.key.fields:
-            raise BadDesign("field", "attempts", "the word is a parameter of the recipe", "rename the field")
         if self.split and not self.account.keeps_key_order:
             rule = "its rows must come in key order, which the Cosmos DB Table API does not give"
             raise BadDesign("split", True, rule, "use Azure Table storage, or series of one entity")
@@ -117,11 +116,12 @@ class DataSeries(Pattern[Account_co], Generic[Account_co, V]):
     # -- writing
 
     @recipe
-    async def set(self, slot: int, value: V, /, **fields: Any) -> None:
+    async def set(self, slot: int, value: V, key: Mapping[str, Any] | None = None, /, **fields: Any) -> None:
         """Set one point, whatever it was; the others stay as they are. Cost: 1 transaction, a merge.
 
         :param slot: the number of the point, from 0
         :param value: of the series' type; None leaves a point as it is, so that it is refused: see `clear`
+        :param key: the fields as one mapping, where a name is also that of a parameter
         :param fields: a value for every field of the key
         :raises BadInput: there is no such point
         :raises BadProperty: the value is not of the type
@@ -129,24 +129,34 @@ class DataSeries(Pattern[Account_co], Generic[Account_co, V]):
 
         Guide: data series pattern; merge or replace (insert-or-merge).
         """
-        await self.set_many({slot: value}, **fields)
+        await self.set_many({slot: value}, fields_of(key, fields))
 
     @recipe
-    async def set_many(self, values: Mapping[int, V], /, **fields: Any) -> None:
+    async def set_many(self, values: Mapping[int, V], key: Mapping[str, Any] | None = None, /, **fields: Any) -> None:
         """Set several points at once. Cost: 1 transaction.
 
         :param values: by the number of the point
 
         The errors are those of `set`.
         """
+        given = fields_of(key, fields)
         rows: dict[int, dict[str, Any]] = {}
         for slot, value in values.items():
             row = self._row_of(slot)
-            rows.setdefault(row, dict(self._keys(row, fields)))[self._property(slot)] = self._typed(slot, value)
+            rows.setdefault(row, dict(self._keys(row, given)))[self._property(slot)] = self._typed(slot, value)
         await self.table.submit(*map(Operation.insert_or_merge, rows.values()))
 
     @recipe
-    async def add(self, slot: int, amount: V, /, *, attempts: int = DEFAULT_ATTEMPTS, **fields: Any) -> V:
+    async def add(
+        self,
+        slot: int,
+        amount: V,
+        key: Mapping[str, Any] | None = None,
+        /,
+        *,
+        attempts: int = DEFAULT_ATTEMPTS,
+        **fields: Any,
+    ) -> V:
         """Add to a point, and return its new value; a point without a value counts as 0.
 
         The point is read and written back unless the entity changed meanwhile, and then all begins again.
@@ -155,6 +165,7 @@ class DataSeries(Pattern[Account_co], Generic[Account_co, V]):
         :param slot: the number of the point, from 0
         :param amount: of the series' type; less than 0 to take away
         :param attempts: how often to try in all
+        :param key: the fields as one mapping, where a name is also that of a parameter
         :param fields: a value for every field of the key
         :raises TooMuchContention: others wrote to the entity at every attempt
         :raises OutcomeUnknown: an answer was lost, and so many wrote since that nothing tells whether this counted
@@ -165,7 +176,7 @@ class DataSeries(Pattern[Account_co], Generic[Account_co, V]):
         if self.of is bool:
             raise BadProperty("amount", amount, "bools cannot be added", "declare a series of int")
         name, more = self._property(slot), self._typed(slot, amount)
-        keys = self._keys(self._row_of(slot), fields)
+        keys = self._keys(self._row_of(slot), fields_of(key, fields))
 
         async def attempt() -> V:
             found = await self.table.get(keys["PartitionKey"], keys["RowKey"], select=self._selected([name]))
@@ -179,7 +190,7 @@ class DataSeries(Pattern[Account_co], Generic[Account_co, V]):
         return await contended(self.account, attempt, attempts)
 
     @recipe
-    async def clear(self, /, *slots: int, attempts: int = DEFAULT_ATTEMPTS, **fields: Any) -> None:
+    async def clear(self, /, *slots: int | Mapping[str, Any], attempts: int = DEFAULT_ATTEMPTS, **fields: Any) -> None:
         """Take points their values, which become None again. Cost: 2 transactions for each attempt.
 
         A merge cannot remove a property, so the rows are read and written back, unless they changed meanwhile.
@@ -187,11 +198,13 @@ class DataSeries(Pattern[Account_co], Generic[Account_co, V]):
         :param slots: the numbers of the points
         :raises TooMuchContention: others wrote to the entity at every attempt
         """
-        gone = {self._property(slot) for slot in slots}
-        rows = {self._row_of(slot) for slot in slots}
+        numbers, key = _slots_and_key(slots)
+        given = fields_of(key, fields)
+        gone = {self._property(slot) for slot in numbers}
+        rows = {self._row_of(slot) for slot in numbers}
 
         async def attempt() -> None:
-            found = [row for row in await self._found(rows, fields, None) if gone & row.keys()]
+            found = [row for row in await self._found(rows, given, None) if gone & row.keys()]
             kept = [{name: row[name] for name in row if name not in gone} for row in found]
             try:
                 await self.table.submit(
@@ -200,21 +213,24 @@ class DataSeries(Pattern[Account_co], Generic[Account_co, V]):
             except (EntityChanged, EntityNotFound) as error:
                 raise Overtaken from error
 
-        if slots:
+        if numbers:
             await contended(self.account, attempt, attempts)
 
     @recipe
-    async def delete(self, /, *, attempts: int = DEFAULT_ATTEMPTS, **fields: Any) -> bool:
+    async def delete(
+        self, key: Mapping[str, Any] | None = None, /, *, attempts: int = DEFAULT_ATTEMPTS, **fields: Any
+    ) -> bool:
         """Delete a series with all its points; return False if there was none.
 
         Cost: 1 transaction; with `split` 1 more to read, for each attempt.
 
         :param attempts: how often to try, with `split`, while others add rows or delete them
         """
+        given = fields_of(key, fields)
 
         async def attempt() -> bool:
             everything = range(self._row_of(self.points - 1) + 1)
-            rows = await self._found(everything, fields, []) if self.split else [self._keys(0, fields)]
+            rows = await self._found(everything, given, []) if self.split else [self._keys(0, given)]
             try:
                 await self.table.submit(*(Operation.delete(row["PartitionKey"], row["RowKey"], ANY) for row in rows))
             except EntityNotFound as error:
@@ -228,29 +244,43 @@ class DataSeries(Pattern[Account_co], Generic[Account_co, V]):
     # -- reading
 
     @recipe
-    async def read(self, slots: Iterable[int] | None = None, /, **fields: Any) -> list[V | None]:
+    async def read(
+        self,
+        slots: Iterable[int] | Mapping[str, Any] | None = None,
+        key: Mapping[str, Any] | None = None,
+        /,
+        **fields: Any,
+    ) -> list[V | None]:
         """Return the points in order, None for each without a value. Cost: 1 transaction.
 
         It is a point query, or a range query where the points are in several rows.
 
         :param slots: the numbers of the points, such as `range(8, 12)`, if not all are wanted; no others are sent
+        :param key: the fields as one mapping, where a name is also that of a parameter
         :param fields: a value for every field of the key
         :raises BadInput: there is no such point
         :raises BadProperty: another program stored a value that is not of the type
 
         Guide: data series pattern; server-side projection.
         """
-        wanted = range(self.points) if slots is None else list(slots)
+        chosen, given = via_and_fields(slots, key, fields)
+        wanted = range(self.points) if chosen is None else list(chosen)
         names = [self._property(slot) for slot in wanted]
         rows = {self._row_of(slot) for slot in wanted}
-        self.key.format(fields)
+        self.key.format(given)
         found: dict[str, Any] = {}
-        for row in await self._found(rows, fields, None if slots is None else names):
+        for row in await self._found(rows, given, None if chosen is None else names):
             found |= row
         return [self._point(slot, found) for slot in wanted]
 
     @recipe
-    async def to_pandas(self, slots: Iterable[int] | None = None, /, **fields: Any) -> Any:
+    async def to_pandas(
+        self,
+        slots: Iterable[int] | Mapping[str, Any] | None = None,
+        key: Mapping[str, Any] | None = None,
+        /,
+        **fields: Any,
+    ) -> Any:
         """Return the points as a `pandas.Series`, missing where they have no value. Cost: 1 transaction.
 
         Its index is the numbers of the points, its type one of the nullable ones: Int32, Int64, Float64, boolean.
@@ -265,20 +295,24 @@ class DataSeries(Pattern[Account_co], Generic[Account_co, V]):
         except ModuleNotFoundError as error:
             text = "a series of pandas needs pandas: pip install 'tablepatterns[plot]'"
             raise ModuleNotFoundError(text, name=error.name) from error
-        wanted = list(range(self.points) if slots is None else slots)
-        return pandas.Series(await self.read(wanted, **fields), index=wanted, dtype=DTYPES[self.of], name=self.name)
+        chosen, given = via_and_fields(slots, key, fields)
+        wanted = list(range(self.points) if chosen is None else chosen)
+        return pandas.Series(await self.read(wanted, given), index=wanted, dtype=DTYPES[self.of], name=self.name)
 
     @stream
-    async def over(self, /, **fields: Any) -> AsyncIterator[tuple[dict[str, Any], list[V | None]]]:
+    async def over(
+        self, key: Mapping[str, Any] | None = None, /, **fields: Any
+    ) -> AsyncIterator[tuple[dict[str, Any], list[V | None]]]:
         """Hand out the series of one partition in key order, each with the fields of its key and all its points.
 
         On the Cosmos DB Table API they come in no order. Cost: 1 transaction per page of up to 1,000 rows.
 
+        :param key: the fields as one mapping, where a name is also that of a parameter
         :param fields: the partition, and what is known of the row; the last may be a range such as `between`
 
         Guide: data series pattern; range query.
         """
-        where = range_filter(self.rows.range(fields))
+        where = range_filter(self.rows.range(fields_of(key, fields)))
         known: tuple[tuple[str, Any], ...] = ()
         found: dict[str, Any] = {}
         async for row in self.table.query(where):
@@ -341,6 +375,13 @@ class DataSeries(Pattern[Account_co], Generic[Account_co, V]):
 
     def _all(self, found: Mapping[str, Any]) -> list[V | None]:
         return [self._point(slot, found) for slot in range(self.points)]
+
+
+def _slots_and_key(given: Sequence[int | Mapping[str, Any]]) -> tuple[list[int], Mapping[str, Any] | None]:
+    """Return the numbers of points, and the fields where the last argument is a mapping of them."""
+    *slots, last = given or (None,)
+    key = last if isinstance(last, Mapping) else None
+    return [cast("int", each) for each in (slots if key is not None else given)], key
 
 
 def _guarded(kind: Literal["replace", "merge"], row: Mapping[str, Any], found: Entity | None) -> Operation:

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import Any, ClassVar, Final, TypeAlias, get_args, get_type_hints
 
+from ..arguments import fields_of
 from ..errors import BadDesign, BadProperty, DecryptionFailed
 from ..limits import SYSTEM_PROPERTIES
 from ..mapping import Encoded, Fields, Place, PropertyMapping
@@ -141,7 +142,7 @@ class EncryptedProperties(PropertyMapping):
         hashed = self._blind.names.get(name)
         return (*self.stored(name), *([hashed] if hashed else []))
 
-    def blind(self, table: str, /, **fields: Any) -> dict[str, str]:
+    def blind(self, table: str, values: Mapping[str, Any] | None = None, /, **fields: Any) -> dict[str, str]:
         """Return the hashes of values, to look entities up by: the fields of an index on them, or of a condition.
 
         The values must be equal to what was stored, in case, in form and in type.
@@ -163,8 +164,9 @@ class EncryptedProperties(PropertyMapping):
         :param fields: values of properties that have a blind index
         :raises BadInput: a property has none
         """
-        self._blind.refuse_others(fields)
-        return self._blind.hashes(table, fields)
+        given = fields_of(values, fields)
+        self._blind.refuse_others(given)
+        return self._blind.hashes(table, given)
 
     def is_current(self, stored: Fields, key: tuple[str, str]) -> bool:
         """Whether a row is as it would be written now: by the current keys, with all encrypted that should be.

@@ -9,6 +9,7 @@ import copy
 from collections.abc import AsyncIterator, Callable, Mapping
 from typing import Any, Literal, TypeVar, cast
 
+from ..arguments import fields_of
 from ..contention import DEFAULT_ATTEMPTS
 from ..deriving.derived import Index
 from ..entity import Entity
@@ -100,19 +101,20 @@ class EntityTypes(Pattern[Account_co]):
     # ------------------------------------------------------------------ reading
 
     @recipe
-    async def get(self, of: Class[T], /, **fields: Any) -> Held[T] | None:
+    async def get(self, of: Class[T], key: Mapping[str, Any] | None = None, /, **fields: Any) -> Held[T] | None:
         """Return the value of a class that has this key; None if there is none, or if it is of another class.
 
         Cost: 1 transaction, a point query.
 
         :param of: the class, or one that several with the same key are derived from
+        :param key: the fields as one mapping, where a name is also that of a parameter
         :param fields: a value for every field of the key
         :raises BadInput: the class was not declared, or is of types with several keys
         :raises UnrecognizedEntity: it is of a newer version, or not as the class wants it
 
         Guide: point query; retrieving heterogeneous types (the type is known).
         """
-        entities, asked = self.catalog.asked(of, fields)
+        entities, asked = self.catalog.asked(of, fields_of(key, fields))
         row = await entities.table.get(*entities.key.format(asked))
         return None if row is None else await self._held(of, row)
 
@@ -129,38 +131,51 @@ class EntityTypes(Pattern[Account_co]):
         return None if row is None else await self._held(object, row)
 
     @recipe
-    async def find(self, of: Class[T], via: Index, /, **fields: Any) -> Held[T] | None:
+    async def find(
+        self, of: Class[T], via: Index, key: Mapping[str, Any] | None = None, /, **fields: Any
+    ) -> Held[T] | None:
         """Return the value of a class that has this key in an index, or None. Cost: 1 transaction, a point query.
 
         :param via: an index of the set of the class, that holds whole entities
 
         Guide: intra-partition secondary index pattern; retrieving heterogeneous types.
         """
-        search = Search.of(self.catalog, of, via, None, fields)
-        row = await search.table.get(*search.point(fields))
+        given = fields_of(key, fields)
+        search = Search.of(self.catalog, of, via, None, given)
+        row = await search.table.get(*search.point(given))
         return None if row is None else await self._held(of, row, via)
 
     @stream
-    async def range(self, /, *, where: Filter | None = None, **fields: Any) -> AsyncIterator[Held[object]]:
+    async def range(
+        self, key: Mapping[str, Any] | None = None, /, *, where: Filter | None = None, **fields: Any
+    ) -> AsyncIterator[Held[object]]:
         """Hand out everything in a partition, each as the type it is; what is of no known type as an `Entity`.
 
         Cost: 1 transaction per page of up to 1,000 rows; those of indexes are read too, and left out.
 
         :param where: a further condition on properties, as they are stored
+        :param key: the fields as one mapping, where a name is also that of a parameter
         :param fields: the fields of the partition, and those of the row that all keys have
         :raises BadKey: the fields do not make a range
         :raises UnrecognizedEntity: an entity is not as its class wants it; or it is unknown, and that is refused
 
         Guide: retrieving heterogeneous types (several classes from one query).
         """
-        search = Search.of(self.catalog, object, None, where, fields)
+        search = Search.of(self.catalog, object, None, where, fields_of(key, fields))
         async for row in search.table.query(search.filter):
             if (held := await self._held(object, row)) is not None:
                 yield held
 
     @stream
     async def range_of(
-        self, of: Class[T], /, *, via: Index | None = None, where: Filter | None = None, **fields: Any
+        self,
+        of: Class[T],
+        key: Mapping[str, Any] | None = None,
+        /,
+        *,
+        via: Index | None = None,
+        where: Filter | None = None,
+        **fields: Any,
     ) -> AsyncIterator[Held[T]]:
         """Hand out the values of a class, and of those derived from it, in the order of their keys.
 
@@ -175,7 +190,7 @@ class EntityTypes(Pattern[Account_co]):
 
         The other parameters are those of `range`. Guide: retrieving heterogeneous types; range query.
         """
-        search = Search.of(self.catalog, of, via, where, fields)
+        search = Search.of(self.catalog, of, via, where, fields_of(key, fields))
         async for row in search.table.query(search.filter):
             if (held := await self._held(of, row, via)) is not None:
                 yield held
@@ -184,6 +199,7 @@ class EntityTypes(Pattern[Account_co]):
     async def page(
         self,
         of: Class[T],
+        key: Mapping[str, Any] | None = None,
         /,
         *,
         size: int = 1000,
@@ -204,7 +220,7 @@ class EntityTypes(Pattern[Account_co]):
 
         The other parameters are those of `range_of`. Guide: continuation tokens; retrieving heterogeneous types.
         """
-        search = Search.of(self.catalog, of, via, where, fields)
+        search = Search.of(self.catalog, of, via, where, fields_of(key, fields))
 
         async def choose(row: Entity) -> Held[T] | None:
             return await self._held(of, row, via)
@@ -274,7 +290,14 @@ class EntityTypes(Pattern[Account_co]):
 
     @recipe
     async def update(
-        self, change: Callable[[T], T], of: type[T], /, *, attempts: int = DEFAULT_ATTEMPTS, **fields: Any
+        self,
+        change: Callable[[T], T],
+        of: type[T],
+        key: Mapping[str, Any] | None = None,
+        /,
+        *,
+        attempts: int = DEFAULT_ATTEMPTS,
+        **fields: Any,
     ) -> Held[T]:
         """Read a value, change it, and write it back; begin again whenever another writer was faster.
 
@@ -283,13 +306,14 @@ class EntityTypes(Pattern[Account_co]):
         :param change: returns the changed value; it is called once for each attempt, and may raise to give up
         :param of: the class, or one that several with the same key are derived from
         :param attempts: how often to try in all
+        :param key: the fields as one mapping, where a name is also that of a parameter
         :param fields: a value for every field of the key
         :raises EntityNotFound: there is no such entity of the class
         :raises TooMuchContention: another writer was faster at every attempt
 
         Guide: concurrency; modifying heterogeneous types.
         """
-        entities, asked = self.catalog.asked(of, fields)
+        entities, asked = self.catalog.asked(of, fields_of(key, fields))
         written: list[T] = []
 
         def apply(entity: Entity) -> None:
@@ -303,7 +327,7 @@ class EntityTypes(Pattern[Account_co]):
             written[:] = [value]
 
         try:
-            entity = await _inside(entities).update(apply, attempts=attempts, **asked)
+            entity = await _inside(entities).update(apply, asked, attempts=attempts)
         except _OfAnotherClass:
             raise EntityNotFound(f"the entity {asked} is of another class; use get_any to see it") from None
         return Held(written[0], entity, entities)

@@ -10,6 +10,7 @@ from datetime import datetime
 from typing import Any
 from uuid import uuid4
 
+from ..arguments import fields_of
 from ..deriving.derived import Derived
 from ..entity import Entity
 from ..entity_set import EntitySet
@@ -92,21 +93,27 @@ class LogTail(EntitySet[Account_co]):
         return await self.insert({self.at: self.account.now(), self.entry: uuid4()} | known)
 
     @recipe
-    async def latest(self, count: int, /, **partition: Any) -> list[Entity]:
+    async def latest(self, count: int, key: Mapping[str, Any] | None = None, /, **partition: Any) -> list[Entity]:
         """Return the newest `count` entries of a partition, newest first; all of them if there are fewer.
 
         Cost: 1 transaction for up to 1,000 entries, if the service does not cut its pages shorter.
 
         :param count: how many entries
+        :param key: the fields as one mapping, where a name is also that of a parameter
         :param partition: a value for every field of the PartitionKey
 
         Guide: log tail pattern.
         """
-        return await self.take(count, **partition)
+        return await self.take(count, fields_of(key, partition))
 
     @stream
     async def between(
-        self, earliest: datetime, latest: datetime | None = None, /, **partition: Any
+        self,
+        earliest: datetime,
+        latest: datetime | None = None,
+        key: Mapping[str, Any] | None = None,
+        /,
+        **partition: Any,
     ) -> AsyncIterator[Entity]:
         """Hand out the entries from `earliest` to `latest`, both included, newest first.
 
@@ -114,10 +121,11 @@ class LogTail(EntitySet[Account_co]):
 
         :param earliest: an aware datetime
         :param latest: an aware datetime, or None for now and beyond
+        :param key: the fields as one mapping, where a name is also that of a parameter
         :param partition: a value for every field of the PartitionKey
 
         Guide: log tail pattern.
         """
         span: Any = at_least(earliest) if latest is None else span_of(earliest, latest)
-        async for entity in self.range(**{self.at: span}, **partition):
+        async for entity in self.range(fields_of({self.at: span}, fields_of(key, partition))):
             yield entity

@@ -10,6 +10,7 @@ from datetime import datetime, timedelta
 from itertools import compress
 from typing import Any, Final, cast
 
+from ..arguments import fields_of
 from ..entity import Entity
 from ..entity_set import EntitySet
 from ..errors import BadDesign, BadInput
@@ -83,15 +84,16 @@ class Lookup(Pattern[Account_co]):
         self._turn = source.account.lock()
 
     @recipe
-    async def get(self, /, **fields: Any) -> Entity | None:
+    async def get(self, key: Mapping[str, Any] | None = None, /, **fields: Any) -> Entity | None:
         """Return the entity with this key, or None. Cost: none, or 1 transaction.
 
+        :param key: the fields as one mapping, where a name is also that of a parameter
         :param fields: a value for every field of the key
         :raises BadKey: a field is missing, or has a value that cannot be a key
 
         Guide: join in the client.
         """
-        (found,) = await self.get_many([fields])
+        (found,) = await self.get_many([fields_of(key, fields)])
         return found
 
     @recipe
@@ -144,12 +146,14 @@ class Lookup(Pattern[Account_co]):
         if self.whole:
             await self._found({})
 
-    def forget(self, **fields: Any) -> None:
+    def forget(self, key: Mapping[str, Any] | None = None, /, **fields: Any) -> None:
         """Let the next look-up of a key ask for it again; without fields, that of every key. Cost: nothing.
 
+        :param key: the fields as one mapping, where a name is also that of a parameter
         :param fields: a value for every field of the key, or none
         """
-        self._kept.drop(self.source.key.format(fields) if fields and not self.whole else None)
+        given = fields_of(key, fields)
+        self._kept.drop(self.source.key.format(given) if given and not self.whole else None)
 
     async def _found(self, asked: Mapping[Keys, Mapping[str, Any]]) -> dict[Keys, Entity | None]:
         async with self._turn:

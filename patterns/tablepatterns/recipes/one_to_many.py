@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any, cast
 
+from ..arguments import fields_of
 from ..contention import DEFAULT_ATTEMPTS, Overtaken, contended
 from ..deriving.derived import Index
 from ..entity import Entity
@@ -112,35 +113,39 @@ class OneToMany(Pattern[Account_co]):
         :param entity: one of the many, or its fields
         """
         fields = {field: entity.get(name) for field, name in self.names.items()}
-        return None if None in fields.values() else await self.one.get(**fields)
+        return None if None in fields.values() else await self.one.get(fields)
 
     @stream
-    async def all_of(self, /, **fields: Any) -> AsyncIterator[Entity]:
+    async def all_of(self, key: Mapping[str, Any] | None = None, /, **fields: Any) -> AsyncIterator[Entity]:
         """Hand out all that belong to one, in the order of their keys. Cost: 1 transaction per page of up to 1,000.
 
         On the Cosmos DB Table API they come in no order.
 
+        :param key: the fields as one mapping, where a name is also that of a parameter
         :param fields: a value for every field of the one's key
         :raises BadKey: a field is missing, or has a value that cannot be a key
         """
-        self.one.key.format(fields)
-        asked = {self.names[field]: value for field, value in fields.items()}
-        async for entity in self.many.range(self.via, **asked):
+        given = fields_of(key, fields)
+        self.one.key.format(given)
+        asked = {self.names[field]: value for field, value in given.items()}
+        async for entity in self.many.range(self.via, asked):
             yield entity
 
     @recipe
-    async def family(self, /, **fields: Any) -> Family:
+    async def family(self, key: Mapping[str, Any] | None = None, /, **fields: Any) -> Family:
         """Return one with all that belong to it. Cost: 1 transaction, and 1 per page of up to 1,000, at once.
 
+        :param key: the fields as one mapping, where a name is also that of a parameter
         :param fields: a value for every field of the one's key
         :raises BadKey: a field is missing, or has a value that cannot be a key
         """
+        given = fields_of(key, fields)
 
         async def one() -> list[Entity | None]:
-            return [await self.one.get(**fields)]
+            return [await self.one.get(given)]
 
         async def many() -> list[Entity | None]:
-            return [entity async for entity in self.all_of(**fields)]
+            return [entity async for entity in self.all_of(given)]
 
         (found,), belonging = await self.account.together(one(), many())
         return Family(found, tuple(each for each in belonging if each is not None))
@@ -205,8 +210,9 @@ class Denormalized(Pattern[Account_co]):
     @recipe
     async def change(
         self,
-        /,
         changes: Mapping[str, Any],
+        key: Mapping[str, Any] | None = None,
+        /,
         *,
         resume: str | None = None,
         progress: Callable[[Changed], object] | None = None,
@@ -224,6 +230,7 @@ class Denormalized(Pattern[Account_co]):
         :param chunk: how many entities to read and write at a time, 1 to 100; those whose derived rows do not fit into
             one transaction are written in several
         :param attempts: how often to try each chunk in all
+        :param key: the fields as one mapping, where a name is also that of a parameter
         :param one: what makes a range of the many: their partition at least
         :raises BadInput: a field is not said of the one, or the chunk is out of bounds
         :raises BadToken: the token is of another one
@@ -237,9 +244,10 @@ class Denormalized(Pattern[Account_co]):
         if not 1 <= chunk <= MAX_TRANSACTION_OPERATIONS:
             rule = f"a transaction has 1 to {MAX_TRANSACTION_OPERATIONS} operations"
             raise BadInput("chunk", chunk, rule, "leave it out")
+        given = fields_of(key, one)
         done = Changed(0, 0, resume)
         while True:
-            step = partial(self._change_chunk, changes, chunk, done.token, one)
+            step = partial(self._change_chunk, changes, chunk, done.token, given)
             now = await contended(self.account, step, attempts)
             done = Changed(done.entities + now.entities, done.written + now.written, now.token)
             if progress is not None:
@@ -250,7 +258,7 @@ class Denormalized(Pattern[Account_co]):
     async def _change_chunk(
         self, changes: Mapping[str, Any], chunk: int, token: str | None, one: Mapping[str, Any]
     ) -> Changed:
-        page = await self.many.page(size=chunk, token=token, **one)
+        page = await self.many.page(one, size=chunk, token=token)
         stale = [each for each in page.items if not _says(each, changes)]
         for entity in stale:
             entity.update(changes)

@@ -139,7 +139,7 @@ class OneToOne(Pattern[Account_co]):
         self, own: EntitySet[Account], others: EntitySet[Account], entity: Mapping[str, Any]
     ) -> Entity | None:
         if self.links is None:
-            return await others.get(**{name: entity.get(name) for name in others.key.fields})
+            return await others.get({name: entity.get(name) for name in others.key.fields})
         partition_key, row_key = (entity.get(name) for name in self.links)
         # What another program keeps there is no link
         if not isinstance(partition_key, str) or not isinstance(row_key, str):

@@ -122,7 +122,7 @@ class ParallelReads(Pattern[Account_co]):
         """
 
         async def read(fields: Mapping[str, Any]) -> list[Entity]:
-            return [each async for each in self.source.range(via, where=where, select=select, **fields)]
+            return [each async for each in self.source.range(via, fields, where=where, select=select)]
 
         key = self.source.key if via is None else via.key
         return await self._gathered(read, asked, key.range)
@@ -138,7 +138,7 @@ class ParallelReads(Pattern[Account_co]):
         """
 
         async def read(fields: Mapping[str, Any]) -> list[Entity]:
-            found = await self.source.get(**fields)
+            found = await self.source.get(fields)
             return [] if found is None else [found]
 
         return await self._gathered(read, asked, self.source.key.format)

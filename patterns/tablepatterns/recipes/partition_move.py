@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from typing import Any, cast
 from uuid import uuid4
 
+from ..arguments import fields_of
 from ..contention import DEFAULT_ATTEMPTS, contended
 from ..deriving.derived import Index
 from ..entity import Entity
@@ -95,7 +96,15 @@ class PartitionMove(Pattern[Account_co]):
                 raise BadDesign("schema", entities.schema, rule, f"add {MOVING_TO} and {MOVED_FROM}: str") from error
 
     @recipe
-    async def move(self, entity: Entity, /, *, attempts: int = DEFAULT_ATTEMPTS, **fields: Any) -> Entity:
+    async def move(
+        self,
+        entity: Entity,
+        key: Mapping[str, Any] | None = None,
+        /,
+        *,
+        attempts: int = DEFAULT_ATTEMPTS,
+        **fields: Any,
+    ) -> Entity:
         """Give an entity another key in another partition, and return it as it is there.
 
         After an error that is not among these the move may have begun, and a worker brings it to its end. An entity
@@ -103,6 +112,7 @@ class PartitionMove(Pattern[Account_co]):
 
         :param entity: as it was read from the set, whole
         :param attempts: how often to try in all while others write the entity
+        :param key: the fields as one mapping, where a name is also that of a parameter
         :param fields: the fields of the key that change
         :raises BadInput: it stays in its partition, is on its way elsewhere or still to here, was not read whole from
             this set, or keeps something of its own in `MovingTo` or `MovedFrom`
@@ -115,7 +125,7 @@ class PartitionMove(Pattern[Account_co]):
         Guide: one-to-many relationships (moving an employee).
         """
         held = entity.copy()
-        route = self._route(held, fields)
+        route = self._route(held, fields_of(key, fields))
         self.entities.replacing(held)
         before = self.account.now()
         sent = await self._messages.send(Envelope(self.kind, _body(route)).text(), delay=self.lease)

@@ -10,6 +10,7 @@ from contextlib import aclosing
 from functools import partial
 from typing import Any
 
+from ..arguments import fields_of, via_and_fields
 from ..deriving.derived import Index
 from ..edm import ordinal
 from ..entity import Entity
@@ -135,20 +136,22 @@ class PartitionSpread(Pattern[Account_co]):
         return await self.entities.insert(self.placed(entity))
 
     @recipe
-    async def get(self, /, **fields: Any) -> Entity | None:
+    async def get(self, key: Mapping[str, Any] | None = None, /, **fields: Any) -> Entity | None:
         """Return the entity with this key, or None. Cost: 1 transaction, a point query.
 
+        :param key: the fields as one mapping, where a name is also that of a parameter
         :param fields: a value for every field of the key, without the bucket
         :raises BadKey: a field is missing, or has a value that cannot be a key
 
         Guide: point query.
         """
-        return await self.entities.get(**self.placed(fields))
+        return await self.entities.get(self.placed(fields_of(key, fields)))
 
     @stream
     async def range(
         self,
-        via: Index | None = None,
+        via: Index | Mapping[str, Any] | None = None,
+        key: Mapping[str, Any] | None = None,
         /,
         *,
         where: Filter | None = None,
@@ -162,14 +165,16 @@ class PartitionSpread(Pattern[Account_co]):
 
         The parameters are those of `EntitySet.range`, without the bucket. Guide: range query.
         """
-        async for entity in self._merged(MAX_PAGE_ENTITIES, via, where, select, fields):
+        index, given = via_and_fields(via, key, fields)
+        async for entity in self._merged(MAX_PAGE_ENTITIES, index, where, select, given):
             yield entity
 
     @recipe
     async def take(
         self,
         count: int,
-        via: Index | None = None,
+        via: Index | Mapping[str, Any] | None = None,
+        key: Mapping[str, Any] | None = None,
         /,
         *,
         where: Filter | None = None,
@@ -187,7 +192,8 @@ class PartitionSpread(Pattern[Account_co]):
         if count == 0:
             return []
         found: list[Entity] = []
-        async with aclosing(self._merged(min(count, MAX_PAGE_ENTITIES), via, where, select, fields)) as entities:
+        index, given = via_and_fields(via, key, fields)
+        async with aclosing(self._merged(min(count, MAX_PAGE_ENTITIES), index, where, select, given)) as entities:
             async for entity in entities:
                 found.append(entity)
                 if len(found) == count:
@@ -195,10 +201,11 @@ class PartitionSpread(Pattern[Account_co]):
         return found
 
     @recipe
-    async def latest(self, count: int, /, **partition: Any) -> list[Entity]:
+    async def latest(self, count: int, key: Mapping[str, Any] | None = None, /, **partition: Any) -> list[Entity]:
         """Return the newest `count` entities of all buckets, newest first. Cost: 1 transaction per bucket, as `take`.
 
         :param count: how many entities
+        :param key: the fields as one mapping, where a name is also that of a parameter
         :param partition: a value for every field of the PartitionKey, without the bucket
         :raises BadInput: the RowKey does not begin with an instant that puts the newest first
 
@@ -208,7 +215,7 @@ class PartitionSpread(Pattern[Account_co]):
         if not first.endswith(":inverted"):
             rule = f"the RowKey {self.key.row_template!r} does not put the newest first"
             raise BadInput("latest", count, rule, "begin it with the format inverted, as in {At:inverted}")
-        return await self.take(count, **partition)
+        return await self.take(count, fields_of(key, partition))
 
     async def _merged(
         self,
@@ -237,7 +244,7 @@ class PartitionSpread(Pattern[Account_co]):
         fields: Mapping[str, Any],
         token: str | None,
     ) -> Page[Entity]:
-        return await self.entities.page(via, size=size, token=token, where=where, select=select, **fields)
+        return await self.entities.page(via, fields, size=size, token=token, where=where, select=select)
 
     def _numbers(self, fields: Mapping[str, Any]) -> Sequence[int]:
         """Return the buckets that can hold what is asked for: one, if what it follows from is known."""

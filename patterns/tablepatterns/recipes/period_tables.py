@@ -9,6 +9,7 @@ from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Any, Final, Generic, TypeVar, cast
 
+from ..arguments import fields_of
 from ..deriving.together import check_within
 from ..edm import Ticks
 from ..entity import Entity
@@ -203,32 +204,37 @@ class PeriodTables(Pattern[Account_co], Generic[Account_co, Set_co]):
         return await inner.insert(stamped)
 
     @recipe
-    async def get(self, /, **fields: Any) -> Entity | None:
+    async def get(self, key: Mapping[str, Any] | None = None, /, **fields: Any) -> Entity | None:
         """Return the entity with this key and moment, or None. Cost: 1 transaction, a point query.
 
+        :param key: the fields as one mapping, where a name is also that of a parameter
         :param fields: a value for every field of the key, and the moment, which says which table to ask
         :raises BadKey: a field is missing, or has a value that cannot be a key
 
         Guide: high volume delete pattern (finding single entities); point query.
         """
-        start = self.period.start(self._moment(fields))
+        given = fields_of(key, fields)
+        start = self.period.start(self._moment(given))
         if start < self._retention.first_kept(self.account.now()):
             return None
-        return await self._awaited(start).get(**{name: fields[name] for name in fields if name in self.key.fields})
+        return await self._awaited(start).get({name: given[name] for name in given if name in self.key.fields})
 
     @recipe
-    async def search(self, /, **fields: Any) -> Entity | None:
+    async def search(self, key: Mapping[str, Any] | None = None, /, **fields: Any) -> Entity | None:
         """Return the newest entity with this key, whatever its moment, or None: one table after the other is asked.
 
         Cost: 1 transaction to list the tables, and 1 for each, until it is found. Where the moment is known, use `get`.
 
+        :param key: the fields as one mapping, where a name is also that of a parameter
         :param fields: a value for every field of the key, of which the moment is none
         :raises BadKey: a field is missing, or has a value that cannot be a key
 
         Guide: high volume delete pattern (finding single entities).
         """
+        given = fields_of(key, fields)
+        self.key.format(given)
         for start in reversed(await self._kept()):
-            found = await self._awaited(start).get(**fields)
+            found = await self._awaited(start).get(given)
             if found is not None:
                 return found
         return None
@@ -238,6 +244,7 @@ class PeriodTables(Pattern[Account_co], Generic[Account_co, Set_co]):
         self,
         earliest: datetime,
         latest: datetime | None = None,
+        key: Mapping[str, Any] | None = None,
         /,
         *,
         newest_first: bool | None = None,
@@ -256,6 +263,7 @@ class PeriodTables(Pattern[Account_co], Generic[Account_co, Set_co]):
         :param newest_first: the order of the tables; None for that of the keys
         :param where: a further condition on properties
         :param select: the properties to read; the fields of the key always come with them
+        :param key: the fields as one mapping, where a name is also that of a parameter
         :param fields: the partition, and what is known of the row, but not the moment
         :raises BadInput: the keys of a table come in the other order
         :raises BadKey: the fields do not make a range
@@ -271,9 +279,10 @@ class PeriodTables(Pattern[Account_co], Generic[Account_co, Set_co]):
             span[self.at] = at_least(earliest) if latest is None else span_of(earliest, latest)
         elif self.at not in self.key.fields:
             where = self._within(earliest, latest, where)
+        given = fields_of(span, fields_of(key, fields))
         starts = await self._kept(earliest, latest)
         for start in reversed(starts) if backwards else starts:
-            async for entity in self._awaited(start).range(where=where, select=select, **span, **fields):
+            async for entity in self._awaited(start).range(given, where=where, select=select):
                 yield entity
 
     def _within(self, earliest: datetime, latest: datetime | None, where: Filter | None) -> Filter:
@@ -284,12 +293,13 @@ class PeriodTables(Pattern[Account_co], Generic[Account_co, Set_co]):
         return span if where is None else span & where
 
     @recipe
-    async def latest(self, count: int, /, **partition: Any) -> list[Entity]:
+    async def latest(self, count: int, key: Mapping[str, Any] | None = None, /, **partition: Any) -> list[Entity]:
         """Return the newest `count` entities of a partition, newest first, from as few tables as hold them.
 
         Cost: 1 transaction to list the tables, and 1 for each table it comes to, for up to 1,000 entities.
 
         :param count: how many entities
+        :param key: the fields as one mapping, where a name is also that of a parameter
         :param partition: a value for every field of the PartitionKey
         :raises BadInput: the RowKey does not put the newest first, as that of a `LogTail` does
         :raises BadDesign: the account does not keep key order
@@ -301,10 +311,11 @@ class PeriodTables(Pattern[Account_co], Generic[Account_co, Set_co]):
             rule = f"the RowKey {self.key.row_template!r} does not put the newest first"
             raise BadInput("latest", count, rule, f"use a LogTail, or a RowKey that begins with {{{self.at}:inverted}}")
         found: list[Entity] = []
+        given = fields_of(key, partition)
         for start in reversed(await self._kept()):
             if len(found) >= count:
                 break
-            found += await self._awaited(start).take(count - len(found), **partition)
+            found += await self._awaited(start).take(count - len(found), given)
         return found
 
     # -- periods

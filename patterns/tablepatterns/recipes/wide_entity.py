@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Final
 
 from .. import limits
+from ..arguments import fields_of
 from ..contention import DEFAULT_ATTEMPTS
 from ..entity import Entity
 from ..errors import BadDesign, BadKey
@@ -19,7 +20,7 @@ from ..wide.parts import PART_BYTES, PARTS, Layout, Stored
 from ..wide.wide_reads import PART
 from ..wide.wide_writes import WideWrites
 
-_WORDS: Final = frozenset({"attempts", "select", PART, PARTS})
+_OWN_FIELDS: Final = frozenset({PART, PARTS})
 
 
 class WideEntity(WideWrites[Account_co]):
@@ -99,8 +100,8 @@ class WideEntity(WideWrites[Account_co]):
         self.table = account.table(table)
 
     def _check_design(self) -> None:
-        for name in sorted(_WORDS.intersection(self.key.fields)):
-            raise BadDesign("field", name, "the word is one of the recipe's", "rename the field")
+        for name in sorted(_OWN_FIELDS.intersection(self.key.fields)):
+            raise BadDesign("field", name, "the recipe stores a field of its own under this name", "rename the field")
         known = {*self.key.fields, PARTS}
         for name in self.layout.names:
             if name in known:
@@ -196,7 +197,13 @@ class WideEntity(WideWrites[Account_co]):
 
     @recipe
     async def update(
-        self, change: Callable[[Entity], None], /, *, attempts: int = DEFAULT_ATTEMPTS, **fields: Any
+        self,
+        change: Callable[[Entity], None],
+        key: Mapping[str, Any] | None = None,
+        /,
+        *,
+        attempts: int = DEFAULT_ATTEMPTS,
+        **fields: Any,
     ) -> Entity:
         """Read an entity, change it, and write it back whole; begin again whenever another writer was faster.
 
@@ -204,6 +211,7 @@ class WideEntity(WideWrites[Account_co]):
 
         :param change: changes the entity in place; it is called once for each attempt, and may raise to give up
         :param attempts: how often to try in all
+        :param key: the fields as one mapping, where a name is also that of a parameter
         :param fields: a value for every field of the key
         :raises EntityNotFound: there is no such entity
         :raises TooMuchContention: another writer was faster at every attempt
@@ -216,7 +224,7 @@ class WideEntity(WideWrites[Account_co]):
             change(entity)
             return await self.replace(entity)
 
-        return await self._from_current(fields, write, attempts)
+        return await self._from_current(fields_of(key, fields), write, attempts)
 
     @recipe
     async def delete(
@@ -241,13 +249,15 @@ class WideEntity(WideWrites[Account_co]):
         await self._delete(seen.stored)
 
     @recipe
-    async def sweep(self, /, **fields: Any) -> int:
+    async def sweep(self, key: Mapping[str, Any] | None = None, /, **fields: Any) -> int:
         """Delete rows that a dead writer left, and return how many. A large write in progress is refused by it.
 
         Cost: 1 transaction, and 1 for each row.
 
+        :param key: the fields as one mapping, where a name is also that of a parameter
         :param fields: a value for every field of the key
         """
-        self.key.format(fields)
-        found = await self._stored(fields, ())
+        given = fields_of(key, fields)
+        self.key.format(given)
+        found = await self._stored(given, ())
         return await self._discard(found, found.strays)

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from .. import limits
+from ..arguments import fields_of
 from ..contention import DEFAULT_ATTEMPTS, contended
 from ..entity import WRITE_ID, Entity
 from ..filters import Filter
@@ -40,22 +41,26 @@ class WideReads(Pattern[Account_co]):
     table: Table
 
     @recipe
-    async def get(self, /, *, select: Sequence[str] | None = None, **fields: Any) -> Entity | None:
+    async def get(
+        self, key: Mapping[str, Any] | None = None, /, *, select: Sequence[str] | None = None, **fields: Any
+    ) -> Entity | None:
         """Return the entity with this key, or None. Its `etag` is the head's.
 
         Cost: 1 transaction, a range query over the parts; where all of `select` belongs to one part by `properties`,
         a point query. Besides, 1 for each large value that is read from its blob.
 
         :param select: the properties to read; None for all, which a write of the entity needs
+        :param key: the fields as one mapping, where a name is also that of a parameter
         :param fields: a value for every field of the key
         :raises BadKey: a field is missing, or has a value that cannot be a key
         :raises DerivedDataMismatch: a part is missing
 
         Guide: wide entities pattern; server-side projection.
         """
-        self.key.format(fields)
+        given = fields_of(key, fields)
+        self.key.format(given)
         names = None if select is None else self.mappings.stored(select)
-        found = await self._part_with(names or (), fields) or await self._stored(fields, names)
+        found = await self._part_with(names or (), given) or await self._stored(given, names)
         return self._handed(found, await self._decoded(found)) if found.parts else None
 
     async def _part_with(self, names: Sequence[str], fields: Mapping[str, Any]) -> Stored | None:

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Final, overload
 
+from ...arguments import fields_of, via_and_fields
 from ...deriving.derived import Index, Shape
 from ...entity_set import EntitySet
 from ...errors import BadInput
@@ -84,20 +85,20 @@ class Plans:
     def __init__(self, entities: EntitySet[Account]) -> None:
         self._set = entities
 
-    def get(self, **fields: Any) -> QueryPlan:
+    def get(self, key: Mapping[str, Any] | None = None, /, **fields: Any) -> QueryPlan:
         """Return the plan of `EntitySet.get`.
 
         :raises BadKey: a field is missing, or has a value that cannot be a key
         """
-        return _plan(_point(self._set.primary, fields))
+        return _plan(_point(self._set.primary, fields_of(key, fields)))
 
-    def find(self, via: Index, /, **fields: Any) -> QueryPlan:
+    def find(self, via: Index, key: Mapping[str, Any] | None = None, /, **fields: Any) -> QueryPlan:
         """Return the plan of `EntitySet.find`.
 
         :raises BadKey: a field is missing, or has a value that cannot be a key
         :raises BadInput: the index is not one of the set's
         """
-        return _plan(_point(self._shape(via), fields))
+        return _plan(_point(self._shape(via), fields_of(key, fields)))
 
     def get_many(self, keys: Iterable[Mapping[str, Any]]) -> QueryPlan:
         """Return the plan of `EntitySet.get_many`: that of one point query, as often as there are keys.
@@ -105,12 +106,12 @@ class Plans:
         :raises BadKey: a field is missing, or has a value that cannot be a key
         :raises BadInput: there are no keys
         """
-        plans = [self.get(**fields) for fields in keys]
+        plans = [self.get(fields) for fields in keys]
         if not plans:
             raise BadInput("keys", [], "without keys nothing is asked", "give at least one")
         return _times(plans, "1 for each key")
 
-    def find_all(self, via: IndexEntities, /, **fields: Any) -> QueryPlan:
+    def find_all(self, via: IndexEntities, key: Mapping[str, Any] | None = None, /, **fields: Any) -> QueryPlan:
         """Return the plan of `EntitySet.find_all`: the list first, then a point query for each of its keys.
 
         :raises BadKey: a field is missing, or has a value that cannot be a key
@@ -118,17 +119,19 @@ class Plans:
         """
         if via not in self._set.derived:
             raise self._stranger(via.name)
+        given = fields_of(key, fields)
         layout = via.layout(self._set.key)
         if via.spread > 1:
-            found = _plan(Question.of(Shape(layout), None, None, fields).filter)
+            found = _plan(Question.of(Shape(layout), None, None, given).filter)
         else:
-            found = _plan(_point(Shape(layout), fields))
+            found = _plan(_point(Shape(layout), given))
         text = "the row that lists the keys, and each entity on it"
         return replace(found, reads=text, cost="1 for the list, and 1 for each entity found")
 
     def range(
         self,
-        via: Index | None = None,
+        via: Index | Mapping[str, Any] | None = None,
+        key: Mapping[str, Any] | None = None,
         /,
         *,
         where: Filter | None = None,
@@ -141,10 +144,11 @@ class Plans:
         :raises BadFilter: `where` asks for what the rows do not hold
         :raises BadInput: the index is not one of the set's
         """
-        shape = self._set.primary if via is None else self._shape(via)
+        index, given = via_and_fields(via, key, fields)
+        shape = self._set.primary if index is None else self._shape(index)
         self._set.mappings.check_filter(where)
         stored = None if select is None else self._set.mappings.stored(select)
-        return _plan(Question.of(shape, where, stored, fields).filter)
+        return _plan(Question.of(shape, where, stored, given).filter)
 
     def query(self, where: Filter) -> QueryPlan:
         """Return the plan of `EntitySet.query`, with the set's own index that would serve it better.

@@ -160,12 +160,12 @@ class Spread(Kept):
     def ask(self, ask: Ask) -> int:
         via = ask.via if isinstance(ask.via, Index) else None
         if ask.way == "get":
-            return _one(self.spread.get(**ask.given))
+            return _one(self.spread.get(ask.given))
         if ask.way not in ("range", "find"):
             return self.inner.ask(ask)
         if ask.take is not None:
-            return len(self.spread.take(ask.take, via, where=ask.where, select=ask.select, **ask.given))
-        return sum(1 for _ in self.spread.range(via, where=ask.where, select=ask.select, **ask.given))
+            return len(self.spread.take(ask.take, via, ask.given, where=ask.where, select=ask.select))
+        return sum(1 for _ in self.spread.range(via, ask.given, where=ask.where, select=ask.select))
 
     def insert(self, fields: Mapping[str, Any]) -> None:
         self.spread.insert(fields)
@@ -184,13 +184,13 @@ def answered(entities: EntitySet[Storage], ask: Ask, kept: Kept) -> int:
     """Put a question to an `EntitySet`, and return how many entities came of it."""
     match ask.way, ask.via:
         case "get", _:
-            return _one(entities.get(**ask.given))
+            return _one(entities.get(ask.given))
         case "find", Index() as via:
-            return _completed(entities, [entities.find(via, **ask.given)], ask)
+            return _completed(entities, [entities.find(via, ask.given)], ask)
         case "find_all", IndexEntities() as via:
-            return len(entities.find_all(via, **ask.given))
+            return len(entities.find_all(via, ask.given))
         case "totals", Summary() as via:
-            return _one(entities.totals(via, **ask.given))
+            return _one(entities.totals(via, ask.given))
         case "scan", _:
             return _scanned(entities, ask)
         case "filter", _:
@@ -202,9 +202,9 @@ def answered(entities: EntitySet[Storage], ask: Ask, kept: Kept) -> int:
 def _ranged(entities: EntitySet[Storage], ask: Ask) -> int:
     via = ask.via if isinstance(ask.via, Index) else None
     if ask.take is None:
-        found = list(entities.range(via, where=ask.where, select=ask.select, **ask.given))
+        found = list(entities.range(via, ask.given, where=ask.where, select=ask.select))
     else:
-        found = entities.take(ask.take, via, where=ask.where, select=ask.select, **ask.given)
+        found = entities.take(ask.take, via, ask.given, where=ask.where, select=ask.select)
     return _completed(entities, found, ask)
 
 
@@ -239,13 +239,13 @@ def changed(storage: Storage, entities: EntitySet[Storage], key: Mapping[str, An
     """Change an entity: write it back, or let it take another key in its partition, or move it to another one."""
     moved = {name: changes[name] for name in changes if name in entities.key.fields}
     if not moved:
-        entities.update(lambda entity: entity.update(changes), **key)
+        entities.update(lambda entity: entity.update(changes), key)
         return
-    found = entities.get(**key)
+    found = entities.get(key)
     if found is None:
         return
     if set(moved).intersection(entities.key.partition_fields):
-        PartitionMove(entities).move(found, **moved)
+        PartitionMove(entities).move(found, moved)
         return
     EntityGroupTransaction(storage, entities.table.name).commit(
         entities.deleting(found), entities.inserting({**found, **changes})

@@ -35,7 +35,7 @@ class Periods(Kept):
     def ask(self, ask: Ask) -> int:
         at = ask.given.get(self.tables.at)
         if self._is_latest(ask):
-            return len(self.tables.latest(ask.take or 0, **ask.given))
+            return len(self.tables.latest(ask.take or 0, ask.given))
         if isinstance(at, datetime):
             inner = self.tables.of(at)
             return answered(inner, self._within(ask, inner), self)
@@ -43,10 +43,10 @@ class Periods(Kept):
         if ask.way == "range" and ask.via is None:
             given = {name: value for name, value in ask.given.items() if name != self.tables.at}
             oldest = low or next(iter(self.tables.periods()), self.storage.now())
-            found = self.tables.range(oldest, high, where=ask.where, select=ask.select, **given)
+            found = self.tables.range(oldest, high, given, where=ask.where, select=ask.select)
             return sum(1 for _ in islice(found, ask.take))
         if ask.way == "get":
-            return int(self.tables.search(**ask.given) is not None)
+            return int(self.tables.search(ask.given) is not None)
         starts = self.tables.periods(low, high)
         return sum(answered(each, self._within(ask, each), self) for each in map(self.tables.of, starts))
 
@@ -99,10 +99,10 @@ class Series(Kept):
 
     def ask(self, ask: Ask) -> int:
         if ask.way == "get":
-            values: list[Any] = self.series.read(**ask.given)
+            values: list[Any] = self.series.read(ask.given)
             return int(any(each is not None for each in values))
         if ask.way == "range":
-            return sum(1 for _ in self.series.over(**ask.given))
+            return sum(1 for _ in self.series.over(ask.given))
         return self.raw(self.series.table.name, ask.where, ask.select)
 
     def insert(self, fields: Mapping[str, Any]) -> None:
@@ -131,7 +131,7 @@ class Wide(Kept):
 
     def ask(self, ask: Ask) -> int:
         if ask.way == "get":
-            return int(self.wide.get(select=ask.select, **ask.given) is not None)
+            return int(self.wide.get(ask.given, select=ask.select) is not None)
         return self.raw(self.wide.table.name, ask.where, ask.select)
 
     def insert(self, fields: Mapping[str, Any]) -> None:

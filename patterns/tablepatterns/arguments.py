@@ -1,0 +1,49 @@
+"""Check what callers pass, and read the fields of a key however they were passed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, TypeVar, cast
+
+from .errors import BadInput, BadKey
+
+T = TypeVar("T")
+
+
+def fields_of(key: Mapping[str, Any] | None, named: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return the fields of a key that a call got as one mapping, as keywords, or some as either.
+
+    The mapping takes every name, so no field clashes with a parameter of the call.
+
+    >>> fields_of({"size": 3}, {"Department": "Sales"})
+    {'size': 3, 'Department': 'Sales'}
+
+    :raises BadInput: `key` is not a mapping
+    :raises BadKey: a field was passed twice
+    """
+    if key is None:
+        return named
+    if not isinstance(key, Mapping):
+        rule = f"the fields of a key are passed as one mapping or as keywords, not as {type(key).__name__}"
+        raise BadInput("key", key, rule, 'write {"Department": "Sales"} or Department="Sales"')
+    for name in named:
+        if name in key:
+            raise BadKey(name, named[name], "the mapping has the field too", "pass each field once")
+    return {**key, **named}
+
+
+def via_and_fields(
+    via: T | Mapping[str, Any] | None, key: Mapping[str, Any] | None, named: Mapping[str, Any]
+) -> tuple[T | None, Mapping[str, Any]]:
+    """Return what may come first in a call, such as an index, and the fields; the fields may come first as well.
+
+    >>> via_and_fields({"Department": "Sales"}, None, {})
+    (None, {'Department': 'Sales'})
+
+    The errors are those of `fields_of`.
+    """
+    if not isinstance(via, Mapping):
+        return via, fields_of(key, named)
+    if key is not None:
+        raise BadInput("key", key, "the call has the fields as a mapping already", "pass one mapping")
+    return None, fields_of(cast("Mapping[str, Any]", via), named)
