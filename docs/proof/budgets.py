@@ -7,6 +7,8 @@ from collections.abc import Iterable
 from budgeting import derived, journeys, mapped, relations, series, sets
 from budgeting.budget import BUDGETS, Budget
 from proof.markdown import introduction, page, table
+from tablepatterns.cost import Cost
+from tablepatterns.review import PriceTable
 
 PAGE = "docs/budgets.md"
 PARTS = {
@@ -22,7 +24,14 @@ PARTS = {
 def render() -> str:
     """Return the page."""
     parts = [f"## {title}\n\n{_table(part.__name__)}" for title, part in PARTS.items()]
-    return page(introduction("budgets", rows=len(BUDGETS)), *parts)
+    return page(introduction("budgets", rows=len(BUDGETS), **_prices()), *parts)
+
+
+def _prices() -> dict[str, str]:
+    prices = PriceTable.default()
+    kinds = {"queue": Cost(queue=1), "read": Cost(blob_read=1), "write": Cost(blob_write=1)}
+    relative = {kind: f"{cost.table_operations():,.0f}" for kind, cost in kinds.items()}
+    return relative | {"region": prices.region, "dated": prices.dated.isoformat()}
 
 
 def _table(module: str) -> str:
@@ -31,8 +40,9 @@ def _table(module: str) -> str:
 
 def table_of(rows: Iterable[Budget]) -> str:
     """Return rows as a table."""
-    return table(("Recipe", "Call", "Storage transactions", "When"), map(_cells, rows))
+    return table(("Recipe", "Call", "Storage transactions", "In table operations", "When"), map(_cells, rows))
 
 
 def _cells(row: Budget) -> tuple[str, ...]:
-    return row.recipe, f"`{row.call}`" if " " not in row.call else row.call, str(row.transactions), row.when
+    call = f"`{row.call}`" if " " not in row.call else row.call
+    return row.recipe, call, row.cost.by_service, f"{row.cost.table_operations():,.0f}", row.when

@@ -1,4 +1,4 @@
-"""A row of the budget: a call of a recipe, and what it may cost."""
+"""A row of the budget: a call of a recipe, and what it costs."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any, NamedTuple, TypeAlias
 
 from tablepatterns import EntitySet, Key
+from tablepatterns.cost import Cost
 
 Call: TypeAlias = Callable[[], object]
 Prepare: TypeAlias = Callable[[Any], Call]
@@ -19,7 +20,7 @@ class Budget(NamedTuple):
 
     :param recipe: the recipe
     :param call: the call, in words of code
-    :param transactions: what it costs: the storage transactions that the service bills
+    :param cost: the storage transactions that the service bills, by service
     :param when: in which case
     :param prepare: is given an account, and returns the call
     :param module: where the row stands
@@ -27,7 +28,7 @@ class Budget(NamedTuple):
 
     recipe: str
     call: str
-    transactions: int
+    cost: Cost
     when: str
     prepare: Prepare
     module: str
@@ -36,22 +37,26 @@ class Budget(NamedTuple):
 BUDGETS: list[Budget] = []
 
 
-def budget(recipe: str, call: str, transactions: int, when: str = "") -> Callable[[Prepare], Prepare]:
-    """Add a row, with the function that prepares its call."""
+def budget(recipe: str, call: str, cost: int | Cost, when: str = "") -> Callable[[Prepare], Prepare]:
+    """Add a row, with the function that prepares its call.
+
+    :param cost: what the call costs; a number is of transactions of tables
+    """
+    costs = cost if isinstance(cost, Cost) else Cost(table=cost)
 
     def add(prepare: Prepare) -> Prepare:
-        BUDGETS.append(Budget(recipe, call, transactions, when, prepare, prepare.__module__))
+        BUDGETS.append(Budget(recipe, call, costs, when, prepare, prepare.__module__))
         return prepare
 
     return add
 
 
-def measured(row: Budget, account: Any) -> int:
-    """Return how many storage transactions a call really takes."""
+def measured(row: Budget, account: Any) -> Cost:
+    """Return what a call really costs."""
     call = row.prepare(account)
     with account.engine.ledger.span() as span:
         call()
-    return int(span.totals.billable)
+    return sum((Cost.of(each.service, each.operation, each.billable) for each in span.records), Cost())
 
 
 def employee(number: int = 223, **changes: Any) -> dict[str, Any]:

@@ -7,7 +7,8 @@ from typing import Any
 
 from budgeting.budget import Call, budget, changing, employee, first, staff
 from tablepatterns import EntitySet, InterPartitionIndex, IntraPartitionIndex, Key
-from tablepatterns.deriving.whereabouts import InTable
+from tablepatterns.cost import Cost
+from tablepatterns.deriving.whereabouts import InBlobs, InTable
 from tablepatterns.recipes.denormalize import Denormalize
 from tablepatterns.recipes.index_entities import IndexEntities
 from tablepatterns.recipes.summary import Summary
@@ -17,11 +18,14 @@ INTER = InterPartitionIndex(Key("email_{Department}", "{Email}"))
 KEYS_ONLY = InterPartitionIndex(Key("email_{Department}", "{Email}"), include=[])
 UNIQUE = InterPartitionIndex(Key("email_{Department}", "{Email}"), unique=True)
 LISTED = IndexEntities("LastName")
+LISTED_IN_BLOBS = IndexEntities("Department", "LastName", store=InBlobs("names"))
 LISTED_ELSEWHERE = IndexEntities("Department", "LastName", store=InTable("Names"))
 TOTAL = Summary(Key("empid_{Department}", "total"), sums={"Salary": "Payroll"})
 TOTAL_ELSEWHERE = Summary(Key("{Department}", "total"), sums={"Salary": "Payroll"}, store=InTable("Totals"))
 HEAD = Key("empid_{Department}", "manager")
-MANAGER = Denormalize(HEAD, refers={"EmployeeId": "Manager"}, copies={"Email": "ManagerEmail"})
+REFERS, COPIES = {"EmployeeId": "Manager"}, {"Email": "ManagerEmail"}
+MANAGER = Denormalize(HEAD, refers=REFERS, copies=COPIES)
+MANAGER_ELSEWHERE = Denormalize(Key("{Department}", "manager"), refers=REFERS, copies=COPIES, store=InTable("Heads"))
 
 
 def inserting(derived: Any) -> Callable[[Any], Call]:
@@ -63,12 +67,16 @@ budget("IntraPartitionIndex", "delete", 1)(deleting(INTRA))
 budget("IntraPartitionIndex", "find", 1)(finding(INTRA, "find", **ONE))
 budget("IntraPartitionIndex", "range", 1, "up to 1,000 entities")(finding(INTRA, "range", **SALES))
 
-budget("InterPartitionIndex", "insert", 5)(inserting(INTER))
-budget("InterPartitionIndex", "insert", 6, "unique")(inserting(UNIQUE))
-budget("InterPartitionIndex", "replace", 6, "a change of what copies hold")(replacing(INTER, Age=35))
-budget("InterPartitionIndex", "replace", 7, "a change of the index key")(replacing(INTER, Email="jo@contoso.com"))
+budget("InterPartitionIndex", "insert", Cost(table=3, queue=2))(inserting(INTER))
+budget("InterPartitionIndex", "insert", Cost(table=4, queue=2), "unique")(inserting(UNIQUE))
+budget("InterPartitionIndex", "replace", Cost(table=4, queue=2), "a change of what copies hold")(
+    replacing(INTER, Age=35)
+)
+budget("InterPartitionIndex", "replace", Cost(table=5, queue=2), "a change of the index key")(
+    replacing(INTER, Email="jo@contoso.com")
+)
 budget("InterPartitionIndex", "replace", 1, "a change of what no copy holds")(replacing(KEYS_ONLY, Age=35))
-budget("InterPartitionIndex", "delete", 6)(deleting(INTER))
+budget("InterPartitionIndex", "delete", Cost(table=4, queue=2))(deleting(INTER))
 budget("InterPartitionIndex", "find", 1)(finding(INTER, "find", **ONE))
 budget("InterPartitionIndex", "range", 1, "up to 1,000 entities")(finding(INTER, "range", **SALES))
 
@@ -76,10 +84,14 @@ budget("IndexEntities", "insert", 2)(inserting(LISTED))
 budget("IndexEntities", "replace", 3, "a change of the value: two lists")(replacing(LISTED, LastName="Smith"))
 budget("IndexEntities", "replace", 1, "a change of anything else")(replacing(LISTED, Age=35))
 budget("IndexEntities", "delete", 2)(deleting(LISTED))
-budget("IndexEntities", "insert", 6, "lists in another table")(inserting(LISTED_ELSEWHERE))
-budget("IndexEntities", "replace", 8, "a change of the value, lists in another table")(
+budget("IndexEntities", "insert", Cost(table=4, queue=2), "lists in another table")(inserting(LISTED_ELSEWHERE))
+budget("IndexEntities", "replace", Cost(table=6, queue=2), "a change of the value, lists in another table")(
     replacing(LISTED_ELSEWHERE, LastName="Smith")
 )
+budget("IndexEntities", "insert", Cost(table=2, queue=2, blob_read=1, blob_write=1), "lists in blobs")(
+    inserting(LISTED_IN_BLOBS)
+)
+budget("IndexEntities", "keys_of", Cost(blob_read=1), "from a blob")(finding(LISTED_IN_BLOBS, "keys_of", **JONES))
 budget("IndexEntities", "find_all", 3, "2 entities: 1 for the list, 1 for each entity, sent together")(
     finding(LISTED, "find_all", **JONES)
 )
@@ -89,7 +101,10 @@ budget("Summary", "insert", 2)(inserting(TOTAL))
 budget("Summary", "replace", 2, "a change of a number that is summed")(replacing(TOTAL, Salary=6000))
 budget("Summary", "replace", 1, "a change of anything else")(replacing(TOTAL, Age=35))
 budget("Summary", "delete", 2)(deleting(TOTAL))
-budget("Summary", "insert", 6, "totals in another table")(inserting(TOTAL_ELSEWHERE))
+budget("Summary", "insert", Cost(table=4, queue=2), "totals in another table")(inserting(TOTAL_ELSEWHERE))
+budget("Summary", "replace", Cost(table=4, queue=2), "a change of a number that is summed, totals in another table")(
+    replacing(TOTAL_ELSEWHERE, Salary=6000)
+)
 budget("Summary", "totals", 1)(finding(TOTAL, "totals", **SALES))
 
 
@@ -108,6 +123,14 @@ def change_of_copied(account: Any) -> Call:
 @budget("Denormalize", "replace", 1, "a change of anything else")
 def change_of_others(account: Any) -> Call:
     return changing(departments(account)[0], Age=35)
+
+
+@budget("Denormalize", "replace", Cost(table=4, queue=2), "a change of a field that is copied to another table")
+def change_of_copied_elsewhere(account: Any) -> Call:
+    employees = staff(account, MANAGER_ELSEWHERE)
+    heads = EntitySet(account, "Heads", MANAGER_ELSEWHERE.into, derived=[MANAGER_ELSEWHERE.filled_from(employees)])
+    heads.insert({"Department": "Sales", "Manager": 1})
+    return changing(employees, Email="jo@contoso.com")
 
 
 @budget("Denormalize", "replace", 2, "to refer to another entity")

@@ -17,6 +17,7 @@ from tablepatterns import (
     Worker,
     prop,
 )
+from tablepatterns.cost import Cost
 from tablepatterns.recipes.partition_move import PartitionMove
 
 
@@ -54,39 +55,62 @@ def hiring(account: Any, *, remember: bool = False) -> Any:
     return work
 
 
-@budget("EventualTransaction", "start", 1)
+@budget("EventualTransaction", "start", Cost(queue=1))
 def start(account: Any) -> Call:
     work = hiring(account)
     return lambda: work.start(employee(4))
 
 
-@budget("Worker", "run_once", 4, "a message with 2 steps of 1 each: 1 to receive, 1 to delete")
+@budget("Worker", "run_once", Cost(table=2, queue=2), "a message with 2 steps of 1 each: 1 to receive, 1 to delete")
 def work(account: Any) -> Call:
     work = hiring(account)
     return lambda: Worker(account, [work]).run_once()
 
 
-@budget("Worker", "run_once", 5, "the same with `remember`: 1 more after each step but the last")
+@budget("Worker", "run_once", Cost(table=2, queue=3), "the same with `remember`: 1 more after each step but the last")
 def work_remembering(account: Any) -> Call:
     work = hiring(account, remember=True)
     return lambda: Worker(account, [work]).run_once()
 
 
-@budget("Worker", "run_once", 1, "an empty queue")
+@budget("Worker", "run_once", Cost(queue=1), "an empty queue")
 def idle(account: Any) -> Call:
     worker = Worker(account, [hiring(account)])
     worker.drain()
     return worker.run_once
 
 
-@budget("Worker", "run_once", 3, "a message that nobody can read: received, copied to poison, deleted")
-def poison(account: Any) -> Call:
+def with_poison(account: Any) -> Any:
     worker = Worker(account, [hiring(account)])
     worker.drain()
-    client = account.queues.get_queue_client("hiring")
     account.queues.create_queue("hiring-poison")
-    client.send_message("nobody reads this")
-    return worker.run_once
+    account.queues.get_queue_client("hiring").send_message("not a message of this package")
+    return worker
+
+
+@budget(
+    "Worker", "run_once", Cost(queue=3), "a message that cannot be read: received, moved to the poison queue, deleted"
+)
+def poison(account: Any) -> Call:
+    return with_poison(account).run_once
+
+
+def poisoned(account: Any) -> Any:
+    worker = with_poison(account)
+    worker.run_once()
+    return worker
+
+
+@budget("Worker", "poisoned", Cost(queue=1))
+def look_at_poison(account: Any) -> Call:
+    worker = poisoned(account)
+    return lambda: worker.poisoned("hiring")
+
+
+@budget("Worker", "send_back", Cost(queue=3), "1 message: 1 to receive it, 1 to send it, 1 to delete it")
+def send_back(account: Any) -> Call:
+    worker = poisoned(account)
+    return lambda: worker.send_back("hiring")
 
 
 def archive(account: Any) -> Any:
@@ -97,20 +121,20 @@ def archive(account: Any) -> Any:
     return found
 
 
-@budget("Archive", "archive", 1)
+@budget("Archive", "archive", Cost(queue=1))
 def ask(account: Any) -> Call:
     found = archive(account)
     other = found.source.get(Department="Sales", EmployeeId=2)
     return lambda: found.archive(other)
 
 
-@budget("Archive", "one move, by a worker", 5, "receive, read, insert, delete, delete the message")
+@budget("Archive", "one move, by a worker", Cost(table=3, queue=2), "receive, read, insert, delete, delete the message")
 def move(account: Any) -> Call:
     found = archive(account)
     return lambda: Worker(account, [found]).run_once()
 
 
-@budget("Archive", "restore", 1)
+@budget("Archive", "restore", Cost(queue=1))
 def restore(account: Any) -> Call:
     found = archive(account)
     Worker(account, [found]).run_once()
@@ -118,15 +142,39 @@ def restore(account: Any) -> Call:
     return lambda: found.restore(read)
 
 
-@budget("Archive", "get", 2, "from blobs: its properties, and its text")
-def get_archived(account: Any) -> Call:
-    found = Archive(staff(account), BlobArchive(account, "former"))
-    found.archive(first(found.source))
+@budget("Archive", "get", 1, "from a set")
+def get_from_set(account: Any) -> Call:
+    found = archive(account)
     Worker(account, [found]).run_once()
     return lambda: found.get(Department="Sales", EmployeeId=1)
 
 
-@budget("PartitionMove", "move", 6, "the message, the claim, the insert, the delete, the end of mark and message")
+def in_blobs(account: Any) -> Any:
+    found = Archive(staff(account), BlobArchive(account, "former"))
+    found.archive(first(found.source))
+    Worker(account, [found]).run_once()
+    return found
+
+
+@budget("Archive", "one move, by a worker", Cost(table=2, queue=2, blob_write=1), "to blobs")
+def move_to_blobs(account: Any) -> Call:
+    found = in_blobs(account)
+    found.archive(found.source.get(Department="Sales", EmployeeId=2))
+    return lambda: Worker(account, [found]).run_once()
+
+
+@budget("Archive", "get", Cost(blob_read=1, blob_other=1), "from blobs: its properties, and its text")
+def get_archived(account: Any) -> Call:
+    found = in_blobs(account)
+    return lambda: found.get(Department="Sales", EmployeeId=1)
+
+
+@budget(
+    "PartitionMove",
+    "move",
+    Cost(table=4, queue=2),
+    "the message, the claim, the insert, the delete, the end of mark and message",
+)
 def move_partition(account: Any) -> Call:
     entities = staff(account)
     mover = PartitionMove(entities)

@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from budgeting.budget import Call, budget, employee, first, staff
+from tablepatterns.cost import Cost
 from tablepatterns.recipes.encrypted_properties import EncryptedProperties
 from tablepatterns.recipes.key_rotation import KeyRotation
-from tablepatterns.recipes.large_properties import LargeProperties
+from tablepatterns.recipes.large_properties import LargeProperties, Upload
 from tablepatterns.recipes.large_values import LargeValues
 from tablepatterns.secrecy.keys import LocalKey
 
@@ -21,13 +22,13 @@ def with_photo(account: Any) -> Any:
     return entities
 
 
-@budget("LargeProperties", "insert", 2, "1 large value: its blob, and the entity")
+@budget("LargeProperties", "insert", Cost(table=1, blob_write=1), "1 large value: its blob, and the entity")
 def insert(account: Any) -> Call:
     entities = with_photo(account)
     return lambda: entities.insert(employee(4, Photo=PHOTO))
 
 
-@budget("LargeProperties", "get", 2, "1 large value")
+@budget("LargeProperties", "get", Cost(table=1, blob_read=1), "1 large value")
 def get(account: Any) -> Call:
     entities = with_photo(account)
     return lambda: entities.get(Department="Sales", EmployeeId=3)
@@ -46,7 +47,56 @@ def merge(account: Any) -> Call:
     return lambda: entities.merge(read, {"Age": 35})
 
 
-@budget("LargeValues", "collect_orphans", 1, "nothing older than the grace, up to 5,000 blobs")
+@budget(
+    "LargeProperties",
+    "insert",
+    Cost(table=1, blob_write=2, blob_list=1),
+    "1 large value as an `Upload`: the container, the block, its end, the entity",
+)
+def insert_upload(account: Any) -> Call:
+    entities = with_photo(account)
+    return lambda: entities.insert(employee(4, Photo=Upload([PHOTO])))
+
+
+@budget("LargeValues", "open", Cost(table=1, blob_read=1), "up to 32 MiB")
+def open_value(account: Any) -> Call:
+    entities = with_photo(account)
+    return lambda: list(LargeValues(entities).open(employee(3), "Photo"))
+
+
+@budget("LargeValues", "verify", Cost(table=1, blob_list=1), "up to 5,000 blobs and 1,000 rows, all of them there")
+def verify(account: Any) -> Call:
+    entities = with_photo(account)
+    return lambda: LargeValues(entities).verify()
+
+
+def with_orphan(account: Any) -> Any:
+    entities = with_photo(account)
+    entities.delete(entities.get(Department="Sales", EmployeeId=3))
+    account.engine.clock.advance(2 * 86_400)
+    return entities
+
+
+@budget("LargeValues", "collect_orphans", Cost(table=1, blob_write=1, blob_list=1), "1 orphan, which is marked")
+def mark_orphan(account: Any) -> Call:
+    values = LargeValues(with_orphan(account))
+    return values.collect_orphans
+
+
+@budget(
+    "LargeValues",
+    "collect_orphans",
+    Cost(table=1, blob_list=1, blob_delete=2),
+    "1 orphan, which is deleted with its mark",
+)
+def delete_orphan(account: Any) -> Call:
+    values = LargeValues(with_orphan(account))
+    values.collect_orphans()
+    account.engine.clock.advance(2 * 86_400)
+    return values.collect_orphans
+
+
+@budget("LargeValues", "collect_orphans", Cost(blob_list=1), "nothing older than the grace, up to 5,000 blobs")
 def collect(account: Any) -> Call:
     entities = with_photo(account)
     return lambda: LargeValues(entities).collect_orphans()

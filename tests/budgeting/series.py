@@ -19,6 +19,7 @@ from tablepatterns import (
     PeriodTables,
     WideEntity,
 )
+from tablepatterns.cost import Cost
 
 NOON = datetime(2014, 8, 22, 12, tzinfo=timezone.utc)
 DAY = timedelta(days=1)
@@ -206,7 +207,40 @@ def append_line(account: Any) -> Call:
     return lambda: log.append("INFO", "goes on", at=NOON)
 
 
-@budget("BlobLog", "flush", 1, "1,000 entries of one hour")
+@budget("BlobLog", "append", Cost(blob_write=1), "written through")
+def append_through(account: Any) -> Call:
+    blob_log(account)
+    log = BlobLog(account, "logs", "queue", write_through=True)
+    log.append("INFO", "begins", at=NOON)
+    return lambda: log.append("INFO", "goes on", at=NOON)
+
+
+@budget("BlobLog", "flush", Cost(blob_write=2), "the first of an hour, which creates a blob")
+def flush_first(account: Any) -> Call:
+    log = blob_log(account)
+    log.append("INFO", "an hour later", at=NOON + timedelta(hours=1))
+    return log.flush
+
+
+@budget("BlobLog", "flush", Cost(blob_write=1, blob_other=1), "past what the metadata tells, once in `ahead`")
+def flush_past(account: Any) -> Call:
+    log = blob_log(account)
+    log.append("INFO", "minutes later", at=NOON + timedelta(minutes=5))
+    return log.flush
+
+
+@budget("BlobLog", "close", Cost(blob_other=1), "nothing in the buffer, 1 blob whose metadata is made exact")
+def close(account: Any) -> Call:
+    return blob_log(account).close
+
+
+@budget("BlobLog", "drop_before", Cost(blob_list=1, blob_delete=1), "1 blob of up to 5,000")
+def drop_before(account: Any) -> Call:
+    log = blob_log(account)
+    return lambda: log.drop_before(NOON + DAY)
+
+
+@budget("BlobLog", "flush", Cost(blob_write=1), "1,000 entries of one hour")
 def flush(account: Any) -> Call:
     log = blob_log(account)
     for number in range(999):
@@ -214,7 +248,7 @@ def flush(account: Any) -> Call:
     return log.flush
 
 
-@budget("BlobLog", "between", 2, "an hour of one blob: 1 to list, 1 to read")
+@budget("BlobLog", "between", Cost(blob_read=1, blob_list=1), "an hour of one blob: 1 to list, 1 to read")
 def read_log(account: Any) -> Call:
     log = blob_log(account)
     return lambda: list(log.between(NOON, NOON + timedelta(minutes=5)))

@@ -28,8 +28,9 @@ CONSISTENCY: Final = (
             "A step may be done twice, also by two workers at once after a stall: it must be idempotent.",
             "Nothing is undone when a step fails for good.",
         ),
-        cost="`start` 1; for the worker `Worker.run_once` 4 with two steps of one request each, "
-        "or `Worker.run_once` 5 with `remember`.",
+        cost="`start` 1 queue transaction, as much as 11 table operations. The work, with two steps of one table "
+        "transaction each: `Worker.run_once` 2 table + 2 queue transactions, as much as 24 table operations, "
+        "or with `remember` `Worker.run_once` 2 table + 3 queue transactions, as much as 35 table operations.",
         use_when=(
             "Entities in different partitions, tables or accounts must agree in the end.",
             "An entity must agree with a blob, a file, a search index or a database.",
@@ -65,7 +66,9 @@ CONSISTENCY: Final = (
             "Between the insert there and the delete here the entity is in both places.",
             "One that somebody deletes while it is moved may stay in the archive.",
         ),
-        cost="`archive` 1, `restore` 1; one move, by a worker 5; from blobs `get` 2.",
+        cost="`archive` 1 queue transaction, as much as 11 table operations; `restore` 1 queue transaction, as "
+        "much as 11 table operations; one move, by a worker 3 table + 2 queue transactions, as much as 25 "
+        "table operations; from blobs `get` 1 blob read + 1 other blob transactions, as much as 22 table operations.",
         use_when=(
             "Old entities are seldom read and must not take part in work on current ones.",
             "They have to stay available, in a table, in blobs or in files.",
@@ -132,8 +135,9 @@ CONSISTENCY: Final = (
             "Work is done at least once, in any order: handlers must be idempotent.",
             "A process that stalls for longer than the lease may find that another has the message.",
         ),
-        cost="An empty queue `run_once` 1; else two for each message, and what its work takes; a message that nobody "
-        "can read `run_once` 3.",
+        cost="An empty queue `run_once` 1 queue transaction, as much as 11 table operations; else two queue "
+        "transactions for each message, and what its work takes; a message that is moved to the poison queue "
+        "`run_once` 3 queue transactions, as much as 33 table operations.",
         use_when=(
             "Any recipe with intents or messages is in use: archives, moves, indexes in other partitions.",
             "Work of your own is asked for by messages.",

@@ -72,8 +72,11 @@ INDEXES: Final = (
             "A process that stalls for longer than half the lease between two requests may leave a copy that nobody "
             "knows of: `verify` finds and `repair` mends it.",
         ),
-        cost="`insert` 5, with `unique` one more; `replace` 6 where copies change, `replace` 7 where their key does, "
-        "else `replace` 1; `delete` 6; `find` 1, a page of `range` 1.",
+        cost="`insert` 3 table + 2 queue transactions, as much as 25 table operations, with `unique` one more of a"
+        " table; `replace` 4 table + 2 queue transactions, as much as 26 table operations, where copies "
+        "change, `replace` 5 table + 2 queue transactions, as much as 27 table operations, where their key "
+        "does, else `replace` 1; `delete` 4 table + 2 queue transactions, as much as 26 table operations; "
+        "`find` 1, a page of `range` 1.",
         use_when=(
             *_SAME_CONDITIONS,
             "Look-ups by the different keys would exceed what one partition can serve.",
@@ -113,7 +116,9 @@ INDEXES: Final = (
             "Lists elsewhere are late for a moment; `find_all` leaves out who has another value by now.",
         ),
         cost="In the partition: `insert` 2, `delete` 2, `replace` 3 where the value changes, else `replace` 1. In "
-        "another table: `insert` 6, `replace` 8. `keys_of` 1; `find_all` 3 for 2 entities: the list, and each of them.",
+        "another table: `insert` 4 table + 2 queue transactions, as much as 26 table operations; `replace` 6 "
+        "table + 2 queue transactions, as much as 28 table operations. `keys_of` 1; `find_all` 3 for 2 "
+        "entities: the list, and each of them.",
         use_when=(
             "Searches ask for every entity with a given value of some property.",
             "Many entities share a value, and full copies of them would be too much.",

@@ -139,7 +139,9 @@ LOGS: Final = (
             "After an error of the network, other programs that read the blobs may find an entry in two of them, with "
             "one id.",
         ),
-        cost="`append` 0 into the buffer; `flush` 1 for an hour; `between` 2 for an hour of one blob.",
+        cost="`append` 0 into the buffer; for an hour `flush` 1 blob write transaction, as much as 139 table "
+        "operations; for an hour of one blob `between` 1 blob read + 1 blob list transactions, as much as 150"
+        " table operations.",
         use_when=("Many processes log, and logs are read by span of time and level.",),
         avoid_when=(
             "Single entries are looked up by key, or changed: use a table.",

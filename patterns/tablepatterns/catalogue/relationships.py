@@ -111,7 +111,7 @@ RELATIONSHIPS: Final = (
             "Where both were changed on the way both stay, and the message goes to poison.",
             "Who overwrites it unconditionally while it moves may leave it in both places.",
         ),
-        cost="`move` 6, and what the set derives.",
+        cost="`move` 4 table + 2 queue transactions, as much as 26 table operations, and what the set derives.",
         use_when=("The value in a PartitionKey changes now and then.",),
         avoid_when=("It changes often: choose a PartitionKey that does not change.",),
         trade_offs=("To move an employee to another department cannot be an entity group transaction.",),

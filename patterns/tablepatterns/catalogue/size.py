@@ -84,7 +84,9 @@ SIZE: Final = (
             "Blobs that were overwritten, or of writers who died, stay until `collect_orphans`.",
             "Who takes longer than the grace between entity and blob may miss the blob; a reader is told so.",
         ),
-        cost="1 large value: `insert` 2, `get` 2; without one `get` 1; `merge` 1 of other properties.",
+        cost="1 large value: `insert` 1 table + 1 blob write transactions, as much as 140 table operations; `get` "
+        "1 table + 1 blob read transactions, as much as 12 table operations; without one `get` 1; `merge` 1 "
+        "of other properties.",
         use_when=("Values, such as photos or documents, exceed the limits of a property or an entity.",),
         avoid_when=(
             "Many small properties make the entity too large: use a wide entity.",

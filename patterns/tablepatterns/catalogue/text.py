@@ -22,7 +22,7 @@ _HEADINGS: Final[dict[Kind, str]] = {
     "guidance": "Guidance",
 }
 _INDENT: Final = 2
-_COSTS: Final = "Costs are in storage transactions: requests that the service answers and bills."
+_COSTS: Final = "Costs are in storage transactions, the requests that the service bills; a plain number is of tables."
 
 
 def listing() -> Group:

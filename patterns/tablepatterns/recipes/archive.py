@@ -40,9 +40,11 @@ class Archive(Pattern[Account_co]):
     be delivered late and twice: an entity that was inserted again under the same key meanwhile is archived too, and
     `restore` brings it back. One that somebody deletes while it is moved may stay in the archive.
 
-    Cost: archive or restore 1 storage transaction. One move 5: receive, read, insert, delete, delete the message; 3
-    more where the archive has an entity with the key already, as after a crash between insert and delete. Derived data
-    of the sets costs what it costs in them; a blob takes 2 to be read.
+    Cost: `archive` and `restore` 1 queue transaction, as much as 11 table operations. One move, by a worker 3 table + 2
+    queue transactions, as much as 25 table operations: receive, read, insert, delete, delete the message; to blobs 2
+    table + 2 queue + 1 blob write transactions, as much as 163 table operations. Three more where the archive has an
+    entity with the key already, as after a crash between insert and delete. Derived data of the sets costs what it
+    costs in them.
 
     >>> from tablepatterns import EntitySet, Key, connect
     >>> from tablepatterns.recipes.worker import Worker
@@ -95,7 +97,9 @@ class Archive(Pattern[Account_co]):
 
     @recipe
     async def archive(self, entity: Mapping[str, Any]) -> str:
-        """Ask for an entity to be archived, and return the id of the message. Cost: 1 transaction.
+        """Ask for an entity to be archived, and return the id of the message.
+
+        Cost: 1 queue transaction, as much as 11 table operations.
 
         What is archived is the entity as it is when the message is worked on; one that is gone by then is done.
 
@@ -110,7 +114,9 @@ class Archive(Pattern[Account_co]):
 
     @recipe
     async def restore(self, entity: Mapping[str, Any]) -> str:
-        """Ask for an entity to be moved back, and return the id of the message. Cost: 1 transaction.
+        """Ask for an entity to be moved back, and return the id of the message.
+
+        Cost: 1 queue transaction, as much as 11 table operations.
 
         Guarantees as for `archive`, but nothing is overwritten: where the set has a different entity with this key by
         then, the message goes to poison, and both stay.
@@ -125,7 +131,8 @@ class Archive(Pattern[Account_co]):
     async def get(self, key: Mapping[str, Any] | None = None, /, **fields: Any) -> Entity | None:
         """Return an entity from the archive, or None.
 
-        Cost: 1 transaction from a set, 2 from blobs, none from files.
+        Cost: 1 table transaction from a set; from blobs 1 blob read + 1 other blob transactions, as much as 22 table
+        operations; none from files.
 
         :param key: the fields as one mapping, where a name is also that of a parameter
         :param fields: a value for every field of the set's key

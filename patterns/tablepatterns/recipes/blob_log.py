@@ -47,10 +47,12 @@ class BlobLog(Pattern[Account_co]):
     without further appends those of any age. Nothing runs in the background: only appends look at the age. After an
     error of the network, other programs that read the blobs may find an entry in two of them, with the same id.
 
-    Cost: a flush 1 storage transaction for each hour and 4 MiB, and 1 to tell more in the metadata where `last` is
-    passed, which happens once in `ahead`; a new blob costs 1, and 3 more while others began blobs in the hour. A read
-    costs 1 to list each hour, or each whole day, month or year, and 1 per 4 MiB of each blob that may hold what is
-    asked for.
+    Cost: `flush` 1 blob write transaction, as much as 139 table operations, for each hour and 4 MiB; the first of an
+    hour 2 blob write transactions, as much as 278 table operations, and three more while others began blobs in the
+    hour; where `last` is passed, once in `ahead`, 1 blob write + 1 other blob transactions, as much as 150 table
+    operations. `between` 1 blob read + 1 blob list transactions, as much as 150 table operations, for an hour of one
+    blob: a list for each hour, or each whole day, month or year, and a read for each 4 MiB of each blob that may hold
+    what is asked for. A flush costs the same for one entry as for thousands: let the buffer fill.
 
     >>> from datetime import timezone
     >>> from tablepatterns import connect
@@ -70,8 +72,8 @@ class BlobLog(Pattern[Account_co]):
     :param flush_count: how many entries the buffer holds
     :param flush_bytes: how many bytes it holds
     :param flush_age: how long an entry waits until an append writes what is in the buffer
-    :param ahead: how much later than its last entry a blob may say that it ends. Zero keeps the metadata exact, for 1
-        transaction more with each write; more saves them
+    :param ahead: how much later than its last entry a blob may say that it ends. Zero keeps the metadata exact, for one
+        more transaction with each write; more saves them
     :param blob_bytes: the size at which a blob gets no more entries
     :param blob_blocks: after how many writes it gets no more, at most 50,000
     :raises BadInput: a name or a number is out of its range
@@ -121,7 +123,8 @@ class BlobLog(Pattern[Account_co]):
 
         A buffer that is full, or holds an entry older than `flush_age`, is written first. If that fails, its entries
         stay in the buffer and this one is not taken. An entry that is given again with its instant and id is read once.
-        Cost: 0, or that of a flush of the buffer as it was; written through, that of a flush.
+        Cost: none, or that of a flush of the buffer as it was; written through, that of a flush: 1 blob write
+        transaction, as much as 139 table operations.
 
         :param level: such as `ERROR`; up to 32 ASCII letters, digits, blanks, dots, dashes and underscores
         :param message: any text
@@ -150,7 +153,8 @@ class BlobLog(Pattern[Account_co]):
         """Write what is in the buffer, and return how many entries that were.
 
         What could not be written is in the buffer again after an error, and the next flush writes it.
-        Cost: 1 transaction for each hour and 4 MiB, and what the class says of new blobs and metadata.
+        Cost: 1 blob write transaction, as much as 139 table operations, for each hour and 4 MiB, and what the class
+        says of new blobs and metadata.
         """
         lines = self._buffer.take()
         waiting = list(blocks(lines))
@@ -166,8 +170,8 @@ class BlobLog(Pattern[Account_co]):
     async def close(self) -> int:
         """Flush, make the metadata of the blobs exact, and return how many entries were flushed.
 
-        The log may be used again; it then begins new blobs. Cost: that of a flush, and 1 transaction for each blob
-        whose metadata reaches further than its entries.
+        The log may be used again; it then begins new blobs. Cost: that of a flush, and 1 other blob transaction, as
+        much as 11 table operations, for each blob whose metadata reaches further than its entries.
         """
         flushed = await self.flush()
         for segment in self._segments.take_all():
@@ -186,7 +190,8 @@ class BlobLog(Pattern[Account_co]):
 
         What is in a buffer, ours too, is not read. Blobs whose metadata says that they hold nothing of it are not
         opened. Memory: 4 MiB for each blob of an hour that is open, and their facts.
-        Cost: 1 transaction to list each hour, day, month or year, and 1 per 4 MiB of each blob that is opened.
+        Cost: 1 blob read + 1 blob list transactions, as much as 150 table operations, for an hour of one blob; else a
+        list for each hour, day, month or year, and a read for each 4 MiB of each blob that is opened.
 
         >>> from tablepatterns import connect
         >>> log = BlobLog(connect(), "logs", "queue", write_through=True)
@@ -222,7 +227,8 @@ class BlobLog(Pattern[Account_co]):
         """Delete the blobs of all hours that were over at `moment`, and return how many.
 
         The hour in which `moment` lies is kept whole. Entries of a dropped hour that come later begin it anew.
-        Cost: 1 transaction per 5,000 blobs to list them, and 1 for each that is deleted.
+        Cost: 1 blob list + 1 blob delete transactions, as much as 139 table operations, for one blob; a list for each
+        5,000 blobs, and deletions are free.
 
         :param moment: an aware datetime
         :raises BadInput: it has no time zone

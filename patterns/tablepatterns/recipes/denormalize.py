@@ -43,10 +43,10 @@ class Denormalize(SharedRows):
     both, `manager` for the employees and `manager.filled_from(employees)` for the departments. What callers give for
     the copies themselves is not stored. Indexes of the departments cannot hold the copies.
 
-    Cost: for a change of a copied field, an insert or a delete 1 read more, and nothing for other changes; elsewhere 4
-    transactions more, 5 where there is something to copy. An entity that comes to refer to another costs 1 read more,
-    and changes the ETag of the other; elsewhere 6 transactions more. To write back an employee that was read from
-    an index costs 1 read more.
+    Cost: in the partition one more point query for an insert, a delete, a change of a copied field, and for an entity
+    that comes to refer to another, which changes the ETag of the other; nothing for other changes. In another table
+    `replace` 4 table + 2 queue transactions, as much as 26 table operations, where a copied field changes. To write
+    back an employee that was read from an index takes one more point query.
 
     >>> from tablepatterns import EntitySet, Key, connect
     >>> by_department = Key("{Department}", "department")

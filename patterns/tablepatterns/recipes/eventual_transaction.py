@@ -38,8 +38,8 @@ class EventualTransaction(Pattern[Account_co]):
     for good. A step may be done twice, even by two workers at the same time after a stall, and by a message that was
     delivered twice: it must be idempotent, such as insert-or-replace and delete-if-exists are.
 
-    Cost: start 1 storage transaction. The work: 1 to receive, the steps, 1 to delete; with `remember` 1 more after
-    each step but the last.
+    Cost: `start` 1 queue transaction, as much as 11 table operations. The worker takes two more of the queue, to
+    receive and to delete the message, and what the steps take; with `remember` another after each step but the last.
 
     >>> from tablepatterns import EntitySet, Key, connect
     >>> from tablepatterns.recipes.worker import Worker
@@ -94,7 +94,9 @@ class EventualTransaction(Pattern[Account_co]):
 
     @recipe
     async def start(self, body: Body, *, delay: int = 0) -> str:
-        """Ask for the steps to be done, and return the id of the message. Cost: 1 transaction.
+        """Ask for the steps to be done, and return the id of the message.
+
+        Cost: 1 queue transaction, as much as 11 table operations.
 
         A request whose answer was lost is sent again, so that the steps may be asked for twice. What the body speaks
         of had better be named by it: a step that makes up an id makes up another one when it is repeated.

@@ -40,9 +40,11 @@ class IndexEntities(Lists):
     seldom. A row holds 1 MiB, some 20,000 keys: more are refused in the partition, where nothing changes then, and
     left to the poison queue elsewhere; spread the list, or keep it in blobs. Lists elsewhere are late for a moment.
 
-    Cost: 1 read more for each list that a write changes, and nothing where it changes none; elsewhere 5 transactions
-    more for a write that changes one list, 7 for two. `find_all` is 1 and 1 for each entity found, sent together;
-    `keys_of` is 1.
+    Cost: in the partition one more point query for each list that a write changes, and nothing where it changes none.
+    In another table `insert` 4 table + 2 queue transactions, as much as 26 table operations; `replace` 6 table + 2
+    queue transactions, as much as 28 table operations, where the value changes. In blobs `insert` 2 table + 2 queue + 1
+    blob read + 1 blob write transactions, as much as 174 table operations. `keys_of` 1 table transaction, or 1 blob
+    read transaction, as much as 11 table operations. `find_all` takes one more for each entity found, sent together.
 
     >>> from tablepatterns import EntitySet, Key, connect
     >>> by_name = IndexEntities("LastName")

@@ -34,9 +34,13 @@ class InterPartitionIndex(Index):
     first keeps the copy, and `verify` tells. A process that stalls for longer than half the lease between one request
     and the next may leave a copy that nobody knows of, or break `unique`: `verify` finds and `repair` mends it.
 
-    Cost: insert 5 storage transactions: the intent, the primary, the copy, a look at the primary, the intent's end.
-    A change of what copies hold takes 6, of an index key 7, delete 6; each further index 1 to 3 more. With `unique`
-    1 more for a new value. A change that touches no copy takes 1, as does `find`, and each page of a range.
+    Cost: `insert` 3 table + 2 queue transactions, as much as 25 table operations: the intent, the primary, the copy, a
+    look at the primary, the end of the intent. With `unique` and a new value `insert` 4 table + 2 queue transactions,
+    as much as 26 table operations. `replace` 4 table + 2 queue transactions, as much as 26 table operations, where what
+    copies hold changes; 5 table + 2 queue transactions, as much as 27 table operations, where the index key does; 1
+    table transaction where no copy changes. `delete` 4 table + 2 queue transactions, as much as 26 table operations.
+    Each further index takes one to three transactions of a table on top. `find`, and each page of a range, 1 table
+    transaction.
 
     >>> from tablepatterns import EntitySet, Key, connect, prefix
     >>> by_email = InterPartitionIndex(Key("email_{Department}", "{Email}"))

@@ -46,9 +46,11 @@ class LargeProperties(PropertyMapping):
     who waits longer than the grace between entity and blob, may miss the blob; a reader is told so by
     `LargeValueMissing`. Nobody else may write blobs under the table's name in this container.
 
-    Cost, in storage transactions: 1 more for each large value, to write an entity or to read it; beyond 64 MiB written
-    or 32 MiB read, 1 more for each 4 MiB. A merge of other fields, and a read that selects others, costs none. An
-    `Upload` takes 1 more to make sure of the container, and chunks are sent in blocks of 4 MiB, with 1 more at the end.
+    Cost: with 1 large value `insert` 1 table + 1 blob write transactions, as much as 140 table operations; `get` 1
+    table + 1 blob read transactions, as much as 12 table operations. Beyond 64 MiB written or 32 MiB read, another for
+    each 4 MiB. A merge of other fields, and a read that selects others, takes none of blobs. An `Upload` takes 1 table
+    + 2 blob write + 1 blob list transactions, as much as 418 table operations: one to make sure of the container, one
+    for each block of 4 MiB and one at its end.
 
     >>> from tablepatterns import EntitySet, Key, connect
     >>> storage, photos = connect(), LargeProperties(["Photo"], container="employees")

@@ -43,8 +43,9 @@ class Summary(Totals):
     not write one group often at a time; writers of a group wait for each other. Elsewhere `spread` makes that seldom,
     and makes room: a row lists some 10,000 entities.
 
-    Cost: 1 read more for each group that a write changes, and nothing where it changes none; elsewhere 5 transactions
-    more for a write that changes one group, 7 for two. `totals` is 1.
+    Cost: in the partition one more point query for each group that a write changes, and nothing where it changes none.
+    In another table `insert`, and `replace` that changes one group, 4 table + 2 queue transactions, as much as 26 table
+    operations; two more of a table for a second group. `totals` 1 table transaction.
 
     >>> from tablepatterns import EntitySet, Key, connect
     >>> staff = Summary(Key("{Department}", "department"), count="EmployeeCount", sums={"Salary": "Payroll"})
