@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from tablepatterns import (
     CompoundKey,
+    Entity,
     EntitySet,
     IntraPartitionIndex,
     Key,
@@ -173,7 +174,8 @@ def test_every_count_finds_the_first_of_the_set_whatever_lies_between(
         via = (index,) if is_index else ()
         expected = [{"Group": "all", "Number": number} for number, is_ours in sorted(rows) if is_ours]
         assert ours.take(size, *via, Group="all") == expected[:size]
-        found, token = [], None
+        found: list[Entity] = []
+        token: str | None = None
         while True:
             page = ours.page(*via, size=size, token=token, Group="all")
             found += page.items

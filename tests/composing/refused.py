@@ -141,7 +141,7 @@ REFUSED: tuple[Refused, ...] = (
         lambda account: spread(
             account,
             lambda inner, table, key: staff(
-                inner, InterPartitionIndex(Key("email_{Department}", "{Email}")), table=table, key=key
+                inner, InterPartitionIndex(Key("{Department}", "{Email}")), table=table, key=key
             ),
         ),
     ),

@@ -85,21 +85,6 @@ def test_a_parent_that_a_longer_key_could_be_taken_for_is_a_bad_design(parent: s
         Key("{Department}", parent).extended("_{Year:04d}")
 
 
-@pytest.mark.parametrize(
-    ("row_key", "other", "overlap"),
-    [
-        ("empid_{A}", "email_{B}", False),
-        ("empid_{A}", "empid_{B:06d}", True),
-        ("a_{A}", "a_b_{B}", True),
-        ("{A}", "profile", True),
-        ("", "profile", True),
-    ],
-)
-def test_rows_overlap_unless_literal_text_keeps_them_apart(row_key: str, other: str, overlap: bool) -> None:
-    one, two = Key("{P}", row_key), Key("{P}", other)
-    assert one.overlaps(two) == two.overlaps(one) == overlap
-
-
 @pytest.mark.guide("G-194", "G-201")
 @pytest.mark.parametrize(
     ("partition_key", "row_key"),

@@ -286,7 +286,7 @@ def test_a_name_that_could_be_no_mark_is_refused(storage: Any, name: str) -> Non
 def test_types_that_could_not_be_told_apart_are_refused(storage: Any, backend: Any) -> None:
     departments, employees = departments_of(storage, "Staff"), employees_of(storage, "Staff")
     a_department, an_employee = EntityType(Department, departments), EntityType(Employee, employees)
-    shared = EntitySet(storage, "Staff", Key("{Department}", "{EmployeeId:06d}"))
+    shared = EntitySet(storage, "Staff", Key("{Department}", "{Email}"))
     indexed = employees_of(storage, "Staff", derived=[IntraPartitionIndex(Key("{Department}", "DEPA{Email}"))])
     elsewhere = EntityType(Employee, employees_of(storage, "Other"))
     another = EntityType(Employee, employees_of(backend.connect(), "Staff"))

@@ -56,18 +56,7 @@ def move_in(account: Account, table: str, key: Key, derived: Collection[Derived]
 def _check_alone(derived: Derived, place: Place, tenant: _Tenant, tenants: _Tenants) -> None:
     for other in tenants.get(place, ()):
         is_same = (other.table, other.key) == (tenant.table, tenant.key)
-        if not is_same and could_meet(other.rows, tenant.rows):
+        if not is_same and other.rows.overlaps(tenant.rows):
             rule = f"a set of {other.table!r} keeps rows under such keys in the {place[0]} {place[1]!r}"
             way_out = "give each set a place of its own, or a PartitionKey that begins with its name"
             raise BadDesign("derived", derived.name, rule, way_out)
-
-
-def could_meet(one: Key, other: Key) -> bool:
-    """Whether rows of two keys could have the same PartitionKey, and RowKeys in one range.
-
-    >>> could_meet(Key("empid_{Department}", "{EmployeeId:06d}"), Key("email_{Department}", "{Email}"))
-    False
-    """
-    # The literal beginning of a template is what the key of its beginning alone would be
-    halves = [Key(key.row_template, key.partition_template) for key in (one, other)]
-    return one.overlaps(other) and halves[0].overlaps(halves[1])

@@ -12,7 +12,6 @@ from ..key import Key
 from ..mapping import Mappings
 from ..recipe import Account
 from .derived import Derived, Index
-from .neighbours import could_meet
 
 
 def check_together(table: str, key: Key, derived: Collection[Derived], mappings: Mappings) -> None:
@@ -53,7 +52,7 @@ def _check_copies(index: Derived, key: Key, derived: Collection[Derived]) -> Non
 
 def _check_apart(name: str, key: Key, other: Key, whose: str) -> None:
     """Refuse two kinds of rows of one table that could have the same keys."""
-    if could_meet(key, other):
+    if key.overlaps(other):
         rule = f"its rows could have the keys of {whose}"
         raise BadDesign(
             "derived", name, rule, "give each its own RowKey prefix, or in partitions of its own a prefix there"

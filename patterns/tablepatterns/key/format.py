@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import ClassVar
 
 from ..errors import BadKey
+from .language import Characters
 
 
 @dataclass(frozen=True)
@@ -20,9 +23,14 @@ class Format(ABC):
     descending: ClassVar[bool] = False
 
     @property
+    @abstractmethod
+    def characters(self) -> Sequence[Characters] | Characters:
+        """What each character of a text may be; one set for all of them where a text is as long as its value."""
+
+    @cached_property
     def width(self) -> int | None:
-        """The characters of every value's text, or None where a text is as long as its value."""
-        return None
+        """The number of characters of every value's text, or None where a text is as long as its value."""
+        return None if isinstance(self.characters, Characters) else len(self.characters)
 
     @abstractmethod
     def write(self, value: object) -> str:

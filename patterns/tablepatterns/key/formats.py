@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
+from functools import cached_property
 from typing import Final
 from uuid import UUID
 
 from ..errors import BadDesign
 from .format import Format
+from .language import HEX, Characters, one_of
 from .moments import Calendar, InvertedTicks, TickCount
 from .numbers import Float, Padded, Signed
 from .text import FORBIDDEN, Escaped, Text
@@ -16,9 +19,9 @@ from .text import FORBIDDEN, Escaped, Text
 class Uuid(Format):
     """A UUID in its usual 36 characters, lower case."""
 
-    @property
-    def width(self) -> int:
-        return 36
+    @cached_property
+    def characters(self) -> Sequence[Characters]:
+        return [one_of("-") if each == "-" else HEX for each in str(UUID(int=0))]
 
     def write(self, value: object) -> str:
         if not isinstance(value, UUID):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import lru_cache
 from typing import Final
 
 from ..edm import ordinal
@@ -117,16 +118,17 @@ class Key:
         return True
 
     def overlaps(self, other: Key) -> bool:
-        """Whether rows of the two keys might lie in one range of RowKeys: one's literal beginning begins the other's.
+        """Whether a row could be of both keys: whether both can make the same PartitionKey and the same RowKey.
 
-        >>> employees, emails = Key("{Department}", "empid_{EmployeeId:06d}"), Key("{Department}", "email_{Email}")
+        It follows from literal text and formats alone. Six digits are never `email_` and more, nor seven digits:
+
+        >>> employees, emails = Key("{Department}", "{EmployeeId:06d}"), Key("{Department}", "email_{Email}")
         >>> employees.overlaps(emails), employees.overlaps(Key("{Department}", "{LastName}"))
         (False, True)
 
-        :param other: the key of other rows of the same partition
+        :param other: the key of other rows of the same table
         """
-        mine, others = self._row.head, other._row.head
-        return mine.startswith(others) or others.startswith(mine)
+        return _overlap(self, other)
 
     def extended(self, child: str) -> Key:
         """Return the key of entities that belong to those of this key, in the same partition.
@@ -239,6 +241,11 @@ class Key:
 
     def __hash__(self) -> int:
         return hash((self._partition, self._row))
+
+
+@lru_cache(maxsize=4096)
+def _overlap(one: Key, other: Key) -> bool:
+    return one._partition.language.meets(other._partition.language) and one._row.language.meets(other._row.language)
 
 
 def _refuse_given(after: Sequence[Field], open_field: Field, fields: Mapping[str, object]) -> None:

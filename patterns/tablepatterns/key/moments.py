@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import date, datetime, timezone
 from functools import cached_property
@@ -11,8 +12,11 @@ from typing import ClassVar, Final
 from ..edm import Ticks
 from ..errors import BadKey
 from .format import Format
+from .language import DIGIT, Characters, one_of
 
 _TICKS_WIDTH: Final = 19
+_TICKS: Final = (one_of("0123"), *[DIGIT] * (_TICKS_WIDTH - 1))
+"""The last instant of the year 9999 begins with a 3."""
 
 
 def inverted_ticks(moment: datetime | Ticks) -> str:
@@ -52,8 +56,8 @@ class TickCount(Format):
     """An instant as its ticks of 100 nanoseconds, in 19 digits."""
 
     @property
-    def width(self) -> int:
-        return _TICKS_WIDTH
+    def characters(self) -> Sequence[Characters]:
+        return _TICKS
 
     def write(self, value: object) -> str:
         return f"{_instant(self, value):0{_TICKS_WIDTH}d}"
@@ -68,8 +72,8 @@ class InvertedTicks(Format):
     descending: ClassVar[bool] = True
 
     @property
-    def width(self) -> int:
-        return _TICKS_WIDTH
+    def characters(self) -> Sequence[Characters]:
+        return _TICKS
 
     def write(self, value: object) -> str:
         return f"{Ticks.MAX - _instant(self, value):0{_TICKS_WIDTH}d}"
@@ -134,9 +138,12 @@ class Calendar(Format):
         directives = "".join(_DIRECTIVE.findall(pattern))
         return bool(directives) and "".join(_UNITS).startswith(directives) and "%" not in _DIRECTIVE.sub("", pattern)
 
-    @property
-    def width(self) -> int:
-        return len(_DIRECTIVE.sub(lambda found: "0" * _UNITS[found[1]][1], self.pattern))
+    @cached_property
+    def characters(self) -> Sequence[Characters]:
+        literals = _DIRECTIVE.split(self.pattern)
+        # Literal text and letters of directives take turns
+        digits = [[DIGIT] * _UNITS[each][1] for each in literals[1::2]] + [[]]
+        return [each for text, unit in zip(literals[::2], digits, strict=True) for each in (*map(one_of, text), *unit)]
 
     def write(self, value: object) -> str:
         moment = self._instant(value) if "%H" in self.pattern else self._date(value)

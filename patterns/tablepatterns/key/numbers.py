@@ -5,12 +5,15 @@ from __future__ import annotations
 import math
 import re
 import struct
+from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Final
 
 from ..edm import Ticks
 from ..errors import BadKey
 from .format import Format
+from .language import DIGIT, HEX, Characters, one_of
 
 _SIGN: Final = 2**63
 
@@ -55,9 +58,9 @@ class Padded(Format):
 
     digits: int
 
-    @property
-    def width(self) -> int:
-        return self.digits
+    @cached_property
+    def characters(self) -> Sequence[Characters]:
+        return [DIGIT] * self.digits
 
     def write(self, value: object) -> str:
         number = _integer(self, value)
@@ -82,9 +85,9 @@ class Signed(Format):
 
     digits: int
 
-    @property
-    def width(self) -> int:
-        return self.digits + 1
+    @cached_property
+    def characters(self) -> Sequence[Characters]:
+        return [one_of("01"), *[DIGIT] * self.digits]
 
     def write(self, value: object) -> str:
         number = _integer(self, value)
@@ -103,9 +106,9 @@ class Float(Format):
     'bff8000000000000'
     """
 
-    @property
-    def width(self) -> int:
-        return 16
+    @cached_property
+    def characters(self) -> Sequence[Characters]:
+        return [HEX] * 16
 
     def write(self, value: object) -> str:
         if not isinstance(value, float):

@@ -11,6 +11,7 @@ from ..edm import utf16_length
 from ..errors import BadDesign, BadKey, said
 from .format import Format
 from .formats import format_of
+from .language import Automaton, Characters
 from .text import FORBIDDEN
 
 
@@ -68,6 +69,19 @@ class Field:
             raise ValueError(f"{text[start:]!r} is not how {self.name} is written")
         return value, following
 
+    def add_to(self, language: Automaton) -> None:
+        """Add the texts of the field, with its tail, to those that a template can write."""
+        characters = self.format.characters
+        if not isinstance(characters, Characters):
+            language.add_fixed(characters)
+            language.add_literal(self.tail)
+        elif self.tail and not self.format.terminator:
+            language.add_text_until(characters, self.tail)
+        else:
+            # What ends an escaped text occurs nowhere in it
+            language.add_text(characters)
+            language.add_literal(self.tail)
+
     def _separator_rule(self) -> tuple[str, str]:
         return (
             f"it holds, or runs into, the separator {self.tail!r} that follows it",
@@ -94,6 +108,15 @@ class Template:
         head, *tails = literals
         fields = [_field(form, tail, last=form is formats[-1]) for form, tail in zip(formats, tails, strict=True)]
         return cls(half, text, head, tuple(fields), max_units)
+
+    @cached_property
+    def language(self) -> Automaton:
+        """The texts that this template can write."""
+        found = Automaton()
+        found.add_literal(self.head)
+        for field in self.fields:
+            field.add_to(found)
+        return found
 
     def write(self, values: Mapping[str, object]) -> str:
         """Return the key of these values, or raise BadKey."""

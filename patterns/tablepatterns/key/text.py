@@ -18,6 +18,7 @@ from typing import ClassVar, Final
 
 from ..limits import FORBIDDEN_IN_KEYS
 from .format import Format
+from .language import KEY_TEXT, Characters
 
 FORBIDDEN: Final = re.compile(FORBIDDEN_IN_KEYS)
 _LONE_SURROGATE: Final = re.compile("[\ud800-\udfff]")
@@ -30,11 +31,17 @@ _RUNS: Final = {
     "~": range(0x7E, 0xA0),
 }
 _CODES: Final = {unit: f"{leader}{unit:02x}" for leader, run in _RUNS.items() for unit in run}
+_ESCAPED: Final = KEY_TEXT.without(chr(unit) for unit in _CODES if chr(unit) not in _RUNS)
+"""What an escaped text may hold: a character that has a code occurs only where it leads one."""
 _CODE: Final = re.compile(r"[!.>\[~]([0-9a-f]{2})")
 
 
 class Text(Format):
     """Plain text, kept as it is."""
+
+    @property
+    def characters(self) -> Characters:
+        return KEY_TEXT
 
     def write(self, value: object) -> str:
         text = _checked(self, value)
@@ -56,6 +63,10 @@ class Escaped(Format):
     """
 
     terminator: ClassVar[str] = " "
+
+    @property
+    def characters(self) -> Characters:
+        return _ESCAPED
 
     def write(self, value: object) -> str:
         return _checked(self, value).translate(_CODES)

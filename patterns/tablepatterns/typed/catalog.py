@@ -9,7 +9,6 @@ from itertools import combinations, permutations
 from typing import Any, Final, TypeAlias, TypeVar
 
 from ..deriving.derived import Index
-from ..deriving.neighbours import could_meet
 from ..entity import Entity, storable
 from ..entity_set import EntitySet
 from ..errors import BadDesign, BadInput
@@ -237,6 +236,6 @@ def _read(mark: object) -> tuple[str, int]:
 
 
 def _check_apart(subject: str, one: Key, other: Key) -> None:
-    if could_meet(one, other):
+    if one.overlaps(other):
         rule = f"its rows could be taken for those of {other.row_template!r}"
         raise BadDesign(subject, one.row_template, rule, "give each its own RowKey prefix")

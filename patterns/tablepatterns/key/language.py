@@ -1,0 +1,122 @@
+"""The texts that a template can write, as a finite automaton, and whether two templates can write the same one.
+
+A literal and a format of fixed width are a chain of states, one for each character. Text is a state that stays where
+it is. Text that a separator ends is the automaton that looks for the separator: the field ends where it first occurs,
+as `Field.write` and `Field.read` have it.
+
+Two templates can write the same text if their automata can be moved to their ends by the same characters. Where a
+format takes fewer texts than its characters allow, such as the months of a date, this says that they can meet: it may
+be wrong in that direction only.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Final
+
+from ..limits import FORBIDDEN_IN_KEYS
+
+
+@dataclass(frozen=True)
+class Characters:
+    """A set of characters: those listed, or every character but those."""
+
+    listed: frozenset[str]
+    excludes: bool = False
+
+    def meets(self, other: Characters) -> bool:
+        """Whether a character is in both."""
+        if self.excludes and other.excludes:
+            return True
+        if other.excludes:
+            return bool(self.listed - other.listed)
+        return bool(other.listed - self.listed) if self.excludes else bool(self.listed & other.listed)
+
+    def without(self, characters: Iterable[str]) -> Characters:
+        """Return the set without some characters."""
+        found = frozenset(characters)
+        return Characters(self.listed | found if self.excludes else self.listed - found, self.excludes)
+
+
+def one_of(characters: Iterable[str]) -> Characters:
+    """Return the set of these characters."""
+    return Characters(frozenset(characters))
+
+
+DIGIT: Final = one_of("0123456789")
+HEX: Final = one_of("0123456789abcdef")
+KEY_TEXT: Final = Characters(
+    frozenset(each for each in map(chr, range(256)) if re.match(FORBIDDEN_IN_KEYS, each)), True
+)
+"""What a PartitionKey or RowKey may hold."""
+
+
+class Automaton:
+    """A nondeterministic finite automaton, built from left to right. State 0 is the start, the newest is the end."""
+
+    def __init__(self) -> None:
+        self._moves: list[list[tuple[Characters, int]]] = [[]]
+        self._skips: list[list[int]] = [[]]
+
+    @property
+    def end(self) -> int:
+        """The state in which a whole text was written."""
+        return len(self._moves) - 1
+
+    def add_literal(self, text: str) -> None:
+        """Add text that is the same in every key."""
+        self.add_fixed([one_of(each) for each in text])
+
+    def add_fixed(self, characters: Iterable[Characters]) -> None:
+        """Add text of fixed width, given what each of its characters may be."""
+        for each in characters:
+            state = self.end
+            self._moves[state].append((each, self._new()))
+
+    def add_text(self, characters: Characters) -> None:
+        """Add any number of characters."""
+        start = self.end
+        state = self._new()
+        self._skips[start].append(state)
+        self._moves[state].append((characters, state))
+
+    def add_text_until(self, characters: Characters, separator: str) -> None:
+        """Add any number of characters up to where the separator first occurs, and the separator."""
+        known = sorted(set(separator))
+        states = [self.end, *(self._new() for _ in separator)]
+        for matched, state in enumerate(states[:-1]):
+            self._moves[state].append((characters.without(known), states[0]))
+            for each in known:
+                self._moves[state].append((one_of(each), states[_matched(separator, separator[:matched] + each)]))
+
+    def _new(self) -> int:
+        self._moves.append([])
+        self._skips.append([])
+        return self.end
+
+    def meets(self, other: Automaton) -> bool:
+        """Whether both can write the same text."""
+        seen = {(0, 0)}
+        pending = [(0, 0)]
+        while pending:
+            mine, others = pending.pop()
+            if (mine, others) == (self.end, other.end):
+                return True
+            for pair in self._following(mine, other, others):
+                if pair not in seen:
+                    seen.add(pair)
+                    pending.append(pair)
+        return False
+
+    def _following(self, mine: int, other: Automaton, others: int) -> Iterable[tuple[int, int]]:
+        yield from ((state, others) for state in self._skips[mine])
+        yield from ((mine, state) for state in other._skips[others])
+        for characters, state in self._moves[mine]:
+            yield from ((state, each) for theirs, each in other._moves[others] if characters.meets(theirs))
+
+
+def _matched(separator: str, text: str) -> int:
+    """Return how much of the separator the text ends with."""
+    return next(n for n in range(len(text), -1, -1) if text.endswith(separator[:n]))
