@@ -91,7 +91,8 @@ class Cost:
     @property
     def transactions(self) -> float:
         """How many storage transactions it is in all."""
-        return sum(astuple(self))
+        counts: tuple[float, ...] = astuple(self)
+        return sum(counts)
 
     def table_operations(self, prices: Mapping[str, float] | None = None) -> float:
         """Return how many operations of a table cost as much.
@@ -100,7 +101,7 @@ class Cost:
         """
         priced = _default_prices() if prices is None else prices
         one = priced[_REFERENCE]
-        total = sum(priced[price] * getattr(self, kind) for kind, price in _PRICED_AS.items())
+        total: float = sum(priced[price] * getattr(self, kind) for kind, price in _PRICED_AS.items())
         return self.transactions if one == 0 else total / one
 
     def comparison(self, prices: Mapping[str, float] | None = None) -> str:

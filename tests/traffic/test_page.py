@@ -17,7 +17,7 @@ PLUMBING = {"take", "wants"}
 
 
 def test_the_examples_for_the_console_pass() -> None:
-    assert TEXT.count("```pycon") == 5
+    assert TEXT.count("```pycon") == 6
     assert doctest.testfile(str(PAGE), module_relative=False).failed == 0
 
 

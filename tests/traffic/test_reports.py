@@ -15,6 +15,7 @@ from rich.console import Console
 
 import tablepatterns
 from tablepatterns import EntitySet, Key, prop
+from tablepatterns.cost import Cost
 from tablepatterns.engine.account import Engine
 from tablepatterns.engine.clock import Clock
 from tablepatterns.errors import BadInput
@@ -59,6 +60,24 @@ def test_sums_by_partition_add_up_to_the_whole() -> None:
     assert next(iter(by_partition)) == "table/Employees/Sales"
     for name in ("requests", "transactions", "scans", "retries", "throttled", "bytes_in", "bytes_out"):
         assert sum(getattr(tally, name) for tally in by_partition.values()) == getattr(traffic.overall, name)
+
+
+def test_what_costs_more_than_tables_is_told_by_service_and_comes_first() -> None:
+    storage = tablepatterns.connect()
+    table = storage.tables.create_table("Staff")
+    queue = storage.queues.create_queue("hiring")
+    with Traffic(storage) as traffic:
+        for number in range(5):
+            table.create_entity({"PartitionKey": "Sales", "RowKey": str(number)})
+        queue.send_message("1")
+    assert traffic.overall.cost == Cost(table=5, queue=1)
+    assert list(traffic.by_partition()) == ["queue/hiring", "table/Staff/Sales"]
+    first = "6 requests, 6 storage transactions billed (5 table + 1 queue), as much as 16 table operations\n"
+    assert str(traffic).startswith(first)
+    with pytest.raises(AssertionError) as raised:
+        traffic.assert_transactions(at_most=5)
+    assert "6 storage transactions (5 table + 1 queue, as much as 16 table operations)" in str(raised.value)
+    assert "1 transaction (1 queue, as much as 11 table operations): 1 x PutMessage" in str(raised.value)
 
 
 def test_partitions_show_their_heat_over_time() -> None:

@@ -9,7 +9,7 @@ from ..filters import QueryClass
 from ..limits import MAX_TRANSACTION_OPERATIONS
 from .request import Request
 from .site import Site
-from .tally import grouped, tallied
+from .tally import Tally, grouped, tallied
 
 _WRITES: Final = frozenset(
     {
@@ -55,11 +55,15 @@ def budget_exceeded(requests: Sequence[Request], at_most: int, unseen: int = 0) 
     total = tallied(requests).transactions + unseen
     if total <= at_most:
         return None
-    lines = [f"{_count(total, 'storage transaction', 'storage transactions')}, and at most {at_most} may be:"]
+    count = _count(total, "storage transaction", "storage transactions")
+    lines = [f"{count}{_by_service(tallied(requests))}, and at most {at_most} may be:"]
     for site, some in _by_site(requests).items():
         tally = tallied(some)
         done = ", ".join(f"{each.requests} x {name}" for name, each in grouped(some, _what).items())
-        lines += [*_place(site), f"    {_count(tally.transactions, 'transaction', 'transactions')}: {done}"]
+        lines += [
+            *_place(site),
+            f"    {_count(tally.transactions, 'transaction', 'transactions')}{_by_service(tally)}: {done}",
+        ]
         lines += [f"    {advice}" for advice in advised(some)]
     if unseen:
         lines.append(f"  {_count(unseen, 'transaction', 'transactions')} {_STRANGERS}")
@@ -83,6 +87,12 @@ def _better(request: Request) -> str:
     return f"better: {request.rewrite}"
 
 
+def _by_service(tally: Tally) -> str:
+    """Return what transactions cost where not all are of tables, which a count of them does not tell."""
+    cost = tally.cost
+    return "" if cost.table == cost.transactions else f" ({cost.by_service}, as much as {cost.comparison()})"
+
+
 def _what(request: Request) -> str:
     label = f" ({request.query_class.label})" if request.query_class is not None else ""
     return f"{request.operation}{label}"
@@ -96,7 +106,7 @@ def _by_site(requests: Iterable[Request]) -> dict[Site | None, list[Request]]:
     found: dict[Site | None, list[Request]] = {}
     for each in requests:
         found.setdefault(each.site, []).append(each)
-    return dict(sorted(found.items(), key=lambda item: -tallied(item[1]).transactions))
+    return dict(sorted(found.items(), key=lambda item: -tallied(item[1]).cost.table_operations()))
 
 
 def _place(site: Site | None) -> list[str]:

@@ -56,8 +56,8 @@ class Traffic:
     ...     _ = employees.get(Department="Sales", EmployeeId=223)
     >>> [(each.operation, each.partition, each.status) for each in traffic.requests][1:]
     [('CreateTable', None, 201), ('InsertEntity', 'Sales', 201), ('QueryEntity', 'Sales', 200)]
-    >>> traffic.overall.transactions
-    4
+    >>> traffic.overall.transactions, str(traffic.overall.cost)
+    (4, '4 table transactions')
     >>> traffic.assert_no_scans()
     >>> traffic.assert_transactions(at_most=4)
 
@@ -123,11 +123,11 @@ class Traffic:
         return tallied(self.requests)
 
     def by_site(self) -> dict[Site | None, Tally]:
-        """Return the sums for each line of code, the most transactions first."""
+        """Return the sums for each line of code, the most expensive first."""
         return grouped(self.requests, lambda each: each.site)
 
     def by_partition(self) -> dict[str, Tally]:
-        """Return the sums for each partition, the most transactions first; what is about several has its table's."""
+        """Return the sums for each partition, the most expensive first; what is about several has its table's."""
         return grouped(self.requests, lambda each: each.place)
 
     def heat(self, seconds: float = 60) -> list[Heat]:

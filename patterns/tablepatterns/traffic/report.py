@@ -16,7 +16,10 @@ from .tally import Tally
 
 _SHOWN: Final = 20
 _STYLES: Final = {QueryClass.PARTITION_SCAN: "yellow", QueryClass.TABLE_SCAN: "red"}
-_COLUMNS: Final = ("Requests", "Billed", "Scans", "Retries", "Busy", "Conflicts", "In", "Out", "Seconds")
+_BILLED: Final = ("Requests", "Billed")
+_COST: Final = ("In table ops",)
+"""Shown where something else than tables was asked, which costs more."""
+_OTHERS: Final = ("Scans", "Retries", "Busy", "Conflicts", "In", "Out", "Seconds")
 
 
 def report(overall: Tally, sites: Mapping[Site | None, Tally], partitions: Mapping[str, Tally]) -> RenderableType:
@@ -24,6 +27,8 @@ def report(overall: Tally, sites: Mapping[Site | None, Tally], partitions: Mappi
     if not overall.requests:
         return Text("no requests")
     summary = f"{overall.requests:,} requests, {overall.transactions:,} storage transactions billed"
+    if overall.cost.table != overall.cost.transactions:
+        summary += f" ({overall.cost.by_service}), as much as {overall.cost.comparison()}"
     lost = f", {overall.lost:,} without an answer" if overall.lost else ""
     lines = {_line(site): tally for site, tally in sites.items()}
     return Group(
@@ -35,19 +40,22 @@ def _table(title: str, rows: Mapping[str, Tally]) -> Table:
     table = Table(box=box.HORIZONTALS, padding=(0, 1, 0, 0), pad_edge=False, header_style="bold")
     table.add_column(title, overflow="fold")
     table.add_column("Worst query", no_wrap=True)
-    for name in _COLUMNS:
+    costs_more = any(tally.cost.table != tally.cost.transactions for tally in rows.values())
+    for name in (*_BILLED, *(_COST if costs_more else ()), *_OTHERS):
         table.add_column(name, justify="right", no_wrap=True)
     for name, tally in list(rows.items())[:_SHOWN]:
-        table.add_row(Text(name), *_figures(tally))
+        table.add_row(Text(name), *_figures(tally, costs_more=costs_more))
     if len(rows) > _SHOWN:
         table.add_row(Text(f"and {len(rows) - _SHOWN:,} more", style="dim"))
     return table
 
 
-def _figures(tally: Tally) -> tuple[Text, ...]:
+def _figures(tally: Tally, *, costs_more: bool) -> tuple[Text, ...]:
     worst = tally.worst
     label = Text("") if worst is None else Text(worst.label, style=_STYLES.get(worst, ""))
-    counts = (tally.requests, tally.transactions, tally.scans, tally.retries, tally.throttled, tally.conflicts)
+    cost = (round(tally.cost.table_operations()),) if costs_more else ()
+    others = (tally.scans, tally.retries, tally.throttled, tally.conflicts)
+    counts = (tally.requests, tally.transactions, *cost, *others)
     figures = [*(f"{number:,}" for number in counts), _size(tally.bytes_in), _size(tally.bytes_out)]
     return (label, *(Text(each) for each in [*figures, f"{tally.seconds:,.3f}"]))
 

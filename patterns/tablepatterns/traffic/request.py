@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import datetime
 
+from ..cost import Cost
 from ..filters import QueryClass
 from .site import Site
 
@@ -49,6 +50,11 @@ class Request:
     bytes_out: int
     attempt: int
     examined: int | None = None
+
+    @property
+    def cost(self) -> Cost:
+        """What it costs: the storage transaction that is billed, by its service."""
+        return Cost.of(self.service, self.operation, self.transactions)
 
     @property
     def is_scan(self) -> bool:

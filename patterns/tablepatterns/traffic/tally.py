@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta, timezone
 from typing import Final, TypeVar
 
+from ..cost import Cost
 from ..filters import QueryClass
 from .request import Request
 
@@ -26,6 +27,7 @@ class Tally:
     :param lost: requests that no answer came to
     :param seconds: that they took in all, by the account's clock
     :param worst: the worst class of the queries, None where there were none
+    :param cost: what they cost: the transactions by service, and how many operations of a table cost as much
     :param examined: entities read, which only an account in memory tells; None where it is not known
     """
 
@@ -41,11 +43,13 @@ class Tally:
     seconds: float = 0.0
     worst: QueryClass | None = None
     examined: int | None = None
+    cost: Cost = field(default_factory=Cost)
 
     def add(self, request: Request) -> None:
         """Count one request."""
         self.requests += 1
         self.transactions += request.transactions
+        self.cost += request.cost
         self.scans += request.is_scan
         self.retries += request.is_retry
         self.throttled += request.is_throttled
@@ -85,11 +89,11 @@ def tallied(requests: Iterable[Request]) -> Tally:
 
 
 def grouped(requests: Iterable[Request], by: Callable[[Request], GroupT]) -> dict[GroupT, Tally]:
-    """Return the sums by a property of the requests, the most transactions first."""
+    """Return the sums by a property of the requests, the most expensive first."""
     found: dict[GroupT, Tally] = {}
     for each in requests:
         found.setdefault(by(each), Tally()).add(each)
-    return dict(sorted(found.items(), key=lambda item: (-item[1].transactions, -item[1].requests)))
+    return dict(sorted(found.items(), key=lambda item: (-item[1].cost.table_operations(), -item[1].requests)))
 
 
 def heated(requests: Iterable[Request], seconds: float) -> list[Heat]:
