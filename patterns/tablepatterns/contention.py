@@ -1,45 +1,65 @@
-"""Trying again when another writer was faster: jittered exponential back-off, bounded, by the account's own clock."""
+"""Retry a read-modify-write that lost a race, with jittered exponential backoff within a time budget."""
 
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
-from typing import TypeVar
+from typing import Final, NoReturn, TypeVar
 
-from tenacity import AsyncRetrying, RetryError, retry_if_exception_type, stop_after_attempt, wait_random_exponential
+from tenacity import AsyncRetrying, RetryCallState, retry_if_exception_type, wait_random_exponential
 
 from .errors import BadInput, EntityChanged, TooMuchContention
 from .recipe import Account
 
 T = TypeVar("T")
 
-DEFAULT_ATTEMPTS = 16
-_FIRST_WAIT_SECONDS = 0.05
-_LONGEST_WAIT_SECONDS = 5
+RETRY_FOR: Final = 30.0
+"""For how many seconds a call retries unless it is told otherwise."""
+_FIRST_WAIT_SECONDS: Final = 0.05
+_LONGEST_WAIT_SECONDS: Final = 5
 
 
 class Overtaken(Exception):
     """Another writer was faster, so the whole attempt must begin again with a read; never leaves this library."""
 
 
-async def contended(account: Account, attempt: Callable[[], Awaitable[T]], attempts: int) -> T:
-    """Return what `attempt` returns, beginning again whenever it raises `Overtaken`.
+async def contended(account: Account, attempt: Callable[[], Awaitable[T]], retry_for: float) -> T:
+    """Return what `attempt` returns, and retry it with jittered exponential backoff whenever it raises `Overtaken`.
 
-    :param attempts: how often to try in all, at least 1
-    :raises TooMuchContention: every attempt was overtaken; the message counts them
+    No wait begins that would end after the budget. The first attempt is always made.
+
+    :param retry_for: for how many seconds to retry, waits included; 0 for a single attempt
+    :raises BadInput: `retry_for` is not a number of seconds
+    :raises TooMuchContention: another writer was faster at each attempt; it has `attempts` and `seconds`
     """
-    if attempts < 1:
-        raise BadInput("attempts", attempts, "there must be at least one", "give 1 or more")
+    check_retry_for(retry_for)
     retrying = AsyncRetrying(
-        sleep=account.sleep,
-        stop=stop_after_attempt(attempts),
+        sleep=account.back_off,
+        stop=lambda state: retry_for <= 0 or _seconds(state) + state.upcoming_sleep > retry_for,
         wait=wait_random_exponential(multiplier=_FIRST_WAIT_SECONDS, max=_LONGEST_WAIT_SECONDS),
         retry=retry_if_exception_type(Overtaken),
+        retry_error_callback=_give_up,
     )
-    try:
-        return await retrying(attempt)
-    except RetryError as exhausted:
-        cause = exhausted.last_attempt.exception()
-        reason = cause.__cause__ if cause else None
-        text = f"another writer was faster at each of {attempts} attempts; spread the writes or allow more attempts"
-        error = reason if isinstance(reason, EntityChanged) else None
-        raise TooMuchContention(text, error) from reason
+    result: T = await retrying(attempt)
+    return result
+
+
+def check_retry_for(retry_for: float) -> None:
+    """Reject what is not a number of seconds.
+
+    :raises BadInput: it is not a number, or less than 0
+    """
+    if isinstance(retry_for, bool) or not isinstance(retry_for, (int, float)) or not retry_for >= 0:
+        rule = "it is a number of seconds, at least 0"
+        raise BadInput("retry_for", retry_for, rule, f"leave it out for {RETRY_FOR:.0f} seconds")
+
+
+def _seconds(state: RetryCallState) -> float:
+    # In memory a wait moves the clock instead, and so do the waits of other threads, which are not this call's time
+    return max(state.idle_for, state.seconds_since_start or 0.0)
+
+
+def _give_up(state: RetryCallState) -> NoReturn:
+    overtaken = state.outcome.exception() if state.outcome else None
+    reason = overtaken.__cause__ if overtaken else None
+    cause = reason if isinstance(reason, EntityChanged) else None
+    raise TooMuchContention(state.attempt_number, _seconds(state), cause) from reason

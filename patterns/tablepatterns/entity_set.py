@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping
 from typing import Any, TypeVar
 
 from .arguments import fields_of
-from .contention import DEFAULT_ATTEMPTS, Overtaken, contended
+from .contention import RETRY_FOR, Overtaken, check_retry_for, contended
 from .deriving.derived import Change, Derived, Shape
 from .deriving.neighbours import move_in
 from .deriving.together import building_of, check_together, intents_of
@@ -122,10 +122,11 @@ class EntitySet(Upkeep[Account_co]):
         await self.table.drop()
 
     @recipe
-    async def insert(self, entity: Mapping[str, Any]) -> Entity:
+    async def insert(self, entity: Mapping[str, Any], *, retry_for: float = RETRY_FOR) -> Entity:
         """Create an entity with all its derived rows, and return it with its ETag. Cost: 1 transaction.
 
         :param entity: its fields; a field that is None is as if it were not there
+        :param retry_for: for how many seconds to retry when others write the same rows; see `update`
         :raises EntityAlreadyExists: an entity with this key exists
         :raises DuplicateIndexValue: another entity has the same key in an index
         :raises BadKey: a field of the key is missing, or has a value that cannot be a key
@@ -134,12 +135,12 @@ class EntitySet(Upkeep[Account_co]):
 
         Guide: modifying entities.
         """
-        (written,) = await commit(self.account, self.table, self.inserting(entity))
+        (written,) = await commit(self.account, self.table, self.inserting(entity), retry_for=retry_for)
         return written
 
     @recipe
     async def replace(
-        self, entity: Mapping[str, Any], *, unconditionally: bool = False, attempts: int = DEFAULT_ATTEMPTS
+        self, entity: Mapping[str, Any], *, unconditionally: bool = False, retry_for: float = RETRY_FOR
     ) -> Entity:
         """Write an entity back whole, unless it changed since it was read; fields that it lacks are removed.
 
@@ -148,7 +149,7 @@ class EntitySet(Upkeep[Account_co]):
 
         :param entity: an entity of this set as it was read, with some of its fields changed; its key must stay
         :param unconditionally: overwrite whatever is stored, if only there is something; any mapping will do
-        :param attempts: how often to read and write when others write at the same time; of use with the above
+        :param retry_for: for how many seconds to retry when others write the same rows; see `update`
         :raises EntityChanged: the entity changed since it was read
         :raises EntityNotFound: there is no such entity any more
         :raises DuplicateIndexValue: another entity has the same key in an index
@@ -157,9 +158,9 @@ class EntitySet(Upkeep[Account_co]):
         Guide: concurrency; merge or replace.
         """
         if unconditionally:
-            return await self._overwrite(self._fields(entity), None, attempts, or_insert=False)
+            return await self._overwrite(self._fields(entity), None, retry_for, or_insert=False)
         await self._guard(entity)
-        (written,) = await commit(self.account, self.table, self.replacing(entity))
+        (written,) = await commit(self.account, self.table, self.replacing(entity), retry_for=retry_for)
         return written
 
     @recipe
@@ -169,7 +170,7 @@ class EntitySet(Upkeep[Account_co]):
         changes: Mapping[str, Any],
         *,
         unconditionally: bool = False,
-        attempts: int = DEFAULT_ATTEMPTS,
+        retry_for: float = RETRY_FOR,
     ) -> Entity:
         """Overwrite some fields of an entity, unless it changed since it was read; the others stay as they are.
 
@@ -179,37 +180,39 @@ class EntitySet(Upkeep[Account_co]):
         :param entity: an entity of this set as it was read
         :param changes: the fields to overwrite; none of the key
         :param unconditionally: merge into whatever is stored; any mapping with the fields of the key will do
-        :param attempts: as for `replace`
+        :param retry_for: for how many seconds to retry when others write the same rows; see `update`
 
         The errors are those of `replace`. Guide: concurrency; merge or replace.
         """
         if unconditionally:
             given = self._given(changes)
             fields = self.primary.key_fields(entity) | given
-            return await self._overwrite(fields, frozenset(given), attempts, or_insert=False)
+            return await self._overwrite(fields, frozenset(given), retry_for, or_insert=False)
         await self._guard(entity)
-        (written,) = await commit(self.account, self.table, self.merging(entity, changes))
+        (written,) = await commit(self.account, self.table, self.merging(entity, changes), retry_for=retry_for)
         return written
 
     @recipe
-    async def insert_or_replace(self, entity: Mapping[str, Any], *, attempts: int = DEFAULT_ATTEMPTS) -> Entity:
+    async def insert_or_replace(self, entity: Mapping[str, Any], *, retry_for: float = RETRY_FOR) -> Entity:
         """Create an entity, or replace the one that exists, whatever it holds.
 
         Cost: 1 transaction; with derived data 1 more to read, for each attempt.
 
+        :param retry_for: for how many seconds to retry when others write the same rows; see `update`
         :raises TooMuchContention: others wrote the same entity at every attempt
         :raises DuplicateIndexValue: another entity has the same key in an index
 
         Guide: merge or replace (insert-or-replace).
         """
-        return await self._overwrite(self._fields(entity), None, attempts, or_insert=True)
+        return await self._overwrite(self._fields(entity), None, retry_for, or_insert=True)
 
     @recipe
-    async def insert_or_merge(self, entity: Mapping[str, Any], *, attempts: int = DEFAULT_ATTEMPTS) -> Entity:
+    async def insert_or_merge(self, entity: Mapping[str, Any], *, retry_for: float = RETRY_FOR) -> Entity:
         """Create an entity, or overwrite the given fields of the one that exists and leave its others.
 
         Cost: 1 transaction; with derived data 1 more to read, for each attempt.
 
+        :param retry_for: for how many seconds to retry when others write the same rows; see `update`
         :raises TooMuchContention: others wrote the same entity at every attempt
         :raises DuplicateIndexValue: another entity has the same key in an index
 
@@ -217,11 +220,11 @@ class EntitySet(Upkeep[Account_co]):
         """
         self.mappings.check_merge()
         fields = self._fields(entity, in_part=True)
-        return await self._overwrite(fields, frozenset(fields).difference(self.key.fields), attempts, or_insert=True)
+        return await self._overwrite(fields, frozenset(fields).difference(self.key.fields), retry_for, or_insert=True)
 
     @recipe
     async def delete(
-        self, entity: Mapping[str, Any], *, unconditionally: bool = False, attempts: int = DEFAULT_ATTEMPTS
+        self, entity: Mapping[str, Any], *, unconditionally: bool = False, retry_for: float = RETRY_FOR
     ) -> None:
         """Delete an entity with all its derived rows, unless it changed since it was read.
 
@@ -229,7 +232,7 @@ class EntitySet(Upkeep[Account_co]):
 
         :param entity: an entity of this set as it was read
         :param unconditionally: delete whatever is stored; any mapping with the fields of the key will do
-        :param attempts: as for `replace`
+        :param retry_for: for how many seconds to retry when others write the same rows; see `update`
         :raises EntityChanged: the entity changed since it was read
         :raises EntityNotFound: there is no such entity any more
 
@@ -237,17 +240,18 @@ class EntitySet(Upkeep[Account_co]):
         """
         if not unconditionally:
             await self._guard(entity)
-            await commit(self.account, self.table, self.deleting(entity))
+            await commit(self.account, self.table, self.deleting(entity), retry_for=retry_for)
             return
+        check_retry_for(retry_for)
         fields = self.primary.key_fields(entity)
         if not self.derived:
             await self.table.submit(Operation.delete(*self.key.format(fields), ANY))
             return
 
         async def remove(current: Entity | None) -> None:
-            await self.delete(_existing(current, fields))
+            await self.delete(_existing(current, fields), retry_for=retry_for)
 
-        await self._from_current(fields, remove, attempts)
+        await self._from_current(fields, remove, retry_for)
 
     @recipe
     async def update(
@@ -256,7 +260,7 @@ class EntitySet(Upkeep[Account_co]):
         key: Mapping[str, Any] | None = None,
         /,
         *,
-        attempts: int = DEFAULT_ATTEMPTS,
+        retry_for: float = RETRY_FOR,
         **fields: Any,
     ) -> Entity:
         """Read an entity, change it, and write it back; begin again whenever another writer was faster.
@@ -271,40 +275,43 @@ class EntitySet(Upkeep[Account_co]):
         35
 
         :param change: changes the entity in place; it is called once for each attempt, and may raise to give up
-        :param attempts: how often to try in all
+        :param retry_for: for how many seconds to retry when another writer was faster, with jittered exponential
+            backoff; waits included, 30 by default, and 0 for a single attempt
         :param key: the fields as one mapping, where a name is also that of a parameter
         :param fields: a value for every field of the key
         :raises EntityNotFound: there is no such entity
-        :raises TooMuchContention: another writer was faster at every attempt
+        :raises TooMuchContention: another writer was faster at every attempt; it tells how many, and for how long
 
         Guide: concurrency; modifying heterogeneous types (the update of EmployeeCount).
         """
         given = fields_of(key, fields)
 
         async def write(current: Entity | None) -> Entity:
-            return await self.replace(_existing(current, given))
+            return await self.replace(_existing(current, given), retry_for=retry_for)
 
-        return await self._from_current(given, write, attempts, change)
+        return await self._from_current(given, write, retry_for, change)
 
     async def _overwrite(
-        self, fields: dict[str, Any], merged: frozenset[str] | None, attempts: int, *, or_insert: bool
+        self, fields: dict[str, Any], merged: frozenset[str] | None, retry_for: float, *, or_insert: bool
     ) -> Entity:
         if not self.derived:
-            return await self._overwrite_row(fields, merged, or_insert=or_insert)
+            return await self._overwrite_row(fields, merged, retry_for, or_insert=or_insert)
 
         async def write(current: Entity | None) -> Entity:
             if current is None and or_insert:
-                return await self.insert(fields)
+                return await self.insert(fields, retry_for=retry_for)
             entity = _existing(current, fields)
             if merged is not None:
-                return await self.merge(entity, {name: fields[name] for name in merged})
+                return await self.merge(entity, {name: fields[name] for name in merged}, retry_for=retry_for)
             entity.clear()
             entity.update(fields)
-            return await self.replace(entity)
+            return await self.replace(entity, retry_for=retry_for)
 
-        return await self._from_current(self.primary.key_fields(fields), write, attempts)
+        return await self._from_current(self.primary.key_fields(fields), write, retry_for)
 
-    async def _overwrite_row(self, fields: dict[str, Any], merged: frozenset[str] | None, *, or_insert: bool) -> Entity:
+    async def _overwrite_row(
+        self, fields: dict[str, Any], merged: frozenset[str] | None, retry_for: float, *, or_insert: bool
+    ) -> Entity:
         """Write a row that nothing is derived from: the service's own upserts need no read."""
         change = Change(self.key, None, fields, merged)
         write = await Write(self.table.name, change, is_whole=merged is None, mappings=self.mappings).encoded()
@@ -313,14 +320,14 @@ class EntitySet(Upkeep[Account_co]):
             operation = Operation.insert_or_replace(row) if merged is None else Operation.insert_or_merge(row)
         else:
             operation = Operation.replace(row, ANY) if merged is None else Operation.merge(row, ANY)
-        (written,) = await carry_out(self.table, [Step(operation, write)])
+        (written,) = await carry_out(self.table, [Step(operation, write)], retry_for)
         return write.wrote(written)
 
     async def _from_current(
         self,
         fields: Mapping[str, Any],
         write: Callable[[Entity | None], Awaitable[T]],
-        attempts: int,
+        retry_for: float,
         change: Callable[[Entity], None] | None = None,
     ) -> T:
         """Read the entity and write what follows from it, again and again until no other writer comes between."""
@@ -341,7 +348,7 @@ class EntitySet(Upkeep[Account_co]):
                     raise
                 raise Overtaken from error
 
-        return await contended(self.account, attempt, attempts)
+        return await contended(self.account, attempt, retry_for)
 
 
 def _existing(current: Entity | None, fields: Mapping[str, Any]) -> Entity:

@@ -234,7 +234,19 @@ class EntityChanged(ServiceRefusal, ResourceModifiedError):
 
 
 class TooMuchContention(EntityChanged):
-    """Another writer was faster at every attempt; nothing has changed by this call."""
+    """Another writer was faster at every attempt; nothing has changed by this call.
+
+    :param attempts: how often the call tried in all
+    :param seconds: for how long it tried, waits included
+    :param cause: the last refusal
+    """
+
+    def __init__(self, attempts: int, seconds: float, cause: HttpResponseError | None = None) -> None:
+        self.attempts = attempts
+        self.seconds = seconds
+        tried = f"each of {attempts} attempts in {seconds:.1f} seconds" if attempts > 1 else "the only attempt"
+        hint = "spread the writes over several entities, or give a longer retry_for"
+        super().__init__(f"another writer was faster at {tried}; {hint}", cause)
 
 
 class DerivedDataMismatch(ServiceRefusal, HttpResponseError):

@@ -83,6 +83,10 @@ class Account(ABC):
     async def sleep(self, seconds: float) -> None:
         """Wait by the clock that governs this account."""
 
+    async def back_off(self, seconds: float) -> None:
+        """Wait before a retry, after another writer was faster."""
+        await self.sleep(seconds)
+
     @abstractmethod
     async def together(self, *calls: Coroutine[Any, Any, T], limit: int = 8, waits: bool = False) -> list[T]:
         """Run all `calls`, `limit` at a time, and return their results in the order given.

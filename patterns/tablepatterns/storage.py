@@ -10,7 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextvars import copy_context
 from datetime import datetime, timezone
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from azure.data.tables import TableServiceClient
 
@@ -30,6 +30,10 @@ if TYPE_CHECKING:
     from .engine.account import Engine
 
 T = TypeVar("T")
+
+_REAL_SECONDS: Final = 0.2
+"""For how long a thread that backs off by a second in memory really waits."""
+_LONGEST_PAUSE_SECONDS: Final = 0.5
 
 
 def connect(target: str | Engine | None = None, *, credential: Any = None, **options: Any) -> Storage:
@@ -160,6 +164,13 @@ class Storage(BlockingAccount):
             self.engine.clock.sleep(seconds)
         else:
             time.sleep(seconds)
+
+    async def back_off(self, seconds: float) -> None:
+        """Wait; on an account in memory the clock moves, and other threads that use it run for a moment."""
+        await self.sleep(seconds)
+        if self.engine and self.engine.has_threads:
+            # In proportion: threads that lost a race would meet again if they all came back at once
+            time.sleep(min(seconds * _REAL_SECONDS, _LONGEST_PAUSE_SECONDS))
 
     async def together(self, *calls: Coroutine[Any, Any, T], limit: int = 8, waits: bool = False) -> list[T]:
         """Run the calls in a pool of `limit` threads and return their results in the order given.

@@ -104,7 +104,6 @@ async def test_a_value_of_another_type_is_told_and_not_converted(storage: Any, m
         (BadProperty, KEY, {"name": "9"}),
         (BadProperty, KEY, {"name": "a-b"}),
         (BadDesign, KEY, {"of": str}),
-        (BadDesign, Key("{attempts}", ""), {}),
         (BadTableName, KEY, {"table": "x"}),
     ],
 )

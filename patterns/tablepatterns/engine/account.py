@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from threading import get_ident
 from typing import Final
 
 from .blobs import Blobs
@@ -57,6 +58,16 @@ class Engine:
         self.queues = Queues(self.clock)
         self.blobs = Blobs(self.clock)
         self.deletion_seconds = deletion_seconds
+        self._first_thread: int | None = None
+        self.has_threads = False
+        """Whether more than one thread has sent requests by an `EngineTransport`."""
+
+    def note_thread(self) -> None:
+        """Note that the current thread sends a request."""
+        thread = get_ident()
+        if self._first_thread is None:
+            self._first_thread = thread
+        self.has_threads = self.has_threads or thread != self._first_thread
 
     @property
     def deletion_seconds(self) -> float:

@@ -46,6 +46,7 @@ class EngineTransport(HttpTransport[HttpRequest, HttpResponse]):
 
         :param kwargs: the options of the network, of which `read_timeout` and `stream` matter
         """
+        self._engine.note_thread()
         response = self._api.answer(_message(request, _body(_content(request))))
         if response.fault:
             options = {"read_timeout": self._read_timeout, **kwargs}

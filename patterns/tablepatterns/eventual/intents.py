@@ -6,7 +6,7 @@ from collections.abc import Coroutine, Iterable, Mapping, Sequence
 from typing import Any, TypeAlias
 from uuid import UUID
 
-from ..contention import DEFAULT_ATTEMPTS, Overtaken, contended
+from ..contention import RETRY_FOR, Overtaken, contended
 from ..deriving.derived import Change, Derived, Index, Keys, Primary
 from ..entity import Entity
 from ..errors import BadMessage
@@ -95,7 +95,9 @@ class Intents:
         """Announce an intent, and return its message, hidden and ours for a while. Cost: 1 transaction."""
         return await Lease.on_new(self._account, self._queue, Envelope(self.kind, intent.body()), self._seconds)
 
-    async def reserve(self, trace: Trace, primary: Primary, intent: UUID, lease: Lease) -> Entity | None:
+    async def reserve(
+        self, trace: Trace, primary: Primary, intent: UUID, lease: Lease, retry_for: float
+    ) -> Entity | None:
         """Reserve a key for an entity that is about to get it; return the row, or None where it need not be unique.
 
         :raises DuplicateIndexValue: another entity has the key, or is about to
@@ -105,33 +107,41 @@ class Intents:
         derived = self.derived(trace)
         if not isinstance(derived, Index) or not derived.is_unique:
             return None
-        return await reserve(self._account, self._rows, derived, trace.keys, primary, intent, lease)
+        return await reserve(self._account, self._rows, derived, trace.keys, primary, intent, lease, retry_for)
 
-    async def handle(self, lease: Lease) -> None:
+    async def handle(self, lease: Lease, retry_for: float = RETRY_FOR) -> None:
         """Bring in line what a message names; it may be deleted afterwards.
 
         Cost: for each entity 2 transactions, and for each row 1, or 2 where it was out of line; more where others
         write at the same time.
 
+        :param retry_for: for how many seconds to retry while others write at the same time
         :raises BadMessage: nobody can tell what it names
         :raises LeaseLost: the message came to somebody else meanwhile
         :raises TooMuchContention: others wrote all the time; the message must come again
         """
-        await self.settle_all(lease, Intent.parse(lease.work.body), {})
+        await self.settle_all(lease, Intent.parse(lease.work.body), {}, retry_for)
 
-    async def settle_all(self, lease: Lease, intent: Intent, known: Mapping[Keys, tuple[Primary, Assumed]]) -> None:
+    async def settle_all(
+        self, lease: Lease, intent: Intent, known: Mapping[Keys, tuple[Primary, Assumed]], retry_for: float
+    ) -> None:
         """Bring the rows that an intent names in line with the entities, each until it was seen not to move meanwhile.
 
         :param lease: the message of the intent, which is ours
         :param known: what was just written of entities, and what their rows most likely are: these are written
             without a look
+        :param retry_for: for how many seconds to retry while others write an entity
         """
         nothing: tuple[None, Assumed] = (None, {})
-        calls = [self._settle(lease, claim, intent.id, *known.get(claim.row, nothing)) for claim in intent.claims]
+        calls = [
+            self._settle(lease, claim, intent.id, retry_for, *known.get(claim.row, nothing)) for claim in intent.claims
+        ]
         # Entities that share rows would only get into each other's way
         await self._at_once(calls, 1 if any(each.shares_rows for each in self._derived.values()) else 8)
 
-    async def _settle(self, lease: Lease, claim: Claim, intent: UUID, known: Primary | None, rows: Assumed) -> None:
+    async def _settle(
+        self, lease: Lease, claim: Claim, intent: UUID, retry_for: float, known: Primary | None, rows: Assumed
+    ) -> None:
         seen, assumed_next = known, rows
 
         async def attempt() -> None:
@@ -143,7 +153,7 @@ class Intents:
             if seen.etag != now.etag:
                 raise Overtaken
 
-        await contended(self._account, attempt, DEFAULT_ATTEMPTS)
+        await contended(self._account, attempt, retry_for)
 
     async def _mend(self, lease: Lease, claim: Claim, intent: UUID, now: Primary, assumed: Assumed) -> None:
         """Bring each row in line: those that shall be there first, so that readers find one of the two."""

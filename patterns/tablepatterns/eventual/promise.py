@@ -54,13 +54,17 @@ class Pledge:
 
 
 class Promise:
-    """What was announced of one transaction."""
+    """What was announced of one transaction.
 
-    def __init__(self, pledges: Iterable[Pledge] = ()) -> None:
-        self._pledges = list(pledges)
+    :param retry_for: for how many seconds to retry where others write the same rows
+    """
+
+    def __init__(self, retry_for: float) -> None:
+        self._pledges: list[Pledge] = []
+        self._retry_for = retry_for
 
     @classmethod
-    async def made(cls, changes: Iterable[tuple[Intents, Change]]) -> Promise:
+    async def made(cls, changes: Iterable[tuple[Intents, Change]], retry_for: float) -> Promise:
         """Announce changes that leave rows elsewhere out of line. Cost: 1 transaction for each message; often none.
 
         For each key that is to be unique 1 more, which reserves it.
@@ -73,7 +77,7 @@ class Promise:
             claim = intents.claim(change)
             if claim is not None:
                 claimed[intents].append((claim, change))
-        promise = cls()
+        promise = cls(retry_for)
         try:
             for intents, each in claimed.items():
                 await promise._announce(intents, each)
@@ -92,7 +96,8 @@ class Promise:
             self._pledges.append(pledge)
             for claim in share:
                 for trace in pledge.new(claim):
-                    row = await intents.reserve(trace, changes[claim.row].result, intent.id, pledge.lease)
+                    result = changes[claim.row].result
+                    row = await intents.reserve(trace, result, intent.id, pledge.lease, self._retry_for)
                     if row is not None:
                         pledge.reserved[trace] = row
 
@@ -104,7 +109,7 @@ class Promise:
         for pledge in self._pledges:
             with _leaving_to_a_worker(pledge):
                 if pledge.reserved or pledge.leaves_rows:
-                    await pledge.intents.handle(pledge.lease)
+                    await pledge.intents.handle(pledge.lease, self._retry_for)
                 await pledge.lease.done()
 
     async def keep(self, written: Iterable[Entity]) -> None:
@@ -132,7 +137,7 @@ class Promise:
             for claim in pledge.intent.claims
             if pledge.changes[claim.row].is_written
         }
-        await pledge.intents.settle_all(pledge.lease, pledge.intent, known)
+        await pledge.intents.settle_all(pledge.lease, pledge.intent, known, self._retry_for)
         await pledge.lease.done()
 
 

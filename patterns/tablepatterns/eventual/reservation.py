@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Final
 from uuid import UUID
 
-from ..contention import DEFAULT_ATTEMPTS, Overtaken, contended
+from ..contention import Overtaken, contended
 from ..deriving.derived import INTENT_ID, Index, Keys, Primary
 from ..entity import Entity
 from ..errors import DuplicateIndexValue, EntityAlreadyExists, EntityChanged, EntityNotFound, OutcomeUnknown
@@ -37,7 +37,14 @@ def is_reserved(row: Entity, intent: UUID | None, now: datetime) -> bool:
 
 
 async def reserve(
-    account: Account, rows: DerivedRows, index: Index, keys: Keys, primary: Primary, intent: UUID, lease: Lease
+    account: Account,
+    rows: DerivedRows,
+    index: Index,
+    keys: Keys,
+    primary: Primary,
+    intent: UUID,
+    lease: Lease,
+    retry_for: float,
 ) -> Entity:
     """Make sure that no other entity gets the key while the primary row is written. Cost: 1 transaction.
 
@@ -47,6 +54,7 @@ async def reserve(
     :param primary: the entity as it shall be
     :param intent: the id of the intent under which the reservation is made; whoever holds it may remove it
     :param lease: the message of the intent
+    :param retry_for: for how many seconds to retry while others write the row
     :raises DuplicateIndexValue: another entity has the key, or is about to
     :raises EntityChanged: another writer of the same entity is about to give it this key
     """
@@ -69,7 +77,7 @@ async def reserve(
         row.be(written)
         return row
 
-    return await contended(account, attempt, DEFAULT_ATTEMPTS)
+    return await contended(account, attempt, retry_for)
 
 
 async def _check_free(

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ..arguments import fields_of
-from ..contention import DEFAULT_ATTEMPTS, contended
+from ..contention import RETRY_FOR, contended
 from ..deriving.derived import Keys
 from ..deriving.recounting import recounted
 from ..deriving.shared_kinds import Lists, Totals
@@ -85,7 +85,7 @@ class Lookups(Reads[Account_co]):
 
     @recipe
     async def recount(
-        self, via: Totals, key: Mapping[str, Any] | None = None, /, *, attempts: int = DEFAULT_ATTEMPTS, **fields: Any
+        self, via: Totals, key: Mapping[str, Any] | None = None, /, *, retry_for: float = RETRY_FOR, **fields: Any
     ) -> list[Keys]:
         """Add up anew the entities of a partition, and mend the totals that it holds; writers may go on meanwhile.
 
@@ -94,7 +94,7 @@ class Lookups(Reads[Account_co]):
         for each row to mend; all of it again where a writer changed a row meanwhile.
 
         :param via: a summary in the partition, one of the set's own
-        :param attempts: how often to try in all
+        :param retry_for: for how many seconds to retry while others write the totals
         :param key: the fields as one mapping, where a name is also that of a parameter
         :param fields: a value for every field of the PartitionKey
         :raises BadInput: the summary is not this set's, or lies elsewhere
@@ -116,7 +116,7 @@ class Lookups(Reads[Account_co]):
         async def attempt() -> list[Keys]:
             return await recounted(self.table, self.key, via, partition)
 
-        return await contended(self.account, attempt, attempts)
+        return await contended(self.account, attempt, retry_for)
 
     def _has(self, via: Lists, row: Entity, asked: dict[str, Any]) -> bool:
         """Whether a row that was read after its list still has the values."""

@@ -13,7 +13,7 @@ from ..archiving.move import Move
 from ..archiving.rows import Rows
 from ..archiving.store import Keys, Store
 from ..arguments import fields_of
-from ..contention import DEFAULT_ATTEMPTS, contended
+from ..contention import RETRY_FOR, contended
 from ..deriving.derived import Index
 from ..entity import Entity
 from ..entity_set import EntitySet
@@ -154,7 +154,7 @@ class Archive(Pattern[Account_co]):
             move = Move(self._there, self._here, keys, overwrites=False)
         else:
             move = Move(self._here, self._there, keys, overwrites=True)
-        await contended(self.account, partial(move.attempt, lease), DEFAULT_ATTEMPTS)
+        await contended(self.account, partial(move.attempt, lease), RETRY_FOR)
 
     async def _ask(self, body: Mapping[str, Any]) -> str:
         sent = await self._messages.send(Envelope(self.kind, body).text(base64=self._base64))

@@ -8,6 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import cast
 
+from ..contention import RETRY_FOR
 from ..entity import Entity
 from ..entity_set import EntitySet
 from ..errors import EntityChanged, EntityNotFound, LimitExceeded
@@ -71,13 +72,16 @@ class BulkDelete(Pattern[Account_co]):
         self.pace = Pace(self.account, pace)
 
     @recipe
-    async def delete(self, where: Filter, *, at_worst: QueryClass = QueryClass.RANGE) -> Deleted:
+    async def delete(
+        self, where: Filter, *, at_worst: QueryClass = QueryClass.RANGE, retry_for: float = RETRY_FOR
+    ) -> Deleted:
         """Delete the entities that match, and return what was done.
 
         Guarantees and cost are those of the class.
 
         :param where: any filter
         :param at_worst: the worst class of query to allow; `QueryClass.TABLE_SCAN` allows every filter
+        :param retry_for: for how many seconds to retry a transaction when others write rows that entities share
         :raises BadFilter: the query would be worse, with the reason and the rewrite
 
         Guide: high volume delete pattern.
@@ -87,23 +91,23 @@ class BulkDelete(Pattern[Account_co]):
         most = max(1, MAX_TRANSACTION_OPERATIONS // (1 + len(self.of.derived)))
         async for entity in self.of.query(where, at_worst=at_worst):
             if found and (entity.partition_key != found[0].partition_key or len(found) == most):
-                await self._delete(found, done)
+                await self._delete(found, done, retry_for)
                 found = []
             found.append(entity)
         if found:
-            await self._delete(found, done)
+            await self._delete(found, done, retry_for)
         return done
 
-    async def _delete(self, found: list[Entity], done: Deleted) -> None:
+    async def _delete(self, found: list[Entity], done: Deleted, retry_for: float) -> None:
         """Delete entities of one partition in one transaction; in two of half of them where that cannot be."""
         await self.pace.turn()
         try:
-            await commit(self.account, self.of.table, *map(self.of.deleting, found))
+            await commit(self.account, self.of.table, *map(self.of.deleting, found), retry_for=retry_for)
         except (EntityChanged, EntityNotFound, LimitExceeded) as error:
             if len(found) > 1:
                 middle = len(found) // 2
-                await self._delete(found[:middle], done)
-                await self._delete(found[middle:], done)
+                await self._delete(found[:middle], done, retry_for)
+                await self._delete(found[middle:], done, retry_for)
             elif isinstance(error, LimitExceeded):
                 raise
             else:

@@ -20,7 +20,7 @@ from ..bulk.kept_rows import KeptRows
 from ..bulk.plan import Mode, Planner, Stopped, at
 from ..bulk.progress import KeyDigest, Loaded, Mark, Progress, Tally
 from ..bulk.share import REFUSALS, Share
-from ..contention import DEFAULT_ATTEMPTS, Overtaken, contended
+from ..contention import RETRY_FOR, Overtaken, check_retry_for, contended
 from ..entity import Entity
 from ..entity_set import EntitySet
 from ..errors import BadInput, BadToken, LoadInterrupted, said
@@ -40,6 +40,7 @@ class _Run:
     digest: KeyDigest
     planner: Planner
     tally: Tally
+    retry_for: float
 
 
 class BulkLoad(Pattern[Account_co]):
@@ -106,6 +107,7 @@ class BulkLoad(Pattern[Account_co]):
         mode: Mode = "insert",
         progress: Callable[[Progress], None] | None = None,
         resume: str | None = None,
+        retry_for: float = RETRY_FOR,
     ) -> Loaded:
         """Write all the entities of an input, and return what was done.
 
@@ -129,6 +131,7 @@ class BulkLoad(Pattern[Account_co]):
         :param progress: called before each window and after each chunk, from any thread but never twice at a time;
             the `token` of what it is given resumes the load from there
         :param resume: the token of a load of the same input into the same set, which is continued
+        :param retry_for: for how many seconds to retry a chunk while others write the same rows
         :raises LoadInterrupted: it could not go on; its `token` resumes it, its `position` names the entity that is to
             blame, and its `__cause__` is the reason: a `BadInput`, an `EntityAlreadyExists`, an error of the SDK, or
             whatever the input or `progress` raised
@@ -139,7 +142,8 @@ class BulkLoad(Pattern[Account_co]):
         """
         if mode not in get_args(Mode):
             raise BadInput("mode", mode, f"the modes are {' and '.join(get_args(Mode))}", "give one of them")
-        run = self._run(entities, mode, progress, resume)
+        check_retry_for(retry_for)
+        run = self._run(entities, mode, progress, resume, retry_for)
         try:
             await self._write_window(run, await self._left_over(run))
             while planned := await self._next_window(run):
@@ -158,12 +162,13 @@ class BulkLoad(Pattern[Account_co]):
         mode: Mode,
         progress: Callable[[Progress], None] | None,
         resume: str | None,
+        retry_for: float,
     ) -> _Run:
         key = self.into.key
         digest = KeyDigest(self.into.table.name.lower(), key.partition_template, key.row_template)
         mark = Mark(digest.text()) if resume is None else Mark.parse(resume)
         planner = Planner(self.into, mode, self.pace, resumed=resume is not None)
-        return _Run(enumerate(entities), digest, planner, Tally(mark, progress))
+        return _Run(enumerate(entities), digest, planner, Tally(mark, progress), retry_for)
 
     async def _left_over(self, run: _Run) -> list[Planned]:
         """Return what is still to be written of the window that was broken off, if the input proves the same."""
@@ -232,7 +237,7 @@ class BulkLoad(Pattern[Account_co]):
         except Stopped as stopped:
             if not (run.planner.may_help(stopped.error) or isinstance(stopped.error, REFUSALS)):
                 raise
-        return await contended(self.account, partial(self._submit_again, run, share), DEFAULT_ATTEMPTS)
+        return await contended(self.account, partial(self._submit_again, run, share), run.retry_for)
 
     async def _submit_next(self, run: _Run, share: Share, most: int | None = None) -> None:
         chunk = await share.chunk(most)
@@ -257,7 +262,7 @@ class BulkLoad(Pattern[Account_co]):
                     raise
             else:
                 return
-        await contended(self.account, partial(self._write_anew, run, chunk.entities), DEFAULT_ATTEMPTS)
+        await contended(self.account, partial(self._write_anew, run, chunk.entities), run.retry_for)
 
     async def _write_anew(self, run: _Run, planned: Sequence[Planned]) -> None:
         left = [each for each in planned if run.tally.mark.is_open(each.position)]
@@ -276,7 +281,7 @@ class BulkLoad(Pattern[Account_co]):
     async def _submit(self, run: _Run, chunk: Chunk) -> list[Entity]:
         await self.pace.turn()
         try:
-            written = await carry_out(self.into.table, chunk.steps)
+            written = await carry_out(self.into.table, chunk.steps, run.retry_for)
         except AzureError as error:
             raise Stopped(error, chunk.position_of(getattr(error, "index", None))) from error
         run.tally.committed([each.position for each in chunk.entities], chunk.stored_bytes)

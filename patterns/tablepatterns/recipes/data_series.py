@@ -13,7 +13,7 @@ from typing import Any, Final, Generic, Literal, SupportsIndex, TypeVar, cast
 
 from .. import limits
 from ..arguments import fields_of, via_and_fields
-from ..contention import DEFAULT_ATTEMPTS, Overtaken, contended
+from ..contention import RETRY_FOR, Overtaken, contended
 from ..entity import WRITE_ID, Entity, storable
 from ..errors import (
     BadDesign,
@@ -154,7 +154,7 @@ class DataSeries(Pattern[Account_co], Generic[Account_co, V]):
         key: Mapping[str, Any] | None = None,
         /,
         *,
-        attempts: int = DEFAULT_ATTEMPTS,
+        retry_for: float = RETRY_FOR,
         **fields: Any,
     ) -> V:
         """Add to a point, and return its new value; a point without a value counts as 0.
@@ -164,7 +164,7 @@ class DataSeries(Pattern[Account_co], Generic[Account_co, V]):
 
         :param slot: the number of the point, from 0
         :param amount: of the series' type; less than 0 to take away
-        :param attempts: how often to try in all
+        :param retry_for: for how many seconds to retry while others write to the entity; 0 for a single attempt
         :param key: the fields as one mapping, where a name is also that of a parameter
         :param fields: a value for every field of the key
         :raises TooMuchContention: others wrote to the entity at every attempt
@@ -187,15 +187,16 @@ class DataSeries(Pattern[Account_co], Generic[Account_co, V]):
                 raise Overtaken from error
             return value
 
-        return await contended(self.account, attempt, attempts)
+        return await contended(self.account, attempt, retry_for)
 
     @recipe
-    async def clear(self, /, *slots: int | Mapping[str, Any], attempts: int = DEFAULT_ATTEMPTS, **fields: Any) -> None:
+    async def clear(self, /, *slots: int | Mapping[str, Any], retry_for: float = RETRY_FOR, **fields: Any) -> None:
         """Take points their values, which become None again. Cost: 2 transactions for each attempt.
 
         A merge cannot remove a property, so the rows are read and written back, unless they changed meanwhile.
 
         :param slots: the numbers of the points
+        :param retry_for: as for `add`
         :raises TooMuchContention: others wrote to the entity at every attempt
         """
         numbers, key = _slots_and_key(slots)
@@ -214,17 +215,17 @@ class DataSeries(Pattern[Account_co], Generic[Account_co, V]):
                 raise Overtaken from error
 
         if numbers:
-            await contended(self.account, attempt, attempts)
+            await contended(self.account, attempt, retry_for)
 
     @recipe
     async def delete(
-        self, key: Mapping[str, Any] | None = None, /, *, attempts: int = DEFAULT_ATTEMPTS, **fields: Any
+        self, key: Mapping[str, Any] | None = None, /, *, retry_for: float = RETRY_FOR, **fields: Any
     ) -> bool:
         """Delete a series with all its points; return False if there was none.
 
         Cost: 1 transaction; with `split` 1 more to read, for each attempt.
 
-        :param attempts: how often to try, with `split`, while others add rows or delete them
+        :param retry_for: for how many seconds to retry, with `split`, while others add rows or delete them
         """
         given = fields_of(key, fields)
 
@@ -239,7 +240,7 @@ class DataSeries(Pattern[Account_co], Generic[Account_co, V]):
                 raise Overtaken from error
             return bool(rows)
 
-        return await contended(self.account, attempt, attempts)
+        return await contended(self.account, attempt, retry_for)
 
     # -- reading
 

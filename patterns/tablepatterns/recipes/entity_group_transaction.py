@@ -5,6 +5,7 @@ Status: ready
 
 from __future__ import annotations
 
+from ..contention import RETRY_FOR
 from ..entity import Entity
 from ..recipe import Account_co, Pattern, recipe
 from ..writing.commit import Write, commit
@@ -51,10 +52,12 @@ class EntityGroupTransaction(Pattern[Account_co]):
         self.table = account.table(table)
 
     @recipe
-    async def commit(self, *changes: Write) -> list[Entity]:
+    async def commit(self, *changes: Write, retry_for: float = RETRY_FOR) -> list[Entity]:
         """Apply all the changes or none, and return each entity with its new ETag. Cost: 1 transaction.
 
         :param changes: made by `inserting`, `replacing`, `merging` and `deleting` of sets on this table
+        :param retry_for: for how many seconds to retry when others write rows that the changes share with them, such
+            as totals and lists; not where an entity itself changed
         :raises BadInput: the changes are of several tables or partitions, or touch one entity twice
         :raises LimitExceeded: more than 100 operations or 4 MB, derived rows included
         :raises EntityChanged: an entity changed since it was read; `index` says which operation failed
@@ -64,4 +67,4 @@ class EntityGroupTransaction(Pattern[Account_co]):
 
         Guide: entity group transactions.
         """
-        return await commit(self.account, self.table, *changes)
+        return await commit(self.account, self.table, *changes, retry_for=retry_for)

@@ -10,7 +10,7 @@ from collections.abc import AsyncIterator, Callable, Mapping
 from typing import Any, Literal, TypeVar, cast
 
 from ..arguments import fields_of
-from ..contention import DEFAULT_ATTEMPTS
+from ..contention import RETRY_FOR
 from ..deriving.derived import Index
 from ..entity import Entity
 from ..entity_set import EntitySet
@@ -230,9 +230,10 @@ class EntityTypes(Pattern[Account_co]):
     # ------------------------------------------------------------------ writing
 
     @recipe
-    async def insert(self, value: T) -> Held[T]:
+    async def insert(self, value: T, *, retry_for: float = RETRY_FOR) -> Held[T]:
         """Create an entity of a value, marked with its type. Cost: 1 transaction.
 
+        :param retry_for: as for `EntitySet.insert`
         :raises BadInput: the value's class was not declared
         :raises BadProperty: a field has a value of another type
         :raises EntityAlreadyExists: there is an entity with this key, of whatever type
@@ -241,52 +242,55 @@ class EntityTypes(Pattern[Account_co]):
         Guide: modifying heterogeneous types (insert).
         """
         kind = self.catalog.type_of(value)
-        entity = await _inside(kind.entities).insert(self._desk.new(value))
+        entity = await _inside(kind.entities).insert(self._desk.new(value), retry_for=retry_for)
         return Held(value, entity, kind.entities)
 
     @recipe
-    async def replace(self, held: Held[T], value: T) -> Held[T]:
+    async def replace(self, held: Held[T], value: T, *, retry_for: float = RETRY_FOR) -> Held[T]:
         """Write a changed value back, unless its entity changed since it was read. Cost: 1 transaction.
 
         What the class does not know stays as it is. An entity of an earlier version is of the newest after it.
 
         :param held: what was read; it stays as it is, and is stale now
         :param value: of the same class, with the same key
+        :param retry_for: as for `EntitySet.replace`
         :raises EntityChanged: the entity changed since it was read
         :raises EntityNotFound: there is no such entity any more
         :raises BadInput: the value is of another class
 
         Guide: concurrency; modifying heterogeneous types.
         """
-        entity = await _inside(held.entities).replace(self._desk.changed(held, value))
+        entity = await _inside(held.entities).replace(self._desk.changed(held, value), retry_for=retry_for)
         return Held(value, entity, held.entities)
 
     @recipe
-    async def merge(self, held: Held[T], changes: Mapping[str, Any]) -> Held[T]:
+    async def merge(self, held: Held[T], changes: Mapping[str, Any], *, retry_for: float = RETRY_FOR) -> Held[T]:
         """Overwrite some fields of an entity, whatever its type, unless it changed since it was read.
 
         Cost: 1 transaction.
 
         :param changes: the fields; those that the class knows are checked and stored as it says, others as they are.
             None leaves the stored value
+        :param retry_for: as for `EntitySet.merge`
         :raises BadInput: the entity is of an earlier version, and must be replaced
 
         The errors are those of `replace`. Guide: modifying heterogeneous types (the update of EmployeeCount).
         """
         stored = self._desk.merged(held, changes)
-        entity = await _inside(held.entities).merge(copy.copy(held.entity), stored)
+        entity = await _inside(held.entities).merge(copy.copy(held.entity), stored, retry_for=retry_for)
         return self._desk.again(held, entity)
 
     @recipe
-    async def delete(self, held: Held[Any]) -> None:
+    async def delete(self, held: Held[Any], *, retry_for: float = RETRY_FOR) -> None:
         """Delete an entity, whatever its type, unless it changed since it was read. Cost: 1 transaction.
 
+        :param retry_for: as for `EntitySet.delete`
         :raises EntityChanged: the entity changed since it was read
         :raises EntityNotFound: there is no such entity any more
 
         Guide: modifying heterogeneous types (delete).
         """
-        await _inside(held.entities).delete(self._desk.own(held))
+        await _inside(held.entities).delete(self._desk.own(held), retry_for=retry_for)
 
     @recipe
     async def update(
@@ -296,7 +300,7 @@ class EntityTypes(Pattern[Account_co]):
         key: Mapping[str, Any] | None = None,
         /,
         *,
-        attempts: int = DEFAULT_ATTEMPTS,
+        retry_for: float = RETRY_FOR,
         **fields: Any,
     ) -> Held[T]:
         """Read a value, change it, and write it back; begin again whenever another writer was faster.
@@ -305,7 +309,7 @@ class EntityTypes(Pattern[Account_co]):
 
         :param change: returns the changed value; it is called once for each attempt, and may raise to give up
         :param of: the class, or one that several with the same key are derived from
-        :param attempts: how often to try in all
+        :param retry_for: as for `EntitySet.update`
         :param key: the fields as one mapping, where a name is also that of a parameter
         :param fields: a value for every field of the key
         :raises EntityNotFound: there is no such entity of the class
@@ -327,7 +331,7 @@ class EntityTypes(Pattern[Account_co]):
             written[:] = [value]
 
         try:
-            entity = await _inside(entities).update(apply, asked, attempts=attempts)
+            entity = await _inside(entities).update(apply, asked, retry_for=retry_for)
         except _OfAnotherClass:
             raise EntityNotFound(f"the entity {asked} is of another class; use get_any to see it") from None
         return Held(written[0], entity, entities)

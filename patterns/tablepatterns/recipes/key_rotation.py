@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Final, cast
 
+from ..contention import RETRY_FOR
 from ..deriving.derived import Keys
 from ..entity import Entity
 from ..entity_set import EntitySet
@@ -93,11 +94,18 @@ class KeyRotation(Pattern[Account_co]):
         self.parallel = parallel
 
     @recipe
-    async def rotate(self, *, resume: str | None = None, progress: Callable[[Rotated], None] | None = None) -> Rotated:
+    async def rotate(
+        self,
+        *,
+        resume: str | None = None,
+        progress: Callable[[Rotated], None] | None = None,
+        retry_for: float = RETRY_FOR,
+    ) -> Rotated:
         """Go through the table, and write anew what is not current. The cost is that of the class.
 
         :param resume: the token of a rotation that broke off
         :param progress: called after each page of the table; the token that it is given resumes from there
+        :param retry_for: for how many seconds to retry an entity while others write it
         :raises DecryptionFailed: an entity cannot be decrypted; those before it are done
         :raises DerivedDataMismatch: a part of a wide entity is missing
         :raises TooMuchContention: others write an entity all the time; begin again
@@ -105,7 +113,7 @@ class KeyRotation(Pattern[Account_co]):
         """
         done = Rotated(token=resume)
         while True:
-            done = await self._rotate_page(done)
+            done = await self._rotate_page(done, retry_for)
             if progress is not None:
                 progress(done)
             if done.token is None:
@@ -133,11 +141,11 @@ class KeyRotation(Pattern[Account_co]):
                     break
         return dict(counts)
 
-    async def _rotate_page(self, done: Rotated) -> Rotated:
+    async def _rotate_page(self, done: Rotated, retry_for: float) -> Rotated:
         page = await self._page(self._rows.table.name, done.token)
         found = await self._stored([row for row in page.items if self._rows.stands(row)])
         stale = [key for key, stored in found if not self.encrypted.is_current(stored, key)]
-        written = await self.account.together(*map(self._rewrite, stale), limit=self.parallel)
+        written = await self.account.together(*(self._rewrite(key, retry_for) for key in stale), limit=self.parallel)
         return Rotated(done.seen + len(found), done.rewritten + sum(written), page.token)
 
     async def _page(self, table: str, token: str | None) -> Page[Entity]:
@@ -154,10 +162,10 @@ class KeyRotation(Pattern[Account_co]):
         others = [(keys_of(row), row) for row in page if rows.key_of(row) is None]
         return [*others, *((key, stored) for key, stored in zip(heads, found, strict=True) if stored is not None)]
 
-    async def _rewrite(self, key: Keys) -> bool:
+    async def _rewrite(self, key: Keys, retry_for: float) -> bool:
         """Write an entity as it is; return False if it was deleted meanwhile."""
         try:
-            await self.entities.update(_leave, **self._rows.fields_of(key))
+            await self.entities.update(_leave, retry_for=retry_for, **self._rows.fields_of(key))
         except EntityNotFound:
             return False
         return True

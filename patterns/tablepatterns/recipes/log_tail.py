@@ -11,6 +11,7 @@ from typing import Any
 from uuid import uuid4
 
 from ..arguments import fields_of
+from ..contention import RETRY_FOR
 from ..deriving.derived import Derived
 from ..entity import Entity
 from ..entity_set import EntitySet
@@ -79,18 +80,19 @@ class LogTail(EntitySet[Account_co]):
         self.entry = entry
 
     @recipe
-    async def append(self, entity: Mapping[str, Any]) -> Entity:
+    async def append(self, entity: Mapping[str, Any], *, retry_for: float = RETRY_FOR) -> Entity:
         """Add an entry and return it with its instant and id. Cost: 1 transaction.
 
         The instant is now, by the account's clock, unless the entry has one; the id is a new one unless it has one.
         An id of the caller's makes the append idempotent: the second time it is refused as existing already.
 
         :param entity: the fields of the entry, those of the partition among them
+        :param retry_for: as for `EntitySet.insert`
         :raises EntityAlreadyExists: an entry with the same instant and id exists
         :raises BadKey: a field of the partition is missing, or the instant has no time zone
         """
         known = {name: value for name, value in entity.items() if value is not None}
-        return await self.insert({self.at: self.account.now(), self.entry: uuid4()} | known)
+        return await self.insert({self.at: self.account.now(), self.entry: uuid4()} | known, retry_for=retry_for)
 
     @recipe
     async def latest(self, count: int, key: Mapping[str, Any] | None = None, /, **partition: Any) -> list[Entity]:

@@ -11,7 +11,7 @@ from functools import partial
 from typing import Any, cast
 
 from ..arguments import fields_of
-from ..contention import DEFAULT_ATTEMPTS, Overtaken, contended
+from ..contention import RETRY_FOR, Overtaken, contended
 from ..deriving.derived import Index
 from ..entity import Entity
 from ..entity_set import EntitySet
@@ -217,7 +217,7 @@ class Denormalized(Pattern[Account_co]):
         resume: str | None = None,
         progress: Callable[[Changed], object] | None = None,
         chunk: int = MAX_TRANSACTION_OPERATIONS,
-        attempts: int = DEFAULT_ATTEMPTS,
+        retry_for: float = RETRY_FOR,
         **one: Any,
     ) -> Changed:
         """Change what all of the many say of one, and return how many there were.
@@ -229,7 +229,7 @@ class Denormalized(Pattern[Account_co]):
         :param progress: called after each chunk, with the token that resumes from there
         :param chunk: how many entities to read and write at a time, 1 to 100; those whose derived rows do not fit into
             one transaction are written in several
-        :param attempts: how often to try each chunk in all
+        :param retry_for: for how many seconds to retry each chunk while others write the same entities
         :param key: the fields as one mapping, where a name is also that of a parameter
         :param one: what makes a range of the many: their partition at least
         :raises BadInput: a field is not said of the one, or the chunk is out of bounds
@@ -247,8 +247,8 @@ class Denormalized(Pattern[Account_co]):
         given = fields_of(key, one)
         done = Changed(0, 0, resume)
         while True:
-            step = partial(self._change_chunk, changes, chunk, done.token, given)
-            now = await contended(self.account, step, attempts)
+            step = partial(self._change_chunk, changes, chunk, done.token, given, retry_for)
+            now = await contended(self.account, step, retry_for)
             done = Changed(done.entities + now.entities, done.written + now.written, now.token)
             if progress is not None:
                 progress(done)
@@ -256,29 +256,29 @@ class Denormalized(Pattern[Account_co]):
                 return done
 
     async def _change_chunk(
-        self, changes: Mapping[str, Any], chunk: int, token: str | None, one: Mapping[str, Any]
+        self, changes: Mapping[str, Any], chunk: int, token: str | None, one: Mapping[str, Any], retry_for: float
     ) -> Changed:
         page = await self.many.page(one, size=chunk, token=token)
         stale = [each for each in page.items if not _says(each, changes)]
         for entity in stale:
             entity.update(changes)
         try:
-            await self._write(stale)
+            await self._write(stale, retry_for)
         except (EntityChanged, EntityNotFound) as error:
             raise Overtaken from error
         return Changed(len(page.items), len(stale), page.token)
 
-    async def _write(self, entities: list[Entity]) -> None:
+    async def _write(self, entities: list[Entity], retry_for: float) -> None:
         if not entities:
             return
         try:
-            await commit(self.account, self.many.table, *map(self.many.replacing, entities))
+            await commit(self.account, self.many.table, *map(self.many.replacing, entities), retry_for=retry_for)
         except LimitExceeded:
             if len(entities) == 1:
                 raise
             half = len(entities) // 2
-            await self._write(entities[:half])
-            await self._write(entities[half:])
+            await self._write(entities[:half], retry_for)
+            await self._write(entities[half:], retry_for)
 
 
 def _says(entity: Entity, changes: Mapping[str, Any]) -> bool:

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, cast
 
+from ..contention import RETRY_FOR
 from ..deriving.derived import Keys
 from ..entity import Entity
 from ..entity_set import EntitySet
@@ -83,13 +84,14 @@ class OneToOne(Pattern[Account_co]):
         return await self._partner(self.second, self.first, second)
 
     @recipe
-    async def link(self, first: Entity, second: Entity) -> None:
+    async def link(self, first: Entity, second: Entity, *, retry_for: float = RETRY_FOR) -> None:
         """Make two entities each other's partners; both get their new ETags.
 
         Cost: 2 transactions; 1 in one partition of one table.
 
         :param first: as it was read from the first set
         :param second: as it was read from the second set
+        :param retry_for: as for `EntitySet.replace`
         :raises BadInput: one of them has another partner, or was not read whole; or the key tells the partner
         :raises EntityChanged: one of them changed since it was read; there is no new link
         """
@@ -102,14 +104,15 @@ class OneToOne(Pattern[Account_co]):
                 raise BadInput("entity", entity.key, rule, "unlink the two first")
         for entity, partner in zip((first, second), reversed(keys), strict=True):
             entity.update(zip(names, partner, strict=True))
-        await self._write(first, second)
+        await self._write(first, second, retry_for)
 
     @recipe
-    async def unlink(self, first: Entity, second: Entity) -> None:
+    async def unlink(self, first: Entity, second: Entity, *, retry_for: float = RETRY_FOR) -> None:
         """End a link; both get their new ETags. Cost: 2 transactions; 1 in one partition of one table.
 
         Of a link that was begun and not finished it clears the side that was written: one that names another is left.
 
+        :param retry_for: as for `EntitySet.replace`
         :raises BadInput: neither names the other
         :raises EntityChanged: one of them changed since it was read; if that is the second, the link has ended
         """
@@ -123,17 +126,18 @@ class OneToOne(Pattern[Account_co]):
             entity.update(dict.fromkeys(names))
         if len(linked) == 1:
             ((owner, entity),) = linked
-            await owner.replace(entity)
+            await owner.replace(entity, retry_for=retry_for)
         else:
-            await self._write(first, second)
+            await self._write(first, second, retry_for)
 
-    async def _write(self, first: Entity, second: Entity) -> None:
+    async def _write(self, first: Entity, second: Entity, retry_for: float) -> None:
         same_table = self.first.table.name.lower() == self.second.table.name.lower()
         if same_table and _keys_of(self.first, first)[0] == _keys_of(self.second, second)[0]:
-            await commit(self.account, self.first.table, self.first.replacing(first), self.second.replacing(second))
+            writes = self.first.replacing(first), self.second.replacing(second)
+            await commit(self.account, self.first.table, *writes, retry_for=retry_for)
             return
-        await self.first.replace(first)
-        await self.second.replace(second)
+        await self.first.replace(first, retry_for=retry_for)
+        await self.second.replace(second, retry_for=retry_for)
 
     async def _partner(
         self, own: EntitySet[Account], others: EntitySet[Account], entity: Mapping[str, Any]

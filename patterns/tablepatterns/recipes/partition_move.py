@@ -10,7 +10,7 @@ from typing import Any, cast
 from uuid import uuid4
 
 from ..arguments import fields_of
-from ..contention import DEFAULT_ATTEMPTS, contended
+from ..contention import RETRY_FOR, contended
 from ..deriving.derived import Index
 from ..entity import Entity
 from ..entity_set import EntitySet
@@ -102,7 +102,7 @@ class PartitionMove(Pattern[Account_co]):
         key: Mapping[str, Any] | None = None,
         /,
         *,
-        attempts: int = DEFAULT_ATTEMPTS,
+        retry_for: float = RETRY_FOR,
         **fields: Any,
     ) -> Entity:
         """Give an entity another key in another partition, and return it as it is there.
@@ -113,7 +113,7 @@ class PartitionMove(Pattern[Account_co]):
         Cost: 4 table + 2 queue transactions, as much as 26 table operations.
 
         :param entity: as it was read from the set, whole
-        :param attempts: how often to try in all while others write the entity
+        :param retry_for: for how many seconds to retry while others write the entity
         :param key: the fields as one mapping, where a name is also that of a parameter
         :param fields: the fields of the key that change
         :raises BadInput: it stays in its partition, is on its way elsewhere or still to here, was not read whole from
@@ -133,10 +133,10 @@ class PartitionMove(Pattern[Account_co]):
         sent = await self._messages.send(Envelope(self.kind, _body(route)).text(), delay=self.lease)
         lease = Lease(self.account, self._messages, sent, self.lease, since=before)
         if held.get(MOVING_TO) != route.claim:
-            await self._claim(held, route, lease)
+            await self._claim(held, route, lease, retry_for)
         relocation = Relocation(self.entities, lease, route)
         try:
-            moved = await self._relocated(relocation, held, attempts)
+            moved = await self._relocated(relocation, held, retry_for)
         except EntityAlreadyExists:
             await lease.done()
             raise
@@ -154,25 +154,25 @@ class PartitionMove(Pattern[Account_co]):
         :raises TooMuchContention: somebody wrote it during each attempt; the message is delivered again
         """
         entities = cast("EntitySet[Account]", self.entities.inside())
-        await self._relocated(Relocation(entities, lease, self._asked_for(lease)), None, DEFAULT_ATTEMPTS)
+        await self._relocated(Relocation(entities, lease, self._asked_for(lease)), None, RETRY_FOR)
 
-    async def _claim(self, held: Entity, route: Route, lease: Lease) -> None:
+    async def _claim(self, held: Entity, route: Route, lease: Lease, retry_for: float) -> None:
         """Let the entity say where it goes."""
         held[MOVING_TO] = route.claim
         try:
             await lease.keep()
-            await self.entities.replace(held)
+            await self.entities.replace(held, retry_for=retry_for)
         except (EntityChanged, EntityNotFound):
             await lease.done()
             raise
 
-    async def _relocated(self, relocation: Relocation, known: Entity | None, attempts: int) -> Entity | None:
+    async def _relocated(self, relocation: Relocation, known: Entity | None, retry_for: float) -> Entity | None:
         first = [known] if known is not None else []
 
         async def attempt() -> Entity | None:
             return await relocation.attempt(first.pop() if first else None)
 
-        return await contended(self.account, attempt, attempts)
+        return await contended(self.account, attempt, retry_for)
 
     def _route(self, entity: Entity, fields: Mapping[str, Any]) -> Route:
         key = self.entities.key

@@ -11,6 +11,7 @@ from functools import partial
 from typing import Any
 
 from ..arguments import fields_of, via_and_fields
+from ..contention import RETRY_FOR
 from ..deriving.derived import Index
 from ..edm import ordinal
 from ..entity import Entity
@@ -124,16 +125,17 @@ class PartitionSpread(Pattern[Account_co]):
         return {**fields, self.bucket: self.buckets.of(fields)}
 
     @recipe
-    async def insert(self, entity: Mapping[str, Any]) -> Entity:
+    async def insert(self, entity: Mapping[str, Any], *, retry_for: float = RETRY_FOR) -> Entity:
         """Create an entity in its bucket, and return it. Cost: 1 transaction.
 
         :param entity: its fields, without the bucket
+        :param retry_for: as for `EntitySet.insert`
         :raises EntityAlreadyExists: an entity with this key exists
         :raises BadDesign: the entities of the table are spread otherwise
 
         Guide: prepend/append anti-pattern.
         """
-        return await self.entities.insert(self.placed(entity))
+        return await self.entities.insert(self.placed(entity), retry_for=retry_for)
 
     @recipe
     async def get(self, key: Mapping[str, Any] | None = None, /, **fields: Any) -> Entity | None:

@@ -10,6 +10,7 @@ from datetime import datetime, timedelta
 from typing import Any, Final, Generic, TypeVar, cast
 
 from ..arguments import fields_of
+from ..contention import RETRY_FOR
 from ..deriving.together import check_within
 from ..edm import Ticks
 from ..entity import Entity
@@ -183,12 +184,13 @@ class PeriodTables(Pattern[Account_co], Generic[Account_co, Set_co]):
     # -- entities
 
     @recipe
-    async def insert(self, entity: Mapping[str, Any]) -> Entity:
+    async def insert(self, entity: Mapping[str, Any], *, retry_for: float = RETRY_FOR) -> Entity:
         """Add an entity to the table of its moment, and return it; without a moment it is of now.
 
         A `LogTail` appends it, and gives it an id. Cost: 1 transaction; 2 more if it is the first of its period.
 
         :param entity: its fields
+        :param retry_for: as for `EntitySet.insert`
         :raises PeriodExpired: its period is kept no longer
         :raises EntityAlreadyExists: an entity with this key exists
         :raises BadKey: a field of the key is missing, or has a value that cannot be a key
@@ -200,8 +202,8 @@ class PeriodTables(Pattern[Account_co], Generic[Account_co, Set_co]):
         inner = self._awaited(self.period.start(self._moment(stamped)))
         if isinstance(inner, LogTail):
             log: LogTail[Account] = inner
-            return await log.append(stamped)
-        return await inner.insert(stamped)
+            return await log.append(stamped, retry_for=retry_for)
+        return await inner.insert(stamped, retry_for=retry_for)
 
     @recipe
     async def get(self, key: Mapping[str, Any] | None = None, /, **fields: Any) -> Entity | None:

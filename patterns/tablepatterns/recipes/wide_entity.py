@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from .. import limits
 from ..arguments import fields_of
-from ..contention import DEFAULT_ATTEMPTS
+from ..contention import RETRY_FOR
 from ..entity import Entity
 from ..errors import BadDesign, BadKey
 from ..key import Key
@@ -125,26 +125,28 @@ class WideEntity(WideWrites[Account_co]):
                     raise BadDesign("properties", each, rule, f"add {each} to the end of properties")
 
     @recipe
-    async def insert(self, entity: Mapping[str, Any]) -> Entity:
+    async def insert(self, entity: Mapping[str, Any], *, retry_for: float = RETRY_FOR) -> Entity:
         """Create an entity, and return it. Cost: 1 transaction; for a value beyond 4 MB 1 for each 4 MB, and 1.
 
         :param entity: its fields; a field that is None is as if it were not there
+        :param retry_for: for how many seconds to retry while others write the entity; see `update`
         :raises EntityAlreadyExists: an entity with this key exists
         :raises BadKey: a field of the key is missing, or has a value that cannot be a key
         :raises BadProperty: the service does not store such a property, or it is not among the declared ones
         :raises LimitExceeded: there would be more than 49 parts
         :raises OutcomeUnknown: an answer was lost, and so many wrote since that nothing tells whether this was written
         """
-        return await self._write(self._nothing(entity), entity, Entity())
+        return await self._write(self._nothing(entity), entity, Entity(), retry_for)
 
     @recipe
-    async def replace(self, entity: Mapping[str, Any]) -> Entity:
+    async def replace(self, entity: Mapping[str, Any], *, retry_for: float = RETRY_FOR) -> Entity:
         """Write an entity back whole, unless any part changed since it was read; fields that it lacks are removed.
 
         Parts that are no longer needed go in the same transaction. The entity itself is brought up to date.
         Cost: that of `insert`.
 
         :param entity: an entity as it was read, with some of its fields changed; its key must stay
+        :param retry_for: for how many seconds to retry while others write the entity; see `update`
         :raises EntityChanged: a part changed since the entity was read
         :raises EntityNotFound: there is no such entity any more
         :raises BadInput: it was not read whole from here
@@ -152,7 +154,7 @@ class WideEntity(WideWrites[Account_co]):
         The other errors are those of `insert`. Guide: wide entities pattern; merge or replace.
         """
         seen, read = self._as_read(entity)
-        return await self._write(seen.stored, entity, read)
+        return await self._write(seen.stored, entity, read, retry_for)
 
     @recipe
     async def merge(
@@ -161,7 +163,7 @@ class WideEntity(WideWrites[Account_co]):
         changes: Mapping[str, Any],
         *,
         unconditionally: bool = False,
-        attempts: int = DEFAULT_ATTEMPTS,
+        retry_for: float = RETRY_FOR,
     ) -> Entity:
         """Overwrite some fields, unless a part that holds one of them changed since the entity was read.
 
@@ -175,7 +177,7 @@ class WideEntity(WideWrites[Account_co]):
         :param changes: the fields to overwrite; none of the key
         :param unconditionally: merge into whatever is stored; any mapping with the fields of the key will do. Of the
             entity that is returned only the key and the changes are known
-        :param attempts: how often to read and write when others write at the same time; of use with the above
+        :param retry_for: for how many seconds to retry while others write the entity; see `update`
         :raises EntityChanged: a part changed since the entity was read
         :raises EntityNotFound: there is no such entity
         :raises BadInput: some fields are encrypted, so that the entity is to be written whole
@@ -188,11 +190,11 @@ class WideEntity(WideWrites[Account_co]):
                 raise BadKey(name, changes[name], "it is a part of the key, which stays", "leave it out")
         self.mappings.check_merge()
         if unconditionally:
-            return await self._merge_into_any(entity, given, attempts)
+            return await self._merge_into_any(entity, given, retry_for)
         seen, read = self._as_read(entity)
         if not given:
             return read
-        now = await self._merged(seen.stored, await self._encoded(seen.stored, given))
+        now = await self._merged(seen.stored, await self._encoded(seen.stored, given), retry_for)
         return self._handed(now, {**seen.fields, **given} if self.mappings.each else now.fields, read)
 
     @recipe
@@ -202,7 +204,7 @@ class WideEntity(WideWrites[Account_co]):
         key: Mapping[str, Any] | None = None,
         /,
         *,
-        attempts: int = DEFAULT_ATTEMPTS,
+        retry_for: float = RETRY_FOR,
         **fields: Any,
     ) -> Entity:
         """Read an entity, change it, and write it back whole; begin again whenever another writer was faster.
@@ -210,7 +212,8 @@ class WideEntity(WideWrites[Account_co]):
         Cost: 1 read and 1 write per attempt.
 
         :param change: changes the entity in place; it is called once for each attempt, and may raise to give up
-        :param attempts: how often to try in all
+        :param retry_for: for how many seconds to retry when another writer was faster, with jittered exponential
+            backoff; waits included, 30 by default, and 0 for a single attempt
         :param key: the fields as one mapping, where a name is also that of a parameter
         :param fields: a value for every field of the key
         :raises EntityNotFound: there is no such entity
@@ -222,13 +225,13 @@ class WideEntity(WideWrites[Account_co]):
         async def write(old: Stored) -> Entity:
             entity = self._handed(old, await self._decoded(old))
             change(entity)
-            return await self.replace(entity)
+            return await self.replace(entity, retry_for=retry_for)
 
-        return await self._from_current(fields_of(key, fields), write, attempts)
+        return await self._from_current(fields_of(key, fields), write, retry_for)
 
     @recipe
     async def delete(
-        self, entity: Mapping[str, Any], *, unconditionally: bool = False, attempts: int = DEFAULT_ATTEMPTS
+        self, entity: Mapping[str, Any], *, unconditionally: bool = False, retry_for: float = RETRY_FOR
     ) -> None:
         """Delete an entity with all its parts, unless one changed since it was read.
 
@@ -236,28 +239,31 @@ class WideEntity(WideWrites[Account_co]):
 
         :param entity: an entity as it was read
         :param unconditionally: delete whatever is stored; any mapping with the fields of the key will do
-        :param attempts: as for `merge`
+        :param retry_for: for how many seconds to retry while others write the entity; see `update`
         :raises EntityChanged: a part changed since the entity was read
         :raises EntityNotFound: there is no such entity any more
 
         Guide: wide entities pattern.
         """
         if unconditionally:
-            await self._from_current(entity, self._delete, attempts)
+            await self._from_current(entity, self._delete, retry_for)
             return
         seen, _ = self._as_read(entity)
         await self._delete(seen.stored)
 
     @recipe
-    async def sweep(self, key: Mapping[str, Any] | None = None, /, **fields: Any) -> int:
+    async def sweep(
+        self, key: Mapping[str, Any] | None = None, /, *, retry_for: float = RETRY_FOR, **fields: Any
+    ) -> int:
         """Delete rows that a dead writer left, and return how many. A large write in progress is refused by it.
 
         Cost: 1 transaction, and 1 for each row.
 
+        :param retry_for: for how many seconds to retry while others write the entity; see `update`
         :param key: the fields as one mapping, where a name is also that of a parameter
         :param fields: a value for every field of the key
         """
         given = fields_of(key, fields)
         self.key.format(given)
-        found = await self._stored(given, ())
+        found = await self._stored(given, retry_for, ())
         return await self._discard(found, found.strays)

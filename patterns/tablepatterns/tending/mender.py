@@ -9,7 +9,7 @@ from functools import partial
 from typing import Any
 from uuid import uuid4
 
-from ..contention import DEFAULT_ATTEMPTS, Overtaken, contended
+from ..contention import Overtaken, contended
 from ..deriving.derived import Derived, Keys, Primary
 from ..eventual.claim import Claim, Intent, Trace, shares
 from ..eventual.intents import Intents
@@ -29,6 +29,7 @@ class Mender:
     :param intents: what announces the work, where the rows lie outside the primary's partition
     :param pace: how many entities a second
     :param parallel: how many entities at a time
+    :param retry_for: for how many seconds to retry while others write an entity
     """
 
     def __init__(
@@ -39,6 +40,7 @@ class Mender:
         intents: Intents | None,
         pace: Pace,
         parallel: int,
+        retry_for: float,
     ) -> None:
         self._account = account
         self._rows = rows
@@ -46,6 +48,7 @@ class Mender:
         self._intents = intents
         self._pace = pace
         self._parallel = parallel
+        self._retry_for = retry_for
 
     async def mend(self, needed: Iterable[tuple[Primary, Sequence[Keys]]], *, are_absent: bool = False) -> None:
         """Bring rows in line with the entities as they are now.
@@ -77,7 +80,7 @@ class Mender:
             for claim in claims
             if claim.row in primaries
         }
-        await intents.settle_all(lease, intent, known)
+        await intents.settle_all(lease, intent, known, self._retry_for)
         await lease.done()
 
     async def _mend_here(self, claims: Iterable[Claim]) -> None:
@@ -94,7 +97,7 @@ class Mender:
     async def _mend_all(self, claims: Iterable[Claim]) -> None:
         for claim in claims:
             await self._pace.turn()
-            await contended(self._account, partial(self._mend_one, claim), DEFAULT_ATTEMPTS)
+            await contended(self._account, partial(self._mend_one, claim), self._retry_for)
 
     async def _mend_one(self, claim: Claim) -> None:
         primary = await self._rows.primary(claim.row)

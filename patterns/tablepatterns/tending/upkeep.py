@@ -8,6 +8,7 @@ from contextlib import suppress
 from dataclasses import replace
 from typing import Final
 
+from ..contention import RETRY_FOR, check_retry_for
 from ..deriving.derived import Derived, Keys, Primary
 from ..errors import BadDesign, BadInput, LeaseLost
 from ..eventual.intents import Intents
@@ -41,7 +42,7 @@ class Upkeep(Changes[Account_co]):
         return self._intents()
 
     @recipe
-    async def settle(self, *, lease: int = 60) -> int:
+    async def settle(self, *, lease: int = 60, retry_for: float = RETRY_FOR) -> int:
         """Do the work of all intents that can be received now; return how many there were.
 
         For tests and small programs; a `Worker` does the same, all the time. Messages of other kinds are left, hidden
@@ -51,12 +52,14 @@ class Upkeep(Changes[Account_co]):
         it.
 
         :param lease: for how many seconds a message is ours
+        :param retry_for: for how many seconds to retry while others write the same entity
         :raises BadInput: nothing is derived outside the primary's partition
         :raises BadMessage: a message of this set that nobody can read; it comes again when the lease is over
         :raises TooMuchContention: others write the same entity all the time; its message comes again
 
         Guide: eventually consistent transactions.
         """
+        check_retry_for(retry_for)
         intents = self._intents()
         queue = self.account.queue(intents.queue)
         settled = 0
@@ -66,7 +69,9 @@ class Upkeep(Changes[Account_co]):
             if not messages:
                 return settled
             for message in messages:
-                settled += await self._settle(intents, Lease(self.account, queue, message, lease, since=since))
+                settled += await self._settle(
+                    intents, Lease(self.account, queue, message, lease, since=since), retry_for
+                )
 
     @recipe
     async def backfill(
@@ -77,6 +82,7 @@ class Upkeep(Changes[Account_co]):
         progress: Told | None = None,
         pace: float | None = None,
         parallel: int = 8,
+        retry_for: float = RETRY_FOR,
     ) -> Report:
         """Give every entity the rows of a kind of derived data that is younger than the entities.
 
@@ -92,13 +98,15 @@ class Upkeep(Changes[Account_co]):
         :param progress: called after each page with a report, whose `token` resumes from there
         :param pace: how many entities a second, evenly spaced; None for as fast as it goes
         :param parallel: how many entities at a time
+        :param retry_for: for how many seconds to retry while others write the same entity
         :raises BadInput: the set derives nothing like that, or a number is not above zero
+        :raises TooMuchContention: others write the same entity all the time; what was done before stays
         :raises BadDesign: it is a `Summary` in the partition: use `recount`
         :raises BadToken: the token is of other work
 
         Guide: writing efficiently; eventually consistent transactions.
         """
-        inspector, mender = Inspector(self.rows, derived), self._mender(derived, pace, parallel)
+        inspector, mender = Inspector(self.rows, derived), self._mender(derived, pace, parallel, retry_for)
         report = Report()
         async for stretch in walk(self.rows, derived, "backfill", resume, to_orphans=False):
             needed = [(entity, keys) for entity in stretch.entities.values() if (keys := inspector.keys(entity))]
@@ -155,7 +163,13 @@ class Upkeep(Changes[Account_co]):
 
     @recipe
     async def repair(
-        self, derived: Derived, report: Report | None = None, *, pace: float | None = None, parallel: int = 8
+        self,
+        derived: Derived,
+        report: Report | None = None,
+        *,
+        pace: float | None = None,
+        parallel: int = 8,
+        retry_for: float = RETRY_FOR,
     ) -> int:
         """Mend what a report found out of line, and return how many rows that were.
 
@@ -168,11 +182,13 @@ class Upkeep(Changes[Account_co]):
         :param report: what `verify` found; None to verify first
         :param pace: how many entities a second, evenly spaced; None for as fast as it goes
         :param parallel: how many entities at a time
+        :param retry_for: for how many seconds to retry while others write the same entity
         :raises BadInput: the set derives nothing like that, or a number is not above zero
+        :raises TooMuchContention: others write the same entity all the time; what was done before stays
 
         Guide: eventually consistent transactions.
         """
-        mender = self._mender(derived, pace, parallel)
+        mender = self._mender(derived, pace, parallel, retry_for)
         found = report or await self.verify(derived, pace=pace, parallel=parallel)
         needed = defaultdict[Keys, list[Keys]](list)
         for drift in found.drifts:
@@ -181,18 +197,19 @@ class Upkeep(Changes[Account_co]):
         await mender.mend((Primary(self.key, owner, None), rows) for owner, rows in needed.items())
         return len({row for rows in needed.values() for row in rows})
 
-    async def _settle(self, intents: Intents, lease: Lease) -> bool:
+    async def _settle(self, intents: Intents, lease: Lease, retry_for: float) -> bool:
         if lease.work.kind != intents.kind:
             return False
         # One that took too long is worked off by whoever got it meanwhile
         with suppress(LeaseLost):
-            await intents.handle(lease)
+            await intents.handle(lease, retry_for)
             return await lease.done()
         return False
 
-    def _mender(self, derived: Derived, pace: float | None, parallel: int) -> Mender:
+    def _mender(self, derived: Derived, pace: float | None, parallel: int, retry_for: float) -> Mender:
         self._check(derived, parallel)
-        return Mender(self.account, self.rows, derived, self.intents, Pace(self.account, pace), parallel)
+        check_retry_for(retry_for)
+        return Mender(self.account, self.rows, derived, self.intents, Pace(self.account, pace), parallel, retry_for)
 
     def _check(self, derived: Derived, parallel: int) -> None:
         if parallel < 1:

@@ -9,7 +9,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any, ClassVar, TypeAlias
 
-from ..contention import DEFAULT_ATTEMPTS, contended
+from ..contention import RETRY_FOR, contended
 from ..deriving.derived import Keys
 from ..edm import ordinal
 from ..entity import Entity
@@ -163,7 +163,7 @@ class RowsOfWide(EntityRows):
         async def attempt() -> list[Entity]:
             return await rows_at_once(self.table, where, self.selected(names))
 
-        rows = await contended(self._account, attempt, DEFAULT_ATTEMPTS)
+        rows = await contended(self._account, attempt, RETRY_FOR)
         return [row for row in rows if self.key_of(row) == key]
 
     async def stored(self, key: Keys, names: Collection[str]) -> Fields | None:

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from .. import limits
 from ..arguments import fields_of
-from ..contention import DEFAULT_ATTEMPTS, contended
+from ..contention import RETRY_FOR, check_retry_for, contended
 from ..entity import WRITE_ID, Entity
 from ..filters import Filter
 from ..key import Key
@@ -42,7 +42,13 @@ class WideReads(Pattern[Account_co]):
 
     @recipe
     async def get(
-        self, key: Mapping[str, Any] | None = None, /, *, select: Sequence[str] | None = None, **fields: Any
+        self,
+        key: Mapping[str, Any] | None = None,
+        /,
+        *,
+        select: Sequence[str] | None = None,
+        retry_for: float = RETRY_FOR,
+        **fields: Any,
     ) -> Entity | None:
         """Return the entity with this key, or None. Its `etag` is the head's.
 
@@ -50,6 +56,7 @@ class WideReads(Pattern[Account_co]):
         a point query. Besides, 1 for each large value that is read from its blob.
 
         :param select: the properties to read; None for all, which a write of the entity needs
+        :param retry_for: for how many seconds to read again while others write, if the value has several pages
         :param key: the fields as one mapping, where a name is also that of a parameter
         :param fields: a value for every field of the key
         :raises BadKey: a field is missing, or has a value that cannot be a key
@@ -57,10 +64,11 @@ class WideReads(Pattern[Account_co]):
 
         Guide: wide entities pattern; server-side projection.
         """
+        check_retry_for(retry_for)
         given = fields_of(key, fields)
         self.key.format(given)
         names = None if select is None else self.mappings.stored(select)
-        found = await self._part_with(names or (), given) or await self._stored(given, names)
+        found = await self._part_with(names or (), given) or await self._stored(given, retry_for, names)
         return self._handed(found, await self._decoded(found)) if found.parts else None
 
     async def _part_with(self, names: Sequence[str], fields: Mapping[str, Any]) -> Stored | None:
@@ -77,14 +85,14 @@ class WideReads(Pattern[Account_co]):
         )
         return Stored(old.partition_key, old.first, (part,), is_whole=False)
 
-    async def _stored(self, fields: Mapping[str, Any], select: Sequence[str] | None = None) -> Stored:
+    async def _stored(self, fields: Mapping[str, Any], retry_for: float, select: Sequence[str] | None = None) -> Stored:
         old = self._nothing(fields)
         where = range_filter(old.range)
 
         async def attempt() -> list[Entity]:
             return await self._rows_at_once(where, self._selected(select))
 
-        rows = await contended(self.account, attempt, DEFAULT_ATTEMPTS)
+        rows = await contended(self.account, attempt, retry_for)
         return stored(old.partition_key, old.first, rows, is_whole=select is None)
 
     async def _rows_at_once(self, where: Filter, select: Sequence[str] | None) -> list[Entity]:

@@ -29,23 +29,23 @@ class WideWrites(WideReads[Account_co]):
 
     transaction_bytes: int
 
-    async def _write(self, old: Stored, entity: Mapping[str, Any], into: Entity) -> Entity:
+    async def _write(self, old: Stored, entity: Mapping[str, Any], into: Entity, retry_for: float) -> Entity:
         """Write a whole value where an old one is, or none."""
         given = self._properties(entity)
         encoded = await self._encoded(old, given)
         parts = self.layout.arrange(encoded.fields, old.places)
-        now = await self._put(old, parts, rewritten(old, parts), encoded.before)
+        now = await self._put(old, parts, rewritten(old, parts), encoded.before, retry_for)
         await self._discard(old, old.strays)
         return self._handed(now, given if self.mappings.each else now.fields, into)
 
-    async def _merged(self, old: Stored, encoded: Encoded) -> Stored:
+    async def _merged(self, old: Stored, encoded: Encoded, retry_for: float) -> Stored:
         """Overwrite some of the stored properties, and return what is stored then."""
         if not encoded.fields:
             return old
         parts = self.layout.arrange(old.fields | encoded.fields, old.places)
-        return await self._put(old, parts, merged(old, parts, encoded.fields), encoded.before)
+        return await self._put(old, parts, merged(old, parts, encoded.fields), encoded.before, retry_for)
 
-    async def _merge_into_any(self, fields: Mapping[str, Any], given: dict[str, Any], attempts: int) -> Entity:
+    async def _merge_into_any(self, fields: Mapping[str, Any], given: dict[str, Any], retry_for: float) -> Entity:
         nothing = self._nothing(fields)
         encoded = await self._encoded(nothing, given)
         known = Entity(self._key_fields(fields) | given)
@@ -59,9 +59,9 @@ class WideWrites(WideReads[Account_co]):
                 return known
 
         async def write(old: Stored) -> Stored:
-            return await self._merged(old, encoded)
+            return await self._merged(old, encoded, retry_for)
 
-        now = await self._from_current(fields, write, attempts)
+        now = await self._from_current(fields, write, retry_for)
         # What the other fields are is not known where they are stored otherwise
         return known if self.mappings.each else self._handed(now, now.fields)
 
@@ -70,12 +70,12 @@ class WideWrites(WideReads[Account_co]):
         await self._discard(old, old.strays)
 
     async def _from_current(
-        self, fields: Mapping[str, Any], write: Callable[[Stored], Awaitable[T]], attempts: int
+        self, fields: Mapping[str, Any], write: Callable[[Stored], Awaitable[T]], retry_for: float
     ) -> T:
         """Read what is stored, and write what follows from it, until no other writer comes between."""
 
         async def attempt() -> T:
-            current = await self._stored(fields)
+            current = await self._stored(fields, retry_for)
             if not current.parts:
                 raise EntityNotFound(f"there is no entity {self._key_fields(fields)}; insert it")
             try:
@@ -83,12 +83,17 @@ class WideWrites(WideReads[Account_co]):
             except (EntityChanged, EntityNotFound) as error:
                 raise Overtaken from error
 
-        return await contended(self.account, attempt, attempts)
+        return await contended(self.account, attempt, retry_for)
 
     # -- what is sent
 
     async def _put(
-        self, old: Stored, parts: Sequence[Fields], writes: Sequence[Operation], before: Sequence[Action]
+        self,
+        old: Stored,
+        parts: Sequence[Fields],
+        writes: Sequence[Operation],
+        before: Sequence[Action],
+        retry_for: float,
     ) -> Stored:
         """Make parts the value, by one transaction or under a new generation; all was checked before anything is."""
         if self._is_small(writes):
@@ -96,9 +101,9 @@ class WideWrites(WideReads[Account_co]):
             return written(old, parts, old.generation, await self._submit(old, writes))
         if before:
             await _carried_out(before, publishing(old, parts, _NO_GENERATION))
-        return await self._publish(old, parts)
+        return await self._publish(old, parts, retry_for)
 
-    async def _publish(self, old: Stored, parts: Sequence[Fields]) -> Stored:
+    async def _publish(self, old: Stored, parts: Sequence[Fields], retry_for: float) -> Stored:
         """Write a value under a new generation, then turn the head to it; no reader sees it before."""
         generation = uuid4().hex
         flip = publishing(old, parts, generation)
@@ -108,7 +113,7 @@ class WideWrites(WideReads[Account_co]):
                 await self.table.submit(*batch)
             answers = await self._submit(old, flip)
         except _REFUSALS:
-            now = await self._stored(self.rows.parse(old.partition_key, old.first))
+            now = await self._stored(self.rows.parse(old.partition_key, old.first), retry_for)
             await self._discard(now, [row for row in now.strays if row.row_key.endswith(generation)])
             raise
         return written(old, parts, generation, answers)

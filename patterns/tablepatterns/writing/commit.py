@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
-from ..contention import DEFAULT_ATTEMPTS, Overtaken, contended
+from ..contention import Overtaken, check_retry_for, contended
 from ..deriving.derived import Change, Derived, Fields, Keys, Shape
 from ..deriving.row_store import RowReader
 from ..entity import Entity
@@ -162,16 +162,18 @@ class Step:
         return self.owner is not None and self.owner.shares_rows
 
 
-async def commit(account: Account, table: Table, *writes: Write) -> list[Entity]:
+async def commit(account: Account, table: Table, *writes: Write, retry_for: float) -> list[Entity]:
     """Carry out all the changes with their derived rows, or none of them; return each entity as it is now.
 
     Where a row that several entities share was changed by another writer meanwhile, it begins again.
 
+    :param retry_for: for how many seconds to retry
     :raises BadInput: the changes are of several tables or partitions, or touch one entity twice
     :raises DuplicateIndexValue: a derived row that must be unique exists
     :raises DerivedDataMismatch: a derived row that should exist does not
     :raises TooMuchContention: another writer was faster with a shared row at every attempt
     """
+    check_retry_for(retry_for)
     encoded = [await write.encoded() for write in writes]
     for write in encoded:
         if write.table != table.name:
@@ -183,7 +185,7 @@ async def commit(account: Account, table: Table, *writes: Write) -> list[Entity]
     async def attempt() -> list[Entity]:
         steps = await steps_of(table, *encoded)
         try:
-            rows = await carry_out(table, steps)
+            rows = await carry_out(table, steps, retry_for)
         except EntityChanged as error:
             if _is_of_shared_row(error, steps):
                 raise Overtaken from error
@@ -192,7 +194,7 @@ async def commit(account: Account, table: Table, *writes: Write) -> list[Entity]
         written = {step.write.key: step.write for step in steps if step.owner is None}
         return [written[write.key].wrote(stored[write.key]) for write in encoded]
 
-    return await (contended(account, attempt, DEFAULT_ATTEMPTS) if shares else attempt())
+    return await (contended(account, attempt, retry_for) if shares else attempt())
 
 
 def _foresee(pending: Pending, write: Write, row: Fields | None = None) -> None:
@@ -236,11 +238,14 @@ def joined(before: Step, step: Step) -> Step | None:
     return None if operation is None else replace(before if step.shares_row else step, operation=operation)
 
 
-async def carry_out(table: Table, steps: Sequence[Step]) -> list[Entity]:
+async def carry_out(table: Table, steps: Sequence[Step], retry_for: float) -> list[Entity]:
     """Submit the steps as one transaction; a refusal says what it means for the logical entity.
 
     What follows from it elsewhere is announced before, and brought in line after it.
+
+    :param retry_for: for how many seconds to retry where others write what follows from it elsewhere
     """
+    check_retry_for(retry_for)
     operations = [step.operation for step in steps]
     before = dict.fromkeys(action for step in steps for action in step.write.before)
     writes = {id(step.write): step.write for step in steps}.values()
@@ -250,7 +255,7 @@ async def carry_out(table: Table, steps: Sequence[Step]) -> list[Entity]:
         check_transaction(operations)
     for action in before:
         await action()
-    promise = await Promise.made(announced)
+    promise = await Promise.made(announced, retry_for)
     try:
         written = await table.submit(*operations)
     except (EntityAlreadyExists, EntityChanged, EntityNotFound) as error:
