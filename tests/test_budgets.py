@@ -16,6 +16,7 @@ from budgeting.budget import BUDGETS, Budget, measured
 from budgeting.statements import costs_in
 from tablepatterns import connect
 from tablepatterns.cost import Cost
+from tablepatterns.review.rules.scans import COPY_ELSEWHERE
 
 ROOT = Path(__file__).parents[1]
 ROWS = (sets, derived, series, mapped, journeys, relations)
@@ -32,6 +33,11 @@ def name_of(row: Budget) -> str:
 def test_a_call_costs_what_its_budget_says(row: Budget) -> None:
     with connect() as account:
         assert measured(row, account) == row.cost
+
+
+def test_a_review_tells_of_a_copy_elsewhere_what_it_costs_more() -> None:
+    found = {(row.recipe, row.call, row.when): row.cost for row in BUDGETS}
+    assert found["EntitySet", "insert", ""] + COPY_ELSEWHERE == found["InterPartitionIndex", "insert", ""]
 
 
 def test_every_recipe_has_a_budget() -> None:

@@ -123,6 +123,11 @@ def test_a_write_that_is_announced_pays_for_its_message() -> None:
     assert charges_of(found) == {"table_writes": 2.0, "queue_operations": 2.0, "table_reads": 1.0}
 
 
+def test_deletions_of_blobs_are_free() -> None:
+    found = measured(declared(), HIRE, transactions=3.0, written=1.0, blob_deletes=2.0)
+    assert charges_of(found) == {"table_writes": 1.0}
+
+
 def test_lists_in_blobs_are_read_and_written_as_blobs() -> None:
     by_name = IndexEntities("LastName", store=InBlobs("names"))
     staff = declared(derived=(by_name,))

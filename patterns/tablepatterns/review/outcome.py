@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from datetime import date
 from enum import IntEnum
 
+from ..cost import Cost
 from ..filters import QueryClass
 from .declaring.declared import DeclaredSet, Design, Query, Write
 
@@ -41,8 +42,9 @@ class Measured:
     :param follows: whether what it writes elsewhere, or reads from elsewhere, follows only eventually
     :param sample: how many entities were made
     :param queue_operations: how many of the transactions were of queues
-    :param blob_reads: how many read blobs
-    :param blob_writes: how many wrote blobs
+    :param blob_reads: how many read blobs, or did what costs as much
+    :param blob_writes: how many wrote blobs, or listed them, which costs as much
+    :param blob_deletes: how many deleted blobs, which is free
     """
 
     of: DeclaredSet
@@ -63,6 +65,13 @@ class Measured:
     queue_operations: float = 0.0
     blob_reads: float = 0.0
     blob_writes: float = 0.0
+    blob_deletes: float = 0.0
+
+    @property
+    def cost(self) -> Cost:
+        """The transactions by service."""
+        others = Cost(0, self.queue_operations, self.blob_reads, self.blob_writes, blob_delete=self.blob_deletes)
+        return others + Cost(table=max(0.0, self.transactions - others.transactions))
 
 
 @dataclass(frozen=True)

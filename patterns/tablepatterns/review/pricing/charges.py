@@ -15,16 +15,17 @@ Operation = Literal[
 
 
 def charges_of(measured: Measured) -> Mapping[Operation, float]:
-    """Return the transactions of one call by their kind; their sum is that of all.
+    """Return the transactions of one call by their kind; their sum is that of all but the free deletions of blobs.
 
     :param measured: what one call takes
     """
+    cost = measured.cost
     found: dict[Operation, float] = {
-        "queue_operations": measured.queue_operations,
-        "blob_reads": measured.blob_reads,
-        "blob_writes": measured.blob_writes,
+        "queue_operations": cost.queue,
+        "blob_reads": cost.blob_read,
+        "blob_writes": cost.blob_write,
     }
-    left = max(0.0, measured.transactions - sum(found.values()))
+    left = cost.table
     for operation, wanted in _of_tables(measured):
         taken = min(wanted, left)
         left -= taken

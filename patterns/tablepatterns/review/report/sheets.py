@@ -39,7 +39,8 @@ def _accesses(reviewed: Reviewed) -> Sheet:
     capped = [each for each in reviewed.measured if each.sample < each.of.shape.count]
     made = max((each.sample for each in capped), default=0)
     notes = [
-        "Figures are for one call, on average. Billed: storage transactions, those of workers included. "
+        "Figures are for one call, on average. Billed: storage transactions, those of workers included; of tables, "
+        "where no other service is named. "
         "Examined: entities that the service reads.",
         *([f"Larger sets were measured with {number(made)} entities, and scaled to their counts."] if capped else []),
     ]
@@ -61,11 +62,16 @@ def _accesses(reviewed: Reviewed) -> Sheet:
 
 def _access(found: Measured, dear: float | None) -> tuple[Cell, ...]:
     busiest = found.access.busiest
-    figures = (found.requests, found.transactions, found.examined, found.returned, found.written)
+    figures = (found.examined, found.returned, found.written)
+    is_of_tables = found.cost.table == found.cost.transactions
     return (
         Cell(name_of(found), plain(found.how)),
         Cell(class_of(found), note="follows later" if found.follows else "", tone=_TONES[found.query_class]),
         Cell(rate(found.access.rate), note=f"peak {rate(busiest)}" if busiest > found.access.rate else ""),
+        Cell(number(found.requests) if found.requests else ""),
+        Cell(
+            number(found.transactions) if found.transactions else "", note="" if is_of_tables else found.cost.by_service
+        ),
         *(Cell(number(each) if each else "") for each in figures),
         Cell("" if dear is None else sum_of_money(dear)),
     )

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
 
+from ...cost import Cost
 from ...filters import QueryClass, classify, parse, point_keys
 from ...recipes.index_entities import IndexEntities
 from ..outcome import Finding
@@ -16,6 +17,8 @@ from .rule import Rule
 from .suggested import copies_take, index_elsewhere, index_here, is_shared
 from .words import entities, listed, number, often, part_of
 
+COPY_ELSEWHERE: Final = Cost(table=2, queue=2)
+"""What an insert costs more for its copy in another partition: the intent and its end, the copy, a look."""
 MISSING_INDEX: Final = Rule(
     name="missing-index",
     finds="a query searches for a property that no key holds, and an index would find it",
@@ -182,7 +185,7 @@ def _missing_index(known: Known, asked: Asked) -> _Advice:
     written = sum(each.write.rate for each in known.writes_of(asked.of))
     better = (
         f"Keep copies in partitions of their own, {code}: a point or range query finds them, a moment late. They take "
-        f"{copies_take(asked.of)} more, and 4 transactions or more for each write that they follow: {often(written)}."
+        f"{copies_take(asked.of)} more, and each write that they follow at least {COPY_ELSEWHERE}: {often(written)}."
     )
     return _Advice(MISSING_INDEX, says, better, "inter_partition_index")
 

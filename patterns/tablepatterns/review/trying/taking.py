@@ -8,12 +8,11 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, fields
 from typing import Final
 
+from ...cost import Cost
 from ...errors import BadInput
 from ...storage import Storage
 from ...testing import Record
 
-_READS: Final = ("Get", "List")
-"""What the names of operations begin with that read blobs."""
 _MISSING: Final = ("TableNotFound", "QueueNotFound", "ContainerNotFound")
 _MAKING: Final = ("CreateTable", "CreateQueue", "CreateContainer")
 _LOOKS: Final = ("Get", "Query", "List")
@@ -38,6 +37,7 @@ class Taken:
     queue_operations: float = 0
     blob_reads: float = 0
     blob_writes: float = 0
+    blob_deletes: float = 0
     classes: frozenset[str] = field(default=frozenset())
 
     @property
@@ -67,7 +67,8 @@ def taking(storage: Storage) -> Generator[Taking, None, None]:
     # What is made once, at its first use, is no part of a call
     span.records = [each for each in span.records if not _makes(each)]
     totals = span.totals
-    tables, blobs = ([each for each in span.records if each.service == service] for service in ("table", "blob"))
+    tables = [each for each in span.records if each.service == "table"]
+    cost = sum((Cost.of(each.service, each.operation, each.billable) for each in span.records), Cost())
     # A list of tables holds no entities, and lies in no partition
     asked = [each for each in tables if each.operation != "QueryTables"]
     places = {(each.table, each.partition) for each in asked}
@@ -82,9 +83,10 @@ def taking(storage: Storage) -> Generator[Taking, None, None]:
         totals.bytes_in,
         totals.bytes_out,
         0 if goes_everywhere else len(places),
-        sum(each.billable for each in span.records if each.service == "queue"),
-        sum(each.billable for each in blobs if each.operation.startswith(_READS)),
-        sum(each.billable for each in blobs if not each.operation.startswith(_READS)),
+        cost.queue,
+        cost.blob_read + cost.blob_other,
+        cost.blob_write + cost.blob_list,
+        cost.blob_delete,
         frozenset(totals.by_query_class),
     )
 
