@@ -55,7 +55,7 @@ checklist: $(READY)  ## Show which rows of the guide's checklist the tests prove
 fidelity: $(READY)  ## Write docs/fidelity.md, on how true the account in memory is, from docs/fidelity
 	cd docs && ../$(RUN) fidelity
 
-pages: fidelity  ## Write every page of docs that follows from tests: fidelity, compositions, budgets, guarantees
+pages: fidelity  ## Write what the pages of docs take from programs, tests and data
 	cd docs && PYTHONPATH=../tests ../$(RUN) proof
 
 reviews: $(READY)  ## Write the reports of the designs in docs/reviews
@@ -65,9 +65,9 @@ guarantees: $(READY)  ## Explore every recipe's schedules, keep what was found, 
 	$(RUN) pytest -q -n 0 --record-guarantees -m "not memory and not azurite" $$(grep -rl --include='test_*.py' --exclude-dir=node_modules 'mark\.guarantee(' tests)
 	$(MAKE) pages
 
-schedules: $(READY)  ## Write what pages of patterns show: the schedules that go wrong, and what their programs print
+schedules: $(READY)  ## Write the schedules that go wrong, as pages of patterns show them, then the pages
 	PYTHONPATH=tests $(RUN) scheduling
-	PYTHONPATH=tests $(RUN) programs
+	$(MAKE) pages
 
 docs: $(READY)  ## Build the site in docs/_build/html: a warning is an error, and so is a link that leads nowhere
 	$(RUN) sphinx -q -W --keep-going -n -b html docs docs/_build/html $(ARGS)

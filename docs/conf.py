@@ -14,7 +14,7 @@ author = "the tablepatterns contributors"
 project_copyright = f"2026, {author}"
 html_title = "tablepatterns"
 
-extensions = ["myst_parser", "sphinx.ext.autodoc", "pattern_page", "docstrings", "linked_names"]
+extensions = ["myst_parser", "sphinx.ext.autodoc", "docstrings", "linked_names"]
 exclude_patterns = ["_build", "_ext", "proof", "fidelity", "patterns/code", "patterns/schedules", "code"]
 # An unknown reference is an error of the page, but for names of other libraries and of what is not public
 nitpicky = True

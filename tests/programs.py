@@ -1,4 +1,4 @@
-"""The programs that pages include: each is run as it is, and what it prints is kept beside it, by `make schedules`."""
+"""The programs that pages include."""
 
 from __future__ import annotations
 
@@ -9,8 +9,6 @@ from io import StringIO
 from pathlib import Path
 from types import ModuleType
 from typing import Any
-
-from tablepatterns import connect
 
 DOCS = Path(__file__).parents[1] / "docs"
 FOLDERS = (DOCS / "patterns" / "code", DOCS / "code")
@@ -44,11 +42,6 @@ def printed(path: Path, storage: Any) -> str:
     return output.getvalue()
 
 
-def kept(path: Path) -> Path:
-    """Return where the output of a program is kept."""
-    return path.with_suffix(".txt")
-
-
 @contextmanager
 def cleaned(storage: Any) -> Iterator[Any]:
     """Delete what a program makes in an account that is there after it."""
@@ -64,9 +57,3 @@ def cleaned(storage: Any) -> Iterator[Any]:
         for (listed, delete), names in zip(services, before, strict=True):
             for each in [found.name for found in listed() if found.name not in names]:
                 delete(each)
-
-
-if __name__ == "__main__":
-    for program in PROGRAMS:
-        with connect() as account:
-            kept(program).write_text(printed(program, account), encoding="utf-8")

@@ -37,15 +37,15 @@ def main(storage: Storage) -> None:
     # -- verify
     print("all in line:", employees.verify(by_email).is_clean)
 
-    # -- switch
-    print(employees.find(by_email, Department="Sales", Email="e3@contoso.com"))
-
     # -- straggler
     late = {"PartitionKey": "Sales", "RowKey": "000006", "Email": "e6@contoso.com"}
     table.create_entity(late)
     for drift in employees.verify(by_email).drifts:
         print(drift.finding.value, drift.row, "of", drift.owner)
     print("mended:", employees.repair(by_email))
+
+    # -- switch
+    print(employees.find(by_email, Department="Sales", Email="e3@contoso.com"))
 
     # -- rollback
     storage.tables.delete_table("EmployeesByEmail")

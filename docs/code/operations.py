@@ -50,6 +50,12 @@ def main(storage: Storage) -> None:
     worker.drain()
     print(dict(metrics.counts))
 
+    # -- traffic
+    with tp.Traffic(storage) as traffic:
+        employees.insert(JO | {"EmployeeId": 225, "Email": "kim@contoso.com"})
+    for place, tally in sorted(traffic.by_partition().items()):
+        print(tally.transactions, place)
+
     # -- poison
     for message in worker.poisoned("welcome"):
         print(message.error, "after", message.deliveries, "delivery:", message.reason)
@@ -60,12 +66,6 @@ def main(storage: Storage) -> None:
     print("looked at", report.entities, "out of line", len(report.drifts))
     if not report.is_clean:
         employees.repair(by_email, report)
-
-    # -- traffic
-    with tp.Traffic(storage) as traffic:
-        employees.insert(JO | {"EmployeeId": 225, "Email": "kim@contoso.com"})
-    for place, tally in sorted(traffic.by_partition().items()):
-        print(tally.transactions, place)
     # -- end
 
 

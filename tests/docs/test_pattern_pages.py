@@ -27,8 +27,8 @@ HEADINGS = [
     "When not",
     "Related",
 ]
-DIRECTIVES = {
-    "Code": "part",
+MARKERS = {
+    "Code": "code",
     "Cost": "costs",
     "When to use": "use-when",
     "When not": "avoid-when",
@@ -55,7 +55,8 @@ def test_every_pattern_of_the_catalogue_has_a_page() -> None:
 def test_every_schedule_is_shown_on_the_page_that_it_is_named_for() -> None:
     families.load()
     pages = {path.stem: path.read_text(encoding="utf-8") for path in PAGES}
-    shown = {each or stem for stem, text in pages.items() for each in re.findall(r"\{schedule\} *(\S*)$", text, re.M)}
+    marker = re.compile(r"<!-- make pages: schedule(?: (\S+))? -->")
+    shown = {each or stem for stem, text in pages.items() for each in marker.findall(text)}
     assert shown == set(SCHEDULES)
     assert {name.partition("-")[0] for name in SCHEDULES} <= set(pages)
 
@@ -73,7 +74,7 @@ class TestEveryPage:
 
     def test_takes_from_elsewhere_what_is_known_elsewhere(self, path: Path) -> None:
         found = sections(path)
-        missing = [each for heading, each in DIRECTIVES.items() if f"```{{{each}}}" not in found[heading]]
+        missing = [each for heading, each in MARKERS.items() if f"<!-- make pages: {each} " not in found[heading]]
         assert missing == []
 
     def test_shows_its_keys_in_a_table(self, path: Path) -> None:

@@ -6,34 +6,58 @@ import re
 from pathlib import Path
 
 import pytest
+from proof import sections
+from proof.program import blocks
 
-from programs import DOCS, PROGRAMS, cleaned, kept, name_of, printed, runs_on_memory_only
+from programs import DOCS, PROGRAMS, cleaned, name_of, printed, runs_on_memory_only
 from tablepatterns import connect
 
 ON_AZURITE = [path for path in PROGRAMS if not runs_on_memory_only(path)]
-AGAIN = "make schedules writes it anew"
+
+
+def shown(path: Path) -> str:
+    """Return what the blocks of a program print, as its page shows them."""
+    return "".join(block.output for block in blocks(path))
 
 
 @pytest.mark.parametrize("path", PROGRAMS, ids=name_of)
-def test_a_program_prints_what_its_page_says(path: Path) -> None:
-    assert kept(path).exists(), AGAIN
+def test_a_program_prints_the_same_as_its_blocks(path: Path) -> None:
     with connect() as storage:
-        assert printed(path, storage) == kept(path).read_text(encoding="utf-8"), AGAIN
+        assert printed(path, storage) == shown(path)
 
 
 @pytest.mark.parametrize("path", ON_AZURITE, ids=name_of)
 def test_it_prints_the_same_on_azurite(path: Path, azurite: str) -> None:
     with connect(azurite, retry_total=0) as connected, cleaned(connected) as storage:
-        assert printed(path, storage) == kept(path).read_text(encoding="utf-8")
+        assert printed(path, storage) == shown(path)
 
 
-def test_no_output_is_kept_of_a_program_that_is_gone() -> None:
-    folders = {path.parent for path in PROGRAMS}
-    outputs = {path for folder in folders for path in folder.glob("*.txt")}
-    assert outputs == {kept(path) for path in PROGRAMS}
+@pytest.mark.parametrize("page", sections.pages(), ids=lambda page: page.stem)
+def test_a_page_is_up_to_date(page: Path) -> None:
+    assert sections.render(page) == page.read_text(encoding="utf-8"), "make pages writes it"
+
+
+@pytest.mark.parametrize("page", sections.pages(), ids=lambda page: page.stem)
+def test_a_page_shows_every_block_of_its_program_in_order(page: Path) -> None:
+    marked = re.findall(r"<!-- make pages: code (\S+) -->", page.read_text(encoding="utf-8"))
+    assert marked == [block.part for block in blocks(sections.Page(page).source)]
+
+
+def test_a_marker_that_asks_for_nothing_known_is_an_error(tmp_path: Path) -> None:
+    page = tmp_path / "log_tail.md"
+    page.write_text("<!-- make pages: code -->\n<!-- end -->\n<!-- make pages: cost -->\n<!-- end -->\n", "utf-8")
+    with pytest.raises(sections.BadMarker, match="'cost' is not one of"):
+        sections.Page(page).written("cost", []).__next__()
+
+
+def test_no_picture_is_kept_of_a_page_that_is_gone() -> None:
+    pictures = {path.stem for path in (DOCS / "patterns" / "rows").glob("*.svg")}
+    assert pictures == {
+        page.stem for page in sections.pages() if "<!-- make pages: rows -->" in page.read_text("utf-8")
+    }
 
 
 def test_the_example_on_an_event_loop_runs(capsys: pytest.CaptureFixture[str]) -> None:
-    (example,) = re.findall(r"^```python\n(.*?)^```$", (DOCS / "start-here.md").read_text("utf-8"), re.M | re.S)
+    *_, example = re.findall(r"^```python\n(.*?)^```$", (DOCS / "start-here.md").read_text("utf-8"), re.M | re.S)
     exec(compile(example, "start-here.md", "exec"), {})  # noqa: S102 - it is our own page
     assert capsys.readouterr().out == "{'Department': 'Sales', 'EmployeeId': 223}\n"
