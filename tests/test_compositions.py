@@ -184,7 +184,7 @@ async def test_two_sets_of_one_connection_cannot_keep_copies_in_one_table_under_
     key, name = Key("{Department}", "{EmployeeId:06d}"), new_name()
     for _ in "ab":
         EntitySet(storage, name, key, derived=[by_email])
-    with pytest.raises(BadDesign, match=f"a set of '{name.lower()}' keeps rows under such keys in the table"):
+    with pytest.raises(BadDesign, match=f"rows of 'email_.*derived from '{name}'"):
         EntitySet(storage, new_name(), key, derived=[by_email])
 
 
@@ -192,7 +192,7 @@ async def test_two_sets_of_one_connection_cannot_keep_lists_in_one_container(sto
     by_name = IndexEntities("LastName", store=InBlobs("names"))
     key = Key("{Department}", "{EmployeeId:06d}")
     EntitySet(storage, new_name(), key, derived=[by_name])
-    with pytest.raises(BadDesign, match="in the container 'names'"):
+    with pytest.raises(BadDesign, match="a row of the container 'names' could"):
         EntitySet(storage, new_name(), key, derived=[by_name])
     EntitySet(storage, new_name(), key, derived=[IndexEntities("LastName", store=InBlobs("others"))])
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from azure.data.tables.aio import TableServiceClient
 
+from .declared_rows import DeclaredRows
 from .recipe import VIRTUAL_BEAT, Account
 from .target import Target, check_table_name, in_memory, resolve
 from .traffic.watch import Watch
@@ -89,6 +90,7 @@ class Storage(Account):
         self.engine = engine
         """The engine of an account in memory, with its clock and its ledger; None for any other account."""
         self.keeps_key_order = target.keeps_key_order
+        self.declared_rows = DeclaredRows()
         options = {"credential": target.credential} | options
         if engine is not None:
             from .engine.network import READ_TIMEOUT

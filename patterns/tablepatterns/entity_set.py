@@ -8,8 +8,7 @@ from typing import Any, TypeVar
 from .arguments import fields_of
 from .contention import RETRY_FOR, Overtaken, check_retry_for, contended
 from .deriving.derived import Change, Derived, Shape
-from .deriving.neighbours import move_in
-from .deriving.together import building_of, check_together, intents_of
+from .deriving.together import building_of, check_together, intents_of, kinds_of
 from .entity import Entity
 from .errors import (
     BadDesign,
@@ -36,8 +35,11 @@ class EntitySet(Upkeep[Account_co]):
     """One logical set of entities: a key, and derived data that changes together with each entity.
 
     Entities go in and come out as dicts of fields. The fields of the key are kept in PartitionKey and RowKey and
-    nowhere else, and come back from there. Rows of the table that do not fit the key belong to someone else and are
-    left out, so several sets may share one table and its partitions.
+    nowhere else, and come back from there. Rows of the table that do not fit the key belong to other sets and are
+    left out, so several sets may share one table and its partitions. Rows that fit are taken for entities of this set,
+    whatever wrote them. So `BadDesign` is raised if a row could be of this set and of another set, series or wide
+    entity that the same connection declares. What other connections and processes declare cannot be seen: give the
+    sets of one table RowKey templates that begin with different literal text. Dropping the table ends its declarations.
 
     Guarantees: an entity and its derived rows in the partition change in one entity group transaction, conditional
     on the ETag of what the caller read. After any error nothing has changed, but for `OutcomeUnknown`. A write whose
@@ -67,7 +69,7 @@ class EntitySet(Upkeep[Account_co]):
     :param building: what of `derived` the entities lack that are older than it, until `backfill` has come to its end.
         Changes then read 1 row more for each, and take no row for granted
     :raises BadTableName: the service would refuse the table's name
-    :raises BadDesign: the parts cannot work together, and why
+    :raises BadDesign: the parts cannot work together, or rows of another set could have the same keys, and why
 
     Guide: designing for querying, designing for modification, entity group transactions.
     """
@@ -95,10 +97,14 @@ class EntitySet(Upkeep[Account_co]):
         self.table = account.table(table)
         self.mappings = Mappings.of(account, table, key, _all_of(PropertyMapping, "mappings", mappings))
         check_together(table, key, self.derived, self.mappings)
-        move_in(account, table, key, self.derived)
+        self._declare()
         self.rows = DerivedRows(account, self.table, key, self.derived)
         self.building = building_of(self.derived, building)
         self.intents = intents_of(account, self.rows, self.derived, intents, lease)
+
+    def _declare(self) -> None:
+        """Tell the connection which rows are of this set, so that no other set takes them for its own."""
+        self.account.declared_rows.add(kinds_of(self.table.name, self.key, self.derived))
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} {self.table.name} {self.key!r}>"
@@ -120,6 +126,7 @@ class EntitySet(Upkeep[Account_co]):
         Guide: tables; high volume delete pattern.
         """
         await self.table.drop()
+        self.account.declared_rows.forget(self.table.name)
 
     @recipe
     async def insert(self, entity: Mapping[str, Any], *, retry_for: float = RETRY_FOR) -> Entity:

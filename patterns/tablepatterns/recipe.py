@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING, Any, Concatenate, Final, Generic, ParamSpec, T
 from .errors import BadDesign
 
 if TYPE_CHECKING:
+    from .declared_rows import DeclaredRows
     from .words.container import Container
     from .words.queue import Queue
     from .words.table import Table
@@ -37,6 +38,8 @@ VIRTUAL_BEAT: Final = 0.01
 class Account(ABC):
     """What a recipe needs of a storage account: its tables, queues and containers, and time."""
 
+    declared_rows: DeclaredRows
+    """The kinds of rows that the sets of this connection have declared; all views of it share them."""
     keeps_key_order: bool = True
     """Whether results come in the order of their keys: not so on the Cosmos DB Table API."""
 

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from azure.data.tables import TableServiceClient
 
+from .declared_rows import DeclaredRows
 from .recipe import VIRTUAL_BEAT, Account, BlockingAccount, finish
 from .target import Target, check_table_name, in_memory, resolve
 from .traffic.watch import Watch
@@ -93,6 +94,7 @@ class Storage(BlockingAccount):
         self.engine = engine
         """The engine of an account in memory, with its clock and its ledger; None for any other account."""
         self.keeps_key_order = target.keeps_key_order
+        self.declared_rows = DeclaredRows()
         self._runs_now = True
         options = {"credential": target.credential} | options
         self._takes_time = engine is None or "transport" in options

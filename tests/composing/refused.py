@@ -281,12 +281,40 @@ REFUSED: tuple[Refused, ...] = (
         ("OneToMany", "EntitySet"),
         "where the many of one are no range",
         lambda account: OneToMany(
-            staff(account, key=Key("{Department}", "head")), staff(account, key=Key("{City}", "{EmployeeId}"))
+            staff(account, key=Key("{Department}", "head")), staff(account, key=Key("{City}", "empid_{EmployeeId:06d}"))
         ),
+    ),
+    Refused(
+        ("EntitySet", "EntitySet"),
+        "in one table, with rows that could be of both",
+        lambda account: beside_text(account, lambda inner: staff(inner, key=Key(Home.partition, "p_{Person}_{Day}"))),
+    ),
+    Refused(
+        ("LogTail", "EntitySet"),
+        "in one table, with rows that could be of both",
+        lambda account: beside_text(account, lambda inner: LogTail(inner, "Staff", Home.partition)),
+    ),
+    Refused(
+        ("WideEntity", "EntitySet"),
+        "in one table, with rows that could be of both",
+        lambda account: beside_text(account, wide),
+    ),
+    Refused(
+        ("DataSeries", "EntitySet"),
+        "in one table, with rows that could be of both",
+        lambda account: [
+            staff(account),
+            DataSeries(account, "Staff", KEY, 24, name="Hour", of=int),
+        ],
     ),
     Refused(("LogTail", "Cosmos DB"), "which does not sort", lambda account: LogTail(cosmos(), "Claims", "{Employee}")),
     Refused(("PartitionSpread", "Cosmos DB"), "which does not sort", lambda account: spread(cosmos())),
 )
+
+
+def beside_text(account: Any, make: Callable[[Any], object]) -> object:
+    """Make something in the table of a set whose RowKeys are any text."""
+    return [staff(account, key=Key(Home.partition, "{Email}")), make(account)]
 
 
 def cosmos() -> Any:

@@ -337,7 +337,7 @@ def test_whoever_writes_must_reach_all_that_is_derived() -> None:
     assert given(storage, employees_of(storage, "Staff"), "r", within=one)
     by_mail = InterPartitionIndex(Key("email_{Department}", "{Email}"))
     with pytest.raises(BadDesign, match="outside of what is granted"):
-        given(storage, EntitySet(storage, "Staff", Key("empid_{Department}", "{Id}"), derived=[by_mail]), "ra")
+        given(storage, EntitySet(storage, "Others", Key("empid_{Department}", "{Id}"), derived=[by_mail]), "ra")
     with pytest.raises(BadDesign, match="outside of what is granted"):
         given(storage, employees_of(storage, "Staff"), None, policy="phones", within=one)
 

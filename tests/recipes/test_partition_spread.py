@@ -98,7 +98,9 @@ async def test_fields_that_say_the_bucket_keep_what_belongs_together_in_one(
     assert await ids(readings.range(Hour=HOUR, Device=prefix("d"))) == [0, 3, 6, 9, 1, 4, 7, 10, 2, 5, 8, 11]
 
 
-async def test_the_latest_of_all_buckets_cost_one_query_each(storage: Any, engine: Engine, table_name: str) -> None:
+async def test_the_latest_of_all_buckets_cost_one_query_each(
+    storage: Any, engine: Engine, table_name: str, new_name: Any
+) -> None:
     log = events_of(storage, table_name, NEWEST_FIRST)
     for number in range(60):
         await log.insert(entry(number))
@@ -108,7 +110,7 @@ async def test_the_latest_of_all_buckets_cost_one_query_each(storage: Any, engin
     assert span.totals.requests == span.totals.billable == 4
     assert span.totals.examined <= 40
     with pytest.raises(BadInput, match="does not put the newest first"):
-        await events_of(storage, table_name).latest(3, Hour=HOUR)
+        await events_of(storage, new_name()).latest(3, Hour=HOUR)
 
 
 async def test_pages_are_read_when_they_are_come_to(backend: Any, engine: Engine, table_name: str) -> None:

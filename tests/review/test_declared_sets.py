@@ -59,17 +59,16 @@ def logs_by_day(storage: Storage, table: str) -> LogTail[Storage]:
 
 
 def keepers() -> dict[str, Pattern[Any]]:
-    storage = connect()
     parent = Key("{Device}", "day_{Day:06d}")
     return {
-        "entity_set": EntitySet(storage, "Events", EVENT_KEY, derived=[IndexEntities("Kind")]),
-        "log_tail": LogTail(storage, "Events", "{Device}", row_prefix="log_"),
-        "partition_spread": PartitionSpread(storage, "Events", EVENT_KEY, buckets=4, by=["EventId"]),
-        "period_tables": PeriodTables(storage, "Events", Period.DAY, make=by_day, keep=timedelta(days=60)),
-        "period_tables of log tails": PeriodTables(storage, "Events", Period.WEEK, make=logs_by_day, keep=4),
-        "data_series": DataSeries(storage, "Events", Key("{Device}", ""), 24, name="Hour", of=float),
-        "wide_entity": WideEntity(storage, "Events", Key("{Device}", "wide_")),
-        "compound_key": CompoundKey(storage, "Events", parent, "_{Number:04d}"),
+        "entity_set": EntitySet(connect(), "Events", EVENT_KEY, derived=[IndexEntities("Kind")]),
+        "log_tail": LogTail(connect(), "Events", "{Device}", row_prefix="log_"),
+        "partition_spread": PartitionSpread(connect(), "Events", EVENT_KEY, buckets=4, by=["EventId"]),
+        "period_tables": PeriodTables(connect(), "Events", Period.DAY, make=by_day, keep=timedelta(days=60)),
+        "period_tables of log tails": PeriodTables(connect(), "Events", Period.WEEK, make=logs_by_day, keep=4),
+        "data_series": DataSeries(connect(), "Events", Key("{Device}", ""), 24, name="Hour", of=float),
+        "wide_entity": WideEntity(connect(), "Events", Key("{Device}", "wide_")),
+        "compound_key": CompoundKey(connect(), "Events", parent, "_{Number:04d}"),
     }
 
 

@@ -21,7 +21,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from ..entity import Entity, Looked
 from ..errors import BadDesign, BadProperty
@@ -31,6 +31,7 @@ from ..words.operation import ANY, Operation
 from ..writing.alike import alike
 
 if TYPE_CHECKING:
+    from ..declared_rows import Place
     from ..eventual.intents import Intents
     from ..key import Key
     from ..recipe import Account
@@ -42,8 +43,6 @@ INTENT_ID: Final = "IntentId"
 
 Keys: TypeAlias = tuple[str, str]
 """The PartitionKey and the RowKey of a row."""
-Place: TypeAlias = tuple[Literal["table", "container"], str]
-"""What rows lie in, with its name in lower case."""
 
 
 @dataclass(frozen=True)

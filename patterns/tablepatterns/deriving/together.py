@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable
 from itertools import combinations
+from typing import Final
 
+from ..declared_rows import RowKind
 from ..errors import BadDesign
 from ..eventual.intents import Intents
 from ..eventual.rows import DerivedRows
@@ -12,6 +14,9 @@ from ..key import Key
 from ..mapping import Mappings
 from ..recipe import Account
 from .derived import Derived, Index
+
+EVERY_ROW: Final = ("{PartitionKey}", "{RowKey}")
+"""The templates of a set that is a table as it is, beside whatever sets its rows are of."""
 
 
 def check_together(table: str, key: Key, derived: Collection[Derived], mappings: Mappings) -> None:
@@ -57,6 +62,25 @@ def _check_apart(name: str, key: Key, other: Key, whose: str) -> None:
         raise BadDesign(
             "derived", name, rule, "give each its own RowKey prefix, or in partitions of its own a prefix there"
         )
+
+
+def kinds_of(table: str, key: Key, derived: Collection[Derived]) -> list[RowKind]:
+    """Return the kinds of rows that a set keeps.
+
+    :param table: the table of the primary rows
+    :param key: the key of the primary rows
+    """
+    templates = (key.partition_template, key.row_template)
+    owner = ("entities", table.lower(), *templates)
+    kinds: list[RowKind] = []
+    if templates != EVERY_ROW:
+        kinds.append(RowKind(("table", table.lower()), key, owner, f"entities of {table!r}"))
+    for each in derived:
+        rows = each.own_rows(key)
+        if rows is not None:
+            what = f"rows of {each.name!r}, derived from {table!r},"
+            kinds.append(RowKind(each.place(table), rows, owner, what))
+    return kinds
 
 
 def check_within(table: str, derived: Collection[Derived], account: Account) -> None:

@@ -14,6 +14,7 @@ from typing import Any, Final, Generic, Literal, SupportsIndex, TypeVar, cast
 from .. import limits
 from ..arguments import fields_of, via_and_fields
 from ..contention import RETRY_FOR, Overtaken, contended
+from ..declared_rows import RowKind
 from ..entity import WRITE_ID, Entity, storable
 from ..errors import (
     BadDesign,
@@ -99,6 +100,8 @@ class DataSeries(Pattern[Account_co], Generic[Account_co, V]):
         self.rows = Key(key.partition_template, key.row_template + suffix, max_units=key.max_units)
         self._check_design()
         self.table = account.table(table)
+        owner = ("series", table.lower(), self.rows.partition_template, self.rows.row_template)
+        account.declared_rows.add([RowKind(("table", table.lower()), self.rows, owner, f"data series of {table!r}")])
 
     def _check_design(self) -> None:
         most = _ROOM * (_MAX_ROWS if self.split else 1)

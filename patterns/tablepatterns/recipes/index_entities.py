@@ -8,8 +8,9 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from functools import lru_cache
 
+from ..declared_rows import Place
 from ..deriving.blob_rows import BlobRows
-from ..deriving.derived import Change, Fields, Keys, Place, Primary
+from ..deriving.derived import Change, Fields, Keys, Primary
 from ..deriving.roster import Roster
 from ..deriving.row_store import RowStore
 from ..deriving.shared_kinds import Lists

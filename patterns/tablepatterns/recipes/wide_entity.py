@@ -11,6 +11,7 @@ from typing import Any, Final
 from .. import limits
 from ..arguments import fields_of
 from ..contention import RETRY_FOR
+from ..declared_rows import Place, RowKind
 from ..entity import Entity
 from ..errors import BadDesign, BadKey
 from ..key import Key
@@ -98,6 +99,15 @@ class WideEntity(WideWrites[Account_co]):
         self._check_design()
         self._check_mapped()
         self.table = account.table(table)
+        account.declared_rows.add(self._kinds())
+
+    def _kinds(self) -> list[RowKind]:
+        place: Place = ("table", self.table.name.lower())
+        owner = ("wide", place[1], self.rows.partition_template, self.rows.row_template)
+        # A large value is written under a generation of 32 hexadecimal digits; the format `float` makes 16
+        generation = "_{WideGeneration1:float}{WideGeneration2:float}"
+        written = Key(self.rows.partition_template, self.rows.row_template + generation)
+        return [RowKind(place, rows, owner, f"wide entities of {self.table.name!r}") for rows in (self.rows, written)]
 
     def _check_design(self) -> None:
         for name in sorted(_OWN_FIELDS.intersection(self.key.fields)):

@@ -5,10 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import combinations, permutations
+from itertools import combinations
 from typing import Any, Final, TypeAlias, TypeVar
 
 from ..deriving.derived import Index
+from ..deriving.together import EVERY_ROW
 from ..entity import Entity, storable
 from ..entity_set import EntitySet
 from ..errors import BadDesign, BadInput
@@ -66,7 +67,7 @@ class Catalog:
             self._check_told_by_keys()
         else:
             self._check_mark(mark)
-        everything = Key("{PartitionKey}", "{RowKey}", max_units=MAX_KEY_UNITS_LOOSE)
+        everything = Key(*EVERY_ROW, max_units=MAX_KEY_UNITS_LOOSE)
         self.others = EntitySet(self.sets[0].account, self.sets[0].table.name, everything)
         """Every row of the table as it is, for those of no type."""
 
@@ -200,14 +201,8 @@ class Catalog:
             if one.key == other.key:
                 rule = "two sets have that key, and each would take the other's entities for its own"
                 raise BadDesign("types", one.key.row_template, rule, "make one set, and give it to both types")
-        for one, other in permutations(self.sets, 2):
-            for index in one.derived:
-                if isinstance(index, Index) and index.table(one.table.name) == one.table.name:
-                    _check_apart(f"index {index.name}", index.key, other.key)
 
     def _check_told_by_keys(self) -> None:
-        for one, other in combinations(self.sets, 2):
-            _check_apart("types", one.key, other.key)
         for first, second in combinations(self.types, 2):
             if first.entities is second.entities:
                 rule = f"it shares its keys with {first.name}, and there is no mark to tell it by"
@@ -233,9 +228,3 @@ def _read(mark: object) -> tuple[str, int]:
     """Return the name and the version that a mark tells; no type has the name of one that cannot be read."""
     found = _MARK.fullmatch(mark) if isinstance(mark, str) else None
     return ("", 1) if found is None else (found[1], int(found[2] or 1))
-
-
-def _check_apart(subject: str, one: Key, other: Key) -> None:
-    if one.overlaps(other):
-        rule = f"its rows could be taken for those of {other.row_template!r}"
-        raise BadDesign(subject, one.row_template, rule, "give each its own RowKey prefix")

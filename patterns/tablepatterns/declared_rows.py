@@ -1,0 +1,71 @@
+"""The kinds of rows that the sets of one connection declare, so that no two of them could have the same keys.
+
+A set takes every row that its key can read for its own. So two sets of one table whose keys can make the same RowKey
+would return, replace and delete each other's entities, and two sets that keep derived rows in one place would take
+each other's for orphans. Both are decided from the templates, when a set is made. What other connections and other
+processes declare is not seen here.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import defaultdict
+from collections.abc import Collection
+from dataclasses import dataclass, field
+from typing import Literal, TypeAlias
+
+from .errors import BadDesign
+from .key import Key
+
+Place: TypeAlias = tuple[Literal["table", "container"], str]
+"""What rows lie in, with its name in lower case."""
+
+
+@dataclass(frozen=True)
+class RowKind:
+    """Rows of one kind, in one place.
+
+    :param place: the table or the container that they are in
+    :param key: their key
+    :param owner: what declares them; two declarations of the same set are the same owner
+    :param what: what the rows are, for an error, such as "entities of a set"
+    """
+
+    place: Place
+    key: Key
+    owner: tuple[str, ...]
+    what: str = field(compare=False)
+
+
+class DeclaredRows:
+    """The kinds of rows that the sets of one connection have declared."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._kinds: defaultdict[Place, set[RowKind]] = defaultdict(set)
+
+    def add(self, kinds: Collection[RowKind]) -> None:
+        """Declare the rows of one set.
+
+        :raises BadDesign: rows of another set could have the same keys; nothing is declared
+        """
+        with self._lock:
+            for kind in kinds:
+                # Declaring a set again is common, and costs a look
+                if kind not in self._kinds.get(kind.place, ()):
+                    self._check(kind)
+            for kind in kinds:
+                self._kinds[kind.place].add(kind)
+
+    def forget(self, table: str) -> None:
+        """Forget what was declared of a table, which is dropped."""
+        with self._lock:
+            self._kinds.pop(("table", table.lower()), None)
+
+    def _check(self, kind: RowKind) -> None:
+        for other in self._kinds.get(kind.place, ()):
+            if other.owner != kind.owner and other.key.overlaps(kind.key):
+                place = f"the {kind.place[0]} {kind.place[1]!r}"
+                rule = f"a row of {place} could be one of these and of the {other.what} under {other.key!r}"
+                way_out = "give each a RowKey prefix of its own, or a place of its own"
+                raise BadDesign(f"the key of {kind.what}", kind.key, rule, way_out)
