@@ -48,14 +48,17 @@ def _settle(fate: str | None, response: Any) -> Any:
 class Unreliable(HttpTransport[Any, Any]):
     """A sync transport to an engine, over an unreliable network."""
 
-    def __init__(self, engine: Engine, plan: Plan) -> None:
-        self._inner, self.fate = EngineTransport(engine), _Fate(plan)
+    def __init__(self, engine: Engine, plan: Plan, between: Callable[[], None]) -> None:
+        self._inner, self.fate, self._between = EngineTransport(engine), _Fate(plan), between
         self._nowhere = EngineTransport(Engine())
 
     def send(self, request: Any, **options: Any) -> Any:
         fate = self.fate.of(request)
         inner = self._inner if _is_carried_out(fate) else self._nowhere
-        return _settle(fate, inner.send(request, **options))
+        response = inner.send(request, **options)
+        if fate:
+            self._between()
+        return _settle(fate, response)
 
     def sleep(self, duration: float) -> None:
         self._inner.sleep(duration)
@@ -70,14 +73,17 @@ class Unreliable(HttpTransport[Any, Any]):
 class AioUnreliable(AsyncHttpTransport[Any, Any]):
     """The same for aio clients."""
 
-    def __init__(self, engine: Engine, plan: Plan) -> None:
-        self._inner, self.fate = AioEngineTransport(engine), _Fate(plan)
+    def __init__(self, engine: Engine, plan: Plan, between: Callable[[], None]) -> None:
+        self._inner, self.fate, self._between = AioEngineTransport(engine), _Fate(plan), between
         self._nowhere = AioEngineTransport(Engine())
 
     async def send(self, request: Any, **options: Any) -> Any:
         fate = self.fate.of(request)
         inner = self._inner if _is_carried_out(fate) else self._nowhere
-        return _settle(fate, await inner.send(request, **options))
+        response = await inner.send(request, **options)
+        if fate:
+            self._between()
+        return _settle(fate, response)
 
     async def sleep(self, duration: float) -> None:
         await self._inner.sleep(duration)
@@ -89,7 +95,10 @@ class AioUnreliable(AsyncHttpTransport[Any, Any]):
     async def __aexit__(self, *error: object) -> None: ...
 
 
-def unreliable(backend: Any, engine: Engine, plan: Plan) -> Any:
-    """Return a storage of the engine's account whose network behaves as planned."""
-    transport: Any = (AioUnreliable if backend.aio else Unreliable)(engine, plan)
+def unreliable(backend: Any, engine: Engine, plan: Plan, between: Callable[[], None] = lambda: None) -> Any:
+    """Return a storage of the engine's account whose network behaves as planned.
+
+    :param between: what happens after a request that goes wrong, before its sender hears of it
+    """
+    transport: Any = (AioUnreliable if backend.aio else Unreliable)(engine, plan, between)
     return backend.connect(engine, transport=transport)

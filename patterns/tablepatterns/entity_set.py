@@ -208,6 +208,7 @@ class EntitySet(Upkeep[Account_co]):
         :param retry_for: for how many seconds to retry when others write the same rows; see `update`
         :raises TooMuchContention: others wrote the same entity at every attempt
         :raises DuplicateIndexValue: another entity has the same key in an index
+        :raises OutcomeUnknown: a response was lost, and the row does not tell whether the write was made
 
         Guide: merge or replace (insert-or-replace).
         """
@@ -222,6 +223,7 @@ class EntitySet(Upkeep[Account_co]):
         :param retry_for: for how many seconds to retry when others write the same rows; see `update`
         :raises TooMuchContention: others wrote the same entity at every attempt
         :raises DuplicateIndexValue: another entity has the same key in an index
+        :raises OutcomeUnknown: a response was lost, and the row does not tell whether the write was made
 
         Guide: merge or replace (insert-or-merge).
         """
@@ -234,6 +236,10 @@ class EntitySet(Upkeep[Account_co]):
         self, entity: Mapping[str, Any], *, unconditionally: bool = False, retry_for: float = RETRY_FOR
     ) -> None:
         """Delete an entity with all its derived rows, unless it changed since it was read.
+
+        After a lost response, a delete that finds no entity counts as done, so if two callers delete one entity, both may
+        return. To let exactly one of them have it, claim it first with a conditional write, such as
+        `replace(entity | {"TakenBy": worker})`, and delete it only if that write succeeded.
 
         Cost: 1 transaction; with `unconditionally` and derived data 1 more to read, for each attempt.
 

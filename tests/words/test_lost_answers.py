@@ -9,11 +9,13 @@ import pytest
 from azure.core.exceptions import ClientAuthenticationError, ServiceResponseError
 
 from employees import by_email, employees_of, jones, rows_of
-from tablepatterns import BulkLoad, Entity, EntitySet, Key, aio, connect
+from tablepatterns import BulkLoad, DataSeries, Entity, EntitySet, Key, aio, connect
 from tablepatterns.engine.account import Engine
 from tablepatterns.engine.server import serving
 from tablepatterns.engine.serving.listeners import PORTS, Listeners
-from tablepatterns.errors import EntityAlreadyExists, EntityChanged, EntityNotFound, OutcomeUnknown
+from tablepatterns.entity import measured
+from tablepatterns.errors import EntityAlreadyExists, EntityChanged, EntityNotFound, OutcomeUnknown, TooMuchContention
+from tablepatterns.limits import KIB, MAX_ENTITY_BYTES
 from tablepatterns.words.lineage import KEPT
 from unreliable import unreliable
 
@@ -278,3 +280,129 @@ async def test_a_plain_conflict_costs_no_second_read(storage: Any, engine: Engin
     with engine.ledger.span() as span, pytest.raises(EntityAlreadyExists):
         await employees.insert(jones())
     assert span.totals.requests == 1
+
+
+@pytest.mark.parametrize("others", [KEPT, KEPT + 3])
+async def test_what_became_of_an_insert_under_too_many_others_is_unknown(
+    backend: Any, engine: Engine, set_on: Callable[[Any], Any], reliable: Any, others: int
+) -> None:
+    def count(storage: Any) -> None:
+        for _ in range(others):
+            set_on(storage).update(counted, **ID)
+
+    await reliable.table.create()
+    with pytest.raises(OutcomeUnknown):
+        await set_on(overtaken(backend, engine, count)).insert(jones(Age=0))
+    assert (await reliable.get(**ID))["Age"] == others
+
+
+@pytest.mark.parametrize("overwrite", ["replace", "delete"])
+async def test_what_became_of_an_insert_that_another_program_overwrote_is_unknown(
+    backend: Any, engine: Engine, storage: Any, table_name: str, overwrite: str
+) -> None:
+    def write(other: Any) -> None:
+        rows = other.tables.get_table_client(table_name)
+        row = {"PartitionKey": "Sales", "RowKey": "empid_000223"}
+        rows.upsert_entity(row, mode="replace") if overwrite == "replace" else rows.delete_entity(row)
+
+    await storage.table(table_name).create()
+    mine = EntitySet(overtaken(backend, engine, write), table_name, PLAIN)
+    if overwrite == "replace":
+        with pytest.raises(OutcomeUnknown):
+            await mine.insert(jones())
+    else:
+        # Nothing is left of a deleted row that could tell: a known limit
+        await mine.insert(jones())
+
+
+async def test_what_became_of_a_merge_without_room_for_an_id_is_unknown(
+    backend: Any, engine: Engine, storage: Any, table_name: str
+) -> None:
+    reliable = EntitySet(storage, table_name, PLAIN)
+    await reliable.insert({**ID, **{f"P{number:02d}": b"" for number in range(16)}})
+    mine = EntitySet(overtaken(backend, engine, lambda other: None), table_name, PLAIN)
+    read = await mine.get(**ID)
+    full = {f"P{number:02d}": bytes(64 * KIB) for number in range(15)}
+    # 60 bytes are left of 1 MiB: enough for the id that the row has, but not for those of four writes
+    empty = measured({"PartitionKey": "Sales", "RowKey": "empid_000223", "P15": b""} | full).size
+    full["P15"] = bytes(MAX_ENTITY_BYTES - 60 - empty)
+    with pytest.raises(OutcomeUnknown):
+        await mine.merge(read, full)
+
+
+@pytest.mark.parametrize("others", [0, 1, KEPT - 1, KEPT])
+@pytest.mark.parametrize("kind", KINDS)
+async def test_a_point_that_is_set_undoes_no_count(
+    backend: Any, engine: Engine, storage: Any, table_name: str, kind: str, others: int
+) -> None:
+    def series_on(account: Any) -> Any:
+        return DataSeries(account, table_name, Key("{Employee}", ""), 4, name="Hour", of=int)
+
+    def add() -> None:
+        for _ in range(others):
+            series_on(connect(engine)).add(3, 1, Employee="223")
+
+    reliable = series_on(storage)
+    await reliable.set(3, 5, Employee="223")
+    flaky = series_on(unreliable(backend, engine, lambda number: None if number else kind, add))
+    told = None
+    try:
+        await flaky.set(3, 10, Employee="223")
+    except OutcomeUnknown as error:
+        told = error
+    (found,) = await reliable.read([3], Employee="223")
+    if kind in ("answer lost", "timed out"):
+        assert found == 10 + others
+        assert (told is not None) == (others >= KEPT)
+    else:
+        # That it was not carried out is known only where the service says so
+        assert (told is None) == (kind == "busy")
+        assert found == (5 + others if told else 10)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+async def test_an_upsert_makes_its_row_once_whatever_is_lost(
+    backend: Any, engine: Engine, storage: Any, table_name: str, kind: str
+) -> None:
+    reliable = EntitySet(storage, table_name, PLAIN)
+    await reliable.table.create()
+    flaky = EntitySet(unreliable(backend, engine, lambda number: None if number else kind), table_name, PLAIN)
+    written = await flaky.insert_or_replace(jones())
+    assert (await reliable.get(**ID)).etag == written.etag
+    await reliable.replace(written | {"Age": 35})
+
+
+@pytest.mark.parametrize("kind", ["answer lost", "timed out"])
+async def test_an_unconditional_delete_does_not_delete_what_another_inserted_since(
+    backend: Any, engine: Engine, storage: Any, table_name: str, kind: str
+) -> None:
+    def insert_again() -> None:
+        EntitySet(connect(engine), table_name, PLAIN).insert(jones(Age=1))
+
+    reliable = EntitySet(storage, table_name, PLAIN)
+    await reliable.insert(jones())
+    plan = unreliable(backend, engine, lambda number: None if number else kind, insert_again)
+    with pytest.raises(OutcomeUnknown):
+        await EntitySet(plan, table_name, PLAIN).delete(ID, unconditionally=True)
+    assert (await reliable.get(**ID))["Age"] == 1
+
+
+@pytest.mark.parametrize(("others", "is_made"), [(3, True), (30, False)])
+async def test_an_upsert_whose_request_was_lost_is_made_between_others(
+    backend: Any, engine: Engine, storage: Any, table_name: str, others: int, is_made: bool
+) -> None:
+    reliable = EntitySet(storage, table_name, PLAIN)
+    await reliable.insert(jones(Age=0))
+
+    def plan(number: int) -> str | None:
+        if 1 <= number <= others:
+            EntitySet(connect(engine), table_name, PLAIN).update(counted, **ID)
+        return None if number else "request lost"
+
+    write = EntitySet(unreliable(backend, engine, plan), table_name, PLAIN).insert_or_replace(jones(Age=90))
+    if is_made:
+        await write
+    else:
+        with pytest.raises(TooMuchContention):
+            await write
+    assert (await reliable.get(**ID))["Age"] == (90 if is_made else 10)

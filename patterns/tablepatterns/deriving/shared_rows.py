@@ -13,8 +13,7 @@ from ..entity import Entity
 from ..errors import LimitExceeded
 from ..key import Key
 from ..limits import MAX_ENTITY_BYTES
-from ..words.operation import ANY, Operation
-from ..writing.pending import plain
+from ..words.operation import ANY, Operation, plain
 from .derived import Keys
 
 PART: Final = "ListPart"

@@ -49,7 +49,8 @@ class DataSeries(Pattern[Account_co], Generic[Account_co, V]):
     number: `Hour00` to `Hour23`.
 
     Guarantees: setting a point leaves the others as they are. `add` loses no count, however many add at once, and
-    counts nothing twice: where an answer was lost and it cannot be told whether it counted, it says so. Every point
+    counts nothing twice. After a lost response `set` and `add` are not sent again if that could undo what others have
+    written since: if the row does not tell whether they were carried out, they raise `OutcomeUnknown`. Every point
     has the type that was declared. A point that was never set is None, and so are all points of a series that does
     not exist.
 
@@ -129,6 +130,8 @@ class DataSeries(Pattern[Account_co], Generic[Account_co, V]):
         :raises BadInput: there is no such point
         :raises BadProperty: the value is not of the type
         :raises BadKey: a field is missing, or has a value that cannot be a key
+        :raises OutcomeUnknown: a response was lost, and the row does not tell whether the point was set; if no other
+            program sets or adds to it, set it again
 
         Guide: data series pattern; merge or replace (insert-or-merge).
         """

@@ -259,7 +259,8 @@ def merged(old: Stored, parts: Sequence[Fields], given: Fields) -> list[Operatio
         changes = {name: value for name, value in fields.items() if name in given or name not in before}
         if changes or (moved and not number):
             row = old.row(number, count, changes) if moved else old.keys(number) | changes
-            writes.append(old.parts[number].guards(Operation.merge(row, ANY)))
+            merge = Operation.merge(row, ANY, becomes=old.row(number, count, fields))
+            writes.append(old.parts[number].guards(merge))
     return writes + old.deletions(old.parts[count:])
 
 

@@ -10,7 +10,7 @@ from uuid import uuid4
 from .. import limits
 from ..contention import Overtaken, contended
 from ..entity import Entity
-from ..errors import BadInput, BadKey, EntityAlreadyExists, EntityChanged, EntityNotFound
+from ..errors import BadInput, BadKey, EntityAlreadyExists, EntityChanged, EntityNotFound, OutcomeUnknown
 from ..mapping import Action, Encoded
 from ..recipe import Account_co
 from ..words.operation import ANY, Operation, check_transaction
@@ -110,13 +110,21 @@ class WideWrites(WideReads[Account_co]):
         check_transaction(flip)
         try:
             for batch in batches(unpublished(old, parts, generation), self.transaction_bytes):
-                await self.table.submit(*batch)
+                await self._submit_unpublished(batch)
             answers = await self._submit(old, flip)
         except _REFUSALS:
             now = await self._stored(self.rows.parse(old.partition_key, old.first), retry_for)
             await self._discard(now, [row for row in now.strays if row.row_key.endswith(generation)])
             raise
         return written(old, parts, generation, answers)
+
+    async def _submit_unpublished(self, writes: Sequence[Operation]) -> None:
+        try:
+            await self.table.submit(*writes)
+        except OutcomeUnknown as error:
+            # Only this write knows the generation, so if the rows are gone, another writer has removed them
+            text = f"another writer removed {writes[0].key} before it was published; read the entity again and retry"
+            raise EntityChanged(text) from error
 
     def _is_small(self, writes: Sequence[Operation]) -> bool:
         if len(writes) > limits.MAX_TRANSACTION_OPERATIONS:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable, Mapping
 from inspect import isawaitable
-from typing import Any
+from typing import Any, Final
 
 from azure.core.exceptions import HttpResponseError, IncompleteReadError, ServiceRequestError, ServiceResponseError
 
@@ -12,12 +12,25 @@ from azure.core.exceptions import HttpResponseError, IncompleteReadError, Servic
 CONNECTION_LOST = (ServiceRequestError, ServiceResponseError)
 
 
-class Exchange:
-    """What became of one call: given to the SDK as its response hook, it sees whether the SDK sent the call again."""
+_MAYBE_CARRIED_OUT: Final = frozenset({408, 500, 502, 504})
+"""What the service or a proxy answers when it does not know whether the request was carried out."""
 
-    def __init__(self, hook: Callable[[Any], None] | None) -> None:
+
+class MaybeCarriedOut(Exception):
+    """A response that does not say whether the request was carried out."""
+
+
+class Exchange:
+    """What became of one call: given to the SDK as its response hook, it sees whether the SDK sent the call again.
+
+    :param hook: the hook whose place it takes
+    :param sends_once: whether a request that may have been carried out must not be sent again
+    """
+
+    def __init__(self, hook: Callable[[Any], None] | None, *, sends_once: bool = False) -> None:
         self._hook = hook
         self._context: Mapping[str, Any] = {}
+        self._sends_once = sends_once
         self.status: int | None = None
 
     def __call__(self, response: Any) -> None:
@@ -25,6 +38,16 @@ class Exchange:
         self.status = response.http_response.status_code
         if self._hook is not None:
             self._hook(response)
+        if self._sends_once and self.status in _MAYBE_CARRIED_OUT:
+            # The hook sees each response before the retry policy does, which would send the request again
+            raise MaybeCarriedOut(f"the service answered {self.status}")
+
+    @property
+    def options(self) -> dict[str, Any]:
+        """The options of the SDK's call."""
+        # A connection error over aiohttp may also be one after the request was carried out
+        once = {"retry_read": 0, "retry_connect": 0} if self._sends_once else {}
+        return {"raw_response_hook": self, **once}
 
     @property
     def was_repeated(self) -> bool:

@@ -19,6 +19,26 @@ KEPT: Final = 4
 """How many ids a row keeps, at 16 bytes each: how many writers may come between a write and its writer's look."""
 
 
+_VERSION_BITS: Final = 76
+_INSERTED: Final = 8
+"""The UUID version of an insert's id; the ids of other writes have version 4."""
+
+
+def inserted(stamp: UUID) -> UUID:
+    """Return the id that an insert leaves in its row, which says that no write came before it."""
+    return UUID(int=stamp.int & ~(0xF << _VERSION_BITS) | _INSERTED << _VERSION_BITS)
+
+
+def is_complete(ids: Lineage) -> bool:
+    """Return whether these are the ids of all writes since the row was inserted.
+
+    >>> from uuid import uuid4
+    >>> is_complete((uuid4(), inserted(uuid4()))), is_complete((uuid4(),)), is_complete(())
+    (True, False, False)
+    """
+    return bool(ids) and ids[-1].version == _INSERTED
+
+
 def as_bytes(ids: Iterable[UUID]) -> bytes:
     """Return the value of the property that a row keeps its lineage in."""
     return b"".join(each.bytes for each in ids)

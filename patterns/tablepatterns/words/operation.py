@@ -9,11 +9,11 @@ from functools import cached_property
 from typing import Any, Final, Literal
 
 from azure.core import MatchConditions
-from azure.data.tables import EntityProperty, UpdateMode
+from azure.data.tables import EdmType, EntityProperty, UpdateMode
 
 from .. import limits
-from ..edm import entity_size
-from ..entity import WRITE_ID, Looked, check_key, measured
+from ..edm import Int64, Ticks, entity_size
+from ..entity import WRITE_ID, Entity, Looked, check_key, measured
 from ..errors import BadInput, BadProperty, LimitExceeded
 from .lineage import Lineage
 
@@ -47,6 +47,8 @@ class Operation:
     """The ids of the writes that this one builds on, of the row that was read."""
     has_room: bool = field(default=True, repr=False)
     """Whether the row has room for the id of this write."""
+    becomes: Mapping[str, Any] | None = field(default=None, repr=False, compare=False)
+    """The whole row as a merge leaves it, if that is known."""
 
     @classmethod
     def insert(cls, entity: Mapping[str, Any], *, seen: dict[str, Looked] | None = None) -> Operation:
@@ -71,7 +73,10 @@ class Operation:
         :param becomes: the entity as it will be then, if that is known
         """
         merge = cls._of("merge", entity, etag)
-        return merge if becomes is None else replace(merge, has_room=measured(becomes).has_room)
+        if becomes is None:
+            return merge
+        whole = measured(becomes)
+        return replace(merge, has_room=whole.has_room, becomes=whole.sent)
 
     @classmethod
     def insert_or_replace(cls, entity: Mapping[str, Any]) -> Operation:
@@ -106,6 +111,26 @@ class Operation:
         """The PartitionKey and the RowKey."""
         return self.partition_key, self.row_key
 
+    @property
+    def is_conditional(self) -> bool:
+        """Whether the service rejects it when it is sent again after it was carried out."""
+        return self.kind == "insert" or self.etag not in (None, ANY)
+
+    @property
+    def result(self) -> Mapping[str, Any] | None:
+        """The whole row as this write leaves it; None for a delete, and where that is not known."""
+        if self.kind in ("insert", "replace", "insert_or_replace"):
+            return plain(self.entity)
+        return None if self.becomes is None else plain(self.becomes)
+
+    def on(self, row: Entity | None) -> Operation:
+        """Return the same write on condition that the row is as it was read, None if it does not exist."""
+        if row is None:
+            return replace(self, kind="insert") if self.kind.startswith("insert") else self
+        kind: Kind = "replace" if self.kind == "insert_or_replace" else self.kind
+        kind = "merge" if kind == "insert_or_merge" else kind
+        return replace(self, kind=kind, etag=row.etag, lineage=row.lineage)
+
     @cached_property
     def size(self) -> int:
         """The bytes that the row takes which is sent, by the published formula."""
@@ -125,6 +150,17 @@ class Operation:
     def _plain(self) -> dict[str, Any]:
         explicit = EntityProperty
         return {name: each.value if isinstance(each, explicit) else each for name, each in self.entity.items()}
+
+
+def plain(properties: Mapping[str, Any]) -> dict[str, Any]:
+    """Return properties as they are given, of those as the SDK sends them."""
+    return {name: _given(value) for name, value in properties.items()}
+
+
+def _given(value: Any) -> Any:
+    if not isinstance(value, EntityProperty):
+        return value
+    return Int64(value.value) if value.edm_type == EdmType.INT64 else Ticks.parse(str(value.value))
 
 
 def _spelled(value: Any) -> str:

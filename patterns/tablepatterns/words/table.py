@@ -10,6 +10,7 @@ from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
+from time import monotonic
 from typing import Any, Generic, TypeVar
 from urllib.parse import unquote
 from uuid import UUID, uuid4
@@ -25,11 +26,19 @@ from azure.data.tables import TableAccessPolicy, generate_table_sas
 from .. import limits
 from ..edm import Ticks
 from ..entity import WRITE_ID, Entity
-from ..errors import BadDesign, BadInput, BadTableName, OutcomeUnknown
+from ..errors import (
+    BadDesign,
+    BadInput,
+    BadTableName,
+    EntityAlreadyExists,
+    EntityChanged,
+    OutcomeUnknown,
+    TooMuchContention,
+)
 from ..filters import Filter
-from .exchange import CONNECTION_LOST, Exchange, answered, each, first_page, settled
-from .fate import Fate, fate
-from .lineage import after, as_bytes
+from .exchange import CONNECTION_LOST, Exchange, MaybeCarriedOut, answered, each, first_page, settled
+from .fate import Fate, fate, fate_of_overwriting, is_newest
+from .lineage import after, as_bytes, inserted
 from .operation import Operation, check_transaction, sdk_operation
 from .token import Position
 from .translation import code_of, lacks_table, missing, translated
@@ -38,7 +47,9 @@ T = TypeVar("T")
 
 _ATTEMPTS = 3
 _STALE = "W/\"datetime'1601-01-01T00%3A00%3A00.0000000Z'\""
-"""The ETag of what we wrote and others have overwritten since: our own was lost with the answer."""
+"""The ETag of what we wrote and others have changed since: our own was lost with the response. No row has it."""
+_ATTEMPTS_TO_OVERWRITE = 10
+"""How often a write without a condition, whose response was lost, is sent on condition of what was read just before."""
 
 
 @dataclass(frozen=True)
@@ -202,23 +213,33 @@ class Table:
         Each entity returned carries its keys, its new ETag and Timestamp; that of a delete has no ETag. A missing
         table is created first.
 
-        Every write carries a `WriteId` of its own. The service may carry out a request and its answer get lost; when
-        the request is then sent again, it meets its own work as a conflict. The ids that the row keeps tell whether the
-        work is ours, also where others have built on it. A delete that finds nothing when sent again is taken for done.
+        Every write carries a `WriteId` of its own. The service may carry out a request whose response is then lost. A
+        write with a condition is sent again, and meets its own work as a conflict; one without is sent again only on
+        condition of what was read in between. The ids that the row keeps tell whether the work is ours, also where
+        others have built on it. An entity that was changed since gets an ETag that matches no row, so that the next
+        conditional write of it raises `EntityChanged`. A delete that finds nothing when sent again is taken for done.
 
-        Cost: 1 transaction; after a lost answer 1 more per attempt, and 1 to read back.
+        Cost: 1 transaction; after a lost response 1 more per attempt, and 1 for each row to read back.
 
         :raises BadInput: no entity group transaction; nothing was sent
         :raises EntityAlreadyExists: an entity to be inserted exists
         :raises EntityChanged: an entity changed since the ETag was read
         :raises EntityNotFound: an entity to be replaced, merged or deleted does not exist
         :raises TransactionFailed: the service refused for another reason; `index` says which operation
-        :raises OutcomeUnknown: an answer was lost, and the entity was overwritten too often since to tell
+        :raises OutcomeUnknown: a response was lost, and the row does not tell whether the write was made
+        :raises TooMuchContention: after a lost response other writers were faster at every attempt
         """
         check_transaction(operations)
         if not operations:
             return []
-        stamp, lost, made = uuid4(), 0, False
+        stamp = uuid4()
+        if any(operation.is_conditional for operation in operations):
+            return await self._repeated(operations, stamp)
+        return await self._sent_once(operations, stamp)
+
+    async def _repeated(self, operations: Sequence[Operation], stamp: UUID) -> list[Entity]:
+        """Send a transaction until a response comes; its conditions keep it from being carried out twice."""
+        lost, made = 0, False
         while True:
             exchange = Exchange(self._hook)
             try:
@@ -239,14 +260,55 @@ class Table:
                 failure = translated(error, operations)
                 raise failure from (None if failure is error else error)
 
+    async def _sent_once(
+        self, operations: Sequence[Operation], stamp: UUID, *, has_table: bool = False
+    ) -> list[Entity]:
+        """Send a transaction without a condition, and not again while it may have been carried out.
+
+        Another writer may have built on it by then, whose change would be undone. So after a lost response the rows are
+        read, and what is sent then is conditional on them.
+        """
+        try:
+            return await self._send(operations, stamp, Exchange(self._hook, sends_once=True))
+        except (*CONNECTION_LOST, MaybeCarriedOut) as error:
+            return await self._after_lost_response(operations, stamp, error)
+        except HttpResponseError as error:
+            if has_table or not lacks_table(error, operations):
+                failure = translated(error, operations)
+                raise failure from (None if failure is error else error)
+        await self.create()
+        return await self._sent_once(operations, stamp, has_table=True)
+
+    async def _after_lost_response(
+        self, operations: Sequence[Operation], stamp: UUID, error: Exception
+    ) -> list[Entity]:
+        rows = await self._rows(operations)
+        found = fate_of_overwriting(operations, stamp, rows)
+        if found is Fate.UNKNOWN:
+            raise _unknown(operations) from error
+        if found is Fate.MADE:
+            return _read_back(operations, rows, stamp)
+        overtaken: EntityAlreadyExists | EntityChanged | None = None
+        begun = monotonic()
+        for _ in range(_ATTEMPTS_TO_OVERWRITE):
+            try:
+                return await self._repeated([each.on(row) for each, row in zip(operations, rows, strict=True)], stamp)
+            except (EntityAlreadyExists, EntityChanged) as refused:
+                overtaken = refused
+            rows = await self._rows(operations)
+        raise TooMuchContention(_ATTEMPTS_TO_OVERWRITE, monotonic() - begun, overtaken) from overtaken
+
+    async def _rows(self, operations: Sequence[Operation]) -> list[Entity | None]:
+        return [await self.get(*operation.key) for operation in operations]
+
     async def _send(self, operations: Sequence[Operation], stamp: UUID, exchange: Exchange) -> list[Entity]:
         calls = [sdk_operation(each, _stamped(each, stamp)) for each in operations]
         if len(calls) > 1:
-            answers = await answered(lambda: self._client.submit_transaction(calls, raw_response_hook=exchange))
+            answers = await answered(lambda: self._client.submit_transaction(calls, **exchange.options))
         else:
             word, entity, options = calls[0]
             call = getattr(self._client, f"{word}_entity")
-            answers = [await answered(lambda: call(entity, **options, raw_response_hook=exchange))]
+            answers = [await answered(lambda: call(entity, **options, **exchange.options))]
             if exchange.status == 404 and not exchange.was_repeated:
                 # The SDK takes the deletion of a missing entity for a success
                 raise missing(operations[0])
@@ -258,29 +320,45 @@ class Table:
         """Return what an earlier attempt of this very transaction wrote, or None if the conflict is another's."""
         if error.status_code not in (404, 409, 412):
             return None
-        rows = [await self.get(*operation.key) for operation in operations]
-        found = fate(operations, stamp, [None if row is None else row.lineage for row in rows])
+        rows = await self._rows(operations)
+        found = fate(operations, stamp, rows)
         if found is Fate.UNKNOWN:
-            text = f"the answer to a write of {operations[0].key} was lost, and nothing tells if it was made; "
-            raise OutcomeUnknown(text + "read the entity, and see whether the change is there", error) from error
-        if found is Fate.NOT_MADE:
-            return None
-        return [
-            row if row is not None and row.lineage[:1] == (stamp,) else _written(operation, {"etag": _STALE}, stamp)
-            for operation, row in zip(operations, rows, strict=True)
-        ]
+            raise _unknown(operations, error) from error
+        return None if found is Fate.NOT_MADE else _read_back(operations, rows, stamp)
+
+
+def _unknown(operations: Sequence[Operation], error: HttpResponseError | None = None) -> OutcomeUnknown:
+    text = f"the answer to a write of {operations[0].key} was lost, and nothing tells if it was made; "
+    return OutcomeUnknown(text + "read the entity, and see whether the change is there", error)
+
+
+def _read_back(operations: Sequence[Operation], rows: Sequence[Entity | None], stamp: UUID) -> list[Entity]:
+    """Return what a transaction wrote whose response was lost, by its rows as they are now.
+
+    A row that has changed since gets an ETag that matches no row: with its newest, the next conditional write of our
+    caller would overwrite a change that the caller has not seen.
+    """
+    etags = [
+        row.etag if row is not None and is_newest(stamp, operation, row) else _STALE
+        for operation, row in zip(operations, rows, strict=True)
+    ]
+    return [_written(each, {"etag": etag}, stamp) for each, etag in zip(operations, etags, strict=True)]
+
+
+def _id_of(operation: Operation, stamp: UUID) -> UUID:
+    return inserted(stamp) if operation.kind == "insert" else stamp
 
 
 def _stamped(operation: Operation, stamp: UUID) -> dict[str, bytes]:
-    return {WRITE_ID: as_bytes(after(stamp, operation.lineage))} if operation.has_room else {}
+    return {WRITE_ID: as_bytes(after(_id_of(operation, stamp), operation.lineage))} if operation.has_room else {}
 
 
 def _written(operation: Operation, answer: Mapping[str, Any], stamp: UUID) -> Entity:
     entity = Entity({"PartitionKey": operation.partition_key, "RowKey": operation.row_key})
     if operation.kind != "delete":
         entity.etag = answer["etag"]
-        entity.timestamp = timestamp_of(answer["etag"])
-        entity.lineage = after(stamp, operation.lineage) if operation.has_room else ()
+        entity.timestamp = None if entity.etag == _STALE else timestamp_of(answer["etag"])
+        entity.lineage = after(_id_of(operation, stamp), operation.lineage) if operation.has_room else ()
     return entity
 
 

@@ -22,10 +22,10 @@ from ..eventual.promise import Promise
 from ..mapping import Action, Mappings
 from ..recipe import Account
 from ..words.lineage import Lineage
-from ..words.operation import ANY, Operation, check_transaction
+from ..words.operation import ANY, Operation, check_transaction, plain
 from ..words.table import Table
 from .alike import alike
-from .pending import Pending, combined, plain
+from .pending import Pending, combined
 
 
 @dataclass(frozen=True)

@@ -11,14 +11,11 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from azure.data.tables import EdmType, EntityProperty
-
 from ..deriving.derived import Keys
 from ..deriving.row_store import RowReader
-from ..edm import Int64, Ticks
 from ..entity import Entity
 from ..words.lineage import Lineage
-from ..words.operation import ANY, Kind, Operation
+from ..words.operation import ANY, Kind, Operation, plain
 
 
 class Pending:
@@ -57,17 +54,6 @@ class Pending:
         self.put(operation.key, properties, etag, lineage)
 
 
-def plain(properties: Mapping[str, Any]) -> dict[str, Any]:
-    """Return properties as they are given, of those as the SDK sends them."""
-    return {name: _given(value) for name, value in properties.items()}
-
-
-def _given(value: Any) -> Any:
-    if not isinstance(value, EntityProperty):
-        return value
-    return Int64(value.value) if value.edm_type == EdmType.INT64 else Ticks.parse(str(value.value))
-
-
 def _copy(row: Entity) -> Entity:
     copied = Entity(row)
     copied.be(row)
@@ -93,7 +79,15 @@ def combined(first: Operation, second: Operation) -> Operation | None:
     if second.kind == "delete":
         return replace(second, etag=etag, lineage=lineage)
     kind: Kind = "merge" if first.kind == second.kind == "merge" else "replace"
-    return replace(first, kind=kind, entity=_content(first, second), etag=etag, lineage=lineage, has_room=has_room)
+    return replace(
+        first,
+        kind=kind,
+        entity=_content(first, second),
+        etag=etag,
+        lineage=lineage,
+        has_room=has_room,
+        becomes=second.becomes,
+    )
 
 
 def _content(first: Operation, second: Operation) -> Mapping[str, Any]:
