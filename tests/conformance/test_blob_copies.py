@@ -46,12 +46,22 @@ def target(container: Any) -> Any:
     return container.get_blob_client("target")
 
 
+@pytest.fixture
+def readable(backend: Backend, container: Any, key: AzureNamedKeyCredential, source: Any) -> str:
+    """The URL of the source, with a signature to read it."""
+    name, secret = key.named_key
+    token = generate_blob_sas(
+        name, container.container_name, "source", account_key=secret, permission="r", expiry=now() + HOUR
+    )
+    return f"{source.url}?{token}"
+
+
 # ------------------------------------------------------------------ copies
 
 
 @pytest.mark.parametrize("sync", [None, True], ids=["started", "at once"])
-async def test_a_copy_is_like_its_source(source: Any, target: Any, sync: bool | None) -> None:
-    answer = await target.start_copy_from_url(source.url, requires_sync=sync)
+async def test_a_copy_is_like_its_source(source: Any, readable: str, target: Any, sync: bool | None) -> None:
+    answer = await target.start_copy_from_url(readable if sync else source.url, requires_sync=sync)
     assert answer["copy_status"] == "success"
     copied, original = await target.get_blob_properties(), await source.get_blob_properties()
     assert await text_of(target) == b"text"
@@ -145,16 +155,6 @@ async def test_a_finished_copy_is_not_aborted(source: Any, target: Any, blob_ref
 
 
 # ------------------------------------------------------------------ content from elsewhere
-
-
-@pytest.fixture
-def readable(backend: Backend, container: Any, key: AzureNamedKeyCredential, source: Any) -> str:
-    """The URL of the source, with a signature to read it."""
-    name, secret = key.named_key
-    token = generate_blob_sas(
-        name, container.container_name, "source", account_key=secret, permission="r", expiry=now() + HOUR
-    )
-    return f"{source.url}?{token}"
 
 
 @BLOB_FROM_URL

@@ -22,6 +22,7 @@ async def test_an_archived_blob_comes_back_at_once(container: Any) -> None:
 
 
 async def test_a_copy_in_one_step_is_like_any_other(container: Any) -> None:
+    await container.set_container_access_policy({}, public_access="blob")
     source = await container.upload_blob("a", b"old")
     target = container.get_blob_client("b")
     for options in ({"requires_sync": True}, {}):

@@ -32,7 +32,9 @@ BEYOND = {
     "a legal hold": lambda blob: blob.upload_blob(b"new", overwrite=True, legal_hold=True),
     "reading a version": lambda blob: blob.download_blob(version_id=VERSION),
     "deleting a version": lambda blob: blob.delete_blob(version_id=VERSION),
-    "a condition on tags": lambda blob: blob.upload_blob(b"new", overwrite=True, if_tags_match_condition="a = 'b'"),
+    "a condition on tags with parentheses": lambda blob: blob.upload_blob(
+        b"new", overwrite=True, if_tags_match_condition="(a = 'b')"
+    ),
 }
 
 # Azurite is not asked: it does some of this

@@ -6,7 +6,7 @@ import binascii
 import re
 from base64 import b64decode
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import Enum
 from typing import Final
 from uuid import UUID
@@ -36,6 +36,7 @@ class Tier(Enum):
     HOT = "Hot"
     COOL = "Cool"
     COLD = "Cold"
+    SMART = "Smart"
     ARCHIVE = "Archive"
 
 
@@ -143,19 +144,21 @@ class Draft:
     """What a write brings besides content: it replaces what the blob had, where it had any.
 
     :param tier: the tier to be put into, None for the account's own
+    :param sealed: whether a copy of an append blob is to be sealed
     """
 
     headers: ContentHeaders = field(default_factory=ContentHeaders)
     metadata: Mapping[str, str] = field(default_factory=dict[str, str])
     tags: Mapping[str, str] = field(default_factory=dict[str, str])
     tier: Tier | None = None
+    sealed: bool = False
 
     def checked(self) -> Draft:
         """Return a copy to keep.
 
         :raises Refusal: what is wrong with the metadata or the tags
         """
-        return Draft(self.headers, checked_metadata(self.metadata), checked_tags(self.tags), self.tier)
+        return replace(self, metadata=checked_metadata(self.metadata), tags=checked_tags(self.tags))
 
 
 def etag_of(modified: Ticks) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Set
+from collections.abc import Mapping, Set
 from dataclasses import dataclass
 from typing import Final, Protocol
 from uuid import UUID
@@ -11,6 +11,7 @@ from ..edm import Ticks
 from . import blob_texts as texts
 from .clock import SECOND
 from .refusal import Refusal
+from .tag_conditions import TagCondition
 from .texts import Answer
 
 ANY: Final = "*"
@@ -27,6 +28,9 @@ class Terms:
     :param none_match: the version must be none of these, or, with `ANY`, there must be none
     :param modified_since: the version must be younger
     :param unmodified_since: the version must not be younger
+    :param tags: what the tags must meet
+    :param tier_modified_since: the tier must have been changed later
+    :param tier_unmodified_since: the tier must not have been changed later
     :param lease: the id of the lease under which the request is made
     :param create_only: whether the sender may make a blob, but not replace one
     """
@@ -35,6 +39,9 @@ class Terms:
     none_match: Set[str] | None = None
     modified_since: Ticks | None = None
     unmodified_since: Ticks | None = None
+    tags: TagCondition | None = None
+    tier_modified_since: Ticks | None = None
+    tier_unmodified_since: Ticks | None = None
     lease: UUID | None = None
     create_only: bool = False
 
@@ -63,6 +70,9 @@ class Versioned(Protocol):
     @property
     def modified(self) -> Ticks: ...
 
+    @property
+    def tags(self) -> Mapping[str, str]: ...
+
 
 def check_read(terms: Terms, version: Versioned) -> None:
     """Refuse a read whose conditions are not met: the version is another one, or is one that the reader has.
@@ -71,6 +81,8 @@ def check_read(terms: Terms, version: Versioned) -> None:
     """
     if terms.none_match is not None and ANY in terms.none_match:
         raise Refusal(texts.UNSATISFIABLE_CONDITION)
+    if terms.tags is not None and not terms.tags(version.tags):
+        raise Refusal(texts.CONDITION_NOT_MET)
     if not _is(terms.match, version) or _younger(version, terms.unmodified_since):
         raise Refusal(texts.CONDITION_NOT_MET)
     if terms.none_match is None and terms.modified_since is None:
@@ -89,7 +101,9 @@ def check_write(terms: Terms, version: Versioned | None, unmet: Answer = texts.C
     """
     terms.check_single()
     if version is None:
-        met = terms.match is None
+        met = terms.match is None and terms.tags is None
+    elif terms.tags is not None and not terms.tags(version.tags):
+        met = False
     elif terms.match is not None:
         met = _is(terms.match, version)
     elif terms.none_match is not None:
@@ -116,9 +130,26 @@ def check_create(terms: Terms, version: Versioned | None, unmet: Answer = texts.
     check_write(terms, version, unmet)
 
 
+def check_tier(terms: Terms, changed: Ticks) -> None:
+    """Reject a deletion unless the tier was changed when the conditions say.
+
+    :param changed: when the tier was changed, or the blob was created in it
+    :raises Refusal: ConditionNotMet; MultipleConditionHeadersNotSupported for both conditions
+    """
+    since, until = terms.tier_modified_since, terms.tier_unmodified_since
+    if since is not None and until is not None:
+        raise Refusal(texts.MULTIPLE_CONDITIONS)
+    if (since is not None and changed // SECOND <= since // SECOND) or _later(changed, until):
+        raise Refusal(texts.CONDITION_NOT_MET)
+
+
 def _is(etags: Set[str] | None, version: Versioned) -> bool:
     return etags is None or ANY in etags or version.etag in etags
 
 
 def _younger(version: Versioned, moment: Ticks | None) -> bool:
-    return moment is not None and version.modified // SECOND > moment // SECOND
+    return _later(version.modified, moment)
+
+
+def _later(changed: Ticks, moment: Ticks | None) -> bool:
+    return moment is not None and changed // SECOND > moment // SECOND

@@ -99,6 +99,8 @@ BLOB_ARCHIVED: Final = Answer("BlobArchived", "This operation is not permitted o
 
 # -- Copies
 
+CANNOT_VERIFY_COPY_SOURCE: Final = Answer("CannotVerifyCopySource", "Could not verify copy source.")
+"""What the source itself answers takes the place of the text."""
 NO_PENDING_COPY: Final = Answer("NoPendingCopyOperation", "There is currently no pending copy operation.")
 
 # -- Leases; the resource is a blob or a container

@@ -70,13 +70,16 @@ def copied(slot: Slot, origin: Blob, url: str, draft: Draft, stamp: Ticks) -> Bl
     :raises Refusal: InvalidBlobType, InfiniteLeaseDurationRequired
     """
     before = slot.current
+    if draft.sealed:
+        check_kind(origin, Kind.APPEND)
     if before is not None:
         check_kind(before, origin.kind)
         if before.lease.state(stamp).locked and before.lease.duration != INFINITE:
             raise Refusal(texts.INFINITE_LEASE_REQUIRED)
     record = CopyRecord(uuid4(), url, len(origin.content), stamp)
     blob = written(slot.name, origin.kind, origin.content, draft, stamp)
-    return _going_on(replace(blob, blocks=origin.blocks, appends=origin.appends, copy=record), before)
+    blob = replace(blob, blocks=origin.blocks, appends=origin.appends, copy=record, sealed=draft.sealed)
+    return _going_on(blob, before)
 
 
 def appended(blob: Blob, content: Content, position: int | None, max_size: int | None) -> Blob:

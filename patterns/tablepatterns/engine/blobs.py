@@ -12,14 +12,14 @@ from . import blob_texts as texts
 from . import blob_versions as versions
 from .blob import Blob, Block, ContentHeaders, Draft, Kind, Tier, check_blob_name, checked_tags
 from .blob_listing import Page, Question, list_page
-from .blob_terms import NO_TERMS, Terms, check_create, check_read, check_write
+from .blob_terms import ANY, NO_TERMS, Terms, check_create, check_read, check_tier, check_write
 from .blob_versions import Appended, CopySource, check_kind
 from .block_lists import BlockList, Where, check_beside, check_block
 from .clock import Clock
 from .container import Container, Slot, Snapshots
 from .containers import Containers
 from .content import Content
-from .leases import BLOB, NO_LEASE, Action
+from .leases import BLOB, NO_LEASE, Action, Lease
 from .metadata import checked_metadata
 from .policies import AccessPolicy
 from .properties import ServiceProperties
@@ -69,14 +69,16 @@ class Blobs:
     def blocks(self, container: str, name: str, terms: Terms = NO_TERMS, snapshot: Ticks | None = None) -> BlockList:
         """Return the blocks under a name, those of the blob and those that are not committed.
 
-        :raises Refusal: ContainerNotFound, BlobNotFound, InvalidBlobType, or what the lease is refused with
+        :raises Refusal: ContainerNotFound, BlobNotFound, InvalidBlobType, or what the terms are refused with
         """
         with self._lock:
             slot, now = self._slot(container, name), self._clock.now()
             staged = sorted(slot.staged(now).values(), key=lambda block: block.id)
             if slot.current is None and staged and snapshot is None:
+                check_write(terms, None)
                 return BlockList(None, (), staged)
             blob = slot.version(snapshot)
+            check_read(terms, blob)
             blob.lease.check_read(terms.lease, now, BLOB)
         check_kind(blob, Kind.BLOCK)
         return BlockList(blob, blob.blocks, () if snapshot else staged)
@@ -139,11 +141,13 @@ class Blobs:
         terms: Terms = NO_TERMS,
         *,
         keep_metadata: bool = True,
+        keep_tags: bool = False,
     ) -> Blob:
         """Copy a blob of this account with all that it says of itself, at once.
 
         :param draft: the tags and the tier of the copy, and its metadata
         :param keep_metadata: whether the copy has the metadata of the source instead
+        :param keep_tags: whether it has the tags of the source instead
         :raises Refusal: ContainerNotFound, BlobNotFound, SourceConditionNotMet, TargetConditionNotMet, InvalidBlobType,
             BlobArchived, InfiniteLeaseDurationRequired, or what a lease is refused with
         """
@@ -151,7 +155,8 @@ class Blobs:
         with self._lock:
             origin = self.source(source)
             metadata = origin.metadata if keep_metadata else kept.metadata
-            kept = replace(kept, headers=origin.headers, metadata=metadata)
+            tags = origin.tags if keep_tags else kept.tags
+            kept = replace(kept, headers=origin.headers, metadata=metadata, tags=tags)
             return self._create(
                 container,
                 name,
@@ -241,28 +246,33 @@ class Blobs:
     def set_tags(self, container: str, name: str, tags: Mapping[str, str], terms: Terms = NO_TERMS) -> None:
         """Replace the tags of a blob, which makes no new version.
 
-        :raises Refusal: ContainerNotFound, BlobNotFound, what is wrong with the tags, or what the lease is refused with
+        :raises Refusal: ContainerNotFound, BlobNotFound, what is wrong with the tags, or what the terms are refused
+            with
         """
         kept = checked_tags(tags)
         with self._lock:
             slot = self._slot(container, name)
             blob = slot.existing()
+            check_write(terms, blob)
             blob.lease.check_write(terms.lease, self._clock.now(), BLOB)
             slot.current = replace(blob, tags=kept)
 
-    def set_tier(self, container: str, name: str, tier: Tier, terms: Terms = NO_TERMS) -> Blob:
-        """Put a block blob into another tier, which makes no new version; return it as it was before.
+    def set_tier(
+        self, container: str, name: str, tier: Tier, terms: Terms = NO_TERMS, snapshot: Ticks | None = None
+    ) -> Blob:
+        """Put a block blob, or a snapshot of it, into another tier, which makes no new version; return the former one.
 
         What was archived is back at once; on the service that takes hours.
 
-        :raises Refusal: ContainerNotFound, BlobNotFound, InvalidBlobType, or what the lease is refused with
+        :raises Refusal: ContainerNotFound, BlobNotFound, InvalidBlobType, or what the terms are refused with
         """
         with self._lock:
             slot, now = self._slot(container, name), self._clock.now()
-            blob = slot.existing()
+            blob = slot.version(snapshot)
+            check_write(terms, blob)
             check_kind(blob, Kind.BLOCK)
             blob.lease.check_read(terms.lease, now, BLOB)
-            slot.current = replace(blob, tier=tier, tier_changed=now)
+            slot.replace(blob, replace(blob, tier=tier, tier_changed=now))
         return blob
 
     def lease(self, container: str, name: str, action: Action, terms: Terms = NO_TERMS) -> tuple[Blob, Ticks]:
@@ -321,6 +331,7 @@ class Blobs:
             if slot.current is not None:
                 version = slot.version(snapshot)
                 check_write(terms, version)
+                check_tier(terms, version.tier_changed or version.created)
                 version.lease.check_write(terms.lease, self._clock.now(), BLOB)
                 slot.remove(version, snapshots)
             if slot.current is None:
@@ -359,8 +370,8 @@ class Blobs:
         with self._lock:
             home, slot = self._place(container, name)
             before, now = slot.current, self._clock.now()
-            check_create(terms, before, unmet)
             lease = before.lease if before else NO_LEASE
+            check_create(_as_holder(terms, lease, now), before, unmet)
             lease.check_write(terms.lease, now, BLOB)
             blob = replace(make(slot, self._clock.stamp()), lease=lease.after_write(now))
             slot.commit(blob)
@@ -394,3 +405,9 @@ class Blobs:
     def _check(self) -> None:
         """Assert every invariant of the state."""
         self.containers.check()
+
+
+def _as_holder(terms: Terms, lease: Lease, now: Ticks) -> Terms:
+    """Return the terms of a write without `If-None-Match: *`, which the service ignores for the holder of the lease."""
+    holds = lease.state(now).locked and terms.lease == lease.id
+    return replace(terms, none_match=None) if holds and ANY in (terms.none_match or ()) else terms

@@ -52,6 +52,11 @@ class ContainerProperties:
         """The ETag of this version."""
         return etag_of(self.modified)
 
+    @property
+    def tags(self) -> Mapping[str, str]:
+        """No tags: only blobs have some."""
+        return {}
+
 
 class Slot:
     """Everything in a container that goes by one name.
@@ -107,6 +112,13 @@ class Slot:
         """Replace the blob, and drop the uncommitted blocks."""
         self.current = blob
         self._staged = {}
+
+    def replace(self, before: Blob, after: Blob) -> None:
+        """Put a changed snapshot, or the changed blob, in the place of the one that it was."""
+        if before.snapshot is None:
+            self.current = after
+        else:
+            self.snapshots[self.snapshots.index(before)] = after
 
     def remove(self, version: Blob, snapshots: Snapshots | None) -> None:
         """Drop a snapshot, or the blob with its snapshots or without them.

@@ -30,6 +30,7 @@ def run_batch(call: TableCall) -> Response:
     :raises Refusal: what is wrong with the batch as a whole
     """
     call.notes.operation = "Transaction"
+    call.check_support("Transaction")
     content_type = call.request.headers.get("content-type", "")
     if not content_type.lower().startswith(_MULTIPART):
         raise Refusal(texts.MEDIA_TYPE_NOT_SUPPORTED)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import ClassVar, Protocol
 
 from ...edm import Ticks
@@ -14,6 +14,7 @@ from ..properties import ServiceProperties
 from .access import Need, Owner, Permit
 from .address import Address
 from .message import Request
+from .supported import Support
 
 
 class Settings(Protocol):
@@ -82,6 +83,8 @@ class Call(ABC):
 
     service: ClassVar[str]
     """The service as the names of its operations spell it."""
+    support: ClassVar[Mapping[str, Support]]
+    """What each operation does about conditions and options, by its name."""
 
     def __init__(self, engine: Engine, request: Request, id: str, now: Ticks) -> None:  # noqa: A002
         self.engine = engine
@@ -118,6 +121,22 @@ class Call(ABC):
     @abstractmethod
     def settings(self) -> Settings:
         """The state of the service."""
+
+    def begin(self, operation: str, need: Need) -> None:
+        """Note the operation, and reject it unless the sender may carry it out here, and the engine can.
+
+        :raises Refusal: one of the codes that begin with Authorization; NotImplemented
+        """
+        self.notes.operation = operation
+        self.allow(need)
+        self.check_support(operation)
+
+    def check_support(self, operation: str) -> None:
+        """Reject a request with a condition or an option that the operation would have to ignore.
+
+        :raises Refusal: NotImplemented
+        """
+        self.support[operation].check(self.request.headers, self.address.query)
 
     def allow(self, need: Need) -> None:
         """Refuse the operation unless the sender may carry it out on this resource.

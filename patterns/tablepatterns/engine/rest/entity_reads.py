@@ -25,10 +25,10 @@ _OPTIONS: Final = frozenset({"$filter", "$select", "$top", "$format"})
 def get_entity(call: TableCall) -> Response:
     """Return one entity."""
     target, notes = call.target, call.notes
-    notes.operation, notes.partition, notes.query_class = "QueryEntity", target.partition_key, QueryClass.POINT.label
+    notes.partition, notes.query_class = target.partition_key, QueryClass.POINT.label
+    call.begin("QueryEntity", QUERY)
     renderer = call.renderer(target.table)
     refuse_unknown_options(target.query)
-    call.allow(QUERY)
     call.permit.check_keys(target.partition_key, target.row_key)
     entity = call.tables.get(target.table, target.partition_key, target.row_key)
     notes.examined = notes.returned = 1
@@ -39,10 +39,9 @@ def get_entity(call: TableCall) -> Response:
 def query_entities(call: TableCall) -> Response:
     """Return a page of the entities that `$filter` describes."""
     query, table, notes = call.target.query, call.target.table, call.notes
-    notes.operation = "QueryEntities"
+    call.begin("QueryEntities", QUERY)
     renderer = call.renderer(table)
     refuse_unknown_options(query)
-    call.allow(QUERY)
     wanted = read_filter(query.get("$filter", ""))
     notes.partition = _partition(wanted)
     page = call.tables.query(table, wanted, limit=read_top(query), start=_start(query), scope=call.permit.scope)

@@ -18,6 +18,7 @@ from .formats import Level, negotiate, refuse_atom
 from .message import Response
 from .render import Renderer, entity_path
 from .routing import Target
+from .supported import TABLE_SUPPORT
 from .table_call import TableCall
 from .texts import MISSING_CONDITION, UNSUPPORTED_VERB
 
@@ -68,6 +69,12 @@ def read_write(method: str, target: Target, headers: Mapping[str, str], body: by
     """
     level = negotiate(headers.get("accept", ""), target.query.get("$format"))
     refuse_atom(headers.get("content-type", ""))
+    write = _read_write(method, target, level, headers, body)
+    TABLE_SUPPORT[write.name].check(headers, target.query)
+    return write
+
+
+def _read_write(method: str, target: Target, level: Level, headers: Mapping[str, str], body: bytes) -> Write:
     if target.kind == "table" and method == "POST":
         return _insert(target, level, headers, body)
     if target.kind == "entity" and method == "DELETE":

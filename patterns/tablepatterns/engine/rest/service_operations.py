@@ -15,30 +15,26 @@ _XML = {"Content-Type": "application/xml"}
 
 def get_policies(call: Call) -> Response:
     """Return the stored access policies of a resource."""
-    call.notes.operation = f"Get{call.service}ACL"
-    call.allow(OWNER_ONLY)
+    call.begin(f"Get{call.service}ACL", OWNER_ONLY)
     return Response(200, {**_XML}, write_policies(call.settings.get_policies(call.resource)))
 
 
 def set_policies(call: Call) -> Response:
     """Replace the stored access policies of a resource."""
-    call.notes.operation = f"Set{call.service}ACL"
-    call.allow(OWNER_ONLY)
+    call.begin(f"Set{call.service}ACL", OWNER_ONLY)
     call.settings.set_policies(call.resource, read_policies(call.request.body))
     return Response(204, {})
 
 
 def get_properties(call: Call) -> Response:
     """Return the properties of the service."""
-    call.notes.operation = f"Get{call.service}ServiceProperties"
-    call.allow(READ_SERVICE)
+    call.begin(f"Get{call.service}ServiceProperties", READ_SERVICE)
     return Response(200, {**_XML}, write_properties(call.settings.get_service_properties()))
 
 
 def set_properties(call: Call) -> Response:
     """Replace the properties of the service that the request names."""
-    call.notes.operation = f"Set{call.service}ServiceProperties"
-    call.allow(WRITE_SERVICE)
+    call.begin(f"Set{call.service}ServiceProperties", WRITE_SERVICE)
     settings = call.settings
     settings.set_service_properties(read_properties(call.request.body, settings.get_service_properties()))
     return Response(202, {})
@@ -46,8 +42,7 @@ def set_properties(call: Call) -> Response:
 
 def get_statistics(call: Call) -> Response:
     """Return the state of the geo-replication, which only the secondary knows; here it is always in step."""
-    call.notes.operation = f"Get{call.service}ServiceStats"
-    call.allow(READ_SERVICE)
+    call.begin(f"Get{call.service}ServiceStats", READ_SERVICE)
     call.reach_state()
     if not call.address.secondary:
         raise Refusal(texts.INVALID_QUERY_PARAMETER_VALUE)

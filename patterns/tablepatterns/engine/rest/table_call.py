@@ -13,6 +13,7 @@ from .formats import Level, negotiate
 from .message import Request
 from .render import Renderer
 from .routing import UNKNOWN, Target, locate
+from .supported import TABLE_SUPPORT
 
 _TUNNELLED: Final = frozenset({"MERGE", "PATCH", "PUT", "DELETE"})
 
@@ -26,6 +27,7 @@ class TableCall(Call):
     __slots__ = ("target",)
 
     service = "Table"
+    support = TABLE_SUPPORT
 
     def __init__(self, engine: Engine, request: Request, id: str, now: Ticks) -> None:  # noqa: A002
         super().__init__(engine, request, id, now)

@@ -23,10 +23,10 @@ _CONTINUATION: Final = "x-ms-continuation-NextTableName"
 
 def query_tables(call: TableCall) -> Response:
     """Return a page of the list of tables."""
-    call.notes.operation = "QueryTables"
+    call.begin("QueryTables", LIST_TABLES)
     query, renderer = call.target.query, call.renderer(_LIST)
     refuse_unknown_options(query)
-    call.allow(LIST_TABLES)
+    _check_select(query.get("$select", ""))
     predicate, top = _predicate(query.get("$filter", "")), read_top(query)
     token = query.get("NextTableName")
     after = None if token is None else read_token(token)
@@ -36,6 +36,16 @@ def query_tables(call: TableCall) -> Response:
     if following is not None:
         headers[_CONTINUATION] = write_token(following)
     return Response(200, headers, renderer.tables(names))
+
+
+def _check_select(text: str) -> None:
+    """Reject a projection without the name, which is all that is known of a table.
+
+    :raises Refusal: NotImplemented
+    """
+    wanted = {name.strip() for name in text.split(",")}
+    if text.strip() and not wanted & {"TableName", "*"}:
+        raise Refusal(texts.NOT_IMPLEMENTED)
 
 
 def _predicate(text: str) -> Callable[[str], bool] | None:
@@ -48,10 +58,9 @@ def _predicate(text: str) -> Callable[[str], bool] | None:
 
 def create_table(call: TableCall) -> Response:
     """Create a table."""
-    call.notes.operation = "CreateTable"
+    call.begin("CreateTable", CREATE_TABLE)
     renderer = call.renderer(_LIST)
     refuse_atom(call.request.headers.get("content-type", ""))
-    call.allow(CREATE_TABLE)
     name = read_body(call.request.body).key("TableName")
     call.notes.table = name
     call.tables.create(name)
@@ -67,9 +76,8 @@ def create_table(call: TableCall) -> Response:
 
 def get_table(call: TableCall) -> Response:
     """Return one entry of the list of tables."""
-    call.notes.operation = "QueryTable"
+    call.begin("QueryTable", LIST_TABLES)
     renderer = call.renderer(_LIST)
-    call.allow(LIST_TABLES)
     try:
         name = call.tables.table(call.target.table).name
     except Refusal as refusal:
@@ -82,7 +90,6 @@ def get_table(call: TableCall) -> Response:
 
 def delete_table(call: TableCall) -> Response:
     """Delete a table."""
-    call.notes.operation = "DeleteTable"
-    call.allow(DELETE_TABLE)
+    call.begin("DeleteTable", DELETE_TABLE)
     call.tables.delete(call.target.table)
     return Response(204, {})

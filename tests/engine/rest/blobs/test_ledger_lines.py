@@ -14,7 +14,7 @@ from tablepatterns.engine.operations import BlobOperation
 
 LEASE = str(UUID(int=1))
 HELD = {"x-ms-lease-id": LEASE}
-SOURCE = {"x-ms-copy-source": "https://contoso.blob.core.windows.net/photos/b"}
+SOURCE = {"x-ms-copy-source": "https://contoso.blob.core.windows.net/public/b"}
 CONTAINER, BLOB, LEASED = "/photos?restype=container", "/photos/b", "/photos/leased"
 
 
@@ -27,7 +27,7 @@ CHANGE = lease("change", x_ms_lease_id=LEASE, x_ms_proposed_lease_id=str(UUID(in
 
 # method, path, headers, body: operation, blob, returned, written
 LINES: list[tuple[tuple[str, str, dict[str, str], str], tuple[str, str | None, int, int]]] = [
-    (("GET", "/?comp=list", {}, ""), ("ListContainers", None, 2, 0)),
+    (("GET", "/?comp=list", {}, ""), ("ListContainers", None, 3, 0)),
     (("PUT", "/other?restype=container", {}, ""), ("CreateContainer", None, 0, 0)),
     (("DELETE", CONTAINER, {}, ""), ("DeleteContainer", None, 0, 0)),
     (("GET", CONTAINER, {}, ""), ("GetContainerProperties", None, 0, 0)),
@@ -88,6 +88,8 @@ def filled(engine: Engine, wire: BlobWire) -> BlobWire:
     wire.send("PUT", BLOB, BLOCK_BLOB, b"text")
     wire.send("PUT", LEASED, BLOCK_BLOB, b"text")
     wire.send("PUT", "/photos/log", APPEND_BLOB)
+    wire.send("PUT", "/public?restype=container", {"x-ms-blob-public-access": "blob"})
+    wire.send("PUT", "/public/b", BLOCK_BLOB, "text")
     engine.blobs.lease("photos", "leased", Acquire(60, UUID(LEASE)))
     engine.blobs.containers.lease("leased", Acquire(60, UUID(LEASE)))
     engine.ledger.clear()
@@ -124,7 +126,7 @@ def test_statistics_are_a_line_too(engine: Engine, wire: BlobWire) -> None:
         ("GET", "/photos/missing", "BlobNotFound", "GetBlob"),
         ("GET", "/nowhere/b", "ContainerNotFound", "GetBlob"),
         ("PUT", "/PHOTOS?restype=container", "InvalidResourceName", "CreateContainer"),
-        ("PUT", "/photos/b?comp=copy&copyid=x", "NoPendingCopyOperation", "AbortCopyBlob"),
+        ("PUT", "/photos/b?comp=copy&copyid=x", "MissingRequiredHeader", "AbortCopyBlob"),
         ("GET", "/photos/b?comp=page", "NotImplemented", "Unknown"),
         ("PATCH", "/photos/b", "UnsupportedHttpVerb", "Unknown"),
     ],

@@ -86,11 +86,11 @@ def test_what_the_service_does_and_the_engine_does_not_is_said_so(wire: BlobWire
     ("method", "path", "headers"),
     [
         ("PUT", "/photos/b", {"x-ms-blob-type": "PageBlob"}),
-        ("PUT", "/photos/b", {**BLOCK_BLOB, "x-ms-if-tags": "a = 'b'"}),
+        ("PUT", "/photos/b", {**BLOCK_BLOB, "x-ms-if-tags": "(a = 'b')"}),
         ("PUT", "/photos/b", {"x-ms-copy-source": "https://other.blob.core.windows.net/photos/b"}),
     ],
 )
-def test_so_are_page_blobs_conditions_on_tags_and_other_accounts(
+def test_so_are_page_blobs_parentheses_around_tags_and_other_accounts(
     wire: BlobWire, method: str, path: str, headers: dict[str, str]
 ) -> None:
     assert wire.refusal(method, path, headers)[:2] == (501, "NotImplemented")

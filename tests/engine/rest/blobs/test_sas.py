@@ -22,6 +22,7 @@ from azure.storage.blob import (
 from hypothesis import given
 from hypothesis import strategies as st
 
+import blob_states
 from blob_wire import APPEND_BLOB, BLOCK_BLOB, BlobWire
 from tablepatterns.edm import Ticks
 from tablepatterns.engine.account import Engine
@@ -376,7 +377,7 @@ class TestPublicContainers:
 
 
 class TestSourcesOfCopies:
-    """The owner's key speaks for the source too; any other credential is for what is written alone."""
+    """The account's key speaks for the source of a copy made later; other credentials are for what is written alone."""
 
     @pytest.mark.parametrize("headers", [{}, BLOCK_BLOB], ids=["copy", "put from URL"])
     def test_a_signature_for_what_is_written_is_none_for_the_source(
@@ -386,12 +387,44 @@ class TestSourcesOfCopies:
             return ask(wire, container_sas(engine, "rw"), "PUT", "/photos/new", {**headers, "x-ms-copy-source": url})
 
         source = f"{wire.base}/photos/b"
-        assert copied_from(source) == NO_CREDENTIAL
-        assert copied_from(f"{source}?{blob_sas(engine, 'w')}") == NO_PERMISSION
-        assert copied_from(f"{source}?{blob_sas(engine, 'r', 'other')}") == FAILED
+        assert copied_from(source) == (401, "CannotVerifyCopySource")
+        assert copied_from(f"{source}?{blob_sas(engine, 'w')}") == (403, "CannotVerifyCopySource")
+        assert copied_from(f"{source}?{blob_sas(engine, 'r', 'other')}") == (403, "CannotVerifyCopySource")
         assert copied_from(f"{source}?{blob_sas(engine, 'r')}") is None
         engine.blobs.containers.set_access("photos", PublicAccess.BLOBS, [])
         assert copied_from(source) is None
 
-    def test_the_key_is_enough_for_both(self, wire: BlobWire) -> None:
+    def test_the_key_is_enough_for_a_copy_that_is_made_later(self, wire: BlobWire) -> None:
         assert wire.send("PUT", "/photos/new", {"x-ms-copy-source": f"{wire.base}/photos/b"}).status == 202
+
+    @pytest.mark.parametrize(
+        ("path", "headers"),
+        [
+            ("/photos/new", {"x-ms-requires-sync": "true"}),
+            ("/photos/new", BLOCK_BLOB),
+            ("/photos/new?comp=block&blockid=YQ==", {}),
+            ("/photos/log?comp=appendblock", {}),
+        ],
+    )
+    def test_content_that_is_taken_now_needs_a_credential_of_its_own(
+        self, wire: BlobWire, path: str, headers: dict[str, str]
+    ) -> None:
+        before = blob_states.everything_in(wire.engine.blobs)
+        response = wire.send("PUT", path, {**headers, "x-ms-copy-source": f"{wire.base}/photos/b"})
+        assert (response.status, response.headers["x-ms-error-code"]) == (401, "CannotVerifyCopySource")
+        assert response.headers["x-ms-copy-source-status-code"] == "401"
+        assert response.headers["x-ms-copy-source-error-code"] == "NoAuthenticationInformation"
+        assert blob_states.everything_in(wire.engine.blobs) == before
+
+    def test_a_token_may_be_for_the_source_alone(self, engine: Engine) -> None:
+        trusting = BlobWire(engine, trust_tokens=True)
+        asked = {**BLOCK_BLOB, "x-ms-copy-source": f"{trusting.base}/photos/b"}
+        asked["x-ms-copy-source-authorization"] = "Bearer token"
+        assert trusting.send("PUT", "/photos/new", asked).status == 201
+        assert BlobWire(engine).refusal("PUT", "/photos/new", asked)[:2] == (401, "CannotVerifyCopySource")
+
+    def test_tags_of_the_source_are_read_with_a_permission_of_their_own(self, engine: Engine, wire: BlobWire) -> None:
+        asked = {**BLOCK_BLOB, "x-ms-copy-source-tag-option": "COPY"}
+        for letters, status in (("r", 403), ("rt", 201)):
+            source = f"{wire.base}/photos/b?{blob_sas(engine, letters)}"
+            assert wire.send("PUT", "/photos/new", {**asked, "x-ms-copy-source": source}).status == status

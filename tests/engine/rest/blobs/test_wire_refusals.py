@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
+from datetime import datetime, timezone
+
 import pytest
+from azure.storage.blob import generate_blob_sas
 
 from blob_wire import APPEND_BLOB, BASE, BLOCK_BLOB, LEASE, BlobWire, etag
 from queue_wire import said_by
+from tablepatterns.edm import Ticks
 from tablepatterns.engine.account import Engine
+from tablepatterns.engine.blob import Tier
+from tablepatterns.engine.container import PublicAccess
+from tablepatterns.engine.rest.moments import http_date
 from tablepatterns.limits import MAX_APPEND_BYTES
 
 # ------------------------------------------------------------------ refusals
@@ -144,9 +151,18 @@ def test_what_is_of_the_body_is_of_the_blob_only_where_the_body_is_the_blob(wire
 # ------------------------------------------------------------------ content from other blobs
 
 
+def _public(wire: BlobWire) -> None:
+    """Write a blob that anyone may read."""
+    wire.send("PUT", "/public?restype=container", {"x-ms-blob-public-access": "blob"})
+    wire.send("PUT", "/public/b", {**BLOCK_BLOB, **SAID}, b"0123456789")
+
+
+SAID = {"x-ms-tags": "team=Sales", "x-ms-blob-content-type": "text/plain", "x-ms-blob-cache-control": "no-cache"}
+
+
 def test_a_range_of_another_blob_becomes_a_block(wire: BlobWire, engine: Engine) -> None:
-    wire.send("PUT", "/photos/b", BLOCK_BLOB, b"0123456789")
-    source = {"x-ms-copy-source": f"{BASE}/photos/b"}
+    _public(wire)
+    source = {"x-ms-copy-source": f"{BASE}/public/b"}
     wire.send("PUT", "/photos/c?comp=block&blockid=YQ==", {**source, "x-ms-source-range": "bytes=2-4"})
     wire.send("PUT", "/photos/c?comp=blocklist", {}, "<BlockList><Latest>YQ==</Latest></BlockList>")
     assert bytes(engine.blobs.get("photos", "c").content) == b"234"
@@ -157,22 +173,114 @@ def test_a_range_of_another_blob_becomes_a_block(wire: BlobWire, engine: Engine)
 @pytest.mark.parametrize(
     ("headers", "refusal"),
     [
-        ({"x-ms-source-if-match": '"0x1"'}, (412, "SourceConditionNotMet")),
+        ({"x-ms-source-if-match": '"0x1"'}, (412, "CannotVerifyCopySource")),
+        ({"x-ms-source-if-tags": "team = 'IT'"}, (412, "CannotVerifyCopySource")),
+        ({"x-ms-source-content-crc64": "AAAAAAAAAAA="}, (400, "Crc64Mismatch")),
         ({"x-ms-source-content-md5": "AAAAAAAAAAAAAAAAAAAAAA=="}, (400, "Md5Mismatch")),
-        ({"x-ms-copy-source": f"{BASE}/photos/missing"}, (404, "BlobNotFound")),
-        ({"x-ms-copy-source": f"{BASE}/nowhere/b"}, (404, "ContainerNotFound")),
+        ({"x-ms-copy-source": f"{BASE}/public/missing"}, (404, "CannotVerifyCopySource")),
+        ({"x-ms-copy-source": f"{BASE}/nowhere/b"}, (401, "CannotVerifyCopySource")),
     ],
 )
 def test_so_it_does_not_if_the_source_is_another(
     wire: BlobWire, headers: dict[str, str], refusal: tuple[int, str]
 ) -> None:
-    wire.send("PUT", "/photos/b", BLOCK_BLOB, b"0123456789")
-    asked = {"x-ms-copy-source": f"{BASE}/photos/b", **headers}
+    _public(wire)
+    asked = {"x-ms-copy-source": f"{BASE}/public/b", **headers}
     assert wire.refusal("PUT", "/photos/c?comp=block&blockid=YQ==", asked)[:2] == refusal
     assert wire.refusal("PUT", "/photos/c", {**BLOCK_BLOB, **asked})[:2] == refusal
 
 
 def test_a_request_brings_content_or_names_it(wire: BlobWire) -> None:
-    wire.send("PUT", "/photos/b", BLOCK_BLOB, b"0123456789")
-    asked = {**BLOCK_BLOB, "x-ms-copy-source": f"{BASE}/photos/b"}
+    _public(wire)
+    asked = {**BLOCK_BLOB, "x-ms-copy-source": f"{BASE}/public/b"}
     assert wire.refusal("PUT", "/photos/c", asked, b"more")[:2] == (400, "InvalidHeaderValue")
+
+
+@pytest.mark.parametrize("own", [{}, {"x-ms-requires-sync": "true"}, BLOCK_BLOB], ids=["later", "now", "put from URL"])
+def test_a_copy_has_the_tags_of_its_source_if_asked_to(wire: BlobWire, engine: Engine, own: dict[str, str]) -> None:
+    _public(wire)
+    engine.blobs.containers.set_access("photos", PublicAccess.BLOBS, [])
+    wire.send("PUT", "/photos/b", {**BLOCK_BLOB, **SAID})
+    asked = {**own, "x-ms-copy-source": f"{BASE}/photos/b?{tag_sas(engine)}"}
+    for option, tags in ((None, {}), ("REPLACE", {}), ("COPY", {"team": "Sales"})):
+        named = {} if option is None else {"x-ms-copy-source-tag-option": option}
+        assert wire.send("PUT", "/photos/c", {**asked, **named}).status < 300
+        assert engine.blobs.get("photos", "c").tags == tags
+    both = {**asked, "x-ms-copy-source-tag-option": "COPY", "x-ms-tags": "a=b"}
+    assert wire.refusal("PUT", "/photos/c", both)[:2] == (400, "InvalidHeaderValue")
+
+
+def test_what_is_put_from_a_url_says_of_itself_what_its_source_does_unless_told_otherwise(
+    wire: BlobWire, engine: Engine
+) -> None:
+    _public(wire)
+    asked = {**BLOCK_BLOB, "x-ms-copy-source": f"{BASE}/public/b"}
+    for own, found in (
+        ({}, ("text/plain", "no-cache")),
+        ({"x-ms-blob-content-type": "image/png"}, ("image/png", "no-cache")),
+        ({"x-ms-copy-source-blob-properties": "false"}, ("application/octet-stream", None)),
+    ):
+        wire.send("PUT", "/photos/c", {**asked, **own})
+        said = engine.blobs.get("photos", "c").headers
+        assert (said.content_type, said.cache_control) == found
+
+
+def test_a_copy_of_an_append_blob_is_sealed_if_asked_to(wire: BlobWire, engine: Engine) -> None:
+    wire.send("PUT", "/photos/log", APPEND_BLOB)
+    wire.send("PUT", "/photos/log?comp=seal")
+    wire.send("PUT", "/photos/b", BLOCK_BLOB)
+    asked = {"x-ms-copy-source": f"{BASE}/photos/log"}
+    for sealed in ("false", "true"):
+        wire.send("PUT", "/photos/copy", {**asked, "x-ms-seal-blob": sealed})
+        assert engine.blobs.get("photos", "copy").sealed is (sealed == "true")
+    asked = {"x-ms-copy-source": f"{BASE}/photos/b", "x-ms-seal-blob": "true"}
+    assert wire.refusal("PUT", "/photos/new", asked)[:2] == (409, "InvalidBlobType")
+
+
+def test_the_answer_about_a_source_tells_what_the_source_answered(wire: BlobWire) -> None:
+    _public(wire)
+    asked = {**BLOCK_BLOB, "x-ms-copy-source": f"{BASE}/public/b", "x-ms-source-if-match": '"0x1"'}
+    response = wire.send("PUT", "/photos/c", asked)
+    assert response.headers["x-ms-copy-source-status-code"] == "412"
+    assert response.headers["x-ms-copy-source-error-code"] == "ConditionNotMet"
+    assert said_by(response).details["CopySourceErrorCode"] == "ConditionNotMet"
+
+
+@pytest.mark.parametrize("snapshot", [True, False], ids=["snapshot", "blob"])
+def test_a_tier_is_that_of_the_snapshot_or_of_the_blob(wire: BlobWire, engine: Engine, snapshot: bool) -> None:
+    wire.send("PUT", "/photos/b", BLOCK_BLOB)
+    taken = wire.send("PUT", "/photos/b?comp=snapshot").headers["x-ms-snapshot"]
+    path = f"/photos/b?comp=tier&snapshot={taken}" if snapshot else "/photos/b?comp=tier"
+    assert wire.send("PUT", path, {"x-ms-access-tier": "Smart"}).status == 200
+    tiers = [engine.blobs.get("photos", "b").tier, engine.blobs.get("photos", "b", snapshot=Ticks.parse(taken)).tier]
+    assert tiers == ([None, Tier.SMART] if snapshot else [Tier.SMART, None])
+
+
+def test_a_deletion_may_depend_on_when_the_tier_was_changed(wire: BlobWire, engine: Engine) -> None:
+    wire.send("PUT", "/photos/b", BLOCK_BLOB)
+    engine.clock.advance(60)
+    between = http_date(engine.clock.now())
+    engine.clock.advance(60)
+    wire.send("PUT", "/photos/b?comp=tier", {"x-ms-access-tier": "Cool"})
+    since, until = "x-ms-access-tier-if-modified-since", "x-ms-access-tier-if-unmodified-since"
+    assert wire.refusal("DELETE", "/photos/b", {until: between})[:2] == (412, "ConditionNotMet")
+    assert wire.refusal("DELETE", "/photos/b", {since: between, until: between})[0] == 400
+    assert wire.send("DELETE", "/photos/b", {since: between}).status == 202
+
+
+@pytest.mark.parametrize("path", ["/photos/b", "/photos/b?comp=blocklist"])
+def test_the_holder_of_a_lease_replaces_a_blob_that_must_not_be_there(wire: BlobWire, path: str) -> None:
+    wire.send("PUT", "/photos/b", BLOCK_BLOB)
+    lease = {"x-ms-lease-action": "acquire", "x-ms-lease-duration": "15", "x-ms-proposed-lease-id": LEASE}
+    wire.send("PUT", "/photos/b?comp=lease", lease)
+    body = "<BlockList />" if "blocklist" in path else ""
+    asked = {**BLOCK_BLOB, "if-none-match": "*"}
+    for other in ({}, {"x-ms-lease-id": LEASE[:-1] + "f"}):
+        assert wire.refusal("PUT", path, {**asked, **other}, body)[:2] == (409, "BlobAlreadyExists")
+    assert wire.send("PUT", path, {**asked, "x-ms-lease-id": LEASE}, body).status == 201
+
+
+def tag_sas(engine: Engine) -> str:
+    """Return a signature to read the blob b and its tags."""
+    later = datetime(2014, 8, 23, tzinfo=timezone.utc)
+    return generate_blob_sas("contoso", "photos", "b", account_key=engine.account_key, permission="rt", expiry=later)

@@ -28,6 +28,7 @@ def run_batch(call: BlobCall) -> Response:
     :raises Refusal: InvalidInput where it is no batch, is empty or too long
     """
     call.notes.operation = "BlobBatch"
+    call.check_support("BlobBatch")
     call.reach_state()
     answers = [_part(number, request, _answer(call, request)) for number, request in enumerate(_requests(call))]
     call.notes.operation, call.notes.written = "BlobBatch", len(answers)

@@ -14,7 +14,7 @@ from ..access import Need, Owner, Permit
 from ..address import Address
 from ..call import Call
 from ..message import Request
-from .beyond import check_within
+from ..supported import BLOB_SUPPORT
 from .routing import UNKNOWN, locate
 
 
@@ -28,6 +28,7 @@ class BlobCall(Call):
     __slots__ = ("authorize", "target")
 
     service = "Blob"
+    support = BLOB_SUPPORT
 
     def __init__(
         self,
@@ -107,15 +108,6 @@ class BlobCall(Call):
             return Ticks.parse(text) if text else None
         except ValueError as error:
             raise invalid_parameter("snapshot", text) from error
-
-    def begin(self, operation: str, need: Need) -> None:
-        """Note the operation, and refuse it unless the sender may carry it out here.
-
-        :raises Refusal: one of the codes that begin with Authorization; NotImplemented
-        """
-        self.notes.operation = operation
-        self.allow(need)
-        check_within(self.request.headers, self.address.query)
 
     def allow(self, need: Need) -> None:
         """Refuse an operation unless the sender may carry it out on this container, or on this blob in it."""

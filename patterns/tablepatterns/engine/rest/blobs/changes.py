@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from enum import Enum
 from typing import Final
 
 from ...blob import Tier
@@ -16,16 +17,25 @@ from ..moments import seven_digits
 from .blob_headers import version_headers, written_headers
 from .call import BlobCall
 from .content_headers import read_content_headers
-from .copy_sources import copies, find_source
-from .header_values import invalid, missing
+from .copy_sources import check_source, copies, find_source, keeps_tags, read_source
+from .header_values import invalid, missing, required, word
 from .needs import CREATE, DELETE, SNAPSHOT, TAGS, WRITE
+from .payload import read_payload
 from .tags_xml import read_tags
-from .terms import read_lease, read_terms
+from .terms import read_deletion_terms, read_lease, read_tag_terms, read_terms
 from .writes import put_blob, read_draft, read_tier
 
 _TYPE: Final = "x-ms-blob-type"
+_PRIORITY: Final = "x-ms-rehydrate-priority"
 _SNAPSHOTS: Final = "x-ms-delete-snapshots"
 _SNAPSHOT_WORDS: Final[Mapping[str | None, Snapshots | None]] = {None: None, "include": "include", "only": "only"}
+
+
+class Priority(Enum):
+    """How urgently an archived blob is to be brought back, which here is done at once."""
+
+    STANDARD = "Standard"
+    HIGH = "High"
 
 
 def set_headers(call: BlobCall) -> Response:
@@ -48,7 +58,8 @@ def set_metadata(call: BlobCall) -> Response:
 def set_tags(call: BlobCall) -> Response:
     """Replace the tags of a blob."""
     call.begin("SetBlobTags", TAGS)
-    call.blobs.set_tags(*call.place, read_tags(call.request.body), read_lease(call.request.headers))
+    tags = read_tags(bytes(read_payload(call.request).content))
+    call.blobs.set_tags(*call.place, tags, read_tag_terms(call.request.headers))
     call.notes.written = 1
     return Response(204, {})
 
@@ -56,10 +67,12 @@ def set_tags(call: BlobCall) -> Response:
 def set_tier(call: BlobCall) -> Response:
     """Put a block blob into another tier."""
     call.begin("SetBlobTier", WRITE)
-    tier = read_tier(call.request.headers)
+    headers = call.request.headers
+    tier = read_tier(headers)
     if tier is None:
         raise missing("x-ms-access-tier")
-    before = call.blobs.set_tier(*call.place, tier, read_lease(call.request.headers))
+    word(headers, _PRIORITY, Priority)
+    before = call.blobs.set_tier(*call.place, tier, read_terms(headers), call.snapshot)
     call.notes.written = 1
     return Response(202 if before.tier is Tier.ARCHIVE and tier is not Tier.ARCHIVE else 200, {})
 
@@ -83,7 +96,7 @@ def delete_blob(call: BlobCall) -> Response:
     asked = headers.get(_SNAPSHOTS)
     if asked not in _SNAPSHOT_WORDS or (asked and snapshot):
         raise invalid(_SNAPSHOTS, asked)
-    call.blobs.delete(*call.place, read_terms(headers), snapshot=snapshot, snapshots=_SNAPSHOT_WORDS[asked])
+    call.blobs.delete(*call.place, read_deletion_terms(headers), snapshot=snapshot, snapshots=_SNAPSHOT_WORDS[asked])
     call.notes.written = 1
     return Response(202, {"x-ms-delete-type-permanent": "true"})
 
@@ -98,9 +111,15 @@ def copy_blob(call: BlobCall) -> Response:
     headers = call.request.headers
     is_sync = headers.get("x-ms-requires-sync", "").lower() == "true"
     call.begin("CopyBlobFromURL" if is_sync else "CopyBlob", CREATE)
-    source, draft = find_source(call), read_draft(call)
+    word(headers, _PRIORITY, Priority)
+    # The account's key speaks for the source of a copy that the service makes later, but not of one that it makes now
+    source, draft = find_source(call, as_owner=not is_sync), read_draft(call)
+    if is_sync:
+        check_source(headers, read_source(call, source).content)
     terms = replace(read_terms(headers), create_only=not call.may(WRITE))
-    blob = call.blobs.copy(*call.place, source, draft, terms, keep_metadata=not draft.metadata)
+    blob = call.blobs.copy(
+        *call.place, source, draft, terms, keep_metadata=not draft.metadata, keep_tags=keeps_tags(call)
+    )
     call.notes.written = 1
     told = version_headers(blob.etag, blob.modified)
     if blob.copy is not None:
@@ -111,5 +130,8 @@ def copy_blob(call: BlobCall) -> Response:
 def abort_copy(call: BlobCall) -> Response:
     """Refuse to abort a copy: it is finished."""
     call.begin("AbortCopyBlob", WRITE)
+    action = required(call.request.headers, "x-ms-copy-action")
+    if action.lower() != "abort":
+        raise invalid("x-ms-copy-action", action)
     call.blobs.get(*call.place, read_lease(call.request.headers))
     raise Refusal(NO_PENDING_COPY)

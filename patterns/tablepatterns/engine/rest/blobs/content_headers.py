@@ -12,13 +12,16 @@ from .header_values import digest
 
 MD5_BYTES: Final = 16
 _BLOB: Final = "x-ms-blob-"
-_DEFAULT_TYPE: Final = ContentHeaders().content_type
+_DEFAULT: Final = ContentHeaders()
 
 
-def read_content_headers(headers: Mapping[str, str], *, whole: bool = False) -> ContentHeaders:
+def read_content_headers(
+    headers: Mapping[str, str], *, whole: bool = False, default: ContentHeaders = _DEFAULT
+) -> ContentHeaders:
     """Return what a request says of the content of a blob.
 
     :param whole: whether the body is the blob's content, so that what the request says of its body counts too
+    :param default: what is said of the content where the request says nothing
     :raises Refusal: InvalidMd5
     """
 
@@ -26,11 +29,11 @@ def read_content_headers(headers: Mapping[str, str], *, whole: bool = False) -> 
         return headers.get(_BLOB + name) or (headers.get(name) if whole else None) or None
 
     return ContentHeaders(
-        content_type=said("content-type") or _DEFAULT_TYPE,
-        encoding=said("content-encoding"),
-        language=said("content-language"),
-        disposition=headers.get(_BLOB + "content-disposition") or None,
-        cache_control=said("cache-control"),
+        content_type=said("content-type") or default.content_type,
+        encoding=said("content-encoding") or default.encoding,
+        language=said("content-language") or default.language,
+        disposition=headers.get(_BLOB + "content-disposition") or default.disposition,
+        cache_control=said("cache-control") or default.cache_control,
         md5=digest(headers, _BLOB + "content-md5", MD5_BYTES, INVALID_MD5),
     )
 

@@ -26,7 +26,7 @@ from .ranges import Range, read_range
 from .sas import BlobPermit
 from .structured import is_structured, write_structured
 from .tags_xml import write_tags
-from .terms import read_lease, read_terms
+from .terms import read_tag_terms, read_terms
 
 _XML: Final = {"Content-Type": "application/xml"}
 _RANGE_MD5: Final = "x-ms-range-get-content-md5"
@@ -77,7 +77,7 @@ def get_metadata(call: BlobCall) -> Response:
 def get_tags(call: BlobCall) -> Response:
     """Return the tags of a blob."""
     call.begin("GetBlobTags", TAGS)
-    blob = call.blobs.get(*call.place, read_lease(call.request.headers), call.snapshot)
+    blob = call.blobs.get(*call.place, read_tag_terms(call.request.headers), call.snapshot)
     return Response(200, {**_XML}, write_tags(blob.tags))
 
 
@@ -87,7 +87,7 @@ def get_block_list(call: BlobCall) -> Response:
     which = call.address.query.get("blocklisttype", "committed").lower()
     if which not in _BLOCK_LISTS:
         raise invalid_parameter("blocklisttype", which)
-    blocks = call.blobs.blocks(*call.place, read_lease(call.request.headers), call.snapshot)
+    blocks = call.blobs.blocks(*call.place, read_terms(call.request.headers), call.snapshot)
     headers = {**_XML}
     if blocks.blob is not None:
         headers |= version_headers(blocks.blob.etag, blocks.blob.modified)

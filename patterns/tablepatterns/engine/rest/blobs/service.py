@@ -21,6 +21,7 @@ from .account_operations import get_account, set_properties
 from .authorization import BlobAuthorization
 from .batch import run_batch
 from .call import BlobCall
+from .copy_sources import SourceRefusal
 from .leases import lease_blob, lease_container
 from .ranges import RangeRefusal
 
@@ -83,6 +84,9 @@ def _refuse(call: BlobCall, refusal: Refusal) -> Response:
     response = Refusals(call.id, call.now).of_storage(refusal)
     if refusal.answer is NOT_MODIFIED:
         return Response(304, {"x-ms-error-code": refusal.code}, reason=refusal.message)
+    if isinstance(refusal, SourceRefusal):
+        response.status = refusal.status
+        response.headers |= refusal.headers
     if isinstance(refusal, RangeRefusal):
         response.headers["Content-Range"] = f"bytes */{refusal.size}"
     return response

@@ -8,7 +8,7 @@ from typing import Final
 
 from ....limits import MIB
 from ... import texts
-from ...blob import Draft, Kind, Tier
+from ...blob import Blob, Draft, Kind, Tier
 from ...content import Content
 from ...refusal import Refusal
 from ..message import Response
@@ -17,7 +17,7 @@ from .blob_headers import version_headers, written_headers
 from .block_list_xml import read_block_list
 from .call import BlobCall
 from .content_headers import base64, read_content_headers
-from .copy_sources import copies, read_source
+from .copy_sources import copies, find_source, keeps_tags, read_source, source_content
 from .header_values import invalid, number, required, word
 from .needs import ADD, CREATE, WRITE
 from .payload import Payload, check_md5, md5_of, read_payload
@@ -27,6 +27,7 @@ from .terms import read_lease, read_terms
 _TYPE: Final = "x-ms-blob-type"
 _POSITION: Final = "x-ms-blob-condition-appendpos"
 _MAX_SIZE: Final = "x-ms-blob-condition-maxsize"
+_KEEPS_HEADERS: Final = "x-ms-copy-source-blob-properties"
 _ENCRYPTED: Final = {"x-ms-request-server-encrypted": "true"}
 _LARGE_APPENDS: Final = "2022-11-02"
 """The first version in which a block that is appended may be of more than 4 MiB."""
@@ -37,8 +38,9 @@ def put_blob(call: BlobCall) -> Response:
     """Write a whole block blob, of the body or of another blob, or an empty append blob."""
     call.begin("PutBlobFromURL" if copies(call) else "PutBlob", CREATE)
     kind = _read_kind(call.request.headers)
-    payload = _payload(call)
-    draft = read_draft(call, whole=True)
+    origin = _source(call)
+    payload = _payload(call, origin)
+    draft = read_draft(call, whole=True) if origin is None else _draft_from(call, origin)
     if kind is Kind.BLOCK:
         draft = _with_md5(draft, payload.content)
     terms = replace(read_terms(call.request.headers), create_only=not call.may(WRITE))
@@ -54,7 +56,7 @@ def put_block(call: BlobCall) -> Response:
     block_id = call.address.query.get("blockid")
     if block_id is None:
         raise Refusal(texts.MISSING_QUERY_PARAMETER.about(QueryParameterName="blockid"))
-    payload = _payload(call)
+    payload = _payload(call, _source(call))
     call.blobs.stage(*call.place, block_id, payload.content, read_lease(call.request.headers))
     call.notes.written = 1
     return Response(201, {**_ENCRYPTED, **payload.headers})
@@ -75,7 +77,7 @@ def append_block(call: BlobCall) -> Response:
     """Add a block to an append blob, of the body or of another blob."""
     call.begin("AppendBlockFromURL" if copies(call) else "AppendBlock", ADD)
     headers = call.request.headers
-    payload = _payload(call)
+    payload = _payload(call, _source(call))
     if len(payload.content) > _SMALL_APPEND and headers.get("x-ms-version", "") < _LARGE_APPENDS:
         raise Refusal(texts.REQUEST_BODY_TOO_LARGE)
     position, max_size = number(headers, _POSITION), number(headers, _MAX_SIZE)
@@ -108,6 +110,7 @@ def read_draft(call: BlobCall, *, whole: bool = False) -> Draft:
         metadata=read_metadata(call.request),
         tags=read_tags_header(headers),
         tier=read_tier(headers),
+        sealed=headers.get("x-ms-seal-blob", "").lower() == "true",
     )
 
 
@@ -119,12 +122,26 @@ def read_tier(headers: Mapping[str, str]) -> Tier | None:
     return word(headers, "x-ms-access-tier", Tier)
 
 
-def _payload(call: BlobCall) -> Payload:
+def _source(call: BlobCall) -> Blob | None:
+    """Return the blob that a write takes its content from, None where the body is the content."""
     if not copies(call):
-        return read_payload(call.request)
+        return None
     if call.request.body:
         raise invalid("Content-Length", len(call.request.body))
-    return Payload(read_source(call), {})
+    return read_source(call, find_source(call))
+
+
+def _payload(call: BlobCall, origin: Blob | None) -> Payload:
+    return read_payload(call.request) if origin is None else Payload.of(source_content(call, origin))
+
+
+def _draft_from(call: BlobCall, origin: Blob) -> Draft:
+    """Return what a write brings besides the content of another blob: by default what the latter says of it."""
+    headers, draft = call.request.headers, read_draft(call)
+    if headers.get(_KEEPS_HEADERS, "true").lower() != "false":
+        said = replace(origin.headers, md5=None)
+        draft = replace(draft, headers=read_content_headers(headers, default=said))
+    return replace(draft, tags=origin.tags) if keeps_tags(call) else draft
 
 
 def _read_kind(headers: Mapping[str, str]) -> Kind:

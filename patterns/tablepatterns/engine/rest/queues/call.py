@@ -8,6 +8,7 @@ from ...queues import Queues
 from ..address import Address
 from ..call import Call
 from ..message import Request
+from ..supported import QUEUE_SUPPORT
 from .routing import UNKNOWN, locate
 
 
@@ -20,6 +21,7 @@ class QueueCall(Call):
     __slots__ = ("target",)
 
     service = "Queue"
+    support = QUEUE_SUPPORT
 
     def __init__(self, engine: Engine, request: Request, id: str, now: Ticks) -> None:  # noqa: A002
         super().__init__(engine, request, id, now)

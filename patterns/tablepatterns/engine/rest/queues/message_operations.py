@@ -20,8 +20,7 @@ _VISIBILITY: Final = int(DEFAULT_VISIBILITY_TIMEOUT.total_seconds())
 
 def put_message(call: QueueCall) -> Response:
     """Add a message."""
-    call.notes.operation = "PutMessage"
-    call.allow(PUT)
+    call.begin("PutMessage", PUT)
     query = call.address.query
     visibility = read_number(query, "visibilitytimeout", 0)
     time_to_live = read_number(query, "messagettl", _TIME_TO_LIVE)
@@ -38,8 +37,7 @@ def get_messages(call: QueueCall) -> Response:
 
 
 def _get(call: QueueCall) -> Response:
-    call.notes.operation = "GetMessages"
-    call.allow(GET)
+    call.begin("GetMessages", GET)
     query = call.address.query
     limit = read_number(query, "numofmessages", 1)
     messages = call.queues.get(call.target.queue, limit, read_number(query, "visibilitytimeout", _VISIBILITY))
@@ -48,8 +46,7 @@ def _get(call: QueueCall) -> Response:
 
 
 def _peek(call: QueueCall) -> Response:
-    call.notes.operation = "PeekMessages"
-    call.allow(PEEK)
+    call.begin("PeekMessages", PEEK)
     messages = call.queues.peek(call.target.queue, read_number(call.address.query, "numofmessages", 1))
     call.notes.examined = call.notes.returned = len(messages)
     return Response(200, {**_FRESH_XML}, write_peeked(messages))
@@ -57,8 +54,7 @@ def _peek(call: QueueCall) -> Response:
 
 def update_message(call: QueueCall) -> Response:
     """Hide a message anew; a body replaces its text."""
-    call.notes.operation = "UpdateMessage"
-    call.allow(UPDATE)
+    call.begin("UpdateMessage", UPDATE)
     query, target, body = call.address.query, call.target, call.request.body
     receipt, visibility = required(query, "popreceipt"), read_number(query, "visibilitytimeout")
     text = read_text(body) if body else None
@@ -69,8 +65,7 @@ def update_message(call: QueueCall) -> Response:
 
 def delete_message(call: QueueCall) -> Response:
     """Delete a message."""
-    call.notes.operation = "DeleteMessage"
-    call.allow(DELETE)
+    call.begin("DeleteMessage", DELETE)
     receipt = required(call.address.query, "popreceipt")
     call.queues.remove(call.target.queue, call.target.message, receipt)
     call.notes.written = 1
@@ -79,7 +74,6 @@ def delete_message(call: QueueCall) -> Response:
 
 def clear_messages(call: QueueCall) -> Response:
     """Delete all messages of a queue."""
-    call.notes.operation = "ClearMessages"
-    call.allow(CLEAR)
+    call.begin("ClearMessages", CLEAR)
     call.queues.clear(call.target.queue)
     return Response(204, {})

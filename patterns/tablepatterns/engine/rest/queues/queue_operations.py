@@ -17,8 +17,7 @@ _FRESH: Final = {"Cache-Control": "no-cache"}
 
 def list_queues(call: QueueCall) -> Response:
     """Return a page of the list of queues."""
-    call.notes.operation = "ListQueues"
-    call.allow(LIST_QUEUES)
+    call.begin("ListQueues", LIST_QUEUES)
     query, account = call.address.query, call.engine.account_name
     start = read_marker(query.get("marker", ""), account)
     limit = read_number(query, "maxresults", MAX_PAGE_QUEUES)
@@ -30,24 +29,21 @@ def list_queues(call: QueueCall) -> Response:
 
 def create_queue(call: QueueCall) -> Response:
     """Create a queue; one that is already as it is asked for is an answer of its own."""
-    call.notes.operation = "CreateQueue"
-    call.allow(CREATE_QUEUE)
+    call.begin("CreateQueue", CREATE_QUEUE)
     made = call.queues.create(call.target.queue, read_metadata(call.request))
     return Response(201 if made else 204, {})
 
 
 def delete_queue(call: QueueCall) -> Response:
     """Delete a queue."""
-    call.notes.operation = "DeleteQueue"
-    call.allow(DELETE_QUEUE)
+    call.begin("DeleteQueue", DELETE_QUEUE)
     call.queues.delete(call.target.queue)
     return Response(204, {})
 
 
 def get_metadata(call: QueueCall) -> Response:
     """Return the metadata of a queue, and how many messages it holds."""
-    call.notes.operation = "GetQueueMetadata"
-    call.allow(READ_METADATA)
+    call.begin("GetQueueMetadata", READ_METADATA)
     metadata = metadata_headers(call.queues.get_metadata(call.target.queue))
     count = call.queues.count(call.target.queue)
     return Response(200, {**_FRESH, "x-ms-approximate-messages-count": str(count), **metadata})
@@ -55,7 +51,6 @@ def get_metadata(call: QueueCall) -> Response:
 
 def set_metadata(call: QueueCall) -> Response:
     """Replace the metadata of a queue."""
-    call.notes.operation = "SetQueueMetadata"
-    call.allow(WRITE_METADATA)
+    call.begin("SetQueueMetadata", WRITE_METADATA)
     call.queues.set_metadata(call.target.queue, read_metadata(call.request))
     return Response(204, {})

@@ -1,0 +1,219 @@
+"""Conditions and options: an operation honors each that it is documented to have, or rejects it, and ignores none."""
+
+from __future__ import annotations
+
+import re
+from datetime import datetime, timezone
+from typing import Any, Final
+
+import pytest
+
+import blob_states
+import engine_states
+import queue_states
+from blob_wire import APPEND_BLOB, BLOCK_BLOB, LEASE, BlobWire
+from documented import DOCUMENTED, Documented
+from queue_wire import QueueWire
+from tablepatterns.engine.account import Engine
+from tablepatterns.engine.clock import Clock
+from tablepatterns.engine.refusal import Refusal
+from tablepatterns.engine.rest.message import Response
+from tablepatterns.engine.rest.supported import BLOB_SUPPORT, QUEUE_SUPPORT, TABLE_SUPPORT, Support
+from tablepatterns.engine.tables import Operation
+from wire import Wire
+
+SUPPORT: Final = {"blob": BLOB_SUPPORT, "queue": QUEUE_SUPPORT, "table": TABLE_SUPPORT}
+OTHER: Final = "00000000-0000-0000-0000-00000000000f"
+PAST, FUTURE = "Mon, 01 Jan 2001 00:00:00 GMT", "Fri, 01 Jan 2100 00:00:00 GMT"
+CONDITIONS: Final = {
+    **dict.fromkeys(("if-match", "if-none-match"), '"0x1"'),
+    **dict.fromkeys(("if-modified-since", "if-unmodified-since"), PAST),
+    "if-range": '"0x1"',
+    "x-ms-if-tags": "\"team\" = 'IT'",
+    "x-ms-lease-id": OTHER,
+    "?snapshot": "2001-01-01T00:00:00.0000000Z",
+    "?versionid": "2001-01-01T00:00:00.0000000Z",
+}
+# Values that nothing meets, that are of another kind, or that change the result
+PROBES: Final = {
+    **CONDITIONS,
+    "if-none-match": "*",
+    "if-modified-since": FUTURE,
+    "x-ms-access-tier-if-modified-since": FUTURE,
+    "x-ms-access-tier-if-unmodified-since": PAST,
+    "x-ms-blob-condition-appendpos": "99",
+    "x-ms-blob-condition-maxsize": "1",
+    "x-ms-range": "bytes=1-1",
+    "range": "bytes=1-1",
+    "x-ms-range-get-content-md5": "true",
+    "x-ms-range-get-content-crc64": "true",
+    "x-ms-structured-body": "XSM/1.0; properties=crc64",
+    "x-ms-structured-content-length": "99",
+    "content-md5": "AAAAAAAAAAAAAAAAAAAAAA==",
+    "x-ms-content-crc64": "AAAAAAAAAAA=",
+    "x-ms-blob-content-md5": "AAAAAAAAAAAAAAAAAAAAAA==",
+    "x-ms-source-content-md5": "AAAAAAAAAAAAAAAAAAAAAA==",
+    "x-ms-source-content-crc64": "AAAAAAAAAAA=",
+    "x-ms-source-range": "bytes=1-1",
+    "x-ms-copy-source-authorization": "Bearer x",
+    "x-ms-copy-source-tag-option": "COPY",
+    "x-ms-copy-source-blob-properties": "false",
+    "x-ms-seal-blob": "true",
+    "x-ms-tags": "a=b",
+    "x-ms-access-tier": "Cold",
+    "x-ms-rehydrate-priority": "Soon",
+    "x-ms-blob-public-access": "blob",
+    "x-ms-delete-snapshots": "only",
+    "x-ms-lease-duration": "5",
+    "x-ms-lease-break-period": "5",
+    "x-ms-proposed-lease-id": "x",
+    "x-ms-deny-encryption-scope-override": "true",
+    "x-ms-legal-hold": "true",
+    "?prefix": "x",
+    "?marker": "x",
+    "?maxresults": "0",
+    "?include": "metadata",
+    "?delimiter": "e",
+    "?blocklisttype": "uncommitted",
+    "?visibilitytimeout": "7",
+    "?messagettl": "7",
+    "?numofmessages": "0",
+    "?peekonly": "true",
+    "?$select": "None",
+    "?$filter": "A eq",
+    "?$top": "0",
+    "?$format": "application/json;odata=nometadata",
+    "?NextTableName": "x",
+    "?NextPartitionKey": "x",
+    "?NextRowKey": "x",
+    "prefer": "return-no-content",
+}
+PROBES |= {f"x-ms-source-{name}": PROBES[name] for name in ("if-match", "if-none-match", "if-modified-since")}
+PROBES |= {"x-ms-source-if-unmodified-since": PAST, "x-ms-source-if-tags": PROBES["x-ms-if-tags"]}
+PROBES |= {f"x-ms-blob-{name}": PROBES[name] for name in CONDITIONS if name.startswith("if-") and name != "if-range"}
+EACH: Final = [
+    pytest.param(operation, option, id=f"{operation.name}-{option}")
+    for operation in DOCUMENTED
+    for option in operation.options
+]
+REJECTED: Final = [
+    each for each in EACH if SUPPORT[each.values[0].service][each.values[0].name].rejects(each.values[1])
+]
+HONORED: Final = [each for each in EACH if each not in REJECTED]
+
+
+class Account:
+    """An account with something for every operation to work on."""
+
+    def __init__(self) -> None:
+        clock = Clock(datetime(2014, 8, 22, tzinfo=timezone.utc))
+        self.engine = engine = Engine("contoso", clock=clock)
+        self.wires: dict[str, Any] = {"blob": BlobWire(engine), "queue": QueueWire(engine), "table": Wire(engine)}
+        self._fill_blobs(self.wires["blob"])
+        engine.queues.create("orders", {"team": "Sales"})
+        engine.queues.put("orders", "text", visibility=0, time_to_live=60)
+        engine.queues.put("orders", "text", visibility=0, time_to_live=60)
+        (message,) = engine.queues.get("orders", 1, 30)
+        self.receipt = f"{message.id}?popreceipt={message.receipt}"
+        engine.tables.create("Employees")
+        engine.tables.apply("Employees", Operation("insert", "p", "r", {"A": 1}))
+
+    def _fill_blobs(self, wire: BlobWire) -> None:
+        lease = {"x-ms-lease-action": "acquire", "x-ms-lease-duration": "-1", "x-ms-proposed-lease-id": LEASE}
+        said = {**BLOCK_BLOB, "x-ms-tags": "team=Sales", "x-ms-meta-m": "n", "x-ms-blob-content-type": "text/plain"}
+        for name in ("photos", "leased", "free", "shared"):
+            wire.send("PUT", f"/{name}?restype=container", {"x-ms-meta-m": "n"})
+        wire.send("PUT", "/leased?restype=container&comp=lease", lease)
+        wire.send("PUT", "/shared?restype=container&comp=acl", {"x-ms-blob-public-access": "blob"})
+        for path in ("/photos/b", "/photos/leased", "/photos/free", "/shared/source"):
+            wire.send("PUT", path, said, b"content")
+        wire.send("PUT", "/photos/leased?comp=lease", lease)
+        wire.send("PUT", "/photos/b?comp=block&blockid=YQ==", {}, b"staged")
+        for path in ("/photos/log", "/shared/source/log"):
+            wire.send("PUT", path, {**APPEND_BLOB, "x-ms-tags": "team=Sales"})
+            wire.send("PUT", f"{path}?comp=appendblock", {}, b"one")
+
+    def ask(self, operation: Documented, options: dict[str, str]) -> Response:
+        path, headers = operation.path.replace("{receipt}", self.receipt), dict(operation.headers)
+        for option, value in options.items():
+            if option.startswith("?"):
+                name = option[1:]
+                path = re.sub(rf"&{name}=[^&]*", "", path)
+                path += f"{'&' if '?' in path else '?'}{name.replace('$', '%24')}={value.replace(' ', '%20')}"
+            else:
+                headers[option] = value
+        body = operation.body.encode()
+        found: Response = self.wires[operation.service].send(operation.method, path, headers, body)
+        return found
+
+    def seen(self, response: Response) -> tuple[int, str, str]:
+        """Return what anyone can tell of an answer, and of the account after it, without ids that are random."""
+        headers = {name: value for name, value in response.headers.items() if name not in ("Content-Length",)}
+        text = f"{headers} {response.body!r} {self.state()!r}"
+        text = re.sub(r"[0-9a-fA-F]{8}-?(?:[0-9a-fA-F]{4}-?){3}[0-9a-fA-F]{12}", "ID", text)
+        return response.status, re.sub(r"<PopReceipt>[^<]*|receipt='[^']*'|'x-ms-popreceipt': '[^']*'", "R", text), ""
+
+    def state(self) -> Any:
+        blobs = blob_states.everything_in(self.engine.blobs)
+        contents = [bytes(blob.content) for *_, blob in self._versions(blobs[1])]
+        return (
+            blobs,
+            contents,
+            queue_states.everything_in(self.engine.queues),
+            engine_states.everything_in(self.engine.tables),
+        )
+
+    def _versions(self, slots: Any) -> Any:
+        return [(name, blob) for name, (old, now, _) in slots.items() for blob in [*old, *([now] if now else [])]]
+
+
+@pytest.mark.parametrize("operation", DOCUMENTED, ids=lambda operation: operation.name)
+def test_each_request_is_carried_out_and_always_in_the_same_way(operation: Documented) -> None:
+    accounts = [Account(), Account()]
+    first, second = [account.seen(account.ask(operation, {})) for account in accounts]
+    assert first[0] < 300
+    assert first == second
+    assert accounts[0].engine.ledger.records[-1].operation == operation.name
+
+
+@pytest.mark.parametrize(("operation", "option"), REJECTED)
+def test_what_the_engine_does_not_do_it_rejects(operation: Documented, option: str) -> None:
+    account = Account()
+    before = account.state()
+    response = account.ask(operation, {option: PROBES.get(option, "x")})
+    assert response.status == 501
+    assert account.state() == before
+
+
+@pytest.mark.parametrize(("operation", "option"), HONORED)
+def test_an_option_that_is_honored_makes_a_difference(operation: Documented, option: str) -> None:
+    plain, asked = Account(), Account()
+    response = asked.ask(operation, {option: PROBES.get(option, "x")})
+    assert response.status != 501 or option == "?$select"
+    assert asked.seen(response) != plain.seen(plain.ask(operation, {}))
+
+
+@pytest.mark.parametrize("condition", CONDITIONS)
+@pytest.mark.parametrize("operation", DOCUMENTED, ids=lambda operation: operation.name)
+def test_no_operation_ignores_a_condition(operation: Documented, condition: str) -> None:
+    """Whether it is documented to have the condition or not: nothing is done if the condition is not met."""
+    account = Account()
+    before = account.state()
+    value = FUTURE if condition == "if-modified-since" else '"0x1"' if condition == "if-match" else PROBES[condition]
+    assert account.ask(operation, {condition: value}).status >= 304
+    assert account.state() == before
+
+
+def test_every_operation_is_documented() -> None:
+    for service, support in SUPPORT.items():
+        known = {operation.name for operation in DOCUMENTED if operation.service == service}
+        assert set(support) - known <= {
+            *(f"Get{service.capitalize()}ServiceStats", "BlobBatch", "AbortCopyBlob", "Transaction", "QueryTable")
+        }
+
+
+def test_what_is_asked_not_to_be_done_is_not_asked() -> None:
+    support = Support("if-match", "x-ms-legal-hold")
+    support.check({"x-ms-legal-hold": "false", "if-match": "*"}, {"versionid": ""})
+    with pytest.raises(Refusal, match="NotImplemented"):
+        support.check({"x-ms-legal-hold": "true"}, {})
