@@ -267,6 +267,48 @@ class EntitySet(Upkeep[Account_co]):
         await self._from_current(fields, remove, retry_for)
 
     @recipe
+    async def rename(
+        self,
+        entity: Entity,
+        key: Mapping[str, Any] | None = None,
+        /,
+        *,
+        retry_for: float = RETRY_FOR,
+        **fields: Any,
+    ) -> Entity:
+        """Give an entity another RowKey in its partition, unless it changed since it was read.
+
+        One transaction deletes the old row, inserts the new one and updates all derived rows in the partition; no
+        reader sees the entity twice or not at all. Derived data elsewhere follows as for other writes. The entity
+        itself gets the new key and ETag, and other changes made to it are written too. Large properties are uploaded
+        again, under the new key. For another partition use `PartitionMove`.
+
+        >>> employees = EntitySet(connect(), "Employees", Key("{Department}", "empid_{EmployeeId:06d}"))
+        >>> jones = employees.insert({"Department": "Sales", "EmployeeId": 223, "LastName": "Jones"})
+        >>> employees.rename(jones, EmployeeId=224).row_key
+        'empid_000224'
+
+        Cost: 1 transaction.
+
+        :param entity: an entity of this set as it was read, whole
+        :param key: the fields as one mapping, where a name is also that of a parameter
+        :param retry_for: for how many seconds to retry when others write the same rows; see `update`
+        :param fields: the fields of the key that change
+        :raises EntityChanged: the entity changed since it was read
+        :raises EntityNotFound: there is no such entity any more
+        :raises EntityAlreadyExists: another entity has the new key; this one keeps its own
+        :raises BadKey: not a field of the key, or a value that cannot be a key
+        :raises BadInput: the key stays as it is, or is in another partition; or the entity was not read whole from
+            this set, or is being moved to another partition
+        :raises BadDesign: a unique index elsewhere would have the same key before and after
+
+        Guide: modifying entities; entity group transactions.
+        """
+        await self._guard(entity)
+        deletion, insertion = self.renaming(entity, fields_of(key, fields))
+        return (await commit(self.account, self.table, deletion, insertion, retry_for=retry_for))[1]
+
+    @recipe
     async def update(
         self,
         change: Callable[[Entity], None],

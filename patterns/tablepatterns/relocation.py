@@ -29,12 +29,9 @@ from .errors import (
     EntityNotFound,
 )
 from .recipe import Account
+from .transit import MOVED_FROM, MOVING_TO
 from .working.lease import Lease
 
-MOVING_TO: Final = "MovingTo"
-"""The property by which an entity says that it is on its way, and where to."""
-MOVED_FROM: Final = "MovedFrom"
-"""The property by which a copy says of which move it is, and what was copied."""
 _MARK: Final = re.compile("[0-9a-f]{32} [0-9a-f]{64}")
 
 

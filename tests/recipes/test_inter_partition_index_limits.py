@@ -63,7 +63,7 @@ def test_a_message_deleted_before_the_work_is_done_leaves_copies_out_of_line(mon
 
 
 def test_without_a_last_look_at_the_primary_a_late_copy_stays(monkeypatch: pytest.MonkeyPatch) -> None:
-    async def mend_once(self: Intents, lease: Lease, intent: Intent, known: Any) -> None:
+    async def mend_once(self: Intents, lease: Lease, intent: Intent, known: Any, retry_for: float) -> None:
         for claim in intent.claims:
             now, rows = known.get(claim.row, (None, {}))
             await self._mend(lease, claim, intent.id, now or await self.rows.primary(claim.row), rows)

@@ -28,8 +28,8 @@ from tablepatterns.recipes.large_properties import LargeProperties
 from tablepatterns.recipes.partition_move import PartitionMove
 from tablepatterns.recipes.summary import Summary
 from tablepatterns.recipes.worker import Worker
-from tablepatterns.relocation import MOVED_FROM, MOVING_TO
 from tablepatterns.secrecy.keys import LocalKey
+from tablepatterns.transit import MOVED_FROM, MOVING_TO
 from working import message, queue_names
 
 ID = {"Department": "Sales", "EmployeeId": 223}
@@ -293,7 +293,16 @@ async def test_what_is_no_move_is_refused_before_any_request(
 @pytest.mark.parametrize("options", [{"unique": True}, {"include": ["Age"]}], ids=str)
 async def test_an_index_that_could_not_follow_is_refused(storage: Any, new_name: Any, options: Any) -> None:
     by_email = InterPartitionIndex(Key("email", "{Email}"), table=new_name(), **options)
-    move = move_of(storage, new_name(), "staff-moves", by_email, intents="staff-intents")
+    with pytest.raises(BadDesign, match="index"):
+        move_of(storage, new_name(), "staff-moves", by_email, intents="staff-intents")
+
+
+@pytest.mark.parametrize("options", [{"unique": True}, {"include": ["Age"]}], ids=str)
+async def test_an_index_that_follows_only_some_moves_is_refused_by_the_others(
+    storage: Any, new_name: Any, options: Any
+) -> None:
+    by_number = InterPartitionIndex(Key("number", "{EmployeeId:06d}"), table=new_name(), **options)
+    move = move_of(storage, new_name(), "staff-moves", by_number, intents="staff-intents")
     entity = await EntitySet(storage, move.entities.table.name, BY_ID).insert(jones())
     with pytest.raises(BadDesign, match="index"):
         await move.move(entity, Department="Marketing")

@@ -106,7 +106,7 @@ def announced_after_the_change() -> object:
 def without_a_last_look() -> object:
     """A writer does not look at the entity once more when it has written the copy."""
 
-    async def mend_once(self: Intents, lease: Any, intent: Any, known: Any) -> None:
+    async def mend_once(self: Intents, lease: Any, intent: Any, known: Any, retry_for: float) -> None:
         for claim in intent.claims:
             now, rows = known.get(claim.row, (None, {}))
             await self._mend(lease, claim, intent.id, now or await self.rows.primary(claim.row), rows)

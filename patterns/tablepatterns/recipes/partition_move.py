@@ -5,7 +5,7 @@ Status: ready
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any, cast
 from uuid import uuid4
 
@@ -25,7 +25,8 @@ from ..errors import (
     said,
 )
 from ..recipe import Account, Account_co, Pattern, recipe
-from ..relocation import MOVED_FROM, MOVING_TO, Relocation, Route, check_arrived
+from ..relocation import Relocation, Route, check_arrived
+from ..transit import MOVED_FROM, MOVING_TO
 from ..working.envelope import Envelope
 from ..working.lease import Lease
 
@@ -66,7 +67,8 @@ class PartitionMove(Pattern[Account_co]):
     :param queue: the queue of the messages; None for the table's name in lower case and `-moves`
     :param name: the kind of the messages; None for `move` and the table's name
     :param lease: for how many seconds a message is hidden: twice as long as a request may take
-    :raises BadDesign: the set's schema has no room for the marks, or the lease is not above zero
+    :raises BadDesign: the set's schema has no room for the marks, the lease is not above zero, or an index elsewhere
+        has no field of the set's key in its own, and is unique or does not hold all properties
 
     Guide: one-to-many relationships (moving an employee); eventually consistent transactions pattern.
     """
@@ -88,6 +90,8 @@ class PartitionMove(Pattern[Account_co]):
         self._messages = entities.account.queue(self.queue)
         if lease < 1:
             raise BadDesign("lease", lease, "it is a number of seconds", "give twice as long as a request may take")
+        # One that does not follow even where all fields of the key change follows no move
+        _check_indexes(self.entities, entities.key.fields)
         if entities.schema is not None:
             try:
                 entities.schema.check({MOVING_TO: "", MOVED_FROM: ""}, in_part=True)
@@ -119,7 +123,7 @@ class PartitionMove(Pattern[Account_co]):
         :raises BadInput: it stays in its partition, is on its way elsewhere or still to here, was not read whole from
             this set, or keeps something of its own in `MovingTo` or `MovedFrom`
         :raises BadKey: no field of the key, or a value that cannot be a key
-        :raises BadDesign: an index elsewhere could not follow, and why
+        :raises BadDesign: an index elsewhere does not follow, since no field of its key changes
         :raises EntityChanged: it changed since it was read; nothing has changed
         :raises EntityNotFound: it is not there any more
         :raises EntityAlreadyExists: another entity has the new key, or its key in an index; this one stays where it is
@@ -180,7 +184,7 @@ class PartitionMove(Pattern[Account_co]):
         goal = key.format(self.entities.primary.key_fields(entity) | dict(fields))
         if origin[0] == goal[0]:
             rule = "it stays in its partition, where one transaction inserts and deletes"
-            raise BadInput("move", fields, rule, "use an EntityGroupTransaction, or give another partition")
+            raise BadInput("move", fields, rule, "use rename of the set, or give another partition")
         check_arrived(entity)
         if (claim := entity.get(MOVING_TO)) is not None:
             route = Route.claimed(origin, claim)
@@ -189,9 +193,7 @@ class PartitionMove(Pattern[Account_co]):
                 raise BadInput("move", fields, rule, "move it there first, or let a worker do it")
             return route
         moved = {name for name in key.fields if fields.get(name, entity.get(name)) != entity.get(name)}
-        for each in self.entities.derived:
-            if isinstance(each, Index) and each.is_elsewhere and not moved.intersection(each.key.fields):
-                _check_copies(each, each.shape(key).include is None)
+        _check_indexes(self.entities, moved)
         return Route(uuid4().hex, origin, goal)
 
     def _asked_for(self, lease: Lease) -> Route:
@@ -209,8 +211,17 @@ def _body(route: Route) -> dict[str, Any]:
     return {"id": route.id, "from": list(route.origin), "to": list(route.goal)}
 
 
+def _check_indexes(entities: EntitySet[Account], moved: Collection[str]) -> None:
+    """Reject an index elsewhere whose one row would have to be the copy of both the entity and its copy.
+
+    :param moved: the fields of the key that change
+    """
+    for each in entities.derived:
+        if isinstance(each, Index) and each.is_elsewhere and not set(moved).intersection(each.key.fields):
+            _check_copies(each, each.shape(entities.key).include is None)
+
+
 def _check_copies(index: Index, is_complete: bool) -> None:
-    """Refuse an index whose one row would have to be the copy of both the entity and its copy."""
     if index.is_unique:
         rule = "it reserves its key for the entity in the old place, so that the new one would be refused"
         raise BadDesign("index", index.name, rule, "put a field that changes into its key, or let it not be unique")

@@ -6,13 +6,14 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from ..deriving.derived import Change, Derived, Shape
+from ..deriving.derived import Change, Derived, Index, Shape
 from ..entity import Entity
-from ..errors import BadInput, BadKey, EntityChanged, EntityNotFound
+from ..errors import BadDesign, BadInput, BadKey, EntityChanged, EntityNotFound
 from ..eventual.intents import Intents
 from ..reading.lookups import Lookups
 from ..recipe import Account_co
 from ..schema import Schema
+from ..transit import check_settled
 from .alike import alike
 from .commit import Reading, Source, Write
 
@@ -48,6 +49,33 @@ class Changes(Lookups[Account_co]):
         """Return the change that `delete` makes; nothing is sent."""
         reading, read = self._as_read(entity, whole=bool(self.derived))
         return self._writing(read, Change(self.key, reading.stored, None), reading)
+
+    def renaming(self, entity: Mapping[str, Any], fields: Mapping[str, Any]) -> tuple[Write, Write]:
+        """Return the two changes that `rename` makes; nothing is sent."""
+        check_settled(entity)
+        for name in fields:
+            if name not in self.key.fields:
+                raise BadKey(name, fields[name], f"the key has the fields {', '.join(self.key.fields)}", "leave it out")
+        reading, read = self._as_read(entity, whole=True)
+        insertion = self.inserting({**entity, **fields})
+        old, new = self.key.format(self.primary.key_fields(reading.stored)), insertion.key
+        if old == new:
+            raise BadInput("key", new, "it is the key that the entity has", "use replace, or give another key")
+        if old[0] != new[0]:
+            rule = f"a transaction stays in one partition, and the entity is in {old[0]!r}"
+            raise BadInput("PartitionKey", new[0], rule, "use PartitionMove")
+        self._check_reservations(insertion.change, reading)
+        return self.deleting(read), replace(insertion, entity=read)
+
+    def _check_reservations(self, change: Change, reading: Reading) -> None:
+        """Reject a unique index elsewhere whose row would have to pass from the old entity to the new one."""
+        for each in self.derived:
+            if not isinstance(each, Index) or not each.is_unique or change.new is None:
+                continue
+            if set(each.keys(self.key, reading.stored)).intersection(each.keys(self.key, change.new)):
+                rule = "the entity has reserved its index key under the old RowKey until the copies have followed"
+                hint = "change a field of the index key too, or let the index not be unique"
+                raise BadDesign(f"index {each.name}", change.row[1], rule, hint)
 
     def _writing(self, entity: Entity, change: Change, reading: Reading) -> Write:
         self._check_same_key(change)
@@ -126,4 +154,4 @@ class Changes(Lookups[Account_co]):
             before, after = change.old.get(name), change.new.get(name)
             if before != after:
                 rule = f"it is a part of the key, and the entity was read as {before!r}"
-                raise BadKey(name, after, rule, "insert a new entity and delete the old one")
+                raise BadKey(name, after, rule, "use rename, or PartitionMove for another partition")

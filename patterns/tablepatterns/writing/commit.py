@@ -219,10 +219,16 @@ async def _as_foreseen(pending: Pending, write: Write) -> Write:
 
 
 def _once(steps: Iterable[Step]) -> list[Step]:
-    """Return steps that write each row once: what several changes do to a row that they share is one operation."""
+    """Return steps that write each row once: what several changes do to a row that they share is one operation.
+
+    So is what one entity leaves and another takes, such as the row of an index when an entity gets another key.
+    """
     found: dict[Keys, list[Step]] = {}
     for step in steps:
         same = found.setdefault(step.operation.key, [])
+        if same and _hands_over(same[-1], step):
+            same.append(joined(*sorted((same.pop(), step), key=lambda each: each.operation.kind)) or step)
+            continue
         if not same or not (same[-1].shares_row or step.shares_row):
             same.append(step)
             continue
@@ -232,10 +238,16 @@ def _once(steps: Iterable[Step]) -> list[Step]:
     return [step for same in found.values() for step in same]
 
 
+def _hands_over(before: Step, step: Step) -> bool:
+    """Whether one of two entities leaves a row that is derived from it to the other, in whatever order."""
+    kinds = {before.operation.kind, step.operation.kind}
+    return before.owner is step.owner is not None and not step.shares_row and kinds == {"delete", "insert"}
+
+
 def joined(before: Step, step: Step) -> Step | None:
     """Return the one step that does what two do to a row that entities share; None where nothing is left to do."""
     operation = combined(before.operation, step.operation)
-    return None if operation is None else replace(before if step.shares_row else step, operation=operation)
+    return None if operation is None else replace(before if step.owner is not None else step, operation=operation)
 
 
 async def carry_out(table: Table, steps: Sequence[Step], retry_for: float) -> list[Entity]:
@@ -272,7 +284,7 @@ async def steps_of(table: RowReader, *writes: Write) -> list[Step]:
     """Return the operations of changes, each worked out on the rows as the changes before it leave them."""
     encoded = [await write.encoded() for write in writes]
     if not any(each.shares_rows for write in encoded for each in write.derived):
-        return [step for write in encoded for step in await _all_steps(table, write)]
+        return _once([step for write in encoded for step in await _all_steps(table, write)])
     pending = Pending(table)
     for write in encoded:
         _foresee(pending, write)
