@@ -15,6 +15,7 @@ from typer.testing import CliRunner, Result
 
 from tablepatterns import connect
 from tablepatterns.cli import main
+from tablepatterns.extras import how_to_install
 from tablepatterns.target import CONNECTION_VARIABLE
 from tablepatterns.tour import data, visit
 from tablepatterns.tour.questions import QUESTIONS
@@ -38,6 +39,21 @@ def tables_of(target: str) -> list[str]:
 def account() -> str:
     """An account in memory that outlives the command."""
     return f"memory://{uuid4().hex}"
+
+
+def test_the_package_run_as_a_module_is_the_command() -> None:
+    command = [sys.executable, "-m", "tablepatterns", "explain", "PartitionKey eq 'Sales' and RowKey eq '121'"]
+    done = subprocess.run(command, capture_output=True, check=True, text=True)
+    assert "point query" in done.stdout
+
+
+@pytest.mark.parametrize(
+    "arguments", [["tour", "--storage", "nowhere"], ["serve", "--account", "A"], ["patterns", "no"]]
+)
+def test_an_error_is_printed_with_where_to_read_more(arguments: list[str]) -> None:
+    said = run(*arguments)
+    assert said.exit_code > 0
+    assert said.stderr.splitlines()[-1].startswith("(more: tablepatterns help Bad")
 
 
 def test_the_command_alone_says_where_to_begin() -> None:
@@ -119,7 +135,7 @@ def test_missing_flights_are_named_before_anything_is_made(account: str, monkeyp
     monkeypatch.setattr(data, "find_spec", lambda name: None)
     said = run("tour", "--storage", account)
     assert said.exit_code == 1
-    assert "pip install 'tablepatterns[tour]'" in said.output
+    assert how_to_install("tour") in said.output
     assert tables_of(account) == []
 
 
@@ -177,4 +193,4 @@ def test_a_missing_server_is_named_with_its_extra(monkeypatch: pytest.MonkeyPatc
     monkeypatch.setitem(sys.modules, "uvicorn", None)
     said = run("serve", *ANY_PORTS)
     assert said.exit_code == 1
-    assert "pip install 'tablepatterns[serve]'" in said.output
+    assert how_to_install("serve") in said.output

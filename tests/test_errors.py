@@ -2,20 +2,49 @@
 
 from __future__ import annotations
 
+import ast
+import builtins
 import doctest
 import importlib
+import inspect
 import pkgutil
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
+import azure.core.exceptions
+import azure.data.tables
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from typer.testing import CliRunner
 
 import tablepatterns
+from tablepatterns import (
+    EntitySet,
+    IntraPartitionIndex,
+    Key,
+    LargeProperties,
+    LargeValues,
+    WideEntity,
+    aio,
+    connect,
+)
 from tablepatterns.cli import main
-from tablepatterns.errors import BadInput, BadKey, ServiceRefusal, TablePatternsError, said
+from tablepatterns.errors import (
+    BadDesign,
+    BadInput,
+    BadKey,
+    BadProperty,
+    EntityNotFound,
+    ServiceRefusal,
+    TablePatternsError,
+    one_line,
+    said,
+)
 from tablepatterns.help import names, page, section
 
 KEPT = Path(__file__).parents[1] / "docs" / "errors.md"
@@ -98,12 +127,12 @@ class TestEverySection:
             status = getattr(error, "status_code", None)
             assert "none" in told if status is None else str(status) in told or "that of the answer" in told
 
-    def test_is_named_once_at_the_end_of_what_the_error_says(self, name: str, raised: Any) -> None:
+    def test_is_the_help_of_an_error_that_says_all_in_one_line(self, name: str, raised: Any) -> None:
         for error in raised.get(name, ()):
-            *_, last = str(error).splitlines()
-            assert last == f"(more: tablepatterns help {error.help})"
-            assert str(error).count("(more:") == 1
-            assert said(error) == error.message == str(error).removesuffix(f"\n{last}")
+            assert len(str(error).splitlines()) == 1
+            place = f" [{error.location}]" if error.location else ""
+            assert str(error) == one_line(said(error)) + place
+            assert said(error) == error.message
             assert section(error.help) == section(name)
 
     def test_is_printed_without_a_network(self, name: str) -> None:
@@ -118,7 +147,7 @@ def test_an_error_of_a_users_own_is_helped_by_that_of_its_class() -> None:
         """A key of the user's own."""
 
     error = BadNumber("Number", 1, "it is odd", "give an even one")
-    assert str(error).splitlines()[-1] == "(more: tablepatterns help BadKey)"
+    assert error.help == "BadKey"
 
 
 @pytest.mark.parametrize("value", [10**5_000, [-(10**5_000)]], ids=["int", "list"])
@@ -149,3 +178,161 @@ def test_an_unknown_name_is_told_with_the_nearest_ones() -> None:
     assert told.exit_code == 2
     assert "did you mean BadKey" in told.output
     assert "`tablepatterns help` lists them" in CliRunner().invoke(main, ["help", "xyz"]).output
+
+
+@given(st.text(), st.text() | st.binary() | st.lists(st.text()), st.text(), st.text())
+def test_what_an_error_says_is_one_line_whatever_is_in_it(subject: str, value: object, rule: str, table: str) -> None:
+    error = BadInput(subject, value, rule, "give another\nvalue")
+    error.locate(Key("{Department}", "{EmployeeId:06d}").location(table if table.isprintable() else "Employees"))
+    assert len(str(error).splitlines()) == 1
+    assert error.location is not None
+    assert str(error).endswith(f"[{error.location}]")
+    assert len(str(ServiceRefusal(f"{subject}\r\n{rule}\u2028")).splitlines()) <= 1
+
+
+KEY = Key("{Department}", "empid_{EmployeeId:06d}")
+NOBODY: dict[str, Any] = {"Department": "Sales", "EmployeeId": 1}
+MISTAKES: dict[str, Callable[[Any], Any]] = {
+    "no such field": lambda one: one.get(Division="Sales"),
+    "a bad key": lambda one: one.get(Department="a/b", EmployeeId=1),
+    "a missing field of the key": lambda one: one.insert({"Department": "Sales"}),
+    "a bad property": lambda one: one.insert({**NOBODY, "Age": object()}),
+    "a bad name": lambda one: one.insert({**NOBODY, "1st": 1}),
+    "not read before": lambda one: one.replace(NOBODY),
+    "there twice": lambda one: [one.insert(NOBODY), one.insert(NOBODY)],
+    "changed": lambda one: _changed_twice(one),
+}
+CHANGES: dict[str, Callable[[Any], Any]] = {
+    "inserting": lambda one: one.inserting({"PartitionKey": "Sales"}),
+    "replacing": lambda one: one.replacing(NOBODY),
+    "merging": lambda one: one.merging(NOBODY, {}),
+    "deleting": lambda one: one.deleting(NOBODY),
+}
+
+
+def _changed_twice(one: Any) -> None:
+    first = one.insert({"Department": "Sales", "EmployeeId": 7, "Age": 1})
+    second = one.get(Department="Sales", EmployeeId=7)
+    one.replace(first)
+    one.replace(second)
+
+
+@pytest.mark.parametrize("kind", [EntitySet, WideEntity])
+@pytest.mark.parametrize("mistake", MISTAKES)
+def test_an_error_names_the_table_and_the_set(kind: Any, mistake: str) -> None:
+    one = kind(connect(), "Employees", KEY)
+    with pytest.raises(TablePatternsError) as raised:
+        MISTAKES[mistake](one)
+    assert str(raised.value).endswith("[table Employees, set {Department}/empid_{EmployeeId:06d}]")
+
+
+@pytest.mark.parametrize("change", CHANGES)
+def test_an_error_of_a_change_that_is_not_sent_names_them_too(change: str) -> None:
+    with pytest.raises(TablePatternsError, match=r"\[table Employees, set"):
+        CHANGES[change](EntitySet(connect(), "Employees", KEY))
+
+
+def test_an_error_names_the_set_that_a_pattern_works_on() -> None:
+    people = EntitySet(connect(), "Employees", KEY, mappings=[LargeProperties(["Photo"], container="photos")])
+    with pytest.raises(EntityNotFound, match=r"\[table Employees, set"):
+        list(LargeValues(people).open(NOBODY, "Photo"))
+    with pytest.raises(TablePatternsError, match=r"\[table Employees, set"):
+        list(people.range(Department="Sales", Division=1))
+
+
+async def test_an_error_of_an_async_account_names_them_too() -> None:
+    async with aio.connect() as storage:
+        people = EntitySet(storage, "Employees", KEY)
+        with pytest.raises(BadKey, match=r"\[table Employees, set"):
+            await people.insert({"Department": "Sales"})
+        with pytest.raises(BadKey, match=r"\[table Employees, set"):
+            [each async for each in people.range(Division=1)]
+
+
+def test_a_design_that_cannot_work_names_them() -> None:
+    with pytest.raises(BadDesign, match=r"\[table Employees, set"):
+        EntitySet(connect(), "Employees", KEY, derived=[IntraPartitionIndex(Key("{City}", "email_{Email}"))])
+
+
+@pytest.mark.parametrize("entity", [{"Department": "Sales"}, {"Department": "Sales", "EmployeeId": None}])
+def test_a_field_that_is_missing_is_said_to_be_missing(entity: dict[str, Any]) -> None:
+    with pytest.raises(BadKey, match=r"^EmployeeId is missing: ") as raised:
+        EntitySet(connect(), "Employees", KEY).insert(entity)
+    assert "None" not in str(raised.value)
+
+
+def test_a_hint_to_store_a_value_works() -> None:
+    people = EntitySet(connect(), "Employees", KEY)
+    for value, hint in (
+        (Decimal("1.10"), "str(value)"),
+        (["new"], "as_json(value)"),
+        ({"a": 1}, "as_json(value)"),
+        (object(), "such as str"),
+        ([Decimal(1)], "such as str"),
+    ):
+        with pytest.raises(BadProperty) as raised:
+            people.insert({**NOBODY, "Salary": value})
+        assert hint in raised.value.way_out
+
+
+SOURCE = Path(tablepatterns.__path__[0])
+EXAMPLES_OWN = {
+    "error",
+    "worker",
+    "old",
+    "new",
+    "index",
+    "tables",
+    "timezone",
+    "utc",
+    "tzinfo",
+    "tablepatterns",
+    "escape",
+    "Name",
+    "WriteId",
+}
+"""Names that the page gives to what a user has, and one of Python's and of the service each."""
+
+
+def callables() -> dict[str, Any]:
+    """Return what can be called by its name: Python's own, what is public, and the methods of public classes."""
+    public = {name: getattr(tablepatterns, name) for name in tablepatterns.__all__}
+    methods = {name: getattr(each, name) for each in public.values() if isinstance(each, type) for name in dir(each)}
+    return {name: each for name, each in {**methods, **vars(str), **vars(builtins), **public}.items() if callable(each)}
+
+
+def named_in(span: str) -> Iterator[tuple[str, bool]]:
+    """Hand out the names in a piece of code, each with whether it is called."""
+    keyword = re.fullmatch(r"(\w+)=(.*)", span)
+    if keyword:
+        yield keyword[1], False
+        span = keyword[2]
+    with suppress(SyntaxError):
+        nodes = list(ast.walk(ast.parse(span, mode="eval")))
+        called = [node.func for node in nodes if isinstance(node, ast.Call)]
+        for node in nodes:
+            for name in (getattr(node, "id", None), getattr(node, "attr", None), getattr(node, "arg", None)):
+                if isinstance(name, str):
+                    yield name, node in called
+
+
+def test_every_call_that_the_page_names_exists() -> None:
+    calls = callables()
+    known = {
+        *calls,
+        *CLASSES,
+        *EXAMPLES_OWN,
+        *dir(tablepatterns),
+        *vars(azure.core.exceptions),
+        *vars(azure.data.tables),
+    }
+    for each in calls.values():
+        with suppress(ValueError, TypeError):
+            known.update(inspect.signature(each).parameters)
+    for text in (path.read_text(encoding="utf-8") for path in SOURCE.rglob("*.py")):
+        known.update(re.findall(r"self\.(\w+) = ", text), re.findall(r"^ *(\w+)(?:: \w+)? = ", text, re.MULTILINE))
+    prose = re.sub(r"```pycon.*?```|^Caught by:.*?(?=\n\n)", "", page(), flags=re.DOTALL | re.MULTILINE)
+    names = {(name, is_call) for span in re.findall(r"`([^`]+)`", prose) for name, is_call in named_in(span)}
+    assert len(names) > 50
+    missing = {name for name, is_call in names if name not in (calls if is_call else known) and not name.isupper()}
+    assert sorted(missing) == []

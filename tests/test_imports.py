@@ -11,9 +11,9 @@ import pytest
 SOURCE = Path(__file__).parents[1] / "patterns"
 MODULES = sorted(SOURCE.rglob("*.py"))
 
-PURE = {"edm", "limits", "errors", "key", "filters"}
+PURE = {"edm", "limits", "errors", "extras", "key", "filters"}
 ENGINE = {"engine"}
-JOINERS = {"__init__", "storage", "aio", "testing", "cli"}
+JOINERS = {"__init__", "__main__", "storage", "aio", "testing", "cli"}
 SHOWS = {"tour", "review"}
 ADVICE = {"catalogue"}
 ADVISED = {"review", "cli"}

@@ -158,7 +158,7 @@ def test_the_command_works_from_the_wheel_alone(bare: Path, tmp_path: Path, argu
 def test_what_needs_an_extra_names_it(bare: Path, tmp_path: Path, code: str, extra: str) -> None:
     done = subprocess.run([bare / "python", "-c", code], cwd=tmp_path, capture_output=True, text=True, timeout=60)
     assert done.returncode == 1
-    assert f"pip install 'tablepatterns[{extra}]'" in done.stderr
+    assert f"pip install '.[{extra}]'" in done.stderr
 
 
 def test_an_account_in_memory_needs_no_extra_on_an_event_loop(bare: Path, tmp_path: Path) -> None:

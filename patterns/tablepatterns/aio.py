@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 from azure.data.tables.aio import TableServiceClient
 
 from .declared_rows import DeclaredRows
+from .extras import how_to_install
 from .recipe import VIRTUAL_BEAT, Account
 from .target import Target, check_table_name, in_memory, resolve
 from .traffic.watch import Watch
@@ -60,7 +61,7 @@ def connect(target: str | Engine | None = None, *, credential: Any = None, **opt
     found = resolve(target, credential)
     if found.memory is None:
         if "transport" not in options and find_spec("aiohttp") is None:
-            text = "the SDK's async clients need aiohttp: pip install 'tablepatterns[aio]'"
+            text = f"the SDK's async clients need aiohttp: {how_to_install('aio')}"
             raise ModuleNotFoundError(text, name="aiohttp")
         return Storage(found, None, options)
     # Here and below, so that a program on a real account does not load the engine

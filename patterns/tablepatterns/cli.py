@@ -10,6 +10,7 @@ from typing import Annotated, Any, Final, NoReturn
 import typer
 from azure.core.exceptions import AzureError, ServiceRequestError
 from rich.console import Console, Group
+from rich.markup import escape
 from rich.text import Text
 
 from .catalogue import entry
@@ -17,7 +18,8 @@ from .catalogue.text import listing, whole
 from .engine.account import DEVELOPMENT_NAME
 from .engine.serving.identity import KEY_VARIABLE, engine_of, has_own_key
 from .engine.serving.listeners import LOOPBACK, PORTS, Listeners
-from .errors import BadFilter, BadInput, said
+from .errors import BadFilter, BadInput, TablePatternsError, said
+from .extras import how_to_install
 from .filters import FilterSyntaxError
 from .help.shown import shown as help_on
 from .review import explain as plan_of
@@ -30,7 +32,7 @@ _START: Final = """\
 [bold]tablepatterns[/]: design patterns for Azure Table storage, as recipes over the Azure SDK
 
   [bold]tablepatterns tour[/]                     ask questions of a month of real flights, in memory
-                                           (it needs the flights: pip install 'tablepatterns\\[tour]')
+                                           (it needs the flights: {install})
   [bold]tablepatterns tour[/] --storage azurite   the same on an Azurite that runs on this machine
   [bold]tablepatterns tour[/] --storage env       the same on the account in AZURE_STORAGE_CONNECTION_STRING
   [bold]tablepatterns patterns[/]                 every pattern; with a name, all about it
@@ -62,7 +64,7 @@ def _port(service: str) -> Any:
 def start(context: typer.Context) -> None:
     """Design patterns for Azure Table storage, as recipes over the Azure SDK."""
     if context.invoked_subcommand is None:
-        _console().print(_START, end="")
+        _console().print(_START.replace("{install}", escape(how_to_install("tour"))), end="")
 
 
 @main.command()
@@ -83,7 +85,7 @@ def tour(
     except ServiceRequestError as error:
         _fail(f"no account answers there: {error}\n{_NO_ANSWER}")
     except (AzureError, ModuleNotFoundError) as error:
-        _fail(str(error))
+        _fail(error)
 
 
 @main.command()
@@ -97,11 +99,7 @@ def explain(
     try:
         _console().print(plan_of(text))
     except BadFilter as error:
-        told = Text.assemble(("Error: ", "bold red"), said(error))
-        place = [_pointed(text, error.position)] if isinstance(error, FilterSyntaxError) else []
-        more = str(error).removeprefix(said(error)).strip()
-        Console(stderr=True, highlight=False, soft_wrap=True).print(Group(told, *place, more))
-        raise typer.Exit(_WRONG_USE) from None
+        _fail(error, _WRONG_USE, _pointed(text, error.position) if isinstance(error, FilterSyntaxError) else None)
 
 
 @main.command()
@@ -119,7 +117,7 @@ def review(
     try:
         found = carried_out(design, form, output, prices, _console())
     except (BadInput, OSError) as error:
-        _fail(str(error), _WRONG_USE)
+        _fail(error, _WRONG_USE)
     raise typer.Exit(status(found, fail_on))
 
 
@@ -136,7 +134,7 @@ def patterns(
     try:
         _console().print(listing() if name is None else whole(entry(name)))
     except BadInput as error:
-        _fail(str(error), _WRONG_USE)
+        _fail(error, _WRONG_USE)
 
 
 @main.command("help")
@@ -145,7 +143,7 @@ def show_help(name: Annotated[str, typer.Argument(help="An error, such as BadKey
     try:
         _console().print(help_on(name))
     except BadInput as error:
-        _fail(said(error), _WRONG_USE)
+        _fail(error, _WRONG_USE)
 
 
 @main.command()
@@ -172,7 +170,7 @@ def serve(
         engine = engine_of(account, os.environ)
         listeners = Listeners(host, ports, anywhere=anywhere)
     except (BadInput, ModuleNotFoundError) as error:
-        _fail(str(error))
+        _fail(error)
     except OSError as error:
         _fail(f"{error.strerror}: choose another port, such as 0 for any that is free")
     out = Console(highlight=False, soft_wrap=True)
@@ -197,13 +195,13 @@ def worker(
     try:
         found = load(name)
     except (BadInput, ModuleNotFoundError) as error:
-        _fail(str(error))
+        _fail(error)
     out = Console(highlight=False, soft_wrap=True)
     out.print(f"working on {', '.join(found.queues)}; stop with Ctrl+C")
     try:
         report = work(found)
     except (AzureError, ModuleNotFoundError) as error:
-        _fail(str(error))
+        _fail(error)
     out.print(f"stopped: {report.handled} handled, {report.failed} failed, {report.poisoned} poisoned")
 
 
@@ -216,8 +214,12 @@ def _log_to_stderr(logger: logging.Logger, level: str) -> None:
     logger.setLevel(level)
 
 
-def _fail(text: str, code: int = 1) -> NoReturn:
-    Console(stderr=True, highlight=False, soft_wrap=True).print(Text.assemble(("Error: ", "bold red"), text))
+def _fail(what: str | Exception, code: int = 1, shown: Text | None = None) -> NoReturn:
+    """Print an error, what is to be seen of it, and where to read more on it; end with a status."""
+    told = Text.assemble(("Error: ", "bold red"), said(what) if isinstance(what, Exception) else what)
+    more = f"(more: tablepatterns help {what.help})" if isinstance(what, TablePatternsError) else None
+    lines = [each for each in (told, shown, more) if each is not None]
+    Console(stderr=True, highlight=False, soft_wrap=True).print(Group(*lines))
     raise typer.Exit(code)
 
 

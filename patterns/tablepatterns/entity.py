@@ -10,6 +10,7 @@ import json
 import re
 from collections.abc import Mapping
 from datetime import datetime
+from decimal import Decimal
 from enum import Enum
 from functools import lru_cache
 from typing import Any, Final, NamedTuple
@@ -257,7 +258,18 @@ def typed(name: str, value: Any) -> Any:
         return value if limits.INT32_MIN <= value <= limits.INT32_MAX else _int64(name, value)
     if isinstance(value, datetime):
         return _instant(name, value)
-    raise BadProperty(name, value, f"{type(value).__name__} is not a property type; {_KEEPS}", "use as_json(value)")
+    raise BadProperty(name, value, f"{type(value).__name__} is not a property type; {_KEEPS}", _way_to_store(value))
+
+
+def _way_to_store(value: object) -> str:
+    """Return how a value of a type that the service does not have can be stored; what is said here works."""
+    if isinstance(value, Decimal):
+        return "store str(value), which keeps every digit, or an int of the smallest unit"
+    try:
+        as_json(value)
+    except BadProperty:
+        return "convert it to a type that is stored, such as str"
+    return "use as_json(value)"
 
 
 def _int64(name: str, value: int) -> Int64:

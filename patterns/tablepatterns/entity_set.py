@@ -18,6 +18,7 @@ from .errors import (
     EntityNotFound,
     ReferenceNotFound,
     TooMuchContention,
+    locating,
 )
 from .eventual.rows import DerivedRows
 from .key import Key
@@ -94,13 +95,14 @@ class EntitySet(Upkeep[Account_co]):
         self.key = key
         self.derived = _all_of(Derived, "derived", derived)
         self.primary = Shape(key)
-        self.table = account.table(table)
-        self.mappings = Mappings.of(account, table, key, _all_of(PropertyMapping, "mappings", mappings))
-        check_together(table, key, self.derived, self.mappings)
-        self._declare()
-        self.rows = DerivedRows(account, self.table, key, self.derived)
-        self.building = building_of(self.derived, building)
-        self.intents = intents_of(account, self.rows, self.derived, intents, lease)
+        with locating(key.location(table)):
+            self.table = account.table(table)
+            self.mappings = Mappings.of(account, table, key, _all_of(PropertyMapping, "mappings", mappings))
+            check_together(table, key, self.derived, self.mappings)
+            self._declare()
+            self.rows = DerivedRows(account, self.table, key, self.derived)
+            self.building = building_of(self.derived, building)
+            self.intents = intents_of(account, self.rows, self.derived, intents, lease)
 
     def _declare(self) -> None:
         """Tell the connection which rows are of this set, so that no other set takes them for its own."""
@@ -408,7 +410,7 @@ class EntitySet(Upkeep[Account_co]):
 
 def _existing(current: Entity | None, fields: Mapping[str, Any]) -> Entity:
     if current is None:
-        raise EntityNotFound(f"there is no entity {dict(fields)}; insert it, or use an insert_or_ form")
+        raise EntityNotFound(f"there is no entity {dict(fields)}; insert it, or use insert_or_replace")
     return current
 
 

@@ -1,4 +1,4 @@
-"""The exception tree. Every error names what was wrong, the value, the rule, the way out, and where to read more.
+"""The exception tree. Every error names what was wrong, the value, the table and the set, the rule, and what to do.
 
     TablePatternsError            AzureError
     ├── BadInput                  ValueError; refused before any request, nothing has changed
@@ -40,6 +40,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Generator
+from contextlib import contextmanager
 from typing import Any
 
 from azure.core.exceptions import (
@@ -86,6 +88,8 @@ __all__ = [
 
 NOT_SHOWN = "(not shown)"
 """What an error has in place of a value that is to be kept secret."""
+MISSING = "(missing)"
+"""What stands for the value of a field that was not given."""
 _SHOWN = 80
 
 
@@ -106,7 +110,7 @@ def shown(value: object) -> str:
 
 
 def said(error: BaseException) -> str:
-    """Return what an error says, for the text of another one: without the line that names the help on it.
+    """Return what an error says, for the text of another one: without the table and the set, which that one names.
 
     >>> said(BadFilter("where", 1, "it is no filter", "build it with prop()"))
     'where = 1: it is no filter; build it with prop()'
@@ -114,11 +118,24 @@ def said(error: BaseException) -> str:
     return str(error.message) if isinstance(error, TablePatternsError) else str(error)
 
 
+def one_line(text: str) -> str:
+    r"""Return a text without line breaks, so that a line of a log holds all of it.
+
+    >>> one_line("0:Forbidden.\nRequestId:1\u2028Time:2")
+    '0:Forbidden. RequestId:1 Time:2'
+    """
+    return " ".join(line.strip() for line in text.splitlines() if line.strip())
+
+
 class TablePatternsError(AzureError):
     """The root of every error this library raises itself.
 
-    Its text ends with a line that names the help on it, which `tablepatterns help` prints; `message` lacks that line.
+    `str(error)` is one line: the message, and the table and the set that it is about. `tablepatterns help BadKey`
+    prints the section of the page on errors for a class.
     """
+
+    location: str | None = None
+    """The table and the set that the error is about, such as `table Employees, set {Department}/{EmployeeId}`."""
 
     @property
     def help(self) -> str:
@@ -126,8 +143,31 @@ class TablePatternsError(AzureError):
         own = __name__.partition(".")[0]
         return next(kind.__name__ for kind in type(self).__mro__ if kind.__module__.partition(".")[0] == own)
 
+    def locate(self, location: str | None) -> None:
+        """Name the table and the set, unless what raised the error has named its own."""
+        self.location = self.location or location
+
     def __str__(self) -> str:
-        return f"{self.message}\n(more: tablepatterns help {self.help})"
+        text = one_line(str(self.message))
+        return f"{text} [{self.location}]" if self.location else text
+
+
+@contextmanager
+def locating(location: str) -> Generator[None, None, None]:
+    """Name a table and a set in the library's errors of a block.
+
+    >>> with locating("table Employees"):
+    ...     raise BadKey("Email", "a/b", "a key may not contain '/'", "use the format {Email:escape}")
+    Traceback (most recent call last):
+        ...
+    tablepatterns.errors.BadKey: Email = 'a/b': a key may not contain '/'; use the format {Email:escape} \
+[table Employees]
+    """
+    try:
+        yield
+    except TablePatternsError as error:
+        error.locate(location)
+        raise
 
 
 class BadInput(TablePatternsError, ValueError):
@@ -137,10 +177,9 @@ class BadInput(TablePatternsError, ValueError):
     Traceback (most recent call last):
         ...
     tablepatterns.errors.BadKey: Email = 'a/b': a key may not contain '/'; use the format {Email:escape}
-    (more: tablepatterns help BadKey)
 
     :param subject: what was wrong: a field, a property, a parameter
-    :param value: the offending value, shown shortened
+    :param value: the offending value, shown shortened; MISSING where there is none
     :param rule: the rule that it breaks
     :param way_out: what to do instead
     """
@@ -150,7 +189,8 @@ class BadInput(TablePatternsError, ValueError):
         self.value = value
         self.rule = rule
         self.way_out = way_out
-        super().__init__(f"{subject} = {shown(value)}: {rule}; {way_out}")
+        found = f"{subject} is missing" if value is MISSING else f"{subject} = {shown(value)}"
+        super().__init__(f"{found}: {rule}; {way_out}")
 
 
 class BadTarget(BadInput):

@@ -20,7 +20,7 @@ from datetime import datetime
 from types import MethodType
 from typing import TYPE_CHECKING, Any, Concatenate, Final, Generic, ParamSpec, TypeVar, cast, overload
 
-from .errors import BadDesign
+from .errors import BadDesign, TablePatternsError
 
 if TYPE_CHECKING:
     from .declared_rows import DeclaredRows
@@ -128,6 +128,12 @@ class Pattern(Generic[Account_co]):
         self.account: Account = account
         self._inner: Pattern[Account] | None = None
 
+    @property
+    def location(self) -> str | None:
+        """The table and the set that errors name: those of the first of its parts that has some."""
+        parts = (part for name, part in vars(self).items() if isinstance(part, Pattern) and name != "_inner")
+        return next((part.location for part in parts if part.location), None)
+
     def inside(self) -> Pattern[Account]:
         """Return this pattern as its own recipes see it: its recipes, and those of its parts, are awaited."""
         if self._inner is None:
@@ -144,7 +150,15 @@ class recipe(Generic[P, T]):  # noqa: N801 - it is used as a decorator
     """Make an `async def` method plain on a sync account, and awaitable on an async one and inside other recipes."""
 
     def __init__(self, function: Callable[Concatenate[Any, P], Coroutine[Any, Any, T]]) -> None:
-        self._function = function
+        @functools.wraps(function)
+        async def located(pattern: Pattern[Account], /, *args: P.args, **kwargs: P.kwargs) -> T:
+            try:
+                return await function(pattern, *args, **kwargs)
+            except TablePatternsError as error:
+                error.locate(pattern.location)
+                raise
+
+        self._function = located
         self.__doc__ = function.__doc__
 
     @overload
@@ -171,8 +185,12 @@ class recipe(Generic[P, T]):  # noqa: N801 - it is used as a decorator
 class stream(Generic[P, T]):  # noqa: N801 - it is used as a decorator
     """Like `recipe`, for an async generator: `for` on a sync account, `async for` on an async one."""
 
-    def __init__(self, function: Callable[Concatenate[Any, P], AsyncIterator[T]]) -> None:
-        self._function = function
+    def __init__(self, function: Callable[Concatenate[Any, P], AsyncGenerator[T, None]]) -> None:
+        @functools.wraps(function)
+        def located(pattern: Pattern[Account], /, *args: P.args, **kwargs: P.kwargs) -> AsyncGenerator[T, None]:
+            return _Located(pattern, function(pattern, *args, **kwargs))
+
+        self._function = located
         self.__doc__ = function.__doc__
 
     @overload
@@ -194,6 +212,44 @@ class stream(Generic[P, T]):  # noqa: N801 - it is used as a decorator
             return finish_each(awaited(*args, **kwargs))
 
         return plain
+
+
+class _Located(AsyncGenerator[T, None]):
+    """An async generator whose errors name the table and the set of a pattern.
+
+    No generator around another one: where a task is cancelled between the two, the outer one could not close the inner.
+    """
+
+    def __init__(self, pattern: Pattern[Account], items: AsyncGenerator[T, None]) -> None:
+        self._pattern = pattern
+        self._items = items
+
+    async def asend(self, value: None) -> T:
+        try:
+            return await self._items.asend(value)
+        except TablePatternsError as error:
+            error.locate(self._pattern.location)
+            raise
+
+    async def athrow(self, *error: Any) -> T:
+        return await self._items.athrow(*error)
+
+    async def aclose(self) -> None:
+        await self._items.aclose()
+
+
+def located(method: Callable[Concatenate[Any, P], T]) -> Callable[Concatenate[Any, P], T]:
+    """Let the errors of a method that sends nothing name the table and the set, as those of a recipe do."""
+
+    @functools.wraps(method)
+    def named(pattern: Pattern[Account], /, *args: P.args, **kwargs: P.kwargs) -> T:
+        try:
+            return method(pattern, *args, **kwargs)
+        except TablePatternsError as error:
+            error.locate(pattern.location)
+            raise
+
+    return named
 
 
 def finish(coroutine: Coroutine[Any, Any, T]) -> T:

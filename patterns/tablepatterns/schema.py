@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from typing import Any
 
-from .errors import NOT_SHOWN, BadDesign, BadProperty
+from .errors import MISSING, NOT_SHOWN, BadDesign, BadProperty
 
 
 class Schema:
@@ -18,7 +18,6 @@ class Schema:
     Traceback (most recent call last):
         ...
     tablepatterns.errors.BadProperty: Age = 'old': the schema wants int; convert it, or change the schema
-    (more: tablepatterns help BadProperty)
 
     :param fields: the type of each field, a subclass included; a `bool` is no `int`
     :param required: the fields that no entity may lack
@@ -56,4 +55,4 @@ class Schema:
                 raise BadProperty(name, shown, rule, "convert it, or change the schema")
         for name in sorted(self.required - given.keys()):
             if not in_part:
-                raise BadProperty(name, None, "the schema requires the field", "give it a value")
+                raise BadProperty(name, MISSING, "the schema requires the field", "give it a value")

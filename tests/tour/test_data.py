@@ -91,5 +91,5 @@ def test_the_data_is_read_without_pandas() -> None:
 
 def test_a_missing_package_is_named_with_how_to_get_it(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(data, "find_spec", lambda name: None)
-    with pytest.raises(ModuleNotFoundError, match=r"pip install 'tablepatterns\[tour\]'"):
+    with pytest.raises(ModuleNotFoundError, match=r"pip install '\.\[tour\]' in a clone"):
         Source.installed()

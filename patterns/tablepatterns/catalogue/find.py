@@ -47,7 +47,6 @@ def entry(name: str) -> CatalogueEntry:
     Traceback (most recent call last):
         ...
     tablepatterns.errors.BadInput: name = 'log_trail': no pattern is called so; did you mean log_tail?
-    (more: tablepatterns help BadInput)
 
     :param name: such as `log_tail`, `log-tail`, `Log tail` or `LogTail`
     :raises BadInput: no entry has this name; the error has those that are near

@@ -319,8 +319,8 @@ class Shape:
         return {name: value for name, value in row.items() if name in ("PartitionKey", "RowKey") or name in given}
 
     def key_fields(self, fields: Fields) -> dict[str, Any]:
-        """Return the fields that the key is made of."""
-        return {name: fields.get(name) for name in self.key.fields}
+        """Return the fields that the key is made of; one that is None is as if it were not there."""
+        return {name: fields[name] for name in self.key.fields if fields.get(name) is not None}
 
     def holds(self, name: str) -> bool:
         """Whether a row holds the field as a property."""

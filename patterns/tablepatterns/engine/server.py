@@ -9,10 +9,12 @@ from contextlib import contextmanager
 from types import FrameType
 from typing import Final
 
+from ..extras import how_to_install
+
 try:
     import uvicorn
 except ModuleNotFoundError as error:
-    text = "the server needs uvicorn: pip install 'tablepatterns[serve]'"
+    text = f"the server needs uvicorn: {how_to_install('serve')}"
     raise ModuleNotFoundError(text, name=error.name) from error
 
 from .account import Engine

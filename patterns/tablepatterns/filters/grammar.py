@@ -27,19 +27,24 @@ _ARITHMETIC: Final = frozenset({"add", "sub", "mul", "div", "mod"})
 _MIRRORED: Final = {"eq": "eq", "ne": "ne", "gt": "lt", "ge": "le", "lt": "gt", "le": "ge"}
 
 
+_COMPARE: Final = "compare one property with one constant; filter the rest in Python"
+
+
 class FilterSyntaxError(BadFilter):
     """A text that is no filter; `position` is where the offending token ends, `rule` the service's own text."""
 
     def __init__(self, text: str, position: int, way_out: str) -> None:
         self.position = position
         super().__init__("$filter", text, f"Syntax error at position {position} in '{text}'", way_out)
+        # The rule shows the text already
+        self.message = f"$filter: {self.rule}; {way_out}"
+        self.args = (self.message,)
 
 
 class UnsupportedFilter(BadFilter):
     """Valid OData that the service does not carry out; it answers 501 NotImplemented."""
 
-    def __init__(self, text: str, rule: str) -> None:
-        way_out = "compare one property with one constant; filter the rest in Python"
+    def __init__(self, text: str, rule: str, way_out: str = _COMPARE) -> None:
         super().__init__("$filter", text, rule, way_out)
 
 
@@ -53,9 +58,8 @@ def parse(text: str) -> Filter:
     >>> parse("aaa bbb ccc")
     Traceback (most recent call last):
         ...
-    tablepatterns.filters.grammar.FilterSyntaxError: $filter = 'aaa bbb ccc': Syntax error at position 7 \
-in 'aaa bbb ccc'; use eq, ne, gt, ge, lt, le, and, or here
-    (more: tablepatterns help FilterSyntaxError)
+    tablepatterns.filters.grammar.FilterSyntaxError: $filter: Syntax error at position 7 in 'aaa bbb ccc'; \
+use eq, ne, gt, ge, lt, le, and, or here
 
     :param text: the value of `$filter`, decoded
     :raises FilterSyntaxError: the text is no filter
@@ -190,8 +194,15 @@ class _Parser:
                 return Comparison(name, cast(Operator, operator), value)
             case _Literal(value), _Name(name):
                 return Comparison(name, cast(Operator, _MIRRORED[operator]), value)
+            case _Name(name), _Name(other):
+                rule = f"{other} without quotes is a property, and the service compares a property with a constant only"
+                raise UnsupportedFilter(self._text, rule, f"write {name} {operator} '{other}' if it is a text")
+            case _Literal(), _Literal():
+                rule = "both sides are constants, and the service compares a property with a constant"
+                raise UnsupportedFilter(self._text, rule, "name a property on one side, without quotes")
             case _:
-                raise UnsupportedFilter(self._text, "the service compares one property with one constant")
+                rule = "the service compares a property with a constant, and no conditions with one another"
+                raise UnsupportedFilter(self._text, rule, "join conditions with and, or and not")
 
     def _condition(self, position: int) -> Filter:
         """Take the last operand as a condition; a property alone is false for every entity."""

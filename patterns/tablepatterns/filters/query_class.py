@@ -91,7 +91,6 @@ def refuse_scans(expression: Filter, allow: QueryClass = QueryClass.RANGE) -> Ex
         ...
     tablepatterns.errors.BadFilter: query = "LastName eq 'Jones'": a table scan, and range query is the worst allowed: \
 no PartitionKey is given, so every partition is searched; give PartitionKey eq, or keep an index by this property
-    (more: tablepatterns help BadFilter)
 
     :param expression: the filter of the query
     :param allow: the worst class that is let through

@@ -8,7 +8,7 @@ from functools import cached_property
 from string import Formatter
 
 from ..edm import utf16_length
-from ..errors import BadDesign, BadKey, said
+from ..errors import MISSING, BadDesign, BadKey, said
 from .format import Format
 from .formats import format_of
 from .language import Automaton, Characters
@@ -152,7 +152,7 @@ class Template:
 def _value_of(field: Field, values: Mapping[str, object]) -> object:
     """Return the field's value, or raise BadKey where it is missing."""
     if field.name not in values:
-        raise BadKey(field.name, None, "the key needs this field", "give it a value")
+        raise BadKey(field.name, MISSING, "the key needs this field", "give it a value")
     return values[field.name]
 
 

@@ -159,4 +159,6 @@ class Retention:
     def __str__(self) -> str:
         if self.keep is None:
             return "always"
-        return str(self.keep) if isinstance(self.keep, timedelta) else f"{self.keep} times a {self.period.value}"
+        if isinstance(self.keep, timedelta):
+            return f"for {self.keep}"
+        return f"for {self.keep} {self.period.value}{'' if self.keep == 1 else 's'}"

@@ -30,6 +30,11 @@ class Reads(Pattern[Account_co]):
     mappings: Mappings
     rows: DerivedRows
 
+    @property
+    def location(self) -> str:
+        """The table and the set that errors name."""
+        return self.key.location(self.table.name)
+
     @recipe
     async def get(self, key: Mapping[str, Any] | None = None, /, **fields: Any) -> Entity | None:
         """Return the entity with this primary key, or None. Cost: 1 transaction, a point query.

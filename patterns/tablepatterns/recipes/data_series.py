@@ -24,7 +24,9 @@ from ..errors import (
     EntityChanged,
     EntityNotFound,
     LimitExceeded,
+    locating,
 )
+from ..extras import how_to_install
 from ..key import Key, KeyRange
 from ..points import DTYPES, added, typed
 from ..reading.question import range_filter
@@ -99,10 +101,16 @@ class DataSeries(Pattern[Account_co], Generic[Account_co, V]):
         separator = "_" if key.row_template.endswith("}") else ""
         suffix = f"{separator}{{{_ROW}:02d}}" if split else ""
         self.rows = Key(key.partition_template, key.row_template + suffix, max_units=key.max_units)
-        self._check_design()
-        self.table = account.table(table)
-        owner = ("series", table.lower(), self.rows.partition_template, self.rows.row_template)
-        account.declared_rows.add([RowKind(("table", table.lower()), self.rows, owner, f"data series of {table!r}")])
+        with locating(key.location(table)):
+            self._check_design()
+            self.table = account.table(table)
+            owner = ("series", table.lower(), self.rows.partition_template, self.rows.row_template)
+            account.declared_rows.add([RowKind(("table", table.lower()), self.rows, owner, f"data series of {table!r}")])
+
+    @property
+    def location(self) -> str:
+        """The table and the set that errors name."""
+        return self.key.location(self.table.name)
 
     def _check_design(self) -> None:
         most = _ROOM * (_MAX_ROWS if self.split else 1)
@@ -300,7 +308,7 @@ class DataSeries(Pattern[Account_co], Generic[Account_co, V]):
         try:
             pandas = importlib.import_module("pandas")
         except ModuleNotFoundError as error:
-            text = "a series of pandas needs pandas: pip install 'tablepatterns[plot]'"
+            text = f"a series of pandas needs pandas: {how_to_install('plot')}"
             raise ModuleNotFoundError(text, name=error.name) from error
         chosen, given = via_and_fields(slots, key, fields)
         wanted = list(range(self.points) if chosen is None else chosen)

@@ -51,6 +51,11 @@ class EntityGroupTransaction(Pattern[Account_co]):
         super().__init__(account)
         self.table = account.table(table)
 
+    @property
+    def location(self) -> str:
+        """The table that errors name."""
+        return f"table {self.table.name}"
+
     @recipe
     async def commit(self, *changes: Write, retry_for: float = RETRY_FOR) -> list[Entity]:
         """Apply all the changes or none, and return each entity with its new ETag. Cost: 1 transaction.

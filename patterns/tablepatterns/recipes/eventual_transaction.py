@@ -50,7 +50,6 @@ class EventualTransaction(Pattern[Account_co]):
     Traceback (most recent call last):
         ...
     tablepatterns.errors.BadDesign: step = 'insert_or_replace': two steps have this name; give a dict of steps by name
-    (more: tablepatterns help BadDesign)
     >>> hiring = EventualTransaction(
     ...     storage, "hiring", "hire", {"by id": by_id.insert_or_replace, "by name": by_name.insert_or_replace}
     ... )

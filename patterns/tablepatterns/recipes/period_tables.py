@@ -15,7 +15,7 @@ from ..deriving.together import check_within
 from ..edm import Ticks
 from ..entity import Entity
 from ..entity_set import EntitySet
-from ..errors import BadDesign, BadInput, BadKey, PeriodExpired
+from ..errors import MISSING, BadDesign, BadInput, BadKey, PeriodExpired
 from ..filters import Filter, prop
 from ..key import Key, at_least
 from ..key import between as span_of
@@ -144,15 +144,19 @@ class PeriodTables(Pattern[Account_co], Generic[Account_co, Set_co]):
     def _moment(self, entity: Mapping[str, Any]) -> datetime | Ticks:
         moment: datetime | Ticks | None = entity.get(self.at)
         if moment is None:
-            rule = "it says which table the entity is in, and there is none"
-            raise BadKey(self.at, None, rule, "give the entity its instant")
+            rule = "it says which table the entity is in"
+            raise BadKey(self.at, MISSING, rule, "give the entity its instant")
         return moment
 
     def _set(self, start: datetime) -> Set_co:
         name = self.name + self.period.label(start)
         made = self._make(cast("Account_co", self.account), name)
-        if not isinstance(made, EntitySet) or made.table.name != name:
-            raise BadDesign("make", made, f"it must make a set of the table {name!r}", "give the set that table's name")
+        if not isinstance(made, EntitySet):
+            rule = f"it made a {type(made).__name__}, and each period's table is that of an EntitySet"
+            raise BadDesign("make", made, rule, "return EntitySet(account, table, key)")
+        if made.table.name != name:
+            rule = f"it made a set of the table {made.table.name!r}, and this period's table is {name!r}"
+            raise BadDesign("make", made, rule, "give the set the table's name that make receives")
         check_within(name, made.derived, made.account)
         made.table = PeriodTable(made.table, lambda sent: self._check(start, made.key, sent), lambda: self._end(start))
         return made

@@ -13,7 +13,7 @@ from ..arguments import fields_of
 from ..contention import RETRY_FOR
 from ..declared_rows import Place, RowKind
 from ..entity import Entity
-from ..errors import BadDesign, BadKey
+from ..errors import BadDesign, BadKey, locating
 from ..key import Key
 from ..mapping import Mappings, PropertyMapping
 from ..recipe import Account_co, recipe
@@ -96,10 +96,11 @@ class WideEntity(WideWrites[Account_co]):
         # A field must end somewhere, and so must the parts of one entity: a longer RowKey could be another's
         separator = "_" if key.row_template.endswith("}") else ""
         self.rows = Key(key.partition_template, f"{key.row_template}{separator}{{{PART}:02d}}", max_units=key.max_units)
-        self._check_design()
-        self._check_mapped()
-        self.table = account.table(table)
-        account.declared_rows.add(self._kinds())
+        with locating(key.location(table)):
+            self._check_design()
+            self._check_mapped()
+            self.table = account.table(table)
+            account.declared_rows.add(self._kinds())
 
     def _kinds(self) -> list[RowKind]:
         place: Place = ("table", self.table.name.lower())

@@ -6,6 +6,8 @@ import os
 from importlib import import_module
 from typing import Final
 
+from ..extras import how_to_install
+
 CONTENT_KEY_BYTES: Final = 32
 NONCE_BYTES: Final = 12
 
@@ -18,7 +20,7 @@ def need_cryptography() -> None:
     try:
         import_module("cryptography.hazmat.primitives.ciphers.aead")
     except ImportError as error:
-        text = 'encrypted properties need the package cryptography: pip install "tablepatterns[encrypt]"'
+        text = f"encrypted properties need the package cryptography: {how_to_install('encrypt')}"
         raise ModuleNotFoundError(text, name="cryptography") from error
 
 

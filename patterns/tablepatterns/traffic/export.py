@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 from importlib import import_module
 from typing import Any, Protocol
 
+from ..extras import how_to_install
 from .request import Request
 
 
@@ -43,7 +44,7 @@ def dataframe(requests: Iterable[Request]) -> Any:
     try:
         pandas: Any = import_module("pandas")
     except ModuleNotFoundError as error:
-        text = "a DataFrame needs pandas: pip install 'tablepatterns[plot]'"
+        text = f"a DataFrame needs pandas: {how_to_install('plot')}"
         raise ModuleNotFoundError(text, name="pandas") from error
     return pandas.DataFrame([_row(each) for each in requests], columns=list(_COLUMNS))
 

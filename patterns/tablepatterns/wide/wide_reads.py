@@ -40,6 +40,11 @@ class WideReads(Pattern[Account_co]):
     rows: Key
     table: Table
 
+    @property
+    def location(self) -> str:
+        """The table and the set that errors name."""
+        return self.key.location(self.table.name)
+
     @recipe
     async def get(
         self,
@@ -108,7 +113,7 @@ class WideReads(Pattern[Account_co]):
         return Place(self.account, self.table.name, key, room=MAX_PARTS * self.layout.part_bytes)
 
     def _key_fields(self, fields: Mapping[str, Any]) -> dict[str, Any]:
-        return {name: fields.get(name) for name in self.key.fields}
+        return {name: fields[name] for name in self.key.fields if fields.get(name) is not None}
 
     def _nothing(self, fields: Mapping[str, Any]) -> Stored:
         return Stored(*self.rows.format(self._key_fields(fields) | {PART: 1}))

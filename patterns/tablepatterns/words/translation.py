@@ -21,7 +21,7 @@ def translated(error: HttpResponseError, operations: Sequence[Operation]) -> Htt
     keys = "({!r}, {!r})".format(*operations[index].key)
     code = code_of(error)
     if code == "EntityAlreadyExists":
-        text = f"an entity with the keys {keys} exists already; read it, or use an insert_or_ form to overwrite it"
+        text = f"an entity with the keys {keys} exists already; read it, or use insert_or_replace to overwrite it"
         return EntityAlreadyExists(text, error, index=index)
     if code in ("UpdateConditionNotSatisfied", "ConditionNotMet"):
         text = f"the entity {keys} changed since it was read; read it again and retry"
@@ -37,7 +37,7 @@ def translated(error: HttpResponseError, operations: Sequence[Operation]) -> Htt
 def missing(operation: Operation, error: HttpResponseError | None = None, index: int = 0) -> EntityNotFound:
     """Return the error for an entity that should exist and does not."""
     keys = "({!r}, {!r})".format(*operation.key)
-    return EntityNotFound(f"there is no entity {keys}; insert it, or use an insert_or_ form", error, index=index)
+    return EntityNotFound(f"there is no entity {keys}; insert it, or use insert_or_replace", error, index=index)
 
 
 def lacks_table(error: HttpResponseError, operations: Sequence[Operation]) -> bool:

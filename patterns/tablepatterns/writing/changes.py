@@ -11,7 +11,7 @@ from ..entity import Entity
 from ..errors import BadDesign, BadInput, BadKey, EntityChanged, EntityNotFound
 from ..eventual.intents import Intents
 from ..reading.lookups import Lookups
-from ..recipe import Account_co
+from ..recipe import Account_co, located
 from ..schema import Schema
 from ..transit import check_settled
 from .alike import alike
@@ -25,17 +25,20 @@ class Changes(Lookups[Account_co]):
     intents: Intents | None
     building: frozenset[Derived]
 
+    @located
     def inserting(self, entity: Mapping[str, Any]) -> Write:
         """Return the change that `insert` makes; nothing is sent."""
         change = Change(self.key, None, self._fields(entity))
         return self._write(change)
 
+    @located
     def replacing(self, entity: Mapping[str, Any]) -> Write:
         """Return the change that `replace` makes; nothing is sent."""
         fields = self._fields(entity)
         reading, read = self._as_read(entity, whole=True)
         return self._writing(read, Change(self.key, reading.stored, fields), reading)
 
+    @located
     def merging(self, entity: Mapping[str, Any], changes: Mapping[str, Any]) -> Write:
         """Return the change that `merge` makes; nothing is sent."""
         self.mappings.check_merge()
@@ -45,6 +48,7 @@ class Changes(Lookups[Account_co]):
             read, Change(self.key, reading.stored, {**reading.fields, **given}, frozenset(given)), reading
         )
 
+    @located
     def deleting(self, entity: Mapping[str, Any]) -> Write:
         """Return the change that `delete` makes; nothing is sent."""
         reading, read = self._as_read(entity, whole=bool(self.derived))

@@ -113,7 +113,7 @@ def test_a_page_without_matplotlib_says_how_to_get_plots(monkeypatch: pytest.Mon
     monkeypatch.setattr("tablepatterns.review.report.canvas.NEEDED", "a_module_that_is_not_there")
     page = Page(html(sample()))
     assert "svg" not in {tag for tag, _ in page.tags}
-    assert 'pip install "tablepatterns[plot]"' in page.texts
+    assert "pip install '.[plot]' in a clone" in page.texts
 
 
 def test_a_design_without_a_fault_is_told_to_be_so() -> None:

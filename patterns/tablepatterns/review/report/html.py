@@ -5,6 +5,7 @@ from __future__ import annotations
 from importlib.resources import files
 from typing import Final
 
+from ...extras import how_to_install
 from ..outcome import Finding, Reviewed
 from .advice import SEVERITIES, lines
 from .canvas import NEEDED, Plot, available
@@ -109,7 +110,7 @@ def _plots_of(sheet: Sheet, drawn: Plots) -> Markup:
     """Return the plots that belong to a part of the report."""
     shown = {"access-patterns": [drawn.cost], "heat": [drawn.load, *drawn.heats]}.get(sheet.name, [])
     if shown and drawn is _NO_PLOTS:
-        how = element("code", 'pip install "tablepatterns[plot]"')
+        how = element("code", how_to_install("plot"))
         return element("p", f"There are no plots, because {NEEDED} is not installed: ", how, class_="quiet")
     return joined(*(_figure(each) for each in shown if each is not None))
 
