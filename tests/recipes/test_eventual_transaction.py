@@ -215,10 +215,8 @@ async def test_the_poison_says_which_step_failed_and_how_and_goes_on_from_there(
     await order.start(ORDER)
     assert await worker.drain() == Report(received=2, failed=1, poisoned=1)
     (found,) = await worker.poisoned(name)
-    assert (found.error, found.reason) == (
-        "StepFailed",
-        "order: the step 'ship' failed: ValueError: no ship today",
-    )
+    assert found.error == "StepFailed"
+    assert found.reason.startswith("order: the step 'ship' failed: ValueError at test_eventual_transaction.py:")
     await worker.send_back(name)
     assert (await worker.drain()).handled == 1
     assert steps.taken == ["pay", "ship", "ship", "ship", "tell"]
@@ -254,7 +252,7 @@ async def test_a_host_that_received_the_message_hears_of_the_failure(storage: An
     steps = Steps(ship=1)
     worker: Any = Worker(storage, [order_of(storage, name, steps.named(), remember=True)])
     text = message("order", **ORDER)
-    with pytest.raises(StepFailed, match="'ship' failed: ValueError: no ship today") as caught:
+    with pytest.raises(StepFailed, match="'ship' failed: ValueError at ") as caught:
         await worker.handle_text(text)
     assert isinstance(caught.value.__cause__, ValueError)
     await worker.handle_text(text)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import re
 from base64 import b64encode
 from collections.abc import Callable, Iterator
 from dataclasses import asdict
@@ -148,7 +149,8 @@ async def test_a_message_that_fails_each_time_goes_to_poison_with_its_text_and_t
     assert await queue.length() == 0
     (found,) = await worker.poisoned(name)
     assert (found.queue, found.text, found.id) == (name, text, sent.id)
-    assert (found.error, found.reason, found.deliveries) == ("ValueError", "still none", 3)
+    assert (found.error, found.reason, found.deliveries) == ("ValueError", found.reason, 3)
+    assert re.fullmatch(r"at \w+\.py:\d+ in \w+", found.reason)
     assert found.first == sent.inserted_at.isoformat()
     assert found.last is not None
     assert found.last >= found.first
@@ -292,7 +294,6 @@ async def test_neither_poison_nor_the_log_holds_a_key_or_a_signature(
     await queue.send(message())
     await worker_of(storage, name, Told(failing(ValueError(text))), max_deliveries=1).run_once()
     (found,) = await poison_of(storage, name)
-    assert "***" in found.reason
     for shown in (found.reason, caplog.text):
         assert "c2Vj" not in shown
 

@@ -8,7 +8,7 @@ from typing import Any, Final, NamedTuple
 from uuid import UUID
 
 from ..deriving.derived import Keys
-from ..errors import BadMessage
+from ..errors import NOT_SHOWN, BadMessage
 from ..limits import MAX_MESSAGE_BYTES
 from ..working.envelope import Envelope
 
@@ -56,9 +56,8 @@ class Intent:
             return cls(UUID(body["id"]), tuple(_claim(each["row"], each["traces"]) for each in body["entities"]))
         except (KeyError, TypeError, ValueError, AttributeError) as error:
             rule = 'it has an "id", and "entities" with their "row" and their "traces"'
-            raise BadMessage(
-                "intent", dict(body), rule, "let the version of the library that sent it read it"
-            ) from error
+            way_out = "let the version of the library that sent it read it"
+            raise BadMessage("intent", NOT_SHOWN, rule, way_out) from error
 
 
 def shares(claims: Iterable[Claim], kind: str) -> Iterator[Sequence[Claim]]:

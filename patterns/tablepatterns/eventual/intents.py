@@ -9,7 +9,7 @@ from uuid import UUID
 from ..contention import RETRY_FOR, Overtaken, contended
 from ..deriving.derived import Change, Derived, Index, Keys, Primary
 from ..entity import Entity
-from ..errors import BadMessage
+from ..errors import NOT_SHOWN, BadMessage
 from ..recipe import Account
 from ..words.queue import Queue
 from ..working.envelope import Envelope
@@ -88,7 +88,7 @@ class Intents:
         """
         if trace.derived not in self._derived:
             rule = f"the set keeps {', '.join(self._derived)}"
-            raise BadMessage("derived data", trace.derived, rule, "let the program that declares it read the message")
+            raise BadMessage("derived data", NOT_SHOWN, rule, "let the program that declares it read the message")
         return self._derived[trace.derived]
 
     async def send(self, intent: Intent) -> Lease:

@@ -17,7 +17,7 @@ from ..contention import RETRY_FOR, contended
 from ..deriving.derived import Index
 from ..entity import Entity
 from ..entity_set import EntitySet
-from ..errors import BadDesign, BadInput, BadMessage
+from ..errors import NOT_SHOWN, BadDesign, BadInput, BadMessage
 from ..recipe import Account, Account_co, Pattern, recipe
 from ..working.envelope import Envelope
 from ..working.lease import Lease
@@ -166,7 +166,7 @@ class Archive(Pattern[Account_co]):
                 return (partition, row), rest.get("back") is True
             case _:
                 rule = f"it names no entity of {self.source.key!r}"
-                raise BadMessage("entity", body.get("entity"), rule, "send it with `archive` or `restore`")
+                raise BadMessage("entity", NOT_SHOWN, rule, "send it with `archive` or `restore`")
 
     def _keys_of(self, entity: Mapping[str, Any]) -> Keys:
         reading = entity.reading if isinstance(entity, Entity) else None

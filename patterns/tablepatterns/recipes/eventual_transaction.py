@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from typing import Any, Final, TypeAlias, cast
 
-from ..errors import BadDesign, BadInput, BadMessage, LeaseLost, StepFailed
+from ..errors import NOT_SHOWN, BadDesign, BadInput, BadMessage, LeaseLost, StepFailed
 from ..recipe import Account_co, Pattern, recipe
 from ..words.exchange import settled
 from ..words.queue import check_length
@@ -106,7 +106,7 @@ class EventualTransaction(Pattern[Account_co]):
         :raises LimitExceeded: it is over 64 KiB as a message; with `remember`, with the names of the steps
         """
         if DONE in body:
-            raise BadInput(DONE, body[DONE], "the steps that are done are kept under this name", "use another name")
+            raise BadInput(DONE, NOT_SHOWN, "the steps that are done are kept under this name", "use another name")
         if self.remember:
             # What was begun must not get too long on its way
             *done, _ = self.steps
@@ -140,7 +140,7 @@ class EventualTransaction(Pattern[Account_co]):
             raise
         except Exception as error:
             reason = Reason.of(error)
-            raise StepFailed(f"{self.kind}: the step {name!r} failed: {reason.error}: {reason.text}") from error
+            raise StepFailed(f"{self.kind}: the step {name!r} failed: {reason.error} {reason.text}") from error
 
 
 def _by_name(steps: Iterable[Step] | Mapping[str, Step]) -> dict[str, Step]:
@@ -158,5 +158,5 @@ def _by_name(steps: Iterable[Step] | Mapping[str, Step]) -> dict[str, Step]:
 def _names_done(found: object) -> list[str]:
     names = cast("list[object]", found if isinstance(found, list) else [found])
     if not all(isinstance(name, str) for name in names):
-        raise BadMessage(DONE, names, "it lists the names of steps", "leave it out, and all steps are done")
+        raise BadMessage(DONE, NOT_SHOWN, "it lists the names of steps", "leave it out, and all steps are done")
     return list(map(str, names))

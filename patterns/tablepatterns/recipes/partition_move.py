@@ -15,6 +15,7 @@ from ..deriving.derived import Index
 from ..entity import Entity
 from ..entity_set import EntitySet
 from ..errors import (
+    NOT_SHOWN,
     BadDesign,
     BadInput,
     BadMessage,
@@ -204,7 +205,7 @@ class PartitionMove(Pattern[Account_co]):
             ) and key.matches(c, d):
                 return Route(name, (a, b), (c, d))
             case _:
-                raise BadMessage("move", body, f"it names no move between keys of {key!r}", "send it with `move`")
+                raise BadMessage("move", NOT_SHOWN, f"it names no move between keys of {key!r}", "send it with `move`")
 
 
 def _body(route: Route) -> dict[str, Any]:

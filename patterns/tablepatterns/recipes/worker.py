@@ -14,7 +14,7 @@ from typing import Final, Protocol, cast
 from azure.core.exceptions import AzureError, HttpResponseError
 
 from .. import limits
-from ..errors import BadDesign, BadInput, BadMessage
+from ..errors import NOT_SHOWN, BadDesign, BadInput, BadMessage
 from ..recipe import Account_co, Pattern, recipe
 from ..words.exchange import CONNECTION_LOST
 from ..words.queue import Message
@@ -217,7 +217,7 @@ class Worker(Pattern[Account_co]):
         found = [served for served in self._served.values() if kind in served.handlers]
         if len(found) != 1:
             rule = f"{len(found)} handlers of this worker are for it"
-            raise BadMessage("kind", kind, rule, "let exactly one be")
+            raise BadMessage("kind", NOT_SHOWN, rule, "let exactly one be")
         lease = Entrusted(self.account, found[0].queue, text, self._rules.lease)
         await found[0].handlers[kind].handle(lease)
 

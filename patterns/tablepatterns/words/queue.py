@@ -8,14 +8,14 @@ than once, and messages overtake each other: what reads them must be idempotent.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Final
 
 from azure.core.exceptions import HttpResponseError, ResourceExistsError, ResourceNotFoundError
 
 from .. import limits
-from ..errors import BadInput, LeaseLost, LimitExceeded
+from ..errors import NOT_SHOWN, BadInput, LeaseLost, LimitExceeded
 from .exchange import each, first_page, settled
 from .translation import code_of
 
@@ -34,7 +34,7 @@ class Message:
     """
 
     id: str
-    text: str
+    text: str = field(repr=False)
     inserted_at: datetime | None
     visible_at: datetime | None
     pop_receipt: str | None
@@ -191,7 +191,7 @@ def check_length(text: str) -> None:
     size = len(text.encode())
     if size > limits.MAX_MESSAGE_BYTES:
         rule = f"a message has at most {limits.MAX_MESSAGE_BYTES:,} bytes in UTF-8, and this has {size:,}"
-        raise LimitExceeded("message", text, rule, "put the content into a blob, and send its name")
+        raise LimitExceeded("message", NOT_SHOWN, rule, "put the content into a blob, and send its name")
 
 
 def _check_seconds(subject: str, seconds: int, least: int) -> None:

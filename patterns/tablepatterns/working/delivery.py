@@ -14,13 +14,13 @@ from typing import Final, Literal, TypeAlias
 
 from azure.core.exceptions import AzureError
 
-from ..errors import BadMessage, LeaseLost
+from ..errors import NOT_SHOWN, BadMessage, LeaseLost
 from ..recipe import Account
 from ..words.queue import Message, Queue
 from .handler import Handler
 from .lease import Lease
 from .observer import Observer
-from .poison import Poisoned, Reason
+from .poison import Poisoned, Reason, trace
 
 Outcome: TypeAlias = Literal["handled", "failed", "poisoned", "lost", "let_go"]
 log: Final = logging.getLogger("tablepatterns.worker")
@@ -118,7 +118,7 @@ class Delivery:
         if handler is None:
             known = ", ".join(sorted(self._served.handlers))
             rule = f"the queue {self._served.queue.name!r} is for {known}"
-            raise BadMessage("kind", kind, rule, "give the worker a handler for it, or send it elsewhere")
+            raise BadMessage("kind", NOT_SHOWN, rule, "give the worker a handler for it, or send it elsewhere")
         self._kind = kind
         return handler
 
@@ -133,8 +133,8 @@ class Delivery:
     async def _failed(self, lease: Lease, error: Exception) -> Outcome:
         reason = Reason.of(error)
         self._tell(logging.WARNING, f"failed: {reason.error}: {reason.text}", reason)
-        # Apart, since a traceback quotes what the error says, whatever that is
-        log.debug("where it failed", exc_info=error)
+        # A traceback would quote what the error says, and that may quote the message
+        log.debug("where it failed: %s", trace(error))
         self._rules.observer.failed(self._served.queue.name, self._kind, reason, self._seconds())
         tries = self._message.deliveries
         if tries >= self._rules.max_deliveries:

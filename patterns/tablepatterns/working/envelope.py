@@ -9,10 +9,10 @@ from __future__ import annotations
 import json
 from base64 import b64decode, b64encode
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Final, cast
 
-from ..errors import BadInput, BadMessage
+from ..errors import NOT_SHOWN, BadInput, BadMessage
 
 VERSION: Final = 1
 
@@ -32,7 +32,7 @@ class Envelope:
     """
 
     kind: str
-    body: Mapping[str, Any]
+    body: Mapping[str, Any] = field(repr=False)
 
     def text(self, *, base64: bool = False) -> str:
         """Return the message's text, in ASCII.
@@ -45,7 +45,7 @@ class Envelope:
             )
         except (TypeError, ValueError, RecursionError) as error:
             raise BadInput(
-                "body", self.body, f"it has no JSON form ({error})", "convert it to texts and numbers"
+                "body", NOT_SHOWN, f"it has no JSON form ({type(error).__name__})", "convert it to texts and numbers"
             ) from error
         return b64encode(text.encode()).decode() if base64 else text
 
@@ -57,12 +57,14 @@ class Envelope:
         """
         try:
             found = json.loads(text if text.lstrip().startswith("{") else b64decode(text, validate=True))
-        except (ValueError, RecursionError) as error:
+        except (ValueError, RecursionError):
             # Nested deeper than Python goes: who let that out would never come to the messages behind it
-            raise BadMessage("message", text, "it is neither JSON nor JSON in Base64", "move it to poison") from error
+            raise BadMessage(
+                "message", NOT_SHOWN, "it is neither JSON nor JSON in Base64", "move it to poison"
+            ) from None
         fields = cast("dict[str, Any]", found) if isinstance(found, dict) else {}
         kind, body = fields.get("kind"), fields.get("body")
         if fields.get("v") != VERSION or not isinstance(kind, str) or not isinstance(body, dict):
             rule = f'it must have "v": {VERSION}, a text "kind" and an object "body"'
-            raise BadMessage("message", text, rule, "read it with the version of the library that sent it")
+            raise BadMessage("message", NOT_SHOWN, rule, "read it with the version of the library that sent it")
         return cls(kind, cast("dict[str, Any]", body))

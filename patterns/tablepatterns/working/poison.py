@@ -1,26 +1,34 @@
 """Poison: what is kept of a message that nobody could work on, so that someone can look into it and send it again.
 
 The note is an envelope like any other, of the kind `poison`. It holds the text as it came, letter by letter, and the
-reason. Reasons go to logs too, so they name what was wrong and never show a value of the message.
+reason. Reasons go to logs too, so they say where it failed, and hold no text of an exception: `int(body["Ssn"])` quotes
+the value in its text, and so do most exceptions of the standard library, of the SDK and of this library.
 """
 
 from __future__ import annotations
 
-import re
-from dataclasses import asdict, dataclass
+import os
+import sysconfig
+from dataclasses import asdict, dataclass, field
 from datetime import datetime
+from pathlib import Path
+from traceback import FrameSummary, extract_tb
 from types import NoneType
 from typing import Any, Final
 
-from ..errors import BadInput, BadMessage, said
+from azure.core.exceptions import HttpResponseError
+
+from ..errors import BadMessage, StepFailed, one_line
 from ..limits import MAX_MESSAGE_BYTES
 from ..words.queue import Message
+from ..words.translation import code_of
 from .envelope import Envelope
 
 KIND: Final = "poison"
 _LONGEST_REASON: Final = 1000
-_SECRETS: Final = re.compile(
-    r"(?i)(\bsig=|\bAccountKey=|\bSharedAccessSignature=|\bSharedKey(?:Lite)?\s+[^:\s]+:|\bBearer\s+)[^\s&;,'\"]+"
+_LIBRARIES: Final = (
+    *(f"{sysconfig.get_path(each)}{os.sep}" for each in ("stdlib", "purelib", "platlib")),
+    f"{Path(__file__).parents[1]}{os.sep}",
 )
 
 
@@ -29,7 +37,8 @@ class Reason:
     """Why a message could not be worked on.
 
     :param error: the name of the error's type
-    :param text: what it says, without keys, signatures and values of the message
+    :param text: what the service answered, and where it was raised; for a `BadMessage` what it says but for the value,
+        for a `StepFailed` the step
     """
 
     error: str
@@ -37,15 +46,60 @@ class Reason:
 
     @classmethod
     def of(cls, error: BaseException) -> Reason:
-        """Return the reason that an error tells.
+        """Return the reason that an error tells, without any text that an exception may have made of a message.
 
-        >>> Reason.of(ValueError("GET https://a.table.core.windows.net/T?sig=c2VjcmV0&se=2014 failed")).text
-        'GET https://a.table.core.windows.net/T?sig=***&se=2014 failed'
+        A `BadMessage` is raised to say why a message is poison: its subject, rule and way out are carried.
+
+        >>> Reason.of(BadMessage("Age", -1, "it is negative", "send an age")).text
+        'Age: it is negative; send an age'
+        >>> Reason.of(ValueError("invalid literal for int() with base 10: '078-05-1120'"))
+        Reason(error='ValueError', text='raised outside any function')
         """
-        text = f"{error.subject}: {error.rule}; {error.way_out}" if isinstance(error, BadInput) else said(error)
-        # The SDK adds the answer's body, which says the same once more
-        words = " ".join(text.partition("\nContent:")[0].split())
-        return cls(type(error).__name__, _SECRETS.sub(r"\1***", words)[:_LONGEST_REASON])
+        if isinstance(error, BadMessage):
+            text = one_line(f"{error.subject}: {error.rule}; {error.way_out}")[:_LONGEST_REASON]
+        elif isinstance(error, StepFailed):
+            # Made of the reason of its cause
+            text = one_line(error.message)
+        else:
+            text = " ".join(filter(None, (_answer(error), _place(error))))
+        return cls(type(error).__name__, text)
+
+
+def trace(error: BaseException) -> str:
+    """Return where an error and those that it came from were raised, as a traceback without the texts of exceptions."""
+    lines: list[str] = []
+    seen: set[int] = set()
+    following: BaseException | None = error
+    while following is not None and id(following) not in seen:
+        seen.add(id(following))
+        lines += [type(following).__name__, *map(_line, extract_tb(following.__traceback__))]
+        following = following.__cause__ or following.__context__
+    return "\n".join(lines)
+
+
+def _answer(error: BaseException) -> str:
+    """Return the status and the code that the service answered with, where it did."""
+    if not isinstance(error, HttpResponseError) or error.status_code is None:
+        return ""
+    return f"{error.status_code} {code_of(error)}".strip()
+
+
+def _place(error: BaseException) -> str:
+    """Return where an error was raised, and the last line before that which belongs to no library."""
+    frames = extract_tb(error.__traceback__)
+    if not frames:
+        return "raised outside any function"
+    own = [frame for frame in frames if not frame.filename.startswith(_LIBRARIES)]
+    caller = f", from {_short(own[-1])}" if own and own[-1] is not frames[-1] else ""
+    return f"at {_short(frames[-1])}{caller}"
+
+
+def _short(frame: FrameSummary) -> str:
+    return f"{Path(frame.filename).name}:{frame.lineno} in {frame.name}"
+
+
+def _line(frame: FrameSummary) -> str:
+    return f"  {frame.filename}:{frame.lineno} in {frame.name}"
 
 
 @dataclass(frozen=True)
@@ -63,7 +117,7 @@ class Poisoned:
     """
 
     queue: str | None
-    text: str | None
+    text: str | None = field(repr=False)
     id: str = ""
     error: str = ""
     reason: str = ""
