@@ -65,6 +65,15 @@ class BlobName:
         except ValueError:
             return None
 
+    def is_of(self, table: str, key: tuple[str, str], field: str) -> bool:
+        """Whether this is a value of a property of an entity. A link to any other blob was not written by this library.
+
+        >>> name = BlobName("Employees", ("Sales", "1"), "Photo", "0" * 32, is_text=False)
+        >>> name.is_of("employees", ("Sales", "1"), "Photo"), name.is_of("Employees", ("Sales", "2"), "Photo")
+        (True, False)
+        """
+        return (self.table.lower(), self.key, self.field) == (table.lower(), key, field)
+
     def check(self) -> BlobName:
         """Return this name, if it is not too long.
 
@@ -97,7 +106,7 @@ def is_link(value: object) -> bool:
 
 
 def linked(value: object, container: str) -> BlobName | None:
-    """Return the name of the blob that a property links to; None if it holds no link.
+    """Return the name of the blob that a property links to, whosever it is; None if it holds no link.
 
     The host does not count: a table and its blobs may have moved to another account.
 

@@ -44,7 +44,8 @@ class LargeProperties(PropertyMapping):
     Does not: remove the blobs of values that were overwritten or deleted, or of a writer who died: see
     `LargeValues.collect_orphans`. A writer who waits longer than twice its grace between blob and entity, or a reader
     who waits longer than the grace between entity and blob, may miss the blob; a reader is told so by
-    `LargeValueMissing`. Nobody else may write blobs under the table's name in this container.
+    `LargeValueMissing`. So is one who finds the address of a blob of another entity, property or table, such as in rows
+    that were copied to a table of another name. Nobody else may write blobs under the table's name in this container.
 
     Cost: with 1 large value `insert` 1 table + 1 blob write transactions, as much as 140 table operations; `get` 1
     table + 1 blob read transactions, as much as 12 table operations. Beyond 64 MiB written or 32 MiB read, another for
@@ -108,9 +109,10 @@ class LargeProperties(PropertyMapping):
     async def decode(self, fields: Fields, place: Place) -> dict[str, Any]:
         """Return the fields with the large values in place of their addresses.
 
-        :raises LargeValueMissing: there is no such blob
+        :raises LargeValueMissing: there is no such blob, or it is that of another entity or property
         """
-        links = {name: linked(fields[name], self.container) for name in sorted(self._names.intersection(fields))}
+        names = sorted(self._names.intersection(fields))
+        links = {name: self.link(fields[name], place.table, place.key, name) for name in names}
         blobs = {name: blob for name, blob in links.items() if blob is not None}
         if not blobs:
             return dict(fields)
@@ -118,12 +120,17 @@ class LargeProperties(PropertyMapping):
         found = await place.account.together(*(_downloaded(container, blob, place) for blob in blobs.values()))
         return {**fields, **dict(zip(blobs, found, strict=True))}
 
-    def link(self, stored: object) -> BlobName | None:
-        """Return which blob a stored property links to; None if it holds its value itself.
+    def link(self, stored: object, table: str, key: tuple[str, str], name: str) -> BlobName | None:
+        """Return which blob a stored property of an entity links to; None if it holds its value itself.
 
-        :raises LargeValueMissing: it links to another container
+        :raises LargeValueMissing: it links to another container, or to a blob of another entity or property: whoever
+            may write one row could have the values of others read through it
         """
-        return linked(stored, self.container)
+        blob = linked(stored, self.container)
+        if blob is not None and not blob.is_of(table, key, name):
+            text = f"{name} of the entity {key} in {table} has the address of {blob}, which belongs to another one"
+            raise LargeValueMissing(f"{text}; find out who wrote it, and write the value again")
+        return blob
 
     def _too_large(self, fields: Fields, place: Place) -> list[str]:
         """Return the names of the values that go to blobs: the large ones, and of the others as many as it takes."""

@@ -5,7 +5,7 @@ Status: ready
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Collection, Mapping
+from collections.abc import AsyncIterator, Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Any, Final, cast
@@ -14,10 +14,10 @@ from ..deriving.derived import Keys
 from ..entity import Entity
 from ..entity_set import EntitySet
 from ..errors import BadDesign, BadInput, BlobChanged, EntityNotFound, LargeValueMissing
-from ..large.address import ORPHAN, prefix_of
+from ..large.address import ORPHAN, linked, prefix_of
 from ..large.kept import Batch, Kept, batches
 from ..recipe import Account_co, Pattern, recipe, stream
-from ..wide.entity_rows import EntityRows, entity_rows
+from ..wide.entity_rows import EntityRows, entity_rows, keys_of
 from ..words.container import ABSENT
 from .large_properties import LargeProperties
 from .wide_entity import WideEntity
@@ -41,7 +41,7 @@ class Collected:
 
 @dataclass(frozen=True)
 class Missing:
-    """An entity with the address of a blob that is not there.
+    """An entity with the address of a blob that is not there, or is not its own.
 
     :param key: the PartitionKey and the RowKey; of a wide entity those of its head
     :param field: the property
@@ -59,15 +59,17 @@ class LargeReport:
 
     :param missing: addresses without a blob
     :param orphans: the names of blobs that no entity has the address of
+    :param foreign: addresses of blobs that belong to another entity or property; they are not read
     """
 
     missing: tuple[Missing, ...] = ()
     orphans: tuple[str, ...] = ()
+    foreign: tuple[Missing, ...] = ()
 
     @property
     def is_clean(self) -> bool:
         """Whether entities and blobs agree."""
-        return not self.missing and not self.orphans
+        return not self.missing and not self.orphans and not self.foreign
 
 
 class LargeValues(Pattern[Account_co]):
@@ -136,7 +138,7 @@ class LargeValues(Pattern[Account_co]):
         :param entity: a mapping with the fields of the key; an entity that was read, say
         :param name: the property
         :raises EntityNotFound: there is no such entity
-        :raises LargeValueMissing: its blob is not there
+        :raises LargeValueMissing: its blob is not there, or the address is that of another entity's blob
         :raises DerivedDataMismatch: a part of a wide entity is missing
         :raises BadInput: the property is not declared as large, or is encrypted and must be read whole
 
@@ -147,7 +149,7 @@ class LargeValues(Pattern[Account_co]):
         stored = await self._rows.stored(keys, [name])
         if stored is None:
             raise EntityNotFound(f"there is no entity {keys}")
-        blob = self.large.link(stored.get(name))
+        blob = self.large.link(stored.get(name), self._rows.table.name, keys, name)
         if blob is None:
             value = stored.get(name)
             if value is not None:
@@ -194,15 +196,18 @@ class LargeValues(Pattern[Account_co]):
         listed = {str(kept.name): kept async for batch in self._batches() for kept in batch.blobs}
         named: set[str] = set()
         missing: list[Missing] = []
+        foreign: list[Missing] = []
         async for row in self._rows.table.query(None, select=self._selected()):
             key = self._rows.key_of(row)
+            foreign += [Missing(key, name, blob) for blob, name, is_own in self._addresses(row) if key and not is_own]
             for blob in self._links(row) if key else ():
                 named.add(blob)
                 if key and blob not in listed and (found := await self._missing(key, blob)):
                     missing.append(found)
         unnamed = [kept for blob, kept in sorted(listed.items()) if blob not in named and kept.since <= since]
         named |= await self._moved(unnamed)
-        return LargeReport(tuple(missing), tuple(blob for kept in unnamed if (blob := str(kept.name)) not in named))
+        orphans = tuple(blob for kept in unnamed if (blob := str(kept.name)) not in named)
+        return LargeReport(tuple(missing), orphans, tuple(foreign))
 
     async def _collect(self, batch: Batch, since: datetime) -> Collected:
         """Mark and delete what is due among the blobs of one partition."""
@@ -261,9 +266,20 @@ class LargeValues(Pattern[Account_co]):
         return {blob: name for row in rows for blob, name in self._links(row).items()}
 
     def _links(self, row: Entity) -> dict[str, str]:
-        """Return the blobs that a row has the addresses of, and for each the property."""
-        links = {name: self.large.link(row.get(name)) for name in self.large.fields}
-        return {str(blob): name for name, blob in links.items() if blob is not None}
+        """Return the blobs of its entity that a row has the addresses of, and for each the property."""
+        return {blob: name for blob, name, is_own in self._addresses(row) if is_own}
+
+    def _addresses(self, row: Entity) -> Iterator[tuple[str, str, bool]]:
+        """Hand out the blobs that a row has the addresses of, the properties, and whether they are the entity's own."""
+        key, table = self._rows.key_of(row), self._rows.table.name
+        for name in self.large.fields if key else ():
+            blob = linked(row.get(name), self.large.container)
+            if not key or blob is None:
+                continue
+            is_own = blob.is_of(table, key, name)
+            # A blob of the keys of a part: the row is no part, but an entity of another set
+            if is_own or not blob.is_of(table, keys_of(row), name):
+                yield str(blob), name, is_own
 
     async def _batches(self) -> AsyncIterator[Batch]:
         """Hand out the blobs of the entities' large values by partition, with their marks."""
