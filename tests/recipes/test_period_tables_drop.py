@@ -125,7 +125,7 @@ async def test_what_has_expired_is_neither_read_nor_written_but_can_be_archived(
     assert [each async for each in logs.of(expired).scan()] == [entity]
     with engine.ledger.span() as span:
         for write in (logs.insert(login(NOON)), logs.of(entity).delete(entity), logs.of(NOON).create_table()):
-            with pytest.raises(PeriodExpired, match="kept 2 times a day, so its table is dropped"):
+            with pytest.raises(PeriodExpired, match="kept for 2 days, so its table is dropped"):
                 await write
     assert span.totals.requests == 0
 

@@ -316,7 +316,7 @@ def test_all_that_is_wrong_is_said_in_one_go_in_the_order_of_the_lines() -> None
     with pytest.raises(BadDesignFile) as caught:
         read(text)
     assert [line for line, _ in caught.value.problems] == [2, 9, line_of("raet", text)]
-    assert str(caught.value).splitlines()[0] == "design:2: yaers is no key here: did you mean years?"
+    assert caught.value.message.splitlines()[0] == "design:2: yaers is no key here: did you mean years?"
 
 
 def test_the_name_of_the_file_is_in_front_of_each_line(tmp_path: Path) -> None:

@@ -270,8 +270,8 @@ class Index(Derived):
         shape = self.shape(key)
         if not shape.fits(row):
             return None
-        held = Shape(key).key_fields(shape.entity(row))
-        return [key.format(held)] if all(value is not None for value in held.values()) else None
+        primary, held = Shape(key), shape.entity(row)
+        return [key.format(primary.key_fields(held))] if primary.has_row(held) else None
 
     def touched(self, change: Change) -> list[Keys]:
         """Return the keys of the copies that differ before and after the change."""
