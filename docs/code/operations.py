@@ -58,7 +58,13 @@ def main(storage: Storage) -> None:
 
     # -- poison
     for message in worker.poisoned("welcome"):
-        print(message.error, "after", message.deliveries, "delivery:", message.reason)
+        print(
+            message.error,
+            "after",
+            message.deliveries,
+            "delivery:",
+            message.reason.rpartition(" at ")[0],
+        )
     print("sent back:", worker.send_back("welcome"))
 
     # -- nightly

@@ -33,7 +33,7 @@ def main(storage: Storage) -> None:
     # -- poison
     for message in worker.poisoned("staff"):
         print(f"{message.error} after {message.deliveries}: {message.text}")
-        print(f"  {message.reason}")
+        print(f"  {message.reason.rpartition(' at ')[0] or message.reason}")
 
     # -- back
     departments.add("Marketing")

@@ -105,7 +105,9 @@ class DataSeries(Pattern[Account_co], Generic[Account_co, V]):
             self._check_design()
             self.table = account.table(table)
             owner = ("series", table.lower(), self.rows.partition_template, self.rows.row_template)
-            account.declared_rows.add([RowKind(("table", table.lower()), self.rows, owner, f"data series of {table!r}")])
+            account.declared_rows.add(
+                [RowKind(("table", table.lower()), self.rows, owner, f"data series of {table!r}")]
+            )
 
     @property
     def location(self) -> str:
