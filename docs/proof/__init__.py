@@ -3,5 +3,6 @@
 compositions  which parts work together, and why others do not
 budgets       what each call costs
 guarantees    what was explored, and what is not promised
+exploring     what was explored of the recipes that the page on exploring names
 markdown      tables
 """

@@ -2,10 +2,10 @@
 
 from pathlib import Path
 
-from proof import budgets, catalogue, compositions, errors, guarantees, pattern_map, readme, sections
+from proof import budgets, catalogue, compositions, errors, exploring, guarantees, pattern_map, readme, sections
 
 ROOT = Path(__file__).parents[2]
-PAGES = (compositions, budgets, guarantees, catalogue, pattern_map, errors, readme)
+PAGES = (compositions, budgets, guarantees, catalogue, pattern_map, errors, exploring, readme)
 
 if __name__ == "__main__":
     for each in PAGES:

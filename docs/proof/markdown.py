@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
@@ -12,6 +13,12 @@ def table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     """Return a table."""
     lines = [heads, ["---" for _ in heads], *rows]
     return "\n".join("| " + " | ".join(cell.replace("|", "\\|") for cell in line) + " |" for line in lines)
+
+
+def between(text: str, name: str, part: str) -> str:
+    """Return a text in which what is between the marks of a name is a new part."""
+    begin, end = f"<!-- {name}: written by make pages -->", f"<!-- end of {name} -->"
+    return re.sub(f"{begin}.*{end}", lambda _: f"{begin}\n{part}\n{end}", text, flags=re.DOTALL)
 
 
 def introduction(name: str, **numbers: object) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from proof.markdown import table
+from proof.markdown import between, table
 from tablepatterns.catalogue import ENTRIES, CatalogueEntry
 
 PAGE = "README.md"
@@ -39,7 +39,7 @@ TESTED = """\
 def render() -> str:
     """Return the README with these parts as they should be."""
     text = (ROOT / PAGE).read_text(encoding="utf-8")
-    return _between(_between(text, "patterns", patterns()), "tested", TESTED.format(**figures()))
+    return between(between(text, "patterns", patterns()), "tested", TESTED.format(**figures()))
 
 
 def patterns() -> str:
@@ -58,11 +58,6 @@ def _cells(each: CatalogueEntry) -> tuple[str, ...]:
     page = f"docs/patterns/{each.name}.md"
     title = f"[{each.title}]({page})" if (ROOT / page).exists() else each.title
     return title, each.summary, ", ".join(f"`{name}`" for name in each.classes)
-
-
-def _between(text: str, name: str, part: str) -> str:
-    begin, end = f"<!-- {name}: written by make pages -->", f"<!-- end of {name} -->"
-    return re.sub(f"{begin}.*{end}", lambda _: f"{begin}\n{part}\n{end}", text, flags=re.DOTALL)
 
 
 def _read(path: str) -> str:

@@ -80,6 +80,26 @@ budget("InterPartitionIndex", "delete", Cost(table=4, queue=2))(deleting(INTER))
 budget("InterPartitionIndex", "find", 1)(finding(INTER, "find", **ONE))
 budget("InterPartitionIndex", "range", 1, "up to 1,000 entities")(finding(INTER, "range", **SALES))
 
+
+@budget("EntitySet", "backfill", Cost(table=201, queue=4), "100 entities without copies elsewhere, and their queue")
+def backfill(account: Any) -> Call:
+    staff(account, numbers=tuple(range(100)))
+    entities = staff(account, INTER, numbers=())
+    return lambda: entities.backfill(INTER)
+
+
+@budget("EntitySet", "backfill", Cost(table=401, queue=2), "100 entities whose copies elsewhere are there")
+def backfill_again(account: Any) -> Call:
+    entities = staff(account, INTER, numbers=tuple(range(100)))
+    return lambda: entities.backfill(INTER)
+
+
+@budget("EntitySet", "verify", 1, "100 entities with copies elsewhere, all on one page")
+def verify(account: Any) -> Call:
+    entities = staff(account, INTER, numbers=tuple(range(100)))
+    return lambda: entities.verify(INTER)
+
+
 budget("IndexEntities", "insert", 2)(inserting(LISTED))
 budget("IndexEntities", "replace", 3, "a change of the value: two lists")(replacing(LISTED, LastName="Smith"))
 budget("IndexEntities", "replace", 1, "a change of anything else")(replacing(LISTED, Age=35))
