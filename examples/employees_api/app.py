@@ -56,29 +56,23 @@ def create_app(storage: Storage | None = None) -> Flask:
 
     @app.put("/departments/<department>/employees/<int:number>")
     def change(department: str, number: int) -> Response:
-        employee = _as_the_client_saw_it(department, number)
-        employee.clear()
-        employee.update({**_body(), "Department": department, "EmployeeId": number})
-        # Whoever changed it since the line above is noticed by the service: EntityChanged, and 412 again
-        return _answer(employees.replace(employee))
+        employee = {**_body(), "Department": department, "EmployeeId": number}
+        # If the employee has changed since the client read it: EntityChanged, and 412
+        return _answer(employees.replace(employee, etag=_if_match()))
 
     @app.delete("/departments/<department>/employees/<int:number>")
     def remove(department: str, number: int) -> Response:
-        employees.delete(_as_the_client_saw_it(department, number))
+        employees.delete({"Department": department, "EmployeeId": number}, etag=_if_match())
         return Response(status=204)
 
     def _existing(department: str, number: int) -> Entity:
         return employees.get(Department=department, EmployeeId=number) or abort(404, "there is no such employee")
 
-    def _as_the_client_saw_it(department: str, number: int) -> Entity:
-        if not request.if_match:
-            abort(428, "say in If-Match which version your change is based on")
-        employee = _existing(department, number)
-        if _etag(employee) not in request.if_match:
-            abort(412, "the employee changed since you read it: read it again")
-        return employee
-
     return app
+
+
+def _if_match() -> str:
+    return request.headers.get("If-Match") or abort(428, "say in If-Match which version your change is based on")
 
 
 def _body() -> dict[str, Any]:

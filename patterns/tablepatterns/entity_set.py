@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from typing import Any, TypeVar
 
-from .arguments import fields_of
+from .arguments import condition_of, fields_of
 from .contention import RETRY_FOR, Overtaken, check_retry_for, contended
 from .deriving.derived import Change, Derived, Shape
 from .deriving.together import building_of, check_together, intents_of, kinds_of
@@ -149,14 +149,29 @@ class EntitySet(Upkeep[Account_co]):
 
     @recipe
     async def replace(
-        self, entity: Mapping[str, Any], *, unconditionally: bool = False, retry_for: float = RETRY_FOR
+        self,
+        entity: Mapping[str, Any],
+        *,
+        etag: str | None = None,
+        unconditionally: bool = False,
+        retry_for: float = RETRY_FOR,
     ) -> Entity:
         """Write an entity back whole, unless it changed since it was read; fields that it lacks are removed.
 
-        The entity itself gets the new ETag. Cost: 1 transaction; with `unconditionally` and derived data 1 more to
-        read, for each attempt.
+        The entity itself gets the new ETag. With derived data, `etag` and `unconditionally` read the entity first, for
+        what it was; one that has another ETag then raises `EntityChanged`.
+
+        Cost: 1 transaction; with derived data and `etag` 1 more to read, with `unconditionally` for each attempt.
+
+        >>> employees = EntitySet(connect(), "Employees", Key("{Department}", "empid_{EmployeeId:06d}"))
+        >>> if_match = employees.insert({"Department": "Sales", "EmployeeId": 223, "Age": 34}).etag
+        >>> body = {"Department": "Sales", "EmployeeId": 223, "Age": 35}
+        >>> employees.replace(body, etag=if_match)["Age"]
+        35
 
         :param entity: an entity of this set as it was read, with some of its fields changed; its key must stay
+        :param etag: the ETag that the stored entity must have, such as one from a request's If-Match header: then any
+            mapping with the fields of the key will do, and nothing has to be read before, unless data is derived
         :param unconditionally: overwrite whatever is stored, if only there is something; any mapping will do
         :param retry_for: for how many seconds to retry when others write the same rows; see `update`
         :raises EntityChanged: the entity changed since it was read
@@ -166,8 +181,9 @@ class EntitySet(Upkeep[Account_co]):
 
         Guide: concurrency; merge or replace.
         """
-        if unconditionally:
-            return await self._overwrite(self._fields(entity), None, retry_for, or_insert=False)
+        condition = condition_of(etag, unconditionally=unconditionally)
+        if condition is not None:
+            return await self._overwrite(self._fields(entity), None, retry_for, condition)
         await self._guard(entity)
         (written,) = await commit(self.account, self.table, self.replacing(entity), retry_for=retry_for)
         return written
@@ -178,25 +194,29 @@ class EntitySet(Upkeep[Account_co]):
         entity: Mapping[str, Any],
         changes: Mapping[str, Any],
         *,
+        etag: str | None = None,
         unconditionally: bool = False,
         retry_for: float = RETRY_FOR,
     ) -> Entity:
         """Overwrite some fields of an entity, unless it changed since it was read; the others stay as they are.
 
         A change to None leaves the stored value. The entity itself gets the changes and the new ETag.
-        Cost: 1 transaction; with `unconditionally` and derived data 1 more to read, for each attempt.
+        Cost: 1 transaction; with derived data and `etag` 1 more to read, with `unconditionally` for each attempt.
 
         :param entity: an entity of this set as it was read
         :param changes: the fields to overwrite; none of the key
+        :param etag: as for `replace`; where nothing is derived, only the key and the changes of the result are known
         :param unconditionally: merge into whatever is stored; any mapping with the fields of the key will do
         :param retry_for: for how many seconds to retry when others write the same rows; see `update`
 
         The errors are those of `replace`. Guide: concurrency; merge or replace.
         """
-        if unconditionally:
-            given = self._given(changes)
-            fields = self.primary.key_fields(entity) | given
-            return await self._overwrite(fields, frozenset(given), retry_for, or_insert=False)
+        condition = condition_of(etag, unconditionally=unconditionally)
+        if condition is not None:
+            self.mappings.check_merge()
+            given, key = self._given(changes), self.primary.key_fields(entity)
+            self._check_same_key(Change(self.key, key, key | given))
+            return await self._overwrite(key | given, frozenset(given), retry_for, condition)
         await self._guard(entity)
         (written,) = await commit(self.account, self.table, self.merging(entity, changes), retry_for=retry_for)
         return written
@@ -214,7 +234,7 @@ class EntitySet(Upkeep[Account_co]):
 
         Guide: merge or replace (insert-or-replace).
         """
-        return await self._overwrite(self._fields(entity), None, retry_for, or_insert=True)
+        return await self._overwrite(self._fields(entity), None, retry_for)
 
     @recipe
     async def insert_or_merge(self, entity: Mapping[str, Any], *, retry_for: float = RETRY_FOR) -> Entity:
@@ -231,11 +251,16 @@ class EntitySet(Upkeep[Account_co]):
         """
         self.mappings.check_merge()
         fields = self._fields(entity, in_part=True)
-        return await self._overwrite(fields, frozenset(fields).difference(self.key.fields), retry_for, or_insert=True)
+        return await self._overwrite(fields, frozenset(fields).difference(self.key.fields), retry_for)
 
     @recipe
     async def delete(
-        self, entity: Mapping[str, Any], *, unconditionally: bool = False, retry_for: float = RETRY_FOR
+        self,
+        entity: Mapping[str, Any],
+        *,
+        etag: str | None = None,
+        unconditionally: bool = False,
+        retry_for: float = RETRY_FOR,
     ) -> None:
         """Delete an entity with all its derived rows, unless it changed since it was read.
 
@@ -243,9 +268,10 @@ class EntitySet(Upkeep[Account_co]):
         return. To let exactly one of them have it, claim it first with a conditional write, such as
         `replace(entity | {"TakenBy": worker})`, and delete it only if that write succeeded.
 
-        Cost: 1 transaction; with `unconditionally` and derived data 1 more to read, for each attempt.
+        Cost: 1 transaction; with derived data and `etag` 1 more to read, with `unconditionally` for each attempt.
 
         :param entity: an entity of this set as it was read
+        :param etag: as for `replace`
         :param unconditionally: delete whatever is stored; any mapping with the fields of the key will do
         :param retry_for: for how many seconds to retry when others write the same rows; see `update`
         :raises EntityChanged: the entity changed since it was read
@@ -253,20 +279,24 @@ class EntitySet(Upkeep[Account_co]):
 
         Guide: modifying entities; concurrency.
         """
-        if not unconditionally:
+        condition = condition_of(etag, unconditionally=unconditionally)
+        if condition is None:
             await self._guard(entity)
             await commit(self.account, self.table, self.deleting(entity), retry_for=retry_for)
             return
         check_retry_for(retry_for)
         fields = self.primary.key_fields(entity)
         if not self.derived:
-            await self.table.submit(Operation.delete(*self.key.format(fields), ANY))
+            await self.table.submit(Operation.delete(*self.key.format(fields), condition))
             return
 
         async def remove(current: Entity | None) -> None:
             await self.delete(_existing(current, fields), retry_for=retry_for)
 
-        await self._from_current(fields, remove, retry_for)
+        if condition == ANY:
+            await self._from_current(fields, remove, retry_for)
+        else:
+            await remove(await self._as_of(fields, condition))
 
     @recipe
     async def rename(
@@ -349,13 +379,14 @@ class EntitySet(Upkeep[Account_co]):
         return await self._from_current(given, write, retry_for, change)
 
     async def _overwrite(
-        self, fields: dict[str, Any], merged: frozenset[str] | None, retry_for: float, *, or_insert: bool
+        self, fields: dict[str, Any], merged: frozenset[str] | None, retry_for: float, etag: str | None = None
     ) -> Entity:
+        """Write fields over whatever is stored, or over what has an ETag; without one insert them if nothing is."""
         if not self.derived:
-            return await self._overwrite_row(fields, merged, retry_for, or_insert=or_insert)
+            return await self._overwrite_row(fields, merged, retry_for, etag)
 
         async def write(current: Entity | None) -> Entity:
-            if current is None and or_insert:
+            if current is None and etag is None:
                 return await self.insert(fields, retry_for=retry_for)
             entity = _existing(current, fields)
             if merged is not None:
@@ -364,19 +395,29 @@ class EntitySet(Upkeep[Account_co]):
             entity.update(fields)
             return await self.replace(entity, retry_for=retry_for)
 
-        return await self._from_current(self.primary.key_fields(fields), write, retry_for)
+        key = self.primary.key_fields(fields)
+        if etag in (None, ANY):
+            return await self._from_current(key, write, retry_for)
+        return await write(await self._as_of(key, etag))
+
+    async def _as_of(self, key: Mapping[str, Any], etag: str | None) -> Entity:
+        """Read the entity of which the caller knows the ETag: what is derived of it depends on what it was."""
+        current = _existing(await self.get(key), key)
+        if current.etag != etag:
+            raise EntityChanged(f"the entity {current.key} has changed since it had the ETag {etag}; read it again")
+        return current
 
     async def _overwrite_row(
-        self, fields: dict[str, Any], merged: frozenset[str] | None, retry_for: float, *, or_insert: bool
+        self, fields: dict[str, Any], merged: frozenset[str] | None, retry_for: float, etag: str | None
     ) -> Entity:
         """Write a row that nothing is derived from: the service's own upserts need no read."""
         change = Change(self.key, None, fields, merged)
         write = await Write(self.table.name, change, is_whole=merged is None, mappings=self.mappings).encoded()
         row = self.primary.row(write.change.new or {})
-        if or_insert:
+        if etag is None:
             operation = Operation.insert_or_replace(row) if merged is None else Operation.insert_or_merge(row)
         else:
-            operation = Operation.replace(row, ANY) if merged is None else Operation.merge(row, ANY)
+            operation = Operation.replace(row, etag) if merged is None else Operation.merge(row, etag)
         (written,) = await carry_out(self.table, [Step(operation, write)], retry_for)
         return write.wrote(written)
 

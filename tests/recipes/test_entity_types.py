@@ -260,7 +260,7 @@ async def test_update_does_not_see_an_entity_of_another_class(storage: Any, tabl
 async def test_a_key_cannot_be_changed(storage: Any, table_name: str) -> None:
     staff = staff_of(storage, table_name)
     held = await staff.insert(jones())
-    with pytest.raises(BadKey, match="insert a new entity"):
+    with pytest.raises(BadKey, match="use rename"):
         await staff.replace(held, jones(EmployeeId=224))
 
 
