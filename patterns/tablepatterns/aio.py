@@ -19,6 +19,7 @@ from .target import Target, check_table_name, in_memory, resolve
 from .traffic.watch import Watch
 from .words.container import Container
 from .words.once import Once
+from .words.process_transport import STORAGE_DEFAULTS, with_aio_process_transport
 from .words.queue import Queue, check_queue_name
 from .words.table import Table
 from .words.table_names import table_names
@@ -83,7 +84,8 @@ def _on_engine(target: Any, credential: Any, options: dict[str, Any]) -> Storage
 class Storage(Account):
     """A storage account over the SDK's async service clients `tables`, `queues` and `blobs`.
 
-    Close it, or use it as an async context manager. Tasks of one event loop may share it.
+    Close it, or use it as an async context manager. Tasks of one event loop may share it. A forked process may use it
+    in an event loop of its own, over connections of its own, unless a `transport` was given.
     """
 
     def __init__(self, target: Target, engine: Engine | None, options: dict[str, Any]) -> None:
@@ -106,12 +108,22 @@ class Storage(Account):
         self._options = options
         self.watch = Watch(engine or target.address, target.urls, engine.clock.now if engine else None)
         """What `Traffic` sees the requests by."""
-        self.tables = TableServiceClient(target.urls["table"], **self.watch.over("table", options))
+        self.tables = TableServiceClient(
+            target.urls["table"], **self.watch.over("table", with_aio_process_transport(options))
+        )
         """The SDK's client of the table service."""
         # Without self, so that an account in memory ends with its last reference
         over = self.watch.over
-        self._queues = Once(lambda: _queue_service(target.url("queue"), over("queue", options)))
-        self._blobs = Once(lambda: _blob_service(target.url("blob"), over("blob", options)))
+        self._queues = Once(
+            lambda: _queue_service(
+                target.url("queue"), over("queue", with_aio_process_transport(options, STORAGE_DEFAULTS))
+            )
+        )
+        self._blobs = Once(
+            lambda: _blob_service(
+                target.url("blob"), over("blob", with_aio_process_transport(options, STORAGE_DEFAULTS))
+            )
+        )
 
     @property
     def queues(self) -> QueueServiceClient:

@@ -264,9 +264,9 @@ class EntitySet(Upkeep[Account_co]):
     ) -> None:
         """Delete an entity with all its derived rows, unless it changed since it was read.
 
-        After a lost response, a delete that finds no entity counts as done, so if two callers delete one entity, both may
-        return. To let exactly one of them have it, claim it first with a conditional write, such as
-        `replace(entity | {"TakenBy": worker})`, and delete it only if that write succeeded.
+        After a lost response, a delete that finds no entity counts as done, so if two callers delete one entity, both
+        may return. To let exactly one of them take it, claim it first with a conditional write, and delete it only if
+        that write succeeded: `delete(replace(entity | {"TakenBy": worker}))`.
 
         Cost: 1 transaction; with derived data and `etag` 1 more to read, with `unconditionally` for each attempt.
 

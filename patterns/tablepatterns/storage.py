@@ -20,6 +20,7 @@ from .target import Target, check_table_name, in_memory, resolve
 from .traffic.watch import Watch
 from .words.container import Container
 from .words.once import Once
+from .words.process_transport import STORAGE_DEFAULTS, with_process_transport
 from .words.queue import Queue, check_queue_name
 from .words.table import Table
 from .words.table_names import table_names
@@ -81,7 +82,9 @@ def _on_engine(target: Any, credential: Any, options: dict[str, Any]) -> Storage
 class Storage(BlockingAccount):
     """A storage account: the SDK's own service clients `tables`, `queues` and `blobs`, and what recipes run on.
 
-    Close it, or use it as a context manager, to close the clients' connections. Threads may share it.
+    Close it, or use it as a context manager, to close the clients' connections. Threads may share it. After `os.fork()`
+    the child opens connections of its own, unless a `transport` was given, which is used as it is. An account in memory
+    is copied by a fork: neither process sees what the other writes.
 
     >>> with connect() as storage:
     ...     _ = storage.tables.create_table("Employees")
@@ -111,12 +114,20 @@ class Storage(BlockingAccount):
         self._options = options
         self.watch = Watch(engine or target.address, target.urls, engine.clock.now if engine else None)
         """What `Traffic` sees the requests by."""
-        self.tables = TableServiceClient(target.urls["table"], **self.watch.over("table", options))
+        self.tables = TableServiceClient(
+            target.urls["table"], **self.watch.over("table", with_process_transport(options))
+        )
         """The SDK's client of the table service."""
         # Without self, so that an account in memory ends with its last reference
         over = self.watch.over
-        self._queues = Once(lambda: _queue_service(target.url("queue"), over("queue", options)))
-        self._blobs = Once(lambda: _blob_service(target.url("blob"), over("blob", options)))
+        self._queues = Once(
+            lambda: _queue_service(
+                target.url("queue"), over("queue", with_process_transport(options, STORAGE_DEFAULTS))
+            )
+        )
+        self._blobs = Once(
+            lambda: _blob_service(target.url("blob"), over("blob", with_process_transport(options, STORAGE_DEFAULTS)))
+        )
 
     @property
     def queues(self) -> QueueServiceClient:

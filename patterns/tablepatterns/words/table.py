@@ -20,6 +20,7 @@ from azure.core.exceptions import (
     HttpResponseError,
     ResourceExistsError,
     ResourceNotFoundError,
+    ServiceResponseError,
 )
 from azure.data.tables import TableAccessPolicy, generate_table_sas
 
@@ -36,6 +37,7 @@ from ..errors import (
     TooMuchContention,
 )
 from ..filters import Filter
+from ..filters.bounds import Interval, KeyBounds, key_bounds
 from .exchange import CONNECTION_LOST, Exchange, MaybeCarriedOut, answered, each, first_page, settled
 from .fate import Fate, fate, fate_of_overwriting, is_newest
 from .lineage import after, as_bytes, inserted
@@ -153,13 +155,20 @@ class Table:
             await settled(self._client.set_table_access_policy(policies))
 
     async def get(self, partition_key: str, row_key: str, select: Sequence[str] | None = None) -> Entity | None:
-        """Read one entity by its keys, or None. Cost: 1 transaction, a point query."""
-        options = {"select": list(select)} if select else {}
+        """Read one entity by its keys, or None. Cost: 1 transaction, a point query.
+
+        :raises ServiceResponseError: the response holds another entity
+        """
+        options = {"select": [*dict.fromkeys(("PartitionKey", "RowKey", *select))]} if select else {}
         try:
             found = await settled(self._client.get_entity(partition_key, row_key, **options))
         except ResourceNotFoundError:
             return None
-        return Entity.received(found)
+        entity = Entity.received(found)
+        self._check_received(
+            entity, KeyBounds(Interval(partition_key, upper=partition_key), Interval(row_key, upper=row_key))
+        )
+        return entity
 
     async def page(
         self, where: Filter | None, *, size: int, token: str | None = None, select: Sequence[str] | None = None
@@ -185,10 +194,23 @@ class Table:
                 raise
             return Page((), None)
         following = Position.of(pages.continuation_token)
-        return Page(
-            tuple([Entity.received(entity) async for entity in each(found)]),
-            following.text(self.name, where) if following else None,
-        )
+        items = tuple([Entity.received(entity) async for entity in each(found)])
+        if items and where is not None:
+            # A response to another request is wrong as a whole, so that two of its entities tell
+            for entity in (items[0], items[-1]):
+                self._check_received(entity, key_bounds(where))
+        return Page(items, following.text(self.name, where) if following else None)
+
+    def _check_received(self, entity: Entity, asked: KeyBounds) -> None:
+        """Make sure that a response is to the request that was sent, and not to that of another process.
+
+        :raises ServiceResponseError: it is not
+        """
+        partition_key, row_key = entity.key
+        if partition_key is None or row_key is None or asked.contains(partition_key, row_key):
+            return
+        text = f"table {self.name!r}: the response holds the entity {entity.key!r}, which was not asked for"
+        raise ServiceResponseError(f"{text}; do not share a transport between processes, call connect() in each")
 
     def _pages(self, where: Filter | None, size: int, position: Position | None, select: Sequence[str] | None) -> Any:
         options: dict[str, Any] = {"results_per_page": size} | ({"select": list(select)} if select else {})
