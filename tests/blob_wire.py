@@ -10,6 +10,7 @@ from queue_wire import QueueWire
 from tablepatterns.engine.account import Engine
 from tablepatterns.engine.rest.blobs.crc64 import crc64
 from tablepatterns.engine.rest.blobs.service import BlobApi
+from tablepatterns.engine.rest.tokens import TrustTokens
 
 STRUCTURED = {"x-ms-structured-body": "XSM/1.0; properties=crc64"}
 BLOCK_BLOB = {"x-ms-blob-type": "BlockBlob"}
@@ -22,7 +23,7 @@ BASE = "https://contoso.blob.core.windows.net"
 class BlobWire(QueueWire):
     """Sends raw requests to the Blob service of an engine, as the owner unless told otherwise."""
 
-    def __init__(self, engine: Engine, *, trust_tokens: bool = False) -> None:
+    def __init__(self, engine: Engine, *, trust_tokens: TrustTokens = False) -> None:
         super().__init__(engine)
         self.base = f"https://{engine.account_name}.blob.core.windows.net"
         self._api = BlobApi(engine, trust_tokens=trust_tokens)

@@ -12,6 +12,7 @@ from defusedxml.ElementTree import fromstring
 from tablepatterns.engine.account import Engine
 from tablepatterns.engine.rest.message import Request, Response
 from tablepatterns.engine.rest.queues.service import QueueApi
+from tablepatterns.engine.rest.tokens import TrustTokens
 from wire import as_bytes, sign
 
 DATE = "Fri, 22 Aug 2014 00:00:00 GMT"
@@ -42,7 +43,7 @@ class Said(NamedTuple):
 class QueueWire:
     """Sends raw requests to the Queue service of an engine, as the owner unless told otherwise."""
 
-    def __init__(self, engine: Engine, *, trust_tokens: bool = False) -> None:
+    def __init__(self, engine: Engine, *, trust_tokens: TrustTokens = False) -> None:
         self.engine = engine
         self.base = f"https://{engine.account_name}.queue.core.windows.net"
         self._api = QueueApi(engine, trust_tokens=trust_tokens)

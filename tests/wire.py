@@ -15,6 +15,7 @@ from tablepatterns.engine.account import Engine
 from tablepatterns.engine.refusal import Refusal
 from tablepatterns.engine.rest.message import Request, Response
 from tablepatterns.engine.rest.service import TableApi
+from tablepatterns.engine.rest.tokens import TrustTokens
 
 T = TypeVar("T")
 
@@ -26,7 +27,7 @@ _COMP = re.compile(r"[?&]comp=([^&#]*)")
 class Wire:
     """Sends raw requests to the Table service of an engine, as the owner unless told otherwise."""
 
-    def __init__(self, engine: Engine, *, trust_tokens: bool = False) -> None:
+    def __init__(self, engine: Engine, *, trust_tokens: TrustTokens = False) -> None:
         self.engine = engine
         self.base = f"https://{engine.account_name}.table.core.windows.net"
         self._api = TableApi(engine, trust_tokens=trust_tokens)

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from ..limits import MAX_CORS_RULES, MAX_RETENTION_DAYS
 from .refusal import Refusal
 from .texts import INVALID_XML_DOCUMENT
+from .versions import is_version
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,19 +52,23 @@ class CorsRule:
 
 @dataclass(frozen=True, slots=True)
 class ServiceProperties:
-    """All properties of one service; a request that names only some of them is `dataclasses.replace` of these."""
+    """All properties of one service; a request that names only some of them is `dataclasses.replace` of these.
+
+    :param default_version: what a request to the Blob service without a version is taken for
+    """
 
     logging: Logging = field(default_factory=Logging)
     hour_metrics: Metrics = field(default_factory=Metrics)
     minute_metrics: Metrics = field(default_factory=Metrics)
     cors: tuple[CorsRule, ...] = ()
+    default_version: str | None = None
 
     def check(self) -> None:
-        """Refuse more than five CORS rules, or a retention that is not of 1 to 365 days.
+        """Refuse more than five CORS rules, a version that never was, or a retention that is not of 1 to 365 days.
 
         :raises Refusal: InvalidXmlDocument
         """
-        if len(self.cors) > MAX_CORS_RULES:
+        if len(self.cors) > MAX_CORS_RULES or (self.default_version and not is_version(self.default_version)):
             raise Refusal(INVALID_XML_DOCUMENT)
         for kept in (self.logging.retention, self.hour_metrics.retention, self.minute_metrics.retention):
             if kept.enabled and not 1 <= (kept.days or 0) <= MAX_RETENTION_DAYS:

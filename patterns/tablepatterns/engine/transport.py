@@ -14,6 +14,7 @@ from .network import READ_TIMEOUT, suffer
 from .responses import AioEngineResponse, EngineResponse
 from .rest.dispatch import AccountApi
 from .rest.message import Request
+from .rest.tokens import TrustTokens
 
 
 class EngineTransport(HttpTransport[HttpRequest, HttpResponse]):
@@ -32,11 +33,14 @@ class EngineTransport(HttpTransport[HttpRequest, HttpResponse]):
     'Employees'
 
     :param engine: the account that answers
-    :param trust_tokens: whether bearer tokens are taken as they come; otherwise they are refused with a challenge
+    :param trust_tokens: whether bearer tokens are accepted as the owner's, or else refused with a challenge; "checked"
+        accepts a JWT for this account or for Azure Storage that has not expired, without verifying its signature
     :param read_timeout: for how many seconds of virtual time a client waits for a late answer
     """
 
-    def __init__(self, engine: Engine, *, trust_tokens: bool = False, read_timeout: float = READ_TIMEOUT) -> None:
+    def __init__(
+        self, engine: Engine, *, trust_tokens: TrustTokens = False, read_timeout: float = READ_TIMEOUT
+    ) -> None:
         self._engine = engine
         self._api = AccountApi(engine, trust_tokens=trust_tokens)
         self._read_timeout = read_timeout
@@ -88,7 +92,8 @@ class AioEngineTransport(AsyncHttpTransport[HttpRequest, AsyncHttpResponse]):
 
     :param engine: the account that answers
     :param turn: awaited before every request; a scheduler decides there who goes next
-    :param trust_tokens: whether bearer tokens are taken as they come; otherwise they are refused with a challenge
+    :param trust_tokens: whether bearer tokens are accepted as the owner's, or else refused with a challenge; "checked"
+        accepts a JWT for this account or for Azure Storage that has not expired, without verifying its signature
     :param read_timeout: for how many seconds of virtual time a client waits for a late answer
     """
 
@@ -97,7 +102,7 @@ class AioEngineTransport(AsyncHttpTransport[HttpRequest, AsyncHttpResponse]):
         engine: Engine,
         turn: Callable[[], Awaitable[None]] | None = None,
         *,
-        trust_tokens: bool = False,
+        trust_tokens: TrustTokens = False,
         read_timeout: float = READ_TIMEOUT,
     ) -> None:
         self._engine = engine

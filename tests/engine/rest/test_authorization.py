@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from base64 import b64encode
+import json
+from base64 import b64encode, urlsafe_b64encode
 from typing import Any
 from urllib.parse import quote
 
@@ -118,6 +119,15 @@ class TestSharedKey:
         assert engine.account_key not in f"{signer!r}{transport!r}{engine!r}{vars(transport)}"
 
 
+NOW = 1408668632  # What the clock of the engine says, in seconds
+
+
+def jwt(claims: dict[str, object]) -> str:
+    """Return a token with these claims, whose signature nobody made."""
+    parts = [json.dumps(part).encode() for part in ({"alg": "RS256", "typ": "JWT"}, claims)]
+    return b".".join(urlsafe_b64encode(part).rstrip(b"=") for part in (*parts, b"signature")).decode()
+
+
 class TestTokens:
     class Credential:
         def __init__(self) -> None:
@@ -148,6 +158,37 @@ class TestTokens:
         headers = {**JSON, "authorization": "Bearer token"}
         assert wire.send("GET", "/Tables", headers, signed=False).status == 200
         assert wire.refusal("GET", "/Tables", headers, base=URL.replace("https", "http"), signed=False) == FAILED
+
+    @pytest.mark.parametrize(
+        ("claims", "accepted"),
+        [
+            ({}, True),
+            ({"aud": "https://storage.azure.com/"}, True),
+            ({"aud": ["https://other", "https://contoso.table.core.windows.net"]}, True),
+            ({"aud": "https://contoso.blob.core.windows.net"}, False),
+            ({"aud": "https://management.azure.com"}, False),
+            ({"aud": None}, False),
+            ({"exp": NOW + 1}, True),
+            ({"exp": NOW}, False),
+            ({"exp": "never"}, False),
+            ({"exp": None}, False),
+            ({"nbf": NOW + 60}, False),
+        ],
+    )
+    def test_a_token_that_is_checked_is_for_storage_and_has_not_expired(
+        self, engine: Engine, claims: dict[str, object], accepted: bool
+    ) -> None:
+        token = jwt({"aud": "https://storage.azure.com", "exp": NOW + 3600, **claims})
+        headers = {**JSON, "authorization": f"Bearer {token}"}
+        response = Wire(engine, trust_tokens="checked").send("GET", "/Tables", headers, signed=False)
+        assert response.status == (200 if accepted else 401)
+        assert accepted or b'"InvalidAuthenticationInfo"' in response.body
+
+    @pytest.mark.parametrize("token", ["token", "a.b.c", "..", "e30.e30.e30", "e30.W10.e30", "eyJ.eyJ", "é.é.é", ""])
+    def test_a_token_that_is_checked_is_a_jwt(self, engine: Engine, token: str) -> None:
+        headers = {**JSON, "authorization": f"Bearer {token}"}
+        response = Wire(engine, trust_tokens="checked").send("GET", "/Tables", headers, signed=False)
+        assert response.status == 401
 
     def test_an_aio_transport_trusts_tokens_where_it_is_told_to(self, engine: Engine) -> None:
         class Credential:

@@ -10,11 +10,12 @@ from uuid import uuid4
 
 from ...edm import Ticks
 from ...limits import MAX_REQUEST_BYTES
-from .. import texts
+from .. import blob_texts, texts
 from ..account import Engine
 from ..fault import Fault
 from ..ledger import Record
 from ..refusal import Refusal
+from ..versions import is_version
 from .authorization import CHALLENGE, Authorization
 from .call import Call, Stopped
 from .message import Request, Response
@@ -93,6 +94,7 @@ class Api(Generic[CallT]):
     def _carry_out(self, call: CallT) -> Response:
         call.locate()
         call.notes.table = call.resource
+        _check_version(call.request.headers.get("x-ms-version"))
         call.permit = self._authorization.permit(call)
         if len(call.request.body) > self._service.max_body:
             raise Refusal(texts.REQUEST_BODY_TOO_LARGE)
@@ -125,11 +127,15 @@ class Api(Generic[CallT]):
         if not response.size:
             headers.setdefault("Content-Length", "0")
         headers["x-ms-request-id"] = call.id
-        headers["x-ms-version"] = asked.get("x-ms-version", _VERSION)
+        headers["x-ms-version"] = asked.get("x-ms-version", self._default_version())
         if "x-ms-client-request-id" in asked:
             headers["x-ms-client-request-id"] = asked["x-ms-client-request-id"]
         headers["Date"] = http_date(call.now)
         return headers
+
+    def _default_version(self) -> str:
+        """Return what a request without a version is taken for."""
+        return _VERSION
 
     def _record(self, call: CallT, response: Response) -> None:
         notes, fault = call.notes, call.notes.fault
@@ -156,3 +162,8 @@ class Api(Generic[CallT]):
         if self._engine.targets and notes.reached:
             touched = max(notes.examined, notes.returned, notes.written)
             self._engine.targets.settle(call.asked, self._engine.clock, touched)
+
+
+def _check_version(version: str | None) -> None:
+    if version is not None and not is_version(version):
+        raise Refusal(blob_texts.INVALID_HEADER.about(HeaderName="x-ms-version", HeaderValue=version))

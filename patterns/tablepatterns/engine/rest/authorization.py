@@ -13,6 +13,7 @@ from .sas import SharedAccess
 from .shared_key import Signer
 from .signed_texts import SignedTexts
 from .texts import INVALID_TOKEN
+from .tokens import TrustTokens, is_current
 
 CHALLENGE: Final = (
     "Bearer authorization_uri=https://login.microsoftonline.com/00000000-0000-0000-0000-000000000000/oauth2/authorize "
@@ -27,17 +28,17 @@ class Authorization:
     """Finds out what the sender of a request may do.
 
     Bearer tokens cannot be verified without their issuer. They are refused with a challenge, unless the engine is told
-    to trust them; then any token over https is the owner's.
+    to trust them; then any token over https is the owner's, or any that `is_current` accepts.
 
     :param engine: the account
     :param shared: checks the shared access signatures of the service
     :param texts: what the account's key signs of a request to the service
-    :param trust_tokens: whether bearer tokens are taken as they come
+    :param trust_tokens: whether bearer tokens are accepted, see `TrustTokens`
     """
 
     __slots__ = ("_shared", "_signer", "_texts", "_trust_tokens")
 
-    def __init__(self, engine: Engine, shared: SharedAccess, texts: SignedTexts, *, trust_tokens: bool) -> None:
+    def __init__(self, engine: Engine, shared: SharedAccess, texts: SignedTexts, *, trust_tokens: TrustTokens) -> None:
         self._signer = Signer(engine.account_name, engine.account_key)
         self._shared = shared
         self._texts = texts
@@ -57,10 +58,15 @@ class Authorization:
 
     def _permit_of(self, header: str, call: Call) -> Permit:
         if header.startswith("Bearer "):
-            if not self._trust_tokens:
+            if not self._trusts(header.removeprefix("Bearer "), call):
                 raise Refusal(INVALID_TOKEN)
             if call.address.secure:
                 return _OWNER
         elif self._signer.signed_request(header, call.request, call.address, self._texts):
             return _OWNER
         raise Refusal(texts.AUTHENTICATION_FAILED)
+
+    def _trusts(self, token: str, call: Call) -> bool:
+        if self._trust_tokens == "checked":
+            return is_current(token, call.engine.account_name, call.service.lower(), call.now)
+        return bool(self._trust_tokens)

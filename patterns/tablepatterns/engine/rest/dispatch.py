@@ -13,6 +13,7 @@ from .blobs.service import BlobApi
 from .message import Request, Response
 from .queues.service import QueueApi
 from .service import TableApi
+from .tokens import TrustTokens
 
 _HOST: Final = re.compile(r"https?://(?:[^/?#.]+\.(table|queue|blob)\.)?[^/?#:]*(?::(\d+))?", re.IGNORECASE)
 _PORTS: Final[Mapping[str | None, str]] = {"10000": "blob", "10001": "queue", "10002": "table"}
@@ -28,10 +29,11 @@ class AccountApi:
     ['Windows-Azure-Table', 'Windows-Azure-Queue', 'Windows-Azure-Blob/']
 
     :param engine: the account
-    :param trust_tokens: whether bearer tokens over https are taken as the owner's; they cannot be verified here
+    :param trust_tokens: whether bearer tokens over https are accepted as the owner's; "checked" accepts a JWT for this
+        account or for Azure Storage that has not expired, without verifying its signature
     """
 
-    def __init__(self, engine: Engine, *, trust_tokens: bool = False) -> None:
+    def __init__(self, engine: Engine, *, trust_tokens: TrustTokens = False) -> None:
         self._apis: Mapping[str, Api[Any]] = {
             "table": TableApi(engine, trust_tokens=trust_tokens),
             "queue": QueueApi(engine, trust_tokens=trust_tokens),

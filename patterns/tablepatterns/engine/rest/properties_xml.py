@@ -26,6 +26,7 @@ def read_properties(body: bytes, present: ServiceProperties) -> ServicePropertie
         logging=present.logging if logging is None else _read_logging(logging),
         hour_metrics=present.hour_metrics if hour is None else _read_metrics(hour),
         minute_metrics=present.minute_metrics if minute is None else _read_metrics(minute),
+        default_version=child(root, "DefaultServiceVersion", str) or present.default_version,
         cors=present.cors if cors is None else tuple(map(_read_rule, cors.findall("CorsRule"))),
     )
 
@@ -39,6 +40,7 @@ def write_properties(properties: ServiceProperties) -> bytes:
             _metrics("HourMetrics", properties.hour_metrics),
             _metrics("MinuteMetrics", properties.minute_metrics),
             element("Cors", *map(_rule, properties.cors)),
+            optional("DefaultServiceVersion", properties.default_version),
         )
     )
 

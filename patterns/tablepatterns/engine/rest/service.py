@@ -29,6 +29,7 @@ from .signed_texts import table_texts
 from .table_call import TableCall
 from .table_operations import create_table, delete_table, get_table, query_tables
 from .table_sas import TableAccess
+from .tokens import TrustTokens
 
 _Handler: TypeAlias = Callable[[TableCall], Response]
 
@@ -90,10 +91,11 @@ class TableApi(Api[TableCall]):
     (401, 'Unauthorized', 'Bearer')
 
     :param engine: the account
-    :param trust_tokens: whether bearer tokens over https are taken as the owner's; they cannot be verified here
+    :param trust_tokens: whether bearer tokens over https are accepted as the owner's; "checked" accepts a JWT for this
+        account or for Azure Storage that has not expired, without verifying its signature
     """
 
-    def __init__(self, engine: Engine, *, trust_tokens: bool = False) -> None:
+    def __init__(self, engine: Engine, *, trust_tokens: TrustTokens = False) -> None:
         shared = TableAccess(engine, engine.tables)
         authorization = Authorization(engine, shared, table_texts, trust_tokens=trust_tokens)
         super().__init__(engine, _TABLES, authorization)

@@ -164,7 +164,7 @@ def test_the_checksum_of_a_range_is_calculated_for_who_asks(name: str, told: str
     wire.send("PUT", "/photos/b", BLOCK_BLOB, b"--" + TEXT + b"--")
     asked = {"x-ms-range": "bytes=2-9", f"x-ms-range-get-content-{name}": "true"}
     assert wire.send("GET", "/photos/b", asked).headers[told] == (MD5 if name == "md5" else CRC64)
-    for wrong in ("", "bytes=2-", f"bytes=0-{4 * 1024 * 1024}"):
+    for wrong in ("", f"bytes=0-{4 * 1024 * 1024}"):
         said = wire.refusal("GET", "/photos/b", {**asked, "x-ms-range": wrong})
         assert said[:2] == (400, "InvalidHeaderValue")
     longest = {**asked, "x-ms-range": f"bytes=0-{4 * 1024 * 1024 - 1}"}

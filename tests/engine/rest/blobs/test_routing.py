@@ -20,7 +20,7 @@ LOCAL = "http://127.0.0.1:10000/contoso"
         ("/?comp=list", ("containers", "", "")),
         ("/?restype=service&comp=properties", ("properties", "", "")),
         ("/?restype=account&comp=properties", ("account", "", "")),
-        ("/photos?restype=account&comp=properties", ("account", "", "")),
+        ("/photos?restype=account&comp=properties", ("account", "photos", "")),
         ("/photos?restype=container", ("container", "photos", "")),
         ("/photos/?restype=container&comp=list", ("blobs", "photos", "")),
         ("/photos/don.jpg", ("blob", "photos", "don.jpg")),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import datetime, timezone
 
 import pytest
-from azure.storage.blob import generate_blob_sas
+from azure.storage.blob import generate_blob_sas, generate_container_sas
 
 from blob_wire import APPEND_BLOB, BASE, BLOCK_BLOB, LEASE, BlobWire, etag
 from queue_wire import said_by
@@ -278,6 +278,86 @@ def test_the_holder_of_a_lease_replaces_a_blob_that_must_not_be_there(wire: Blob
     for other in ({}, {"x-ms-lease-id": LEASE[:-1] + "f"}):
         assert wire.refusal("PUT", path, {**asked, **other}, body)[:2] == (409, "BlobAlreadyExists")
     assert wire.send("PUT", path, {**asked, "x-ms-lease-id": LEASE}, body).status == 201
+
+
+@pytest.mark.parametrize(
+    ("path", "headers", "body"),
+    [
+        ("/photos/b", BLOCK_BLOB, b"123456789"),
+        ("/photos/b?comp=block&blockid=YQ==", {}, b"123456789"),
+        ("/photos/log?comp=appendblock", {}, b"123456789"),
+        ("/photos/b", {**BLOCK_BLOB, "x-ms-copy-source": f"{BASE}/public/b"}, b""),
+    ],
+)
+def test_every_write_of_content_tells_its_crc64(
+    wire: BlobWire, path: str, headers: dict[str, str], body: bytes
+) -> None:
+    wire.send("PUT", "/photos/log", APPEND_BLOB)
+    wire.send("PUT", "/public?restype=container", {"x-ms-blob-public-access": "blob"})
+    wire.send("PUT", "/public/b", BLOCK_BLOB, b"123456789")
+    assert wire.send("PUT", path, headers, body).headers["x-ms-content-crc64"] == "iJh5CoYUi64="
+
+
+@pytest.mark.parametrize("digest", ["AAAA", "AAAAAAAAAAAAAAAAAAAAAA=="])
+def test_an_md5_that_is_only_kept_may_have_any_length(wire: BlobWire, digest: str) -> None:
+    wire.send("PUT", "/photos/b", BLOCK_BLOB, b"Don")
+    for path, body in (("/photos/b?comp=properties", ""), ("/photos/b?comp=blocklist", "<BlockList />")):
+        assert wire.send("PUT", path, {"x-ms-blob-content-md5": digest}, body).status < 300
+        assert wire.send("HEAD", "/photos/b").headers["Content-MD5"] == digest
+    assert wire.refusal("PUT", "/photos/b?comp=properties", {"x-ms-blob-content-md5": "%"})[:2] == (400, "InvalidMd5")
+
+
+@pytest.mark.parametrize("kind", ["md5", "crc64"])
+def test_a_range_without_an_end_has_a_checksum_if_it_is_short(wire: BlobWire, kind: str) -> None:
+    asked = {f"x-ms-range-get-content-{kind}": "true"}
+    size = 4 * 1024 * 1024 + 9
+    wire.send("PUT", "/photos/b", BLOCK_BLOB, bytes(size))
+    response = wire.send("GET", "/photos/b", {**asked, "x-ms-range": f"bytes={size - 9}-"})
+    assert response.status == 206
+    assert {"md5": "Content-MD5", "crc64": "x-ms-content-crc64"}[kind] in response.headers
+    for span in ({}, {"x-ms-range": "bytes=8-"}, {"x-ms-range": f"bytes=0-{size}"}):
+        assert wire.refusal("GET", "/photos/b", {**asked, **span})[:2] == (400, "InvalidHeaderValue")
+
+
+@pytest.mark.parametrize("version", ["x", "", "2019-02-03", "1999-01-01", "2030-13-01", "2019-2-2"])
+def test_a_version_that_there_never_was_is_refused(wire: BlobWire, version: str) -> None:
+    assert wire.refusal("GET", "/?comp=list", {"x-ms-version": version})[:2] == (400, "InvalidHeaderValue")
+
+
+@pytest.mark.parametrize("version", ["2011-08-18", "2019-02-02", "2024-11-04", "2026-04-06"])
+def test_any_other_version_is_accepted(wire: BlobWire, version: str) -> None:
+    response = wire.send("GET", "/?comp=list", {"x-ms-version": version})
+    assert (response.status, response.headers["x-ms-version"]) == (200, version)
+
+
+def test_the_default_version_is_kept_and_is_that_of_requests_without_one(wire: BlobWire) -> None:
+    path = "/?restype=service&comp=properties"
+
+    def body(version: str) -> str:
+        said = f"<DefaultServiceVersion>{version}</DefaultServiceVersion>"
+        return f"<StorageServiceProperties>{said}</StorageServiceProperties>"
+
+    assert wire.send("PUT", path, {}, body("2020-06-12")).status == 202
+    assert wire.send("PUT", path, {}, "<StorageServiceProperties />").status == 202
+    assert wire.xml("GET", path).findtext("DefaultServiceVersion") == "2020-06-12"
+    assert wire.send("GET", path).headers["x-ms-version"] == "2020-06-12"
+    assert wire.send("GET", path, {"x-ms-version": "2019-02-02"}).headers["x-ms-version"] == "2019-02-02"
+    assert wire.refusal("PUT", path, {}, body("yesterday"))[:2] == (400, "InvalidXmlDocument")
+
+
+@pytest.mark.parametrize("permission", ["r", "w", "t"])
+def test_a_signature_of_a_container_or_a_blob_tells_what_the_account_is(
+    wire: BlobWire, engine: Engine, permission: str
+) -> None:
+    later, key = datetime(2014, 8, 23, tzinfo=timezone.utc), engine.account_key
+    asked = "restype=account&comp=properties"
+    blob = generate_blob_sas("contoso", "photos", "b", account_key=key, permission=permission, expiry=later)
+    home = generate_container_sas("contoso", "photos", account_key=key, permission=permission, expiry=later)
+    for path, token in (("/photos/b", blob), ("/photos", home), ("/photos/b", home)):
+        response = wire.send("GET", f"{path}?{asked}&{token}", signed=False)
+        assert (response.status, response.headers["x-ms-account-kind"]) == (200, "StorageV2")
+    for path, token in (("/other", home), ("/photos/c", blob), ("/", home)):
+        assert wire.send("GET", f"{path}?{asked}&{token}", signed=False).status == 403
 
 
 def tag_sas(engine: Engine) -> str:

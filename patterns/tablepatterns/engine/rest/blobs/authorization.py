@@ -12,6 +12,7 @@ from ..access import Need, Permit
 from ..authorization import Authorization
 from ..call import Call
 from ..signed_texts import storage_texts
+from ..tokens import TrustTokens
 from .needs import LIST_BLOBS, READ, READ_CONTAINER
 from .sas import BlobAccess
 
@@ -36,12 +37,12 @@ class BlobAuthorization(Authorization):
     """Finds out what the sender of a request may do.
 
     :param engine: the account
-    :param trust_tokens: whether bearer tokens are taken as they come
+    :param trust_tokens: whether bearer tokens are accepted, see `TrustTokens`
     """
 
     __slots__ = ("_engine",)
 
-    def __init__(self, engine: Engine, *, trust_tokens: bool) -> None:
+    def __init__(self, engine: Engine, *, trust_tokens: TrustTokens) -> None:
         super().__init__(engine, BlobAccess(engine, engine.blobs), storage_texts, trust_tokens=trust_tokens)
         self._engine = engine
 

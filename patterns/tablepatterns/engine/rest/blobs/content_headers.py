@@ -34,7 +34,8 @@ def read_content_headers(
         language=said("content-language") or default.language,
         disposition=headers.get(_BLOB + "content-disposition") or default.disposition,
         cache_control=said("cache-control") or default.cache_control,
-        md5=digest(headers, _BLOB + "content-md5", MD5_BYTES, INVALID_MD5),
+        # Where the content does not come along, the digest is kept as it is given
+        md5=digest(headers, _BLOB + "content-md5", MD5_BYTES if whole else None, INVALID_MD5),
     )
 
 

@@ -84,10 +84,10 @@ def guid(headers: Mapping[str, str], name: str) -> UUID | None:
         raise invalid(name, value) from error
 
 
-def digest(headers: Mapping[str, str], name: str, size: int, wrong: Answer) -> bytes | None:
+def digest(headers: Mapping[str, str], name: str, size: int | None, wrong: Answer) -> bytes | None:
     """Return the checksum in a header, None where there is no header.
 
-    :param size: how many bytes it has
+    :param size: how many bytes it has, None for any number
     :param wrong: what it is refused with
     :raises Refusal: that
     """
@@ -98,7 +98,7 @@ def digest(headers: Mapping[str, str], name: str, size: int, wrong: Answer) -> b
         found = b64decode(value, validate=True)
     except (binascii.Error, ValueError) as error:
         raise Refusal(wrong) from error
-    if len(found) != size:
+    if size is not None and len(found) != size:
         raise Refusal(wrong)
     return found
 

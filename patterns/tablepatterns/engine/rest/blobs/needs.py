@@ -15,7 +15,8 @@ def _on_blob(*choices: str) -> Need:
 
 
 LIST_CONTAINERS: Final = Need("s", ("l",))
-ACCOUNT: Final = Need("s", ("r", "w", "d", "l", "a", "c", "u", "p"))
+ACCOUNT: Final = Need("s", ("r", "w", "d", "l", "a", "c", "u", "p"), tuple("racwdxyltfmeopi"))
+"""Whatever a signature of a container or a blob allows, it tells this too."""
 CREATE_CONTAINER: Final = Need("c", ("c", "w"))
 READ_CONTAINER: Final = Need("c", ("r",))
 WRITE_CONTAINER: Final = Need("c", ("w",))

@@ -51,6 +51,7 @@ def get_blob(call: BlobCall) -> Response:
     if span is None:
         return _with_body(call, 200, answer | _md5(blob, "Content-MD5"), blob.content)
     first, end = span.within(len(blob.content))
+    _check_length(headers, end - first)
     part = blob.content.part(first, end)
     answer |= _md5(blob, "x-ms-blob-content-md5") | _checksums(headers, part)
     answer["Content-Range"] = f"bytes {first}-{end - 1}/{len(blob.content)}"
@@ -141,14 +142,16 @@ def _is_asked(headers: Mapping[str, str], name: str) -> bool:
 
 
 def _check_range(headers: Mapping[str, str], span: Range | None) -> None:
-    """Refuse to calculate the checksum of what is no range, or a long one."""
+    """Refuse to calculate the checksum of what is no range, or is asked for as a long one."""
+    length = 1 if span is None or span.last is None else span.last - span.first + 1
+    _check_length(headers, MAX_RANGE_WITH_MD5 + 1 if span is None else length)
+
+
+def _check_length(headers: Mapping[str, str], length: int) -> None:
+    """Refuse to calculate the checksum of a long range; how long one without an end is, the blob tells."""
     for name in (_RANGE_MD5, _RANGE_CRC64):
-        if _is_asked(headers, name) and (span is None or span.last is None or not _is_short(span)):
+        if _is_asked(headers, name) and length > MAX_RANGE_WITH_MD5:
             raise invalid(name, headers[name])
-
-
-def _is_short(span: Range) -> bool:
-    return span.last is not None and span.last - span.first < MAX_RANGE_WITH_MD5
 
 
 def _checksums(headers: Mapping[str, str], part: Content) -> dict[str, str]:

@@ -80,7 +80,7 @@ def locate(url: str, account: str) -> Target:
     first, _, rest = address.tail[1:].partition("/")
     container, blob = _decoded(first), _decoded(rest)
     if query.get("restype") == "account" and query.get("comp") == "properties":
-        return Target(address, "account")
+        return Target(address, "account", container, blob)
     if not container:
         return Target(address, _of_service(query))
     if query.get("restype") == "container":

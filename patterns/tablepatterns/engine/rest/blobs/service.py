@@ -15,6 +15,7 @@ from ..api import Api, Service
 from ..message import Request, Response
 from ..refusals import Refusals
 from ..service_operations import get_properties, get_statistics
+from ..tokens import TrustTokens
 from . import changes, reads, writes
 from . import container_operations as containers
 from .account_operations import get_account, set_properties
@@ -103,10 +104,11 @@ class BlobApi(Api[BlobCall]):
     (401, 'NoAuthenticationInformation')
 
     :param engine: the account
-    :param trust_tokens: whether bearer tokens over https are taken as the owner's; they cannot be verified here
+    :param trust_tokens: whether bearer tokens over https are accepted as the owner's; "checked" accepts a JWT for this
+        account or for Azure Storage that has not expired, without verifying its signature
     """
 
-    def __init__(self, engine: Engine, *, trust_tokens: bool = False) -> None:
+    def __init__(self, engine: Engine, *, trust_tokens: TrustTokens = False) -> None:
         authorization = BlobAuthorization(engine, trust_tokens=trust_tokens)
 
         def call(engine: Engine, request: Request, id: str, now: Ticks) -> BlobCall:  # noqa: A002
@@ -114,3 +116,6 @@ class BlobApi(Api[BlobCall]):
 
         service = Service(BlobCall.service, call, _HANDLERS, _refuse, max_body=_MAX_BODY)
         super().__init__(engine, service, authorization)
+
+    def _default_version(self) -> str:
+        return self._engine.blobs.get_service_properties().default_version or super()._default_version()

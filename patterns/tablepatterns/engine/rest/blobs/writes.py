@@ -78,7 +78,7 @@ def append_block(call: BlobCall) -> Response:
     call.begin("AppendBlockFromURL" if copies(call) else "AppendBlock", ADD)
     headers = call.request.headers
     payload = _payload(call, _source(call))
-    if len(payload.content) > _SMALL_APPEND and headers.get("x-ms-version", "") < _LARGE_APPENDS:
+    if len(payload.content) > _SMALL_APPEND and _version(call) < _LARGE_APPENDS:
         raise Refusal(texts.REQUEST_BODY_TOO_LARGE)
     position, max_size = number(headers, _POSITION), number(headers, _MAX_SIZE)
     blob, offset = call.blobs.append(
@@ -120,6 +120,10 @@ def read_tier(headers: Mapping[str, str]) -> Tier | None:
     :raises Refusal: InvalidHeaderValue
     """
     return word(headers, "x-ms-access-tier", Tier)
+
+
+def _version(call: BlobCall) -> str:
+    return call.request.headers.get("x-ms-version") or call.blobs.get_service_properties().default_version or ""
 
 
 def _source(call: BlobCall) -> Blob | None:

@@ -13,6 +13,7 @@ from ..message import Response
 from ..refusals import Refusals
 from ..service_operations import get_policies, get_properties, get_statistics, set_policies, set_properties
 from ..signed_texts import storage_texts
+from ..tokens import TrustTokens
 from .call import QueueCall
 from .message_operations import clear_messages, delete_message, get_messages, put_message, update_message
 from .queue_operations import create_queue, delete_queue, get_metadata, list_queues, set_metadata
@@ -60,10 +61,11 @@ class QueueApi(Api[QueueCall]):
     (401, 'NoAuthenticationInformation')
 
     :param engine: the account
-    :param trust_tokens: whether bearer tokens over https are taken as the owner's; they cannot be verified here
+    :param trust_tokens: whether bearer tokens over https are accepted as the owner's; "checked" accepts a JWT for this
+        account or for Azure Storage that has not expired, without verifying its signature
     """
 
-    def __init__(self, engine: Engine, *, trust_tokens: bool = False) -> None:
+    def __init__(self, engine: Engine, *, trust_tokens: TrustTokens = False) -> None:
         authorization = Authorization(
             engine, QueueAccess(engine, engine.queues), storage_texts, trust_tokens=trust_tokens
         )

@@ -1,0 +1,67 @@
+"""Versions of the services: those that a request may ask for."""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+_VERSION: Final = re.compile(r"20\d\d-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12]\d|3[01])", re.ASCII)
+_KNOWN: Final = frozenset(
+    [
+        "2009-04-14",
+        "2009-07-17",
+        "2009-09-19",
+        "2011-08-18",
+        "2012-02-12",
+        "2012-09-19",
+        "2013-08-15",
+        "2014-02-14",
+        "2015-02-21",
+        "2015-04-05",
+        "2015-07-08",
+        "2015-12-11",
+        "2016-05-31",
+        "2016-10-16",
+        "2017-04-17",
+        "2017-07-29",
+        "2017-11-09",
+        "2018-03-28",
+        "2018-06-17",
+        "2018-11-09",
+        "2019-02-02",
+        "2019-07-07",
+        "2019-10-10",
+        "2019-12-12",
+        "2020-02-10",
+        "2020-04-08",
+        "2020-06-12",
+        "2020-08-04",
+        "2020-10-02",
+        "2020-12-06",
+        "2021-02-12",
+        "2021-04-10",
+        "2021-06-08",
+        "2021-08-06",
+        "2021-10-04",
+        "2021-12-02",
+        "2022-11-02",
+        "2023-01-03",
+        "2023-05-03",
+        "2023-08-03",
+        "2023-11-03",
+        "2024-02-04",
+        "2024-05-04",
+        "2024-08-04",
+        "2024-11-04",
+    ]
+)
+_LATEST: Final = max(_KNOWN)
+
+
+def is_version(text: str) -> bool:
+    """Tell whether the services have a version; any later than those known here counts, for the SDKs to come.
+
+    >>> is_version("2019-02-02"), is_version("2019-02-03"), is_version("2027-01-01"), is_version("latest")
+    (True, False, True, False)
+    """
+    return text in _KNOWN or (text > _LATEST and _VERSION.fullmatch(text) is not None)
