@@ -11,10 +11,10 @@ import pytest
 from azure.core.exceptions import ServiceRequestError
 
 from logins import BY_MOMENT, NOON, login
-from tablepatterns import BulkLoad, EntitySet, IntraPartitionIndex, Key, QueryClass, prop
+from tablepatterns import BulkLoad, EntitySet, IntraPartitionIndex, Key, QueryClass, below, connect, prop
 from tablepatterns.engine.account import Engine
 from tablepatterns.engine.tables import Operation
-from tablepatterns.errors import BadFilter, EntityNotFound
+from tablepatterns.errors import BadFilter, BadInput, BadKey, EntityNotFound
 from tablepatterns.recipes.bulk_delete import BulkDelete, Deleted
 from tablepatterns.testing import Counterexample, World, explore
 
@@ -50,6 +50,28 @@ async def test_old_entities_go_in_transactions_of_their_partition(
         for entity in [each async for each in logins.scan()]:
             await logins.delete(entity)
     assert span.totals.requests / 450 < single.totals.requests / 3 / 10
+
+
+@pytest.mark.guide("G-223")
+async def test_entities_of_a_range_of_keys_go_whatever_lies_beside(storage: Any, table_name: str) -> None:
+    logins = await with_logins(storage, table_name, users=2, each=8)
+    early = below(NOON + timedelta(seconds=3))
+    deletion = BulkDelete(logins)
+    assert await deletion.delete(User="user0", At=early) == Deleted(3, 1, 0)
+    assert sorted(await numbers(logins)) == sorted([*range(3, 8), *range(8)])
+    assert await deletion.delete(prop("Number") > 5, {"User": "user0"}) == Deleted(2, 1, 0)
+    assert await deletion.delete({"User": "user1"}) == Deleted(8, 1, 0)
+    assert sorted(await numbers(logins)) == [3, 4, 5]
+
+
+async def test_fields_that_make_no_range_are_refused_before_any_request(engine: Engine) -> None:
+    deletion = BulkDelete(EntitySet(connect(engine), "Logins", BY_MOMENT))
+    with pytest.raises(BadInput, match="what to delete"):
+        deletion.delete()
+    for fields in ({"At": NOON}, {"User": "jo", "Number": 1}):
+        with pytest.raises(BadKey):
+            deletion.delete(fields)
+    assert engine.ledger.totals.requests == 0
 
 
 @pytest.mark.guide("G-223")

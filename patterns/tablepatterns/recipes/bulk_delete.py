@@ -5,17 +5,19 @@ Status: ready
 
 from __future__ import annotations
 
+from collections.abc import AsyncIterator, Mapping
 from dataclasses import dataclass
-from typing import cast
+from typing import Any, cast
 
+from ..arguments import via_and_fields
 from ..contention import RETRY_FOR
 from ..entity import Entity
 from ..entity_set import EntitySet
-from ..errors import EntityChanged, EntityNotFound, LimitExceeded
+from ..errors import BadInput, EntityChanged, EntityNotFound, LimitExceeded
 from ..filters import Filter, QueryClass
 from ..limits import MAX_TRANSACTION_OPERATIONS
 from ..pace import Pace
-from ..recipe import Account_co, Pattern, recipe
+from ..recipe import Account, Account_co, Pattern, recipe
 from ..writing.commit import commit
 
 
@@ -73,23 +75,46 @@ class BulkDelete(Pattern[Account_co]):
 
     @recipe
     async def delete(
-        self, where: Filter, *, at_worst: QueryClass = QueryClass.RANGE, retry_for: float = RETRY_FOR
+        self,
+        where: Filter | Mapping[str, Any] | None = None,
+        key: Mapping[str, Any] | None = None,
+        /,
+        *,
+        at_worst: QueryClass = QueryClass.RANGE,
+        retry_for: float = RETRY_FOR,
+        **fields: Any,
     ) -> Deleted:
-        """Delete the entities that match, and return what was done.
+        """Delete the entities of a range of keys, or those that match a filter, and return what was done.
 
-        Guarantees and cost are those of the class.
+        Guarantees and cost are those of the class. Fields of the key are given as for `EntitySet.range`, and only the
+        rows of that range are read.
 
-        :param where: any filter
-        :param at_worst: the worst class of query to allow; `QueryClass.TABLE_SCAN` allows every filter
+        >>> from tablepatterns import EntitySet, Key, between, connect, prop
+        >>> messages = EntitySet(connect(), "Messages", Key("{User}", "{Number:06d}"))
+        >>> for number in range(10):
+        ...     _ = messages.insert({"User": "jo", "Number": number, "Read": number < 8})
+        >>> BulkDelete(messages).delete(User="jo", Number=between(1, 3))
+        Deleted(entities=3, transactions=1, left=0)
+        >>> BulkDelete(messages).delete(prop("Read") == True, User="jo")
+        Deleted(entities=5, transactions=1, left=0)
+
+        :param where: any filter; with fields of the key, a further condition on the entities of their range
+        :param key: the fields as one mapping, where a name is also that of a parameter
+        :param at_worst: without fields of the key, the worst class of query to allow; `QueryClass.TABLE_SCAN` allows
+            every filter
         :param retry_for: for how many seconds to retry a transaction when others write rows that entities share
+        :param fields: the partition, and what is known of the row
         :raises BadFilter: the query would be worse, with the reason and the rewrite
+        :raises BadKey: the fields do not make a range
+        :raises BadInput: there is neither a filter nor a field
 
         Guide: high volume delete pattern.
         """
         done = Deleted()
         found: list[Entity] = []
         most = max(1, MAX_TRANSACTION_OPERATIONS // (1 + len(self.of.derived)))
-        async for entity in self.of.query(where, at_worst=at_worst):
+        condition, given = via_and_fields(where, key, fields)
+        async for entity in self._meant(condition, given, at_worst):
             if found and (entity.partition_key != found[0].partition_key or len(found) == most):
                 await self._delete(found, done, retry_for)
                 found = []
@@ -97,6 +122,15 @@ class BulkDelete(Pattern[Account_co]):
         if found:
             await self._delete(found, done, retry_for)
         return done
+
+    def _meant(self, where: Filter | None, fields: Mapping[str, Any], at_worst: QueryClass) -> AsyncIterator[Entity]:
+        of = cast("EntitySet[Account]", self.of)
+        if fields:
+            return of.range(fields, where=where)
+        if where is None:
+            rule = "it says what to delete, by a filter or by fields of the key"
+            raise BadInput("where", where, rule, "to delete everything, drop the table")
+        return of.query(where, at_worst=at_worst)
 
     async def _delete(self, found: list[Entity], done: Deleted, retry_for: float) -> None:
         """Delete entities of one partition in one transaction; in two of half of them where that cannot be."""
