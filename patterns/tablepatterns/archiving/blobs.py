@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import AsyncIterator, Mapping
+from typing import Any
+
 from ..errors import BlobChanged, LimitExceeded
+from ..key import Key
 from ..recipe import Account
 from ..words.container import ABSENT
-from .names import name_of
+from .names import keys_of, name_of, prefix_of
 from .store import Keys, Properties, Snapshot, Store
 from .typed_json import decoded, encoded
 
@@ -19,7 +23,8 @@ class BlobArchive(Store):
     Each entity is a blob of its own, `Sales/empid_000223.json`, in JSON that keeps the types. Not many in one file,
     since appending twice what was to be appended once cannot be told apart.
 
-    Cost: insert, replace and delete 1 storage transaction, get 2; 2 more for the first one, which makes the container.
+    Cost: insert, replace and delete 1 storage transaction, get 2; 2 more for the first one, which makes the container;
+    to list children 1 for each 5,000.
 
     :param account: where the container is, which may be another account than that of the entities
     :param container: its name
@@ -41,6 +46,14 @@ class BlobArchive(Store):
         :raises LimitExceeded: they do
         """
         self._name(keys)
+
+    async def list(self, key: Key, fields: Mapping[str, Any]) -> AsyncIterator[Keys]:
+        """Yield the keys of the entities in a range. Cost: 1 transaction per 5,000."""
+        rows = key.range(fields)
+        async for blob in self._container.blobs(self._prefix + prefix_of(rows)):
+            keys = keys_of(blob.name.removeprefix(self._prefix))
+            if keys is not None and rows.contains(*keys) and key.matches(*keys):
+                yield keys
 
     async def get(self, keys: Keys) -> Snapshot | None:
         """Return the entity of a blob."""

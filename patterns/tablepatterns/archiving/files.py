@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Generator
+from collections.abc import AsyncIterator, Generator, Mapping
 from contextlib import contextmanager
 from hashlib import sha256
 from pathlib import Path
+from typing import Any
 from uuid import uuid4
 
 from ..errors import LimitExceeded
-from .names import name_of
+from ..key import Key
+from .names import folder_of, keys_of, name_of
 from .store import Keys, Properties, Snapshot, Store
 from .typed_json import decoded, encoded
 
@@ -57,6 +59,15 @@ class FileArchive(Store):
         :raises LimitExceeded: they do
         """
         self._path(keys)
+
+    async def list(self, key: Key, fields: Mapping[str, Any]) -> AsyncIterator[Keys]:
+        """Yield the keys of the entities in a range."""
+        rows = key.range(fields)
+        folder = self._folder / folder_of(rows.partition_key)
+        for path in sorted(folder.iterdir()) if folder.is_dir() else ():
+            keys = keys_of(f"{folder.name}/{path.name}")
+            if keys is not None and rows.contains(*keys) and key.matches(*keys):
+                yield keys
 
     async def get(self, keys: Keys) -> Snapshot | None:
         """Return the entity of a file."""

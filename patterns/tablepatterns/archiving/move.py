@@ -45,12 +45,30 @@ class Move:
         :raises LeaseLost: somebody else has the message now
         :raises EntityAlreadyExists: another entity is there, which does not give way
         """
+        held = await self.copy(lease)
+        if held is not None:
+            await self.delete(held)
+
+    async def copy(self, lease: Lease) -> Snapshot | None:
+        """Copy the entity, and return it as it was read; None if there is none.
+
+        :raises Overtaken: a concurrent write was faster
+        :raises LeaseLost: another worker has the message now
+        :raises EntityAlreadyExists: a different entity is there, and must not be overwritten
+        """
         held = await self.origin.get(self.keys)
         if held is None:
-            return
+            return None
         await lease.keep()
         if not await self.destination.insert(self.keys, held.properties):
             await self._put_over(held)
+        return held
+
+    async def delete(self, held: Snapshot) -> None:
+        """Delete the original, on condition that it is as it was read.
+
+        :raises Overtaken: it changed since it was read
+        """
         if not await self.origin.delete(self.keys, held):
             raise Overtaken
 
@@ -62,8 +80,15 @@ class Move:
         if there.version == held.version:
             rule = f"it is {self.origin.name} itself, and moving would delete the entity"
             raise BadDesign("target", self.destination.name, rule, "give another table or key")
-        if not self.overwrites and encoded(self.keys, there.properties) != encoded(self.keys, held.properties):
+        if not (self.overwrites or there.is_placeholder) and self._differ(there, held):
             text = f"{self.destination.name} has another entity {self.keys}; delete one of the two"
             raise EntityAlreadyExists(text)
-        if not await self.destination.replace(self.keys, there, held.properties):
+        # A row that holds nothing but totals must not erase the entity that it stands for
+        kept = there if held.is_placeholder else held
+        if not await self.destination.replace(self.keys, there, kept.properties):
             raise Overtaken
+
+    def _differ(self, one: Snapshot, other: Snapshot) -> bool:
+        if other.is_placeholder:
+            return False
+        return encoded(self.keys, one.properties) != encoded(self.keys, other.properties)

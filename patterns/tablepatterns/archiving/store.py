@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import AsyncIterator, Mapping
 from dataclasses import dataclass
 from typing import Any, TypeAlias
+
+from ..key import Key
 
 Keys: TypeAlias = tuple[str, str]
 """The PartitionKey and the RowKey that an entity has in the set it is archived from."""
@@ -20,11 +22,13 @@ class Snapshot:
     :param properties: its fields without those of its key
     :param version: what changes with every write, such as an ETag
     :param row: what else the store needs to change or delete it
+    :param is_placeholder: whether it is not the entity itself, but a row that holds only the totals of its children
     """
 
     properties: Properties
     version: str
     row: object = None
+    is_placeholder: bool = False
 
 
 class Store(ABC):
@@ -45,6 +49,14 @@ class Store(ABC):
         :raises BadInput: they are such
         """
         return
+
+    def list(self, key: Key, fields: Mapping[str, Any]) -> AsyncIterator[Keys]:
+        """Yield the keys of the entities in a range, in any order. Only a store of children needs it.
+
+        :param key: the key of the set that is archived
+        :param fields: what `Key.range` takes
+        """
+        raise NotImplementedError
 
     @abstractmethod
     async def get(self, keys: Keys) -> Snapshot | None:

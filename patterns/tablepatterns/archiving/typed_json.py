@@ -15,7 +15,7 @@ from typing import Any, Final
 from uuid import UUID
 
 from ..edm import Int64, Ticks
-from ..entity import storable
+from ..entity import typed
 from ..errors import BadInput, said
 
 VERSION: Final = 1
@@ -33,7 +33,7 @@ def encoded(keys: tuple[str, str], properties: Mapping[str, Any], **more: str) -
     """
     fields: dict[str, Any] = {}
     for name, value in sorted(properties.items()):
-        kind, fields[name] = _written(storable(name, value))
+        kind, fields[name] = _written(typed(name, value))
         if kind:
             fields[name + _TYPE] = kind
     whole = {"v": VERSION, "PartitionKey": keys[0], "RowKey": keys[1], "properties": fields, **more}
