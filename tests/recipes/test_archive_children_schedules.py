@@ -70,7 +70,8 @@ class InBlobs(Place):
 
     def there(self, world: World) -> Held:
         found = {}
-        for blob in world.engine.blobs.page("closed", Question()).items:
+        blobs: Any = world.engine.blobs.page("closed", Question()).items
+        for blob in blobs:
             row = blob.name.removeprefix("Sales/").removesuffix(".json")
             found[row] = decoded(bytes(blob.content), ("Sales", row), blob.name)
         return found
@@ -185,7 +186,7 @@ def explored(
     **options: Any,
 ) -> int:
     """Explore every schedule within the bound, and return how many there were."""
-    checks = {"invariant": partial(invariant, place), "always": partial(always, place)}
+    checks: dict[str, Any] = {"invariant": partial(invariant, place), "always": partial(always, place)}
     result = explore(partial(make, place), **checks, expected=EntityNotFound, **({"preemptions": 1} | options))
     print(f"{type(place).__name__}: {result}; {result.choices:,} steps, {result.seconds:.1f} s")
     assert result.exhaustive

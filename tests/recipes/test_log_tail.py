@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from tablepatterns import IntraPartitionIndex, Key, LogTail, connect
 from tablepatterns.engine.account import Engine
-from tablepatterns.errors import BadDesign, BadKey, EntityAlreadyExists
+from tablepatterns.errors import BadDesign, BadInput, BadKey, EntityAlreadyExists
 
 NOON = datetime(2014, 8, 22, 12, tzinfo=timezone.utc)
 
@@ -152,3 +152,43 @@ async def test_any_instants_come_back_newest_first(storage: Any, new_name: Any, 
         await log.append(claim(moment))
     found = [entry["ClaimedAt"] for entry in await log.latest(100, Employee="000223")]
     assert found == sorted(moments, reverse=True)
+
+
+# ------------------------------------------------------------------ several partitions
+
+
+@pytest.mark.guide("G-206", "G-354")
+async def test_the_latest_of_several_partitions_come_in_the_order_asked_for(storage: Any, table_name: str) -> None:
+    log = claims_of(storage, table_name)
+    for minute in range(6):
+        await log.append(claim(NOON + timedelta(minutes=minute), minute, f"00022{minute % 2}"))
+    asked = [{"Employee": each} for each in ("000221", "nobody", "000220")]
+    found = await log.latest_of_each(2, asked)
+    assert [[entry["Amount"] for entry in each] for each in found] == [[5, 3], [], [4, 2]]
+    assert await log.latest_of_each(2, []) == []
+    assert await log.latest_of_each(9, iter(asked[:1])) == [await log.latest(9, Employee="000221")]
+
+
+async def test_several_partitions_cost_a_request_each(storage: Any, engine: Engine, table_name: str) -> None:
+    log = claims_of(storage, table_name)
+    for number in range(12):
+        await log.append(claim(NOON, number, f"{number:06d}"))
+    with engine.ledger.span() as span:
+        found = await log.latest_of_each(5, [{"Employee": f"{number:06d}"} for number in range(12)], max_concurrency=3)
+    assert [entry["Amount"] for (entry,) in found] == list(range(12))
+    assert {record.partition for record in span.records} == {f"{number:06d}" for number in range(12)}
+    assert (span.totals.requests, span.totals.billable) == (12, 12)
+
+
+@pytest.mark.parametrize("partitions", [None, "000223", {"Employee": "000223"}, ["000223"], [None], 3])
+async def test_what_is_no_list_of_partitions_is_rejected_before_any_request(
+    storage: Any, engine: Engine, table_name: str, partitions: Any
+) -> None:
+    log = claims_of(storage, table_name)
+    with engine.ledger.span() as span, pytest.raises(BadInput):
+        await log.latest_of_each(1, partitions)
+    with engine.ledger.span() as again, pytest.raises(BadKey):
+        await log.latest_of_each(1, [{"Employee": "000223"}, {"Employe": "000224"}])
+    with pytest.raises(BadInput, match="max_concurrency"):
+        await log.latest_of_each(1, [{"Employee": "000223"}], max_concurrency=0)
+    assert not [*span.records, *again.records]

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from .. import limits
 from ..deriving.derived import Shape
-from ..errors import BadFilter
+from ..errors import BadFilter, BadInput
 from ..filters import Filter, comparisons, prop
-from ..key import KeyRange
+from ..key import Key, KeyRange
 
 
 @dataclass(frozen=True)
@@ -34,6 +34,29 @@ class Question:
         if where is not None:
             _check(shape, where)
         return cls(shape, bounds if where is None else bounds & where, shape.selected(select))
+
+
+def partitions_of(key: Key, partitions: Iterable[Mapping[str, Any]], max_concurrency: int) -> list[dict[str, Any]]:
+    """Return the fields of several partitions, when each of them names one.
+
+    :raises BadInput: they are not a list of mappings, or the bound is below 1
+    :raises BadKey: a field of the PartitionKey is missing, or has a value that cannot be a key
+    """
+    if isinstance(max_concurrency, bool) or not isinstance(max_concurrency, int) or max_concurrency < 1:
+        rule = "it is the number of requests that run at once, at least 1"
+        raise BadInput("max_concurrency", max_concurrency, rule, "give 1 or more")
+    listed = [] if isinstance(partitions, (str, bytes, Mapping)) else partitions
+    if listed is not partitions or not isinstance(partitions, Iterable):
+        rule = "it is a list with the fields of each partition"
+        raise BadInput("partitions", partitions, rule, 'write [{"Employee": "000223"}, ...]')
+    found = []
+    for each in partitions:
+        if not isinstance(each, Mapping):
+            rule = f"each partition is a mapping with {', '.join(key.partition_fields)}"
+            raise BadInput("partitions", each, rule, 'write [{"Employee": "000223"}, ...]')
+        key.range(each)
+        found.append(dict(each))
+    return found
 
 
 def range_filter(keys: KeyRange) -> Filter:

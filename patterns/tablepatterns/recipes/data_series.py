@@ -8,6 +8,7 @@ from __future__ import annotations
 import importlib
 from collections.abc import AsyncIterator, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
+from datetime import datetime
 from operator import index
 from typing import Any, Final, Generic, Literal, SupportsIndex, TypeVar, cast
 
@@ -19,6 +20,7 @@ from ..entity import WRITE_ID, Entity, storable
 from ..errors import (
     BadDesign,
     BadInput,
+    BadKey,
     BadProperty,
     EntityAlreadyExists,
     EntityChanged,
@@ -28,6 +30,8 @@ from ..errors import (
 )
 from ..extras import how_to_install
 from ..key import Key, KeyRange
+from ..periods.period import Period
+from ..periods.slots import slots_before
 from ..points import DTYPES, added, typed
 from ..reading.question import range_filter
 from ..recipe import Account_co, Pattern, recipe, stream
@@ -289,6 +293,66 @@ class DataSeries(Pattern[Account_co], Generic[Account_co, V]):
         for row in await self._found(rows, given, None if chosen is None else names):
             found |= row
         return [self._point(slot, found) for slot in wanted]
+
+    @recipe
+    async def preceding(
+        self,
+        count: int,
+        until: datetime,
+        at: str,
+        period: Period = Period.DAY,
+        key: Mapping[str, Any] | None = None,
+        /,
+        **fields: Any,
+    ) -> list[V | None]:
+        """Return the last `count` points up to that of an instant, the oldest first, across midnight for a day.
+
+        Use it for a chart of the preceding 24 hours: they lie in today's series and in yesterday's. The points of a
+        series divide its period evenly, in UTC: 24 points of a day are its hours.
+
+        >>> from datetime import date, datetime, timezone
+        >>> from tablepatterns import Key, connect
+        >>> messages = DataSeries(
+        ...     connect(), "MessageCounts", Key("{Employee}", "{Day:%Y-%m-%d}"), 24, name="Hour", of=int
+        ... )
+        >>> messages.set(23, 7, Employee="000223", Day=date(2014, 8, 21))
+        >>> messages.set(0, 5, Employee="000223", Day=date(2014, 8, 22))
+        >>> messages.preceding(3, datetime(2014, 8, 22, 1, tzinfo=timezone.utc), "Day", Employee="000223")
+        [7, 5, None]
+
+        Cost: 1 table transaction for each period that it reaches into, such as 2 for 24 hours; they are sent together.
+
+        :param count: how many points
+        :param until: an aware datetime; its point is the last one
+        :param at: the field of the key that says which period a series is of, a date or an instant
+        :param period: how long a period is
+        :param key: the fields as one mapping, where a name is also that of a parameter
+        :param fields: a value for every other field of the key
+        :raises BadInput: the points do not divide the period evenly, or there is no such field
+        :raises BadKey: a field is missing, or has a value that cannot be a key
+
+        Guide: data series pattern.
+        """
+        if at not in self.key.fields:
+            rule = f"it names the field of the key that says which {period.value} a series is of"
+            raise BadInput("at", at, rule, f"give one of {list(self.key.fields)}")
+        found = slots_before(period, self.points, count, until)
+        given = fields_of(key, fields)
+        windows = [(slots, self.fields_at(at, start, given)) for start, slots in found]
+        parts = await self.account.together(*(self.read(slots, each) for slots, each in windows))
+        return [point for part in parts for point in part]
+
+    def fields_at(self, at: str, start: datetime, fields: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the fields of the key of the series whose period begins at an instant."""
+        day = {**fields, at: start.date()}
+        try:
+            self.key.format(day)
+        except BadKey:
+            # The field may hold an instant rather than a date
+            instant = {**fields, at: start}
+            self.key.format(instant)
+            return instant
+        return day
 
     @recipe
     async def to_pandas(

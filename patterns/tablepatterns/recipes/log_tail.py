@@ -18,6 +18,7 @@ from ..entity_set import EntitySet
 from ..key import Key, at_least
 from ..key import between as span_of
 from ..mapping import PropertyMapping
+from ..reading.question import partitions_of
 from ..recipe import Account_co, recipe, stream
 
 
@@ -37,7 +38,8 @@ class LogTail(EntitySet[Account_co]):
     Does not: spread the writes of one partition, which all go to its front: give busy logs more partitions. It
     refuses the Cosmos DB Table API, which does not sort by key.
 
-    Cost: append 1 storage transaction; `latest` 1 for up to 1,000 entries; `between` 1 per page of up to 1,000.
+    Cost: append 1 storage transaction; `latest` 1 for up to 1,000 entries, `latest_of_each` the same for each
+    partition; `between` 1 per page of up to 1,000.
 
     >>> from datetime import timezone
     >>> from tablepatterns import LogTail, connect
@@ -107,6 +109,38 @@ class LogTail(EntitySet[Account_co]):
         Guide: log tail pattern.
         """
         return await self.take(count, fields_of(key, partition))
+
+    @recipe
+    async def latest_of_each(
+        self, count: int, partitions: Iterable[Mapping[str, Any]], /, *, max_concurrency: int = 8
+    ) -> list[list[Entity]]:
+        """Return the newest `count` entries of each of several partitions, newest first, in the order asked for.
+
+        Use it for the latest reading of each device, or the latest claims of each employee. A partition without
+        entries gives an empty list. For one list of all, newest first, merge the results by the instant.
+
+        >>> claims = LogTail(connect(), "EmployeeExpense", "{Employee}")
+        >>> for amount, employee in enumerate(["000223", "000152", "000223"]):
+        ...     _ = claims.append({"Employee": employee, "Amount": amount})
+        >>> each = claims.latest_of_each(1, [{"Employee": "000152"}, {"Employee": "000223"}])
+        >>> [[claim["Amount"] for claim in newest] for newest in each]
+        [[1], [2]]
+        >>> from heapq import merge
+        >>> [claim["Amount"] for claim in merge(*each, key=lambda claim: claim["At"], reverse=True)]
+        [2, 1]
+
+        Cost: for each partition 1 transaction for up to 1,000 entries; they are sent together.
+
+        :param count: how many entries of each partition
+        :param partitions: for each partition, a value for every field of the PartitionKey
+        :param max_concurrency: how many requests run at once, in threads or tasks
+        :raises BadInput: `partitions` is not a list of mappings; nothing was read
+        :raises BadKey: a field is missing, or has a value that cannot be a key; nothing was read
+
+        Guide: log tail pattern; asynchronous and parallel operations.
+        """
+        asked = partitions_of(self.key, partitions, max_concurrency)
+        return await self.account.together(*(self.latest(count, each) for each in asked), limit=max_concurrency)
 
     @stream
     async def between(

@@ -5,9 +5,9 @@ Status: ready
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
-from datetime import datetime, timedelta
-from typing import Any, Final, Generic, TypeVar, cast
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
+from datetime import date, datetime, time, timedelta, timezone
+from typing import Any, Final, Generic, TypeAlias, TypeVar, cast
 
 from ..arguments import fields_of
 from ..contention import RETRY_FOR
@@ -21,11 +21,15 @@ from ..key import Key, at_least
 from ..key import between as span_of
 from ..periods.period import Period, Retention, instant_of
 from ..periods.period_table import PeriodTable
+from ..periods.slots import slots_before
+from ..reading.question import partitions_of
 from ..recipe import Account, Account_co, Pattern, recipe, stream
 from ..words.operation import Operation
+from .data_series import DataSeries
 from .log_tail import LogTail
 
-Set_co = TypeVar("Set_co", bound=EntitySet[Account], covariant=True)
+Inner: TypeAlias = EntitySet[Account] | DataSeries[Account, Any]
+Set_co = TypeVar("Set_co", bound=Inner, covariant=True)
 
 _LAST_LABEL: Final = "9999Z"
 """It sorts after the labels of all periods, the weeks included."""
@@ -69,10 +73,25 @@ class PeriodTables(Pattern[Account_co], Generic[Account_co, Set_co]):
     >>> [login["At"].day for login in logins.range(datetime(2014, 7, 1, tzinfo=timezone.utc), User="jo")]
     [30, 31]
 
+    A `DataSeries` may be kept in this way too: `of(moment)` sets and reads the points of one period, and `preceding`
+    reads the last points across tables.
+
+    >>> from tablepatterns import DataSeries
+    >>> messages = PeriodTables(
+    ...     connect(),
+    ...     "Messages",
+    ...     Period.DAY,
+    ...     make=lambda account, table: DataSeries(account, table, Key("{Employee}", "hours"), 24, name="Hour", of=int),
+    ...     keep=timedelta(days=60),
+    ... )
+    >>> messages.is_kept(moment)
+    False
+
     :param account: where the tables are
     :param name: what the names of all tables begin with: ASCII letters and digits, a letter at the end
     :param period: what has a table of its own
-    :param make: makes the inner set of one table, given the account and the table's name; called for every use
+    :param make: makes the inner set of one table, an `EntitySet` or a `DataSeries`, given the account and the table's
+        name; called for every use
     :param at: the field that holds the instant of an entity, an aware datetime or `Ticks`, in the key or not
     :param keep: how long to keep periods: a timedelta, after which all of an expired period is older than that; a
         number of periods, the present one included; None for always. Give all processes the same
@@ -151,14 +170,16 @@ class PeriodTables(Pattern[Account_co], Generic[Account_co, Set_co]):
     def _set(self, start: datetime) -> Set_co:
         name = self.name + self.period.label(start)
         made = self._make(cast("Account_co", self.account), name)
-        if not isinstance(made, EntitySet):
-            rule = f"it made a {type(made).__name__}, and each period's table is that of an EntitySet"
+        if not isinstance(made, (EntitySet, DataSeries)):
+            rule = f"it made a {type(made).__name__}, and each period's table is that of an EntitySet or a DataSeries"
             raise BadDesign("make", made, rule, "return EntitySet(account, table, key)")
         if made.table.name != name:
             rule = f"it made a set of the table {made.table.name!r}, and this period's table is {name!r}"
             raise BadDesign("make", made, rule, "give the set the table's name that make receives")
-        check_within(name, made.derived, made.account)
-        made.table = PeriodTable(made.table, lambda sent: self._check(start, made.key, sent), lambda: self._end(start))
+        if isinstance(made, EntitySet):
+            check_within(name, made.derived, made.account)
+        key = made.key if isinstance(made, EntitySet) else made.rows
+        made.table = PeriodTable(made.table, lambda sent: self._check(start, key, sent), lambda: self._end(start))
         return made
 
     def _check(self, start: datetime, key: Key, operations: Sequence[Operation]) -> None:
@@ -172,6 +193,8 @@ class PeriodTables(Pattern[Account_co], Generic[Account_co, Set_co]):
             if key.matches(*operation.key):
                 fields |= key.parse(*operation.key)
             moment = fields.get(self.at)
+            if isinstance(moment, date) and not isinstance(moment, datetime):
+                moment = datetime.combine(moment, time(), timezone.utc)
             if isinstance(moment, (datetime, Ticks)) and self.period.start(moment) != start:
                 rule = f"this is the table of the {self.period.value} that began at {start.isoformat()}"
                 raise BadKey(self.at, moment, rule, "write it to the set that of() gives for it")
@@ -182,8 +205,15 @@ class PeriodTables(Pattern[Account_co], Generic[Account_co, Set_co]):
             raise BadInput("table", self.name + self.period.label(start), rule, "keep it, or keep less")
 
     def _awaited(self, start: datetime) -> EntitySet[Account]:
-        """Return the inner set as a recipe of this class sees it, all of whose recipes are awaited."""
-        return self._set(start)
+        """Return the inner set as a recipe of this class sees it, all of whose recipes are awaited.
+
+        :raises BadInput: the tables hold data series
+        """
+        made: Inner = self._set(start)
+        if isinstance(made, DataSeries):
+            rule = "its tables hold data series, which have points and no entities"
+            raise BadInput("make", self.name, rule, "use of(moment) for the series of one period, or preceding()")
+        return made
 
     # -- entities
 
@@ -312,17 +342,85 @@ class PeriodTables(Pattern[Account_co], Generic[Account_co, Set_co]):
 
         Guide: high volume delete pattern; log tail pattern.
         """
+        self._check_newest_first(count)
+        return await self._newest(await self._kept(), count, fields_of(key, partition))
+
+    @recipe
+    async def latest_of_each(
+        self, count: int, partitions: Iterable[Mapping[str, Any]], /, *, max_concurrency: int = 8
+    ) -> list[list[Entity]]:
+        """Return the newest `count` entities of each of several partitions, in the order asked for.
+
+        Cost: 1 transaction to list the tables, and for each partition 1 for each table it comes to; they are sent
+        together.
+
+        :param count: how many entities of each partition
+        :param partitions: for each partition, a value for every field of the PartitionKey
+        :param max_concurrency: how many requests run at once, in threads or tasks
+
+        The errors are those of `latest`. Guide: high volume delete pattern; log tail pattern.
+        """
+        asked = partitions_of(self.key, partitions, max_concurrency)
+        self._check_newest_first(count)
+        starts = await self._kept() if asked else []
+        return await self.account.together(
+            *(self._newest(starts, count, each) for each in asked), limit=max_concurrency
+        )
+
+    def _check_newest_first(self, count: int) -> None:
         self.account.check_key_order("the newest ones are the first")
         if not self._newest_first:
             rule = f"the RowKey {self.key.row_template!r} does not put the newest first"
             raise BadInput("latest", count, rule, f"use a LogTail, or a RowKey that begins with {{{self.at}:inverted}}")
+
+    async def _newest(self, starts: Sequence[datetime], count: int, partition: Mapping[str, Any]) -> list[Entity]:
         found: list[Entity] = []
-        given = fields_of(key, partition)
-        for start in reversed(await self._kept()):
+        for start in reversed(starts):
             if len(found) >= count:
                 break
-            found += await self._awaited(start).take(count - len(found), given)
+            found += await self._awaited(start).take(count - len(found), partition)
         return found
+
+    # -- data series
+
+    @recipe
+    async def preceding(
+        self, count: int, until: datetime, key: Mapping[str, Any] | None = None, /, **fields: Any
+    ) -> list[Any]:
+        """Return the last `count` points of a series up to that of an instant, across tables, the oldest first.
+
+        Use it for a chart of the preceding 24 hours, which begin in yesterday's table. The points of a series divide
+        its period evenly: 24 points of a day are its hours. A point without a value is None, and so are those of
+        periods that have expired or have no table. Cost: 1 table transaction for each period that it reaches into.
+
+        :param count: how many points
+        :param until: an aware datetime; its point is the last one
+        :param key: the fields as one mapping, where a name is also that of a parameter
+        :param fields: a value for every field of the series' key but that of the moment
+        :raises BadInput: the tables hold entities, or the points do not divide the period evenly
+
+        Guide: data series pattern; high volume delete pattern.
+        """
+        made: Inner = self._set(self.period.start(until))
+        if not isinstance(made, DataSeries):
+            rule = "its tables hold entities, and only a DataSeries has points"
+            raise BadInput("make", self.name, rule, "use range(), or return a DataSeries from make")
+        given = fields_of(key, fields)
+        windows = [
+            (start, slots, made.fields_at(self.at, start, given) if self.at in made.key.fields else given)
+            for start, slots in slots_before(self.period, made.points, count, until)
+        ]
+        for _, _, each in windows:
+            made.key.format(each)
+
+        async def read(start: datetime, slots: Sequence[int], each: Mapping[str, Any]) -> list[Any]:
+            if not self.is_kept(start):
+                return [None] * len(slots)
+            series = cast("DataSeries[Account, Any]", self._set(start))
+            return await series.read(slots, each)
+
+        parts = await self.account.together(*(read(*window) for window in windows))
+        return [point for part in parts for point in part]
 
     # -- periods
 
@@ -383,9 +481,9 @@ class PeriodTables(Pattern[Account_co], Generic[Account_co, Set_co]):
 
         Guide: high volume delete pattern.
         """
-        inner = self._awaited(self.period.start(moment))
-        await inner.drop_table()
-        return inner.table.name
+        table = self._set(self.period.start(moment)).table
+        await table.drop()
+        return table.name
 
     @recipe
     async def prepare_next(self) -> str:
@@ -395,9 +493,9 @@ class PeriodTables(Pattern[Account_co], Generic[Account_co, Set_co]):
 
         Guide: high volume delete pattern (throttling of a new table).
         """
-        inner = self._awaited(self.period.shifted(self.period.start(self.account.now()), 1))
-        await inner.create_table()
-        return inner.table.name
+        table = self._set(self.period.shifted(self.period.start(self.account.now()), 1)).table
+        await table.create()
+        return table.name
 
     async def _kept(self, earliest: datetime | None = None, latest: datetime | None = None) -> list[datetime]:
         """Return the periods to read: of a span within one period that one, whether it has a table or not."""
