@@ -243,13 +243,6 @@ REFUSED: tuple[Refused, ...] = (
         lambda account: periods(account, lambda inner, table: WideEntity(inner, table, Key("{Employee}", ""))),
     ),
     Refused(
-        ("PeriodTables", "DataSeries"),
-        "in the place of a set",
-        lambda account: periods(
-            account, lambda inner, table: DataSeries(inner, table, Key("{Employee}", ""), 24, name="Hour", of=int)
-        ),
-    ),
-    Refused(
         ("PeriodTables", "PartitionSpread"),
         "in the place of a set",
         lambda account: periods(account, lambda inner, table: PartitionSpread(inner, table, KEY, buckets=3)),
