@@ -58,13 +58,8 @@ def main(storage: Storage) -> None:
 
     # -- poison
     for message in worker.poisoned("welcome"):
-        print(
-            message.error,
-            "after",
-            message.deliveries,
-            "delivery:",
-            message.reason.rpartition(" at ")[0],
-        )
+        what = message.reason.rpartition(" at ")[0]  # the file and the line follow
+        print(message.error, "after", message.deliveries, "delivery:", what)
     print("sent back:", worker.send_back("welcome"))
 
     # -- nightly
