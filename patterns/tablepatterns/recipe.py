@@ -185,10 +185,11 @@ class recipe(Generic[P, T]):  # noqa: N801 - it is used as a decorator
 class stream(Generic[P, T]):  # noqa: N801 - it is used as a decorator
     """Like `recipe`, for an async generator: `for` on a sync account, `async for` on an async one."""
 
-    def __init__(self, function: Callable[Concatenate[Any, P], AsyncGenerator[T, None]]) -> None:
+    def __init__(self, function: Callable[Concatenate[Any, P], AsyncIterator[T]]) -> None:
         @functools.wraps(function)
         def located(pattern: Pattern[Account], /, *args: P.args, **kwargs: P.kwargs) -> AsyncGenerator[T, None]:
-            return _Located(pattern, function(pattern, *args, **kwargs))
+            # An `async def` with a `yield` is declared as an iterator, and makes a generator
+            return _Located(pattern, cast("AsyncGenerator[T, None]", function(pattern, *args, **kwargs)))
 
         self._function = located
         self.__doc__ = function.__doc__

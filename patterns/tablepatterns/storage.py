@@ -114,12 +114,13 @@ class Storage(BlockingAccount):
         self._options = options
         self.watch = Watch(engine or target.address, target.urls, engine.clock.now if engine else None)
         """What `Traffic` sees the requests by."""
-        self.tables = TableServiceClient(
-            target.urls["table"], **self.watch.over("table", with_process_transport(options))
-        )
-        """The SDK's client of the table service."""
         # Without self, so that an account in memory ends with its last reference
         over = self.watch.over
+        self._tables = Once(
+            lambda: TableServiceClient(target.url("table"), **over("table", with_process_transport(options)))
+        )
+        if target.urls["table"]:
+            self._tables()
         self._queues = Once(
             lambda: _queue_service(
                 target.url("queue"), over("queue", with_process_transport(options, STORAGE_DEFAULTS))
@@ -128,6 +129,11 @@ class Storage(BlockingAccount):
         self._blobs = Once(
             lambda: _blob_service(target.url("blob"), over("blob", with_process_transport(options, STORAGE_DEFAULTS)))
         )
+
+    @property
+    def tables(self) -> TableServiceClient:
+        """The SDK's client of the table service."""
+        return self._tables()
 
     @property
     def queues(self) -> QueueServiceClient:
@@ -229,7 +235,7 @@ class Storage(BlockingAccount):
 
     def close(self) -> None:
         """Close the connections of the three clients."""
-        for client in (self.tables, self._queues.made, self._blobs.made):
+        for client in (self._tables.made, self._queues.made, self._blobs.made):
             if client is not None:
                 client.close()
 

@@ -31,6 +31,9 @@ _ACCEPTED: Final = (
 _TABLE_NAME: Final = re.compile(limits.TABLE_NAME_PATTERN, re.ASCII)
 # The account's name has its zone behind it, where the account is in a DNS zone
 _HOST: Final = re.compile(r"(?P<account>[a-z0-9-]+(?:\.z\d+)?)\.(?P<service>table|queue|blob|dfs|file)\.(?P<suffix>.+)")
+_WEBSITE: Final = re.compile(
+    r"^https?://(?P<account>[a-z0-9-]+)\.(?:z\d+\.)?web\.(?P<suffix>(?:core|storage)\.[a-z0-9.-]+)"
+)
 _URL: Final = re.compile(r"https?://", re.IGNORECASE)
 _SECRETS: Final = (
     re.compile(r"(?i)((?:key|signature|sig|password|token)\"?\s*[=:]\s*)[^;&]*"),
@@ -54,7 +57,8 @@ class Target:
     @property
     def address(self) -> str:
         """The account in short, as it may be shown."""
-        return self.urls.get("table", "") if self.memory is None else f"memory://{self.memory}"
+        first = next((self.urls[service] for service in SERVICES if self.urls.get(service)), "")
+        return first if self.memory is None else f"memory://{self.memory}"
 
     @property
     def keeps_key_order(self) -> bool:
@@ -67,8 +71,14 @@ class Target:
         :raises BadDesign: the account has no such service
         """
         if not self.urls[service]:
-            rule = f"a Cosmos DB account has no {service}s, and nothing says where else they are"
-            raise BadDesign("account", self.address, rule, "connect to an Azure Storage account")
+            if not self.keeps_key_order:
+                rule = f"a Cosmos DB account has no {service}s, and nothing says where else they are"
+                raise BadDesign("account", self.address, rule, "connect to an Azure Storage account")
+            setting = f"{service.capitalize()}Endpoint"
+            rule = (
+                f"its connection string has neither {setting} nor AccountName, so the {service} service has no address"
+            )
+            raise BadDesign("account", self.address, rule, f"add {setting}=https://... to the connection string")
         return self.urls[service]
 
 
@@ -173,11 +183,11 @@ def _connection_string(text: str) -> Target:
     account, key = settings.get("accountname", ""), settings.get("accountkey", "")
     signature = settings.get("sharedaccesssignature", "")
     urls = {service: _endpoint(service, settings, account) for service in SERVICES}
-    if not all(urls.values()) or not ((account and key) or signature):
+    if not any(urls.values()) or not ((account and key) or signature):
         rule = "a connection string names an account or its endpoints, and a key or a shared access signature"
         raise BadTarget("connection string", _without_secrets(text), rule, "copy it from the account's access keys")
     urls = _of_cosmos(urls, settings) if _is_cosmos(urls["table"]) else urls
-    return _named_key(urls, account, key) if key else Target(urls, AzureSasCredential(signature))
+    return _named_key(urls, account, key) if account and key else Target(urls, AzureSasCredential(signature))
 
 
 def _endpoint(service: str, settings: Mapping[str, str], account: str) -> str:
@@ -205,6 +215,10 @@ def _account_url(text: str, credential: Any) -> Target:
 
 def _address(subject: str, text: str) -> SplitResult:
     """Return the parts of a URL that names a host, and nobody's password."""
+    if website := _WEBSITE.search(text.lower()):
+        rule = "a static website serves pages only, and has no tables, queues or containers"
+        way_out = f"give https://{website['account']}.table.{website['suffix']}"
+        raise BadTarget(subject, _without_secrets(text), rule, way_out)
     with suppress(ValueError):
         parsed = urlsplit(text)
         if parsed.scheme in ("http", "https") and parsed.hostname and parsed.port != 0 and parsed.username is None:
