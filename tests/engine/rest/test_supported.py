@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from datetime import datetime, timezone
 from typing import Any, Final
 
@@ -87,19 +88,26 @@ PROBES: Final = {
     "?NextPartitionKey": "x",
     "?NextRowKey": "x",
     "prefer": "return-no-content",
+    **dict.fromkeys(("x-ms-source-if-match", "x-ms-blob-if-match"), '"0x1"'),
+    **dict.fromkeys(("x-ms-source-if-none-match", "x-ms-blob-if-none-match"), "*"),
+    **dict.fromkeys(("x-ms-source-if-modified-since", "x-ms-blob-if-modified-since"), FUTURE),
+    **dict.fromkeys(("x-ms-source-if-unmodified-since", "x-ms-blob-if-unmodified-since"), PAST),
+    "x-ms-source-if-tags": "\"team\" = 'IT'",
 }
-PROBES |= {f"x-ms-source-{name}": PROBES[name] for name in ("if-match", "if-none-match", "if-modified-since")}
-PROBES |= {"x-ms-source-if-unmodified-since": PAST, "x-ms-source-if-tags": PROBES["x-ms-if-tags"]}
-PROBES |= {f"x-ms-blob-{name}": PROBES[name] for name in CONDITIONS if name.startswith("if-") and name != "if-range"}
-EACH: Final = [
-    pytest.param(operation, option, id=f"{operation.name}-{option}")
-    for operation in DOCUMENTED
-    for option in operation.options
-]
-REJECTED: Final = [
-    each for each in EACH if SUPPORT[each.values[0].service][each.values[0].name].rejects(each.values[1])
-]
-HONORED: Final = [each for each in EACH if each not in REJECTED]
+EACH: Final = [(operation, option) for operation in DOCUMENTED for option in operation.options]
+
+
+def is_rejected(operation: Documented, option: str) -> bool:
+    return SUPPORT[operation.service][operation.name].rejects(option)
+
+
+def every(pairs: Iterable[tuple[Documented, str]]) -> pytest.MarkDecorator:
+    """Return the mark of a test of operations and options."""
+    each = [pytest.param(operation, option, id=f"{operation.name}-{option}") for operation, option in pairs]
+    return pytest.mark.parametrize(("operation", "option"), each)
+
+
+every_operation = pytest.mark.parametrize("operation", DOCUMENTED, ids=[each.name for each in DOCUMENTED])
 
 
 class Account:
@@ -146,12 +154,12 @@ class Account:
         found: Response = self.wires[operation.service].send(operation.method, path, headers, body)
         return found
 
-    def seen(self, response: Response) -> tuple[int, str, str]:
+    def seen(self, response: Response) -> tuple[int, str]:
         """Return what anyone can tell of an answer, and of the account after it, without ids that are random."""
         headers = {name: value for name, value in response.headers.items() if name not in ("Content-Length",)}
         text = f"{headers} {response.body!r} {self.state()!r}"
         text = re.sub(r"[0-9a-fA-F]{8}-?(?:[0-9a-fA-F]{4}-?){3}[0-9a-fA-F]{12}", "ID", text)
-        return response.status, re.sub(r"<PopReceipt>[^<]*|receipt='[^']*'|'x-ms-popreceipt': '[^']*'", "R", text), ""
+        return response.status, re.sub(r"<PopReceipt>[^<]*|receipt='[^']*'|'x-ms-popreceipt': '[^']*'", "R", text)
 
     def state(self) -> Any:
         blobs = blob_states.everything_in(self.engine.blobs)
@@ -167,7 +175,7 @@ class Account:
         return [(name, blob) for name, (old, now, _) in slots.items() for blob in [*old, *([now] if now else [])]]
 
 
-@pytest.mark.parametrize("operation", DOCUMENTED, ids=lambda operation: operation.name)
+@every_operation
 def test_each_request_is_carried_out_and_always_in_the_same_way(operation: Documented) -> None:
     accounts = [Account(), Account()]
     first, second = [account.seen(account.ask(operation, {})) for account in accounts]
@@ -176,7 +184,7 @@ def test_each_request_is_carried_out_and_always_in_the_same_way(operation: Docum
     assert accounts[0].engine.ledger.records[-1].operation == operation.name
 
 
-@pytest.mark.parametrize(("operation", "option"), REJECTED)
+@every(pair for pair in EACH if is_rejected(*pair))
 def test_what_the_engine_does_not_do_it_rejects(operation: Documented, option: str) -> None:
     account = Account()
     before = account.state()
@@ -185,7 +193,7 @@ def test_what_the_engine_does_not_do_it_rejects(operation: Documented, option: s
     assert account.state() == before
 
 
-@pytest.mark.parametrize(("operation", "option"), HONORED)
+@every(pair for pair in EACH if not is_rejected(*pair))
 def test_an_option_that_is_honored_makes_a_difference(operation: Documented, option: str) -> None:
     plain, asked = Account(), Account()
     response = asked.ask(operation, {option: PROBES.get(option, "x")})
@@ -194,7 +202,7 @@ def test_an_option_that_is_honored_makes_a_difference(operation: Documented, opt
 
 
 @pytest.mark.parametrize("condition", CONDITIONS)
-@pytest.mark.parametrize("operation", DOCUMENTED, ids=lambda operation: operation.name)
+@every_operation
 def test_no_operation_ignores_a_condition(operation: Documented, condition: str) -> None:
     """Whether it is documented to have the condition or not: nothing is done if the condition is not met."""
     account = Account()
@@ -202,6 +210,14 @@ def test_no_operation_ignores_a_condition(operation: Documented, condition: str)
     value = FUTURE if condition == "if-modified-since" else '"0x1"' if condition == "if-match" else PROBES[condition]
     assert account.ask(operation, {condition: value}).status >= 304
     assert account.state() == before
+
+
+@pytest.mark.parametrize("name", ["ListContainers", "ListBlobs", "ListQueues"])
+@pytest.mark.parametrize("include", ["everything", "metadata,everything"])
+def test_a_list_is_not_asked_to_include_what_no_list_has(name: str, include: str) -> None:
+    (operation,) = (each for each in DOCUMENTED if each.name == name)
+    response = Account().ask(operation, {"?include": include})
+    assert (response.status, response.headers["x-ms-error-code"]) == (400, "InvalidQueryParameterValue")
 
 
 def test_every_operation_is_documented() -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Set
 from typing import Final
 
 from ..parameters import invalid_parameter
@@ -22,6 +22,17 @@ def required(query: Mapping[str, str], name: str) -> str:
     if text is None:
         raise Refusal(MISSING_QUERY_PARAMETER.about(QueryParameterName=name))
     return text
+
+
+def read_words(query: Mapping[str, str], name: str, known: Set[str]) -> Set[str]:
+    """Return the words of a list that an option says.
+
+    :raises Refusal: InvalidQueryParameterValue for one that is not known
+    """
+    words = frozenset(query.get(name, "").split(",")) - {""}
+    if not words <= known:
+        raise invalid_parameter(name, query[name])
+    return words
 
 
 def read_number(query: Mapping[str, str], name: str, default: int | None = None) -> int:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 from base64 import urlsafe_b64decode
 from collections.abc import Mapping
-from typing import Final, Literal, TypeAlias
+from typing import Final, Literal, TypeAlias, cast
 
 from ...edm import Ticks
 
@@ -39,7 +39,7 @@ def is_current(token: str, account: str, service: str, now: Ticks) -> bool:
 
 
 def _is_for(audience: object, account: str, service: str) -> bool:
-    named = audience if isinstance(audience, list) else [audience]
+    named = cast("list[object]", audience) if isinstance(audience, list) else [audience]
     accepted = {*_EVERY_ACCOUNT, f"https://{account}.{service}.core.windows.net"}
     return any(isinstance(each, str) and each.removesuffix("/").lower() in accepted for each in named)
 
@@ -47,10 +47,10 @@ def _is_for(audience: object, account: str, service: str) -> bool:
 def _members(part: str) -> Mapping[str, object]:
     content = _bytes(part)
     try:
-        found = None if content is None else json.loads(content)
+        found: object = None if content is None else json.loads(content)
     except (ValueError, RecursionError):
         return {}
-    return found if isinstance(found, dict) else {}
+    return cast("dict[str, object]", found) if isinstance(found, dict) else {}
 
 
 def _bytes(part: str) -> bytes | None:

@@ -11,7 +11,7 @@ from ..access import OWNER_ONLY
 from ..acl_xml import read_policies, write_policies
 from ..message import Response
 from ..metadata import metadata_headers, read_metadata
-from ..options import read_number
+from ..options import read_number, read_words
 from .blob_headers import lease_headers, version_headers
 from .call import BlobCall
 from .container_xml import write_containers
@@ -21,6 +21,8 @@ from .needs import CREATE_CONTAINER, DELETE_CONTAINER, LIST_CONTAINERS, READ_CON
 from .terms import read_container_terms, read_lease
 
 _ACCESS: Final = "x-ms-blob-public-access"
+_INCLUDES: Final = frozenset({"metadata", "deleted", "system"})
+"""There are no deleted containers and no containers of the system, so none are listed."""
 _XML: Final = {"Content-Type": "application/xml"}
 
 
@@ -28,6 +30,7 @@ def list_containers(call: BlobCall) -> Response:
     """Return a page of the list of containers."""
     call.begin("ListContainers", LIST_CONTAINERS)
     query = call.address.query
+    read_words(query, "include", _INCLUDES)
     start, _ = read_marker(query.get("marker", ""))
     limit = read_number(query, "maxresults", MAX_PAGE_BLOBS)
     containers, following = call.containers.page(query.get("prefix", ""), start, limit)

@@ -12,7 +12,7 @@ from ...content import Content
 from ...parameters import invalid_parameter
 from ..message import Response
 from ..metadata import metadata_headers
-from ..options import read_number
+from ..options import read_number, read_words
 from .blob_headers import read_headers, tier_headers, version_headers
 from .blob_xml import write_blobs
 from .block_list_xml import write_block_list
@@ -32,7 +32,7 @@ _XML: Final = {"Content-Type": "application/xml"}
 _RANGE_MD5: Final = "x-ms-range-get-content-md5"
 _RANGE_CRC64: Final = "x-ms-range-get-content-crc64"
 _INCLUDES: Final = frozenset(
-    {"", "snapshots", "metadata", "uncommittedblobs", "copy", "deleted", "tags", "versions"}
+    {"snapshots", "metadata", "uncommittedblobs", "copy", "deleted", "tags", "versions"}
     | {"deletedwithversions", "immutabilitypolicy", "legalhold", "permissions"}
 )
 _BLOCK_LISTS: Final = frozenset({"committed", "uncommitted", "all"})
@@ -107,9 +107,9 @@ def list_blobs(call: BlobCall) -> Response:
 
 
 def _read_question(query: Mapping[str, str]) -> Question:
-    include = query.get("include", "").split(",")
+    include = read_words(query, "include", _INCLUDES)
     delimiter = query.get("delimiter", "")
-    if not _INCLUDES.issuperset(include) or (delimiter and "snapshots" in include):
+    if delimiter and "snapshots" in include:
         raise invalid_parameter("include", query["include"])
     return Question(
         prefix=query.get("prefix", ""),

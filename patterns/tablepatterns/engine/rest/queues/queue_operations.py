@@ -7,11 +7,12 @@ from typing import Final
 from ....limits import MAX_PAGE_QUEUES
 from ..message import Response
 from ..metadata import metadata_headers, read_metadata
-from ..options import read_number
+from ..options import read_number, read_words
 from .call import QueueCall
 from .list_xml import read_marker, write_list
 from .needs import CREATE_QUEUE, DELETE_QUEUE, LIST_QUEUES, READ_METADATA, WRITE_METADATA
 
+_INCLUDES: Final = frozenset({"metadata"})
 _FRESH: Final = {"Cache-Control": "no-cache"}
 
 
@@ -19,6 +20,7 @@ def list_queues(call: QueueCall) -> Response:
     """Return a page of the list of queues."""
     call.begin("ListQueues", LIST_QUEUES)
     query, account = call.address.query, call.engine.account_name
+    read_words(query, "include", _INCLUDES)
     start = read_marker(query.get("marker", ""), account)
     limit = read_number(query, "maxresults", MAX_PAGE_QUEUES)
     queues, following = call.queues.page(query.get("prefix", ""), start, limit)
