@@ -90,7 +90,12 @@ class Desk:
         fields = dict(cast("Entity", value))
         if mark is not None and fields.get(mark) != held.entity.get(mark):
             rule = f"an entity keeps its type, and this was read with {held.entity.get(mark)!r}"
-            raise BadProperty(mark, fields.get(mark), rule, "insert a new entity and delete the old one")
+            raise BadProperty(
+                mark,
+                fields.get(mark),
+                rule,
+                "delete it, and insert the other under its own key, in one EntityGroupTransaction",
+            )
         return fields
 
     def merged(self, held: Held[Any], changes: Mapping[str, Any]) -> dict[str, Any]:
@@ -119,4 +124,9 @@ class Desk:
 def _check_class(value: object, of: type[Any]) -> None:
     if type(value) is not of:
         rule = f"the entity is of the type {of.__name__}, and keeps it"
-        raise BadInput("type", type(value).__name__, rule, "insert a new entity and delete the old one")
+        raise BadInput(
+            "type",
+            type(value).__name__,
+            rule,
+            "delete it, and insert the other under its own key, in one EntityGroupTransaction",
+        )
