@@ -44,9 +44,11 @@ ELSEWHERE: dict[str, Make] = {
     "another table, spread": lambda places: Summary(DEPARTMENT, store=InTable(places.other), spread=4, **TOTALS),
 }
 OUTSIDE = pytest.mark.parametrize("make", list(ELSEWHERE.values()), ids=list(ELSEWHERE))
-EVERYWHERE = pytest.mark.parametrize(
-    "make", [lambda places: here(), *ELSEWHERE.values()], ids=["the partition", *ELSEWHERE]
-)
+WITHIN: dict[str, Make] = {
+    "the partition": lambda places: here(),
+    "the partition, spread": lambda places: Summary(DEPARTMENT, spread=4, **TOTALS),
+}
+EVERYWHERE = pytest.mark.parametrize("make", [*WITHIN.values(), *ELSEWHERE.values()], ids=[*WITHIN, *ELSEWHERE])
 
 
 @pytest.fixture
@@ -80,6 +82,46 @@ async def test_totals_follow_every_kind_of_write(places: Places, make: Make) -> 
     await employees.delete({"Department": "Sales", "EmployeeId": 2}, unconditionally=True)
     assert await totals(employees, via) == (1, 0)
     assert await totals(employees, via, "Marketing") == (1, 7)
+
+
+@pytest.mark.guide("G-192", "G-269")
+async def test_totals_spread_in_the_partition_are_exact_and_recounted(places: Places, engine: Engine) -> None:
+    past = places.employees()
+    for number in range(30):
+        await past.insert(jones(EmployeeId=number, Salary=number))
+    via = Summary(DEPARTMENT, spread=4, **TOTALS)
+    employees = places.employees(via)
+    assert len(await employees.recount(via, Department="Sales")) == 4
+    assert await totals(employees, via) == (30, sum(range(30)))
+    assert await employees.recount(via, Department="Sales") == []
+    entity = await employees.get(Department="Sales", EmployeeId=7)
+    with spent(engine) as span:
+        await employees.merge(entity, {"Salary": 1007})
+    assert operations(span) == ["QueryEntity", "Transaction"]
+    await employees.rename(entity, EmployeeId=100)
+    with spent(engine) as span:
+        assert await totals(employees, via) == (30, sum(range(30)) + 1000)
+    assert operations(span) == ["QueryEntities"]
+    assert await employees.recount(via, Department="Sales") == []
+
+
+def test_totals_of_several_pages_are_of_one_instant() -> None:
+    storage = connect(Engine(page_examines=3))
+    via = Summary(DEPARTMENT, spread=8, **TOTALS)
+    employees = EntitySet(storage, "Staff", BY_ID, derived=[via])
+    for number in range(40):
+        employees.insert(jones(EmployeeId=number, Salary=1))
+    page, left = employees.table.page, [5]
+
+    async def meddled(*args: Any, **options: Any) -> Any:
+        found = await page(*args, **options)
+        if left[0]:
+            left[0] -= 1
+            employees.insert(jones(EmployeeId=100 + left[0], Salary=1))
+        return found
+
+    employees.table.page = meddled  # type: ignore[method-assign]
+    assert employees.totals(via, Department="Sales") == {"EmployeeCount": 45, "Payroll": 45}
 
 
 @pytest.mark.guide("G-192", "G-269")
@@ -348,7 +390,8 @@ async def test_a_summary_that_is_being_built_counts_changes_until_it_is_recounte
         ({"sums": {"Salary": "Count"}}, "kept under one name"),
         ({"sums": {"Salary": "Department"}}, "kept under one name"),
         ({"store": InBlobs("totals")}, "blobs hold lists"),
-        ({"spread": 4}, "1 in its partition"),
+        ({"spread": 0}, "1 to 1,000"),
+        ({"spread": 1001}, "1 to 1,000"),
     ],
 )
 def test_a_summary_that_cannot_work_is_refused(options: Any, rule: str) -> None:

@@ -11,10 +11,10 @@ import pytest
 from tablepatterns import Entity, Key
 from tablepatterns.engine.tables import Tables
 from tablepatterns.errors import EntityAlreadyExists, EntityChanged, EntityNotFound
+from tablepatterns.reading.at_once import one_pass
 from tablepatterns.recipes.wide_entity import WideEntity
 from tablepatterns.testing import World, explore
 from tablepatterns.testing.explore import Counterexample
-from tablepatterns.wide.at_once import one_pass
 from tablepatterns.wide.parts import publishing, unpublished, written
 from tablepatterns.words.operation import ANY, Operation
 

@@ -64,7 +64,7 @@ COPIES: Final = (
         use_when=("Counts or sums of a group are read often.",),
         avoid_when=(
             "Totals are wanted now and then: read the entities.",
-            "Many writers change one group at the same time: keep it in another table, and spread it.",
+            "Many writers change one group at the same time: spread it over several rows.",
         ),
         trade_offs=("A summary entity answers an aggregate with one read, at the price of a second write.",),
     ),

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ..arguments import fields_of
-from ..contention import RETRY_FOR, contended
+from ..contention import RETRY_FOR, check_retry_for, contended
 from ..deriving.derived import Keys
 from ..deriving.recounting import recounted
 from ..deriving.shared_kinds import Lists, Totals
@@ -16,6 +16,7 @@ from ..entity import Entity
 from ..errors import BadInput, BadKey
 from ..key import Key
 from ..recipe import Account_co, recipe
+from .at_once import one_pass, rows_at_once
 from .question import range_filter
 from .reads import Reads
 
@@ -65,21 +66,32 @@ class Lookups(Reads[Account_co]):
         return [await self._read(row, self.primary) for row in rows if row is not None and self._has(via, row, asked)]
 
     @recipe
-    async def totals(self, via: Totals, key: Mapping[str, Any] | None = None, /, **fields: Any) -> dict[str, Any]:
+    async def totals(
+        self, via: Totals, key: Mapping[str, Any] | None = None, /, *, retry_for: float = RETRY_FOR, **fields: Any
+    ) -> dict[str, Any]:
         """Return the count and the sums of a group, by the names of their properties; 0 for an unknown group.
 
-        Totals outside the primary's partition follow the entities a moment late. Cost: 1 transaction.
+        Totals in the primary's partition are exact, also where they are spread over several rows. Those outside it
+        are eventually consistent. Cost: 1 transaction; if the service answers in several pages, 2 for each.
 
         :param via: the summary, one of the set's own
         :param key: the fields as one mapping, where a name is also that of a parameter
+        :param retry_for: for how many seconds to read again while others write, if there are several pages
         :param fields: a value for every field of its key
         :raises BadKey: a field is missing, or has a value that cannot be a key
         :raises BadInput: the summary is not this set's
+        :raises TooMuchContention: others changed the totals between the pages at every attempt
 
         Guide: denormalization pattern; one-to-many relationships.
         """
+        check_retry_for(retry_for)
         self._check_own(via)
-        found = await self._spread_rows(via, via.layout, fields_of(key, fields), via.properties)
+        given = fields_of(key, fields)
+
+        async def attempt() -> list[Entity]:
+            return await self._spread_rows(via, via.layout, given, via.properties)
+
+        found = await contended(self.account, attempt, retry_for)
         rows = [via.held(row) for row in found]
         return via.named([sum(each) for each in zip(via.held(None), *rows, strict=True)])
 
@@ -140,5 +152,10 @@ class Lookups(Reads[Account_co]):
             return [] if row is None else [row]
         table = self.rows.table(via.table(self.table.name))
         names = None if select is None else ("PartitionKey", "RowKey", *select)
-        rows = table.query(range_filter(layout.range(fields)), select=names)
-        return [row async for row in rows if layout.matches(row["PartitionKey"], row["RowKey"])]
+        where = range_filter(layout.range(fields))
+        if isinstance(via, Totals):
+            # Added up from pages of several instants, they would be totals that never were
+            rows = await rows_at_once(table, where, names)
+        else:
+            rows, _ = await one_pass(table, where, names)
+        return [row for row in rows if layout.matches(row["PartitionKey"], row["RowKey"])]

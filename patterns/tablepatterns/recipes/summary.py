@@ -40,7 +40,7 @@ class Summary(Totals):
     Does not: add anything but whole numbers, since floats would drift. In the partition it cannot see what is older
     than it, or changed past the set: a count that would fall below zero is refused, and `recount` mends it. Where the
     row is that of another entity, indexes of that entity must leave the totals out: they do not follow. It does
-    not write one group often at a time; writers of a group wait for each other. Elsewhere `spread` makes that seldom,
+    not write one group often at a time: its writers retry when they meet. `spread` makes that seldom, and elsewhere it
     and makes room: a row lists some 10,000 entities.
 
     Cost: in the partition one more point query for each group that a write changes, and nothing where it changes none.
@@ -62,7 +62,8 @@ class Summary(Totals):
     :param count: the property that holds how many there are; None for no count
     :param sums: for each field to add up, the property that holds the sum; a field that is missing adds nothing
     :param store: where the rows are: `InPartition()` or `InTable(name)`
-    :param spread: over how many rows to spread a group; of use elsewhere
+    :param spread: over how many rows to spread a group, so that its writers seldom meet, 1 to 1,000; each entity is
+        counted in one of them. The rows are then the summary's own, with a number behind the RowKey
     :param members: the property that lists, elsewhere, the entities of a group
     :param name: what errors, reports and messages call it; by default the RowKey's template
     :raises BadDesign: it cannot work, and why; also when a set is made with it
@@ -100,9 +101,8 @@ class Summary(Totals):
                 raise BadDesign(self.name, name, "two things would be kept under one name", "give each its own")
         if isinstance(self.whereabouts, InBlobs):
             raise BadDesign(self.name, self.whereabouts, "blobs hold lists and no numbers", "use InTable()")
-        if not 1 <= self.spread <= 1000 or (self.spread > 1 and not self.is_elsewhere):
-            rule = "a group has 1 to 1,000 rows elsewhere, and 1 in its partition"
-            raise BadDesign("spread", self.spread, rule, "leave it out")
+        if not 1 <= self.spread <= 1000:
+            raise BadDesign("spread", self.spread, "a group has 1 to 1,000 rows", "leave it out")
 
     @property
     def is_told_by_each(self) -> bool:

@@ -18,10 +18,10 @@ from ..filters import Filter, prop
 from ..key import Key, KeyRange
 from ..limits import SYSTEM_PROPERTIES
 from ..mapping import Mappings
+from ..reading.at_once import rows_at_once
 from ..reading.question import range_filter
 from ..recipe import Account
 from ..words.table import Table
-from .at_once import rows_at_once
 from .parts import PARTS, Fields, Stored, head_of, stored
 from .wide_reads import PART
 from .wide_writes import WideWrites

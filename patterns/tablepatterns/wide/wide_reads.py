@@ -13,10 +13,10 @@ from ..entity import WRITE_ID, Entity
 from ..filters import Filter
 from ..key import Key
 from ..mapping import Mappings, Place
+from ..reading.at_once import rows_at_once
 from ..reading.question import range_filter
 from ..recipe import Account_co, Pattern, recipe
 from ..words.table import Table
-from .at_once import rows_at_once
 from .parts import MAX_PARTS, PARTS, Fields, Layout, Part, Stored, stored
 
 PART: Final = "WidePart"
