@@ -168,10 +168,12 @@ class Blobs:
     def source(self, source: CopySource) -> Blob:
         """Return a blob for those who take content from it.
 
-        :raises Refusal: ContainerNotFound, BlobNotFound, SourceConditionNotMet, BlobArchived
+        :raises Refusal: ContainerNotFound, BlobNotFound, SourceConditionNotMet, BlobArchived, or what the lease is
+            refused with
         """
         with self._lock:
             origin = self._slot(source.container, source.name).version(source.snapshot)
+            origin.lease.check_read(source.terms.lease, self._clock.now(), BLOB)
         check_write(source.terms, origin, texts.SOURCE_CONDITION_NOT_MET)
         origin.check_online()
         return origin

@@ -92,6 +92,7 @@ PROBES: Final = {
     **dict.fromkeys(("x-ms-source-if-none-match", "x-ms-blob-if-none-match"), "*"),
     **dict.fromkeys(("x-ms-source-if-modified-since", "x-ms-blob-if-modified-since"), FUTURE),
     **dict.fromkeys(("x-ms-source-if-unmodified-since", "x-ms-blob-if-unmodified-since"), PAST),
+    "x-ms-source-lease-id": OTHER,
     "x-ms-source-if-tags": "\"team\" = 'IT'",
 }
 EACH: Final = [(operation, option) for operation in DOCUMENTED for option in operation.options]

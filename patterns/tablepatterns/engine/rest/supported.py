@@ -73,7 +73,6 @@ _FROM_URL: Final = (
 _USE: Final = f"{_STANDARD} x-ms-if-tags"
 _WRITE: Final = f"{_USE} {_LEASE}"
 _READ: Final = f"{_WRITE} ?snapshot"
-_TIMES: Final = f"if-modified-since if-unmodified-since {_LEASE}"
 _NO_ETAGS: Final = f"{_STANDARD} {_LEASE}"
 """A container has none: that an ETag is given is answered with a code of its own."""
 _WITH_ID: Final = ("Renew", "Change", "Release")
@@ -110,7 +109,7 @@ BLOB_SUPPORT: Final[Mapping[str, Support]] = {
     "AppendBlock": Support(f"{_WRITE} {_POSITION}", _SCOPE),
     "AppendBlockFromURL": Support(f"{_WRITE} {_POSITION} {_SOURCE}", f"{_SCOPE} {_FROM_URL}"),
     "AppendBlobSeal": Support(f"{_WRITE} x-ms-blob-condition-appendpos"),
-    "CopyBlob": Support(f"{_WRITE} {_SOURCE}", f"{_IMMUTABLE} {_SCOPE}"),
+    "CopyBlob": Support(f"{_WRITE} {_SOURCE} x-ms-source-lease-id", f"{_IMMUTABLE} {_SCOPE}"),
     "CopyBlobFromURL": Support(f"{_WRITE} {_SOURCE}", f"{_IMMUTABLE} {_SCOPE} {_FROM_URL} x-ms-seal-blob"),
     "AbortCopyBlob": Support(_LEASE),
 }

@@ -48,8 +48,8 @@ def read_conditions(headers: Mapping[str, str]) -> Terms:
 
 
 def read_source_conditions(headers: Mapping[str, str]) -> Terms:
-    """Return the conditions on the source of a copy."""
-    return _conditions(headers, _SOURCE)
+    """Return the conditions on the source of a copy, and the lease that it must have."""
+    return _conditions(headers, _SOURCE, guid_of=f"{_SOURCE}lease-id")
 
 
 def read_lease(headers: Mapping[str, str]) -> Terms:
