@@ -195,10 +195,10 @@ async def test_short_and_empty_pages_do_not_end_the_reading(backend: Any, engine
 @pytest.mark.parametrize(
     ("parts", "said"),
     [
-        ({"key": "{Department}"}, r"a set has a Key; write Key\("),
-        ({"derived": 5}, r"write derived=\[\.\.\.\]"),
-        ({"derived": [Key("{Department}", "{Email}")]}, "Key is no Derived"),
-        ({"mappings": ["Email"]}, "str is no PropertyMapping"),
+        ({"key": "{Department}"}, r"it must be a Key, not str; pass Key\("),
+        ({"derived": 5}, "it must be an iterable of Derived, not int"),
+        ({"derived": [Key("{Department}", "{Email}")]}, "not a list with Key in it"),
+        ({"mappings": ["Email"]}, "not a list with str in it"),
     ],
 )
 def test_parts_that_belong_elsewhere_are_refused_when_the_set_is_made(parts: dict[str, Any], said: str) -> None:

@@ -11,7 +11,7 @@ import pytest
 SOURCE = Path(__file__).parents[1] / "patterns"
 MODULES = sorted(SOURCE.rglob("*.py"))
 
-PURE = {"edm", "limits", "errors", "extras", "key", "filters"}
+PURE = {"argument_types", "edm", "limits", "errors", "extras", "key", "filters"}
 ENGINE = {"engine"}
 JOINERS = {"__init__", "__main__", "storage", "aio", "testing", "cli"}
 SHOWS = {"tour", "review"}

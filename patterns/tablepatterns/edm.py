@@ -21,6 +21,7 @@ from functools import lru_cache
 from typing import Final
 from uuid import UUID
 
+from .argument_types import checked
 from .limits import INT64_MAX, INT64_MIN
 
 _EPOCH: Final = datetime(1, 1, 1, tzinfo=timezone.utc)
@@ -84,6 +85,7 @@ class Ticks(int):
     """9999-12-31T23:59:59.9999999Z, the largest instant."""
 
     @classmethod
+    @checked
     def of(cls, moment: datetime) -> Ticks:
         """Return the instant of an aware datetime; a naive one is a ValueError, since its zone is not known."""
         if moment.tzinfo is None or moment.utcoffset() is None:
@@ -91,6 +93,7 @@ class Ticks(int):
         return cls((moment - _EPOCH) // _MICROSECOND * 10)
 
     @classmethod
+    @checked
     def parse(cls, text: str) -> Ticks:
         """Return the instant of an ISO 8601 text; without a zone it is UTC, as on the service.
 

@@ -19,8 +19,9 @@ from uuid import UUID
 from azure.data.tables import EdmType, EntityProperty
 
 from . import limits
+from .argument_types import checked
 from .edm import Int64, Ticks, entity_size, utf16_length, value_size
-from .errors import BadKey, BadProperty, LimitExceeded
+from .errors import NOT_SHOWN, BadInput, BadKey, BadProperty, LimitExceeded
 from .words.lineage import KEPT, Lineage, from_bytes
 
 WRITE_ID: Final = "WriteId"
@@ -53,6 +54,8 @@ class Entity(dict[str, Any]):
     __slots__ = ("etag", "lineage", "partition_key", "reading", "row_key", "timestamp")
 
     def __init__(self, properties: Mapping[str, Any] | None = None) -> None:
+        if properties is not None and not isinstance(properties, Mapping):
+            raise BadInput("properties", NOT_SHOWN, "an entity is made of a mapping", 'pass {"Age": 34}')
         super().__init__(properties or {})
         self.partition_key: str | None = self.get("PartitionKey")
         self.row_key: str | None = self.get("RowKey")
@@ -330,6 +333,7 @@ def _sent(value: Any) -> Any:
     return value
 
 
+@checked
 def as_json(value: object) -> str:
     """Return a list or dict as text, to be kept in one property; `from_json` restores it equal.
 
@@ -348,6 +352,7 @@ def as_json(value: object) -> str:
         raise BadProperty("value", value, f"it has no JSON form ({error})", "convert it to lists and dicts") from error
 
 
+@checked
 def from_json(text: str) -> Any:
     """Return the value that `as_json` made the text of.
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from typing import Any, TypeVar
 
+from .argument_types import check_least, checked
 from .arguments import condition_of, fields_of
 from .contention import RETRY_FOR, Overtaken, check_retry_for, contended
 from .deriving.derived import Change, Derived, Shape
@@ -75,6 +76,7 @@ class EntitySet(Upkeep[Account_co]):
     Guide: designing for querying, designing for modification, entity group transactions.
     """
 
+    @checked
     def __init__(
         self,
         account: Account_co,
@@ -89,8 +91,7 @@ class EntitySet(Upkeep[Account_co]):
         building: Iterable[Derived] = (),
     ) -> None:
         super().__init__(account)
-        if not isinstance(key, Key):
-            raise BadDesign("key", key, "a set has a Key", 'write Key("{Department}", "empid_{EmployeeId:06d}")')
+        check_least("lease", lease, 1, BadDesign)
         self.schema = schema
         self.key = key
         self.derived = _all_of(Derived, "derived", derived)
@@ -456,7 +457,7 @@ def _existing(current: Entity | None, fields: Mapping[str, Any]) -> Entity:
 
 
 def _all_of(kind: type[object], subject: str, parts: Iterable[T]) -> tuple[T, ...]:
-    """Return what a set is given for a parameter, when each is of the kind that belongs there."""
+    """Return what a set is given for a parameter; what an iterator yields could not be checked before."""
     if not isinstance(parts, Iterable):
         raise BadDesign(subject, parts, "it is a list", f"write {subject}=[...], with one or more in it")
     given = tuple(parts)

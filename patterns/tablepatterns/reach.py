@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
+from .argument_types import checked
 from .edm import ordinal
 from .entity import check_key
 from .errors import BadInput
@@ -60,6 +61,7 @@ class Reach:
             raise BadInput("reach", self, "its first key lies after its last", "exchange the two")
 
     @classmethod
+    @checked
     def of(cls, rows: KeyRange) -> Reach:
         """Return the reach of a range of rows of one partition, no row more.
 
@@ -88,6 +90,7 @@ class Reach:
         """Whether it is less than whole partitions."""
         return self.first_row is not None or self.last_row is not None
 
+    @checked
     def contains(self, partition_key: str, row_key: str) -> bool:
         """Whether a signature with this reach is for the row with these keys."""
         keys = ordinal(partition_key), ordinal(row_key)
@@ -98,6 +101,7 @@ class Reach:
             return after_first and keys[0] <= ordinal(self.last_partition)
         return after_first and keys <= (ordinal(self.last_partition), ordinal(self.last_row))
 
+    @checked
     def meets(self, key: Key) -> bool:
         """Whether a row with that kind of key could lie in it; told by the literal beginning of the RowKey.
 

@@ -6,6 +6,8 @@ sync clients none of those words ever waits, so `finish` runs the coroutine to i
 loop, no thread, and it works inside the running loop of a notebook too. There is one text of every recipe, and each
 caller gets exact types: `T` or `Coroutine[Any, Any, T]`, `Iterator[T]` or `AsyncIterator[T]`.
 
+Before anything else, a recipe checks its caller's arguments against its annotations; see `argument_types`.
+
 A recipe's object is immutable after construction, so it may be shared by threads and tasks.
 """
 
@@ -20,6 +22,7 @@ from datetime import datetime
 from types import MethodType
 from typing import TYPE_CHECKING, Any, Concatenate, Final, Generic, ParamSpec, TypeVar, cast, overload
 
+from .argument_types import Arguments
 from .errors import BadDesign, TablePatternsError
 
 if TYPE_CHECKING:
@@ -150,9 +153,12 @@ class recipe(Generic[P, T]):  # noqa: N801 - it is used as a decorator
     """Make an `async def` method plain on a sync account, and awaitable on an async one and inside other recipes."""
 
     def __init__(self, function: Callable[Concatenate[Any, P], Coroutine[Any, Any, T]]) -> None:
+        check = Arguments(function)
+
         @functools.wraps(function)
         async def located(pattern: Pattern[Account], /, *args: P.args, **kwargs: P.kwargs) -> T:
             try:
+                check((pattern, *args), kwargs)
                 return await function(pattern, *args, **kwargs)
             except TablePatternsError as error:
                 error.locate(pattern.location)
@@ -186,8 +192,15 @@ class stream(Generic[P, T]):  # noqa: N801 - it is used as a decorator
     """Like `recipe`, for an async generator: `for` on a sync account, `async for` on an async one."""
 
     def __init__(self, function: Callable[Concatenate[Any, P], AsyncIterator[T]]) -> None:
+        check = Arguments(function)
+
         @functools.wraps(function)
         def located(pattern: Pattern[Account], /, *args: P.args, **kwargs: P.kwargs) -> AsyncGenerator[T, None]:
+            try:
+                check((pattern, *args), kwargs)
+            except TablePatternsError as error:
+                error.locate(pattern.location)
+                raise
             # An `async def` with a `yield` is declared as an iterator, and makes a generator
             return _Located(pattern, cast("AsyncGenerator[T, None]", function(pattern, *args, **kwargs)))
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from typing import Any
 
+from .argument_types import checked
 from .errors import MISSING, NOT_SHOWN, BadDesign, BadProperty
 
 
@@ -27,6 +28,7 @@ class Schema:
     Guide: tables, entities, properties (a schema, if wanted, is enforced by the client).
     """
 
+    @checked
     def __init__(self, fields: Mapping[str, type], *, required: Collection[str] = (), is_open: bool = False) -> None:
         self.fields = dict(fields)
         self.required = frozenset(required)
@@ -34,6 +36,7 @@ class Schema:
         for name in sorted(self.required - self.fields.keys()):
             raise BadDesign("required", name, "the field has no type", "name its type among the fields")
 
+    @checked
     def check(self, entity: Mapping[str, Any], *, in_part: bool = False, secret: Collection[str] = ()) -> None:
         """Refuse an entity that does not fit.
 

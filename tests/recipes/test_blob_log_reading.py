@@ -264,7 +264,7 @@ async def collected(found: Any) -> list[Any]:
 
 
 async def test_levels_are_not_one_text(storage: Any, engine: Engine, container: str) -> None:
-    with pytest.raises(BadInput, match="collection of levels"):
+    with pytest.raises(BadInput, match="collection of str"):
         await messages(log_of(storage, container), levels="ERROR")
 
 

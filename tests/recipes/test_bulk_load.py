@@ -322,7 +322,7 @@ async def test_numbers_that_cannot_be_are_refused(employees: Any, options: dict[
 
 
 async def test_an_unknown_mode_is_refused(employees: Any, engine: Engine) -> None:
-    with pytest.raises(BadInput, match="the modes are insert and insert_or_replace"):
+    with pytest.raises(BadInput, match="it must be 'insert' or 'insert_or_replace'"):
         await BulkLoad(employees).load(staff(1), mode="upsert")
     assert engine.ledger.totals.requests == 0
 

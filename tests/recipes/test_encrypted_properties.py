@@ -269,7 +269,7 @@ async def test_what_cannot_work_is_refused_when_it_is_declared(storage: Any, tab
     for options, reason in [
         ({"keys": []}, "something must encrypt"),
         ({"keys": [OLD, OLD]}, "the same id"),
-        ({"keys": "secret"}, "lacks wrap_key"),
+        ({"keys": "secret"}, "unwrap_key, wrap_key"),
         ({"blind": {"Age": "AgeHash"}, "blind_key": BLIND_KEY}, "it is not encrypted"),
         ({"blind": {"Ssn": "Hash", "Salary": "Hash"}, "blind_key": BLIND_KEY}, "the same name"),
         ({"blind": {"Ssn": "RowKey"}, "blind_key": BLIND_KEY}, "the name is taken"),

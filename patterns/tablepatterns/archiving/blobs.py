@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Mapping
 from typing import Any
 
+from ..argument_types import checked
 from ..errors import BlobChanged, LimitExceeded
 from ..key import Key
 from ..recipe import Account
@@ -31,6 +32,7 @@ class BlobArchive(Store):
     :param prefix: what the blobs' names begin with, such as `"employees/"`
     """
 
+    @checked
     def __init__(self, account: Account, container: str, *, prefix: str = "") -> None:
         self._container = account.container(container)
         self._prefix = prefix

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
+from ..argument_types import checked
 from ..errors import LimitExceeded
 from ..key import Key
 from .names import folder_of, keys_of, name_of
@@ -45,6 +46,7 @@ class FileArchive(Store):
     :param folder: where the files are; it is made when it is missing
     """
 
+    @checked
     def __init__(self, folder: str | Path) -> None:
         self._folder = Path(folder)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final, NoReturn
 
+from ..argument_types import checked
 from ..edm import Ticks
 from ..errors import BadFilter
 from .expression import Comparison, Filter, Operator, check_name
@@ -13,6 +14,7 @@ from .literals import Comparable, typed
 _SYSTEM_TYPES: Final[Mapping[str, type]] = {"PartitionKey": str, "RowKey": str, "Timestamp": Ticks}
 
 
+@checked
 def prop(name: str) -> Property:
     """Return the property of this name, ready to be compared.
 

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final, NamedTuple, TypeAlias, cast
 
+from ..argument_types import checked
 from ..errors import BadFilter, said
 from .expression import OPERATORS, And, Comparison, Constant, Filter, Not, Operator, Or, check_name
 from .literals import Value, read_number, read_quoted
@@ -48,6 +49,7 @@ class UnsupportedFilter(BadFilter):
         super().__init__("$filter", text, rule, way_out)
 
 
+@checked
 def parse(text: str) -> Filter:
     """Return the filter that a text says; a blank text is no filter, so every entity matches.
 

@@ -7,6 +7,7 @@ from dataclasses import replace
 from functools import lru_cache
 from typing import Final
 
+from ..argument_types import checked
 from ..edm import ordinal
 from ..errors import BadDesign, BadKey
 from ..limits import MAX_KEY_UNITS, MAX_KEY_UNITS_LOOSE
@@ -52,6 +53,7 @@ class Key:
     Guide: compound key.
     """
 
+    @checked
     def __init__(self, partition_key: str, row_key: str, *, max_units: int = MAX_KEY_UNITS) -> None:
         if not 1 <= max_units <= MAX_KEY_UNITS_LOOSE:
             rule = f"a key has 1 to {MAX_KEY_UNITS_LOOSE} UTF-16 code units"
@@ -88,6 +90,8 @@ class Key:
 
         Guide: compound key.
         """
+        if not isinstance(fields, Mapping):
+            raise BadKey("fields", fields, "the fields of a key are a mapping", 'pass {"Department": "Sales"}')
         if not fields.keys() <= self._names:
             self._refuse_unknown(fields)
         return self._partition.write(fields), self._row.write(fields)
@@ -103,6 +107,7 @@ class Key:
 
         Guide: compound key.
         """
+        _check_texts(partition_key, row_key)
         return self._partition.read(partition_key) | self._row.read(row_key)
 
     def matches(self, partition_key: str, row_key: str) -> bool:
@@ -111,12 +116,14 @@ class Key:
         >>> Key("{Department}", "empid_{EmployeeId:06d}").matches("Sales", "empid_000123_2012")
         False
         """
+        _check_texts(partition_key, row_key)
         try:
             self.parse(partition_key, row_key)
         except BadKey:
             return False
         return True
 
+    @checked
     def overlaps(self, other: Key) -> bool:
         """Whether a row could be of both keys: whether both can make the same PartitionKey and the same RowKey.
 
@@ -130,6 +137,7 @@ class Key:
         """
         return _overlap(self, other)
 
+    @checked
     def extended(self, child: str) -> Key:
         """Return the key of entities that belong to those of this key, in the same partition.
 
@@ -148,6 +156,7 @@ class Key:
             raise BadDesign("parent", self.row_template, rule, "end it with a format such as {Id:06d}")
         return Key(self.partition_template, self.row_template + child, max_units=self.max_units)
 
+    @checked
     def range(self, fields: Mapping[str, object]) -> KeyRange:
         """Return the range of rows whose fields are as asked.
 
@@ -181,6 +190,7 @@ class Key:
             known += asked.write_prefix(question.text)
         return KeyRange.beginning_with(partition_key, known)
 
+    @checked
     def family(self, fields: Mapping[str, object]) -> KeyRange:
         """Return the range of the row that these values name and of every row whose key continues its key.
 
@@ -233,6 +243,7 @@ class Key:
             if name not in self.fields:
                 raise BadKey(name, value, "the key has no such field", f"its fields are {', '.join(self.fields)}")
 
+    @checked
     def location(self, table: str) -> str:
         """Return what errors call the set of this key in a table.
 
@@ -254,6 +265,12 @@ class Key:
 @lru_cache(maxsize=4096)
 def _overlap(one: Key, other: Key) -> bool:
     return one._partition.language.meets(other._partition.language) and one._row.language.meets(other._row.language)
+
+
+def _check_texts(partition_key: object, row_key: object) -> None:
+    for name, text in (("PartitionKey", partition_key), ("RowKey", row_key)):
+        if not isinstance(text, str):
+            raise BadKey(name, text, f"a key is a str, not {type(text).__name__}", "pass the key as it is stored")
 
 
 def _refuse_given(after: Sequence[Field], open_field: Field, fields: Mapping[str, object]) -> None:

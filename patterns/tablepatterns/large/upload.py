@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterable, Iterable
 from typing import IO, Any, TypeAlias, cast
 
+from ..argument_types import checked
 from ..errors import BadProperty
 from ..words.container import Container
 
@@ -28,9 +29,8 @@ class Upload:
     Guide: large entities pattern.
     """
 
+    @checked
     def __init__(self, content: Stream, *, content_type: str | None = None) -> None:
-        if isinstance(content, (str, bytes)) or not (hasattr(content, "read") or _is_iterable(content)):
-            raise BadProperty("content", type(content).__name__, "it is no file and no chunks", "give it as it is")
         self.content_type = content_type
         self._content: Any = content
         self._start = _position(content)
@@ -85,10 +85,6 @@ class Sending:
         content = self._value.content(self._field) if isinstance(self._value, Upload) else self._value
         await self._container.upload(self._blob, content, content_type=self._content_type)
         self._is_done = True
-
-
-def _is_iterable(content: object) -> bool:
-    return isinstance(content, (Iterable, AsyncIterable))
 
 
 def _is_collection(content: Any) -> bool:

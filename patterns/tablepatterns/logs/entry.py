@@ -9,6 +9,7 @@ from datetime import datetime, timezone
 from typing import Final
 from uuid import UUID, uuid4
 
+from ..argument_types import checked
 from ..errors import BadInput, said
 
 _LEVEL: Final = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9 _.-]{0,30}[A-Za-z0-9])?")
@@ -67,6 +68,7 @@ class LogEntry:
         return ";".join((moment_text(self.at), self.level, self.id.hex, _escaped(self.message), *fields))
 
     @classmethod
+    @checked
     def parse(cls, line: str) -> LogEntry:
         """Return the entry that a line holds.
 

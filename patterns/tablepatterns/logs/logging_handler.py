@@ -7,6 +7,7 @@ import threading
 from collections.abc import Generator
 from contextlib import contextmanager
 
+from ..argument_types import checked
 from ..errors import BadDesign
 from ..logs.entry import is_level
 from ..recipe import BlockingAccount
@@ -51,6 +52,7 @@ class BlobLogHandler(logging.Handler):
     Guide: log data anti-pattern.
     """
 
+    @checked
     def __init__(
         self, log: BlobLog[BlockingAccount], level: int | str = logging.NOTSET, *, flush_level: int = logging.ERROR
     ) -> None:

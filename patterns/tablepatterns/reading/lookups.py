@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from ..argument_types import check_least
 from ..arguments import fields_of
 from ..contention import RETRY_FOR, check_retry_for, contended
 from ..deriving.derived import Keys
@@ -59,6 +60,7 @@ class Lookups(Reads[Account_co]):
 
         Guide: index entities pattern.
         """
+        check_least("limit", limit, 1)
         given = fields_of(key, fields)
         listed = await self._listed(via, given)
         rows = await self.account.together(*(self.table.get(*keys) for keys in listed), limit=limit)

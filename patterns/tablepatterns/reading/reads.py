@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from typing import Any
 
+from ..argument_types import check_least
 from ..arguments import fields_of, via_and_fields
 from ..deriving.derived import Derived, Index, Shape
 from ..entity import Entity
@@ -83,6 +84,7 @@ class Reads(Pattern[Account_co]):
 
         Guide: query classes (the rule about `or`); asynchronous and parallel operations.
         """
+        check_least("limit", limit, 1)
         asked = [self.key.format(fields) for fields in keys]
         rows = await self.account.together(*(self.table.get(*each) for each in asked), limit=limit)
         return [await self._read(row, self.primary) if row else None for row in rows]

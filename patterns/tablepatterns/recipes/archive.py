@@ -14,6 +14,7 @@ from ..archiving.children import Children, FamilyMove, totals_of
 from ..archiving.move import Move
 from ..archiving.rows import Rows
 from ..archiving.store import Keys, Snapshot, Store
+from ..argument_types import checked
 from ..arguments import fields_of
 from ..contention import RETRY_FOR, contended
 from ..deriving.derived import Index
@@ -103,6 +104,7 @@ class Archive(Pattern[Account_co]):
     Guide: eventually consistent transactions pattern (the tables Current and Archive).
     """
 
+    @checked
     def __init__(
         self,
         source: EntitySet[Account_co],

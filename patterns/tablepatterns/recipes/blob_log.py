@@ -14,6 +14,7 @@ from typing import Final, cast
 from uuid import UUID, uuid4
 
 from .. import limits
+from ..argument_types import checked
 from ..errors import BadInput, BlobChanged, LimitExceeded
 from ..logs.buffer import Buffer, Line
 from ..logs.coverage import Wanted
@@ -81,6 +82,7 @@ class BlobLog(Pattern[Account_co]):
     Guide: log data anti-pattern.
     """
 
+    @checked
     def __init__(
         self,
         account: Account_co,

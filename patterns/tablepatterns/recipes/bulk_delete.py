@@ -9,6 +9,7 @@ from collections.abc import AsyncIterator, Mapping
 from dataclasses import dataclass
 from typing import Any, cast
 
+from ..argument_types import checked
 from ..arguments import via_and_fields
 from ..contention import RETRY_FOR
 from ..entity import Entity
@@ -68,6 +69,7 @@ class BulkDelete(Pattern[Account_co]):
     Guide: high volume delete pattern; entity group transactions.
     """
 
+    @checked
     def __init__(self, of: EntitySet[Account_co], *, pace: float | None = None) -> None:
         super().__init__(cast("Account_co", of.account))
         self.of = of

@@ -15,6 +15,7 @@ from typing import Any, cast, get_args
 
 from azure.core.exceptions import AzureError, HttpResponseError
 
+from ..argument_types import checked
 from ..bulk.chunk import Chunk, Planned, chunks
 from ..bulk.kept_rows import KeptRows
 from ..bulk.plan import Mode, Planner, Stopped, at
@@ -87,6 +88,7 @@ class BulkLoad(Pattern[Account_co]):
     Guide: entity group transactions; writing efficiently.
     """
 
+    @checked
     def __init__(
         self, into: EntitySet[Account_co], *, parallel: int = 8, pace: float | None = None, window: int = 10_000
     ) -> None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from typing import Any
 
+from ..argument_types import checked
 from ..arguments import fields_of
 from ..deriving.derived import Derived, Shape
 from ..entity import Entity
@@ -58,6 +59,7 @@ class CompoundKey(EntitySet[Account_co]):
     Guide: compound key pattern.
     """
 
+    @checked
     def __init__(
         self,
         account: Account_co,

@@ -13,8 +13,9 @@ from operator import index
 from typing import Any, Final, Generic, Literal, SupportsIndex, TypeVar, cast
 
 from .. import limits
+from ..argument_types import checked
 from ..arguments import fields_of, via_and_fields
-from ..contention import RETRY_FOR, Overtaken, contended
+from ..contention import RETRY_FOR, Overtaken, check_retry_for, contended
 from ..declared_rows import RowKind
 from ..entity import WRITE_ID, Entity, storable
 from ..errors import (
@@ -92,6 +93,7 @@ class DataSeries(Pattern[Account_co], Generic[Account_co, V]):
     Guide: data series pattern.
     """
 
+    @checked
     def __init__(
         self, account: Account_co, table: str, key: Key, points: int, *, name: str, of: type[V], split: bool = False
     ) -> None:
@@ -219,6 +221,7 @@ class DataSeries(Pattern[Account_co], Generic[Account_co, V]):
         :param retry_for: as for `add`
         :raises TooMuchContention: others wrote to the entity at every attempt
         """
+        check_retry_for(retry_for)
         numbers, key = _slots_and_key(slots)
         given = fields_of(key, fields)
         gone = {self._property(slot) for slot in numbers}
@@ -342,6 +345,7 @@ class DataSeries(Pattern[Account_co], Generic[Account_co, V]):
         parts = await self.account.together(*(self.read(slots, each) for slots, each in windows))
         return [point for part in parts for point in part]
 
+    @checked
     def fields_at(self, at: str, start: datetime, fields: Mapping[str, Any]) -> dict[str, Any]:
         """Return the fields of the key of the series whose period begins at an instant."""
         day = {**fields, at: start.date()}

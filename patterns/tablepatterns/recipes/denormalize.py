@@ -9,6 +9,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from ..argument_types import checked
 from ..deriving.derived import Change, Derived, Fields, Keys, Primary, Shape
 from ..deriving.row_store import RowReader
 from ..deriving.shared_kinds import SharedRows
@@ -72,6 +73,7 @@ class Denormalize(SharedRows):
     Guide: denormalization pattern.
     """
 
+    @checked
     def __init__(
         self,
         into: Key,

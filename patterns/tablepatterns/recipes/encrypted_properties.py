@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import Any, ClassVar, Final, TypeAlias, get_args, get_type_hints
 
+from ..argument_types import checked
 from ..arguments import fields_of
 from ..errors import BadDesign, BadProperty, DecryptionFailed
 from ..limits import SYSTEM_PROPERTIES
@@ -77,6 +78,7 @@ class EncryptedProperties(PropertyMapping):
     allows_merge: ClassVar[bool] = False
     keeps_secret: ClassVar[bool] = True
 
+    @checked
     def __init__(
         self,
         names: Iterable[str],
@@ -106,6 +108,7 @@ class EncryptedProperties(PropertyMapping):
             raise BadDesign("blind", name, "the name is taken", "call the hash otherwise")
 
     @classmethod
+    @checked
     def of(cls, kind: type, **options: Any) -> EncryptedProperties:
         """Return the mapping of a class that declares its properties, encrypted ones as `Annotated[type, ENCRYPTED]`.
 
@@ -142,6 +145,7 @@ class EncryptedProperties(PropertyMapping):
         hashed = self._blind.names.get(name)
         return (*self.stored(name), *([hashed] if hashed else []))
 
+    @checked
     def blind(self, table: str, values: Mapping[str, Any] | None = None, /, **fields: Any) -> dict[str, str]:
         """Return the hashes of values, to look entities up by: the fields of an index on them, or of a condition.
 

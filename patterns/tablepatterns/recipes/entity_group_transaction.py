@@ -5,6 +5,7 @@ Status: ready
 
 from __future__ import annotations
 
+from ..argument_types import checked
 from ..contention import RETRY_FOR
 from ..entity import Entity
 from ..recipe import Account_co, Pattern, recipe
@@ -47,6 +48,7 @@ class EntityGroupTransaction(Pattern[Account_co]):
     Guide: entity group transactions.
     """
 
+    @checked
     def __init__(self, account: Account_co, table: str) -> None:
         super().__init__(account)
         self.table = account.table(table)

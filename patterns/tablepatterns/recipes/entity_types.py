@@ -9,6 +9,7 @@ import copy
 from collections.abc import AsyncIterator, Callable, Mapping
 from typing import Any, Literal, TypeVar, cast
 
+from ..argument_types import checked
 from ..arguments import fields_of
 from ..contention import RETRY_FOR
 from ..deriving.derived import Index
@@ -87,6 +88,7 @@ class EntityTypes(Pattern[Account_co]):
     Guide: working with heterogeneous entity types; inheritance.
     """
 
+    @checked
     def __init__(
         self,
         *types: EntityType[Account_co],
@@ -338,18 +340,22 @@ class EntityTypes(Pattern[Account_co]):
 
     # ------------------------------------------------------------------ with other changes of the partition
 
+    @checked
     def inserting(self, value: object) -> Write:
         """Return the change that `insert` makes, for an `EntityGroupTransaction`; nothing is sent."""
         return self.catalog.type_of(value).entities.inserting(self._desk.new(value))
 
+    @checked
     def replacing(self, held: Held[T], value: T) -> Write:
         """Return the change that `replace` makes, for an `EntityGroupTransaction`; nothing is sent."""
         return held.entities.replacing(self._desk.changed(held, value))
 
+    @checked
     def deleting(self, held: Held[Any]) -> Write:
         """Return the change that `delete` makes, for an `EntityGroupTransaction`; nothing is sent."""
         return held.entities.deleting(self._desk.own(held))
 
+    @checked
     def held(self, of: Class[T], entity: Entity) -> Held[T] | None:
         """Return the value of an entity that was committed or read by a set; None if it is of another class.
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from typing import Any, Final, TypeAlias, cast
 
+from ..argument_types import checked
 from ..errors import NOT_SHOWN, BadDesign, BadInput, BadMessage, LeaseLost, StepFailed
 from ..recipe import Account_co, Pattern, recipe
 from ..words.exchange import settled
@@ -71,6 +72,7 @@ class EventualTransaction(Pattern[Account_co]):
     Guide: eventually consistent transactions pattern.
     """
 
+    @checked
     def __init__(
         self,
         account: Account_co,

@@ -14,6 +14,7 @@ from typing import Any, Final, Literal, TypeAlias
 from azure.core.credentials import AzureSasCredential
 from azure.data.tables import TableAccessPolicy
 
+from ..argument_types import checked
 from ..deriving.derived import Derived, Index
 from ..entity_set import EntitySet
 from ..errors import BadDesign, BadInput, LimitExceeded
@@ -35,6 +36,7 @@ _SHORTEST: Final = timedelta(seconds=2)
 """A token ends with a whole second: of less than this, not a quarter might be left of it."""
 
 
+@checked
 def grant(
     account: Account,
     subject: AnySet | str,
@@ -238,6 +240,7 @@ class AccessPolicies(Pattern[Account_co]):
     Guide: shared access signatures.
     """
 
+    @checked
     def __init__(self, account: Account_co, table: str) -> None:
         super().__init__(account)
         self.table = account.table(table)

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from functools import lru_cache
 
+from ..argument_types import checked
 from ..declared_rows import Place
 from ..deriving.blob_rows import BlobRows
 from ..deriving.derived import Change, Fields, Keys, Primary
@@ -69,6 +70,7 @@ class IndexEntities(Lists):
     Guide: index entities pattern.
     """
 
+    @checked
     def __init__(
         self,
         *fields: str,

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from ..argument_types import checked
 from ..deriving.derived import INTENT_ID, Index, Shape, names_of
 from ..errors import BadDesign
 from ..key import Key
@@ -67,6 +68,7 @@ class InterPartitionIndex(Index):
     Guide: inter-partition secondary index pattern.
     """
 
+    @checked
     def __init__(
         self,
         key: Key,

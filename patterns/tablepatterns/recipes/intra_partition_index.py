@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from ..argument_types import checked
 from ..deriving.derived import Change, Index, Shape, copy_operations, names_of
 from ..deriving.row_store import RowReader
 from ..errors import BadDesign
@@ -54,6 +55,7 @@ class IntraPartitionIndex(Index):
     Guide: intra-partition secondary index pattern.
     """
 
+    @checked
     def __init__(self, key: Key, *, include: Iterable[str] | None = None, name: str | None = None) -> None:
         self._key = key
         self.include = None if include is None else frozenset(include)

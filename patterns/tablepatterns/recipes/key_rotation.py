@@ -10,7 +10,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Final, cast
 
-from ..contention import RETRY_FOR
+from ..argument_types import checked
+from ..contention import RETRY_FOR, check_retry_for
 from ..deriving.derived import Keys
 from ..entity import Entity
 from ..entity_set import EntitySet
@@ -83,6 +84,7 @@ class KeyRotation(Pattern[Account_co]):
     Guide: encrypting table data (client side).
     """
 
+    @checked
     def __init__(self, entities: EntitySet[Account_co] | WideEntity[Account_co], *, parallel: int = 8) -> None:
         super().__init__(cast("Account_co", entities.account))
         found = [each for each in entities.mappings.each if isinstance(each, EncryptedProperties)]
@@ -111,6 +113,7 @@ class KeyRotation(Pattern[Account_co]):
         :raises TooMuchContention: others write an entity all the time; begin again
         :raises BadToken: the token is not of a rotation of this set
         """
+        check_retry_for(retry_for)
         done = Rotated(token=resume)
         while True:
             done = await self._rotate_page(done, retry_for)
@@ -165,7 +168,7 @@ class KeyRotation(Pattern[Account_co]):
     async def _rewrite(self, key: Keys, retry_for: float) -> bool:
         """Write an entity as it is; return False if it was deleted meanwhile."""
         try:
-            await self.entities.update(_leave, retry_for=retry_for, **self._rows.fields_of(key))
+            await self.entities.update(_leave, self._rows.fields_of(key), retry_for=retry_for)
         except EntityNotFound:
             return False
         return True

@@ -11,6 +11,7 @@ from uuid import uuid4
 
 from azure.data.tables import EntityProperty
 
+from ..argument_types import checked
 from ..edm import entity_size, value_size
 from ..entity import typed
 from ..errors import BadDesign, BadProperty, LargeValueMissing
@@ -74,6 +75,7 @@ class LargeProperties(PropertyMapping):
 
     order: ClassVar[int] = 2
 
+    @checked
     def __init__(self, names: Iterable[str], *, container: str, above: int = MAX_STRING_BYTES) -> None:
         self._names = frozenset(names)
         self.container = check_queue_name(container)

@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Any, Final, cast
 
+from ..argument_types import checked
 from ..deriving.derived import Keys
 from ..entity import Entity
 from ..entity_set import EntitySet
@@ -118,6 +119,7 @@ class LargeValues(Pattern[Account_co]):
     Guide: large entities pattern; eventually consistent transactions pattern.
     """
 
+    @checked
     def __init__(self, entities: EntitySet[Account_co] | WideEntity[Account_co]) -> None:
         super().__init__(cast("Account_co", entities.account))
         found = [each for each in entities.mappings.each if isinstance(each, LargeProperties)]

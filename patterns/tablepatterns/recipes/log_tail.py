@@ -10,6 +10,7 @@ from datetime import datetime
 from typing import Any
 from uuid import uuid4
 
+from ..argument_types import checked
 from ..arguments import fields_of
 from ..contention import RETRY_FOR
 from ..deriving.derived import Derived
@@ -63,6 +64,7 @@ class LogTail(EntitySet[Account_co]):
     Guide: log tail pattern.
     """
 
+    @checked
     def __init__(
         self,
         account: Account_co,

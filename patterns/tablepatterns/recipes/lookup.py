@@ -10,6 +10,7 @@ from datetime import datetime, timedelta
 from itertools import compress
 from typing import Any, Final, cast
 
+from ..argument_types import check_least, checked
 from ..arguments import fields_of
 from ..entity import Entity
 from ..entity_set import EntitySet
@@ -62,6 +63,7 @@ class Lookup(Pattern[Account_co]):
     Guide: join in the client (look-up data).
     """
 
+    @checked
     def __init__(
         self,
         source: EntitySet[Account_co],
@@ -76,6 +78,7 @@ class Lookup(Pattern[Account_co]):
             raise BadDesign("expires", expires, "it is for how long to keep what was read", "give some time, or None")
         if capacity < 1:
             raise BadDesign("capacity", capacity, "there must be room for a key", "give 1 or more")
+        check_least("limit", limit, 1, BadDesign)
         self.source: EntitySet[Account] = source
         self.expires = expires
         self.whole = whole
@@ -146,6 +149,7 @@ class Lookup(Pattern[Account_co]):
         if self.whole:
             await self._found({})
 
+    @checked
     def forget(self, key: Mapping[str, Any] | None = None, /, **fields: Any) -> None:
         """Let the next look-up of a key ask for it again; without fields, that of every key. Cost: nothing.
 

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any, cast
 
+from ..argument_types import checked
 from ..arguments import fields_of
 from ..contention import RETRY_FOR, Overtaken, contended
 from ..deriving.derived import Index
@@ -76,6 +77,7 @@ class OneToMany(Pattern[Account_co]):
     Guide: one-to-many relationships (separate entities, in the same or in different partitions).
     """
 
+    @checked
     def __init__(
         self,
         one: EntitySet[Account_co],
@@ -199,6 +201,7 @@ class Denormalized(Pattern[Account_co]):
     Guide: one-to-many relationships (denormalised); denormalization pattern.
     """
 
+    @checked
     def __init__(self, many: EntitySet[Account_co], fields: Collection[str]) -> None:
         super().__init__(cast("Account_co", many.account))
         self.many: EntitySet[Account] = many

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, cast
 
+from ..argument_types import checked
 from ..contention import RETRY_FOR
 from ..deriving.derived import Keys
 from ..entity import Entity
@@ -58,6 +59,7 @@ class OneToOne(Pattern[Account_co]):
     Guide: one-to-one relationships.
     """
 
+    @checked
     def __init__(
         self,
         first: EntitySet[Account_co],

@@ -12,6 +12,7 @@ from typing import Any, cast
 
 from azure.core.exceptions import AzureError
 
+from ..argument_types import checked
 from ..deriving.derived import Index
 from ..entity import Entity
 from ..entity_set import EntitySet
@@ -92,6 +93,7 @@ class ParallelReads(Pattern[Account_co]):
     Guide: asynchronous and parallel operations.
     """
 
+    @checked
     def __init__(self, source: EntitySet[Account_co], *, limit: int = 8) -> None:
         super().__init__(cast("Account_co", source.account))
         if limit < 1:

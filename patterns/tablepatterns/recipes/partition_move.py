@@ -9,6 +9,7 @@ from collections.abc import Collection, Mapping
 from typing import Any, cast
 from uuid import uuid4
 
+from ..argument_types import checked
 from ..arguments import fields_of
 from ..contention import RETRY_FOR, contended
 from ..deriving.derived import Index
@@ -74,6 +75,7 @@ class PartitionMove(Pattern[Account_co]):
     Guide: one-to-many relationships (moving an employee); eventually consistent transactions pattern.
     """
 
+    @checked
     def __init__(
         self,
         entities: EntitySet[Account_co],

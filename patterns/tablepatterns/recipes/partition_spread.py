@@ -10,6 +10,7 @@ from contextlib import aclosing
 from functools import partial
 from typing import Any
 
+from ..argument_types import check_least, checked
 from ..arguments import fields_of, via_and_fields
 from ..contention import RETRY_FOR
 from ..deriving.derived import Index
@@ -81,6 +82,7 @@ class PartitionSpread(Pattern[Account_co]):
     Guide: prepend/append anti-pattern; compound key pattern.
     """
 
+    @checked
     def __init__(
         self,
         account: Account_co,
@@ -95,6 +97,7 @@ class PartitionSpread(Pattern[Account_co]):
     ) -> None:
         super().__init__(account)
         account.check_key_order("buckets are read together")
+        check_least("parallel", parallel, 1, BadDesign)
         self.key = key
         self.bucket = bucket
         self.parallel = parallel
@@ -110,6 +113,7 @@ class PartitionSpread(Pattern[Account_co]):
         self._table = SpreadTable(self.entities.table, (_LAYOUTS, row_key), layout)
         self.entities.table = self._table
 
+    @checked
     def placed(self, fields: Mapping[str, Any]) -> dict[str, Any]:
         """Return the fields with that of the bucket; nothing is sent.
 

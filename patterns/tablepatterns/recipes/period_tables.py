@@ -9,6 +9,7 @@ from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
 from datetime import date, datetime, time, timedelta, timezone
 from typing import Any, Final, Generic, TypeAlias, TypeVar, cast
 
+from ..argument_types import check_least, checked
 from ..arguments import fields_of
 from ..contention import RETRY_FOR
 from ..deriving.together import check_within
@@ -102,6 +103,7 @@ class PeriodTables(Pattern[Account_co], Generic[Account_co, Set_co]):
     Guide: high volume delete pattern.
     """
 
+    @checked
     def __init__(
         self,
         account: Account_co,
@@ -131,6 +133,7 @@ class PeriodTables(Pattern[Account_co], Generic[Account_co, Set_co]):
 
     # -- which table
 
+    @checked
     def of(self, what: datetime | Ticks | Mapping[str, Any]) -> Set_co:
         """Return the inner set for a moment, or for an entity by its moment; nothing is sent.
 
@@ -144,6 +147,7 @@ class PeriodTables(Pattern[Account_co], Generic[Account_co, Set_co]):
         """
         return self._set(self.period.start(self._moment(what) if isinstance(what, Mapping) else what))
 
+    @checked
     def period_of(self, table: str) -> datetime | None:
         """Return when the period of a table of this series begins, or None for any other table.
 
@@ -156,6 +160,7 @@ class PeriodTables(Pattern[Account_co], Generic[Account_co, Set_co]):
         head, label = table[: len(self.name)], table[len(self.name) :]
         return self.period.read(label) if head.lower() == self.name.lower() else None
 
+    @checked
     def is_kept(self, moment: datetime | Ticks) -> bool:
         """Whether the period of a moment is kept now: neither expired nor to be dropped."""
         return self.period.start(moment) >= self._retention.first_kept(self.account.now())
@@ -368,6 +373,7 @@ class PeriodTables(Pattern[Account_co], Generic[Account_co, Set_co]):
         )
 
     def _check_newest_first(self, count: int) -> None:
+        check_least("count", count, 0)
         self.account.check_key_order("the newest ones are the first")
         if not self._newest_first:
             rule = f"the RowKey {self.key.row_template!r} does not put the newest first"

@@ -9,6 +9,7 @@ from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
+from ..argument_types import checked
 from ..deriving.derived import Change, Fields, Keys, Primary
 from ..deriving.roster import Roster
 from ..deriving.row_store import RowReader
@@ -71,6 +72,7 @@ class Summary(Totals):
     Guide: denormalization pattern (summary entities); one-to-many relationships.
     """
 
+    @checked
     def __init__(
         self,
         key: Key,

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Final
 
 from .. import limits
+from ..argument_types import checked
 from ..arguments import fields_of
 from ..contention import RETRY_FOR
 from ..declared_rows import Place, RowKind
@@ -77,6 +78,7 @@ class WideEntity(WideWrites[Account_co]):
     Guide: wide entities pattern.
     """
 
+    @checked
     def __init__(
         self,
         account: Account_co,

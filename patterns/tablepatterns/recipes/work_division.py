@@ -10,6 +10,7 @@ from collections.abc import Iterable
 from hashlib import sha256
 from itertools import pairwise
 
+from ..argument_types import checked
 from ..edm import ordinal
 from ..errors import BadDesign, BadInput
 from ..filters import Filter, prop
@@ -42,11 +43,13 @@ class HashDivision:
     Guide: asynchronous and parallel operations (workers responsible for certain partitions).
     """
 
+    @checked
     def __init__(self, workers: int) -> None:
         if workers < 1:
             raise BadDesign("workers", workers, "somebody must do the work", "give 1 or more")
         self.workers = workers
 
+    @checked
     def owner(self, partition_key: str) -> int:
         """Return the number of the worker that is responsible for a partition."""
         # The highest bidder gets it: another bidder changes nothing among those that were there before
@@ -55,6 +58,7 @@ class HashDivision:
             key=lambda worker: sha256(f"{worker}/{partition_key}".encode("utf-8", "surrogatepass")).digest(),
         )
 
+    @checked
     def mine(self, worker: int, partition_keys: Iterable[str]) -> list[str]:
         """Return those of the partitions that a worker is responsible for, in the order given.
 
@@ -90,6 +94,7 @@ class RangeDivision:
     Guide: asynchronous and parallel operations (workers responsible for certain partitions).
     """
 
+    @checked
     def __init__(self, bounds: Iterable[str]) -> None:
         self.bounds = tuple(bounds)
         self._ordered = [ordinal(bound) for bound in self.bounds]
@@ -103,10 +108,12 @@ class RangeDivision:
         """How many workers there are."""
         return len(self.bounds) + 1
 
+    @checked
     def owner(self, partition_key: str) -> int:
         """Return the number of the worker that is responsible for a partition."""
         return bisect_right(self._ordered, ordinal(partition_key))
 
+    @checked
     def filter(self, worker: int) -> Filter | None:
         """Return the filter of all that a worker is responsible for; None where that is everything.
 

@@ -14,6 +14,7 @@ from typing import Final, Protocol, cast
 from azure.core.exceptions import AzureError, HttpResponseError
 
 from .. import limits
+from ..argument_types import checked
 from ..errors import NOT_SHOWN, BadDesign, BadInput, BadMessage
 from ..recipe import Account_co, Pattern, recipe
 from ..words.exchange import CONNECTION_LOST
@@ -118,6 +119,7 @@ class Worker(Pattern[Account_co]):
     Guide: eventually consistent transactions pattern.
     """
 
+    @checked
     def __init__(
         self,
         account: Account_co,

@@ -14,6 +14,7 @@ from urllib.parse import urlsplit
 
 from azure.core.exceptions import AzureError
 
+from ..argument_types import checked
 from ..errors import NOT_SHOWN, BadDesign, DecryptionFailed, UnknownKey
 from ..words.exchange import settled
 from .cipher import CONTENT_KEY_BYTES, need_cryptography, unwrap, wrap
@@ -63,6 +64,7 @@ class LocalKey:
     :raises BadDesign: it has no id, or not 32 bytes
     """
 
+    @checked
     def __init__(self, kid: str, secret: bytes) -> None:
         if not kid:
             raise BadDesign("kid", kid, "what is stored names its key", "give the key an id")
@@ -74,6 +76,7 @@ class LocalKey:
         self._secret = secret
 
     @classmethod
+    @checked
     def generate(cls, kid: str) -> LocalKey:
         """Return a new random key; what it protects is lost with it."""
         return cls(kid, os.urandom(CONTENT_KEY_BYTES))
@@ -113,7 +116,11 @@ class VaultKey:
     :raises BadDesign: the id has no version: once the vault rotates the key, nobody could tell which one was meant
     """
 
+    @checked
     def __init__(self, client: Any, algorithm: str = "RSA-OAEP-256") -> None:
+        if not hasattr(client, "key_id"):
+            rule = "a key in a vault is used through a CryptographyClient"
+            raise BadDesign("client", type(client).__name__, rule, "pass one of azure-keyvault-keys")
         self._kid = str(client.key_id)
         if len(urlsplit(self._kid).path.strip("/").split("/")) != _VERSIONED:
             rule = "it names no version, and the vault may rotate the key"

@@ -13,6 +13,7 @@ from itertools import chain
 from string import Formatter
 from typing import Final, Literal, Protocol
 
+from ..argument_types import checked
 from ..edm import Ticks, ordinal
 from ..errors import BadInput
 from ..key import Key
@@ -81,6 +82,7 @@ class HotPartition:
         return f"{text}, {self.refused} requests refused" if self.refused else text
 
 
+@checked
 def hot_partitions(requests: Iterable[Request], *, target: float = PARTITION_ENTITIES_PER_SECOND) -> list[HotPartition]:
     """Return the partitions that came near the scalability target, or were refused anything, the busiest first.
 
@@ -118,6 +120,7 @@ def hot_partitions(requests: Iterable[Request], *, target: float = PARTITION_ENT
     return sorted(hot, key=lambda each: (-each.peak, each.table, each.partition))
 
 
+@checked
 def sequence_of(keys: Iterable[str]) -> End | None:
     """Return whether new keys nearly always come at one end: after all others (append), or before them (prepend).
 
@@ -160,6 +163,7 @@ class AntiPattern:
     remedy: str
 
 
+@checked
 def anti_pattern(key: Key) -> AntiPattern | None:
     """Return the anti-pattern that a key is, or None for a key that has something to spread writes by.
 

@@ -7,6 +7,7 @@ from contextvars import Token
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Protocol
 
+from ..argument_types import checked
 from ..errors import BadInput
 from ..filters import QueryClass
 from .checks import budget_exceeded, scans_refused
@@ -70,6 +71,7 @@ class Traffic:
     Guide: cost; designing for querying.
     """
 
+    @checked
     def __init__(self, storage: Watched, *, everywhere: bool = False, keep: int = 100_000) -> None:
         watch = getattr(storage, "watch", None)
         if not isinstance(watch, Watch):
@@ -130,6 +132,7 @@ class Traffic:
         """Return the sums for each partition, the most expensive first; what is about several has its table's."""
         return grouped(self.requests, lambda each: each.place)
 
+    @checked
     def heat(self, seconds: float = 60) -> list[Heat]:
         """Return what each partition was asked in each stretch of time in which it was asked anything, in order.
 
@@ -142,6 +145,7 @@ class Traffic:
             raise BadInput("seconds", seconds, "a stretch of time has a length", "give a number above zero")
         return heated(self.requests, seconds)
 
+    @checked
     def assert_no_scans(self, allow: QueryClass = QueryClass.RANGE) -> None:
         """Fail where a query was of a worse class than allowed.
 
@@ -152,6 +156,7 @@ class Traffic:
         """
         self._fail(scans_refused(self.requests, allow))
 
+    @checked
     def assert_transactions(self, *, at_most: int) -> None:
         """Fail where the block cost more storage transactions than allowed.
 

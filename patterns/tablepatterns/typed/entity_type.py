@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from string import Formatter
 from typing import Any, Final, Generic, NoReturn, TypeAlias
 
+from ..argument_types import checked
 from ..deriving.derived import Index
 from ..entity import Entity
 from ..entity_set import EntitySet
@@ -48,6 +49,7 @@ class EntityType(Generic[Account_co]):
     Guide: working with heterogeneous entity types (type and version of an entity).
     """
 
+    @checked
     def __init__(
         self,
         of: type[Any],

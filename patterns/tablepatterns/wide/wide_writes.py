@@ -8,7 +8,7 @@ from typing import Any, Final, TypeVar
 from uuid import uuid4
 
 from .. import limits
-from ..contention import Overtaken, contended
+from ..contention import Overtaken, check_retry_for, contended
 from ..entity import Entity
 from ..errors import BadInput, BadKey, EntityAlreadyExists, EntityChanged, EntityNotFound, OutcomeUnknown
 from ..mapping import Action, Encoded
@@ -31,6 +31,7 @@ class WideWrites(WideReads[Account_co]):
 
     async def _write(self, old: Stored, entity: Mapping[str, Any], into: Entity, retry_for: float) -> Entity:
         """Write a whole value where an old one is, or none."""
+        check_retry_for(retry_for)
         given = self._properties(entity)
         encoded = await self._encoded(old, given)
         parts = self.layout.arrange(encoded.fields, old.places)

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
+from ..argument_types import checked
 from ..deriving.derived import Change, Derived, Index, Shape
 from ..entity import Entity
 from ..errors import BadDesign, BadInput, BadKey, EntityChanged, EntityNotFound
@@ -26,12 +27,14 @@ class Changes(Lookups[Account_co]):
     building: frozenset[Derived]
 
     @located
+    @checked
     def inserting(self, entity: Mapping[str, Any]) -> Write:
         """Return the change that `insert` makes; nothing is sent."""
         change = Change(self.key, None, self._fields(entity))
         return self._write(change)
 
     @located
+    @checked
     def replacing(self, entity: Mapping[str, Any]) -> Write:
         """Return the change that `replace` makes; nothing is sent."""
         fields = self._fields(entity)
@@ -39,6 +42,7 @@ class Changes(Lookups[Account_co]):
         return self._writing(read, Change(self.key, reading.stored, fields), reading)
 
     @located
+    @checked
     def merging(self, entity: Mapping[str, Any], changes: Mapping[str, Any]) -> Write:
         """Return the change that `merge` makes; nothing is sent."""
         self.mappings.check_merge()
@@ -49,11 +53,13 @@ class Changes(Lookups[Account_co]):
         )
 
     @located
+    @checked
     def deleting(self, entity: Mapping[str, Any]) -> Write:
         """Return the change that `delete` makes; nothing is sent."""
         reading, read = self._as_read(entity, whole=bool(self.derived))
         return self._writing(read, Change(self.key, reading.stored, None), reading)
 
+    @checked
     def renaming(self, entity: Mapping[str, Any], fields: Mapping[str, Any]) -> tuple[Write, Write]:
         """Return the two changes that `rename` makes; nothing is sent."""
         check_settled(entity)

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Final, overload
 
+from ...argument_types import checked
 from ...arguments import fields_of, via_and_fields
 from ...deriving.derived import Index, Shape
 from ...entity_set import EntitySet
@@ -28,6 +29,7 @@ def explain(what: str | Filter) -> QueryPlan: ...
 def explain(what: EntitySet[Account]) -> Plans: ...
 
 
+@checked
 def explain(what: str | Filter | EntitySet[Account]) -> QueryPlan | Plans:
     """Return the plan of a query: its class, why, what is read, what it costs, the guide's rule, and what is better.
 

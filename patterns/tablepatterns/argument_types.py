@@ -1,0 +1,312 @@
+"""Check what callers pass against the annotations.
+
+A recipe, and whatever is decorated with `checked`, rejects an argument that is not of its declared type before it does
+anything. So each type is declared once, for the type checkers and for callers without one. In three ways this is
+stricter than `isinstance`: a str is not a sequence of str, a bool is not an int, and NaN is not a number.
+"""
+
+from __future__ import annotations
+
+import builtins
+import functools
+import inspect
+import math
+import sys
+import types
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from numbers import Integral, Real
+from typing import IO, Any, Final, Literal, TypeVar, Union, cast, get_args, get_origin
+
+from typing_extensions import get_protocol_members, is_protocol
+
+from .errors import NOT_SHOWN, BadDesign, BadFilter, BadInput, BadProperty, BadTableName, BadToken
+
+T = TypeVar("T")
+F = TypeVar("F", bound=Callable[..., Any])
+
+_ERRORS: Final[Mapping[str, type[BadInput]]] = {
+    "content": BadProperty,
+    "table": BadTableName,
+    "where": BadFilter,
+    "token": BadToken,
+    "resume": BadToken,
+}
+"""The error for an argument that is not of its type, by the parameter's name, where there is one of its own."""
+_HINTS: Final[Mapping[str, str]] = {
+    "where": "build it with prop(), or parse the text with parse()",
+    "select": "pass a list of names, such as ['Age']",
+    "at_worst": "pass a QueryClass, such as QueryClass.TABLE_SCAN",
+    "entity": "pass an entity that was read, or a mapping of its fields",
+    "key": 'pass Key("{Department}", "empid_{EmployeeId:06d}") or the like',
+}
+_SECRET: Final = frozenset(
+    {"amount", "blind_key", "body", "changes", "content", "credential", "entity", "fields", "keys"}
+    | {"message", "secret", "text", "value", "values"}
+)
+"""The parameters whose values no error shows."""
+
+
+@dataclass(frozen=True)
+class Kind:
+    """What a parameter takes: how an error calls it, and whether a value is of it."""
+
+    text: str
+    fits: Callable[[Any], bool]
+    part: Kind | None = None
+    """What is in a collection of this kind."""
+
+    def instead(self, value: object) -> str:
+        """Return what a value that is not of this kind is, for an error."""
+        if self.part and isinstance(value, Collection) and not isinstance(value, (str, bytes, bytearray)):
+            wrong = next((each for each in value if not self.part.fits(each)), None)
+            return f"a {type(value).__name__} with {_type_of(wrong)} in it"
+        return _type_of(value)
+
+
+def check_least(name: str, number: float, least: float, error: type[BadInput] = BadInput) -> None:
+    """Reject a number that is too small.
+
+    >>> check_least("limit", 1, 1)
+
+    :raises BadInput: it is
+    """
+    if number < least:
+        raise error(name, number, f"it must be at least {least:g}", f"pass {least:g} or more")
+
+
+def checked(function: F) -> F:
+    """Have a function, or a method, check its arguments; one called `__init__` raises `BadDesign`.
+
+    >>> @checked
+    ... def total(numbers: Sequence[int], limit: int | None = None) -> int:
+    ...     return sum(numbers[:limit])
+    >>> total([1, 2])
+    3
+    >>> total("12")
+    Traceback (most recent call last):
+        ...
+    tablepatterns.errors.BadInput: numbers = '12': it must be a sequence of int, not str; pass a sequence of int
+    (more: tablepatterns help BadInput)
+    """
+    check = Arguments(function)
+
+    @functools.wraps(function)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        check(args, kwargs)
+        return function(*args, **kwargs)
+
+    return cast("F", call)
+
+
+class Arguments:
+    """The check of a function's arguments, which is made of its annotations when it is first called.
+
+    :param function: the function; the first parameter is not checked where it is called `self` or `cls`
+    """
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        self._function = function
+        self._error: type[BadInput] = BadDesign if function.__name__ == "__init__" else BadInput
+        self._positional: Sequence[tuple[str, Kind | None]] | None = None
+        self._named: Mapping[str, Kind] = {}
+        self._rest: tuple[str, Kind] | None = None
+
+    def __call__(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> None:
+        """Check the arguments of a call, `self` included.
+
+        :raises BadInput: one is not of its type
+        """
+        positional = self._positional
+        if positional is None:
+            positional = self._declare()
+        for (name, kind), value in zip(positional, args, strict=False):
+            if kind is not None and not kind.fits(value):
+                raise self._refusal(name, value, kind)
+        if self._rest is not None:
+            name, kind = self._rest
+            for value in args[len(positional) :]:
+                if not kind.fits(value):
+                    raise self._refusal(name, value, kind)
+        if self._named:
+            for name, value in kwargs.items():
+                kind = self._named.get(name)
+                if kind is not None and not kind.fits(value):
+                    raise self._refusal(name, value, kind)
+
+    def _declare(self) -> Sequence[tuple[str, Kind | None]]:
+        kinds = declared(self._function)
+        positional: list[tuple[str, Kind | None]] = []
+        named: dict[str, Kind] = {}
+        for each in inspect.signature(self._function).parameters.values():
+            kind = kinds.get(each.name)
+            if each.kind in (each.POSITIONAL_ONLY, each.POSITIONAL_OR_KEYWORD):
+                positional.append((each.name, kind))
+            if kind is None:
+                continue
+            if each.kind is each.VAR_POSITIONAL:
+                self._rest = each.name, kind
+            elif each.kind in (each.KEYWORD_ONLY, each.POSITIONAL_OR_KEYWORD):
+                named[each.name] = kind
+        self._named = named
+        self._positional = positional
+        return positional
+
+    def _refusal(self, name: str, value: object, kind: Kind) -> BadInput:
+        shown = NOT_SHOWN if name in _SECRET and value is not None else value
+        rule = f"it must be {kind.text}, not {kind.instead(value)}"
+        return _ERRORS.get(name, self._error)(name, shown, rule, _HINTS.get(name, f"pass {kind.text}"))
+
+
+def _type_of(value: object) -> str:
+    if isinstance(value, float) and math.isnan(value):
+        return "NaN"
+    return "None" if value is None else type(value).__name__
+
+
+def declared(function: Callable[..., Any], *, strict: bool = False) -> dict[str, Kind | None]:
+    """Return what each parameter of a function takes, by its annotation; None for anything.
+
+    :param strict: whether to raise the error of an annotation that cannot be evaluated, which takes anything else: it
+        may be of a name that only type checkers see
+    """
+    names = _Names(function)
+    kinds: dict[str, Kind | None] = {}
+    for each in inspect.signature(function).parameters.values():
+        annotation: Any = Any if each.annotation is each.empty else each.annotation
+        try:
+            kinds[each.name] = None if each.kind is each.VAR_KEYWORD else kind_of(names.evaluated(annotation))
+        except Exception:
+            if strict:
+                raise
+            kinds[each.name] = None
+    return kinds
+
+
+class _Names(Mapping[str, Any]):
+    """The names that the annotations of a function may have: those of its module, and the public ones of the package.
+
+    A module does not import what only its annotations name, such as a class of a layer above it.
+    """
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        self._module: dict[str, Any] = getattr(inspect.unwrap(function), "__globals__", {})
+
+    def evaluated(self, annotation: object) -> Any:
+        return eval(annotation, {}, self) if isinstance(annotation, str) else annotation  # noqa: S307 - our own text
+
+    def __getitem__(self, name: str) -> Any:
+        if name in self._module:
+            return self._module[name]
+        if hasattr(builtins, name):
+            return getattr(builtins, name)
+        package = sys.modules[__name__.partition(".")[0]]
+        try:
+            return getattr(package, name)
+        except AttributeError as error:
+            raise KeyError(name) from error
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._module)
+
+    def __len__(self) -> int:
+        return len(self._module)
+
+
+def kind_of(annotation: Any) -> Kind | None:
+    """Return what an annotation takes; None for anything.
+
+    :raises TypeError: nothing tells whether a value is of it
+    """
+    if isinstance(annotation, TypeVar):
+        bound = annotation.__bound__
+        return kind_of(bound) if isinstance(bound, type) or get_origin(bound) else None
+    if annotation is Any or annotation is object:
+        return None
+    if annotation is None or annotation is type(None):
+        return Kind("None", lambda value: value is None)
+    origin, inner = get_origin(annotation), get_args(annotation)
+    if origin in (Union, types.UnionType):
+        return _any_of([kind_of(each) for each in inner])
+    if origin is Literal:
+        return Kind(" or ".join(map(repr, inner)), lambda value: isinstance(value, str) and value in inner)
+    if origin is not None and issubclass(origin, Iterable):
+        return _many_of(origin, inner)
+    if origin is Callable or origin is type:
+        return Kind("a class" if origin is type else "a callable", _is_class if origin is type else callable)
+    return _one_of(annotation if origin is None else origin)
+
+
+def _any_of(kinds: Sequence[Kind | None]) -> Kind | None:
+    known = [each for each in kinds if each is not None]
+    if len(known) < len(kinds):
+        return None
+    first, *others = known
+    if not others:
+        return first
+    fits = tuple(each.fits for each in known)
+    text = " or ".join(dict.fromkeys(each.text for each in known))
+    part = next((each.part for each in known if each.part), None)
+    return Kind(text, lambda value: any(each(value) for each in fits), part)
+
+
+def _one_of(kind: type[Any]) -> Kind:
+    if kind is int:
+        return Kind("an int", lambda value: isinstance(value, Integral) and not isinstance(value, bool))
+    if kind is float:
+        return Kind("a number", _is_number)
+    if kind is type:
+        return Kind("a class", _is_class)
+    if kind is IO:
+        return Kind("a file", lambda value: hasattr(value, "read"))
+    if is_protocol(kind):
+        members = tuple(get_protocol_members(kind))
+        text = f"an object with {', '.join(sorted(members))}"
+        return Kind(text, lambda value: not _is_class(value) and all(hasattr(value, name) for name in members))
+    article = "an" if kind.__name__[0] in "AEIOU" else "a"
+    return Kind(f"{article} {kind.__name__}", lambda value: isinstance(value, kind))
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, Real) and not isinstance(value, bool) and not math.isnan(value)
+
+
+def _is_class(value: object) -> bool:
+    return isinstance(value, type)
+
+
+def _many_of(origin: type[Any], inner: Sequence[Any]) -> Kind:
+    """Return the kind of a collection, and of what is in it where looking does not use it up."""
+    if issubclass(origin, Mapping):
+        # Of a mapping to anything, such as an entity, the names are checked with the values
+        pair = None if inner[-1] is Any or inner[-1] is object else (kind_of(inner[0]), kind_of(inner[1]))
+        return _mapping_of(origin, pair)
+    if issubclass(origin, tuple) and inner[-1] is not Ellipsis:
+        each = [kind_of(part) for part in inner]
+        text = f"a tuple of {len(each)}"
+        return Kind(text, lambda value: isinstance(value, tuple) and len(value) == len(each) and _fit(each, value))
+    part = kind_of(inner[0])
+    what = origin.__name__.lower()
+    text = f"{'an' if what[0] in 'aeiou' else 'a'} {what} of {part.text.partition(' ')[2] if part else 'anything'}"
+
+    def fits(value: Any) -> bool:
+        if isinstance(value, (str, bytes, bytearray)) or not isinstance(value, origin):
+            return False
+        return part is None or not isinstance(value, Collection) or all(map(part.fits, value))
+
+    return Kind(text, fits, part)
+
+
+def _fit(kinds: Sequence[Kind | None], values: Sequence[Any]) -> bool:
+    return all(kind is None or kind.fits(value) for kind, value in zip(kinds, values, strict=True))
+
+
+def _mapping_of(origin: type[Any], pair: tuple[Kind | None, Kind | None] | None) -> Kind:
+    if pair is None:
+        return Kind("a mapping", lambda value: isinstance(value, origin))
+
+    def fits(value: Any) -> bool:
+        return isinstance(value, origin) and all(_fit(pair, each) for each in value.items())
+
+    text = " to ".join(each.text.partition(" ")[2] if each else "anything" for each in pair)
+    return Kind(f"a mapping of {text}", fits)

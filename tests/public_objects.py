@@ -1,0 +1,254 @@
+"""An object of every public class, and right arguments for its calls, to be made wrong one at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime, timedelta, timezone
+from pathlib import Path
+from typing import Any, TypeAlias
+from uuid import UUID
+
+import tablepatterns as tp
+from tablepatterns import Key
+
+Made: TypeAlias = dict[str, Any]
+
+NOW = datetime(2026, 7, 31, 12, tzinfo=timezone.utc)
+STAFF = Key("{Department}", "empid_{EmployeeId:06d}")
+JONES = {"Department": "Sales", "EmployeeId": 223}
+
+EXEMPT = {
+    "BlobLogHandler": "its methods are those of logging.Handler",
+    "Drift": "verify returns it",
+    "Finding": "an enumeration",
+    "Gathered": "ParallelReads returns it",
+    "Grant": "grant() returns it",
+    "Held": "EntityTypes returns it",
+    "InBlobs": "a name, checked by what takes it",
+    "InPartition": "it has no parameters",
+    "InTable": "a name, checked by what takes it",
+    "Int64": "an int",
+    "Observer": "its methods are called by the library",
+    "Page": "page returns it",
+    "Period": "an enumeration",
+    "QueryClass": "an enumeration",
+    "Storage": "connect() returns it",
+    "TablePatternsError": "an exception",
+    "Ticks": "an int",
+}
+"""Public classes that callers do not make, or that are plain values, with the reason."""
+
+
+@dataclass
+class Employee:
+    """A class whose objects are entities."""
+
+    Department: str
+    EmployeeId: int
+    Name: str = ""
+
+
+class Vault:
+    """What stands in for a client of a key vault."""
+
+    key_id = "https://vault.example/keys/payroll/1"
+
+
+def _sets(storage: tp.Storage) -> Made:
+    by_email = tp.IntraPartitionIndex(Key("{Department}", "email_{Email}"))
+    by_city = tp.InterPartitionIndex(Key("city_{City}", "city_{EmployeeId:06d}"))
+    names = tp.IndexEntities("Name")
+    total = tp.Summary(Key("{Department}", "total"))
+    staff = tp.EntitySet(storage, "Staff", STAFF, derived=[by_email, by_city, names, total])
+    plain = tp.EntitySet(storage, "Plain", STAFF)
+    heads = tp.EntitySet(storage, "Heads", Key("{Department}", "head"))
+    blob = tp.LargeProperties(["Photo"], container="photos")
+    large = tp.EntitySet(storage, "Large", STAFF, mappings=[blob])
+    key = tp.LocalKey.generate("k")
+    sealed = tp.EncryptedProperties(["Ssn"], keys=key, blind={"Ssn": "SsnHash"}, blind_key=bytes(range(32)))
+    safe = tp.EntitySet(storage, "Safe", STAFF, mappings=[sealed])
+    copied = tp.Denormalize(
+        STAFF, refers={"Department": "Department", "EmployeeId": "Boss"}, copies={"BossName": "Name"}
+    )
+    return {
+        "IntraPartitionIndex": by_email,
+        "InterPartitionIndex": by_city,
+        "IndexEntities": names,
+        "Summary": total,
+        "EntitySet": staff,
+        "plain": plain,
+        "heads": heads,
+        "large": large,
+        "safe": safe,
+        "LargeProperties": blob,
+        "LocalKey": key,
+        "EncryptedProperties": sealed,
+        "Denormalize": copied,
+    }
+
+
+def _recipes(storage: tp.Storage, folder: Path, sets: Made) -> Made:
+    staff, plain, heads = sets["EntitySet"], sets["plain"], sets["heads"]
+    typed = tp.EntityType(Employee, tp.EntitySet(storage, "Typed", STAFF))
+    by_time = Key("{Department}", "{At:inverted}")
+    archive = tp.Archive(plain, tp.BlobArchive(storage, "archive"))
+    return {
+        "AccessPolicies": tp.AccessPolicies(storage, "Staff"),
+        "Archive": archive,
+        "BlobArchive": tp.BlobArchive(storage, "archive"),
+        "BlobLog": tp.BlobLog(storage, "logs", "web"),
+        "BulkDelete": tp.BulkDelete(staff),
+        "BulkLoad": tp.BulkLoad(plain),
+        "CompoundKey": tp.CompoundKey(storage, "Plain", STAFF, "_{Year:04d}"),
+        "DataSeries": tp.DataSeries(storage, "Series", STAFF, 24, name="Hour", of=int),
+        "Denormalized": tp.Denormalized(plain, ["Floor"]),
+        "EntityGroupTransaction": tp.EntityGroupTransaction(storage, "Staff"),
+        "EntityType": typed,
+        "EntityTypes": tp.EntityTypes(typed),
+        "EventualTransaction": tp.EventualTransaction(storage, "welcome", "welcome", [len]),
+        "FileArchive": tp.FileArchive(folder),
+        "HashDivision": tp.HashDivision(2),
+        "Key": STAFF,
+        "KeyRotation": tp.KeyRotation(sets["safe"]),
+        "LargeValues": tp.LargeValues(sets["large"]),
+        "LogEntry": tp.LogEntry(NOW, "INFO", "started"),
+        "LogTail": tp.LogTail(storage, "Log", "{Department}"),
+        "Lookup": tp.Lookup(heads),
+        "OneToMany": tp.OneToMany(heads, plain),
+        "OneToOne": tp.OneToOne(plain, tp.EntitySet(storage, "Twins", STAFF)),
+        "ParallelReads": tp.ParallelReads(plain),
+        "PartitionMove": tp.PartitionMove(plain),
+        "PartitionSpread": tp.PartitionSpread(storage, "Spread", by_time),
+        "PeriodTables": tp.PeriodTables(
+            storage, "Days", tp.Period.DAY, make=lambda account, name: tp.EntitySet(account, name, by_time), keep=7
+        ),
+        "RangeDivision": tp.RangeDivision(["m"]),
+        "Reach": tp.Reach(first_partition="a"),
+        "Schema": tp.Schema({"Age": int}),
+        "Traffic": tp.Traffic(storage),
+        "Upload": tp.Upload([b"photo"]),
+        "VaultKey": tp.VaultKey(Vault()),
+        "WideEntity": tp.WideEntity(storage, "Wide", STAFF),
+        "Worker": tp.Worker(storage, [archive]),
+        "Entity": tp.Entity(JONES),
+    }
+
+
+def made(storage: tp.Storage, folder: Path) -> Made:
+    """Return an object of each public class, by the name of the class."""
+    sets = _sets(storage)
+    everything = sets | _recipes(storage, folder, sets)
+    return {name: each for name, each in everything.items() if not name[0].islower()}
+
+
+def _of(name: str) -> Callable[[Made], Any]:
+    return lambda objects: objects[name]
+
+
+def _is(value: object) -> Callable[[Made], Any]:
+    return lambda objects: value
+
+
+_ACCOUNT = lambda objects: objects["EntitySet"].account  # noqa: E731 - a table of functions
+
+GIVEN: dict[str, Callable[[Made], Any]] = {
+    "account": _ACCOUNT,
+    "amount": _is(1),
+    "asked": _is([JONES]),
+    "by": _of("IntraPartitionIndex"),
+    "change": _is(lambda entity: None),
+    "changes": _is({"Floor": 3}),
+    "child": _is("_{Year:04d}"),
+    "client": _is(Vault()),
+    "container": _is("photos"),
+    "content": _is([b"photo"]),
+    "count": _is(1),
+    "derived": _of("IntraPartitionIndex"),
+    "earliest": _is(NOW),
+    "entities": _of("EntitySet"),
+    "entity": _is(JONES),
+    "expires": _is(timedelta(hours=1)),
+    "fields": _is(JONES),
+    "first": _is(JONES),
+    "folder": _is("archive"),
+    "into": _of("EntitySet"),
+    "key": _is(STAFF),
+    "keys": _is([JONES]),
+    "kid": _is("k"),
+    "level": _is("INFO"),
+    "line": _is("text"),
+    "make": _is(lambda account, name: tp.EntitySet(account, name, STAFF)),
+    "many": _of("EntitySet"),
+    "message": _is("started"),
+    "moment": _is(NOW),
+    "name": _is("Hour"),
+    "names": _is(["Photo"]),
+    "of": _of("EntitySet"),
+    "one": _of("EntitySet"),
+    "parent": _is(STAFF),
+    "partition": _is("{Department}"),
+    "partition_key": _is("{Department}"),
+    "period": _is(tp.Period.DAY),
+    "permissions": _is("r"),
+    "points": _is(24),
+    "queue": _is("staff-archive"),
+    "queues": lambda objects: [objects["Archive"]],
+    "row_key": _is("empid_{EmployeeId:06d}"),
+    "rows": _is([JONES]),
+    "second": _is(JONES),
+    "secret": _is(bytes(32)),
+    "service": _is("web"),
+    "slot": _is(1),
+    "source": _of("EntitySet"),
+    "steps": _is([len]),
+    "storage": _ACCOUNT,
+    "table": _is("Staff"),
+    "target": _of("BlobArchive"),
+    "value": _is(1),
+    "values": _is({1: 1}),
+    "via": _of("IntraPartitionIndex"),
+    "where": _is(tp.prop("PartitionKey") == "Sales"),
+    "worker": _is(0),
+    "workers": _is(2),
+    "id": _is(UUID(int=0)),
+}
+"""What is right for a parameter, by its name; or by call and name, as in `DataSeries.set.value`."""
+
+_FOR_SETS = "the sets call its methods"
+
+MADE_FOR_THE_LIBRARY = {
+    "BlobArchive": "an Archive calls its methods",
+    "Denormalize": _FOR_SETS,
+    "EncryptedProperties": _FOR_SETS,
+    "EntityType": "EntityTypes calls its methods",
+    "FileArchive": "an Archive calls its methods",
+    "IndexEntities": _FOR_SETS,
+    "InterPartitionIndex": _FOR_SETS,
+    "IntraPartitionIndex": _FOR_SETS,
+    "LargeProperties": _FOR_SETS,
+    "LocalKey": "EncryptedProperties calls its methods",
+    "Summary": _FOR_SETS,
+    "Upload": "LargeProperties calls its methods",
+    "VaultKey": "EncryptedProperties calls its methods",
+}
+"""Public classes of which callers use the constructor, with the reason."""
+
+USED_ALL_THE_SAME = {"EncryptedProperties.blind", "LocalKey.generate"}
+"""What callers use of these classes besides."""
+
+EXEMPT_CALLS = {
+    "Archive.handle": "a Worker calls it",
+    "Entity.be": "the sets call it",
+    "Entity.received": "the sets call it",
+    "EntitySet.received": "other recipes call it",
+    "EventualTransaction.handle": "a Worker calls it",
+    "PartitionMove.handle": "a Worker calls it",
+    "Traffic.take": "an account calls it",
+    "Worker.run": "it runs until it is stopped",
+    "Traffic.to_metrics": "it takes a meter of OpenTelemetry",
+    "Traffic.wants": "an account calls it",
+    "prefix": "its text is checked with the key that it is used with",
+    "connect": "it has errors of its own, for a target that is not known",
+}
+"""Public callables that are not walked, with the reason."""

@@ -1,0 +1,160 @@
+"""Every public callable rejects what it cannot work with: with an error of the library, before any request."""
+
+from __future__ import annotations
+
+import inspect
+import math
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import tablepatterns
+from public_objects import EXEMPT, EXEMPT_CALLS, GIVEN, MADE_FOR_THE_LIBRARY, USED_ALL_THE_SAME, Made, made
+from tablepatterns import TablePatternsError, connect
+from tablepatterns.argument_types import Kind, declared
+from tablepatterns.recipe import recipe, stream
+from tablepatterns.testing import Engine
+
+
+class Foreign:
+    """An object that the library knows nothing of."""
+
+    def __repr__(self) -> str:
+        return "<Foreign>"
+
+
+WRONG = (None, "text", b"bytes", 7, 1.5, True, math.nan, Foreign(), [Foreign()], (), {}, {1: Foreign()}, Foreign, len)
+"""What is put in the place of each argument, where it is not of its type."""
+MAY_BE_NEGATIVE = {"amount", "value", "slot", "at_most", "level", "flush_level", "low", "high"}
+
+
+@dataclass(frozen=True)
+class Call:
+    """A public callable: a function, a constructor or a method."""
+
+    owner: str
+    name: str
+    function: Callable[..., Any]
+
+    @property
+    def label(self) -> str:
+        return f"{self.owner}.{self.name}" if self.owner else self.name
+
+
+def public_calls() -> Iterator[Call]:
+    seen: set[object] = set()
+    # Methods that others inherit are walked where they are of
+    for public in sorted(tablepatterns.__all__, key=lambda name: name != "EntitySet"):
+        found = getattr(tablepatterns, public)
+        if inspect.isfunction(found):
+            yield Call("", public, inspect.unwrap(found))
+        if not inspect.isclass(found) or public in EXEMPT:
+            continue
+        for name in ("__init__", *(each for each in dir(found) if not each.startswith("_"))):
+            method = inspect.getattr_static(found, name)
+            function = method._function if isinstance(method, (recipe, stream)) else method
+            function = inspect.unwrap(getattr(function, "__func__", function))
+            ours = inspect.isfunction(function) and function.__module__.startswith("tablepatterns")
+            is_used = (
+                name == "__init__" or public not in MADE_FOR_THE_LIBRARY or f"{public}.{name}" in USED_ALL_THE_SAME
+            )
+            if ours and is_used and function not in seen:
+                seen.add(function)
+                yield Call(public, name, function)
+
+
+CALLS = [each for each in public_calls() if each.label not in EXEMPT_CALLS]
+
+
+def parameters(call: Call) -> list[inspect.Parameter]:
+    found = inspect.signature(call.function).parameters.values()
+    return [each for each in found if each.name not in ("self", "cls") and each.kind is not each.VAR_KEYWORD]
+
+
+def target(call: Call, objects: Made) -> Callable[..., Any]:
+    if not call.owner:
+        return getattr(tablepatterns, call.name)  # type: ignore[no-any-return]
+    owner = getattr(tablepatterns, call.owner)
+    if call.name == "__init__":
+        return owner  # type: ignore[no-any-return]
+    if isinstance(inspect.getattr_static(owner, call.name), (classmethod, staticmethod)):
+        return getattr(owner, call.name)  # type: ignore[no-any-return]
+    return getattr(objects[call.owner], call.name)  # type: ignore[no-any-return]
+
+
+def wrong_values(parameter: inspect.Parameter, kind: Kind | None) -> Iterator[tuple[object, bool]]:
+    """Return values to put in the place of an argument, and whether each must be rejected."""
+    yield from ((value, kind is not None) for value in WRONG if kind is None or not kind.fits(value))
+    if kind is not None and kind.fits(-1) and parameter.name not in MAY_BE_NEGATIVE:
+        yield -1, True
+
+
+def with_wrong(call: Call, objects: Made, parameter: inspect.Parameter, value: object) -> Callable[[], object]:
+    """Return a call with everything right but one argument."""
+    args: list[Any] = []
+    kwargs: dict[str, Any] = {}
+    for each in parameters(call):
+        given = GIVEN.get(f"{call.label}.{each.name}", GIVEN.get(each.name))
+        right = each.default if each.default is not each.empty else given(objects) if given else None
+        argument = value if each.name == parameter.name else right
+        if each.kind is each.KEYWORD_ONLY:
+            kwargs[each.name] = argument
+        elif each.kind is each.VAR_POSITIONAL:
+            args += [argument] if each.name == parameter.name else []
+        else:
+            args.append(argument)
+    return lambda: finished(target(call, objects)(*args, **kwargs))
+
+
+def finished(result: Any) -> object:
+    return list(result) if inspect.isgenerator(result) else result
+
+
+@pytest.mark.parametrize("call", CALLS, ids=lambda each: each.label)
+def test_every_annotation_can_be_checked(call: Call) -> None:
+    declared(call.function, strict=True)
+
+
+def test_every_public_class_has_an_object_or_a_reason() -> None:
+    engine = Engine()
+    objects = made(connect(engine), Path("archive"))
+    classes = {name for name in tablepatterns.__all__ if inspect.isclass(getattr(tablepatterns, name))}
+    assert classes == {*objects, *EXEMPT}
+    assert not {*objects} & {*EXEMPT}
+
+
+@pytest.fixture(scope="module")
+def account(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Engine, Made]]:
+    engine = Engine()
+    with connect(engine) as storage:
+        yield engine, made(storage, tmp_path_factory.mktemp("archive"))
+
+
+@pytest.mark.parametrize("call", CALLS, ids=lambda each: each.label)
+def test_a_wrong_argument_is_rejected_before_any_request(call: Call, account: tuple[Engine, Made]) -> None:
+    engine, objects = account
+    kinds = declared(call.function)
+    failures: list[str] = []
+    for parameter in parameters(call):
+        for value, must_fail in wrong_values(parameter, kinds[parameter.name]):
+            with engine.ledger.span() as span:
+                outcome = outcome_of(with_wrong(call, objects, parameter, value))
+            if outcome is None and must_fail:
+                failures.append(f"{parameter.name}={value!r}: accepted")
+            if isinstance(outcome, TablePatternsError):
+                if must_fail and span.totals.requests:
+                    failures.append(f"{parameter.name}={value!r}: after {span.totals.requests} requests")
+            elif outcome is not None:
+                failures.append(f"{parameter.name}={value!r}: {outcome!r}")
+    assert failures == []
+
+
+def outcome_of(attempt: Callable[[], object]) -> Exception | None:
+    try:
+        attempt()
+    except Exception as error:  # noqa: BLE001 - the test says which may come
+        return error
+    return None
