@@ -229,8 +229,16 @@ def test_every_operation_is_documented() -> None:
         }
 
 
+@pytest.mark.parametrize("option", ["x-ms-source-range", "x-ms-copy-source-blob-properties", "x-ms-source-content-md5"])
+def test_a_copy_does_not_ignore_the_options_of_others(option: str) -> None:
+    for operation in DOCUMENTED:
+        if operation.name == "CopyBlob" or (operation.name == "CopyBlobFromURL" and option not in operation.options):
+            assert Account().ask(operation, {option: "true"}).status == 501
+
+
 def test_what_is_asked_not_to_be_done_is_not_asked() -> None:
     support = Support("if-match", "x-ms-legal-hold")
     support.check({"x-ms-legal-hold": "false", "if-match": "*"}, {"versionid": ""})
-    with pytest.raises(Refusal, match="NotImplemented"):
-        support.check({"x-ms-legal-hold": "true"}, {})
+    for asked in ({"x-ms-legal-hold": "true"}, {"if-none-match": "false"}):
+        with pytest.raises(Refusal, match="NotImplemented"):
+            support.check(asked, {})

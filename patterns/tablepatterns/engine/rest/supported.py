@@ -51,9 +51,10 @@ class Support:
         :raises Refusal: NotImplemented
         """
         if not self._headers.isdisjoint(headers) or not self._parameters.isdisjoint(query):
-            asked = [headers[name] for name in self._headers.intersection(headers)]
-            asked += [query[name] for name in self._parameters.intersection(query)]
-            if any(value and value.lower() != "false" for value in asked):
+            asked = [(name, headers[name]) for name in self._headers.intersection(headers)]
+            asked += [(f"?{name}", query[name]) for name in self._parameters.intersection(query)]
+            # An option may be asked for by saying that it is not wanted; a condition may not
+            if any(value and (name in _CONDITIONS or value.lower() != "false") for name, value in asked):
                 raise Refusal(NOT_IMPLEMENTED)
 
 
@@ -70,6 +71,9 @@ _FROM_URL: Final = (
     "content-md5 x-ms-file-request-intent x-ms-source-encryption-algorithm x-ms-source-encryption-key "
     "x-ms-source-encryption-key-sha256"
 )
+_DIGESTS: Final = "x-ms-source-content-md5 x-ms-source-content-crc64"
+_PART: Final = "x-ms-source-range x-ms-copy-source-blob-properties"
+"""Options of what takes content from a URL; no copy is documented to have them."""
 _USE: Final = f"{_STANDARD} x-ms-if-tags"
 _WRITE: Final = f"{_USE} {_LEASE}"
 _READ: Final = f"{_WRITE} ?snapshot"
@@ -109,8 +113,8 @@ BLOB_SUPPORT: Final[Mapping[str, Support]] = {
     "AppendBlock": Support(f"{_WRITE} {_POSITION}", _SCOPE),
     "AppendBlockFromURL": Support(f"{_WRITE} {_POSITION} {_SOURCE}", f"{_SCOPE} {_FROM_URL}"),
     "AppendBlobSeal": Support(f"{_WRITE} x-ms-blob-condition-appendpos"),
-    "CopyBlob": Support(f"{_WRITE} {_SOURCE} x-ms-source-lease-id", f"{_IMMUTABLE} {_SCOPE}"),
-    "CopyBlobFromURL": Support(f"{_WRITE} {_SOURCE}", f"{_IMMUTABLE} {_SCOPE} {_FROM_URL} x-ms-seal-blob"),
+    "CopyBlob": Support(f"{_WRITE} {_SOURCE} x-ms-source-lease-id", f"{_IMMUTABLE} {_SCOPE} {_PART} {_DIGESTS}"),
+    "CopyBlobFromURL": Support(f"{_WRITE} {_SOURCE}", f"{_IMMUTABLE} {_SCOPE} {_FROM_URL} {_PART} x-ms-seal-blob"),
     "AbortCopyBlob": Support(_LEASE),
 }
 
