@@ -155,6 +155,9 @@ def serve(
     anywhere: Annotated[
         bool, typer.Option("--anywhere", help="Let the address be one that other machines can reach.")
     ] = False,
+    allow_host: Annotated[
+        list[str] | None, typer.Option(help="Another name that requests and pages may use for it; several times.")
+    ] = None,
     account: Annotated[str, typer.Option(help="The name of the account.")] = DEVELOPMENT_NAME,
 ) -> None:
     """Serve an account in memory over HTTP, until Ctrl+C or SIGTERM comes; nothing of it is kept.
@@ -168,7 +171,7 @@ def serve(
         from .engine.server import serve as answer
 
         engine = engine_of(account, os.environ)
-        listeners = Listeners(host, ports, anywhere=anywhere)
+        listeners = Listeners(host, ports, anywhere=anywhere, allow_hosts=allow_host or ())
     except (BadInput, ModuleNotFoundError) as error:
         _fail(error)
     except OSError as error:

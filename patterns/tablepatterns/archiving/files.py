@@ -20,6 +20,7 @@ from .typed_json import decoded, encoded
 
 _LOCK = "%lock"
 """The name of a file that no PartitionKey makes the name of a folder."""
+_OWNER_ONLY = 0o600
 _LONGEST_NAME = 255 - len(".json.new")
 """What file systems take, less what a file's name ends with while it is written."""
 
@@ -42,6 +43,8 @@ class FileArchive(Store):
     folder: they take turns by a lock, which the operating system releases when a process dies. Does not: work on
     network file systems that have no such locks, or spare the event loop the time of a small write. A key has at most
     246 characters as a name, where all but ASCII takes several: a move of a longer one goes to poison.
+
+    Files are made for their owner only (0600), and so are folders (0700); those that are there keep their rights.
 
     :param folder: where the files are; it is made when it is missing
     """
@@ -100,7 +103,7 @@ class FileArchive(Store):
     def _change(self, keys: Keys, version: str | None, content: bytes | None) -> bool:
         """Bring the file from one version, None for no file, to a content, None for no file, or return False."""
         path = self._path(keys)
-        path.parent.mkdir(parents=True, exist_ok=True)
+        _make_folder(path.parent)
         with self._alone():
             found = _content(path)
             if (None if found is None else _version(found)) != version:
@@ -115,7 +118,7 @@ class FileArchive(Store):
     @contextmanager
     def _alone(self) -> Generator[None, None, None]:
         """Keep other threads and processes from changing files; reading needs no lock, since files change whole."""
-        with (self._folder / _LOCK).open("ab") as file:
+        with open(self._folder / _LOCK, "ab", opener=_private) as file:
             _lock(file.fileno())
             yield
 
@@ -138,11 +141,24 @@ def _version(content: bytes) -> str:
 
 def _write(path: Path, content: bytes) -> None:
     beside = path.with_name(f"{path.name}.new")
-    with beside.open("wb") as file:
+    # What a process left that died here may have been made by others
+    beside.unlink(missing_ok=True)
+    with open(beside, "wb", opener=_private) as file:
         file.write(content)
         file.flush()
         os.fsync(file.fileno())
     beside.replace(path)
+
+
+def _private(path: str, flags: int) -> int:
+    """Open a file that, if it is new, only its owner may read."""
+    return os.open(path, flags, _OWNER_ONLY)
+
+
+def _make_folder(folder: Path) -> None:
+    """Make the folders that are missing, for their owner only; those that are there stay as they are."""
+    for each in reversed([each for each in (folder, *folder.parents) if not each.exists()]):
+        each.mkdir(mode=_OWNER_ONLY | 0o100, exist_ok=True)
 
 
 def _make_durable(folder: Path) -> None:

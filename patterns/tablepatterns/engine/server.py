@@ -78,7 +78,7 @@ def serving(engine: Engine, listeners: Listeners | None = None) -> Generator[str
 
 def _server(engine: Engine, listeners: Listeners) -> uvicorn.Server:
     config = uvicorn.Config(
-        Application(engine, listeners.services),
+        Application(engine, listeners.services, listeners.hosts),
         http=Connection,
         ws="none",
         loop="asyncio",

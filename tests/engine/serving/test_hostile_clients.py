@@ -21,6 +21,7 @@ from tablepatterns.engine.serving.asgi import Application
 from tablepatterns.engine.serving.connection import MAX_HEAD_BYTES
 from tablepatterns.engine.serving.exchange import Hooks, Message, Scope
 from tablepatterns.engine.serving.listeners import Listeners
+from tablepatterns.engine.serving.origin import Hosts
 from tablepatterns.limits import MAX_REQUEST_BYTES
 
 TABLES = "/devstoreaccount1/Tables"
@@ -70,7 +71,7 @@ def test_what_is_no_http_is_refused_and_the_connection_ended(call: Connect, nons
 def test_a_request_for_nothing_of_the_account_gets_the_refusal_of_the_service(
     call: Connect, request_line: bytes
 ) -> None:
-    answer = call(request_line + b"\r\nHost: a\r\n\r\n").answer()
+    answer = call(request_line + b"\r\nHost: localhost\r\n\r\n").answer()
     assert 400 <= answer.status <= 404
     assert "x-ms-request-id" in answer.headers
 
@@ -121,7 +122,7 @@ def test_a_client_that_does_not_read_its_answer_is_dropped(engine: Engine, monke
     scope: Scope = {"type": "http", "server": ("127.0.0.1", 1), "client": ("127.0.0.1", 2), **path}
     Hooks((), lambda reason: None, lambda: ended.append("hung up"), lambda: ended.append("broken off")).add_to(scope)
     monkeypatch.setattr(asgi, "SECONDS_TO_READ_A_PIECE", AT_ONCE)
-    asyncio.run(Application(engine, {1: "table"})(scope, receive, send))
+    asyncio.run(Application(engine, {1: "table"}, Hosts())(scope, receive, send))
     assert (sent, ended) == (["http.response.start", "http.response.body"], ["hung up"])
 
 

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import os
+import stat
+import sys
 from datetime import datetime, timezone
+from pathlib import Path
 from typing import Any
 from uuid import UUID, uuid4
 
@@ -11,14 +15,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from archives import ID, KEYS, Work, jones
-from tablepatterns import Int64, Ticks
+from tablepatterns import EntitySet, Int64, Key, Ticks, connect
 from tablepatterns.archiving.blobs import BlobArchive
 from tablepatterns.archiving.files import FileArchive
 from tablepatterns.archiving.names import name_of
 from tablepatterns.archiving.typed_json import decoded, encoded
 from tablepatterns.errors import BadInput, LimitExceeded
 from tablepatterns.recipes.archive import Archive
-from tablepatterns.recipes.worker import Report
+from tablepatterns.recipes.worker import Report, Worker
 
 TYPED = {
     "Text": "crème 🛫",
@@ -155,3 +159,24 @@ async def test_a_name_that_no_folder_takes_is_refused(tmp_path: Any, keys: tuple
     for word in (files.insert(beyond, {"N": 1}), files.get(beyond)):  # type: ignore[arg-type]
         with pytest.raises(LimitExceeded, match="a file's name has at most 246"):
             await word
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no such rights")
+def test_files_are_for_their_owner_only_and_folders_that_were_there_keep_their_rights(tmp_path: Path) -> None:
+    there = tmp_path / "there"
+    there.mkdir(mode=0o755)
+    there.chmod(0o755)
+    before = os.umask(0)
+    try:
+        with connect() as storage:
+            staff = EntitySet(storage, "Staff", Key("{Department}", "empid_{EmployeeId:06d}"))
+            archive = Archive(staff, FileArchive(there / "one" / "two"))
+            archive.archive(staff.insert({"Department": "Sales", "EmployeeId": 223}))
+            assert Worker(storage, [archive]).drain().handled == 1
+    finally:
+        os.umask(before)
+    made = {path: stat.S_IMODE(path.stat().st_mode) for path in there.rglob("*")}
+    assert {mode for path, mode in made.items() if path.is_dir()} == {0o700}
+    assert {mode for path, mode in made.items() if path.is_file()} == {0o600}
+    assert len(made) >= 5
+    assert stat.S_IMODE(there.stat().st_mode) == 0o755

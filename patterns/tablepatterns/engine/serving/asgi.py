@@ -14,6 +14,7 @@ from ..rest.message import Request, Response
 from ..rest.routing import absolute
 from .body import Body, Gone, read_body
 from .exchange import Hooks, Receive, Scope, Send
+from .origin import Hosts, Refused
 
 _PIECE: Final = 64 * 1024
 """How much of an answer waits in memory for a client that reads slowly."""
@@ -28,16 +29,22 @@ class Application:
 
     :param engine: the account
     :param services: the service on each port
+    :param hosts: the names under which it may be asked for
     """
 
-    def __init__(self, engine: Engine, services: Mapping[int, str]) -> None:
+    def __init__(self, engine: Engine, services: Mapping[int, str], hosts: Hosts) -> None:
         self._api = AccountApi(engine)
         self._services = services
+        self._hosts = hosts
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request."""
         service = self._services[scope["server"][1]]
         hooks = Hooks.of(scope)
+        refused = self._hosts.refused(scope["method"], _fields(scope))
+        if refused is not None:
+            await _refuse(refused, send)
+            return
         try:
             body = await read_body(receive, self._api.max_body(service))
         except Gone:
@@ -49,11 +56,26 @@ class Application:
         await _send(response, hooks, send, last=not body.whole)
 
 
-def _request(scope: Scope, hooks: Hooks, body: Body) -> Request:
+async def _refuse(refused: Refused, send: Send) -> None:
+    """Answer that a request is refused, and end the connection, so that nothing of its body has to be read."""
+    content = refused.text.encode("utf-8", "replace")
+    headers = {"content-type": "text/plain; charset=utf-8", "content-length": str(len(content)), "connection": "close"}
+    pairs = [(name.encode(), value.encode()) for name, value in headers.items()]
+    await send({"type": "http.response.start", "status": refused.status, "headers": pairs})
+    await send({"type": "http.response.body", "body": content, "more_body": False})
+
+
+def _fields(scope: Scope) -> dict[str, str]:
+    """Return the headers by their names in lower case."""
     fields: dict[str, str] = {}
     for raw_name, raw_value in scope["headers"]:
         name, value = raw_name.decode("latin-1"), raw_value.decode("latin-1")
         fields[name] = f"{fields[name]},{value}" if name in fields else value
+    return fields
+
+
+def _request(scope: Scope, hooks: Hooks, body: Body) -> Request:
+    fields = _fields(scope)
     client = scope["client"][0] if scope["client"] else ""
     return Request(scope["method"], _url(scope, fields), fields, body.content, client, hooks.names)
 

@@ -94,6 +94,9 @@ class _Wording(h11.Connection):
         if isinstance(event, h11.Request):
             self.names = tuple(name.decode("latin-1") for name, _ in event.headers.raw_items())
             self.reason = None
+            # h11 holds its own bound against a head that is incomplete, and one that comes at once is not
+            if _size(event) > MAX_HEAD_BYTES:
+                raise h11.RemoteProtocolError("the head is too long", error_status_hint=431)
         return event
 
     def say(self, reason: str) -> None:
@@ -104,3 +107,9 @@ class _Wording(h11.Connection):
         if isinstance(event, h11.Response) and self.reason is not None:
             event = replace(event, reason=self.reason)
         return super().send(event)
+
+
+def _size(request: h11.Request) -> int:
+    """Return how many bytes the head of a request has, its line ends included."""
+    line = len(request.method) + len(request.target) + len(b"  HTTP/1.1\r\n")
+    return line + sum(len(name) + len(value) + len(b": \r\n") for name, value in request.headers.raw_items()) + 2

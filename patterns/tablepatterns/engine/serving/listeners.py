@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import socket
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from ipaddress import ip_address
 from typing import Final
 
 from ...errors import BadInput
 from ..account import Engine
+from .origin import Hosts
 
 LOOPBACK: Final = "127.0.0.1"
 PORTS: Final[Mapping[str, int]] = {"blob": 10000, "queue": 10001, "table": 10002}
@@ -24,12 +25,23 @@ class Listeners:
     :param host: an address of this machine, or a name of one
     :param ports: the port of each service, 0 for any that is free
     :param anywhere: whether the address may be one that other machines can reach
+    :param allow_hosts: names by which requests may ask for the account, besides those of the loopback; where other
+        machines can reach the address, none means any
     :raises BadInput: it may not, and the address is one; or this machine has no such address
     :raises OSError: a port is taken
     """
 
-    def __init__(self, host: str = LOOPBACK, ports: Mapping[str, int] = PORTS, *, anywhere: bool = False) -> None:
+    def __init__(
+        self,
+        host: str = LOOPBACK,
+        ports: Mapping[str, int] = PORTS,
+        *,
+        anywhere: bool = False,
+        allow_hosts: Collection[str] = (),
+    ) -> None:
         family, address = _resolved(host)
+        self.hosts = Hosts(tuple(allow_hosts), checked=bool(allow_hosts) or ip_address(address).is_loopback)
+        """The names that the Host of a request may have."""
         if not anywhere and not ip_address(address).is_loopback:
             rule = (
                 "other machines could reach the account, whose key is published unless you set your own: they could "
