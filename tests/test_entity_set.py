@@ -69,17 +69,23 @@ async def test_replace_removes_what_it_is_not_given(employees: Any) -> None:
     entity = await employees.insert(jones())
     del entity["Age"]
     entity["Title"] = "Head"
+    before = entity.etag
     assert await employees.replace(entity) is entity
     expected = jones(Title="Head")
     del expected["Age"]
-    assert await employees.get(**ID) == expected == entity
+    found = await employees.get(**ID)
+    assert found == expected == entity
+    assert before != entity.etag == found.etag
 
 
 @pytest.mark.guide("G-310", "G-308", "G-319")
 async def test_merge_keeps_what_it_is_not_given(employees: Any) -> None:
     entity = await employees.insert(jones())
+    before = entity.etag
     assert await employees.merge(entity, {"Age": 35, "Title": "Head"}) is entity
-    assert await employees.get(**ID) == jones(Age=35, Title="Head") == entity
+    found = await employees.get(**ID)
+    assert found == jones(Age=35, Title="Head") == entity
+    assert before != entity.etag == found.etag
 
 
 @pytest.mark.guide("G-311", "G-312")

@@ -69,6 +69,21 @@ async def test_the_metadata_says_when_the_first_and_the_last_entry_were_logged(s
     assert await blobs_of(log) == {"1500/000001.log": {"first": first, "last": last, "levels": "ERROR,INFO"}}
 
 
+@pytest.mark.guide("G-260", "G-265", "G-266")
+async def test_the_metadata_names_every_level_of_the_blob_before_a_reader_needs_it(
+    storage: Any, container: str
+) -> None:
+    log = log_of(storage, container, write_through=True)
+    levels_after = {"INFO": "INFO", "ERROR": "ERROR,INFO", "CRITICAL": "CRITICAL,ERROR,INFO"}
+    for number, (level, levels) in enumerate(levels_after.items(), start=4):
+        await fill(log, number, level=level)
+        (told,) = (await blobs_of(log)).values()
+        assert told["levels"] == levels
+        span = THREE + timedelta(minutes=4), THREE + timedelta(minutes=6)
+        found = [entry.level async for entry in log.between(*span, levels=["ERROR", "CRITICAL"])]
+        assert found == [each for each in ("ERROR", "CRITICAL") if each in levels]
+
+
 async def test_metadata_that_reaches_ahead_stays_in_the_hour_and_is_exact_once_closed(
     storage: Any, container: str
 ) -> None:
@@ -151,6 +166,18 @@ async def test_a_buffer_is_written_when_it_is_old(storage: Any, engine: Engine, 
     engine.clock.advance(2)
     await fill(log, 3)
     assert await messages(log) == ["1", "2"]
+
+
+@pytest.mark.guide("G-264")
+@pytest.mark.parametrize("count", [1, 3, 10])
+async def test_a_crash_loses_no_more_than_the_buffer_holds(storage: Any, container: str, count: int) -> None:
+    log = log_of(storage, container, flush_count=count)
+    for number in range(1, 12):
+        await fill(log, number)
+        # A reader of another process sees what would be left if this one crashed now
+        lost = number - len(await messages(log_of(storage, container)))
+        assert 0 <= lost <= count
+    assert "flush_count" in (BlobLog.__doc__ or "")
 
 
 @pytest.mark.guide("G-261", "G-264")

@@ -73,7 +73,7 @@ async def test_a_family_is_one_range_query(storage: Any, engine: Engine, table_n
     assert await reviews.family(Department="Sales", EmployeeId=500) == (None, [])
 
 
-@pytest.mark.guide("G-200", "G-105", "G-070")
+@pytest.mark.guide("G-200", "G-070")
 async def test_employee_and_review_are_written_in_one_transaction(
     storage: Any, engine: Engine, table_name: str
 ) -> None:

@@ -124,6 +124,21 @@ async def test_values_of_two_writes_of_one_entity_do_not_mix(staff: Any, rows: R
     await refusal(staff.get(**JONES))
 
 
+@pytest.mark.guide("G-293")
+async def test_each_ciphertext_is_bound_to_the_names_of_all_that_are_encrypted_with_it(staff: Any, rows: Rows) -> None:
+    await hire_two(staff)
+    row = await rows.read(1)
+    header = json.loads(row["EncryptedWith"])
+    dropped = [name for name in header["names"] if name != "Salary"]
+    await rows.write({name: value for name, value in row.items() if name != "Salary"})
+    for names in (dropped, [*dropped, "Other"]):
+        await rows.change(1, EncryptedWith=json.dumps(header | {"names": names}))
+        await refusal(staff.get(**JONES))
+    await rows.write(row)
+    assert (await staff.get(**JONES))["Ssn"] == SSN
+
+
+@pytest.mark.guide("G-293")
 async def test_names_cannot_be_taken_from_the_header(staff: Any, rows: Rows) -> None:
     await hire_two(staff)
     header = json.loads((await rows.read(1))["EncryptedWith"])

@@ -35,7 +35,7 @@ def commit(storage: Any, table_name: str) -> Any:
     return EntityGroupTransaction(storage, table_name).commit
 
 
-@pytest.mark.guide("G-069", "G-070", "G-071", "G-105")
+@pytest.mark.guide("G-069", "G-070", "G-071")
 async def test_changes_of_every_kind_and_several_types_are_one_transaction(
     employees: Any, departments: Any, commit: Any
 ) -> None:
@@ -52,6 +52,27 @@ async def test_changes_of_every_kind_and_several_types_are_one_transaction(
     assert [entity.etag is not None for entity in written] == [True, True, True, True]
     assert [e["EmployeeId"] async for e in employees.range(by_email, Department="Sales")] == [3, 2]
     await departments.merge(sales, {"EmployeeCount": 3})
+
+
+@pytest.mark.guide("G-105")
+async def test_all_that_belongs_to_one_user_changes_in_one_transaction(
+    storage: Any, engine: Engine, table_name: str, commit: Any
+) -> None:
+    users = EntitySet(storage, table_name, Key("{UserID}", "user"))
+    orders = EntitySet(storage, table_name, Key("{UserID}", "order_{Order:06d}"))
+    user = await users.insert({"UserID": "jo", "Orders": 0})
+    with engine.ledger.span() as span:
+        await commit(
+            users.merging(user, {"Orders": 2}),
+            *(orders.inserting({"UserID": "jo", "Order": number, "Total": 9.5}) for number in (1, 2)),
+        )
+    assert (span.totals.billable, {record.partition for record in span.records}) == (1, {"jo"})
+    assert (await users.get(UserID="jo"))["Orders"] == 2
+    assert [each["Order"] async for each in orders.range(UserID="jo")] == [1, 2]
+    before = await rows_of(storage, table_name)
+    with pytest.raises(EntityAlreadyExists):
+        await commit(users.merging(user, {"Orders": 3}), orders.inserting({"UserID": "jo", "Order": 2}))
+    assert await rows_of(storage, table_name) == before
 
 
 @pytest.mark.guide("G-068", "G-071", "G-072")

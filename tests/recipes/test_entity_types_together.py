@@ -59,7 +59,7 @@ by_email = IntraPartitionIndex(Key("{Department}", "email_{Email}"))
 # ------------------------------------------------------------------ entity group transactions
 
 
-@pytest.mark.guide("G-070", "G-105")
+@pytest.mark.guide("G-070")
 async def test_entities_of_several_types_change_in_one_transaction(
     storage: Any, engine: Engine, table_name: str
 ) -> None:

@@ -17,16 +17,16 @@ MORNING = datetime(2014, 7, 31, 8, tzinfo=timezone.utc)
 async def test_the_events_of_one_employee_in_a_span_are_one_range_query(
     storage: Any, engine: Engine, table_name: str
 ) -> None:
-    events = EntitySet(storage, table_name, Key("{Department}", "{EmployeeId:06d}_{At:ticks}"))
+    events = EntitySet(storage, table_name, Key("{Department}_{EmployeeId:06d}", "{Hour:%Y%m%d%H}_{EventId}"))
     for employee in (222, 223, 224):
-        for minutes in range(0, 60, 10):
-            await events.insert(
-                {"Department": "Sales", "EmployeeId": employee, "At": MORNING + timedelta(minutes=minutes)}
-            )
-    span = between(MORNING + timedelta(minutes=20), MORNING + timedelta(minutes=40))
+        for hours in range(6):
+            event = {"Department": "Sales", "EmployeeId": employee, "Hour": MORNING + timedelta(hours=hours)}
+            written = await events.insert(event | {"EventId": "login"})
+    assert written.key == ("Sales_000224", "2014073113_login")
+    span = between(MORNING + timedelta(hours=2), MORNING + timedelta(hours=4))
     with engine.ledger.span() as asked:
-        found = [event async for event in events.range(Department="Sales", EmployeeId=223, At=span)]
-    assert [(event["EmployeeId"], event["At"]) for event in found] == [
-        (223, MORNING + timedelta(minutes=minutes)) for minutes in (20, 30, 40)
+        found = [event async for event in events.range(Department="Sales", EmployeeId=223, Hour=span)]
+    assert [(event["EmployeeId"], event["Hour"]) for event in found] == [
+        (223, MORNING + timedelta(hours=hours)) for hours in (2, 3, 4)
     ]
     assert [(record.query_class, record.examined) for record in asked.records] == [("range query", 3)]

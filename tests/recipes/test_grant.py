@@ -221,6 +221,7 @@ async def test_to_make_and_renew_takes_no_request(storage: Any, engine: Engine, 
 
 
 @POLICIES
+@pytest.mark.guide("G-363")
 @pytest.mark.owns_account("a stored policy takes up to 30 seconds until it is known everywhere")
 async def test_a_policy_can_be_changed_and_revoked(backend: Any, storage: Any, table_name: str) -> None:
     notes, policies = notes_of(storage, table_name), AccessPolicies(storage, table_name)

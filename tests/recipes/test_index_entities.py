@@ -45,6 +45,27 @@ async def test_the_list_of_a_name_is_a_row_of_the_department(places: Places) -> 
     assert await rows_of(places.storage, places.table) == {}
 
 
+@pytest.mark.guide("G-183")
+async def test_an_id_is_listed_once_and_never_holds_the_delimiter(places: Places) -> None:
+    via = IndexEntities("LastName", ids="Names")
+    employees: Any = EntitySet(places.storage, places.table, Key("{Department}", "name_{Name}"), derived=[via])
+    for name in ("al", "jo", "a/l"):
+        entity = {"Department": "Sales", "Name": name, "LastName": "Jones"}
+        if "/" in name:
+            with pytest.raises(BadKey):
+                await employees.insert(entity)
+            continue
+        for _ in range(2):
+            await employees.insert_or_replace(entity)
+        await employees.insert_or_merge(entity | {"Age": 34})
+    lists = [row["Names"] for row in (await rows_of(places.storage, places.table)).values() if "Names" in row]
+    assert lists == ["name_al/name_jo"]
+    assert [each["Name"] for each in await employees.find_all(via, Department="Sales", LastName="Jones")] == [
+        "al",
+        "jo",
+    ]
+
+
 @pytest.mark.guide("G-178", "G-180")
 async def test_a_list_in_another_table_holds_both_keys(places: Places) -> None:
     employees = places.employees(IndexEntities("LastName", store=InTable(places.other)))

@@ -27,7 +27,7 @@ def places(backend: Any, storage: Any, new_name: Any) -> Iterator[Places]:
 
 
 @EVERYWHERE
-@pytest.mark.guide("G-176", "G-177", "G-183", "G-184")
+@pytest.mark.guide("G-176", "G-177", "G-184")
 async def test_lists_follow_inserts_renames_and_deletes(places: Places, make: Make) -> None:
     via = make(places)
     employees = places.employees(via)

@@ -148,7 +148,7 @@ CASES = [two_first_inserts, an_insert_and_the_last_one_leaves, two_trade_names, 
 by_case = pytest.mark.parametrize("case", CASES, ids=[case.__name__ for case in CASES])
 
 
-@pytest.mark.guide("G-166", "G-169", "G-170", "G-171", "G-174")
+@pytest.mark.guide("G-166", "G-169", "G-170", "G-171", "G-172", "G-173", "G-174")
 @pytest.mark.guarantee(RECIPE, "in the partition each list is exact at every moment, whichever of two writers dies")
 @by_case
 def test_lists_in_the_partition_are_exact_at_every_step_whoever_dies(case: Any) -> None:

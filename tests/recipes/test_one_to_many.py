@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from mortal import Died, Life, mortal
-from tablepatterns import EntityGroupTransaction, EntitySet, Int64, IntraPartitionIndex, Key, connect
+from tablepatterns import EntityGroupTransaction, EntitySet, Int64, IntraPartitionIndex, Key, aio, connect
 from tablepatterns.deriving.whereabouts import InTable
 from tablepatterns.engine.account import Engine
 from tablepatterns.errors import BadDesign, BadInput, BadKey, BadProperty, BadToken, EntityChanged
@@ -298,3 +298,33 @@ async def test_what_cannot_be_changed_so_is_refused(storage: Any, table_name: st
     for chunk in (0, 101):
         with pytest.raises(BadInput, match="chunk"):
             await departments.change({"Floor": 4}, chunk=chunk, Department="Sales")
+
+
+# ------------------------------------------------------------------ separate accounts
+
+
+@pytest.mark.guide("G-361")
+async def test_a_parent_and_its_children_are_found_across_two_accounts(
+    backend: Any, storage: Any, engine: Engine, table_name: str
+) -> None:
+    elsewhere = Engine()
+    departments: Any = EntitySet(storage, table_name, Key("{Department}", ""))
+    employees: Any = EntitySet(backend.connect(elsewhere), table_name, Key("{Department}", "{EmployeeId:06d}"))
+    staff: Any = OneToMany(departments, employees)
+    assert not staff.is_together
+    await departments.insert({**SALES, "Floor": 3})
+    jones = await employees.insert(employee(223))
+    await employees.insert(employee(7, "Marketing"))
+    with engine.ledger.span() as here, elsewhere.ledger.span() as there:
+        family = await staff.family(**SALES)
+    assert (family.one, family.many) == ({**SALES, "Floor": 3}, (jones,))
+    assert (here.totals.requests, there.totals.requests) == (1, 1)
+    assert (await staff.one_of(jones))["Floor"] == 3
+    assert [each async for each in staff.all_of(**SALES)] == [jones]
+
+
+def test_a_sync_account_and_an_async_one_have_no_family() -> None:
+    departments: Any = EntitySet(connect(), "Departments", HEAD)
+    employees: Any = EntitySet(aio.connect(), "Employees", STAFF)
+    with pytest.raises(BadDesign, match="one of the two accounts is sync"):
+        OneToMany(departments, employees)

@@ -47,6 +47,7 @@ def set_at(series: Any, moment: datetime, value: int, **fields: Any) -> Any:
 
 
 @pytest.mark.parametrize("key", [HOURS, BY_DAY], ids=["hours", "by day"])
+@pytest.mark.guide("G-360")
 async def test_the_preceding_24_hours_reach_into_yesterdays_table(storage: Any, name: str, key: Key) -> None:
     messages = daily(storage, name, key, at="Day" if key is BY_DAY else "At")
     for back in (0, 3, 12, 13, 23, 24):
@@ -124,6 +125,7 @@ async def test_the_latest_of_several_partitions_come_from_as_few_tables_as_hold_
 
 
 @pytest.mark.parametrize("key", ["{Day:%Y-%m-%d}", "{Day:ticks}", "{Day:%Y%m%d%H}"])
+@pytest.mark.guide("G-360")
 async def test_a_series_of_days_is_read_across_midnight(
     storage: Any, engine: Engine, table_name: str, key: str
 ) -> None:

@@ -298,6 +298,7 @@ async def test_recounting_begins_again_where_a_writer_came_between(places: Place
         await employees.recount(via, retry_for=0.5, Department="Sales")
 
 
+@pytest.mark.guide("G-362")
 @OUTSIDE
 async def test_totals_elsewhere_can_be_filled_checked_and_mended(places: Places, make: Make) -> None:
     past = places.employees()

@@ -42,7 +42,7 @@ class OneToMany(Pattern[Account_co]):
 
     Keys: the fields of the one's key are fields of each of the many, and make the PartitionKey of the many, or of an
     index of theirs. The two types share a partition, where their RowKeys have prefixes of their own, or they are in
-    partitions or tables of their own: `is_together` tells.
+    partitions, tables or accounts of their own: `is_together` tells.
 
     Guarantees: reading needs no scan. Together, both change in one transaction: give the many a `Summary` whose row is
     the one's, and its count of them is exact with every insert and delete; or commit both with an
@@ -90,6 +90,9 @@ class OneToMany(Pattern[Account_co]):
         self.one: EntitySet[Account] = one
         self.many: EntitySet[Account] = many
         self.via = via
+        if one.account.runs_now != many.account.runs_now:
+            rule = "one of the two accounts is sync, and the other is not"
+            raise BadDesign("many", many.account, rule, "connect to both in the same way")
         self.names = {field: field for field in one.key.fields} | dict(by or {})
         for field in self.names.keys() - set(one.key.fields):
             raise BadDesign("by", field, f"the one has the key {one.key}", "name the fields of its key")
@@ -105,8 +108,8 @@ class OneToMany(Pattern[Account_co]):
     @property
     def is_together(self) -> bool:
         """Whether the one and its many share a partition, so that one transaction can change both."""
-        same_table = self.one.table.name.lower() == self.many.table.name.lower()
-        return same_table and self.one.key.partition_template == self.many.key.partition_template
+        one, many = (self.one.account, self.one.table.name.lower()), (self.many.account, self.many.table.name.lower())
+        return one == many and self.one.key.partition_template == self.many.key.partition_template
 
     @recipe
     async def one_of(self, entity: Mapping[str, Any]) -> Entity | None:

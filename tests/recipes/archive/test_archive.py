@@ -32,7 +32,7 @@ async def test_an_archived_entity_is_in_the_archive_and_nowhere_else(current: An
     assert await archive.get(**ID) == jones()
 
 
-@pytest.mark.guide("G-143", "G-144", "G-145", "G-146")
+@pytest.mark.guide("G-143", "G-145", "G-146")
 async def test_a_move_takes_five_requests_in_the_order_that_loses_nothing(
     storage: Any, current: Any, former: Any, to_table: Any, engine: Engine
 ) -> None:
@@ -66,7 +66,7 @@ async def test_the_whole_flow_twice_gives_the_same_state(current: Any, archive: 
     assert (await current.get(**ID), await archive.get(**ID)) == (None, jones())
 
 
-@pytest.mark.guide("G-144", "G-148")
+@pytest.mark.guide("G-148")
 async def test_a_copy_from_an_earlier_attempt_is_overwritten(
     storage: Any, current: Any, archive: Any, target: Any, work: Work
 ) -> None:
