@@ -52,14 +52,21 @@ def test_a_partition_and_bounds_are_a_range_query(text):
     "text",
     [
         "PartitionKey eq 'Sales' and LastName eq 'Smith'",
-        "PartitionKey eq 'Sales'",
         "PartitionKey eq 'Sales' and RowKey ne '2'",
         "PartitionKey eq 'Sales' and not (RowKey lt '2')",
         "PartitionKey eq 'Sales' and RowKey ge ''",
     ],
 )
-def test_a_partition_alone_is_a_partition_scan(text):
+def test_a_partition_searched_for_some_of_its_rows_is_a_partition_scan(text):
     assert class_of(text) is PARTITION_SCAN
+
+
+@pytest.mark.guide("G-081")
+def test_a_whole_partition_is_a_range_query():
+    found = classify(parse("PartitionKey eq 'Sales'"))
+    assert found.query_class is RANGE
+    assert "every row of it is returned" in found.reason
+    assert refuse_scans(parse("PartitionKey eq 'Sales'")) == found
 
 
 @pytest.mark.guide("G-083")
@@ -148,7 +155,7 @@ def test_a_point_or_range_query_reads_at_most_one_partition(expression):
 
 
 @pytest.mark.guide("G-087")
-@pytest.mark.parametrize("text", ["LastName eq 'Jones'", "PartitionKey eq 'Sales'", EITHER_ROW])
+@pytest.mark.parametrize("text", ["LastName eq 'Jones'", "PartitionKey eq 'Sales' and Age gt 30", EITHER_ROW])
 def test_scans_are_refused_with_class_reason_and_rewrite(text):
     found = classify(parse(text))
     with pytest.raises(BadFilter) as refused:

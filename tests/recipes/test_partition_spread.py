@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tablepatterns import BulkLoad, EntitySet, IntraPartitionIndex, Key, between, connect, prefix, prop
+from tablepatterns import BulkLoad, EntitySet, IntraPartitionIndex, Key, QueryClass, between, connect, prefix, prop
 from tablepatterns.engine.account import Engine
-from tablepatterns.errors import BadDesign, BadInput, BadKey, EntityAlreadyExists
+from tablepatterns.errors import BadDesign, BadFilter, BadInput, BadKey, EntityAlreadyExists
 from tablepatterns.recipes.partition_spread import PartitionSpread
 
 HOUR = datetime(2014, 7, 31, 18, tzinfo=timezone.utc)
@@ -55,7 +55,10 @@ async def test_all_buckets_are_read_as_one_in_key_order(storage: Any, table_name
     assert await ids(events.range(Hour=HOUR)) == list(range(10))
     span = between(HOUR + timedelta(seconds=3), HOUR + timedelta(seconds=6))
     assert await ids(events.range(Hour=HOUR, At=span)) == [3, 4, 5, 6]
-    assert await ids(events.range(Hour=HOUR, where=prop("Even") == True, select=["Even"])) == [0, 2, 4, 6, 8]  # noqa: E712
+    even: Any = {"where": prop("Even") == True, "select": ["Even"]}  # noqa: E712
+    assert await ids(events.range(Hour=HOUR, allow=QueryClass.PARTITION_SCAN, **even)) == [0, 2, 4, 6, 8]
+    with pytest.raises(BadFilter, match="allow=QueryClass"):
+        await ids(events.range(Hour=HOUR, **even))
     assert [each["EventId"] for each in await events.take(3, Hour=HOUR)] == [0, 1, 2]
     assert [each["EventId"] for each in await events.take(99, Hour=HOUR)] == list(range(10))
     assert await events.take(0, Hour=HOUR) == await events.take(5, Hour=HOUR + timedelta(hours=1)) == []

@@ -42,7 +42,7 @@ def test_an_or_of_keys_in_several_partitions_becomes_point_queries_too() -> None
         (
             "PartitionKey eq 'A' or PartitionKey eq 'B'",
             ("PartitionKey eq 'A'", "PartitionKey eq 'B'"),
-            QueryClass.PARTITION_SCAN,
+            QueryClass.RANGE,
         ),
         (
             "PartitionKey eq 'S' and (RowKey lt 'B' or RowKey ge 'X')",

@@ -43,6 +43,7 @@ class _Reply:
         "is_stream_consumed",
         "reason",
         "request",
+        "returned",
         "status_code",
     )
 
@@ -50,7 +51,7 @@ class _Reply:
         self.request = request
         self.status_code = response.status
         self.reason = response.reason
-        self.examined = response.examined
+        self.examined, self.returned = response.examined, response.returned
         self.headers = case_insensitive_dict(response.headers)
         self.content_type = self.headers.get("content-type")
         self._response = response

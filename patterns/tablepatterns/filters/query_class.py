@@ -54,8 +54,9 @@ class Explanation:
 def classify(expression: Filter) -> Explanation:
     """Return the class of a query with this filter, with the reason.
 
-    Conditions on other properties do not change the class: they are checked on each entity the keys lead to. The
-    guide's rule for `or` holds: RowKey values combined by `or` are a partition scan, not a range.
+    Conditions on other properties are checked on each entity the keys lead to. Where RowKey is not bounded, they make
+    a partition scan: the whole partition is read, and part of it returned. The PartitionKey alone is a range query, of
+    all rows. The guide's rule for `or` holds: RowKey values combined by `or` are a partition scan, not a range.
 
     >>> from tablepatterns.filters import parse
     >>> found = classify(parse("PartitionKey eq 'Sales' and (RowKey eq '121' or RowKey eq '322')"))
@@ -69,10 +70,15 @@ def classify(expression: Filter) -> Explanation:
     Guide: designing for querying.
     """
     bounds, searched = key_bounds(expression), fold_bounds(expression, _common_partition)
-    query_class = _class(searched)
+    query_class = _class(searched, is_whole=all(each.name == "PartitionKey" for each in comparisons(expression)))
     match query_class:
         case QueryClass.POINT:
             reason, rewrite = "PartitionKey and RowKey are both given", "nothing is faster"
+        case QueryClass.RANGE if not searched.row_keys.bounded:
+            reason, rewrite = (
+                "PartitionKey alone is given, and every row of it is returned",
+                "bound RowKey to read less",
+            )
         case QueryClass.RANGE:
             reason, rewrite = "PartitionKey is given and RowKey is bounded", "give the whole RowKey for a point query"
         case QueryClass.PARTITION_SCAN:
@@ -82,7 +88,7 @@ def classify(expression: Filter) -> Explanation:
     return Explanation(query_class, reason, rewrite, bounds, searched)
 
 
-def refuse_scans(expression: Filter, allow: QueryClass = QueryClass.RANGE) -> Explanation:
+def refuse_scans(expression: Filter, allow: QueryClass = QueryClass.RANGE, *, hint: str = "") -> Explanation:
     """Return the explanation of a query, or refuse a query of a worse class than allowed.
 
     >>> from tablepatterns.filters import prop
@@ -94,6 +100,7 @@ no PartitionKey is given, so every partition is searched; give PartitionKey eq, 
 
     :param expression: the filter of the query
     :param allow: the worst class that is let through
+    :param hint: what the error says to do besides
     :raises BadFilter: the query is of a worse class; the error names the class, the reason and the rewrite
 
     Guide: designing for querying.
@@ -101,7 +108,7 @@ no PartitionKey is given, so every partition is searched; give PartitionKey eq, 
     found = classify(expression)
     if found.query_class > allow:
         rule = f"a {found.query_class.label}, and {allow.label} is the worst allowed: {found.reason}"
-        raise BadFilter("query", str(expression), rule, found.rewrite)
+        raise BadFilter("query", str(expression), rule, found.rewrite + hint)
     return found
 
 
@@ -145,12 +152,13 @@ def _alternatives(expression: Filter) -> list[KeyBounds] | None:
             return None
 
 
-def _class(searched: KeyBounds) -> QueryClass:
+def _class(searched: KeyBounds, *, is_whole: bool) -> QueryClass:
     if searched.partition is None:
         return QueryClass.TABLE_SCAN
     if searched.key is not None:
         return QueryClass.POINT
-    return QueryClass.RANGE if searched.row_keys.bounded else QueryClass.PARTITION_SCAN
+    # A whole partition is a range from its first row to its last: nothing is read that is not returned
+    return QueryClass.RANGE if searched.row_keys.bounded or is_whole else QueryClass.PARTITION_SCAN
 
 
 def _common_partition(boxes: list[KeyBounds]) -> KeyBounds:

@@ -9,7 +9,7 @@ from typing import Any
 from .. import limits
 from ..deriving.derived import Shape
 from ..errors import BadFilter, BadInput
-from ..filters import Filter, comparisons, prop
+from ..filters import Filter, QueryClass, comparisons, prop, refuse_scans
 from ..key import Key, KeyRange
 
 
@@ -23,17 +23,25 @@ class Question:
 
     @classmethod
     def of(
-        cls, shape: Shape, where: Filter | None, select: Sequence[str] | None, fields: Mapping[str, Any]
+        cls,
+        shape: Shape,
+        where: Filter | None,
+        select: Sequence[str] | None,
+        fields: Mapping[str, Any],
+        allow: QueryClass,
     ) -> Question:
         """Return the query for the rows of `shape` that lie in the range of `fields` and match `where`.
 
+        :param allow: the worst class of query to allow with `where`
         :raises BadKey: the fields do not make a range of the key
-        :raises BadFilter: `where` asks for something that the rows do not hold as a property
+        :raises BadFilter: `where` asks for something that the rows do not hold as a property, or makes it a scan
         """
         bounds = range_filter(shape.key.range(fields))
-        if where is not None:
-            _check(shape, where)
-        return cls(shape, bounds if where is None else bounds & where, shape.selected(select))
+        if where is None:
+            return cls(shape, bounds, shape.selected(select))
+        _check(shape, where)
+        check_class(bounds & where, allow)
+        return cls(shape, bounds & where, shape.selected(select))
 
 
 def partitions_of(key: Key, partitions: Iterable[Mapping[str, Any]], max_concurrency: int) -> list[dict[str, Any]]:
@@ -77,6 +85,14 @@ def range_filter(keys: KeyRange) -> Filter:
     if keys.upper is not None:
         found = found & (row <= keys.upper if keys.upper_inclusive else row < keys.upper)
     return found
+
+
+def check_class(expression: Filter, allow: QueryClass) -> None:
+    """Reject a range with a condition on properties that would be a worse class of query than allowed.
+
+    :raises BadFilter: it would
+    """
+    refuse_scans(expression, allow, hint=", or allow=QueryClass.PARTITION_SCAN")
 
 
 def _check(shape: Shape, where: Filter) -> None:

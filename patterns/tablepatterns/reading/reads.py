@@ -1,4 +1,4 @@
-"""Reads: every question that can be asked of an `EntitySet`. None of them scans, except the one that says so."""
+"""Reads: every question that can be asked of an `EntitySet`. None of them scans unless the caller says so."""
 
 from __future__ import annotations
 
@@ -112,6 +112,7 @@ class Reads(Pattern[Account_co]):
         /,
         *,
         where: Filter | None = None,
+        allow: QueryClass = QueryClass.RANGE,
         select: Sequence[str] | None = None,
         **fields: Any,
     ) -> AsyncIterator[Entity]:
@@ -124,14 +125,17 @@ class Reads(Pattern[Account_co]):
 
         :param via: an index to read and order by; None for the primary rows
         :param where: a further condition on properties; it is applied to each row of the range, and reads them all
+        :param allow: the worst class of query to allow with `where`; `QueryClass.PARTITION_SCAN` allows a partition to
+            be read whole for the rows that match
         :param select: the properties to read; the fields of the key always come with them
         :param key: the fields as one mapping, where a name is also that of a parameter
         :param fields: the partition, and what is known of the row
         :raises BadKey: the fields do not make a range
+        :raises BadFilter: with `where` it would be a scan, and that is not allowed
 
         Guide: range query; server-side projection.
         """
-        question = self._question(*via_and_fields(via, key, fields), where, select)
+        question = self._question(*via_and_fields(via, key, fields), where, select, allow)
         async for row in self._table(question.shape).query(question.filter, select=question.select):
             if question.shape.shows(row):
                 yield await self._read(row, question.shape, select)
@@ -146,6 +150,7 @@ class Reads(Pattern[Account_co]):
         size: int = 1000,
         token: str | None = None,
         where: Filter | None = None,
+        allow: QueryClass = QueryClass.RANGE,
         select: Sequence[str] | None = None,
         **fields: Any,
     ) -> Page[Entity]:
@@ -161,7 +166,7 @@ class Reads(Pattern[Account_co]):
 
         The other parameters are those of `range`. Guide: continuation tokens; page size.
         """
-        question = self._question(*via_and_fields(via, key, fields), where, select)
+        question = self._question(*via_and_fields(via, key, fields), where, select, allow)
 
         async def choose(row: Entity) -> Entity | None:
             return row if question.shape.shows(row) else None
@@ -179,6 +184,7 @@ class Reads(Pattern[Account_co]):
         /,
         *,
         where: Filter | None = None,
+        allow: QueryClass = QueryClass.RANGE,
         select: Sequence[str] | None = None,
         **fields: Any,
     ) -> list[Entity]:
@@ -193,7 +199,7 @@ class Reads(Pattern[Account_co]):
         The other parameters are those of `range`. Guide: large result sets (take n).
         """
         self.account.check_key_order("the first ones are those")
-        question = self._question(*via_and_fields(via, key, fields), where, select)
+        question = self._question(*via_and_fields(via, key, fields), where, select, allow)
         table, shape = self._table(question.shape), question.shape
         rows = await first_rows(table, count, question.filter, select=question.select, fits=shape.shows)
         return [await self._read(row, shape, select) for row in rows]
@@ -234,10 +240,16 @@ class Reads(Pattern[Account_co]):
                 yield await self._read(row, self.primary)
 
     def _question(
-        self, via: Index | None, fields: Mapping[str, Any], where: Filter | None, select: Sequence[str] | None
+        self,
+        via: Index | None,
+        fields: Mapping[str, Any],
+        where: Filter | None,
+        select: Sequence[str] | None,
+        allow: QueryClass,
     ) -> Question:
         self.mappings.check_filter(where)
-        return Question.of(self.primary if via is None else self._shape(via), where, self._stored(select), fields)
+        shape = self.primary if via is None else self._shape(via)
+        return Question.of(shape, where, self._stored(select), fields, allow)
 
     def _stored(self, select: Sequence[str] | None) -> Sequence[str] | None:
         if select is None or not self.mappings.each:

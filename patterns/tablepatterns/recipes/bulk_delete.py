@@ -91,19 +91,18 @@ class BulkDelete(Pattern[Account_co]):
         Guarantees and cost are those of the class. Fields of the key are given as for `EntitySet.range`, and only the
         rows of that range are read.
 
-        >>> from tablepatterns import EntitySet, Key, between, connect, prop
+        >>> from tablepatterns import EntitySet, Key, QueryClass, between, connect, prop
         >>> messages = EntitySet(connect(), "Messages", Key("{User}", "{Number:06d}"))
         >>> for number in range(10):
         ...     _ = messages.insert({"User": "jo", "Number": number, "Read": number < 8})
         >>> BulkDelete(messages).delete(User="jo", Number=between(1, 3))
         Deleted(entities=3, transactions=1, left=0)
-        >>> BulkDelete(messages).delete(prop("Read") == True, User="jo")
+        >>> BulkDelete(messages).delete(prop("Read") == True, User="jo", at_worst=QueryClass.PARTITION_SCAN)
         Deleted(entities=5, transactions=1, left=0)
 
         :param where: any filter; with fields of the key, a further condition on the entities of their range
         :param key: the fields as one mapping, where a name is also that of a parameter
-        :param at_worst: without fields of the key, the worst class of query to allow; `QueryClass.TABLE_SCAN` allows
-            every filter
+        :param at_worst: the worst class of query to allow; `QueryClass.TABLE_SCAN` allows every filter
         :param retry_for: for how many seconds to retry a transaction when others write rows that entities share
         :param fields: the partition, and what is known of the row
         :raises BadFilter: the query would be worse, with the reason and the rewrite
@@ -128,7 +127,7 @@ class BulkDelete(Pattern[Account_co]):
     def _meant(self, where: Filter | None, fields: Mapping[str, Any], at_worst: QueryClass) -> AsyncIterator[Entity]:
         of = cast("EntitySet[Account]", self.of)
         if fields:
-            return of.range(fields, where=where)
+            return of.range(fields, where=where, allow=at_worst)
         if where is None:
             rule = "it says what to delete, by a filter or by fields of the key"
             raise BadInput("where", where, rule, "to delete everything, drop the table")

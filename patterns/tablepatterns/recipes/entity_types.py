@@ -16,7 +16,7 @@ from ..deriving.derived import Index
 from ..entity import Entity
 from ..entity_set import EntitySet
 from ..errors import EntityNotFound
-from ..filters import Filter
+from ..filters import Filter, QueryClass
 from ..reading.counted import filled_page
 from ..recipe import Account, Account_co, Pattern, recipe, stream
 from ..typed.catalog import Catalog, Class, Resolver
@@ -149,13 +149,20 @@ class EntityTypes(Pattern[Account_co]):
 
     @stream
     async def range(
-        self, key: Mapping[str, Any] | None = None, /, *, where: Filter | None = None, **fields: Any
+        self,
+        key: Mapping[str, Any] | None = None,
+        /,
+        *,
+        where: Filter | None = None,
+        allow: QueryClass = QueryClass.RANGE,
+        **fields: Any,
     ) -> AsyncIterator[Held[object]]:
         """Hand out everything in a partition, each as the type it is; what is of no known type as an `Entity`.
 
         Cost: 1 transaction per page of up to 1,000 rows; those of indexes are read too, and left out.
 
         :param where: a further condition on properties, as they are stored
+        :param allow: as for `EntitySet.range`
         :param key: the fields as one mapping, where a name is also that of a parameter
         :param fields: the fields of the partition, and those of the row that all keys have
         :raises BadKey: the fields do not make a range
@@ -163,7 +170,7 @@ class EntityTypes(Pattern[Account_co]):
 
         Guide: retrieving heterogeneous types (several classes from one query).
         """
-        search = Search.of(self.catalog, object, None, where, fields_of(key, fields))
+        search = Search.of(self.catalog, object, None, where, fields_of(key, fields), allow)
         async for row in search.table.query(search.filter):
             if (held := await self._held(object, row)) is not None:
                 yield held
@@ -177,6 +184,7 @@ class EntityTypes(Pattern[Account_co]):
         *,
         via: Index | None = None,
         where: Filter | None = None,
+        allow: QueryClass = QueryClass.RANGE,
         **fields: Any,
     ) -> AsyncIterator[Held[T]]:
         """Hand out the values of a class, and of those derived from it, in the order of their keys.
@@ -192,7 +200,7 @@ class EntityTypes(Pattern[Account_co]):
 
         The other parameters are those of `range`. Guide: retrieving heterogeneous types; range query.
         """
-        search = Search.of(self.catalog, of, via, where, fields_of(key, fields))
+        search = Search.of(self.catalog, of, via, where, fields_of(key, fields), allow)
         async for row in search.table.query(search.filter):
             if (held := await self._held(of, row, via)) is not None:
                 yield held
@@ -208,6 +216,7 @@ class EntityTypes(Pattern[Account_co]):
         token: str | None = None,
         via: Index | None = None,
         where: Filter | None = None,
+        allow: QueryClass = QueryClass.RANGE,
         **fields: Any,
     ) -> Page[Held[T]]:
         """Return one page of a range of a class, `object` for all, and the token that continues it.
@@ -222,7 +231,7 @@ class EntityTypes(Pattern[Account_co]):
 
         The other parameters are those of `range_of`. Guide: continuation tokens; retrieving heterogeneous types.
         """
-        search = Search.of(self.catalog, of, via, where, fields_of(key, fields))
+        search = Search.of(self.catalog, of, via, where, fields_of(key, fields), allow)
 
         async def choose(row: Entity) -> Held[T] | None:
             return await self._held(of, row, via)

@@ -17,7 +17,7 @@ from ..deriving.derived import Index
 from ..entity import Entity
 from ..entity_set import EntitySet
 from ..errors import BadDesign, BadInput
-from ..filters import Filter
+from ..filters import Filter, QueryClass
 from ..recipe import Account, Account_co, Pattern, recipe
 
 
@@ -109,6 +109,7 @@ class ParallelReads(Pattern[Account_co]):
         via: Index | None = None,
         *,
         where: Filter | None = None,
+        allow: QueryClass = QueryClass.RANGE,
         select: Sequence[str] | None = None,
     ) -> Gathered:
         """Read a range of each of several partitions, each to its end. Cost: 1 transaction per page of each.
@@ -116,15 +117,16 @@ class ParallelReads(Pattern[Account_co]):
         :param asked: for each range the fields that `EntitySet.range` takes; those of the partition at least
         :param via: an index of the set to read by
         :param where: a further condition on properties
+        :param allow: as for `EntitySet.range`
         :param select: the properties to read
         :raises BadKey: the fields do not make a range; nothing was read
-        :raises BadFilter: `where` asks for what is no property; nothing was read
+        :raises BadFilter: `where` asks for what is no property, or makes it a scan
 
         Guide: asynchronous and parallel operations.
         """
 
         async def read(fields: Mapping[str, Any]) -> list[Entity]:
-            return [each async for each in self.source.range(via, fields, where=where, select=select)]
+            return [each async for each in self.source.range(via, fields, where=where, allow=allow, select=select)]
 
         key = self.source.key if via is None else via.key
         return await self._gathered(read, asked, key.range)

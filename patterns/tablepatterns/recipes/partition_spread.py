@@ -18,7 +18,7 @@ from ..edm import ordinal
 from ..entity import Entity
 from ..entity_set import EntitySet
 from ..errors import BadDesign, BadInput
-from ..filters import Filter
+from ..filters import Filter, QueryClass
 from ..key import Key
 from ..key.ranges import Between, Prefix
 from ..limits import MAX_PAGE_ENTITIES
@@ -161,6 +161,7 @@ class PartitionSpread(Pattern[Account_co]):
         /,
         *,
         where: Filter | None = None,
+        allow: QueryClass = QueryClass.RANGE,
         select: Sequence[str] | None = None,
         **fields: Any,
     ) -> AsyncIterator[Entity]:
@@ -172,7 +173,7 @@ class PartitionSpread(Pattern[Account_co]):
         The parameters are those of `EntitySet.range`, without the bucket. Guide: range query.
         """
         index, given = via_and_fields(via, key, fields)
-        async for entity in self._merged(MAX_PAGE_ENTITIES, index, where, select, given):
+        async for entity in self._merged(MAX_PAGE_ENTITIES, index, where, allow, select, given):
             yield entity
 
     @recipe
@@ -184,6 +185,7 @@ class PartitionSpread(Pattern[Account_co]):
         /,
         *,
         where: Filter | None = None,
+        allow: QueryClass = QueryClass.RANGE,
         select: Sequence[str] | None = None,
         **fields: Any,
     ) -> list[Entity]:
@@ -199,7 +201,9 @@ class PartitionSpread(Pattern[Account_co]):
             return []
         found: list[Entity] = []
         index, given = via_and_fields(via, key, fields)
-        async with aclosing(self._merged(min(count, MAX_PAGE_ENTITIES), index, where, select, given)) as entities:
+        async with aclosing(
+            self._merged(min(count, MAX_PAGE_ENTITIES), index, where, allow, select, given)
+        ) as entities:
             async for entity in entities:
                 found.append(entity)
                 if len(found) == count:
@@ -228,16 +232,17 @@ class PartitionSpread(Pattern[Account_co]):
         size: int,
         via: Index | None,
         where: Filter | None,
+        allow: QueryClass,
         select: Sequence[str] | None,
         fields: Mapping[str, Any],
     ) -> AsyncGenerator[Entity, None]:
         """Hand out a range of all buckets that can hold some of it; what cannot be asked is refused before that."""
         shape = self.entities.primary if via is None else via.shape(self.entities.key)
         parts = [{**fields, self.bucket: number} for number in self._numbers(fields)]
-        Question.of(shape, where, select, parts[0])
+        Question.of(shape, where, select, parts[0], allow)
         # Not left to the first pages, which are read together and would each ask
         await self._table.check()
-        asks = [partial(self._page, via, size, where, select, part) for part in parts]
+        asks = [partial(self._page, via, size, where, allow, select, part) for part in parts]
         async for entity in merged(self.account, asks, _row_key, parallel=self.parallel):
             yield entity
 
@@ -246,11 +251,12 @@ class PartitionSpread(Pattern[Account_co]):
         via: Index | None,
         size: int,
         where: Filter | None,
+        allow: QueryClass,
         select: Sequence[str] | None,
         fields: Mapping[str, Any],
         token: str | None,
     ) -> Page[Entity]:
-        return await self.entities.page(via, fields, size=size, token=token, where=where, select=select)
+        return await self.entities.page(via, fields, size=size, token=token, where=where, allow=allow, select=select)
 
     def _numbers(self, fields: Mapping[str, Any]) -> Sequence[int]:
         """Return the buckets that can hold what is asked for: one, if what it follows from is known."""

@@ -17,7 +17,7 @@ from ..edm import Ticks
 from ..entity import Entity
 from ..entity_set import EntitySet
 from ..errors import MISSING, BadDesign, BadInput, BadKey, PeriodExpired
-from ..filters import Filter, prop
+from ..filters import Filter, QueryClass, prop
 from ..key import Key, at_least
 from ..key import between as span_of
 from ..periods.period import Period, Retention, instant_of
@@ -290,6 +290,7 @@ class PeriodTables(Pattern[Account_co], Generic[Account_co, Set_co]):
         *,
         newest_first: bool | None = None,
         where: Filter | None = None,
+        allow: QueryClass = QueryClass.RANGE,
         select: Sequence[str] | None = None,
         **fields: Any,
     ) -> AsyncIterator[Entity]:
@@ -303,6 +304,7 @@ class PeriodTables(Pattern[Account_co], Generic[Account_co, Set_co]):
         :param latest: an aware datetime, or None for now and beyond
         :param newest_first: the order of the tables; None for that of the keys
         :param where: a further condition on properties
+        :param allow: as for `EntitySet.range`
         :param select: the properties to read; the fields of the key always come with them
         :param key: the fields as one mapping, where a name is also that of a parameter
         :param fields: the partition, and what is known of the row, but not the moment
@@ -319,11 +321,13 @@ class PeriodTables(Pattern[Account_co], Generic[Account_co, Set_co]):
         if self._reaches:
             span[self.at] = at_least(earliest) if latest is None else span_of(earliest, latest)
         elif self.at not in self.key.fields:
+            # Each table is read for its moments anyhow, and most lie in the span
+            allow = QueryClass.PARTITION_SCAN
             where = self._within(earliest, latest, where)
         given = fields_of(span, fields_of(key, fields))
         starts = await self._kept(earliest, latest)
         for start in reversed(starts) if backwards else starts:
-            async for entity in self._awaited(start).range(given, where=where, select=select):
+            async for entity in self._awaited(start).range(given, where=where, allow=allow, select=select):
                 yield entity
 
     def _within(self, earliest: datetime, latest: datetime | None, where: Filter | None) -> Filter:

@@ -32,17 +32,17 @@ def scans_refused(
 
     :param unseen: queries by their class of which no line is known
     """
-    worse = [each for each in requests if each.query_class is not None and each.query_class > allow]
+    worse = [each for each in requests if each.scan_class is not None and each.scan_class > allow]
     hidden = {query_class: number for query_class, number in unseen.items() if number and query_class > allow}
     if not worse and not hidden:
         return None
     count = _count(len(worse) + sum(hidden.values()), "query is", "queries are")
     lines = [f"{count} worse than a {allow.label}:"]
     for site, some in _by_site(worse).items():
-        found = max(some, key=lambda each: each.query_class or QueryClass.POINT)
+        found = max(some, key=lambda each: each.scan_class or QueryClass.POINT)
         where = found.resource if found.partition is None else f"{found.resource}, partition {found.partition!r}"
-        label = found.query_class.label if found.query_class else ""
-        lines += [*_place(site), f"    {len(some)} x {label} of {where}: {found.reason}", f"    {_better(found)}"]
+        label = found.scan_class.label if found.scan_class else ""
+        lines += [*_place(site), f"    {len(some)} x {label} of {where}: {_reason(found)}", f"    {_better(found)}"]
     lines += [f"  {number} x {query_class.label} {_STRANGERS}" for query_class, number in hidden.items()]
     return "\n".join(lines)
 
@@ -83,8 +83,16 @@ def advised(requests: Sequence[Request]) -> list[str]:
     return found
 
 
+def _reason(request: Request) -> str:
+    if request.scan_class == request.query_class:
+        return request.reason
+    return f"{request.examined:,} rows were read and {request.returned:,} returned"
+
+
 def _better(request: Request) -> str:
-    return f"better: {request.rewrite}"
+    if request.scan_class == request.query_class:
+        return f"better: {request.rewrite}"
+    return "better: bound RowKey closer, or keep a secondary index by the property that the filter compares"
 
 
 def _by_service(tally: Tally) -> str:

@@ -147,7 +147,10 @@ class Traffic:
 
     @checked
     def assert_no_scans(self, allow: QueryClass = QueryClass.RANGE) -> None:
-        """Fail where a query was of a worse class than allowed.
+        """Fail where a query was of a worse class than allowed, by its filter or by what was read for it.
+
+        A range query counts as a partition scan where 100 and more rows were read and left out again, more than were
+        returned. Only an account in memory tells; on any other, the filter alone decides.
 
         :param allow: the worst class that is let through
         :raises AssertionError: with each line, why it scans, and what would be better

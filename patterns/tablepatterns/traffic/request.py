@@ -4,10 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Final
 
 from ..cost import Cost
 from ..filters import QueryClass
 from .site import Site
+
+SEARCHED_ROWS: Final = 100
+"""From how many rows on that are read and not returned a range query counts as a scan."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +36,7 @@ class Request:
     :param bytes_out: of the answer's body
     :param attempt: 1, and one more for each time that the SDK sent it again
     :param examined: entities read to answer it, which only an account in memory tells; None where it is not known
+    :param returned: entities in the answer, as `examined`
     """
 
     site: Site | None
@@ -50,6 +55,7 @@ class Request:
     bytes_out: int
     attempt: int
     examined: int | None = None
+    returned: int | None = None
 
     @property
     def cost(self) -> Cost:
@@ -58,8 +64,24 @@ class Request:
 
     @property
     def is_scan(self) -> bool:
-        """Whether the service searched a whole partition or the whole table."""
-        return self.query_class is not None and self.query_class > QueryClass.RANGE
+        """Whether the service searched a whole partition or the whole table, or a range in vain for the most part."""
+        return self.query_class is not None and (self.query_class > QueryClass.RANGE or self.discards_most)
+
+    @property
+    def discards_most(self) -> bool:
+        """Whether 100 and more rows were read and left out again, and these were more than those returned.
+
+        Then a filter on properties searches, whatever bounds the keys have. On a real account it is not known.
+        """
+        if self.query_class is None or self.examined is None or self.returned is None:
+            return False
+        discarded = self.examined - self.returned
+        return discarded >= SEARCHED_ROWS and discarded > self.returned
+
+    @property
+    def scan_class(self) -> QueryClass | None:
+        """The class of a query by its filter and by what was read: a range that discards most is a partition scan."""
+        return QueryClass.PARTITION_SCAN if self.query_class == QueryClass.RANGE and self.is_scan else self.query_class
 
     @property
     def is_retry(self) -> bool:

@@ -60,6 +60,7 @@ class Seen:
         "ended",
         "examined",
         "moment",
+        "returned",
         "service",
         "site",
         "status",
@@ -69,6 +70,7 @@ class Seen:
         self.service, self.site, self.moment, self.attempt = service, site, moment, attempt
         self.ended, self.status, self.bytes_out = moment, 0, 0
         self.examined: int | None = None
+        self.returned: int | None = None
         self._root, self._method, url = root, sent.method, sent.url
         self._url: str = _SIGNATURE.sub(r"\1", url) if "sig=" in url else url
         self._headers = _LITTLE
@@ -88,6 +90,7 @@ class Seen:
         self.status, self.ended = answer.status_code, moment
         # Only the answers of an account in memory have it
         self.examined = getattr(answer, "examined", None)
+        self.returned = getattr(answer, "returned", None)
         length = answer.headers.get("Content-Length")
         if length is not None:
             self.bytes_out = 0 if self._method == "HEAD" else int(length)
@@ -134,6 +137,7 @@ class Seen:
             bytes_out=self.bytes_out,
             attempt=self.attempt,
             examined=self.examined,
+            returned=self.returned,
         )
 
     def _read(self) -> tuple[Named, Explanation | None]:

@@ -60,8 +60,8 @@ class Tally:
         self.seconds += request.seconds
         if request.examined is not None:
             self.examined = (self.examined or 0) + request.examined
-        if request.query_class is not None:
-            self.worst = max(self.worst or request.query_class, request.query_class)
+        if (query_class := request.scan_class) is not None:
+            self.worst = max(self.worst or query_class, query_class)
 
 
 @dataclass(frozen=True, slots=True)

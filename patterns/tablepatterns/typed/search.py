@@ -9,9 +9,9 @@ from typing import Any
 from ..deriving.derived import Index, Shape
 from ..entity_set import EntitySet
 from ..errors import BadInput
-from ..filters import Filter
+from ..filters import Filter, QueryClass
 from ..key import KeyRange
-from ..reading.question import Question, range_filter
+from ..reading.question import Question, check_class, range_filter
 from ..words.table import Table
 from .catalog import Catalog
 from .hull import hull
@@ -27,14 +27,30 @@ class Search:
 
     @classmethod
     def of(
-        cls, catalog: Catalog, of: object, via: Index | None, where: Filter | None, fields: Mapping[str, Any]
+        cls,
+        catalog: Catalog,
+        of: object,
+        via: Index | None,
+        where: Filter | None,
+        fields: Mapping[str, Any],
+        allow: QueryClass = QueryClass.RANGE,
     ) -> Search:
         """Return the rows to look through for the values of a class.
 
         :raises BadInput: the class was not declared, its index holds entities in part, or its values lie apart
         :raises BadKey: the fields do not make a range
-        :raises BadFilter: the condition cannot be put on what is stored
+        :param allow: the worst class of query to allow with `where`
+        :raises BadFilter: the condition cannot be put on what is stored, or makes the query a scan
         """
+        found = cls._of(catalog, of, via, where, fields)
+        if where is not None:
+            check_class(found.filter, allow)
+        return found
+
+    @classmethod
+    def _of(
+        cls, catalog: Catalog, of: object, via: Index | None, where: Filter | None, fields: Mapping[str, Any]
+    ) -> Search:
         types = catalog.types_of(of)
         if via is not None:
             return cls._via(catalog.indexed(of, via), via, where, types[0].asked(via.key, fields))
@@ -78,4 +94,4 @@ class Search:
 
 def _check(entities: EntitySet[Any], shape: Shape, where: Filter | None, asked: Mapping[str, Any]) -> None:
     entities.mappings.check_filter(where)
-    Question.of(shape, where, None, asked)
+    Question.of(shape, where, None, asked, QueryClass.TABLE_SCAN)

@@ -139,7 +139,7 @@ class Api(Generic[CallT]):
 
     def _record(self, call: CallT, response: Response) -> None:
         notes, fault = call.notes, call.notes.fault
-        response.examined = notes.examined
+        response.examined, response.returned = notes.examined, notes.returned
         self._engine.ledger.add(
             Record(
                 service=self._service.name.lower(),

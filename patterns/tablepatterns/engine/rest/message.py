@@ -47,10 +47,10 @@ class Response:
     :param reason: the reason phrase where the service has one of its own; otherwise the standard one
 
     Its `fault` says what becomes of it on the network, None for most; who carries it sees to that. `examined` is how
-    many entities were read for it, which no service tells.
+    many entities were read for it, and `returned` how many it holds, which no service tells.
     """
 
-    __slots__ = ("_body", "examined", "fault", "headers", "reason", "status")
+    __slots__ = ("_body", "examined", "fault", "headers", "reason", "returned", "status")
 
     def __init__(
         self, status: int, headers: dict[str, str], body: bytes | Content = b"", reason: str | None = None
@@ -61,6 +61,7 @@ class Response:
         self.reason = reason or REASONS.get(status, "")
         self.fault: Fault | None = None
         self.examined = 0
+        self.returned = 0
 
     @property
     def size(self) -> int:

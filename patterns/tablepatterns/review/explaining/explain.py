@@ -11,7 +11,7 @@ from ...arguments import fields_of, via_and_fields
 from ...deriving.derived import Index, Shape
 from ...entity_set import EntitySet
 from ...errors import BadInput
-from ...filters import Constant, Filter, classify, parse, prop
+from ...filters import Constant, Filter, QueryClass, classify, parse, prop
 from ...reading.question import Question
 from ...recipe import Account
 from ...recipes.index_entities import IndexEntities
@@ -124,7 +124,7 @@ class Plans:
         given = fields_of(key, fields)
         layout = via.layout(self._set.key)
         if via.spread > 1:
-            found = _plan(Question.of(Shape(layout), None, None, given).filter)
+            found = _plan(Question.of(Shape(layout), None, None, given, QueryClass.TABLE_SCAN).filter)
         else:
             found = _plan(_point(Shape(layout), given))
         text = "the row that lists the keys, and each entity on it"
@@ -150,7 +150,7 @@ class Plans:
         shape = self._set.primary if index is None else self._shape(index)
         self._set.mappings.check_filter(where)
         stored = None if select is None else self._set.mappings.stored(select)
-        return _plan(Question.of(shape, where, stored, given).filter)
+        return _plan(Question.of(shape, where, stored, given, QueryClass.TABLE_SCAN).filter)
 
     def query(self, where: Filter) -> QueryPlan:
         """Return the plan of `EntitySet.query`, with the set's own index that would serve it better.

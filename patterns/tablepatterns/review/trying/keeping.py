@@ -164,8 +164,15 @@ class Spread(Kept):
         if ask.way not in ("range", "find"):
             return self.inner.ask(ask)
         if ask.take is not None:
-            return len(self.spread.take(ask.take, via, ask.given, where=ask.where, select=ask.select))
-        return sum(1 for _ in self.spread.range(via, ask.given, where=ask.where, select=ask.select))
+            return len(
+                self.spread.take(
+                    ask.take, via, ask.given, where=ask.where, allow=QueryClass.TABLE_SCAN, select=ask.select
+                )
+            )
+        return sum(
+            1
+            for _ in self.spread.range(via, ask.given, where=ask.where, allow=QueryClass.TABLE_SCAN, select=ask.select)
+        )
 
     def insert(self, fields: Mapping[str, Any]) -> None:
         self.spread.insert(fields)
@@ -202,9 +209,9 @@ def answered(entities: EntitySet[Storage], ask: Ask, kept: Kept) -> int:
 def _ranged(entities: EntitySet[Storage], ask: Ask) -> int:
     via = ask.via if isinstance(ask.via, Index) else None
     if ask.take is None:
-        found = list(entities.range(via, ask.given, where=ask.where, select=ask.select))
+        found = list(entities.range(via, ask.given, where=ask.where, allow=QueryClass.TABLE_SCAN, select=ask.select))
     else:
-        found = entities.take(ask.take, via, ask.given, where=ask.where, select=ask.select)
+        found = entities.take(ask.take, via, ask.given, where=ask.where, allow=QueryClass.TABLE_SCAN, select=ask.select)
     return _completed(entities, found, ask)
 
 

@@ -8,6 +8,7 @@ from itertools import islice
 from typing import Any
 
 from ...entity_set import EntitySet
+from ...filters import QueryClass
 from ...key.ranges import Between
 from ...recipes.data_series import DataSeries
 from ...recipes.period_tables import PeriodTables
@@ -43,7 +44,9 @@ class Periods(Kept):
         if ask.way == "range" and ask.via is None:
             given = {name: value for name, value in ask.given.items() if name != self.tables.at}
             oldest = low or next(iter(self.tables.periods()), self.storage.now())
-            found = self.tables.range(oldest, high, given, where=ask.where, select=ask.select)
+            found = self.tables.range(
+                oldest, high, given, where=ask.where, allow=QueryClass.TABLE_SCAN, select=ask.select
+            )
             return sum(1 for _ in islice(found, ask.take))
         if ask.way == "get":
             return int(self.tables.search(ask.given) is not None)
