@@ -147,6 +147,6 @@ def _number(count: float) -> str:
 
 @lru_cache(maxsize=1)
 def _default_prices() -> Mapping[str, float]:
-    text = files(__package__).joinpath(_PRICES).read_text(encoding="utf-8")
+    text = files("tablepatterns").joinpath(_PRICES).read_text(encoding="utf-8")
     prices: Mapping[str, float] = tomllib.loads(text)["per_10_000_operations"]
     return prices

@@ -147,6 +147,16 @@ def test_every_file_of_the_package_that_a_page_names_is_there(path: Path) -> Non
     assert [each for each in named if not (ROOT / "patterns" / each).is_file()] == []
 
 
+def test_the_figures_of_the_list_of_notebooks_are_theirs() -> None:
+    contents = (ROOT / "notebooks" / "README.md").read_text(encoding="utf-8")
+    rows = re.findall(r"^\| \[[^\]]+\]\((\S+\.ipynb)\) \| (.+) \|$", contents, re.MULTILINE)
+    assert rows
+    for name, question in rows:
+        path = ROOT / "notebooks" / name
+        figures = set(re.findall(r"(?<![\w:])\d[\d,]*\d(?![\w:])", question))
+        assert figures <= shown(path), name
+
+
 def test_a_comparison_from_an_authors_head_is_found() -> None:
     assert _COMPARISON.search("A buffer of three is cheaper than a table")
     assert _COMPARISON.search("a queue costs less")

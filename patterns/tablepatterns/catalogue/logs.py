@@ -145,6 +145,8 @@ LOGS: Final = (
         use_when=("Many processes log, and logs are read by span of time and level.",),
         avoid_when=(
             "Single entries are looked up by key, or changed: use a table.",
+            "Few entries come with each write: use a table. A flush is 1 blob write transaction, as much as 139 table "
+            "operations, for one entry as for thousands.",
             "Only the newest few of each entity are read: use a log tail.",
         ),
         trade_offs=(
