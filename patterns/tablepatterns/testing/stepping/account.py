@@ -75,13 +75,13 @@ class SteppedStorage(Storage):
         target = in_memory(engine.account_name, engine.account_key, world.credential)
         super().__init__(target, engine, {"transport": world.transport})
         self._world = world
-        self._tables: dict[str, Table] = {}
+        self._tables_by_name: dict[str, Table] = {}
 
     def table(self, name: str) -> Table:
         """Return one table of the account, the same each time."""
-        if name not in self._tables:
-            self._tables[name] = super().table(name)
-        return self._tables[name]
+        if name not in self._tables_by_name:
+            self._tables_by_name[name] = super().table(name)
+        return self._tables_by_name[name]
 
     def now(self) -> datetime:
         """Return the world's time."""
