@@ -84,7 +84,7 @@ async def test_derived_data_follows_a_write_on_an_etag(storage: Any, table_name:
 @pytest.mark.parametrize(("derived", "requests"), [([], 1), ([by_email], 2)], ids=["plain", "indexed"])
 def test_it_costs_no_read_unless_data_is_derived(engine: Engine, derived: list[Any], requests: int) -> None:
     staff = EntitySet(connect(engine), "Staff", BY_ID, derived=derived)
-    entity = staff.insert(jones())
+    entity: Any = staff.insert(jones())
     for write in (
         lambda etag: staff.replace(jones(Age=35), etag=etag),
         lambda etag: staff.merge(ID, {"Age": 36}, etag=etag),

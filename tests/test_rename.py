@@ -360,7 +360,7 @@ CASES = [two_renames, a_rename_and_a_raise, a_rename_and_a_delete]
 @pytest.mark.guarantee("EntitySet", "a renamed entity is under one key with its rows at every moment, whoever crashes")
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.__name__)
 @pytest.mark.parametrize("faults", [{"kills": 1}, {"lost": 1}], ids=str)
-def test_an_entity_is_under_one_key_at_every_moment(case: Any, faults: dict[str, int]) -> None:
+def test_an_entity_is_under_one_key_at_every_moment(case: Any, faults: dict[str, Any]) -> None:
     result = explore(
         lambda world: case(world, in_partition()),
         always=is_under_one_key_with_its_rows,
@@ -376,7 +376,7 @@ def test_an_entity_is_under_one_key_at_every_moment(case: Any, faults: dict[str,
 
 @pytest.mark.guarantee("EntitySet", "copies elsewhere follow a renamed entity once the queue is drained")
 @pytest.mark.parametrize("bound", [{"kills": 1}, {"lost": 1}], ids=str)
-def test_copies_elsewhere_follow_whoever_crashes(bound: dict[str, int]) -> None:
+def test_copies_elsewhere_follow_whoever_crashes(bound: dict[str, Any]) -> None:
     def a_rename(world: World) -> list[Any]:
         staff = prepared(world, *outside())
         return [staff.rename(world.run(staff.get(**OLD)), EmployeeId=224)]
