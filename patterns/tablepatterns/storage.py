@@ -116,11 +116,11 @@ class Storage(BlockingAccount):
         """What `Traffic` sees the requests by."""
         # Without self, so that an account in memory ends with its last reference
         over = self.watch.over
-        self._tables = Once(
+        self._table_service = Once(
             lambda: TableServiceClient(target.url("table"), **over("table", with_process_transport(options)))
         )
         if target.urls["table"]:
-            self._tables()
+            self._table_service()
         self._queues = Once(
             lambda: _queue_service(
                 target.url("queue"), over("queue", with_process_transport(options, STORAGE_DEFAULTS))
@@ -133,7 +133,7 @@ class Storage(BlockingAccount):
     @property
     def tables(self) -> TableServiceClient:
         """The SDK's client of the table service."""
-        return self._tables()
+        return self._table_service()
 
     @property
     def queues(self) -> QueueServiceClient:
@@ -235,7 +235,7 @@ class Storage(BlockingAccount):
 
     def close(self) -> None:
         """Close the connections of the three clients."""
-        for client in (self._tables.made, self._queues.made, self._blobs.made):
+        for client in (self._table_service.made, self._queues.made, self._blobs.made):
             if client is not None:
                 client.close()
 
