@@ -37,6 +37,8 @@ class Place:
     key: tuple[str, str]
     room: int = MAX_ENTITY_BYTES
     """How many bytes the entity may have: more where it is spread over several rows."""
+    read: Collection[str] | None = ()
+    """The fields that were asked for, and are there unless somebody removed them; None for all of them."""
 
 
 @dataclass(frozen=True)
@@ -195,9 +197,12 @@ class Mappings:
             before.extend(encoded.before)
         return Encoded(dict(fields), tuple(before))
 
-    async def decode(self, fields: Fields) -> dict[str, Any]:
-        """Return the fields of an entity that was read."""
-        return await self.decode_at(self._place(fields), fields) if self.each else dict(fields)
+    async def decode(self, fields: Fields, read: Collection[str] | None = ()) -> dict[str, Any]:
+        """Return the fields of an entity that was read.
+
+        :param read: those that were asked for, None for all
+        """
+        return await self.decode_at(replace(self._place(fields), read=read), fields) if self.each else dict(fields)
 
     async def decode_at(self, place: Place, fields: Fields) -> dict[str, Any]:
         """Return the fields of which these are stored at a place."""

@@ -274,7 +274,7 @@ class Reads(Pattern[Account_co]):
         source = Source(shape, (row["PartitionKey"], row["RowKey"]), row.etag or "", row.lineage)
         stored = fields = dict(entity)
         if self.mappings.each:
-            fields = await self.mappings.decode(stored)
+            fields = await self.mappings.decode(stored, select if shape.is_complete else ())
             entity.clear()
             entity.update(fields)
         entity.reading = Reading(source, stored, fields, shape.is_complete and select is None)

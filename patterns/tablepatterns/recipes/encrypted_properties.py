@@ -10,11 +10,11 @@ from typing import Any, ClassVar, Final, TypeAlias, get_args, get_type_hints
 
 from ..argument_types import checked
 from ..arguments import fields_of
-from ..errors import BadDesign, BadProperty, DecryptionFailed
+from ..errors import NOT_SHOWN, BadDesign, BadProperty, DecryptionFailed
 from ..limits import SYSTEM_PROPERTIES
 from ..mapping import Encoded, Fields, Place, PropertyMapping
 from ..secrecy.blind import BlindIndex
-from ..secrecy.cipher import decrypt, encrypt, need_cryptography, new_content_key
+from ..secrecy.cipher import NONCE_BYTES, decrypt, encrypt, need_cryptography, new_content_key
 from ..secrecy.header import ENCRYPTED_WITH, Header, associated
 from ..secrecy.keys import KeyEncryptionKey, KeyRing, Resolve
 from ..secrecy.values import from_bytes, to_bytes
@@ -23,6 +23,8 @@ ENCRYPTED: Final = "tablepatterns: encrypted"
 """What marks a property of a class: `Salary: Annotated[int, ENCRYPTED]`."""
 _MAGIC: Final = b"\x00tpe"
 """What every sealed value begins with."""
+_LEAST_SEALED: Final = len(_MAGIC) + NONCE_BYTES + 16
+"""Marks, nonce and tag; what is encrypted has at least the byte of its type."""
 
 When: TypeAlias = Callable[[str, str, str], bool]
 
@@ -38,8 +40,9 @@ class EncryptedProperties(PropertyMapping):
     Binary; the content key, wrapped by a key-encryption key, is stored beside them in the property `EncryptedWith`.
 
     Guarantees: values come back with their types. A ciphertext is bound to its table, to the keys of its primary row,
-    to its property and to the names that were encrypted with it: moved or altered it is refused with
-    `DecryptionFailed`, which shows no plaintext. Copies in indexes hold the ciphertext of the primary. Entities of
+    to its property and to the names that were encrypted with it: moved, altered or removed it is refused with
+    `DecryptionFailed`, which shows no plaintext; so is one whose header was removed. It is not bound to the account,
+    so that tables can be copied to another one. Copies in indexes hold the ciphertext of the primary. Entities of
     several keys, and plain ones, may share a table; reading needs no declaration, only the keys.
 
     Does not: hide which properties there are, how long they are, who writes them and when; keep a whole old entity
@@ -194,6 +197,9 @@ class EncryptedProperties(PropertyMapping):
             for name in self._names.intersection(fields)
             if fields[name] is not None and self._chooses(name, place.key)
         }
+        for name in sorted(name for name in fields.keys() - chosen.keys() if _is_sealed(fields[name])):
+            rule = "it begins as an encrypted value does, and would be taken for one"
+            raise BadProperty(name, NOT_SHOWN, rule, "encrypt this property too, or put a byte in front of its value")
         stored = {**fields, **self._blind.hashes(place.table, fields)}
         if not chosen:
             return Encoded(stored)
@@ -214,6 +220,7 @@ class EncryptedProperties(PropertyMapping):
         header = self._header(fields[ENCRYPTED_WITH], place.key) if ENCRYPTED_WITH in fields else None
         sealed = header.names.intersection(found) if header else frozenset[str]()
         self._refuse_plain(found, sealed, place)
+        self._refuse_removed(found, header, place)
         if header is None or not sealed:
             return found
         content_key = await self._ring.unwrap(header.wrapped, f"the entity {place.key}")
@@ -232,16 +239,28 @@ class EncryptedProperties(PropertyMapping):
 
     def _refuse_plain(self, found: Fields, sealed: Collection[str], place: Place) -> None:
         """Refuse values that should be encrypted and are not, where that is asked for or cannot be meant."""
-        for name in sorted(self._names.intersection(found).difference(sealed)):
-            value = found[name]
-            if isinstance(value, bytes) and value.startswith(_MAGIC):
-                raise DecryptionFailed(f"{name} of the entity {place.key} is encrypted, and its header is missing")
-            if self._require and self._chooses(name, place.key):
+        for name in sorted(found.keys() - sealed):
+            if _is_sealed(found[name]):
+                text = f"{name} of the entity {place.key} is encrypted, and its header is missing or does not name it"
+                raise DecryptionFailed(f"{text}; restore the row, for somebody changed it")
+            if name in self._names and self._require and self._chooses(name, place.key):
                 text = f"{name} of the entity {place.key} is not encrypted, and `require` says that it must be"
                 raise DecryptionFailed(f"{text}; was it written by somebody else?")
 
+    def _refuse_removed(self, found: Fields, header: Header | None, place: Place) -> None:
+        """Refuse an entity that lacks a property which its header names, if it was asked for."""
+        for name in sorted(header.names.difference(found)) if header else ():
+            if place.read is None or name in place.read:
+                text = f"{name} of the entity {place.key} was encrypted with the others, and is missing"
+                raise DecryptionFailed(f"{text}; restore the row, for somebody removed it")
+
     def __repr__(self) -> str:
         return f"<EncryptedProperties {', '.join(sorted(self._names)) or 'none'} with {self._ring.current}>"
+
+
+def _is_sealed(value: object) -> bool:
+    """Whether a value is what this module makes of one, so that a reader knows it without header and declaration."""
+    return isinstance(value, bytes) and value.startswith(_MAGIC) and len(value) > _LEAST_SEALED
 
 
 def _opened(sealed: object, content_key: bytes, header: Header, place: Place, name: str) -> Any:

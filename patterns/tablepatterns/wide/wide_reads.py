@@ -110,7 +110,8 @@ class WideReads(Pattern[Account_co]):
     def _place(self, found: Stored) -> Place:
         # The head's keys, whatever part a property is in, for it may move
         key = found.partition_key, found.first
-        return Place(self.account, self.table.name, key, room=MAX_PARTS * self.layout.part_bytes)
+        read = None if found.is_whole else ()
+        return Place(self.account, self.table.name, key, room=MAX_PARTS * self.layout.part_bytes, read=read)
 
     def _key_fields(self, fields: Mapping[str, Any]) -> dict[str, Any]:
         return {name: fields[name] for name in self.key.fields if fields.get(name) is not None}

@@ -1,0 +1,85 @@
+"""Encrypted properties that somebody removed, and headers that are gone, are noticed; other accounts read a copy."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from backends import awaited
+from employees import BY_ID
+from sealed import KEY, OLD, SECRET, sealed, staff_of
+from tablepatterns import EncryptedProperties, WideEntity, connect
+from tablepatterns.errors import BadProperty, DecryptionFailed
+
+KEYS = ("Sales", "empid_000223")
+
+
+async def without(storage: Any, table: str, *names: str, keys: tuple[str, str] = KEYS) -> None:
+    """Remove properties of a row, as somebody does who may write it with the plain SDK."""
+    client = awaited(storage.tables.get_table_client(table))
+    row = {name: value for name, value in (await client.get_entity(*keys)).items() if name not in names}
+    await client.update_entity(row, mode="replace")
+
+
+@pytest.mark.parametrize("require", [False, True])
+@pytest.mark.parametrize("removed", [["Ssn"], ["Salary"], ["Salary", "Ssn"]])
+async def test_a_property_that_was_removed_is_noticed(
+    storage: Any, table_name: str, removed: list[str], require: bool
+) -> None:
+    staff = staff_of(storage, table_name, sealed(require=require))
+    await staff.insert({**KEY, "Salary": 90_000, "Ssn": SECRET, "Name": "Jones"})
+    await without(storage, table_name, *removed)
+    for options in ({}, {"select": removed}):
+        with pytest.raises(DecryptionFailed, match="is missing; restore the row"):
+            [each async for each in staff.range(Department="Sales", **options)]
+    with pytest.raises(DecryptionFailed, match="is missing; restore the row"):
+        await staff.get(**KEY)
+    assert [each["Name"] async for each in staff.range(Department="Sales", select=["Name"])] == ["Jones"]
+
+
+async def test_what_was_never_there_is_not_missed(storage: Any, table_name: str) -> None:
+    staff = staff_of(storage, table_name)
+    await staff.insert({**KEY, "Ssn": SECRET})
+    assert (await staff.get(**KEY))["Ssn"] == SECRET
+    await staff.update(lambda found: found.update(Ssn=None, Salary=1), **KEY)
+    assert (await staff.get(**KEY)).get("Ssn") is None
+
+
+@pytest.mark.parametrize("names", [(), ("Salary",), ("Salary", "Ssn")])
+async def test_a_value_whose_header_was_removed_is_not_read_as_a_value(
+    storage: Any, table_name: str, names: tuple[str, ...]
+) -> None:
+    await staff_of(storage, table_name).insert({**KEY, "Ssn": SECRET})
+    await without(storage, table_name, "EncryptedWith")
+    reader = staff_of(storage, table_name, EncryptedProperties(names, keys=OLD))
+    with pytest.raises(DecryptionFailed, match="its header is missing"):
+        await reader.get(**KEY)
+
+
+async def test_a_part_of_a_wide_entity_that_lost_a_property_is_noticed(storage: Any, table_name: str) -> None:
+    staff: Any = WideEntity(storage, table_name, BY_ID, mappings=[sealed()])
+    await staff.insert({**KEY, "Salary": 90_000, "Ssn": SECRET})
+    assert (await staff.get(**KEY))["Ssn"] == SECRET
+    client = awaited(storage.tables.get_table_client(table_name))
+    (row_key,) = [row["RowKey"] async for row in client.list_entities() if "Ssn" in row]
+    await without(storage, table_name, "Ssn", keys=("Sales", row_key))
+    with pytest.raises(DecryptionFailed, match=r"Ssn of the entity .* is missing"):
+        await staff.get(**KEY)
+
+
+async def test_a_plain_value_that_looks_encrypted_is_refused_before_any_request(storage: Any, table_name: str) -> None:
+    staff = staff_of(storage, table_name)
+    with pytest.raises(BadProperty, match="would be taken for one"):
+        await staff.insert({**KEY, "Badge": b"\x00tpe" + bytes(40)})
+    await staff.insert({**KEY, "Badge": b"\x00tpe"})
+    assert (await staff.get(**KEY))["Badge"] == b"\x00tpe"
+
+
+def test_a_copy_in_another_account_is_read_and_one_under_another_key_is_not() -> None:
+    one, other = connect(), connect()
+    staff_of(one, "Staff").insert({**KEY, "Ssn": SECRET})
+    row = one.tables.get_table_client("Staff").get_entity(*KEYS)
+    other.tables.create_table("Staff")
+    other.tables.get_table_client("Staff").create_entity(row)
+    assert staff_of(other, "Staff").get(**KEY)["Ssn"] == SECRET
