@@ -150,6 +150,8 @@ def test_a_stretch_that_cannot_be_is_rejected() -> None:
     ):
         with pytest.raises((BadInput, BadKey), match=part):
             messages.preceding(count, until, at, Employee="000223")
+    with pytest.raises(BadInput, match="must be a Period"):
+        messages.preceding(1, NOON, "Day", "day", Employee="000223")
     with pytest.raises(BadInput, match="evenly"):
         series_of(connect(), "Messages", points=7).preceding(1, NOON, "Day", Employee="000223")
 

@@ -61,6 +61,7 @@ def derived_data_on_a_sync_account(storage: Storage) -> None:
     assert_type(Lookup(employees).get(Department="Sales", EmployeeId=1), "Entity | None")
     assert_type(ParallelReads(employees).points([]), Gathered)
     archive = Archive(employees, EntitySet(storage, "Former", KEY))
+    assert_type(archive.children(Department="Sales", EmployeeId=1), Iterator[Entity])
     assert_type(Worker(storage, [archive]).run_once(), Report)
 
 
@@ -81,8 +82,14 @@ def time_and_volume(storage: Storage, day: dt.datetime) -> None:
     assert_type(logins.range(day, Department="Sales"), Iterator[Entity])
     logs = PeriodTables(storage, "Logs", Period.HOUR, make=lambda account, table: LogTail(account, table, "{Service}"))
     assert_type(logs.of(day).latest(3, Service="web"), list[Entity])
+    assert_type(logs.latest_of_each(3, [{"Service": "web"}]), list[list[Entity]])
+    daily = PeriodTables(
+        storage, "Daily", Period.DAY, make=lambda on, table: DataSeries(on, table, KEY, 24, name="H", of=int)
+    )
+    assert_type(daily.of(day).read(Department="Sales", EmployeeId=1), "list[int | None]")
     counts = DataSeries(storage, "Counts", Key("{Employee}", ""), 24, name="Hour", of=int)
     assert_type(counts.read(Employee="1"), "list[int | None]")
+    assert_type(counts.preceding(3, day, "Day", Employee="1"), "list[int | None]")
     assert_type(WideEntity(storage, "Wide", Key("{Employee}", "")).get(Employee="1"), "Entity | None")
     assert_type(KeyRotation(WideEntity(storage, "Wide", Key("{Employee}", ""))).in_use(), "dict[str, int]")
     with BlobLog(storage, "logs", "queue") as log:

@@ -251,8 +251,6 @@ def _inside(entities: EntitySet[Account]) -> EntitySet[Account]:
 
 def _children(source: EntitySet[Any], target: object, relation: OneToMany[Any], to: EntitySet[Any] | Store) -> Children:
     """Return the places of one kind of children; reject those that could not be found again."""
-    if not isinstance(relation, OneToMany):
-        raise BadDesign("children", relation, "each key is a OneToMany", "write {OneToMany(source, employees): target}")
     one, many = relation.one, relation.many
     if (one.account, one.table.name, one.key) != (source.account, source.table.name, source.key):
         rule = f"its parents are in {one!r}, not in {source!r}"

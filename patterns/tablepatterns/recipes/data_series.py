@@ -337,7 +337,7 @@ class DataSeries(Pattern[Account_co], Generic[Account_co, V]):
         Guide: data series pattern.
         """
         if at not in self.key.fields:
-            rule = f"it names the field of the key that says which {period.value} a series is of"
+            rule = "it names the field of the key that says which period a series is of"
             raise BadInput("at", at, rule, f"give one of {list(self.key.fields)}")
         found = slots_before(period, self.points, count, until)
         given = fields_of(key, fields)

@@ -278,7 +278,9 @@ def test_children_that_could_not_be_found_again_are_rejected(
     blobs = BlobArchive(storage, "closed")
     elsewhere: Any = OneToMany(departments, EntitySet(storage, new_name("Elsewhere"), EMPLOYEE))
     for children, part in (
-        ({departments: left}, "each key is a OneToMany"),
+        ({departments: left}, "must be a mapping of OneToMany"),
+        ({staff: None}, "must be a mapping of OneToMany"),
+        ({staff: "Closed"}, "must be a mapping of OneToMany"),
         ({OneToMany(others, employees): left}, "its parents are in"),
         ({OneToMany(departments, indexed, via=by_last): left}, "index does not go along"),
         ({staff: closed}, "its key must be made of"),
