@@ -231,9 +231,11 @@ async def test_etag_and_timestamp_are_there_after_reads_and_writes_and_always_ne
 
 
 @pytest.mark.guide("G-042")
-async def test_a_timestamp_of_the_callers_has_no_effect(storage: Any, table_name: str) -> None:
+async def test_a_timestamp_of_the_callers_is_rejected(storage: Any, table_name: str) -> None:
     rows = EntitySet(storage, table_name, RAW)
-    await rows.insert(entity(Timestamp=datetime(2000, 1, 1, tzinfo=timezone.utc)))
+    with pytest.raises(BadProperty, match="the service sets it with every write"):
+        await rows.insert(entity(Timestamp=datetime(2000, 1, 1, tzinfo=timezone.utc)))
+    await rows.insert(entity())
     assert (await rows.get(PartitionKey="p", RowKey="r")).timestamp.year > 2000
 
 

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Coroutine, Mapping
 from datetime import datetime
 from decimal import Decimal
 from enum import Enum
 from functools import lru_cache
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple, cast
 from uuid import UUID
 
 from azure.data.tables import EdmType, EntityProperty
@@ -99,6 +99,35 @@ class Entity(dict[str, Any]):
         return entity
 
 
+Modify = Callable[[Entity], Mapping[str, Any] | None]
+"""Changes an entity in place and returns None, or returns all its fields as they are to be."""
+
+
+def modify(entity: Entity, change: Modify) -> None:
+    """Have a callback of the caller's change an entity, by what it returns if that is not None.
+
+    >>> entity = Entity({"Age": 34})
+    >>> modify(entity, lambda each: {**each, "Age": 35})
+    >>> entity
+    {'Age': 35}
+
+    :raises BadInput: it returned something that is not a mapping
+    """
+    returned: object = change(entity)
+    if returned is None or returned is entity:
+        return
+    if isinstance(returned, Coroutine):
+        returned.close()
+    if not isinstance(returned, Mapping):
+        rule = "it returns all fields of the entity as a mapping, or changes the entity in place and returns None"
+        raise BadInput(
+            "change", type(returned).__name__, rule, "return None or a mapping, from a function without async"
+        )
+    fields = dict(cast("Mapping[str, Any]", returned))
+    entity.clear()
+    entity.update(fields)
+
+
 def _received(value: Any) -> Any:
     if isinstance(value, EntityProperty) and value.edm_type == EdmType.INT64:
         return Int64(value.value)
@@ -157,6 +186,8 @@ def measured(entity: Mapping[str, Any], seen: dict[str, Looked] | None = None) -
     size = entity_size(sent["PartitionKey"], sent["RowKey"], {})
     for name, value in entity.items():
         if value is None or name in _SYSTEM:
+            if name == "Timestamp" and value is not None:
+                raise BadProperty(name, value, "the service sets it with every write", "rename the property")
             continue
         looked = known.get(name)
         # The same object: 1, 1.0 and True are equal, and of three types

@@ -10,7 +10,7 @@ from .arguments import condition_of, fields_of
 from .contention import RETRY_FOR, Overtaken, check_retry_for, contended
 from .deriving.derived import Change, Derived, Shape
 from .deriving.together import building_of, check_together, intents_of, kinds_of
-from .entity import Entity
+from .entity import Entity, Modify, modify
 from .errors import (
     BadDesign,
     DuplicateIndexValue,
@@ -344,7 +344,7 @@ class EntitySet(Upkeep[Account_co]):
     @recipe
     async def update(
         self,
-        change: Callable[[Entity], None],
+        change: Modify,
         key: Mapping[str, Any] | None = None,
         /,
         *,
@@ -362,7 +362,8 @@ class EntitySet(Upkeep[Account_co]):
         >>> employees.update(birthday, Department="Sales", EmployeeId=223)["Age"]
         35
 
-        :param change: changes the entity in place; it is called once for each attempt, and may raise to give up
+        :param change: changes the entity in place, or returns all its fields; it is called once for each attempt, and
+            may raise to give up
         :param retry_for: for how many seconds to retry when another writer was faster, with jittered exponential
             backoff; waits included, 30 by default, and 0 for a single attempt
         :param key: the fields as one mapping, where a name is also that of a parameter
@@ -427,7 +428,7 @@ class EntitySet(Upkeep[Account_co]):
         fields: Mapping[str, Any],
         write: Callable[[Entity | None], Awaitable[T]],
         retry_for: float,
-        change: Callable[[Entity], None] | None = None,
+        change: Modify | None = None,
     ) -> T:
         """Read the entity and write what follows from it, again and again until no other writer comes between."""
 
@@ -435,7 +436,7 @@ class EntitySet(Upkeep[Account_co]):
             current = await self.get(fields)
             if change is not None:
                 # Apart, since an error of the caller's own is no other writer's doing
-                change(_existing(current, fields))
+                modify(_existing(current, fields), change)
             try:
                 return await write(current)
             except (DuplicateIndexValue, ReferenceNotFound, TooMuchContention):

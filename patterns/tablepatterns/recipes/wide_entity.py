@@ -5,7 +5,7 @@ Status: ready
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
 from .. import limits
@@ -13,7 +13,7 @@ from ..argument_types import checked
 from ..arguments import fields_of
 from ..contention import RETRY_FOR
 from ..declared_rows import Place, RowKind
-from ..entity import Entity
+from ..entity import Entity, Modify, modify
 from ..errors import BadDesign, BadKey, locating
 from ..key import Key
 from ..mapping import Mappings, PropertyMapping
@@ -213,7 +213,7 @@ class WideEntity(WideWrites[Account_co]):
     @recipe
     async def update(
         self,
-        change: Callable[[Entity], None],
+        change: Modify,
         key: Mapping[str, Any] | None = None,
         /,
         *,
@@ -224,7 +224,8 @@ class WideEntity(WideWrites[Account_co]):
 
         Cost: 1 read and 1 write per attempt.
 
-        :param change: changes the entity in place; it is called once for each attempt, and may raise to give up
+        :param change: changes the entity in place, or returns all its fields; it is called once for each attempt, and
+            may raise to give up
         :param retry_for: for how many seconds to retry when another writer was faster, with jittered exponential
             backoff; waits included, 30 by default, and 0 for a single attempt
         :param key: the fields as one mapping, where a name is also that of a parameter
@@ -237,7 +238,7 @@ class WideEntity(WideWrites[Account_co]):
 
         async def write(old: Stored) -> Entity:
             entity = self._handed(old, await self._decoded(old))
-            change(entity)
+            modify(entity, change)
             return await self.replace(entity, retry_for=retry_for)
 
         return await self._from_current(fields_of(key, fields), write, retry_for)

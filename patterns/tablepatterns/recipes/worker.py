@@ -5,6 +5,7 @@ Status: ready
 
 from __future__ import annotations
 
+import inspect
 import logging
 from collections.abc import Iterable, Mapping
 from contextlib import nullcontext
@@ -153,9 +154,26 @@ class Worker(Pattern[Account_co]):
         """The names of the queues that it serves."""
         return tuple(self._served)
 
+    def _check_handler(self, handler: Handler) -> None:
+        """Reject a handler whose messages never come to this worker, or whose work could not be awaited."""
+        if isinstance(handler, Pattern):
+            account: object = handler.account
+            mine: object = self.account
+            if handler.account.runs_now != self.account.runs_now:
+                rule = f"the handler of {handler.kind!r} is on a sync account and the worker is not, or the reverse"
+                raise BadDesign("account", account, rule, "connect to both in the same way")
+            if account is not mine and _queues_of(account) != _queues_of(mine):
+                rule = f"the handler of {handler.kind!r} is of another account, so that its messages never come here"
+                raise BadDesign("account", account, rule, "make the worker with the handler's account")
+        handle: object = handler.handle
+        if inspect.isroutine(handle) and not inspect.iscoroutinefunction(handle):
+            rule = f"the handler of {handler.kind!r} has a `handle` that is not declared with `async def`"
+            raise BadDesign("handle", type(handler).__name__, rule, "write `async def handle(self, lease)`")
+
     def _serving(self, name: str, handlers: Iterable[Handler], poison: str) -> Served:
         by_kind: dict[str, Handler] = {}
         for handler in handlers:
+            self._check_handler(handler)
             if handler.kind in by_kind:
                 rule = f"two handlers of the queue {name!r} take this kind"
                 raise BadDesign("kind", handler.kind, rule, "give each its own name")
@@ -311,6 +329,12 @@ class Worker(Pattern[Account_co]):
             nap = min(seconds, _LONGEST_NAP)
             await self.account.sleep(nap)
             seconds -= nap
+
+
+def _queues_of(account: object) -> tuple[object, object]:
+    """Return what two connections to the same queues have in common: the engine in memory, or the address."""
+    target = getattr(account, "target", None)
+    return getattr(account, "engine", None), target and target.urls["queue"]
 
 
 def _never() -> bool:

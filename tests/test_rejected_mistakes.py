@@ -1,0 +1,84 @@
+"""Mistakes that were silent: what a callback returns, a property that the service sets, handlers that never work."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+import tablepatterns.aio
+from tablepatterns import Archive, BlobArchive, EntitySet, Key, LogTail, WideEntity, Worker, connect
+from tablepatterns.errors import BadDesign, BadInput, BadProperty
+
+STAFF = Key("{Department}", "empid_{EmployeeId:06d}")
+JONES = {"Department": "Sales", "EmployeeId": 223}
+
+
+@pytest.mark.parametrize("kind", [EntitySet, WideEntity])
+async def test_update_takes_what_its_callback_returns(storage: Any, new_name: Any, kind: Any) -> None:
+    staff = kind(storage, new_name(), STAFF)
+    await staff.insert(JONES | {"Age": 34, "Floor": 1})
+    await staff.update(lambda each: {**each, "Age": 35}, JONES)
+    assert (await staff.get(JONES))["Age"] == 35
+    await staff.update(lambda each: {name: each[name] for name in (*JONES, "Age")}, JONES)
+    assert "Floor" not in await staff.get(JONES)
+    for wrong in (lambda each: each["Age"] + 1, lambda each: [each], lambda each: False):
+        with pytest.raises(BadInput, match="returns all fields"):
+            await staff.update(wrong, JONES)
+    with pytest.raises(BadInput):
+        await staff.update(None, JONES)
+    assert (await staff.get(JONES))["Age"] == 35
+
+
+@pytest.mark.filterwarnings("error")
+async def test_update_rejects_an_async_callback(storage: Any, new_name: Any) -> None:
+    staff = EntitySet(storage, new_name(), STAFF)
+    await staff.insert(JONES)
+
+    async def change(entity: Any) -> None:
+        entity["Age"] = 1
+
+    with pytest.raises(BadInput, match="returns all fields"):
+        await staff.update(change, JONES)
+
+
+async def test_the_timestamp_is_not_written(storage: Any, engine: Any, new_name: Any) -> None:
+    staff = EntitySet(storage, new_name(), STAFF)
+    jones = await staff.insert(JONES)
+    wide, log = WideEntity(storage, new_name(), STAFF), LogTail(storage, new_name(), "{Department}")
+    with engine.ledger.span() as span:
+        for call in (
+            lambda: staff.insert(JONES | {"Timestamp": 1}),
+            lambda: staff.replace(jones | {"Timestamp": 1}),
+            lambda: staff.merge(jones, {"Timestamp": 1}),
+            lambda: staff.insert_or_replace(JONES | {"Timestamp": 1}),
+            lambda: staff.insert_or_merge(JONES | {"Timestamp": 1}),
+            lambda: wide.insert(JONES | {"Timestamp": 1}),
+            lambda: log.append({"Department": "Sales", "Timestamp": 1}),
+        ):
+            with pytest.raises(BadProperty, match="Timestamp"):
+                await call()
+    assert span.totals.requests == 0
+
+
+def test_a_worker_rejects_handlers_that_would_receive_nothing() -> None:
+    with connect() as here, connect() as elsewhere:
+        archive = Archive(EntitySet(elsewhere, "Staff", STAFF), BlobArchive(elsewhere, "archive"))
+        with pytest.raises(BadDesign, match="another account"):
+            Worker(here, [archive])
+        Worker(elsewhere, [archive])
+
+
+async def test_a_worker_rejects_handlers_that_cannot_be_awaited() -> None:
+    class Sync:
+        kind, queue = "welcome", "welcome"
+
+        def handle(self, lease: Any) -> None: ...
+
+    with connect() as sync_storage:
+        archive = Archive(EntitySet(sync_storage, "Staff", STAFF), BlobArchive(sync_storage, "archive"))
+        async with tablepatterns.aio.connect() as storage:
+            with pytest.raises(BadDesign, match="async def"):
+                Worker(storage, [Sync()])
+            with pytest.raises(BadDesign, match="sync account"):
+                Worker(storage, [archive])
