@@ -133,8 +133,9 @@ class LogTailHome(Home):
 
     async def check(self, staff: Any, those: list[Fields]) -> None:
         for group in staff.groups(those):
-            found = await self.set.latest(9, **self.group(group[0]))
-            assert [shown(entry) for entry in found] == self.in_order(group)
+            for count in (1, 9):
+                found = await self.set.latest(count, **self.group(group[0]))
+                assert [shown(entry) for entry in found] == self.in_order(group)[:count]
 
     def in_order(self, group: list[Fields]) -> list[Fields]:
         return sorted(group, key=moment, reverse=True)
@@ -206,6 +207,8 @@ class PartitionSpreadHome(Home):
         for group in staff.departments(those):
             found = self.spread.range(Department=group[0]["Department"])
             assert [shown(entity) async for entity in found] == self.in_order(group)
+            first = await self.spread.take(1, Department=group[0]["Department"])
+            assert [shown(entity) for entity in first] == self.in_order(group)[:1]
 
     def keeps(self, row: Any) -> bool:
         return bool(row.partition_key.startswith("_spread"))
@@ -277,6 +280,8 @@ class EntityTypesHome(Home):
             found = [held.value async for held in self.types.range(**self.group(group[0]))]
             employees = [self.of(**self.members(each)) for each in self.in_order(group)]
             assert [each for each in found if isinstance(each, Employee)] == employees
+            page = await self.types.page(self.of, self.group(group[0]), size=1)
+            assert [held.value for held in page.items] == employees[:1]
 
 
 class PeriodsOfLogs(PeriodTablesHome):

@@ -6,11 +6,14 @@ from collections.abc import Iterable
 from itertools import groupby
 from typing import Any
 
-from composing.fields import changed, employee
+from composing.fields import changed, employee, shown
 from composing.homes import Home
 from composing.part import Fields, Part
+from tablepatterns import EntitySet, Key
 
 JONES, SMITH = employee(3), employee(5)
+NEAR = "empid_{Near:06d}_near"
+"""The RowKey of rows of another set, which lie among those of the employees."""
 
 
 class Staff:
@@ -91,6 +94,27 @@ class Staff:
             assert (found and self.home.shown(found)) == expected
         for part in self.parts:
             await part.check(self, those)
+        await self.counted(those)
+
+    async def accompany(self) -> None:
+        """Put rows of another set among those of the employees, in each of their partitions."""
+        for group in self.groups([JONES, SMITH]):
+            entities = self.home.set_of(group[0])
+            others = EntitySet(self.storage, entities.table.name, Key(self.home.partition, NEAR))
+            for number in (0, 4, 300_000):
+                await others.insert(self.home.group(group[0]) | {"Near": number})
+
+    async def counted(self, those: list[Fields]) -> None:
+        """Ask each set for fewer employees than there are, and for more."""
+        for group in self.groups(those):
+            entities, asked = self.home.set_of(group[0]), self.home.group(group[0])
+            if not isinstance(entities, EntitySet):
+                continue
+            expected = self.home.in_order(group)
+            for count in range(len(group) + 2):
+                assert [shown(each) for each in await entities.take(count, asked)] == expected[:count]
+            page = await entities.page(asked, size=1)
+            assert [shown(each) for each in page.items] == expected[:1]
 
     async def verified(self) -> None:
         """Let every set say that what it derives is right."""
@@ -106,7 +130,8 @@ class Staff:
 
     async def nobody(self) -> None:
         """Check that no row, no message and no blob is left of anybody."""
-        left = [row for row in await self.rows() if not any(part.keeps(row) for part in self.parts)]
+        rows = [row for row in await self.rows() if not row.row_key.endswith("_near")]
+        left = [row for row in rows if not any(part.keeps(row) for part in self.parts)]
         assert left == []
         for part in self.parts:
             await part.gone(self)
@@ -115,6 +140,7 @@ class Staff:
 async def live(storage: Any, table: str, parts: Iterable[type[Part]]) -> None:
     """Live it."""
     staff = Staff(storage, table, parts)
+    await staff.accompany()
     await staff.insert([JONES, SMITH])
     await staff.right([JONES, SMITH])
     for part in staff.parts:
