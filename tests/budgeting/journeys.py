@@ -13,6 +13,8 @@ from tablepatterns import (
     BulkLoad,
     EntitySet,
     EventualTransaction,
+    Key,
+    OneToMany,
     QueryClass,
     Worker,
     prop,
@@ -131,6 +133,22 @@ def ask(account: Any) -> Call:
 @budget("Archive", "one move, by a worker", Cost(table=3, queue=2), "receive, read, insert, delete, delete the message")
 def move(account: Any) -> Call:
     found = archive(account)
+    return lambda: Worker(account, [found]).run_once()
+
+
+@budget("Archive", "one move, by a worker", Cost(table=8, queue=2), "with 1 child, which is listed and moved")
+def move_with_child(account: Any) -> Call:
+    staff(account)
+    heads = EntitySet(account, "Staff", Key("empid_{Department}", "head"))
+    heads.insert({"Department": "Sales"})
+    children = OneToMany(heads, EntitySet(account, "Reviews", Key("{Department}", "{Year:04d}")))
+    children.many.insert({"Department": "Sales", "Year": 2014})
+    there = EntitySet(account, "FormerReviews", children.many.key)
+    former = EntitySet(account, "Former", heads.key)
+    there.create_table()
+    former.create_table()
+    found = Archive(heads, former, children={children: there})
+    found.archive({"Department": "Sales"})
     return lambda: Worker(account, [found]).run_once()
 
 
