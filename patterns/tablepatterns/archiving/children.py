@@ -86,7 +86,7 @@ class FamilyMove:
 
     async def _moves(self) -> list[Move]:
         """Return the moves of all children that are at the origin now; names that are too long are rejected here."""
-        found = []
+        found: list[Move] = []
         for kind in self.children:
             async for keys in kind.of(self.fields):
                 kind.destination.check(keys)

@@ -277,7 +277,7 @@ def test_children_that_could_not_be_found_again_are_rejected(
     unlisted = CannotList(tmp_path)
     blobs = BlobArchive(storage, "closed")
     elsewhere: Any = OneToMany(departments, EntitySet(storage, new_name("Elsewhere"), EMPLOYEE))
-    for children, part in (
+    designs: tuple[tuple[Any, str], ...] = (
         ({departments: left}, "must be a mapping of OneToMany"),
         ({staff: None}, "must be a mapping of OneToMany"),
         ({staff: "Closed"}, "must be a mapping of OneToMany"),
@@ -286,7 +286,8 @@ def test_children_that_could_not_be_found_again_are_rejected(
         ({staff: closed}, "its key must be made of"),
         ({staff: by_id}, "could be in any partition"),
         ({staff: unlisted}, "cannot list"),
-    ):
+    )
+    for children, part in designs:
         with pytest.raises(BadDesign, match=part):
             Archive(departments, closed, children=children)
     with pytest.raises(BadDesign, match="a folder or a prefix of their own"):
