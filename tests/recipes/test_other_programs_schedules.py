@@ -78,7 +78,7 @@ async def replaces(world: World, keys: dict[str, str]) -> bool:
     try:
         row = await client.get_entity(*keys.values())
         row.update(NOTE)
-        unchanged = {"etag": row.metadata["etag"], "match_condition": MatchConditions.IfNotModified}
+        unchanged: Any = {"etag": row.metadata["etag"], "match_condition": MatchConditions.IfNotModified}
         await client.update_entity(row, mode="replace", **unchanged)
     except (ResourceNotFoundError, ResourceModifiedError):
         return False
@@ -292,7 +292,7 @@ def what_they_wrote_is_there(world: World) -> None:
 def explored(
     make: Callable[[World], dict[str, Any]], invariant: Any = what_they_wrote_is_there, **options: Any
 ) -> None:
-    bound = {"lost": 1, "preemptions": 1, "expected": REJECTED} | options
+    bound: Any = {"lost": 1, "preemptions": 1, "expected": REJECTED} | options
     result = explore(make, invariant=invariant, **bound)
     print(f"{result}; {result.states:,} states, {result.choices:,} steps, {result.seconds:.1f} s")
     assert result.exhaustive
@@ -311,7 +311,7 @@ async def counts(world: World, name: str) -> int | None:
     """Add 1 to a property with the plain SDK, unless the row changed meanwhile, and return what was written."""
     client = world.table_client("Staff")
     row = await client.get_entity(*KEYS.values())
-    unchanged = {"etag": row.metadata["etag"], "match_condition": MatchConditions.IfNotModified}
+    unchanged: Any = {"etag": row.metadata["etag"], "match_condition": MatchConditions.IfNotModified}
     try:
         await client.update_entity(KEYS | {name: row[name] + 1}, mode="merge", **unchanged)
     except ResourceModifiedError:

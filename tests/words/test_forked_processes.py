@@ -6,6 +6,7 @@ import asyncio
 import os
 from collections.abc import Callable
 from contextlib import suppress
+from functools import partial
 from typing import Any
 
 import pytest
@@ -57,7 +58,7 @@ def test_a_forked_process_reads_its_own_entities(engine: Engine) -> None:
 
         # The parent has a connection open, which the children would share
         assert read(0)["Number"] == 0
-        children = [in_child(lambda start=start: wrong_reads(read, start)) for start in (READS, 2 * READS)]
+        children = [in_child(partial(wrong_reads, read, start)) for start in (READS, 2 * READS)]
         assert wrong_reads(read, 0) == 0
         assert [os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) for child in children] == [0, 0]
         assert read(1)["Number"] == 1

@@ -396,7 +396,8 @@ async def test_an_upsert_whose_request_was_lost_is_made_between_others(
 
     def plan(number: int) -> str | None:
         if 1 <= number <= others:
-            EntitySet(connect(engine), table_name, PLAIN).update(counted, **ID)
+            theirs: Any = EntitySet(connect(engine), table_name, PLAIN)
+            theirs.update(counted, **ID)
         return None if number else "request lost"
 
     write = EntitySet(unreliable(backend, engine, plan), table_name, PLAIN).insert_or_replace(jones(Age=90))

@@ -67,7 +67,7 @@ class OtherProgram:
     """Another program, which merges properties of its own into a row, and knows nothing of this library."""
 
     def __init__(self, engine: Engine, table: str, row: str, properties: dict[str, Any]) -> None:
-        self._client = connect(engine).tables.get_table_client(table)
+        self._client: Any = connect(engine).tables.get_table_client(table)
         self._keys = {"PartitionKey": "Sales", "RowKey": row}
         self._properties = properties
         self.has_written = False
@@ -106,7 +106,7 @@ async def test_no_write_of_another_program_is_lost(
     read = None if write in INSERTS else await reliable.insert(jones(Age=34))
     other = OtherProgram(engine, table_name, ROWS["wide" if home == "wide" else "row"], properties)
     flaky = entities_on(unreliable(backend, engine, lambda number: None if number else kind, other.write).awaited())
-    written = None
+    written: Any = None
     with suppress(*REJECTED):
         written = await WRITES[write](flaky, read)
     assert other.has_written == (kind in LOST or write not in INSERTS)
