@@ -113,19 +113,19 @@ def test_a_change_reaches_all_of_the_many_and_no_write_of_others_is_lost(case: A
 class WritesOverWhateverIsThere(Denormalized[Any]):
     """What was read is written back, whatever others have written since."""
 
-    async def _write(self, entities: list[Any]) -> None:
+    async def _write(self, entities: list[Any], retry_for: float) -> None:
         for write in map(self.many.replacing, entities):
             assert write.source is not None
             late = replace(write, source=replace(write.source, etag=ANY))
-            await commit(self.account, self.many.table, late)
+            await commit(self.account, self.many.table, late, retry_for=retry_for)
 
 
 class LeavesOutWhatOthersChange(Denormalized[Any]):
     """A chunk that another writer was faster with is taken for done."""
 
-    async def _write(self, entities: list[Any]) -> None:
+    async def _write(self, entities: list[Any], retry_for: float) -> None:
         with suppress(EntityChanged):
-            await super()._write(entities)
+            await super()._write(entities, retry_for)
 
 
 @pytest.mark.parametrize(
