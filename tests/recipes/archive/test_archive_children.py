@@ -213,28 +213,37 @@ async def test_a_row_of_a_late_count_gives_way_to_the_parent_that_comes_back(wit
 # ------------------------------------------------------------------ large properties
 
 
-@pytest.mark.parametrize("kind", PLACES)
-async def test_large_properties_go_along_to_every_place(
-    backend: Any, storage: Any, new_name: Callable[..., str], queue_name: str, work: Work, tmp_path: Any, kind: str
-) -> None:
+@pytest.fixture(params=PLACES)
+def with_photos(
+    request: pytest.FixtureRequest,
+    backend: Any,
+    storage: Any,
+    new_name: Callable[..., str],
+    queue_name: str,
+    tmp_path: Any,
+) -> Iterator[Family]:
     photos = LargeProperties(["Photo", "Notes"], container=f"c{new_name().lower()}")
+    closed = new_name("Closed")
+    with places(request.param, backend, storage, closed, tmp_path) as to:
+        to = sets_in(storage, closed, mappings=[photos]) if request.param == "table" else to
+        yield family_of(storage, new_name("Staff"), to, queue_name, mappings=[photos])
+
+
+async def test_large_properties_go_along_to_every_place(with_photos: Family, work: Work) -> None:
+    family = with_photos
     large = {"Photo": bytes(range(256)) * 1024, "Notes": "ä" * 70_000, "Floor": 3}
-    with places(kind, backend, storage, new_name("Closed"), tmp_path) as to:
-        if kind == "table":
-            to = sets_in(storage, new_name("Closed"), mappings=[photos])
-        family = family_of(storage, new_name("Staff"), to, queue_name, mappings=[photos])
-        await family.departments.insert(SALES | large)
-        await family.employees.insert(employee(223) | large)
-        for _ in range(2):
-            await family.archive.archive(SALES)
-        assert await work(family.archive) == Report(received=2, handled=2)
-        assert await here(family) == NONE
-        assert await family.archive.get(**SALES) == SALES | large
-        assert [each async for each in family.archive.children(**SALES)] == [employee(223) | large]
-        await family.archive.restore(SALES)
-        assert await work(family.archive) == Report(received=1, handled=1)
-        assert await family.employees.get(**employee(223)) == employee(223) | large
-        assert await there(family) == NONE
+    await family.departments.insert(SALES | large)
+    await family.employees.insert(employee(223) | large)
+    for _ in range(2):
+        await family.archive.archive(SALES)
+    assert await work(family.archive) == Report(received=2, handled=2)
+    assert await here(family) == NONE
+    assert await family.archive.get(**SALES) == SALES | large
+    assert [each async for each in family.archive.children(**SALES)] == [employee(223) | large]
+    await family.archive.restore(SALES)
+    assert await work(family.archive) == Report(received=1, handled=1)
+    assert await family.employees.get(**employee(223)) == employee(223) | large
+    assert await there(family) == NONE
 
 
 async def test_a_copy_with_large_properties_that_a_crash_left_behind_is_no_conflict(
