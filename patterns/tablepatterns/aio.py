@@ -15,6 +15,7 @@ from azure.data.tables.aio import TableServiceClient
 from .declared_rows import DeclaredRows
 from .extras import how_to_install
 from .recipe import VIRTUAL_BEAT, Account
+from .set_identity import account_identity
 from .target import Target, check_table_name, in_memory, resolve
 from .traffic.watch import Watch
 from .words.container import Container
@@ -94,6 +95,7 @@ class Storage(Account):
         """The engine of an account in memory, with its clock and its ledger; None for any other account."""
         self.keeps_key_order = target.keeps_key_order
         self.declared_rows = DeclaredRows()
+        self.identity = account_identity(engine, target.urls["table"])
         options = {"credential": target.credential} | options
         if engine is not None:
             from .engine.network import READ_TIMEOUT

@@ -26,6 +26,7 @@ from .key import Key
 from .mapping import Mappings, PropertyMapping
 from .recipe import Account_co, recipe
 from .schema import Schema
+from .set_identity import SetIdentity
 from .tending.upkeep import Upkeep
 from .words.operation import ANY, Operation
 from .writing.commit import Step, Write, carry_out, commit
@@ -98,6 +99,7 @@ class EntitySet(Upkeep[Account_co]):
         self.primary = Shape(key)
         with locating(key.location(table)):
             self.table = account.table(table)
+            self.identity = SetIdentity(account.identity, table.lower(), key)
             self.mappings = Mappings.of(account, table, key, _all_of(PropertyMapping, "mappings", mappings))
             check_together(table, key, self.derived, self.mappings)
             self._declare()
@@ -414,7 +416,7 @@ class EntitySet(Upkeep[Account_co]):
     ) -> Entity:
         """Write a row that nothing is derived from: the service's own upserts need no read."""
         change = Change(self.key, None, fields, merged)
-        write = await Write(self.table.name, change, is_whole=merged is None, mappings=self.mappings).encoded()
+        write = await Write(self.identity, change, is_whole=merged is None, mappings=self.mappings).encoded()
         row = self.primary.row(write.change.new or {})
         if etag is None:
             operation = Operation.insert_or_replace(row) if merged is None else Operation.insert_or_merge(row)

@@ -43,6 +43,8 @@ class Account(ABC):
 
     declared_rows: DeclaredRows
     """The kinds of rows that the sets of this connection have declared; all views of it share them."""
+    identity: str
+    """What all connections to this account have in common, and those to others do not."""
     keeps_key_order: bool = True
     """Whether results come in the order of their keys: not so on the Cosmos DB Table API."""
 

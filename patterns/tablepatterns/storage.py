@@ -16,6 +16,7 @@ from azure.data.tables import TableServiceClient
 
 from .declared_rows import DeclaredRows
 from .recipe import VIRTUAL_BEAT, Account, BlockingAccount, finish
+from .set_identity import account_identity
 from .target import Target, check_table_name, in_memory, resolve
 from .traffic.watch import Watch
 from .words.container import Container
@@ -98,6 +99,7 @@ class Storage(BlockingAccount):
         """The engine of an account in memory, with its clock and its ledger; None for any other account."""
         self.keeps_key_order = target.keeps_key_order
         self.declared_rows = DeclaredRows()
+        self.identity = account_identity(engine, target.urls["table"])
         self._runs_now = True
         options = {"credential": target.credential} | options
         self._takes_time = engine is None or "transport" in options

@@ -25,23 +25,23 @@ class Rows(Store):
     """
 
     def __init__(self, entities: EntitySet[Account], key: Key, totals: Properties | None = None) -> None:
-        self._entities = entities
+        self.entities = entities
         self._key = key
         self._totals = dict(totals or {})
 
     @property
     def name(self) -> str:
         """The name that errors use."""
-        return f"table {self._entities.table.name}"
+        return f"table {self.entities.table.name}"
 
     async def list(self, key: Key, fields: Mapping[str, Any]) -> AsyncIterator[Keys]:
         """Yield the keys of the entities in a range. Cost: 1 transaction per page of up to 1,000."""
-        async for entity in self._entities.range(select=(), **fields):
+        async for entity in self.entities.range(select=(), **fields):
             yield key.format({name: entity[name] for name in key.fields})
 
     async def get(self, keys: Keys) -> Snapshot | None:
         """Return the entity with these keys."""
-        found = await self._entities.get(**self._key.parse(*keys))
+        found = await self.entities.get(**self._key.parse(*keys))
         if found is None:
             return None
         own = {name: value for name, value in found.items() if name not in self._key.fields}
@@ -51,7 +51,7 @@ class Rows(Store):
     async def insert(self, keys: Keys, properties: Properties) -> bool:
         """Create the entity with all its derived rows, or return False if there is one."""
         try:
-            await self._entities.insert(self._key.parse(*keys) | dict(properties) | self._totals)
+            await self.entities.insert(self._key.parse(*keys) | dict(properties) | self._totals)
         except DuplicateIndexValue:
             raise
         except EntityAlreadyExists:
@@ -66,7 +66,7 @@ class Rows(Store):
         entity.clear()
         entity.update(self._key.parse(*keys) | dict(properties) | totals)
         try:
-            await self._entities.replace(entity)
+            await self.entities.replace(entity)
         except (EntityChanged, EntityNotFound):
             return False
         return True
@@ -76,7 +76,7 @@ class Rows(Store):
         entity = held.row
         assert isinstance(entity, Entity)  # noqa: S101 - as above
         try:
-            await self._entities.delete(entity)
+            await self.entities.delete(entity)
         except (EntityChanged, EntityNotFound):
             return False
         return True

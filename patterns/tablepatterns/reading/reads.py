@@ -15,6 +15,7 @@ from ..filters import Filter, QueryClass, refuse_scans
 from ..key import Key
 from ..mapping import Mappings
 from ..recipe import Account_co, Pattern, recipe, stream
+from ..set_identity import SetIdentity
 from ..words.table import Page, Table
 from ..writing.commit import Reading, Source
 from .counted import filled_page, first_rows
@@ -25,6 +26,7 @@ class Reads(Pattern[Account_co]):
     """The reading half of an `EntitySet`."""
 
     key: Key
+    identity: SetIdentity
     derived: tuple[Derived, ...]
     primary: Shape
     table: Table
@@ -277,5 +279,5 @@ class Reads(Pattern[Account_co]):
             fields = await self.mappings.decode(stored, select if shape.is_complete else ())
             entity.clear()
             entity.update(fields)
-        entity.reading = Reading(source, stored, fields, shape.is_complete and select is None)
+        entity.reading = Reading(source, stored, fields, shape.is_complete and select is None, self.identity)
         return entity

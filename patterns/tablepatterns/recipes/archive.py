@@ -17,15 +17,13 @@ from ..archiving.store import Keys, Snapshot, Store
 from ..argument_types import checked
 from ..arguments import fields_of
 from ..contention import RETRY_FOR, contended
-from ..deriving.derived import Index
 from ..entity import Entity
 from ..entity_set import EntitySet
-from ..errors import NOT_SHOWN, BadDesign, BadInput, BadMessage
+from ..errors import NOT_SHOWN, BadDesign, BadMessage
 from ..key import Key
 from ..recipe import Account, Account_co, Pattern, recipe, stream
 from ..working.envelope import Envelope
 from ..working.lease import Lease
-from ..writing.commit import Reading
 from .large_properties import LargeProperties
 from .one_to_many import OneToMany
 
@@ -162,8 +160,12 @@ class Archive(Pattern[Account_co]):
         moved, and the parent stays in both places; delete one of the two children, and call `restore` again.
 
         :param entity: an archived entity, or the fields of its key
+        :raises BadInput: it was read from another set
         :raises BadKey: a field of the key is missing, or has a value that cannot be a key
         """
+        place = self._there.entities if isinstance(self._there, Rows) else self.source
+        if not place.identity.is_of(entity):
+            self.source.identity.check(entity)
         keys = self.source.key.format(self.source.primary.key_fields(entity))
         return await self._ask({"entity": list(keys), "back": True})
 
@@ -229,12 +231,7 @@ class Archive(Pattern[Account_co]):
                 raise BadMessage("entity", NOT_SHOWN, rule, "send it with `archive` or `restore`")
 
     def _keys_of(self, entity: Mapping[str, Any]) -> Keys:
-        reading = entity.reading if isinstance(entity, Entity) else None
-        if isinstance(reading, Reading):
-            indexes = (each.key for each in self.source.derived if isinstance(each, Index))
-            if reading.source.shape.key not in (self.source.key, *indexes):
-                rule = f"it was read from a set with the key {reading.source.shape.key!r}"
-                raise BadInput("entity", dict(entity), rule, f"give an entity of {self.source.table.name}")
+        self.source.identity.check(entity)
         return self.source.key.format(self.source.primary.key_fields(entity))
 
 

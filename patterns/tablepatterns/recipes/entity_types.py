@@ -368,11 +368,14 @@ class EntityTypes(Pattern[Account_co]):
     def held(self, of: Class[T], entity: Entity) -> Held[T] | None:
         """Return the value of an entity that was committed or read by a set; None if it is of another class.
 
+        :raises BadInput: it was read from another set
         :raises UnrecognizedEntity: it is not as the class wants it
 
         Guide: entity group transactions; retrieving heterogeneous types.
         """
-        return self._desk.held(of, entity, self.catalog.home_of(entity))
+        home = self.catalog.home_of(entity)
+        home.identity.check(entity)
+        return self._desk.held(of, entity, home)
 
     async def _held(self, of: Class[T], row: Entity, via: Index | None = None) -> Held[T] | None:
         home = self.catalog.home(row) if via is None else self.catalog.indexed(of, via)

@@ -147,6 +147,7 @@ class LargeValues(Pattern[Account_co]):
         Guide: large entities pattern.
         """
         self._check_readable(name)
+        self.entities.identity.check(entity)
         keys = self._rows.key(entity)
         stored = await self._rows.stored(keys, [name])
         if stored is None:

@@ -117,6 +117,7 @@ class OneToMany(Pattern[Account_co]):
 
         :param entity: one of the many, or its fields
         """
+        self.many.identity.check(entity)
         fields = {field: entity.get(name) for field, name in self.names.items()}
         return None if None in fields.values() else await self.one.get(fields)
 

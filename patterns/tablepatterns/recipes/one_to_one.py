@@ -78,11 +78,13 @@ class OneToOne(Pattern[Account_co]):
     @recipe
     async def second_of(self, first: Mapping[str, Any]) -> Entity | None:
         """Return the partner in the second set of an entity of the first, or None. Cost: 1 transaction."""
+        self.first.identity.check(first)
         return await self._partner(self.first, self.second, first)
 
     @recipe
     async def first_of(self, second: Mapping[str, Any]) -> Entity | None:
         """Return the partner in the first set of an entity of the second, or None. Cost: 1 transaction."""
+        self.second.identity.check(second)
         return await self._partner(self.second, self.first, second)
 
     @recipe
@@ -97,6 +99,7 @@ class OneToOne(Pattern[Account_co]):
         :raises BadInput: one of them has another partner, or was not read whole; or the key tells the partner
         :raises EntityChanged: one of them changed since it was read; there is no new link
         """
+        self._check(first, second)
         names = self._names()
         keys = _keys_of(self.first, first), _keys_of(self.second, second)
         for entity, partner in zip((first, second), reversed(keys), strict=True):
@@ -118,6 +121,7 @@ class OneToOne(Pattern[Account_co]):
         :raises BadInput: neither names the other
         :raises EntityChanged: one of them changed since it was read; if that is the second, the link has ended
         """
+        self._check(first, second)
         names = self._names()
         keys = _keys_of(self.first, first), _keys_of(self.second, second)
         sides = [(self.first, first, keys[1]), (self.second, second, keys[0])]
@@ -131,6 +135,10 @@ class OneToOne(Pattern[Account_co]):
             await owner.replace(entity, retry_for=retry_for)
         else:
             await self._write(first, second, retry_for)
+
+    def _check(self, first: Entity, second: Entity) -> None:
+        self.first.identity.check(first)
+        self.second.identity.check(second)
 
     async def _write(self, first: Entity, second: Entity, retry_for: float) -> None:
         same_table = self.first.table.name.lower() == self.second.table.name.lower()

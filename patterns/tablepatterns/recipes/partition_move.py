@@ -133,6 +133,7 @@ class PartitionMove(Pattern[Account_co]):
 
         Guide: one-to-many relationships (moving an employee).
         """
+        self.entities.identity.check(entity)
         held = entity.copy()
         route = self._route(held, fields_of(key, fields))
         self.entities.replacing(held)

@@ -18,6 +18,7 @@ from ..errors import BadDesign, BadKey, locating
 from ..key import Key
 from ..mapping import Mappings, PropertyMapping
 from ..recipe import Account_co, recipe
+from ..set_identity import SetIdentity
 from ..wide.parts import PART_BYTES, PARTS, Layout, Stored
 from ..wide.wide_reads import PART
 from ..wide.wide_writes import WideWrites
@@ -102,6 +103,7 @@ class WideEntity(WideWrites[Account_co]):
             self._check_design()
             self._check_mapped()
             self.table = account.table(table)
+            self.identity = SetIdentity(account.identity, table.lower(), key)
             account.declared_rows.add(self._kinds())
 
     def _kinds(self) -> list[RowKind]:

@@ -16,6 +16,7 @@ from ..mapping import Mappings, Place
 from ..reading.at_once import rows_at_once
 from ..reading.question import range_filter
 from ..recipe import Account_co, Pattern, recipe
+from ..set_identity import SetIdentity
 from ..words.table import Table
 from .parts import MAX_PARTS, PARTS, Fields, Layout, Part, Stored, stored
 
@@ -29,6 +30,7 @@ class Seen:
 
     stored: Stored
     fields: Fields = field(repr=False)
+    of: SetIdentity
 
 
 class WideReads(Pattern[Account_co]):
@@ -39,6 +41,7 @@ class WideReads(Pattern[Account_co]):
     mappings: Mappings
     rows: Key
     table: Table
+    identity: SetIdentity
 
     @property
     def location(self) -> str:
@@ -132,5 +135,5 @@ class WideReads(Pattern[Account_co]):
         entity.update({name: keys[name] for name in self.key.fields} | dict(fields))
         head = found.parts[0]
         entity.partition_key, entity.row_key, entity.etag = found.partition_key, head.row_key, head.etag
-        entity.reading = Seen(found, fields)
+        entity.reading = Seen(found, fields, self.identity)
         return entity

@@ -168,6 +168,7 @@ class WideWrites(WideReads[Account_co]):
         if not isinstance(entity, Entity) or not isinstance(entity.reading, Seen):
             rule = "it was not read from here, so there are no ETags to tell whether it changed since"
             raise BadInput("entity", self._key_fields(entity), rule, "read it first with get")
+        self.identity.check(entity)
         seen = entity.reading
         if not seen.stored.is_whole:
             rule = "only a part of it was read, and what has room where is not known"

@@ -37,8 +37,8 @@ class Changes(Lookups[Account_co]):
     @checked
     def replacing(self, entity: Mapping[str, Any]) -> Write:
         """Return the change that `replace` makes; nothing is sent."""
-        fields = self._fields(entity)
         reading, read = self._as_read(entity, whole=True)
+        fields = self._fields(entity)
         return self._writing(read, Change(self.key, reading.stored, fields), reading)
 
     @located
@@ -62,6 +62,7 @@ class Changes(Lookups[Account_co]):
     @checked
     def renaming(self, entity: Mapping[str, Any], fields: Mapping[str, Any]) -> tuple[Write, Write]:
         """Return the two changes that `rename` makes; nothing is sent."""
+        self.identity.check(entity)
         check_settled(entity)
         for name in fields:
             if name not in self.key.fields:
@@ -93,7 +94,7 @@ class Changes(Lookups[Account_co]):
 
     def _write(self, change: Change) -> Write:
         return Write(
-            self.table.name,
+            self.identity,
             change,
             self.derived,
             mappings=self.mappings,
@@ -108,6 +109,7 @@ class Changes(Lookups[Account_co]):
         """
         if not isinstance(entity, Entity) or not isinstance(entity.reading, Reading):
             return
+        self.identity.check(entity)
         reading = entity.reading
         if self._guards(reading.source.shape):
             return
@@ -145,6 +147,7 @@ class Changes(Lookups[Account_co]):
             raise BadInput(
                 "entity", self.primary.key_fields(entity), rule, "read it first, or say unconditionally=True"
             )
+        self.identity.check(entity)
         if whole:
             self._check_whole(entity, entity.reading)
         if not self._guards(entity.reading.source.shape):

@@ -21,6 +21,7 @@ from ..eventual.intents import Intents
 from ..eventual.promise import Promise
 from ..mapping import Action, Mappings
 from ..recipe import Account
+from ..set_identity import SetIdentity
 from ..words.lineage import Lineage
 from ..words.operation import ANY, Operation, check_transaction, plain
 from ..words.table import Table
@@ -52,6 +53,8 @@ class Reading:
     stored: Fields
     fields: Fields
     is_whole: bool
+    of: SetIdentity
+    """The set."""
 
 
 @dataclass(frozen=True)
@@ -61,7 +64,7 @@ class Write:
     Made by `inserting`, `replacing`, `merging` and `deleting` of an `EntitySet`; nothing was sent yet.
     """
 
-    table: str
+    of: SetIdentity
     change: Change
     derived: tuple[Derived, ...] = field(default=(), repr=False)
     source: Source | None = field(default=None, repr=False)
@@ -144,7 +147,7 @@ class Write:
             Shape(self.change.key), (written["PartitionKey"], written["RowKey"]), written.etag or "", written.lineage
         )
         stored = fields if self.given is None else dict(self.change.new)
-        self.entity.reading = Reading(source, stored, fields, self.is_whole)
+        self.entity.reading = Reading(source, stored, fields, self.is_whole, self.of)
         return self.entity
 
 
@@ -176,9 +179,12 @@ async def commit(account: Account, table: Table, *writes: Write, retry_for: floa
     check_retry_for(retry_for)
     encoded = [await write.encoded() for write in writes]
     for write in encoded:
-        if write.table != table.name:
+        if write.of.table != table.name.lower():
             rule = f"a transaction has one table, and this is a transaction of {table.name!r}"
-            raise BadInput("table", write.table, rule, "commit it apart; no transaction reaches across tables")
+            raise BadInput("table", write.of.table, rule, "commit it apart; no transaction reaches across tables")
+        if write.of.account != account.identity:
+            rule = "the change is of a set of another account"
+            raise BadInput("table", write.of.table, rule, "make the change with a set of the transaction's account")
 
     shares = any(each.shares_rows for write in encoded for each in write.derived)
 

@@ -1,0 +1,57 @@
+"""Tell the entities of one set from those of another: an entity is written only to the set that it was read from."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+from uuid import uuid4
+from weakref import WeakKeyDictionary
+
+from .entity import Entity
+from .errors import BadInput
+from .key import Key
+
+_ENGINES: WeakKeyDictionary[object, str] = WeakKeyDictionary()
+
+
+def account_identity(engine: object | None, url: str) -> str:
+    """Return what all connections to one account have in common.
+
+    :param engine: the in-memory engine, if the account is one
+    :param url: the address of the account's table service
+    """
+    # In-memory accounts have the same addresses
+    return url.rstrip("/").lower() if engine is None else _ENGINES.setdefault(engine, uuid4().hex)
+
+
+class SetIdentity(NamedTuple):
+    """The account, the table and the key of a set, which are the same for every object that stands for it."""
+
+    account: str
+    table: str
+    key: Key
+
+    def is_of(self, entity: Mapping[str, Any]) -> bool:
+        """Whether an entity was read from this set, or a mapping was not read at all."""
+        found = _read_from(entity)
+        return found is None or found == self
+
+    def check(self, entity: Mapping[str, Any]) -> None:
+        """Reject an entity that was read from another set; a mapping that was not read is accepted.
+
+        :raises BadInput: it was read from another set
+        """
+        found = _read_from(entity)
+        if found is None or found == self:
+            return
+        is_same_place = found[1:] == self[1:]
+        place = "the same table of another account" if is_same_place else f"the {found.key.location(found.table)}"
+        hint = f"pass an entity of the {self.key.location(self.table)}"
+        raise BadInput("entity", getattr(entity, "key", None), f"it was read from {place}", hint)
+
+
+def _read_from(entity: Mapping[str, Any]) -> SetIdentity | None:
+    """Return the set that an entity was read from, if it was."""
+    reading = entity.reading if isinstance(entity, Entity) else None
+    found: SetIdentity | None = getattr(reading, "of", None)
+    return found
