@@ -2,12 +2,25 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import pytest
 
 import tablepatterns.aio
-from tablepatterns import Archive, BlobArchive, EntitySet, Key, LogTail, WideEntity, Worker, connect
+from tablepatterns import (
+    Archive,
+    BlobArchive,
+    EntitySet,
+    EntityType,
+    EntityTypes,
+    EventualTransaction,
+    Key,
+    LogTail,
+    WideEntity,
+    Worker,
+    connect,
+)
 from tablepatterns.errors import BadDesign, BadInput, BadProperty
 
 STAFF = Key("{Department}", "empid_{EmployeeId:06d}")
@@ -47,7 +60,7 @@ async def test_the_timestamp_is_not_written(storage: Any, engine: Any, new_name:
     jones = await staff.insert(JONES)
     wide, log = WideEntity(storage, new_name(), STAFF), LogTail(storage, new_name(), "{Department}")
     with engine.ledger.span() as span:
-        for call in (
+        calls: tuple[Any, ...] = (
             lambda: staff.insert(JONES | {"Timestamp": 1}),
             lambda: staff.replace(jones | {"Timestamp": 1}),
             lambda: staff.merge(jones, {"Timestamp": 1}),
@@ -55,7 +68,8 @@ async def test_the_timestamp_is_not_written(storage: Any, engine: Any, new_name:
             lambda: staff.insert_or_merge(JONES | {"Timestamp": 1}),
             lambda: wide.insert(JONES | {"Timestamp": 1}),
             lambda: log.append({"Department": "Sales", "Timestamp": 1}),
-        ):
+        )
+        for call in calls:
             with pytest.raises(BadProperty, match="Timestamp"):
                 await call()
     assert span.totals.requests == 0
@@ -78,7 +92,58 @@ async def test_a_worker_rejects_handlers_that_cannot_be_awaited() -> None:
     with connect() as sync_storage:
         archive = Archive(EntitySet(sync_storage, "Staff", STAFF), BlobArchive(sync_storage, "archive"))
         async with tablepatterns.aio.connect() as storage:
+            handler: Any = Sync()
             with pytest.raises(BadDesign, match="async def"):
-                Worker(storage, [Sync()])
+                Worker(storage, [handler])
             with pytest.raises(BadDesign, match="sync account"):
                 Worker(storage, [archive])
+
+
+async def test_a_handler_that_turns_out_not_to_be_awaitable_is_reported_and_loses_no_message(
+    storage: Any, engine: Any, new_name: Any
+) -> None:
+    queue = new_name().lower()
+    steps = EventualTransaction(storage, queue, "welcome", [lambda body: None])
+    await steps.start({"Name": "Jones"})
+
+    class Handle:
+        def __call__(self, lease: Any) -> str:
+            return "done"
+
+    class Sync:
+        kind = "welcome"
+        handle = Handle()
+
+    for _ in range(2):
+        with pytest.raises(BadDesign, match="cannot be awaited"):
+            await Worker(storage, {queue: [Sync()]}).run_once()
+    assert (await Worker(storage, [steps]).run_once()).handled == 1
+
+
+@dataclass
+class Person:
+    """An entity of a declared type."""
+
+    Department: str
+    EmployeeId: int
+    Age: int = 0
+
+
+@pytest.mark.filterwarnings("error")
+async def test_update_of_a_type_takes_what_its_callback_returns(storage: Any, new_name: Any) -> None:
+    staff = EntitySet(storage, new_name(), STAFF)
+    types = EntityTypes(EntityType(Person, staff))
+    await types.insert(Person("Sales", 223, 34))
+
+    def in_place(person: Person) -> None:
+        person.Age += 1
+
+    async def not_awaited(person: Person) -> Person:
+        return person
+
+    assert (await types.update(in_place, Person, JONES)).value.Age == 35
+    assert (await types.update(lambda each: Person("Sales", 223, each.Age + 1), Person, JONES)).value.Age == 36
+    for wrong in (lambda each: each.Age, lambda each: {"Age": 1}, lambda each: False, not_awaited):
+        with pytest.raises(BadInput, match="changes the one"):
+            await types.update(wrong, Person, JONES)
+    assert (await staff.get(JONES))["Age"] == 36

@@ -6,7 +6,7 @@ Status: ready
 from __future__ import annotations
 
 import copy
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Coroutine, Mapping
 from typing import Any, Literal, TypeVar, cast
 
 from ..argument_types import checked
@@ -15,7 +15,7 @@ from ..contention import RETRY_FOR
 from ..deriving.derived import Index
 from ..entity import Entity
 from ..entity_set import EntitySet
-from ..errors import EntityNotFound
+from ..errors import BadInput, EntityNotFound
 from ..filters import Filter, QueryClass
 from ..reading.counted import filled_page
 from ..recipe import Account, Account_co, Pattern, recipe, stream
@@ -306,7 +306,7 @@ class EntityTypes(Pattern[Account_co]):
     @recipe
     async def update(
         self,
-        change: Callable[[T], T],
+        change: Callable[[T], T | None],
         of: type[T],
         key: Mapping[str, Any] | None = None,
         /,
@@ -318,11 +318,13 @@ class EntityTypes(Pattern[Account_co]):
 
         Cost: 1 read and 1 write per attempt.
 
-        :param change: returns the changed value; it is called once for each attempt, and may raise to give up
+        :param change: changes the value in place, or returns the changed value; it is called once for each attempt,
+            and may raise to give up
         :param of: the class, or one that several with the same key are derived from
         :param retry_for: as for `EntitySet.update`
         :param key: the fields as one mapping, where a name is also that of a parameter
         :param fields: a value for every field of the key
+        :raises BadInput: `change` returned something that is not of the class
         :raises EntityNotFound: there is no such entity of the class
         :raises TooMuchContention: another writer was faster at every attempt
 
@@ -335,7 +337,7 @@ class EntityTypes(Pattern[Account_co]):
             held = self._desk.held(of, entity, entities)
             if held is None:
                 raise _OfAnotherClass
-            value = change(held.value)
+            value = _changed(held.value, change, tuple(each.of for each in self.catalog.types))
             changed = self._desk.changed(held, value)
             entity.clear()
             entity.update(changed)
@@ -381,6 +383,21 @@ class EntityTypes(Pattern[Account_co]):
         home = self.catalog.home(row) if via is None else self.catalog.indexed(of, via)
         entity = None if home is None else await _inside(home).received(row, via)
         return None if home is None or entity is None else self._desk.held(of, entity, home)
+
+
+def _changed(value: T, change: Callable[[T], T | None], declared: tuple[type[Any], ...]) -> T:
+    """Return a value as a callback of the caller's has changed it: in place, if that returns None."""
+    returned: object = change(value)
+    if isinstance(returned, Coroutine):
+        returned.close()
+    if returned is None:
+        return value
+    # One of another declared class is rejected with the reason of its own
+    if not isinstance(returned, (type(value), *declared)):
+        rule = f"it returns a {type(value).__name__}, or changes the one that it is given in place and returns None"
+        hint = f"return None or a {type(value).__name__}, from a function without async"
+        raise BadInput("change", type(returned).__name__, rule, hint)
+    return cast("T", returned)
 
 
 class _OfAnotherClass(Exception):

@@ -7,14 +7,14 @@ the poison queue, and never before.
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping
+from collections.abc import Awaitable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Final, Literal, TypeAlias
 
 from azure.core.exceptions import AzureError
 
-from ..errors import NOT_SHOWN, BadMessage, LeaseLost
+from ..errors import NOT_SHOWN, BadDesign, BadMessage, LeaseLost
 from ..recipe import Account
 from ..words.queue import Message, Queue
 from .handler import Handler
@@ -72,6 +72,8 @@ class Delivery:
         """Do the work of the message, and say what became of it.
 
         Cost: that of the work, and 1 transaction to delete the message or to let go of it; 2 to move it to poison.
+
+        :raises BadDesign: the handler's `handle` is not `async def`; the message is delivered again
         """
         try:
             lease, handler = self._understand()
@@ -82,8 +84,14 @@ class Delivery:
             return await self._to_poison(self._message, Reason("TooManyDeliveries", text))
         try:
             await self._account.meanwhile(
-                handler.handle(lease), lambda: self._keep(lease), every=max(self._rules.lease / 4, 0.5)
+                _work(handler, lease), lambda: self._keep(lease), every=max(self._rules.lease / 4, 0.5)
             )
+        except _NotAwaitable:
+            # Every message would fail in this way, and end as poison: the worker is to be corrected instead
+            await self.let_go()
+            rule = f"`handle` of the handler of {self._kind!r} returned something that cannot be awaited"
+            name = type(handler).__name__
+            raise BadDesign("handle", name, rule, "write `async def handle(self, lease)`") from None
         except LeaseLost as error:
             return self._lost(error)
         except BadMessage as error:
@@ -186,3 +194,14 @@ class Delivery:
             "error": reason.error if reason else None,
         }
         log.log(level, "%s %s (%s): %s", queue, message.id, self._kind, what, extra=facts)
+
+
+class _NotAwaitable(Exception):
+    """A handler returned something that cannot be awaited; never leaves this file."""
+
+
+async def _work(handler: Handler, lease: Lease) -> None:
+    work: object = handler.handle(lease)
+    if not isinstance(work, Awaitable):
+        raise _NotAwaitable
+    await work
