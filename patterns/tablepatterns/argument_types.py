@@ -55,6 +55,8 @@ class Kind:
     fits: Callable[[Any], bool]
     part: Kind | None = None
     """What is in a collection of this kind."""
+    exact: frozenset[type[Any]] = frozenset()
+    """Types whose own objects, not those of subclasses, are of this kind without another look."""
 
     def instead(self, value: object) -> str:
         """Return what a value that is not of this kind is, for an error."""
@@ -121,7 +123,7 @@ class Arguments:
         if positional is None:
             positional = self._declare()
         for (name, kind), value in zip(positional, args, strict=False):
-            if kind is not None and not kind.fits(value):
+            if kind is not None and type(value) not in kind.exact and not kind.fits(value):
                 raise self._refusal(name, value, kind)
         if self._rest is not None:
             name, kind = self._rest
@@ -131,7 +133,7 @@ class Arguments:
         if self._named:
             for name, value in kwargs.items():
                 kind = self._named.get(name)
-                if kind is not None and not kind.fits(value):
+                if kind is not None and type(value) not in kind.exact and not kind.fits(value):
                     raise self._refusal(name, value, kind)
 
     def _declare(self) -> Sequence[tuple[str, Kind | None]]:
@@ -224,7 +226,7 @@ def kind_of(annotation: Any) -> Kind | None:
     if annotation is Any or annotation is object:
         return None
     if annotation is None or annotation is type(None):
-        return Kind("None", lambda value: value is None)
+        return Kind("None", lambda value: value is None, exact=frozenset({type(None)}))
     origin, inner = get_origin(annotation), get_args(annotation)
     if origin in (Union, types.UnionType):
         return _any_of([kind_of(each) for each in inner])
@@ -247,14 +249,17 @@ def _any_of(kinds: Sequence[Kind | None]) -> Kind | None:
     fits = tuple(each.fits for each in known)
     text = " or ".join(dict.fromkeys(each.text for each in known))
     part = next((each.part for each in known if each.part), None)
-    return Kind(text, lambda value: any(each(value) for each in fits), part)
+    exact = frozenset().union(*(each.exact for each in known))
+    return Kind(text, lambda value: any(each(value) for each in fits), part, exact)
 
 
 def _one_of(kind: type[Any]) -> Kind:
     if kind is int:
-        return Kind("an int", lambda value: isinstance(value, Integral) and not isinstance(value, bool))
+        is_int = lambda value: isinstance(value, Integral) and not isinstance(value, bool)  # noqa: E731
+        return Kind("an int", is_int, exact=frozenset({int}))
     if kind is float:
-        return Kind("a number", _is_number)
+        # Not float, which may be NaN
+        return Kind("a number", _is_number, exact=frozenset({int}))
     if kind is type:
         return Kind("a class", _is_class)
     if kind is IO:
@@ -264,7 +269,7 @@ def _one_of(kind: type[Any]) -> Kind:
         text = f"an object with {', '.join(sorted(members))}"
         return Kind(text, lambda value: not _is_class(value) and all(hasattr(value, name) for name in members))
     article = "an" if kind.__name__[0] in "AEIOU" else "a"
-    return Kind(f"{article} {kind.__name__}", lambda value: isinstance(value, kind))
+    return Kind(f"{article} {kind.__name__}", lambda value: isinstance(value, kind), exact=frozenset({kind}))
 
 
 def _is_number(value: object) -> bool:
@@ -303,7 +308,8 @@ def _fit(kinds: Sequence[Kind | None], values: Sequence[Any]) -> bool:
 
 def _mapping_of(origin: type[Any], pair: tuple[Kind | None, Kind | None] | None) -> Kind:
     if pair is None:
-        return Kind("a mapping", lambda value: isinstance(value, origin))
+        exact = frozenset({dict}) if issubclass(dict, origin) else frozenset[type[Any]]()
+        return Kind("a mapping", lambda value: isinstance(value, origin), exact=exact)
 
     def fits(value: Any) -> bool:
         return isinstance(value, origin) and all(_fit(pair, each) for each in value.items())
