@@ -147,7 +147,7 @@ class EntitySet(Upkeep[Account_co]):
 
         Guide: modifying entities.
         """
-        (written,) = await commit(self.account, self.table, self.inserting(entity), retry_for=retry_for)
+        (written,) = await commit(self.account, self.table, self._inserting(entity), retry_for=retry_for)
         return written
 
     @recipe

@@ -30,8 +30,7 @@ class Changes(Lookups[Account_co]):
     @checked
     def inserting(self, entity: Mapping[str, Any]) -> Write:
         """Return the change that `insert` makes; nothing is sent."""
-        change = Change(self.key, None, self._fields(entity))
-        return self._write(change)
+        return self._inserting(entity)
 
     @located
     @checked
@@ -68,7 +67,7 @@ class Changes(Lookups[Account_co]):
             if name not in self.key.fields:
                 raise BadKey(name, fields[name], f"the key has the fields {', '.join(self.key.fields)}", "leave it out")
         reading, read = self._as_read(entity, whole=True)
-        insertion = self.inserting({**entity, **fields})
+        insertion = self._inserting({**entity, **fields})
         old, new = self.key.format(self.primary.key_fields(reading.stored)), insertion.key
         if old == new:
             raise BadInput("key", new, "it is the key that the entity has", "use replace, or give another key")
@@ -77,6 +76,10 @@ class Changes(Lookups[Account_co]):
             raise BadInput("PartitionKey", new[0], rule, "use PartitionMove")
         self._check_reservations(insertion.change, reading)
         return self.deleting(read), replace(insertion, entity=read)
+
+    def _inserting(self, entity: Mapping[str, Any]) -> Write:
+        """Return the change of `inserting`, once the arguments are checked."""
+        return self._write(Change(self.key, None, self._fields(entity)))
 
     def _check_reservations(self, change: Change, reading: Reading) -> None:
         """Reject a unique index elsewhere whose row would have to pass from the old entity to the new one."""
