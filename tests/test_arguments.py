@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 import tablepatterns
+import tablepatterns.aio
 from public_objects import EXEMPT, EXEMPT_CALLS, GIVEN, MADE_FOR_THE_LIBRARY, USED_ALL_THE_SAME, Made, made
 from tablepatterns import TablePatternsError, connect
 from tablepatterns.argument_types import Kind, declared
@@ -158,3 +159,34 @@ def outcome_of(attempt: Callable[[], object]) -> Exception | None:
     except Exception as error:  # noqa: BLE001 - the test says which may come
         return error
     return None
+
+
+AWAITED = [
+    each
+    for each in CALLS
+    if each.owner
+    and isinstance(inspect.getattr_static(getattr(tablepatterns, each.owner), each.name), (recipe, stream))
+]
+
+
+async def test_awaited_calls_reject_a_wrong_argument_before_any_request(tmp_path: Path) -> None:
+    engine = Engine()
+    storage: Any = tablepatterns.aio.connect(engine)
+    objects, failures = made(storage, tmp_path), []
+    for call in AWAITED:
+        kinds = declared(call.function)
+        for parameter in parameters(call):
+            kind = kinds[parameter.name]
+            if kind is None or kind.fits(wrong := Foreign()):
+                continue
+            with engine.ledger.span() as span:
+                try:
+                    result: Any = with_wrong(call, objects, parameter, wrong)()
+                    _ = await (anext(result, None) if hasattr(result, "__anext__") else result)
+                except TablePatternsError:
+                    pass
+                else:
+                    failures.append(f"{call.label}: {parameter.name} accepted")
+            if span.totals.requests:
+                failures.append(f"{call.label}: {parameter.name} after {span.totals.requests} requests")
+    assert failures == []
