@@ -11,9 +11,8 @@ from azure.core.pipeline.transport import HttpTransport
 from azure.core.rest import HttpRequest, HttpResponse
 
 from tablepatterns.engine.account import Engine
-from tablepatterns.engine.responses import EngineResponse
-from tablepatterns.engine.rest.message import Response
-from tablepatterns.engine.transport import EngineTransport
+from tablepatterns.engine.http.message import Response
+from tablepatterns.engine.transport import EngineResponse, EngineTransport
 
 from .case import FLOOR, C, Case, Entry, Place
 

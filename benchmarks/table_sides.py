@@ -13,7 +13,7 @@ from azure.data.tables import TableClient
 
 from tablepatterns.edm import Ticks
 from tablepatterns.engine.account import Engine
-from tablepatterns.engine.tables import Operation
+from tablepatterns.engine.tables.service import Operation
 from tablepatterns.engine.transport import EngineTransport
 
 from .case import AZURITE, AZURITE_LARGE, ENGINE, ENGINE_LARGE, FLOOR, Entry, Place, at

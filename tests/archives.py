@@ -10,8 +10,7 @@ from uuid import uuid4
 import pytest
 
 from tablepatterns import Key
-from tablepatterns.archiving.blobs import BlobArchive
-from tablepatterns.archiving.files import FileArchive
+from tablepatterns.recipes.archive.stores import BlobArchive, FileArchive
 from tablepatterns.recipes.worker import Report, Worker
 
 KEY = Key("{Department}", "empid_{EmployeeId:06d}")

@@ -10,14 +10,11 @@ from weakref import WeakKeyDictionary
 
 from archives import KEY, KEYS
 from tablepatterns import EntitySet
-from tablepatterns.archiving.blobs import BlobArchive
-from tablepatterns.archiving.files import FileArchive
-from tablepatterns.archiving.names import name_of
-from tablepatterns.archiving.store import Keys, Properties, Snapshot
-from tablepatterns.archiving.typed_json import decoded
-from tablepatterns.engine.blob_listing import Question
-from tablepatterns.recipes.archive import Archive
+from tablepatterns.engine.blobs.container import Question
+from tablepatterns.recipes.archive.archive import Archive
+from tablepatterns.recipes.archive.stores import BlobArchive, FileArchive, Keys, Properties, Snapshot, name_of
 from tablepatterns.testing import World
+from tablepatterns.typed_json import decoded
 
 
 class Place(ABC):

@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from tablepatterns import target
+from tablepatterns import connection as target
 
 PROGRAM = Path(__file__).parent / "azurite/node_modules/azurite/dist/src/azurite.js"
 OPTIONS = (

@@ -6,12 +6,10 @@ from base64 import b64encode
 from typing import Any
 from uuid import UUID
 
-from tablepatterns.engine.blob import Blob, ContentHeaders, Draft
-from tablepatterns.engine.blob_listing import Item, Question
-from tablepatterns.engine.blob_terms import Terms
-from tablepatterns.engine.blobs import Blobs
-from tablepatterns.engine.block_lists import Where
-from tablepatterns.engine.content import Content
+from tablepatterns.engine.blobs.blob import Blob, Content, ContentHeaders, Draft, Where
+from tablepatterns.engine.blobs.conditions import Terms
+from tablepatterns.engine.blobs.container import Item, Question
+from tablepatterns.engine.blobs.service import Blobs
 
 HOME = "photos"
 A, B, C = (UUID(int=n) for n in (0xA, 0xB, 0xC))

@@ -8,9 +8,9 @@ from uuid import UUID
 
 from queue_wire import QueueWire
 from tablepatterns.engine.account import Engine
-from tablepatterns.engine.rest.blobs.crc64 import crc64
-from tablepatterns.engine.rest.blobs.service import BlobApi
-from tablepatterns.engine.rest.tokens import TrustTokens
+from tablepatterns.engine.blobs.api import BlobApi
+from tablepatterns.engine.blobs.crc64 import crc64
+from tablepatterns.engine.http.bearer_token import TrustTokens
 
 STRUCTURED = {"x-ms-structured-body": "XSM/1.0; properties=crc64"}
 BLOCK_BLOB = {"x-ms-blob-type": "BlockBlob"}

@@ -18,8 +18,8 @@ import azurite_server
 import backends
 from backends import Backend, awaited
 from live_bill import EXPECTED, bill, charged_as
+from tablepatterns.connection import CONNECTION_VARIABLE
 from tablepatterns.engine.account import Engine
-from tablepatterns.target import CONNECTION_VARIABLE
 
 pytest_plugins = ["checklist", "guarantees", "sections", "pytester"]
 

@@ -7,8 +7,8 @@ from typing import Any, Final
 
 from tablepatterns import Key
 from tablepatterns.filters import QueryClass
-from tablepatterns.review.declaring.declared import DeclaredSet, Design, Field, Query, Shape, Write
-from tablepatterns.review.outcome import Measured
+from tablepatterns.review.design.model import DeclaredSet, Design, Field, Query, Shape, Write
+from tablepatterns.review.model import Measured
 
 EMPLOYEE: Final = {
     "Department": Field(distinct=4, size=8),

@@ -6,10 +6,9 @@ from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
 from typing import Any, TypeAlias
 
-from tablepatterns.engine.entities import Entity, Value
-from tablepatterns.engine.refusal import Refusal
-from tablepatterns.engine.tables import Operation, Tables
-from tablepatterns.engine.writes import Kind
+from tablepatterns.engine.errors import Refusal
+from tablepatterns.engine.tables.entities import Entity, Kind, Value
+from tablepatterns.engine.tables.service import Operation, Tables
 from tablepatterns.filters import Filter
 
 Refused: TypeAlias = Callable[..., AbstractContextManager[None]]

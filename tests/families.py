@@ -8,9 +8,8 @@ from typing import Any, NamedTuple
 from uuid import uuid4
 
 from tablepatterns import EntitySet, Key, OneToMany
-from tablepatterns.archiving.blobs import BlobArchive
-from tablepatterns.archiving.files import FileArchive
-from tablepatterns.recipes.archive import Archive
+from tablepatterns.recipes.archive.archive import Archive
+from tablepatterns.recipes.archive.stores import BlobArchive, FileArchive
 from tablepatterns.recipes.summary import Summary
 
 DEPARTMENT = Key("{Department}", "department")

@@ -11,7 +11,7 @@ import pytest
 from backends import awaited
 from employees import BY_ID
 from tablepatterns import EntitySet
-from tablepatterns.recipes.large_properties import LargeProperties
+from tablepatterns.recipes.large_properties.large_properties import LargeProperties
 
 JONES = {"Department": "Sales", "EmployeeId": 223}
 HOUR = timedelta(hours=1)

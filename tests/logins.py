@@ -7,8 +7,8 @@ from typing import Any
 
 from backends import awaited
 from tablepatterns import EntitySet, Key, LogTail
-from tablepatterns.periods.period import Period
-from tablepatterns.recipes.period_tables import PeriodTables
+from tablepatterns.recipes.period_tables.period import Period
+from tablepatterns.recipes.period_tables.period_tables import PeriodTables
 
 NOON = datetime(2014, 7, 31, 12, tzinfo=timezone.utc)
 DAY = timedelta(days=1)

@@ -9,7 +9,7 @@ import pytest
 
 from sharing import Places
 from tablepatterns import Key
-from tablepatterns.deriving.whereabouts import InBlobs, InTable
+from tablepatterns.entity_set.shared_rows import InBlobs, InTable
 from tablepatterns.recipes.index_entities import IndexEntities
 
 LIST = ("Sales", "Jones")

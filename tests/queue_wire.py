@@ -10,9 +10,9 @@ from xml.etree.ElementTree import Element
 from defusedxml.ElementTree import fromstring
 
 from tablepatterns.engine.account import Engine
-from tablepatterns.engine.rest.message import Request, Response
-from tablepatterns.engine.rest.queues.service import QueueApi
-from tablepatterns.engine.rest.tokens import TrustTokens
+from tablepatterns.engine.http.bearer_token import TrustTokens
+from tablepatterns.engine.http.message import Request, Response
+from tablepatterns.engine.queues.api import QueueApi
 from wire import as_bytes, sign
 
 DATE = "Fri, 22 Aug 2014 00:00:00 GMT"

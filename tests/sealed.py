@@ -6,7 +6,7 @@ from typing import Any
 
 from employees import BY_ID
 from tablepatterns import EntitySet, LocalKey
-from tablepatterns.recipes.encrypted_properties import EncryptedProperties
+from tablepatterns.recipes.encrypted_properties.encrypted_properties import EncryptedProperties
 
 SECRET = "078-05-1120"
 OLD, NEW = LocalKey("old", bytes(range(32))), LocalKey("new", bytes(range(32, 64)))

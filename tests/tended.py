@@ -6,10 +6,10 @@ from typing import Any
 
 from employees import jones
 from tablepatterns import IntraPartitionIndex, Key
-from tablepatterns.eventual.rows import Finding
-from tablepatterns.recipes.bulk_load import BulkLoad
+from tablepatterns.entity_set.maintenance import Report
+from tablepatterns.entity_set.reconcile import Finding
+from tablepatterns.recipes.bulk_load.bulk_load import BulkLoad
 from tablepatterns.recipes.inter_partition_index import InterPartitionIndex
-from tablepatterns.tending.report import Report
 
 BY_ID = Key("empid_{Department}", "id_{EmployeeId:06d}")
 NEAR = IntraPartitionIndex(Key("empid_{Department}", "email_{Email}"), name="near")

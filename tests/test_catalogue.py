@@ -27,11 +27,13 @@ from tablepatterns.catalogue import (
     entry,
     related,
 )
-from tablepatterns.cli import main
+from tablepatterns.cli.main import main
 from tablepatterns.cost import Cost
 from tablepatterns.errors import BadInput
 
 RECIPES = Path(tablepatterns.__file__).parent / "recipes"
+SHARED = {"stored_entities", "wide_parts"}
+"""Modules that several recipes share."""
 BUDGET_ROWS = (sets, derived, series, mapped, journeys, relations)
 """Each adds its rows when it is imported."""
 ROOT = Path(__file__).parents[1]
@@ -137,7 +139,9 @@ def every(entries: tuple[CatalogueEntry, ...] = ENTRIES) -> pytest.MarkDecorator
 
 
 def test_every_module_of_recipes_belongs_to_one_entry() -> None:
-    modules = sorted(path.stem for path in RECIPES.glob("*.py") if path.stem != "__init__")
+    modules = sorted(
+        path.stem for path in RECIPES.iterdir() if not path.name.startswith("_") and path.stem not in SHARED
+    )
     assert sorted(module for each in ENTRIES for module in each.modules) == modules
 
 
@@ -146,12 +150,18 @@ def test_every_name_and_title_is_that_of_one_entry() -> None:
     assert [name for name, count in names.items() if count > 1] == []
 
 
+def entry_files() -> list[str]:
+    """Return the modules of recipes, and of each package the file of the same name."""
+    return [path.stem if path.is_file() else f"{path.name}.{path.name}" for path in RECIPES.iterdir()]
+
+
 def test_every_public_class_of_a_recipe_is_in_an_entry() -> None:
     offered = {name: getattr(tablepatterns, name) for name in tablepatterns.__all__}
     recipes = {
         name
         for name, value in offered.items()
-        if (inspect.isclass(value) or inspect.isfunction(value)) and ".recipes." in value.__module__
+        if (inspect.isclass(value) or inspect.isfunction(value))
+        and value.__module__ in (f"tablepatterns.recipes.{each}" for each in entry_files())
     }
     assert recipes
     assert recipes - {name for each in ENTRIES for name in each.classes} == set()

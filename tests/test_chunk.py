@@ -10,13 +10,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tablepatterns import EntitySet, IndexEntities, IntraPartitionIndex, Key, connect
-from tablepatterns.bulk.chunk import Chunk, Planned, chunks
-from tablepatterns.bulk.kept_rows import KeptRows
-from tablepatterns.bulk.plan import Planner
-from tablepatterns.bulk.share import Share
-from tablepatterns.pace import Pace
+from tablepatterns.rate_limit import Pace
 from tablepatterns.recipe import finish
-from tablepatterns.words.operation import check_transaction
+from tablepatterns.recipes.bulk_load.chunk import Chunk, Planned, chunks
+from tablepatterns.recipes.bulk_load.plan import Planner
+from tablepatterns.recipes.bulk_load.shared_rows import KeptRows, Share
+from tablepatterns.sdk.operation import check_transaction
 
 BY_ID = Key("{Department}", "empid_{EmployeeId:06d}")
 INDEXES = [IntraPartitionIndex(Key("{Department}", f"by_{name}_{{{name}}}")) for name in "ABCD"]

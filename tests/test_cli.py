@@ -14,9 +14,9 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from tablepatterns import connect
-from tablepatterns.cli import main
+from tablepatterns.cli.main import main
+from tablepatterns.connection import CONNECTION_VARIABLE
 from tablepatterns.extras import how_to_install
-from tablepatterns.target import CONNECTION_VARIABLE
 from tablepatterns.tour import data, visit
 from tablepatterns.tour.questions import QUESTIONS
 
@@ -72,7 +72,7 @@ def test_the_tour_answers_every_question_and_leaves_nothing_behind(account: str)
 
 
 def test_the_tour_prints_plain_text_into_a_pipe() -> None:
-    command = [sys.executable, "-m", "tablepatterns.cli", "tour", "--days", "1"]
+    command = [sys.executable, "-m", "tablepatterns.cli.main", "tour", "--days", "1"]
     environment = {name: value for name, value in os.environ.items() if name not in ("COLUMNS", "FORCE_COLOR")}
     done = subprocess.run(command, capture_output=True, check=True, env=environment)
     lines = done.stdout.decode().splitlines()
@@ -151,7 +151,7 @@ def test_the_tour_runs_on_azurite_where_no_examined_figure_is_invented(azurite: 
 @pytest.fixture
 def served() -> Iterator[tuple[subprocess.Popen[str], str]]:
     """A process that serves an account, and the connection string that it printed."""
-    command = [sys.executable, "-m", "tablepatterns.cli", "serve", *ANY_PORTS]
+    command = [sys.executable, "-m", "tablepatterns.cli.main", "serve", *ANY_PORTS]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
         try:
             assert process.stdout
@@ -189,7 +189,7 @@ def test_a_port_that_is_taken_is_said_so(served: tuple[subprocess.Popen[str], st
 
 
 def test_a_missing_server_is_named_with_its_extra(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delitem(sys.modules, "tablepatterns.engine.server", raising=False)
+    monkeypatch.delitem(sys.modules, "tablepatterns.engine.server.server", raising=False)
     monkeypatch.setitem(sys.modules, "uvicorn", None)
     said = run("serve", *ANY_PORTS)
     assert said.exit_code == 1

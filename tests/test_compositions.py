@@ -34,12 +34,12 @@ from tablepatterns import (
 )
 from tablepatterns.engine.account import Engine
 from tablepatterns.errors import BadDesign, BadInput
-from tablepatterns.recipes.encrypted_properties import EncryptedProperties
-from tablepatterns.recipes.entity_types import EntityTypes
-from tablepatterns.recipes.large_properties import LargeProperties
-from tablepatterns.recipes.large_values import LargeValues
+from tablepatterns.recipes.encrypted_properties.encrypted_properties import EncryptedProperties
+from tablepatterns.recipes.entity_types.entity_type import EntityType
+from tablepatterns.recipes.entity_types.entity_types import EntityTypes
+from tablepatterns.recipes.large_properties.large_properties import LargeProperties
+from tablepatterns.recipes.large_properties.large_values import LargeValues
 from tablepatterns.recipes.partition_move import PartitionMove
-from tablepatterns.typed.entity_type import EntityType
 
 ROOT = Path(__file__).parents[1]
 JONES = {"Department": "Sales", "EmployeeId": 223}

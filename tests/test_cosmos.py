@@ -15,13 +15,13 @@ from azure.core.credentials import AzureNamedKeyCredential
 import tablepatterns as tp
 from tablepatterns import EntitySet, IndexEntities, IntraPartitionIndex, Key, WideEntity
 from tablepatterns.catalogue import ENTRIES
+from tablepatterns.connection import in_memory
 from tablepatterns.engine.account import Engine
 from tablepatterns.errors import BadDesign
 from tablepatterns.filters import Filter
 from tablepatterns.recipe import Pattern
+from tablepatterns.sdk.table import Page, Table
 from tablepatterns.storage import Storage
-from tablepatterns.target import in_memory
-from tablepatterns.words.table import Page, Table
 from working import Told
 
 PAGE = Path(__file__).parents[1] / "docs" / "backends.md"

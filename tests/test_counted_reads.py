@@ -25,9 +25,9 @@ from tablepatterns import (
     connect,
 )
 from tablepatterns.engine.account import Engine
-from tablepatterns.recipes.entity_types import EntityTypes
+from tablepatterns.recipes.entity_types.entity_type import EntityType
+from tablepatterns.recipes.entity_types.entity_types import EntityTypes
 from tablepatterns.testing import World, explore
-from tablepatterns.typed.entity_type import EntityType
 
 SALES = {"Department": "Sales"}
 NOON = datetime(2026, 8, 22, 12, tzinfo=timezone.utc)

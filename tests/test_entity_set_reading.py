@@ -11,12 +11,7 @@ import pytest
 from employees import BY_ID, by_email, employees_of, jones, numbered
 from tablepatterns import EntitySet, Key, QueryClass, at_least, below, between, connect, parse, prop
 from tablepatterns.engine.account import Engine
-from tablepatterns.errors import (
-    BadDesign,
-    BadFilter,
-    BadInput,
-    BadToken,
-)
+from tablepatterns.errors import BadDesign, BadFilter, BadInput, BadToken
 
 ID = {"Department": "Sales", "EmployeeId": 223}
 

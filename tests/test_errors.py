@@ -23,17 +23,9 @@ from hypothesis import strategies as st
 from typer.testing import CliRunner
 
 import tablepatterns
-from tablepatterns import (
-    EntitySet,
-    IntraPartitionIndex,
-    Key,
-    LargeProperties,
-    LargeValues,
-    WideEntity,
-    aio,
-    connect,
-)
-from tablepatterns.cli import main
+from tablepatterns import EntitySet, IntraPartitionIndex, Key, LargeProperties, LargeValues, WideEntity, aio, connect
+from tablepatterns.cli.help import names, page, section
+from tablepatterns.cli.main import main
 from tablepatterns.errors import (
     BadDesign,
     BadInput,
@@ -45,7 +37,6 @@ from tablepatterns.errors import (
     one_line,
     said,
 )
-from tablepatterns.help import names, page, section
 
 KEPT = Path(__file__).parents[1] / "docs" / "errors.md"
 NEVER_RAISED = {"ServiceRefusal", "TablePatternsError"}

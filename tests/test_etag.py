@@ -12,9 +12,9 @@ from tablepatterns import EntitySet, connect
 from tablepatterns.engine.account import Engine
 from tablepatterns.errors import BadInput, BadKey, DuplicateIndexValue, EntityChanged, EntityNotFound
 from tablepatterns.key import Key
-from tablepatterns.recipes.encrypted_properties import EncryptedProperties
+from tablepatterns.recipes.encrypted_properties.encrypted_properties import EncryptedProperties
+from tablepatterns.recipes.encrypted_properties.keys import LocalKey
 from tablepatterns.recipes.summary import Summary
-from tablepatterns.secrecy.keys import LocalKey
 
 ID = {"Department": "Sales", "EmployeeId": 223}
 

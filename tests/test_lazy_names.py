@@ -91,7 +91,7 @@ def test_a_public_module_is_there_without_an_import_of_its_own(name: str) -> Non
 
 def test_completion_offers_the_public_names_and_modules() -> None:
     offered = loaded("import tablepatterns\nassert 'EntitySet' in dir(tablepatterns) and 'aio' in dir(tablepatterns)")
-    assert "tablepatterns.entity_set" not in offered
+    assert "tablepatterns.entity_set.entity_set" not in offered
 
 
 def test_a_name_that_is_not_there_is_an_attribute_error_that_python_can_help_with() -> None:

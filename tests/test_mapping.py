@@ -9,8 +9,8 @@ import pytest
 
 from backends import awaited
 from tablepatterns import BulkLoad, EntitySet, IntraPartitionIndex, Key, prop
+from tablepatterns.entity_set.mapping import Encoded, Place, PropertyMapping
 from tablepatterns.errors import BadDesign, BadFilter, BadInput
-from tablepatterns.mapping import Encoded, Place, PropertyMapping
 
 KEY = Key("{Department}", "empid_{EmployeeId:06d}")
 JONES = {"Department": "Sales", "EmployeeId": 223, "Email": "jonesj", "Note": "abc"}

@@ -13,8 +13,7 @@ import pytest
 from defusedxml.ElementTree import fromstring
 
 from tablepatterns.catalogue import ENTRIES, RELATIONS, entry
-from tablepatterns.catalogue.map_layout import HEIGHT, WIDTH, Arrow, Box, Point, arrows, boxes
-from tablepatterns.catalogue.pattern_map import pattern_map
+from tablepatterns.catalogue.pattern_map import HEIGHT, WIDTH, Arrow, Box, Point, arrows, boxes, pattern_map
 
 ROOT = Path(__file__).parents[1]
 SVG = "{http://www.w3.org/2000/svg}"

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from tablepatterns import EntitySet, Int64, Key
 from tablepatterns.errors import BadProperty, LimitExceeded
-from tablepatterns.points import packed, unpacked
+from tablepatterns.recipes.data_series import packed, unpacked
 
 VALUES: dict[type, st.SearchStrategy[Any]] = {
     int: st.integers(-(2**31), 2**31 - 1),

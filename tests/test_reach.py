@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from tablepatterns import Key, at_least, below, between, prefix
 from tablepatterns.errors import BadInput, BadKey
 from tablepatterns.key import KeyRange
-from tablepatterns.key.text import FORBIDDEN
-from tablepatterns.reach import Reach
+from tablepatterns.key.formats import FORBIDDEN
+from tablepatterns.recipes.grant import Reach
 
 EMAILS = Key("{Department}", "email_{Email}")
 IDS = Key("{Department}", "empid_{EmployeeId:06d}")

@@ -90,7 +90,7 @@ def test_the_wheel_holds_the_package_and_the_plugin_and_nothing_else(wheel: Path
         names = {name for name in packed.namelist() if not name.startswith(f"{NAME}.dist-info/")}
     found = {str(path.relative_to(SOURCE)) for path in SOURCE.rglob("*") if path.is_file() and path.suffix != ".pyc"}
     assert names == found
-    assert {"tablepatterns/py.typed", "tablepatterns/help/errors.md", "pytest_tablepatterns.py"} <= names
+    assert {"tablepatterns/py.typed", "tablepatterns/cli/errors.md", "pytest_tablepatterns.py"} <= names
     assert {Path(name).suffix for name in names} <= {".py", ".md", ".typed", ".html", ".css", ".svg", ".toml"}
 
 
@@ -103,7 +103,7 @@ def test_the_wheel_says_what_pyproject_says(wheel: Path) -> None:
     assert said["LICENSE"] == (ROOT / "LICENSE").read_text(encoding="utf-8")
     asked = {re.split(r"[^\w-]", text)[0] for text in facts.get_all("Requires-Dist") if "extra ==" not in text}
     assert asked == set(licences.asked_for())
-    assert "tablepatterns = tablepatterns.cli:main" in said["entry_points.txt"]
+    assert "tablepatterns = tablepatterns.cli.main:main" in said["entry_points.txt"]
     assert "tablepatterns = pytest_tablepatterns" in said["entry_points.txt"]
 
 
@@ -151,8 +151,8 @@ def test_the_command_works_from_the_wheel_alone(bare: Path, tmp_path: Path, argu
     ("code", "extra"),
     [
         ("import tablepatterns.aio; tablepatterns.aio.connect('azurite')", "aio"),
-        ("from tablepatterns.cli import main; main(['tour'])", "tour"),
-        ("from tablepatterns.cli import main; main(['serve'])", "serve"),
+        ("from tablepatterns.cli.main import main; main(['tour'])", "tour"),
+        ("from tablepatterns.cli.main import main; main(['serve'])", "serve"),
     ],
 )
 def test_what_needs_an_extra_names_it(bare: Path, tmp_path: Path, code: str, extra: str) -> None:

@@ -9,8 +9,8 @@ import pytest
 
 from employees import BY_EMAIL, BY_ID, jones, rows_of
 from tablepatterns import Entity, EntityGroupTransaction, EntitySet, IntraPartitionIndex, Key, connect
-from tablepatterns.deriving.whereabouts import InTable
 from tablepatterns.engine.account import Engine
+from tablepatterns.entity_set.shared_rows import InTable
 from tablepatterns.errors import (
     BadDesign,
     BadInput,
@@ -22,14 +22,14 @@ from tablepatterns.errors import (
     EntityNotFound,
     OutcomeUnknown,
 )
-from tablepatterns.recipes.encrypted_properties import EncryptedProperties
+from tablepatterns.recipes.encrypted_properties.encrypted_properties import EncryptedProperties
+from tablepatterns.recipes.encrypted_properties.keys import LocalKey
 from tablepatterns.recipes.index_entities import IndexEntities
 from tablepatterns.recipes.inter_partition_index import InterPartitionIndex
-from tablepatterns.recipes.large_properties import LargeProperties
-from tablepatterns.recipes.large_values import LargeValues
+from tablepatterns.recipes.large_properties.large_properties import LargeProperties
+from tablepatterns.recipes.large_properties.large_values import LargeValues
 from tablepatterns.recipes.partition_move import PartitionMove
 from tablepatterns.recipes.summary import Summary
-from tablepatterns.secrecy.keys import LocalKey
 from tablepatterns.testing import World, explore
 
 OLD = {"Department": "Sales", "EmployeeId": 223}

@@ -11,11 +11,11 @@ from azure.core.exceptions import HttpResponseError
 
 import tablepatterns.aio
 from tablepatterns import connect
+from tablepatterns.connection import CONNECTION_VARIABLE, resolve
 from tablepatterns.engine.account import Engine
 from tablepatterns.errors import BadTableName, BadTarget
 from tablepatterns.recipe import finish
-from tablepatterns.target import CONNECTION_VARIABLE, resolve
-from tablepatterns.words.table import Table
+from tablepatterns.sdk.table import Table
 
 KEY = "c2VjcmV0LWtleS1vZi1hbi1hY2NvdW50"
 LONG_KEY = b64encode(bytes(range(64))).decode()

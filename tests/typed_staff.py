@@ -11,8 +11,8 @@ from typing import Any
 from uuid import UUID
 
 from tablepatterns import EntitySet, Key
-from tablepatterns.recipes.entity_types import EntityTypes
-from tablepatterns.typed.entity_type import EntityType
+from tablepatterns.recipes.entity_types.entity_type import EntityType
+from tablepatterns.recipes.entity_types.entity_types import EntityTypes
 
 ID = {"Department": "Sales", "EmployeeId": 223}
 

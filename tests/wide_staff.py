@@ -6,8 +6,8 @@ from typing import Any
 
 from large_staff import container_of
 from tablepatterns import Int64, Key, LocalKey, WideEntity
-from tablepatterns.recipes.encrypted_properties import EncryptedProperties
-from tablepatterns.recipes.large_properties import LargeProperties
+from tablepatterns.recipes.encrypted_properties.encrypted_properties import EncryptedProperties
+from tablepatterns.recipes.large_properties.large_properties import LargeProperties
 
 JONES = {"Employee": "000223"}
 SMITH = {"Employee": "000224"}

@@ -12,10 +12,10 @@ from typing import Any, TypeVar
 from urllib.parse import quote, unquote_plus
 
 from tablepatterns.engine.account import Engine
-from tablepatterns.engine.refusal import Refusal
-from tablepatterns.engine.rest.message import Request, Response
-from tablepatterns.engine.rest.service import TableApi
-from tablepatterns.engine.rest.tokens import TrustTokens
+from tablepatterns.engine.errors import Refusal
+from tablepatterns.engine.http.bearer_token import TrustTokens
+from tablepatterns.engine.http.message import Request, Response
+from tablepatterns.engine.tables.api import TableApi
 
 T = TypeVar("T")
 

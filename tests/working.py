@@ -8,10 +8,10 @@ from contextlib import contextmanager
 from typing import Any
 from uuid import uuid4
 
+from tablepatterns.messages.handler import Observer
+from tablepatterns.messages.lease import Lease
+from tablepatterns.messages.poison import Poisoned, Reason
 from tablepatterns.recipes.worker import Worker
-from tablepatterns.working.lease import Lease
-from tablepatterns.working.observer import Observer
-from tablepatterns.working.poison import Poisoned, Reason
 
 
 @contextmanager

@@ -10,7 +10,7 @@ from typing import Any, Final
 from zipfile import ZipFile
 
 from tablepatterns import EntitySet, IntraPartitionIndex, Key, Storage
-from tablepatterns.deriving.derived import Derived
+from tablepatterns.entity_set.derived import Derived
 from tablepatterns.recipes.index_entities import IndexEntities
 from tablepatterns.recipes.inter_partition_index import InterPartitionIndex
 from tablepatterns.recipes.summary import Summary

@@ -14,9 +14,9 @@ from selectors import DefaultSelector, SelectorKey
 from typing import Any, TypeVar
 
 from tablepatterns.aio import Storage
+from tablepatterns.connection import in_memory
 from tablepatterns.engine.account import Engine
 from tablepatterns.engine.transport import AioEngineTransport
-from tablepatterns.target import in_memory
 
 T = TypeVar("T")
 

@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterator
 from typing import Final
 
 from tablepatterns import BulkLoad, EntitySet, Storage, connect
-from tablepatterns.deriving.derived import Derived
-from tablepatterns.tending.report import Report
+from tablepatterns.entity_set.derived import Derived
+from tablepatterns.entity_set.maintenance import Report
 
 from ..data import RecipeScale
 from .flights import BY_PLANE, ELSEWHERE, Flight, flights, january

@@ -1,6 +1,6 @@
 """The page on errors: that of the package, which `tablepatterns help` prints too."""
 
-from tablepatterns.help import page as render
+from tablepatterns.cli.help import page as render
 
 __all__ = ["PAGE", "render"]
 

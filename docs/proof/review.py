@@ -9,8 +9,8 @@ from typing import Any, Union, get_args, get_origin, get_type_hints, is_typeddic
 
 from proof.markdown import HERE, table
 from tablepatterns.catalogue import entry
-from tablepatterns.review.declaring.design_keys import as_markdown
-from tablepatterns.review.report.json_schema import ReviewJson
+from tablepatterns.review.design.file import as_markdown
+from tablepatterns.review.report.json import ReviewJson
 from tablepatterns.review.rules import RULES
 
 PAGE = "docs/review.md"

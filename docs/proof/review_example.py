@@ -1,5 +1,5 @@
 from tablepatterns import EntitySet, IntraPartitionIndex, Key, connect
-from tablepatterns.review import DeclaredSet, Design, Field, Query, Shape, Write
+from tablepatterns.review import Design, Field, Query, Shape, Write, declare_set
 
 by_email = IntraPartitionIndex(Key("{Department}", "email_{Email}"))
 employees = EntitySet(connect(), "Employees", Key("{Department}", "empid_{EmployeeId:06d}"), derived=[by_email])
@@ -12,7 +12,7 @@ fields = {
 design = Design(
     "Staff",
     (
-        DeclaredSet.of(
+        declare_set(
             employees,
             shape=Shape("Employees", 20_000, fields, growth=5_000),
             queries=[

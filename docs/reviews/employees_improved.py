@@ -17,7 +17,7 @@ from tablepatterns import (
     Summary,
     connect,
 )
-from tablepatterns.review import DeclaredSet, Design, Field, Query, Shape, Write
+from tablepatterns.review import Design, Field, Query, Shape, Write, declare_set
 
 storage = connect()
 SHOWN = ("FirstName", "LastName", "Age", "Email")
@@ -25,7 +25,7 @@ EMPLOYEE_ID = Field("int32", distinct=20_000)
 SIGN_IN = Key("{EmployeeId:06d}", "{At:ticks}_{SignInId:uuid}")
 
 # Employees and their department share a partition, so that one transaction changes both; every row has a prefix.
-employees = DeclaredSet.of(
+employees = declare_set(
     EntitySet(
         storage,
         "Staff",
@@ -62,7 +62,7 @@ employees = DeclaredSet.of(
 )
 
 # A photograph is a blob, and its address a row beside the employee's: whoever reads the employee reads no blob.
-photographs = DeclaredSet.of(
+photographs = declare_set(
     EntitySet(
         storage,
         "Staff",
@@ -84,7 +84,7 @@ photographs = DeclaredSet.of(
     writes=[Write("store photograph", "insert", rate=0.0002)],
 )
 
-departments = DeclaredSet.of(
+departments = declare_set(
     EntitySet(storage, "Staff", Key("{Department}", "department")),
     name="Departments",
     shape=Shape(
@@ -101,7 +101,7 @@ departments = DeclaredSet.of(
 )
 
 # The newest claims are the first of the partition.
-claims = DeclaredSet.of(
+claims = declare_set(
     LogTail(storage, "ExpenseClaims", "{EmployeeId:06d}", at="ClaimedAt", entry="ClaimId"),
     name="Claims",
     shape=Shape(
@@ -120,7 +120,7 @@ claims = DeclaredSet.of(
 )
 
 # A table for each day, which is dropped after sixty.
-sign_ins = DeclaredSet.of(
+sign_ins = declare_set(
     PeriodTables(
         storage,
         "SignIns",
@@ -143,7 +143,7 @@ sign_ins = DeclaredSet.of(
 )
 
 # The hours of a day are properties of one entity.
-messages = DeclaredSet.of(
+messages = declare_set(
     DataSeries(storage, "MessageCounts", Key("{EmployeeId:06d}", "{Day:%Y-%m-%d}"), 24, name="Hour", of=int),
     name="Messages",
     shape=Shape(

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from tablepatterns import EntitySet, Key, connect
-from tablepatterns.review import DeclaredSet, Design, Field, Query, Retention, Shape, Write
+from tablepatterns.review import Design, Field, Query, Retention, Shape, Write, declare_set
 
 storage = connect()
 SHOWN = ("FirstName", "LastName", "Age", "Email")
 EMPLOYEE_ID = Field("int32", distinct=20_000)
 
-employees = DeclaredSet.of(
+employees = declare_set(
     EntitySet(storage, "Employees", Key("{Department}", "{EmployeeId:06d}")),
     shape=Shape(
         "Employee",
@@ -44,7 +44,7 @@ employees = DeclaredSet.of(
 )
 
 # A department in a table of its own: no transaction changes it with its employees.
-departments = DeclaredSet.of(
+departments = declare_set(
     EntitySet(storage, "Departments", Key("{Department}", "department")),
     shape=Shape(
         "Department",
@@ -61,7 +61,7 @@ departments = DeclaredSet.of(
 )
 
 # The newest claims of an employee are the last of the partition.
-claims = DeclaredSet.of(
+claims = declare_set(
     EntitySet(storage, "ExpenseClaims", Key("{EmployeeId:06d}", "{ClaimedAt:ticks}_{ClaimId:uuid}")),
     name="Claims",
     shape=Shape(
@@ -80,7 +80,7 @@ claims = DeclaredSet.of(
 )
 
 # Each sign-in is found and deleted after sixty days.
-sign_ins = DeclaredSet.of(
+sign_ins = declare_set(
     EntitySet(storage, "SignIns", Key("{EmployeeId:06d}", "{At:ticks}_{SignInId:uuid}")),
     shape=Shape(
         "SignIn",
@@ -98,7 +98,7 @@ sign_ins = DeclaredSet.of(
 )
 
 # The messages of each hour are an entity, and a chart needs the twenty-four of a day.
-messages = DeclaredSet.of(
+messages = declare_set(
     EntitySet(storage, "MessageCounts", Key("{EmployeeId:06d}", "{Day:%Y-%m-%d}_{Hour:02d}")),
     name="Messages",
     shape=Shape(

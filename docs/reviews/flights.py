@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from tablepatterns import connect
-from tablepatterns.review import DeclaredSet, Field, Query, Shape, Write
 from tablepatterns.review import Design as Reviewable
+from tablepatterns.review import Field, Query, Shape, Write, declare_set
 from tablepatterns.tour.design import Design
 
 tour = Design.on(connect())
@@ -17,14 +17,14 @@ DEPARTED_AT = Field("datetime", order="rising")
 DELAY = Field("int32", distinct=500)
 DESTINATION = Field(distinct=105, skew=0.6, size=3)
 
-airlines = DeclaredSet.of(
+airlines = declare_set(
     tour.airlines,
     name="Airlines",
     shape=Shape("Airline", 16, {"Carrier": Field(size=2), "Name": Field(size=24)}),
     queries=[Query("airline of a flight", {"Carrier": "="}, rate=2, peak=6)],
 )
 
-flights = DeclaredSet.of(
+flights = declare_set(
     tour.flights,
     shape=Shape(
         "Flight",
@@ -64,7 +64,7 @@ flights = DeclaredSet.of(
     writes=[Write("load flight", "insert", rate=0.0107, peak=0.5, together=("log departure",))],
 )
 
-airports = DeclaredSet.of(
+airports = declare_set(
     tour.airports,
     shape=Shape(
         "Airport",
@@ -79,7 +79,7 @@ airports = DeclaredSet.of(
     queries=[Query("airport of a flight", {"Airport": "="}, rate=2, peak=6)],
 )
 
-departures = DeclaredSet.of(
+departures = declare_set(
     tour.departures,
     name="Departures",
     shape=Shape(
@@ -102,7 +102,7 @@ departures = DeclaredSet.of(
     writes=[Write("log departure", "insert", rate=0.0104, peak=0.5)],
 )
 
-planes = DeclaredSet.of(
+planes = declare_set(
     tour.planes,
     shape=Shape(
         "Plane",

@@ -5,12 +5,12 @@ from __future__ import annotations
 from datetime import timedelta
 
 from tablepatterns import EntitySet, Key, Period, PeriodTables, connect
-from tablepatterns.review import DeclaredSet, Design, Field, Query, Shape, Write
+from tablepatterns.review import Design, Field, Query, Shape, Write, declare_set
 
 storage = connect()
 BY_HOUR = Key("{Hour:%Y-%m-%dT%H}", "{At:ticks}_{EventId:uuid}")
 
-accesses = DeclaredSet.of(
+accesses = declare_set(
     PeriodTables(
         storage,
         "AccessLog",

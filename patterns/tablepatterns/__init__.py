@@ -17,62 +17,60 @@ if TYPE_CHECKING:
     from tablepatterns import limits as limits
     from tablepatterns import testing as testing
 
-    from .archiving.blobs import BlobArchive
-    from .archiving.files import FileArchive
-    from .deriving.whereabouts import InBlobs, InPartition, InTable
     from .edm import Int64, Ticks
     from .entity import Entity, as_json, from_json
-    from .entity_set import EntitySet
+    from .entity_set.entity_set import EntitySet
+    from .entity_set.maintenance import Drift
+    from .entity_set.reconcile import Finding
+    from .entity_set.schema import Schema
+    from .entity_set.shared_rows import InBlobs, InPartition, InTable
     from .errors import TablePatternsError
-    from .eventual.rows import Finding
     from .filters import QueryClass, parse, prop
     from .key import Key, above, at_least, at_most, below, between, prefix
-    from .large.upload import Upload
-    from .logs.entry import LogEntry
-    from .logs.logging_handler import BlobLogHandler
-    from .periods.period import Period
-    from .reach import Reach
-    from .recipes.archive import Archive
-    from .recipes.blob_log import BlobLog
+    from .messages.handler import Observer
+    from .recipes.archive.archive import Archive
+    from .recipes.archive.stores import BlobArchive, FileArchive
+    from .recipes.blob_log.blob_log import BlobLog
+    from .recipes.blob_log.entry import LogEntry
+    from .recipes.blob_log.logging_handler import BlobLogHandler
     from .recipes.bulk_delete import BulkDelete
-    from .recipes.bulk_load import BulkLoad
+    from .recipes.bulk_load.bulk_load import BulkLoad
     from .recipes.compound_key import CompoundKey
     from .recipes.data_series import DataSeries
     from .recipes.denormalize import Denormalize
-    from .recipes.encrypted_properties import ENCRYPTED, EncryptedProperties
+    from .recipes.encrypted_properties.encrypted_properties import ENCRYPTED, EncryptedProperties
+    from .recipes.encrypted_properties.key_rotation import KeyRotation
+    from .recipes.encrypted_properties.keys import LocalKey, VaultKey
     from .recipes.entity_group_transaction import EntityGroupTransaction
-    from .recipes.entity_types import EntityTypes
+    from .recipes.entity_types.entity_type import EntityType
+    from .recipes.entity_types.entity_types import EntityTypes
+    from .recipes.entity_types.mapper import Held
     from .recipes.eventual_transaction import EventualTransaction
-    from .recipes.grant import AccessPolicies, Grant, grant
+    from .recipes.grant import AccessPolicies, Grant, Reach, grant
     from .recipes.index_entities import IndexEntities
     from .recipes.inter_partition_index import InterPartitionIndex
     from .recipes.intra_partition_index import IntraPartitionIndex
-    from .recipes.key_rotation import KeyRotation
-    from .recipes.large_properties import LargeProperties
-    from .recipes.large_values import LargeValues
+    from .recipes.large_properties.large_properties import LargeProperties
+    from .recipes.large_properties.large_values import LargeValues
+    from .recipes.large_properties.upload import Upload
     from .recipes.log_tail import LogTail
     from .recipes.lookup import Lookup
     from .recipes.one_to_many import Denormalized, OneToMany
     from .recipes.one_to_one import OneToOne
     from .recipes.parallel_reads import Gathered, ParallelReads
     from .recipes.partition_move import PartitionMove
-    from .recipes.partition_spread import PartitionSpread
-    from .recipes.period_tables import PeriodTables
+    from .recipes.partition_spread.hot_partitions import anti_pattern, hot_partitions, sequence_of
+    from .recipes.partition_spread.partition_spread import PartitionSpread
+    from .recipes.period_tables.period import Period
+    from .recipes.period_tables.period_tables import PeriodTables
     from .recipes.summary import Summary
-    from .recipes.wide_entity import WideEntity
+    from .recipes.wide_entity.wide_entity import WideEntity
     from .recipes.work_division import HashDivision, RangeDivision
     from .recipes.worker import Worker
     from .review import explain
-    from .schema import Schema
-    from .secrecy.keys import LocalKey, VaultKey
-    from .spreading.hot_keys import anti_pattern, hot_partitions, sequence_of
+    from .sdk.table import Page
     from .storage import Storage, connect
-    from .tending.report import Drift
     from .traffic import Traffic
-    from .typed.entity_type import EntityType
-    from .typed.held import Held
-    from .words.table import Page
-    from .working.observer import Observer
 
 __all__ = [
     "ENCRYPTED",
@@ -158,71 +156,71 @@ __all__ = [
 __version__ = "0.1.0"
 
 _HOMES = {
-    "ENCRYPTED": "recipes.encrypted_properties",
+    "ENCRYPTED": "recipes.encrypted_properties.encrypted_properties",
     "AccessPolicies": "recipes.grant",
-    "Archive": "recipes.archive",
-    "BlobArchive": "archiving.blobs",
-    "BlobLog": "recipes.blob_log",
-    "BlobLogHandler": "logs.logging_handler",
+    "Archive": "recipes.archive.archive",
+    "BlobArchive": "recipes.archive.stores",
+    "BlobLog": "recipes.blob_log.blob_log",
+    "BlobLogHandler": "recipes.blob_log.logging_handler",
     "BulkDelete": "recipes.bulk_delete",
-    "BulkLoad": "recipes.bulk_load",
+    "BulkLoad": "recipes.bulk_load.bulk_load",
     "CompoundKey": "recipes.compound_key",
     "DataSeries": "recipes.data_series",
     "Denormalize": "recipes.denormalize",
     "Denormalized": "recipes.one_to_many",
-    "Drift": "tending.report",
-    "EncryptedProperties": "recipes.encrypted_properties",
+    "Drift": "entity_set.maintenance",
+    "EncryptedProperties": "recipes.encrypted_properties.encrypted_properties",
     "Entity": "entity",
     "EntityGroupTransaction": "recipes.entity_group_transaction",
-    "EntitySet": "entity_set",
-    "EntityType": "typed.entity_type",
-    "EntityTypes": "recipes.entity_types",
+    "EntitySet": "entity_set.entity_set",
+    "EntityType": "recipes.entity_types.entity_type",
+    "EntityTypes": "recipes.entity_types.entity_types",
     "EventualTransaction": "recipes.eventual_transaction",
-    "FileArchive": "archiving.files",
-    "Finding": "eventual.rows",
+    "FileArchive": "recipes.archive.stores",
+    "Finding": "entity_set.reconcile",
     "Gathered": "recipes.parallel_reads",
     "Grant": "recipes.grant",
     "HashDivision": "recipes.work_division",
-    "Held": "typed.held",
-    "InBlobs": "deriving.whereabouts",
-    "InPartition": "deriving.whereabouts",
-    "InTable": "deriving.whereabouts",
+    "Held": "recipes.entity_types.mapper",
+    "InBlobs": "entity_set.shared_rows",
+    "InPartition": "entity_set.shared_rows",
+    "InTable": "entity_set.shared_rows",
     "IndexEntities": "recipes.index_entities",
     "Int64": "edm",
     "InterPartitionIndex": "recipes.inter_partition_index",
     "IntraPartitionIndex": "recipes.intra_partition_index",
     "Key": "key",
-    "KeyRotation": "recipes.key_rotation",
-    "LargeProperties": "recipes.large_properties",
-    "LargeValues": "recipes.large_values",
-    "LocalKey": "secrecy.keys",
-    "LogEntry": "logs.entry",
+    "KeyRotation": "recipes.encrypted_properties.key_rotation",
+    "LargeProperties": "recipes.large_properties.large_properties",
+    "LargeValues": "recipes.large_properties.large_values",
+    "LocalKey": "recipes.encrypted_properties.keys",
+    "LogEntry": "recipes.blob_log.entry",
     "LogTail": "recipes.log_tail",
     "Lookup": "recipes.lookup",
-    "Observer": "working.observer",
+    "Observer": "messages.handler",
     "OneToMany": "recipes.one_to_many",
     "OneToOne": "recipes.one_to_one",
-    "Page": "words.table",
+    "Page": "sdk.table",
     "ParallelReads": "recipes.parallel_reads",
     "PartitionMove": "recipes.partition_move",
-    "PartitionSpread": "recipes.partition_spread",
-    "Period": "periods.period",
-    "PeriodTables": "recipes.period_tables",
+    "PartitionSpread": "recipes.partition_spread.partition_spread",
+    "Period": "recipes.period_tables.period",
+    "PeriodTables": "recipes.period_tables.period_tables",
     "QueryClass": "filters",
     "RangeDivision": "recipes.work_division",
-    "Reach": "reach",
-    "Schema": "schema",
+    "Reach": "recipes.grant",
+    "Schema": "entity_set.schema",
     "Storage": "storage",
     "Summary": "recipes.summary",
     "TablePatternsError": "errors",
     "Ticks": "edm",
     "Traffic": "traffic",
-    "Upload": "large.upload",
-    "VaultKey": "secrecy.keys",
-    "WideEntity": "recipes.wide_entity",
+    "Upload": "recipes.large_properties.upload",
+    "VaultKey": "recipes.encrypted_properties.keys",
+    "WideEntity": "recipes.wide_entity.wide_entity",
     "Worker": "recipes.worker",
     "above": "key",
-    "anti_pattern": "spreading.hot_keys",
+    "anti_pattern": "recipes.partition_spread.hot_partitions",
     "as_json": "entity",
     "at_least": "key",
     "at_most": "key",
@@ -232,11 +230,11 @@ _HOMES = {
     "explain": "review",
     "from_json": "entity",
     "grant": "recipes.grant",
-    "hot_partitions": "spreading.hot_keys",
+    "hot_partitions": "recipes.partition_spread.hot_partitions",
     "parse": "filters",
     "prefix": "key",
     "prop": "filters",
-    "sequence_of": "spreading.hot_keys",
+    "sequence_of": "recipes.partition_spread.hot_partitions",
 }
 """Where each name is defined, as the imports above say it for type checkers."""
 _MODULES = ("aio", "errors", "filters", "limits", "testing")

@@ -12,18 +12,17 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from azure.data.tables.aio import TableServiceClient
 
+from .connection import Target, check_table_name, in_memory, resolve
 from .declared_rows import DeclaredRows
 from .extras import how_to_install
 from .recipe import VIRTUAL_BEAT, Account
+from .sdk.call import Once
+from .sdk.container import Container
+from .sdk.process_transport import STORAGE_DEFAULTS, with_aio_process_transport
+from .sdk.queue import Queue, check_queue_name
+from .sdk.table import Table, table_names
 from .set_identity import account_identity
-from .target import Target, check_table_name, in_memory, resolve
-from .traffic.watch import Watch
-from .words.container import Container
-from .words.once import Once
-from .words.process_transport import STORAGE_DEFAULTS, with_aio_process_transport
-from .words.queue import Queue, check_queue_name
-from .words.table import Table
-from .words.table_names import table_names
+from .traffic.hooks import Watch
 
 __all__ = ["Storage", "connect"]
 
@@ -67,7 +66,7 @@ def connect(target: str | Engine | None = None, *, credential: Any = None, **opt
             raise ModuleNotFoundError(text, name="aiohttp")
         return Storage(found, None, options)
     # Here and below, so that a program on a real account does not load the engine
-    from .engine.shared import engine_for
+    from .engine.account import engine_for
 
     engine = engine_for(found.memory)
     return Storage(in_memory(engine.account_name, engine.account_key, credential, found.memory), engine, options)
@@ -98,7 +97,7 @@ class Storage(Account):
         self.identity = account_identity(engine, target.urls["table"])
         options = {"credential": target.credential} | options
         if engine is not None:
-            from .engine.network import READ_TIMEOUT
+            from .engine.faults import READ_TIMEOUT
             from .engine.transport import AioEngineTransport
 
             transport = AioEngineTransport(engine, read_timeout=options.get("read_timeout", READ_TIMEOUT))

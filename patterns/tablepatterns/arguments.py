@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any, TypeVar, cast
 
 from .errors import BadInput, BadKey
-from .words.operation import ANY
+from .sdk.operation import ANY
 
 T = TypeVar("T")
 

@@ -14,7 +14,7 @@ if sys.version_info >= (3, 11):
 else:
     import tomli as tomllib
 
-_PRICES: Final = "review/pricing/prices.toml"
+_PRICES: Final = "review/capacity/prices.toml"
 _REFERENCE: Final = "table_writes"
 """The price that is one table operation; in the package's prices all operations of tables cost the same."""
 _PRICED_AS: Final = {

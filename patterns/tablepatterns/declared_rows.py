@@ -17,7 +17,7 @@ from typing import Literal, TypeAlias
 from .errors import BadDesign
 from .key import Key
 
-Place: TypeAlias = tuple[Literal["table", "container"], str]
+StoreName: TypeAlias = tuple[Literal["table", "container"], str]
 """What rows lie in, with its name in lower case."""
 
 
@@ -31,7 +31,7 @@ class RowKind:
     :param what: what the rows are, for an error, such as "entities of a set"
     """
 
-    place: Place
+    place: StoreName
     key: Key
     owner: tuple[str, ...]
     what: str = field(compare=False)
@@ -42,7 +42,7 @@ class DeclaredRows:
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._kinds: defaultdict[Place, set[RowKind]] = defaultdict(set)
+        self._kinds: defaultdict[StoreName, set[RowKind]] = defaultdict(set)
 
     def add(self, kinds: Collection[RowKind]) -> None:
         """Declare the rows of one set.

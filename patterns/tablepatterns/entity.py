@@ -22,7 +22,7 @@ from . import limits
 from .argument_types import checked
 from .edm import Int64, Ticks, entity_size, utf16_length, value_size
 from .errors import NOT_SHOWN, BadInput, BadKey, BadProperty, LimitExceeded
-from .words.lineage import KEPT, Lineage, from_bytes
+from .write_id import KEPT, Lineage, from_bytes
 
 WRITE_ID: Final = "WriteId"
 """The property by which a writer recognises its own write after a lost answer; see `Table.submit`."""

@@ -27,9 +27,9 @@ from .errors import BadDesign, TablePatternsError
 
 if TYPE_CHECKING:
     from .declared_rows import DeclaredRows
-    from .words.container import Container
-    from .words.queue import Queue
-    from .words.table import Table
+    from .sdk.container import Container
+    from .sdk.queue import Queue
+    from .sdk.table import Table
 
 P = ParamSpec("P")
 T = TypeVar("T")

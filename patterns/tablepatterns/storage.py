@@ -14,17 +14,16 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from azure.data.tables import TableServiceClient
 
+from .connection import Target, check_table_name, in_memory, resolve
 from .declared_rows import DeclaredRows
 from .recipe import VIRTUAL_BEAT, Account, BlockingAccount, finish
+from .sdk.call import Once
+from .sdk.container import Container
+from .sdk.process_transport import STORAGE_DEFAULTS, with_process_transport
+from .sdk.queue import Queue, check_queue_name
+from .sdk.table import Table, table_names
 from .set_identity import account_identity
-from .target import Target, check_table_name, in_memory, resolve
-from .traffic.watch import Watch
-from .words.container import Container
-from .words.once import Once
-from .words.process_transport import STORAGE_DEFAULTS, with_process_transport
-from .words.queue import Queue, check_queue_name
-from .words.table import Table
-from .words.table_names import table_names
+from .traffic.hooks import Watch
 
 if TYPE_CHECKING:
     from azure.storage.blob import BlobServiceClient
@@ -65,7 +64,7 @@ def connect(target: str | Engine | None = None, *, credential: Any = None, **opt
     if found.memory is None:
         return Storage(found, None, options)
     # Here and below, so that a program on a real account does not load the engine
-    from .engine.shared import engine_for
+    from .engine.account import engine_for
 
     engine = engine_for(found.memory)
     return Storage(in_memory(engine.account_name, engine.account_key, credential, found.memory), engine, options)
@@ -104,7 +103,7 @@ class Storage(BlockingAccount):
         options = {"credential": target.credential} | options
         self._takes_time = engine is None or "transport" in options
         if engine is not None:
-            from .engine.network import READ_TIMEOUT
+            from .engine.faults import READ_TIMEOUT
             from .engine.transport import EngineTransport
 
             transport = EngineTransport(engine, read_timeout=options.get("read_timeout", READ_TIMEOUT))

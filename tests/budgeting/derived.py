@@ -8,7 +8,7 @@ from typing import Any
 from budgeting.budget import Call, budget, changing, employee, first, staff
 from tablepatterns import EntitySet, InterPartitionIndex, IntraPartitionIndex, Key
 from tablepatterns.cost import Cost
-from tablepatterns.deriving.whereabouts import InBlobs, InTable
+from tablepatterns.entity_set.shared_rows import InBlobs, InTable
 from tablepatterns.recipes.denormalize import Denormalize
 from tablepatterns.recipes.index_entities import IndexEntities
 from tablepatterns.recipes.summary import Summary

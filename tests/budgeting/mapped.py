@@ -6,11 +6,11 @@ from typing import Any
 
 from budgeting.budget import Call, budget, employee, first, staff
 from tablepatterns.cost import Cost
-from tablepatterns.recipes.encrypted_properties import EncryptedProperties
-from tablepatterns.recipes.key_rotation import KeyRotation
-from tablepatterns.recipes.large_properties import LargeProperties, Upload
-from tablepatterns.recipes.large_values import LargeValues
-from tablepatterns.secrecy.keys import LocalKey
+from tablepatterns.recipes.encrypted_properties.encrypted_properties import EncryptedProperties
+from tablepatterns.recipes.encrypted_properties.key_rotation import KeyRotation
+from tablepatterns.recipes.encrypted_properties.keys import LocalKey
+from tablepatterns.recipes.large_properties.large_properties import LargeProperties, Upload
+from tablepatterns.recipes.large_properties.large_values import LargeValues
 
 OLD, NEW = LocalKey("1", bytes(32)), LocalKey("2", bytes(range(32)))
 PHOTO = bytes(1_000_000)

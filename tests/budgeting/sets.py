@@ -7,8 +7,8 @@ from typing import Any
 
 from budgeting.budget import BY_ID, Call, budget, changing, employee, first, staff
 from tablepatterns import BulkLoad, CompoundKey, EntityGroupTransaction, EntitySet, prop
-from tablepatterns.recipes.entity_types import EntityTypes
-from tablepatterns.typed.entity_type import EntityType
+from tablepatterns.recipes.entity_types.entity_type import EntityType
+from tablepatterns.recipes.entity_types.entity_types import EntityTypes
 
 
 def many(account: Any, count: int) -> Any:

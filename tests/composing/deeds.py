@@ -19,13 +19,13 @@ from tablepatterns import (
     Worker,
     prop,
 )
-from tablepatterns.recipes.encrypted_properties import EncryptedProperties
-from tablepatterns.recipes.key_rotation import KeyRotation
+from tablepatterns.recipes.encrypted_properties.encrypted_properties import EncryptedProperties
+from tablepatterns.recipes.encrypted_properties.key_rotation import KeyRotation
+from tablepatterns.recipes.encrypted_properties.keys import LocalKey
 from tablepatterns.recipes.lookup import Lookup
 from tablepatterns.recipes.one_to_many import OneToMany
 from tablepatterns.recipes.parallel_reads import ParallelReads
 from tablepatterns.recipes.partition_move import PartitionMove
-from tablepatterns.secrecy.keys import LocalKey
 
 
 class Transaction(Part):

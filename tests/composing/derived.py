@@ -8,7 +8,7 @@ from composing.fields import shown
 from composing.homes import Home
 from composing.part import Fields, Part
 from tablepatterns import EntitySet, IntraPartitionIndex, Key
-from tablepatterns.deriving.whereabouts import InBlobs, InTable
+from tablepatterns.entity_set.shared_rows import InBlobs, InTable
 from tablepatterns.recipes.denormalize import Denormalize
 from tablepatterns.recipes.index_entities import IndexEntities
 from tablepatterns.recipes.inter_partition_index import InterPartitionIndex

@@ -12,8 +12,8 @@ from uuid import UUID
 from composing.fields import SHOWN, ident, moment, shown
 from composing.part import Fields, Part
 from tablepatterns import CompoundKey, EntitySet, Key, LogTail, PartitionSpread, Period, PeriodTables
-from tablepatterns.recipes.entity_types import EntityTypes
-from tablepatterns.typed.entity_type import EntityType
+from tablepatterns.recipes.entity_types.entity_type import EntityType
+from tablepatterns.recipes.entity_types.entity_types import EntityTypes
 
 
 class Home(Part):

@@ -9,10 +9,10 @@ from composing.fields import shown
 from composing.homes import Home
 from composing.part import Fields, Part
 from tablepatterns import IntraPartitionIndex, Key
-from tablepatterns.recipes.encrypted_properties import EncryptedProperties
-from tablepatterns.recipes.large_properties import LargeProperties
-from tablepatterns.recipes.large_values import LargeValues
-from tablepatterns.secrecy.keys import LocalKey
+from tablepatterns.recipes.encrypted_properties.encrypted_properties import EncryptedProperties
+from tablepatterns.recipes.encrypted_properties.keys import LocalKey
+from tablepatterns.recipes.large_properties.large_properties import LargeProperties
+from tablepatterns.recipes.large_properties.large_values import LargeValues
 
 BLIND_KEY = bytes(range(32))
 SECRET = LocalKey("2026", bytes(range(32)))

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any, ClassVar
 if TYPE_CHECKING:
     from composing.homes import Home
     from composing.life import Staff
-    from tablepatterns.deriving.derived import Derived
-    from tablepatterns.mapping import PropertyMapping
+    from tablepatterns.entity_set.derived import Derived
+    from tablepatterns.entity_set.mapping import PropertyMapping
 
 Fields = dict[str, Any]
 

@@ -25,22 +25,22 @@ from tablepatterns import (
     WideEntity,
     connect,
 )
-from tablepatterns.deriving.whereabouts import InBlobs
 from tablepatterns.engine.account import Engine
 from tablepatterns.engine.clock import Clock
+from tablepatterns.entity_set.shared_rows import InBlobs
 from tablepatterns.errors import BadDesign
 from tablepatterns.recipes.denormalize import Denormalize
-from tablepatterns.recipes.encrypted_properties import EncryptedProperties
-from tablepatterns.recipes.entity_types import EntityTypes
+from tablepatterns.recipes.encrypted_properties.encrypted_properties import EncryptedProperties
+from tablepatterns.recipes.encrypted_properties.key_rotation import KeyRotation
+from tablepatterns.recipes.entity_types.entity_type import EntityType
+from tablepatterns.recipes.entity_types.entity_types import EntityTypes
 from tablepatterns.recipes.index_entities import IndexEntities
 from tablepatterns.recipes.inter_partition_index import InterPartitionIndex
-from tablepatterns.recipes.key_rotation import KeyRotation
-from tablepatterns.recipes.large_properties import LargeProperties
-from tablepatterns.recipes.large_values import LargeValues
+from tablepatterns.recipes.large_properties.large_properties import LargeProperties
+from tablepatterns.recipes.large_properties.large_values import LargeValues
 from tablepatterns.recipes.one_to_many import OneToMany
 from tablepatterns.recipes.partition_move import PartitionMove
 from tablepatterns.recipes.summary import Summary
-from tablepatterns.typed.entity_type import EntityType
 
 KEY = Key(Home.partition, Home.row)
 BY_EMAIL = IntraPartitionIndex(Key(Home.partition, "email_{Email}"))

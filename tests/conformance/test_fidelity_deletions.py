@@ -14,10 +14,10 @@ from conformance.blob_refusals import NO_CONTAINER
 from conformance.entities import KEYS
 from conformance.queue_refusals import NO_QUEUE
 from conformance.refusals import Refusal, refusal_in
-from tablepatterns.engine import texts
+from tablepatterns.engine import errors as texts
 from tablepatterns.engine.account import Engine
 from tablepatterns.engine.clock import Clock
-from tablepatterns.engine.fault import Fault
+from tablepatterns.engine.faults import Fault
 from tablepatterns.errors import BadInput
 from tablepatterns.testing import World, explore
 

@@ -8,10 +8,10 @@ from uuid import uuid4
 
 import pytest
 
-from tablepatterns.deriving.blob_rows import BlobRows
+from tablepatterns.entity_set.blob_rows import BlobRows
 from tablepatterns.errors import BadInput, EntityChanged
 from tablepatterns.filters import prop
-from tablepatterns.words.operation import ANY, Operation
+from tablepatterns.sdk.operation import ANY, Operation
 
 KEYS = ("lastname_O'Neil, Ünal", "ids")
 

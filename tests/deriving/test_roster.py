@@ -8,8 +8,8 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tablepatterns.deriving.roster import Roster
 from tablepatterns.edm import ordinal, utf16_length
+from tablepatterns.entity_set.shared_rows import Roster
 from tablepatterns.limits import FORBIDDEN_IN_KEYS, MAX_STRING_UNITS
 
 texts = st.text(max_size=12).filter(lambda text: not re.search(FORBIDDEN_IN_KEYS, text))

@@ -10,8 +10,8 @@ import pytest
 
 from engine_states import Refused, everything_in
 from tablepatterns.engine.clock import Clock
-from tablepatterns.engine.refusal import Refusal
-from tablepatterns.engine.tables import Tables
+from tablepatterns.engine.errors import Refusal
+from tablepatterns.engine.tables.service import Tables
 
 
 @pytest.fixture

@@ -10,9 +10,8 @@ import pytest
 from engine_states import Refused, insert, op
 from tablepatterns.edm import Int64, Ticks, entity_size
 from tablepatterns.engine.clock import Clock
-from tablepatterns.engine.entities import Value
-from tablepatterns.engine.tables import Tables
-from tablepatterns.engine.writes import Kind
+from tablepatterns.engine.tables.entities import Kind, Value
+from tablepatterns.engine.tables.service import Tables
 from tablepatterns.limits import DATETIME_MIN, MAX_ENTITY_BYTES
 
 ASTRAL = "\U0001f6eb"

@@ -25,8 +25,7 @@ import tablepatterns
 from backends import awaited
 from tablepatterns.engine.account import Engine
 from tablepatterns.engine.clock import Clock
-from tablepatterns.engine.fault import Asked
-from tablepatterns.engine.faults import Faults, Rule
+from tablepatterns.engine.faults import Asked, Faults, Rule
 from tablepatterns.errors import BadInput
 
 NOON = datetime(2014, 8, 22, 12, tzinfo=timezone.utc)

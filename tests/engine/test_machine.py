@@ -12,9 +12,9 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 from engine_states import all_entities, refusal_of
 from filters.strategies import key_filters
 from tablepatterns.engine.clock import Clock
-from tablepatterns.engine.entities import Entity, Value
-from tablepatterns.engine.refusal import TransactionRefusal
-from tablepatterns.engine.tables import KeyScope, Operation, Tables
+from tablepatterns.engine.errors import TransactionRefusal
+from tablepatterns.engine.tables.entities import Entity, Value
+from tablepatterns.engine.tables.service import KeyScope, Operation, Tables
 from tablepatterns.filters import Filter, matcher
 
 NAMES = st.sampled_from(["People", "people", "Logs"])

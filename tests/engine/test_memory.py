@@ -10,8 +10,8 @@ import pytest
 
 from engine_states import insert, op
 from tablepatterns.edm import Ticks
-from tablepatterns.engine.entities import Entity
-from tablepatterns.engine.tables import Tables
+from tablepatterns.engine.tables.entities import Entity
+from tablepatterns.engine.tables.service import Tables
 
 PARTITIONS, PER_PARTITION = 10, 1000
 MAX_BYTES = 1.2 * 1024

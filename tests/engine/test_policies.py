@@ -8,9 +8,8 @@ import pytest
 
 from engine_states import Refused
 from tablepatterns.edm import Ticks
-from tablepatterns.engine.policies import AccessPolicy
-from tablepatterns.engine.properties import CorsRule, Logging, Metrics, Retention, ServiceProperties
-from tablepatterns.engine.tables import Tables
+from tablepatterns.engine.resources import AccessPolicy, CorsRule, Logging, Metrics, Retention, ServiceProperties
+from tablepatterns.engine.tables.service import Tables
 
 NOT_VALID = ("InvalidXmlDocument", "XML specified is not syntactically valid.")
 START = Ticks.of(datetime(2020, 8, 19, 21, 13, 7, tzinfo=timezone.utc))

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from engine_states import all_entities, all_keys, delete, insert, op
 from filters.strategies import entities, key_filters
 from tablepatterns.engine.clock import Clock
-from tablepatterns.engine.tables import Page, Tables
+from tablepatterns.engine.tables.service import Page, Tables
 from tablepatterns.filters import Filter, QueryClass, matcher, parse
 
 SALES, ROWS = "PartitionKey eq 'Sales'", 20

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from engine_states import all_keys, insert
 from tablepatterns.engine.clock import Clock
-from tablepatterns.engine.tables import KeyScope, Tables
+from tablepatterns.engine.tables.service import KeyScope, Tables
 from tablepatterns.filters import parse
 
 KEYS = ["", "a", "b", "ba", "c", "\U0001f6eb", "\uffee"]

@@ -18,10 +18,10 @@ from blob_states import HOME, ONE, TWO, latest, of, put
 from engine_states import delete, insert, op
 from tablepatterns.edm import Ticks
 from tablepatterns.engine.account import Engine
-from tablepatterns.engine.blob import Block, Kind
+from tablepatterns.engine.blobs.blob import Block, Kind
+from tablepatterns.engine.blobs.leases import Acquire, Break, Lease, Release
 from tablepatterns.engine.clock import Clock
-from tablepatterns.engine.leases import Acquire, Break, Lease, Release
-from tablepatterns.engine.refusal import Refusal
+from tablepatterns.engine.errors import Refusal
 
 
 @pytest.fixture

@@ -6,7 +6,7 @@ import pytest
 
 from engine_states import Refused, insert
 from tablepatterns.engine.clock import Clock
-from tablepatterns.engine.tables import KeyScope, Tables
+from tablepatterns.engine.tables.service import KeyScope, Tables
 from tablepatterns.errors import BadInput
 
 CHARACTERS = "The specifed resource name contains invalid characters."

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from backends import awaited
 from tablepatterns.engine.account import Engine
 from tablepatterns.engine.clock import Clock
-from tablepatterns.engine.fault import ACCOUNT_OVER_TARGET, PARTITION_OVER_TARGET, Asked
+from tablepatterns.engine.faults import ACCOUNT_OVER_TARGET, PARTITION_OVER_TARGET, Asked
 from tablepatterns.engine.ledger import Span
 from tablepatterns.engine.targets import Targets
 from tablepatterns.errors import BadInput

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from tablepatterns.engine import texts
-from tablepatterns.engine.refusal import Refusal, TransactionRefusal
-from tablepatterns.engine.texts import Answer
+from tablepatterns.engine import errors as texts
+from tablepatterns.engine.errors import Answer, Refusal, TransactionRefusal
 
 EXACT = [
     (texts.TABLE_NOT_FOUND, "TableNotFound", "The table specified does not exist."),

@@ -11,7 +11,7 @@ from threading import Barrier
 import pytest
 
 from engine_states import delete, insert, op, refusal_of
-from tablepatterns.engine.tables import Tables
+from tablepatterns.engine.tables.service import Tables
 from tablepatterns.filters import parse
 
 ACCOUNTS = [f"{n:02}" for n in range(10)]

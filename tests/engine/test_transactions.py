@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from engine_states import Refused, all_keys, delete, insert, op
-from tablepatterns.engine.entities import Value
-from tablepatterns.engine.refusal import TransactionRefusal
-from tablepatterns.engine.tables import Operation, Tables
+from tablepatterns.engine.errors import TransactionRefusal
+from tablepatterns.engine.tables.entities import Value
+from tablepatterns.engine.tables.service import Operation, Tables
 
 NOT_FOUND = "The specified resource does not exist."
 

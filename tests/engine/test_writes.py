@@ -6,9 +6,8 @@ import pytest
 
 from engine_states import Refused, delete, insert, op
 from tablepatterns.engine.clock import Clock
-from tablepatterns.engine.entities import Entity, Value
-from tablepatterns.engine.tables import Operation, Tables
-from tablepatterns.engine.writes import Kind
+from tablepatterns.engine.tables.entities import Entity, Kind, Value
+from tablepatterns.engine.tables.service import Operation, Tables
 
 NOT_FOUND = ("ResourceNotFound", "The specified resource does not exist.")
 CHANGED = ("UpdateConditionNotSatisfied", "The update condition specified in the request was not satisfied.")

@@ -17,14 +17,14 @@ from employees import jones, rows_of
 from mortal import Died, Life, mortal
 from tablepatterns import EntitySet, Key
 from tablepatterns.engine.account import Engine
+from tablepatterns.entity_set.intents import Claim, Intent, Trace, shares
+from tablepatterns.entity_set.reconcile import ABANDONED_AFTER
 from tablepatterns.errors import BadInput, BadMessage, EntityAlreadyExists, LeaseLost
-from tablepatterns.eventual.claim import Claim, Intent, Trace, shares
-from tablepatterns.eventual.reservation import ABANDONED_AFTER
 from tablepatterns.limits import MAX_MESSAGE_BYTES
+from tablepatterns.messages.envelope import Envelope
 from tablepatterns.recipes.inter_partition_index import InterPartitionIndex
 from tablepatterns.recipes.worker import Worker
 from tablepatterns.testing import World, explore
-from tablepatterns.working.envelope import Envelope
 
 BY_ID = Key("empid_{Department}", "{EmployeeId:06d}")
 BY_EMAIL = Key("email_{Department}", "{Email}")

@@ -6,7 +6,7 @@ from datetime import datetime, timedelta, timezone
 
 import pytest
 
-from tablepatterns.logs.buffer import Buffer, Line
+from tablepatterns.recipes.blob_log.writer import Buffer, Line
 
 NOON = datetime(2014, 7, 31, 12, tzinfo=timezone.utc)
 

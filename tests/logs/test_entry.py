@@ -10,7 +10,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from tablepatterns.errors import BadInput
-from tablepatterns.logs.entry import LogEntry
+from tablepatterns.recipes.blob_log.entry import LogEntry
 
 NOON = datetime(2014, 7, 31, 12, tzinfo=timezone.utc)
 # Halves of characters too, which no file can hold

@@ -19,9 +19,9 @@ import tablepatterns.aio
 from tablepatterns import connect
 from tablepatterns.engine.account import Engine
 from tablepatterns.errors import BadDesign
-from tablepatterns.logs.entry import LogEntry
-from tablepatterns.logs.logging_handler import BlobLogHandler
-from tablepatterns.recipes.blob_log import BlobLog
+from tablepatterns.recipes.blob_log.blob_log import BlobLog
+from tablepatterns.recipes.blob_log.entry import LogEntry
+from tablepatterns.recipes.blob_log.logging_handler import BlobLogHandler
 
 
 @pytest.fixture

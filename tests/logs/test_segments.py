@@ -8,10 +8,8 @@ from itertools import pairwise
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tablepatterns.logs.buffer import Line
-from tablepatterns.logs.coverage import Coverage
-from tablepatterns.logs.names import HOUR, LogName, hour_of
-from tablepatterns.logs.segments import BLOCK_BYTES, Block, Segment, Segments, blocks
+from tablepatterns.recipes.blob_log.names import HOUR, LogName, hour_of
+from tablepatterns.recipes.blob_log.writer import BLOCK_BYTES, Block, Coverage, Line, Segment, Segments, blocks
 
 NOON = datetime(2014, 7, 31, 12, tzinfo=timezone.utc)
 QUARTER = BLOCK_BYTES // 4

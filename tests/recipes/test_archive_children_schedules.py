@@ -9,19 +9,17 @@ from typing import Any
 import pytest
 
 from families import EMPLOYEE, SALES, Family, employee, family_of, fill, sets_in
-from tablepatterns.archiving import children
-from tablepatterns.archiving.blobs import BlobArchive
-from tablepatterns.archiving.children import FamilyMove
-from tablepatterns.archiving.move import Move
-from tablepatterns.archiving.rows import Rows
-from tablepatterns.archiving.store import Keys, Snapshot
-from tablepatterns.archiving.typed_json import decoded
-from tablepatterns.engine.blob_listing import Question
+from tablepatterns.engine.blobs.container import Question
 from tablepatterns.errors import EntityNotFound
-from tablepatterns.recipes import archive as recipe
+from tablepatterns.messages.lease import Lease
+from tablepatterns.recipes.archive import archive as recipe
+from tablepatterns.recipes.archive import children
+from tablepatterns.recipes.archive.children import FamilyMove
+from tablepatterns.recipes.archive.move import Move
+from tablepatterns.recipes.archive.stores import BlobArchive, Keys, Rows, Snapshot
 from tablepatterns.recipes.worker import Worker
 from tablepatterns.testing import Counterexample, World, explore
-from tablepatterns.working.lease import Lease
+from tablepatterns.typed_json import decoded
 
 OVER = 31
 """After so many seconds a lease has run out."""

@@ -12,16 +12,15 @@ import pytest
 import archives_stepped
 from archives import ID
 from archives_stepped import InBlobs, InFiles, InTable, Place, ages
-from tablepatterns.archiving.blobs import BlobArchive
-from tablepatterns.archiving.move import Move
-from tablepatterns.archiving.store import Keys, Properties
-from tablepatterns.archiving.typed_json import encoded
-from tablepatterns.contention import Overtaken
 from tablepatterns.errors import EntityNotFound
-from tablepatterns.recipes import archive as recipe
+from tablepatterns.messages.lease import Lease
+from tablepatterns.recipes.archive import archive as recipe
+from tablepatterns.recipes.archive.move import Move
+from tablepatterns.recipes.archive.stores import BlobArchive, Keys, Properties
 from tablepatterns.recipes.worker import Worker
+from tablepatterns.retry import Overtaken
 from tablepatterns.testing import Counterexample, World, explore
-from tablepatterns.working.lease import Lease
+from tablepatterns.typed_json import encoded
 
 Make = Callable[[Place, World], dict[str, Any]]
 OVER = 31

@@ -13,8 +13,8 @@ from blob_logs import THREE, blobs_of, entries_in, fill, log_of, messages, minut
 from tablepatterns import connect
 from tablepatterns.engine.account import Engine
 from tablepatterns.errors import LimitExceeded
-from tablepatterns.logs.segments import BLOCK_BYTES
-from tablepatterns.recipes.blob_log import BlobLog
+from tablepatterns.recipes.blob_log.blob_log import BlobLog
+from tablepatterns.recipes.blob_log.writer import BLOCK_BYTES
 
 
 @pytest.fixture

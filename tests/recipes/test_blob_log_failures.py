@@ -14,7 +14,7 @@ from blob_logs import THREE, blobs_of, entries_in, fill, log_of, messages, minut
 from tablepatterns import connect
 from tablepatterns.engine.account import Engine
 from tablepatterns.errors import BadInput, BlobChanged
-from tablepatterns.recipes.blob_log import BlobLog
+from tablepatterns.recipes.blob_log.blob_log import BlobLog
 
 
 @pytest.fixture

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from blob_logs import THREE, blobs_of, fill, log_of, messages, minute
 from tablepatterns.engine.account import Engine
 from tablepatterns.errors import BadInput
-from tablepatterns.logs import reading
+from tablepatterns.recipes.blob_log import reader as reading
 
 ODD = ["", ";", "a;b", "\n", "a\r\nb", "\\", "\\n", "tab\t", '"quoted"', "=", "a=b", "\u2028", "\x85", "\ud800", "ü😀"]
 

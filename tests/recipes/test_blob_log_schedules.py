@@ -10,12 +10,12 @@ from typing import Any
 import pytest
 
 from blob_logs import fill, log_of, minute
-from tablepatterns.engine.blob_listing import Question
-from tablepatterns.logs.entry import LogEntry
-from tablepatterns.recipes.blob_log import BlobLog
+from tablepatterns.engine.blobs.container import Question
+from tablepatterns.recipes.blob_log.blob_log import BlobLog
+from tablepatterns.recipes.blob_log.entry import LogEntry
+from tablepatterns.sdk.container import Container
 from tablepatterns.testing import Counterexample, World, explore
-from tablepatterns.testing.stepping.account import SteppedStorage
-from tablepatterns.words.container import Container
+from tablepatterns.testing.explorer.world import SteppedStorage
 
 Actors = Callable[[World], list[Coroutine[Any, Any, Any]]]
 EXACT = timedelta(0)

@@ -13,7 +13,7 @@ from azure.core.exceptions import ServiceRequestError
 from logins import BY_MOMENT, NOON, login
 from tablepatterns import BulkLoad, EntitySet, IntraPartitionIndex, Key, QueryClass, below, connect, prop
 from tablepatterns.engine.account import Engine
-from tablepatterns.engine.tables import Operation
+from tablepatterns.engine.tables.service import Operation
 from tablepatterns.errors import BadFilter, BadInput, BadKey, EntityNotFound
 from tablepatterns.recipes.bulk_delete import BulkDelete, Deleted
 from tablepatterns.testing import Counterexample, World, explore

@@ -12,8 +12,8 @@ import tablepatterns
 from bulk import rows_for, staff
 from employees import BY_ID, by_email, employees_of, jones, rows_of
 from tablepatterns import EntitySet
-from tablepatterns.deriving.derived import Change, Derived
 from tablepatterns.engine.account import Engine
+from tablepatterns.entity_set.derived import Change, Derived
 from tablepatterns.errors import (
     BadInput,
     BadKey,
@@ -25,10 +25,10 @@ from tablepatterns.errors import (
     TooMuchContention,
 )
 from tablepatterns.key import Key
-from tablepatterns.recipes.bulk_load import BulkLoad, Progress
-from tablepatterns.recipes.large_properties import LargeProperties
-from tablepatterns.words.operation import Operation
-from tablepatterns.words.table import Table
+from tablepatterns.recipes.bulk_load.bulk_load import BulkLoad, Progress
+from tablepatterns.recipes.large_properties.large_properties import LargeProperties
+from tablepatterns.sdk.operation import Operation
+from tablepatterns.sdk.table import Table
 from unreliable import unreliable
 
 

@@ -17,7 +17,7 @@ from employees import employees_of
 from tablepatterns.engine.account import Engine
 from tablepatterns.engine.clock import Clock
 from tablepatterns.engine.transport import AioEngineTransport, EngineTransport
-from tablepatterns.recipes.bulk_load import BulkLoad
+from tablepatterns.recipes.bulk_load.bulk_load import BulkLoad
 
 PARTITIONS = 3
 

@@ -16,7 +16,7 @@ from mortal import Died, Life, mortal
 from tablepatterns import EntitySet
 from tablepatterns.engine.account import Engine
 from tablepatterns.errors import BadToken, EntityAlreadyExists, LoadInterrupted
-from tablepatterns.recipes.bulk_load import BulkLoad, Progress
+from tablepatterns.recipes.bulk_load.bulk_load import BulkLoad, Progress
 from unreliable import unreliable
 
 WINDOW = 40

@@ -11,14 +11,14 @@ from weakref import WeakKeyDictionary
 import pytest
 
 from tablepatterns import EntitySet, IndexEntities, Key, Summary, limits
-from tablepatterns.bulk import share
-from tablepatterns.bulk.chunk import Chunk
+from tablepatterns.entity_set.commit import Step, Write, carry_out, steps_on
+from tablepatterns.entity_set.pending import Pending
 from tablepatterns.errors import LoadInterrupted
-from tablepatterns.recipes.bulk_load import BulkLoad
+from tablepatterns.recipes.bulk_load import shared_rows as share
+from tablepatterns.recipes.bulk_load.bulk_load import BulkLoad
+from tablepatterns.recipes.bulk_load.chunk import Chunk
+from tablepatterns.sdk.operation import ANY
 from tablepatterns.testing import Counterexample, World, explore
-from tablepatterns.words.operation import ANY
-from tablepatterns.writing.commit import Step, Write, carry_out, steps_on
-from tablepatterns.writing.pending import Pending
 
 RECIPE = "BulkLoad"
 BY_NAME = IndexEntities("LastName")

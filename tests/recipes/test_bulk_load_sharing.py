@@ -24,7 +24,7 @@ from tablepatterns.errors import (
     ReferenceNotFound,
     TooMuchContention,
 )
-from tablepatterns.recipes.bulk_load import BulkLoad
+from tablepatterns.recipes.bulk_load.bulk_load import BulkLoad
 from tablepatterns.recipes.denormalize import Denormalize
 from unreliable import unreliable
 

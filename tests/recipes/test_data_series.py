@@ -14,12 +14,8 @@ from hypothesis import strategies as st
 from hour_series import DAY, TODAY, series_of
 from tablepatterns import Int64, between, connect
 from tablepatterns.engine.account import Engine
-from tablepatterns.errors import (
-    BadProperty,
-    OutcomeUnknown,
-    TooMuchContention,
-)
-from tablepatterns.words.operation import Operation
+from tablepatterns.errors import BadProperty, OutcomeUnknown, TooMuchContention
+from tablepatterns.sdk.operation import Operation
 from unreliable import unreliable
 
 

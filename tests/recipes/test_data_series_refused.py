@@ -9,14 +9,7 @@ import pytest
 from hour_series import DAY, KEY, TODAY, series_of
 from tablepatterns import Key, connect
 from tablepatterns.engine.account import Engine
-from tablepatterns.errors import (
-    BadDesign,
-    BadInput,
-    BadKey,
-    BadProperty,
-    BadTableName,
-    LimitExceeded,
-)
+from tablepatterns.errors import BadDesign, BadInput, BadKey, BadProperty, BadTableName, LimitExceeded
 from tablepatterns.recipes.data_series import DataSeries
 
 

@@ -10,9 +10,9 @@ import pytest
 from tablepatterns import Key
 from tablepatterns.errors import OutcomeUnknown
 from tablepatterns.recipes.data_series import DataSeries
+from tablepatterns.sdk.operation import ANY, Operation
 from tablepatterns.testing import World, explore
 from tablepatterns.testing.explore import Counterexample
-from tablepatterns.words.operation import ANY, Operation
 
 JONES = {"Employee": "000223"}
 Make = Callable[[World], dict[str, Any]]

@@ -10,13 +10,13 @@ import pytest
 from employees import BY_ID, by_email, jones, rows_of
 from sharing import Places, operations, places_on, spent
 from tablepatterns import EntityGroupTransaction, EntitySet, IntraPartitionIndex, Key, connect
-from tablepatterns.deriving.whereabouts import InBlobs, InTable
 from tablepatterns.engine.account import Engine
+from tablepatterns.entity_set.reconcile import Finding
+from tablepatterns.entity_set.shared_rows import InBlobs, InTable
 from tablepatterns.errors import BadDesign, BadInput, BadKey, EntityAlreadyExists, EntityChanged, ReferenceNotFound
-from tablepatterns.eventual.rows import Finding
 from tablepatterns.recipes.denormalize import Denormalize
 from tablepatterns.recipes.summary import Summary
-from tablepatterns.words.operation import ANY, Operation
+from tablepatterns.sdk.operation import ANY, Operation
 
 DEPARTMENT = Key("{Department}", "department")
 ROW = ("Sales", "department")

@@ -8,13 +8,8 @@ from typing import Any
 import pytest
 
 from tablepatterns import EntitySet, IntraPartitionIndex, Key
-from tablepatterns.deriving.whereabouts import InTable
-from tablepatterns.errors import (
-    EntityAlreadyExists,
-    EntityChanged,
-    EntityNotFound,
-    OutcomeUnknown,
-)
+from tablepatterns.entity_set.shared_rows import InTable
+from tablepatterns.errors import EntityAlreadyExists, EntityChanged, EntityNotFound, OutcomeUnknown
 from tablepatterns.recipes import denormalize
 from tablepatterns.recipes.denormalize import Denormalize, Filled
 from tablepatterns.testing import Counterexample, World, explore

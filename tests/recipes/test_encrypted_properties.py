@@ -14,7 +14,7 @@ from sealed import KEY, NEW, OLD, SECRET, sealed, staff_of
 from tablepatterns import BulkLoad, Entity, EntityGroupTransaction, EntitySet, IntraPartitionIndex, Key, Schema, prop
 from tablepatterns.errors import BadDesign, BadFilter, BadInput, BadProperty, DuplicateIndexValue
 from tablepatterns.recipes.denormalize import Denormalize
-from tablepatterns.recipes.encrypted_properties import ENCRYPTED, EncryptedProperties
+from tablepatterns.recipes.encrypted_properties.encrypted_properties import ENCRYPTED, EncryptedProperties
 from tablepatterns.recipes.index_entities import IndexEntities
 from tablepatterns.recipes.inter_partition_index import InterPartitionIndex
 from tablepatterns.recipes.summary import Summary

@@ -17,11 +17,10 @@ from backends import awaited
 from employees import BY_ID, jones
 from tablepatterns import EntitySet
 from tablepatterns.errors import BadDesign, DecryptionFailed, UnknownKey
-from tablepatterns.recipes.encrypted_properties import EncryptedProperties
-from tablepatterns.secrecy.cipher import decrypt, encrypt, unwrap, wrap
-from tablepatterns.secrecy.header import Header, associated
-from tablepatterns.secrecy.keys import KeyRing, LocalKey, VaultKey, Wrapped
-from tablepatterns.secrecy.values import from_bytes
+from tablepatterns.recipes.encrypted_properties.cipher import decrypt, encrypt, from_bytes, unwrap, wrap
+from tablepatterns.recipes.encrypted_properties.encrypted_properties import EncryptedProperties
+from tablepatterns.recipes.encrypted_properties.header import Header, associated
+from tablepatterns.recipes.encrypted_properties.keys import KeyRing, LocalKey, VaultKey, Wrapped
 
 SSN, OTHER_SSN = "078-05-1120", "219-09-9999"
 KEY = LocalKey("one", bytes(range(32)))

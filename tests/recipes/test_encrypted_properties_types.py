@@ -16,7 +16,7 @@ from employees import jones
 from sealed import KEY, SECRET, sealed, staff_of
 from tablepatterns.edm import Int64, Ticks
 from tablepatterns.errors import BadProperty
-from tablepatterns.writing.alike import alike
+from tablepatterns.same_value import same_value
 
 EMPLOYEE = jones(Salary=90_000, Ssn=SECRET)
 
@@ -48,7 +48,7 @@ async def test_a_value_comes_back_with_its_type(storage: Any, new_name: Any, val
     staff = staff_of(storage, new_name(), sealed("Value"))
     await staff.insert({**KEY, "Value": value})
     found = (await staff.get(**KEY))["Value"]
-    assert alike({"Value": found}, {"Value": value})
+    assert same_value({"Value": found}, {"Value": value})
 
 
 @pytest.mark.parametrize(

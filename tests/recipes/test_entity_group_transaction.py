@@ -17,7 +17,7 @@ from tablepatterns.errors import (
     EntityNotFound,
     LimitExceeded,
 )
-from tablepatterns.words.operation import ANY, Operation
+from tablepatterns.sdk.operation import ANY, Operation
 
 
 @pytest.fixture

@@ -19,8 +19,8 @@ from tablepatterns.errors import (
     EntityChanged,
     EntityNotFound,
 )
-from tablepatterns.recipes.entity_types import EntityTypes
-from tablepatterns.typed.entity_type import EntityType
+from tablepatterns.recipes.entity_types.entity_type import EntityType
+from tablepatterns.recipes.entity_types.entity_types import EntityTypes
 from typed_staff import (
     ID,
     Contractor,

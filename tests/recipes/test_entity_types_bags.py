@@ -9,14 +9,9 @@ import pytest
 from employees import rows_of
 from tablepatterns import Entity, EntitySet, Key
 from tablepatterns.engine.account import Engine
-from tablepatterns.errors import (
-    BadInput,
-    BadProperty,
-    EntityChanged,
-    UnrecognizedEntity,
-)
-from tablepatterns.recipes.entity_types import EntityTypes
-from tablepatterns.typed.entity_type import EntityType
+from tablepatterns.errors import BadInput, BadProperty, EntityChanged, UnrecognizedEntity
+from tablepatterns.recipes.entity_types.entity_type import EntityType
+from tablepatterns.recipes.entity_types.entity_types import EntityTypes
 from typed_staff import (
     ID,
     Customer,

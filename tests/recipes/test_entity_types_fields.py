@@ -21,9 +21,9 @@ from tablepatterns.edm import Ticks
 from tablepatterns.engine.account import Engine
 from tablepatterns.entity import sendable
 from tablepatterns.errors import BadDesign, BadKey, BadProperty, UnrecognizedEntity
-from tablepatterns.recipes.entity_types import EntityTypes
-from tablepatterns.typed.entity_type import EntityType
-from tablepatterns.typed.record import Record
+from tablepatterns.recipes.entity_types.entity_type import EntityType
+from tablepatterns.recipes.entity_types.entity_types import EntityTypes
+from tablepatterns.recipes.entity_types.record import Record
 from typed_staff import Address, Everything, Floor, Grade
 
 # Python compares no instant of an hour that comes twice in one zone with the same instant in another

@@ -9,10 +9,10 @@ import pytest
 
 from tablepatterns import EntitySet, Key
 from tablepatterns.errors import EntityChanged
-from tablepatterns.recipes.entity_types import EntityTypes
+from tablepatterns.recipes.entity_types.entity_type import EntityType
+from tablepatterns.recipes.entity_types.entity_types import EntityTypes
 from tablepatterns.testing import World, explore
 from tablepatterns.testing.explore import Counterexample
-from tablepatterns.typed.entity_type import EntityType
 
 SALES = {"Department": "Sales"}
 KEY = Key("{Department}", "DEPARTMENT")

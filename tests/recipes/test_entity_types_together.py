@@ -9,16 +9,7 @@ from typing import Any
 import pytest
 
 from employees import rows_of
-from tablepatterns import (
-    EntityGroupTransaction,
-    EntitySet,
-    IntraPartitionIndex,
-    Key,
-    above,
-    between,
-    prefix,
-    prop,
-)
+from tablepatterns import EntityGroupTransaction, EntitySet, IntraPartitionIndex, Key, above, between, prefix, prop
 from tablepatterns.engine.account import Engine
 from tablepatterns.errors import (
     BadDesign,
@@ -30,12 +21,12 @@ from tablepatterns.errors import (
     EntityChanged,
     UnrecognizedEntity,
 )
-from tablepatterns.recipes.encrypted_properties import EncryptedProperties
-from tablepatterns.recipes.entity_types import EntityTypes
+from tablepatterns.recipes.encrypted_properties.encrypted_properties import EncryptedProperties
+from tablepatterns.recipes.encrypted_properties.keys import LocalKey
+from tablepatterns.recipes.entity_types.entity_type import EntityType
+from tablepatterns.recipes.entity_types.entity_types import EntityTypes
 from tablepatterns.recipes.index_entities import IndexEntities
 from tablepatterns.recipes.inter_partition_index import InterPartitionIndex
-from tablepatterns.secrecy.keys import LocalKey
-from tablepatterns.typed.entity_type import EntityType
 from typed_staff import (
     ID,
     Contractor,

@@ -13,8 +13,8 @@ from tablepatterns import EntitySet, Int64, IntraPartitionIndex, Key
 from tablepatterns.edm import Ticks
 from tablepatterns.engine.account import Engine
 from tablepatterns.errors import BadDesign, BadInput, UnrecognizedEntity
-from tablepatterns.recipes.entity_types import EntityTypes
-from tablepatterns.typed.entity_type import EntityType
+from tablepatterns.recipes.entity_types.entity_type import EntityType
+from tablepatterns.recipes.entity_types.entity_types import EntityTypes
 from typed_staff import ID, jones, staff_of
 
 KEYS = ("Sales", "EMPLOYEE_000223")

@@ -11,9 +11,9 @@ from mortal import Died, Life, mortal
 from tablepatterns import EntitySet, Key, connect
 from tablepatterns.engine.account import Engine
 from tablepatterns.errors import BadDesign, BadInput, BadMessage, LeaseLost, LimitExceeded, StepFailed
+from tablepatterns.messages.envelope import Envelope
 from tablepatterns.recipes.eventual_transaction import DONE, EventualTransaction
 from tablepatterns.recipes.worker import Report, Worker
-from tablepatterns.working.envelope import Envelope
 from working import message, queue_names
 
 ORDER = {"Order": "4711", "Amount": 3}

@@ -14,8 +14,7 @@ from employees import by_email, employees_of, jones
 from tablepatterns import EntitySet, Key, at_least, between, connect, prefix
 from tablepatterns.engine.account import Engine
 from tablepatterns.errors import BadDesign, BadInput, BadKey, LimitExceeded
-from tablepatterns.reach import Reach
-from tablepatterns.recipes.grant import AccessPolicies, grant
+from tablepatterns.recipes.grant import AccessPolicies, Reach, grant
 from tablepatterns.recipes.index_entities import IndexEntities
 from tablepatterns.recipes.inter_partition_index import InterPartitionIndex
 from tablepatterns.recipes.summary import Summary

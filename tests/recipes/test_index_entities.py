@@ -12,11 +12,11 @@ from employees import BY_ID, by_email, jones, rows_of
 from name_lists import AS_IN_GUIDE, EVERYWHERE, LIST, OUTSIDE, SALES, Make, numbers
 from sharing import Places, operations, places_on, spent
 from tablepatterns import EntityGroupTransaction, EntitySet, Key, connect
-from tablepatterns.deriving.whereabouts import InBlobs, InTable
 from tablepatterns.engine.account import Engine
+from tablepatterns.entity_set.shared_rows import InBlobs, InTable
 from tablepatterns.errors import BadDesign, BadInput, BadKey, DerivedDataMismatch, LimitExceeded, TooMuchContention
 from tablepatterns.recipes.index_entities import IndexEntities
-from tablepatterns.words.operation import Operation
+from tablepatterns.sdk.operation import Operation
 
 
 @pytest.fixture

@@ -11,10 +11,10 @@ from employees import by_email, jones
 from name_lists import ELSEWHERE, EVERYWHERE, OUTSIDE, SALES, Make, numbers
 from sharing import Places, places_on
 from tablepatterns import BulkLoad
-from tablepatterns.deriving.whereabouts import InTable
-from tablepatterns.eventual.rows import Finding
+from tablepatterns.entity_set.reconcile import Finding
+from tablepatterns.entity_set.shared_rows import InTable
 from tablepatterns.recipes.index_entities import IndexEntities
-from tablepatterns.words.operation import ANY, Operation
+from tablepatterns.sdk.operation import ANY, Operation
 
 
 @pytest.fixture

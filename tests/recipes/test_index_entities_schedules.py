@@ -11,12 +11,12 @@ from typing import Any
 import pytest
 
 from tablepatterns import EntitySet, Key
-from tablepatterns.deriving.whereabouts import InBlobs, InTable
+from tablepatterns.entity_set.intents import Intents
+from tablepatterns.entity_set.shared_rows import InBlobs, InTable
 from tablepatterns.errors import EntityAlreadyExists, EntityChanged, EntityNotFound, OutcomeUnknown
-from tablepatterns.eventual.intents import Intents
 from tablepatterns.recipes.index_entities import IndexEntities
+from tablepatterns.sdk.operation import ANY
 from tablepatterns.testing import Counterexample, World, explore
-from tablepatterns.words.operation import ANY
 
 RECIPE = "IndexEntities"
 KEY = Key("{Department}", "empid_{EmployeeId:01d}")

@@ -12,6 +12,7 @@ from email_copies import BY_EMAIL, BY_ID, COPY, ID, PRIMARY, by_email, intents, 
 from employees import jones, rows_of
 from tablepatterns import EntitySet, IntraPartitionIndex, Key, between, prefix
 from tablepatterns.engine.account import Engine
+from tablepatterns.entity_set.mapping import Encoded, PropertyMapping
 from tablepatterns.errors import (
     BadDesign,
     BadFilter,
@@ -22,8 +23,7 @@ from tablepatterns.errors import (
     LimitExceeded,
 )
 from tablepatterns.filters import prop
-from tablepatterns.mapping import Encoded, PropertyMapping
-from tablepatterns.recipes.bulk_load import BulkLoad
+from tablepatterns.recipes.bulk_load.bulk_load import BulkLoad
 from tablepatterns.recipes.entity_group_transaction import EntityGroupTransaction
 from tablepatterns.recipes.inter_partition_index import InterPartitionIndex
 

@@ -23,12 +23,10 @@ from staff import (
     two_moves,
 )
 from tablepatterns.entity import Entity
+from tablepatterns.entity_set.intents import Intent, Intents, Promise
 from tablepatterns.errors import DuplicateIndexValue
-from tablepatterns.eventual.claim import Intent
-from tablepatterns.eventual.intents import Intents
-from tablepatterns.eventual.promise import Promise
+from tablepatterns.messages.lease import Lease
 from tablepatterns.testing import Counterexample, World
-from tablepatterns.working.lease import Lease
 
 RECIPE = "InterPartitionIndex"
 

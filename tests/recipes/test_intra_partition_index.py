@@ -21,7 +21,7 @@ from tablepatterns.errors import (
     EntityChanged,
 )
 from tablepatterns.filters import prop
-from tablepatterns.words.operation import ANY, Operation
+from tablepatterns.sdk.operation import ANY, Operation
 
 PRIMARY = ("Sales", "empid_000223")
 COPY = ("Sales", "email_jonesj@contoso.com")

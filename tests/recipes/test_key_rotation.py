@@ -11,13 +11,13 @@ import pytest
 from employees import BY_EMAIL, BY_ID, jones
 from tablepatterns import BulkLoad, EntitySet, IntraPartitionIndex, Key
 from tablepatterns.errors import BadDesign, DecryptionFailed, EntityChanged, EntityNotFound, UnknownKey
-from tablepatterns.recipes.encrypted_properties import EncryptedProperties
-from tablepatterns.recipes.key_rotation import PLAIN, KeyRotation, Rotated
-from tablepatterns.secrecy import cipher
-from tablepatterns.secrecy.keys import LocalKey
+from tablepatterns.recipes.encrypted_properties import cipher
+from tablepatterns.recipes.encrypted_properties.encrypted_properties import EncryptedProperties
+from tablepatterns.recipes.encrypted_properties.key_rotation import PLAIN, KeyRotation, Rotated
+from tablepatterns.recipes.encrypted_properties.keys import LocalKey
+from tablepatterns.sdk.operation import Operation
 from tablepatterns.testing import World, explore
 from tablepatterns.testing.explore import Counterexample
-from tablepatterns.words.operation import Operation
 
 SSN = "078-05-1120"
 OLD, NEW = LocalKey("old", bytes(range(32))), LocalKey("new", bytes(range(32, 64)))

@@ -22,9 +22,9 @@ from tablepatterns.errors import (
     LargeValueMissing,
     LimitExceeded,
 )
-from tablepatterns.large.address import BlobName, escaped
-from tablepatterns.large.upload import Upload
-from tablepatterns.recipes.large_properties import LargeProperties
+from tablepatterns.recipes.large_properties.blobs import BlobName, escaped
+from tablepatterns.recipes.large_properties.large_properties import LargeProperties
+from tablepatterns.recipes.large_properties.upload import Upload
 
 PHOTO = bytes(range(256)) * 300
 

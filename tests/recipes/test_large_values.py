@@ -10,19 +10,13 @@ import pytest
 from employees import BY_ID
 from large_staff import HOUR, JONES, LIMIT, blobs_of, container_of, no_container_is_left, row_of, staff_of  # noqa: F401
 from tablepatterns import EntitySet, Key
-from tablepatterns.errors import (
-    BadDesign,
-    BadInput,
-    DecryptionFailed,
-    EntityNotFound,
-    LargeValueMissing,
-)
-from tablepatterns.large import kept
-from tablepatterns.large.upload import Upload
-from tablepatterns.recipes.encrypted_properties import EncryptedProperties
-from tablepatterns.recipes.large_properties import LargeProperties
-from tablepatterns.recipes.large_values import Collected, LargeReport, LargeValues, Missing
-from tablepatterns.secrecy.keys import LocalKey
+from tablepatterns.errors import BadDesign, BadInput, DecryptionFailed, EntityNotFound, LargeValueMissing
+from tablepatterns.recipes.encrypted_properties.encrypted_properties import EncryptedProperties
+from tablepatterns.recipes.encrypted_properties.keys import LocalKey
+from tablepatterns.recipes.large_properties import blobs as kept
+from tablepatterns.recipes.large_properties.large_properties import LargeProperties
+from tablepatterns.recipes.large_properties.large_values import Collected, LargeReport, LargeValues, Missing
+from tablepatterns.recipes.large_properties.upload import Upload
 
 PHOTO = bytes(range(256)) * 300
 AT_ONCE = timedelta(0)

@@ -9,18 +9,9 @@ import pytest
 from backends import awaited
 from employees import BY_ID
 from large_staff import HOUR, JONES, blobs_of, container_of, no_container_is_left, row_of, staff_of  # noqa: F401
-from tablepatterns import (
-    Archive,
-    EntitySet,
-    IntraPartitionIndex,
-    Key,
-    LargeProperties,
-    LargeValues,
-    WideEntity,
-    Worker,
-)
+from tablepatterns import Archive, EntitySet, IntraPartitionIndex, Key, LargeProperties, LargeValues, WideEntity, Worker
 from tablepatterns.errors import LargeValueMissing
-from tablepatterns.recipes.large_values import Missing
+from tablepatterns.recipes.large_properties.large_values import Missing
 
 SECRET = b"the payroll " * 10_000
 OURS = b"a photo " * 10_000

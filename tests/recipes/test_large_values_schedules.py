@@ -11,12 +11,12 @@ import pytest
 from employees import BY_ID
 from large_staff import HOUR, JONES
 from tablepatterns import EntitySet
-from tablepatterns.engine.blob_listing import Question
+from tablepatterns.engine.blobs.container import Question
 from tablepatterns.errors import EntityAlreadyExists, EntityChanged, EntityNotFound
-from tablepatterns.large.kept import Batch
-from tablepatterns.recipes import large_properties
-from tablepatterns.recipes.large_properties import LargeProperties
-from tablepatterns.recipes.large_values import Collected, LargeValues
+from tablepatterns.recipes.large_properties import large_properties
+from tablepatterns.recipes.large_properties.blobs import Batch
+from tablepatterns.recipes.large_properties.large_properties import LargeProperties
+from tablepatterns.recipes.large_properties.large_values import Collected, LargeValues
 from tablepatterns.testing import Counterexample, World, explore
 
 TABLE, CONTAINER = "Staff", "photos"

@@ -11,9 +11,9 @@ from large_staff import blobs_of, container_of, no_container_is_left  # noqa: F4
 from tablepatterns import EntitySet, Key, connect
 from tablepatterns.engine.account import Engine
 from tablepatterns.errors import BadDesign, BadInput, EntityNotFound, LargeValueMissing
-from tablepatterns.recipes.large_properties import LargeProperties
-from tablepatterns.recipes.large_values import Collected, LargeReport, LargeValues, Missing
-from tablepatterns.words.operation import Operation
+from tablepatterns.recipes.large_properties.large_properties import LargeProperties
+from tablepatterns.recipes.large_properties.large_values import Collected, LargeReport, LargeValues, Missing
+from tablepatterns.sdk.operation import Operation
 from wide_staff import JONES, PHOTO, SMITH, SPREAD, large, row_with, rows_of, sealed, wide_of
 
 AT_ONCE = timedelta(0)

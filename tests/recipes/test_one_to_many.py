@@ -9,8 +9,8 @@ import pytest
 
 from mortal import Died, Life, mortal
 from tablepatterns import EntityGroupTransaction, EntitySet, Int64, IntraPartitionIndex, Key, aio, connect
-from tablepatterns.deriving.whereabouts import InTable
 from tablepatterns.engine.account import Engine
+from tablepatterns.entity_set.shared_rows import InTable
 from tablepatterns.errors import BadDesign, BadInput, BadKey, BadProperty, BadToken, EntityChanged
 from tablepatterns.recipes.one_to_many import Changed, Denormalized, OneToMany
 from tablepatterns.recipes.summary import Summary

@@ -12,11 +12,11 @@ from weakref import WeakKeyDictionary
 import pytest
 
 from tablepatterns import EntitySet, IntraPartitionIndex, Key
+from tablepatterns.entity_set.commit import commit
 from tablepatterns.errors import EntityChanged
 from tablepatterns.recipes.one_to_many import Changed, Denormalized
+from tablepatterns.sdk.operation import ANY
 from tablepatterns.testing import Counterexample, World, explore
-from tablepatterns.words.operation import ANY
-from tablepatterns.writing.commit import commit
 
 RECIPE = "Denormalized"
 STAFF = Key("{Department}", "empid_{EmployeeId:01d}")

@@ -32,20 +32,14 @@ from tablepatterns import (
     WideEntity,
     prop,
 )
-from tablepatterns.errors import (
-    EntityAlreadyExists,
-    EntityChanged,
-    EntityNotFound,
-    LoadInterrupted,
-    OutcomeUnknown,
-)
-from tablepatterns.recipes.archive import Archive
+from tablepatterns.errors import EntityAlreadyExists, EntityChanged, EntityNotFound, LoadInterrupted, OutcomeUnknown
+from tablepatterns.messages.lease import Lease
+from tablepatterns.recipes.archive.archive import Archive
 from tablepatterns.recipes.eventual_transaction import EventualTransaction
-from tablepatterns.recipes.large_properties import LargeProperties
+from tablepatterns.recipes.large_properties.large_properties import LargeProperties
 from tablepatterns.recipes.partition_move import PartitionMove
+from tablepatterns.sdk import table
 from tablepatterns.testing import Counterexample, World, explore
-from tablepatterns.words import table
-from tablepatterns.working.lease import Lease
 
 STAFF = Key("{Department}", "empid_{EmployeeId:06d}")
 ID = {"Department": "Sales", "EmployeeId": 223}

@@ -12,6 +12,7 @@ from employees import BY_EMAIL, BY_ID, jones, rows_of
 from mortal import Died, Life, mortal
 from tablepatterns import EntitySet, IntraPartitionIndex, Key, Schema, connect
 from tablepatterns.engine.account import Engine
+from tablepatterns.entity_set.transit import MOVED_FROM, MOVING_TO
 from tablepatterns.errors import (
     BadDesign,
     BadInput,
@@ -22,14 +23,13 @@ from tablepatterns.errors import (
     EntityChanged,
     EntityNotFound,
 )
-from tablepatterns.recipes.encrypted_properties import EncryptedProperties
+from tablepatterns.recipes.encrypted_properties.encrypted_properties import EncryptedProperties
+from tablepatterns.recipes.encrypted_properties.keys import LocalKey
 from tablepatterns.recipes.inter_partition_index import InterPartitionIndex
-from tablepatterns.recipes.large_properties import LargeProperties
+from tablepatterns.recipes.large_properties.large_properties import LargeProperties
 from tablepatterns.recipes.partition_move import PartitionMove
 from tablepatterns.recipes.summary import Summary
 from tablepatterns.recipes.worker import Worker
-from tablepatterns.secrecy.keys import LocalKey
-from tablepatterns.transit import MOVED_FROM, MOVING_TO
 from working import message, queue_names
 
 ID = {"Department": "Sales", "EmployeeId": 223}

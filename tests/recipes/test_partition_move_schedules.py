@@ -7,14 +7,14 @@ from typing import Any
 import pytest
 
 from tablepatterns import EntitySet, Key
-from tablepatterns.contention import Overtaken
 from tablepatterns.entity import Entity
+from tablepatterns.entity_set.safe_move import Relocation
 from tablepatterns.errors import BadInput, EntityAlreadyExists, EntityChanged, EntityNotFound, LeaseLost
+from tablepatterns.messages.lease import Lease
 from tablepatterns.recipes import partition_move
 from tablepatterns.recipes.partition_move import PartitionMove
-from tablepatterns.relocation import Relocation
+from tablepatterns.retry import Overtaken
 from tablepatterns.testing import Counterexample, World, explore
-from tablepatterns.working.lease import Lease
 
 RECIPE = "PartitionMove"
 QUEUE = "staff-moves"

@@ -14,10 +14,9 @@ from tablepatterns.engine.account import Engine
 from tablepatterns.engine.clock import Clock
 from tablepatterns.errors import BadInput
 from tablepatterns.key import inverted_ticks
-from tablepatterns.recipes.partition_spread import PartitionSpread
-from tablepatterns.spreading.bucket import Buckets
-from tablepatterns.spreading.hot_keys import anti_pattern, hot_partitions, sequence_of
-from tablepatterns.spreading.spread import spread_of
+from tablepatterns.recipes.partition_spread.buckets import Buckets
+from tablepatterns.recipes.partition_spread.hot_partitions import anti_pattern, hot_partitions, sequence_of, spread_of
+from tablepatterns.recipes.partition_spread.partition_spread import PartitionSpread
 from tablepatterns.testing import Targets
 
 HOUR = datetime(2014, 7, 31, 18, tzinfo=timezone.utc)

@@ -10,12 +10,11 @@ import pytest
 from tablepatterns import Entity, Key
 from tablepatterns.errors import BadDesign
 from tablepatterns.recipe import Account
-from tablepatterns.recipes.partition_spread import PartitionSpread
-from tablepatterns.spreading.bucket import Buckets
-from tablepatterns.spreading.spread_table import SpreadTable
+from tablepatterns.recipes.partition_spread.buckets import Buckets, SpreadTable
+from tablepatterns.recipes.partition_spread.partition_spread import PartitionSpread
+from tablepatterns.sdk.operation import Operation
+from tablepatterns.sdk.table import Table
 from tablepatterns.testing import Counterexample, World, explore
-from tablepatterns.words.operation import Operation
-from tablepatterns.words.table import Table
 
 KEY = Key("log", "{EventId:06d}")
 

@@ -16,8 +16,8 @@ from tablepatterns import BulkLoad, DataSeries, EntitySet, IntraPartitionIndex, 
 from tablepatterns.engine.account import Engine
 from tablepatterns.engine.clock import Clock
 from tablepatterns.errors import BadDesign, BadInput, BadKey, BadTableName, LoadInterrupted
-from tablepatterns.periods.period import Period
-from tablepatterns.recipes.period_tables import PeriodTables
+from tablepatterns.recipes.period_tables.period import Period
+from tablepatterns.recipes.period_tables.period_tables import PeriodTables
 
 
 @pytest.fixture

@@ -14,7 +14,7 @@ from tablepatterns import connect
 from tablepatterns.engine.account import Engine
 from tablepatterns.engine.clock import Clock
 from tablepatterns.errors import BadDesign, BadInput, EntityAlreadyExists, PeriodExpired, TableBeingDeleted
-from tablepatterns.periods.period import Period
+from tablepatterns.recipes.period_tables.period import Period
 
 
 @pytest.fixture

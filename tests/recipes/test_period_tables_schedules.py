@@ -12,11 +12,11 @@ import pytest
 from logins import BY_MOMENT, DAY, login, logs_of
 from tablepatterns import EntitySet, Key
 from tablepatterns.errors import PeriodExpired, TableBeingDeleted
-from tablepatterns.periods.period import Period
 from tablepatterns.recipe import Account
-from tablepatterns.recipes.period_tables import PeriodTables
+from tablepatterns.recipes.period_tables.period import Period
+from tablepatterns.recipes.period_tables.period_tables import PeriodTables
+from tablepatterns.sdk.operation import Operation
 from tablepatterns.testing import Counterexample, World, explore, replay
-from tablepatterns.words.operation import Operation
 
 
 def amounts_of(world: World, label: str) -> list[int]:

@@ -16,10 +16,9 @@ from logins import DAY, NOON, drop_all, login, logs_of, names_of
 from tablepatterns import EntitySet, Key, connect
 from tablepatterns.engine.account import Engine
 from tablepatterns.errors import BadDesign, BadInput, BadKey, PeriodExpired
-from tablepatterns.periods.period import Period
-from tablepatterns.periods.slots import slots_before
 from tablepatterns.recipes.data_series import DataSeries
-from tablepatterns.recipes.period_tables import PeriodTables
+from tablepatterns.recipes.period_tables.period import Period, slots_before
+from tablepatterns.recipes.period_tables.period_tables import PeriodTables
 
 HOUR = timedelta(hours=1)
 HOURS = Key("{Employee}", "hours")

@@ -12,8 +12,9 @@ from hypothesis import strategies as st
 from employees import BY_ID, jones, rows_of
 from sharing import Places, operations, places_on, spent
 from tablepatterns import BulkLoad, EntityGroupTransaction, EntitySet, Int64, Key, connect
-from tablepatterns.deriving.whereabouts import InBlobs, InTable
 from tablepatterns.engine.account import Engine
+from tablepatterns.entity_set.reconcile import Finding
+from tablepatterns.entity_set.shared_rows import InBlobs, InTable
 from tablepatterns.errors import (
     BadDesign,
     BadInput,
@@ -23,10 +24,9 @@ from tablepatterns.errors import (
     LimitExceeded,
     TooMuchContention,
 )
-from tablepatterns.eventual.rows import Finding
 from tablepatterns.limits import INT64_MAX
 from tablepatterns.recipes.summary import Summary
-from tablepatterns.words.operation import ANY, Operation
+from tablepatterns.sdk.operation import ANY, Operation
 
 DEPARTMENT = Key("{Department}", "department")
 ROW = ("Sales", "department")

@@ -9,12 +9,12 @@ from typing import Any
 import pytest
 
 from tablepatterns import EntitySet, Key
-from tablepatterns.deriving.whereabouts import InTable
+from tablepatterns.entity_set.intents import Promise
+from tablepatterns.entity_set.shared_rows import InTable
 from tablepatterns.errors import EntityAlreadyExists, EntityChanged, EntityNotFound, OutcomeUnknown
-from tablepatterns.eventual.promise import Promise
 from tablepatterns.recipes.summary import Summary
+from tablepatterns.sdk.operation import ANY
 from tablepatterns.testing import Counterexample, World, explore
-from tablepatterns.words.operation import ANY
 
 RECIPE = "Summary"
 KEY = Key("{Department}", "empid_{EmployeeId:01d}")

@@ -20,8 +20,8 @@ from tablepatterns.errors import (
     EntityChanged,
     EntityNotFound,
 )
-from tablepatterns.recipes.wide_entity import WideEntity
-from tablepatterns.words.operation import ANY, Operation
+from tablepatterns.recipes.wide_entity.wide_entity import WideEntity
+from tablepatterns.sdk.operation import ANY, Operation
 from wide_counts import DAYS, JONES, counts_of, year
 
 

@@ -11,8 +11,8 @@ from large_staff import blobs_of, container_of, no_container_is_left  # noqa: F4
 from tablepatterns import Entity, Int64, Key, LocalKey, connect
 from tablepatterns.engine.account import Engine
 from tablepatterns.errors import BadDesign, BadInput, BadProperty, DecryptionFailed, EntityChanged
-from tablepatterns.recipes.key_rotation import PLAIN, KeyRotation, Rotated
-from tablepatterns.words.operation import ANY, Operation
+from tablepatterns.recipes.encrypted_properties.key_rotation import PLAIN, KeyRotation, Rotated
+from tablepatterns.sdk.operation import ANY, Operation
 from wide_counts import DAYS
 from wide_staff import (
     JONES,

@@ -10,8 +10,8 @@ from mortal import Died, Life, mortal
 from tablepatterns import Key, connect
 from tablepatterns.engine.account import Engine
 from tablepatterns.errors import DerivedDataMismatch, EntityAlreadyExists, EntityChanged, EntityNotFound
-from tablepatterns.recipes.wide_entity import WideEntity
-from tablepatterns.words.operation import ANY, Operation
+from tablepatterns.recipes.wide_entity.wide_entity import WideEntity
+from tablepatterns.sdk.operation import ANY, Operation
 from unreliable import unreliable
 
 JONES = {"Employee": "000223"}

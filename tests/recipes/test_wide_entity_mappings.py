@@ -20,8 +20,8 @@ from tablepatterns.errors import (
     LimitExceeded,
     UnknownKey,
 )
-from tablepatterns.large.upload import Upload
-from tablepatterns.recipes.large_properties import LargeProperties
+from tablepatterns.recipes.large_properties.large_properties import LargeProperties
+from tablepatterns.recipes.large_properties.upload import Upload
 from wide_counts import DAYS
 from wide_staff import JONES, NEW, PHOTO, SMITH, SPREAD, WHOLE, large, row_with, rows_of, sealed, wide_of
 

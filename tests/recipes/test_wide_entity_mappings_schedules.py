@@ -9,13 +9,13 @@ from typing import Any
 import pytest
 
 from tablepatterns import Key
-from tablepatterns.engine.blob_listing import Question
-from tablepatterns.engine.tables import Tables
+from tablepatterns.engine.blobs.container import Question
+from tablepatterns.engine.tables.service import Tables
+from tablepatterns.entity_set.mapping import Encoded
 from tablepatterns.errors import EntityAlreadyExists, EntityChanged
-from tablepatterns.mapping import Encoded
-from tablepatterns.recipes.large_properties import LargeProperties
-from tablepatterns.recipes.large_values import LargeValues
-from tablepatterns.recipes.wide_entity import WideEntity
+from tablepatterns.recipes.large_properties.large_properties import LargeProperties
+from tablepatterns.recipes.large_properties.large_values import LargeValues
+from tablepatterns.recipes.wide_entity.wide_entity import WideEntity
 from tablepatterns.testing import Counterexample, World, explore
 
 JONES = {"Employee": "000223"}

@@ -8,14 +8,8 @@ import pytest
 
 from tablepatterns import Key, connect
 from tablepatterns.engine.account import Engine
-from tablepatterns.errors import (
-    BadDesign,
-    BadInput,
-    BadKey,
-    BadProperty,
-    LimitExceeded,
-)
-from tablepatterns.recipes.wide_entity import WideEntity
+from tablepatterns.errors import BadDesign, BadInput, BadKey, BadProperty, LimitExceeded
+from tablepatterns.recipes.wide_entity.wide_entity import WideEntity
 from wide_counts import DAYS, JONES, counts_of, year
 
 # ------------------------------------------------------------------ what is refused

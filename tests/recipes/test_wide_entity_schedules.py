@@ -9,14 +9,14 @@ from typing import Any
 import pytest
 
 from tablepatterns import Entity, Key
-from tablepatterns.engine.tables import Tables
+from tablepatterns.engine.tables.service import Tables
+from tablepatterns.entity_set.consistent_read import one_pass
 from tablepatterns.errors import EntityAlreadyExists, EntityChanged, EntityNotFound
-from tablepatterns.reading.at_once import one_pass
-from tablepatterns.recipes.wide_entity import WideEntity
+from tablepatterns.recipes.wide_entity.wide_entity import WideEntity
+from tablepatterns.recipes.wide_parts import publishing, unpublished, written
+from tablepatterns.sdk.operation import ANY, Operation
 from tablepatterns.testing import World, explore
 from tablepatterns.testing.explore import Counterexample
-from tablepatterns.wide.parts import publishing, unpublished, written
-from tablepatterns.words.operation import ANY, Operation
 
 JONES = {"Employee": "000223"}
 TABLE = "Wide"

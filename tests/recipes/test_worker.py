@@ -15,8 +15,8 @@ from azure.core.exceptions import ServiceRequestError
 from tablepatterns import connect
 from tablepatterns.engine.account import Engine
 from tablepatterns.errors import BadDesign, BadInput, BadMessage, LeaseLost
+from tablepatterns.messages.poison import Poisoned
 from tablepatterns.recipes.worker import Report, Worker
-from tablepatterns.working.poison import Poisoned
 from working import Told, failing, message, poison_of, queue_names, worker_of
 
 

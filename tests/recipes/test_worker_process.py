@@ -15,10 +15,10 @@ import pytest
 from typer.testing import CliRunner
 
 from tablepatterns import connect
-from tablepatterns.cli import main
+from tablepatterns.cli.main import main
 from tablepatterns.engine.account import Engine
+from tablepatterns.messages.stop_signal import on_signals
 from tablepatterns.testing.server import serving
-from tablepatterns.working.stopping import on_signals
 from working import message
 
 SECONDS = 20
@@ -77,7 +77,7 @@ def folder(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
 @contextmanager
 def working(folder: Path, served: str, name: str, *options: str) -> Iterator[subprocess.Popen[str]]:
     environment = {**os.environ, "AZURE_STORAGE_CONNECTION_STRING": served, "GO": str(folder / "go")}
-    command = [sys.executable, "-m", "tablepatterns.cli", "worker", name, *options]
+    command = [sys.executable, "-m", "tablepatterns.cli.main", "worker", name, *options]
     pipes: Any = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
     with subprocess.Popen(command, cwd=folder, env=environment, **pipes) as process:
         try:

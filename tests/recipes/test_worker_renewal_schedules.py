@@ -9,10 +9,10 @@ from typing import Any, TypeVar
 import pytest
 
 from tablepatterns import EntitySet, Key
+from tablepatterns.messages.lease import Lease
 from tablepatterns.recipes.worker import Report, Worker
 from tablepatterns.testing import Counterexample, World, explore
-from tablepatterns.testing.stepping.account import SteppedStorage
-from tablepatterns.working.lease import Lease
+from tablepatterns.testing.explorer.world import SteppedStorage
 from working import message
 
 T = TypeVar("T")

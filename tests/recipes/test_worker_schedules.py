@@ -8,13 +8,13 @@ from typing import Any
 import pytest
 
 from tablepatterns import EntitySet, Key
+from tablepatterns.messages.delivery import Delivery, Outcome
+from tablepatterns.messages.poison import Poisoned, Reason
 from tablepatterns.recipes import worker as recipe
 from tablepatterns.recipes.eventual_transaction import EventualTransaction
 from tablepatterns.recipes.worker import Worker
+from tablepatterns.sdk.queue import Message
 from tablepatterns.testing import Counterexample, World, explore
-from tablepatterns.words.queue import Message
-from tablepatterns.working.delivery import Delivery, Outcome
-from tablepatterns.working.poison import Poisoned, Reason
 
 OVER = 31
 BODY = {"Order": "4711"}

@@ -7,8 +7,8 @@ import re
 from dataclasses import fields
 from pathlib import Path
 
+from tablepatterns.messages.handler import Observer
 from tablepatterns.recipes.worker import Report
-from tablepatterns.working.observer import Observer
 
 PAGE = Path(__file__).parents[2] / "docs" / "workers.md"
 TEXT = PAGE.read_text(encoding="utf-8")

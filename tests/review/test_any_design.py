@@ -23,14 +23,14 @@ from tablepatterns import (
     PeriodTables,
     connect,
 )
-from tablepatterns.deriving.derived import Derived
-from tablepatterns.deriving.whereabouts import InBlobs, InTable
+from tablepatterns.entity_set.derived import Derived
+from tablepatterns.entity_set.shared_rows import InBlobs, InTable
 from tablepatterns.errors import BadDesign
 from tablepatterns.recipe import Pattern
-from tablepatterns.review import DeclaredSet, Design, Field, Query, Retention, Shape, Write
-from tablepatterns.review.declaring.declared import FieldType
-from tablepatterns.review.declaring.soundness import faults
-from tablepatterns.review.trying.measuring import measure
+from tablepatterns.review import Design, Field, Query, Retention, Shape, Write, declare_set
+from tablepatterns.review.design.checks import faults
+from tablepatterns.review.design.model import FieldType
+from tablepatterns.review.measure.measure import measure
 
 KEYS = [
     Key("{Group}", "n_{Number:09d}"),
@@ -124,7 +124,7 @@ def designs(draw: st.DrawFn) -> Design:
     changes = draw(st.sampled_from([(), ("Any",), ("Text",)]))
     writes = [Write(f"write {number}", deed, changes) for number, deed in enumerate(deeds)]
     kept = draw(st.sampled_from([None, Retention(1), Retention(60)]))
-    declared = DeclaredSet.of(draw(keepers()), shape=shape, queries=asked, writes=writes, retention=kept)
+    declared = declare_set(draw(keepers()), shape=shape, queries=asked, writes=writes, retention=kept)
     return Design("Any", (declared,))
 
 
@@ -149,8 +149,8 @@ def test_whatever_fits_together_is_tried(design: Design) -> None:
 def test_another_process_measures_the_same() -> None:
     path = Path(__file__).parents[2] / "docs" / "reviews" / "employees_improved.toml"
     program = (
-        "import sys; from tablepatterns.review import read_design; "
-        "from tablepatterns.review.trying.measuring import measure; "
+        "import sys; from tablepatterns.review import read_design;, declare_set"
+        "from tablepatterns.review.measure.measure import measure; "
         "print([(each.how, each.transactions, each.examined, each.bytes_in, each.bytes_out) "
         "for each in measure(read_design(sys.argv[1]))])"
     )
@@ -166,7 +166,7 @@ def test_another_process_measures_the_same() -> None:
 def test_a_set_of_an_async_account_is_declared_as_one_of_a_sync_account() -> None:
     shape = Shape("Thing", 10, {"Group": Field(distinct=2), "Number": Field("int32")})
     both = [
-        DeclaredSet.of(EntitySet(storage, "Things", KEYS[0]), shape=shape)
+        declare_set(EntitySet(storage, "Things", KEYS[0]), shape=shape)
         for storage in (connect(), tablepatterns.aio.connect())
     ]
     assert both[0] == both[1]

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner, Result
 
-from tablepatterns.cli import main
+from tablepatterns.cli.main import main
 
 SOUND = """
 name = "Staff"
@@ -36,12 +36,12 @@ rate = 50
 ).replace("[[set.query]]", "Office = { distinct = 9 }\n[[set.query]]", 1)
 IN_PYTHON = """
 from tablepatterns import EntitySet, Key, connect
-from tablepatterns.review import DeclaredSet, Design, Field, Query, Shape
+from tablepatterns.review import Design, Field, Query, Shape, declare_set
 
 employees = EntitySet(connect(), "Employees", Key("{Department}", "empid_{EmployeeId:06d}"))
 fields = {"Department": Field(distinct=12, size=10), "EmployeeId": Field("int32")}
 asked = [Query("employee by number", {"Department": "=", "EmployeeId": "="}, rate=10)]
-staff = Design("Staff", (DeclaredSet.of(employees, shape=Shape("Employees", 2_000, fields), queries=asked),))
+staff = Design("Staff", (declare_set(employees, shape=Shape("Employees", 2_000, fields), queries=asked),))
 
 
 def made() -> Design:
@@ -152,7 +152,7 @@ def test_a_wrong_price_table_ends_with_2(folder: Path) -> None:
 
 
 def test_another_price_table_makes_another_bill(folder: Path) -> None:
-    from tablepatterns.review.pricing import price_table
+    from tablepatterns.review.capacity import price as price_table
 
     own = Path(price_table.__file__).with_name("prices.toml").read_text().replace('"USD"', '"EUR"')
     (folder / "prices.toml").write_text(own)

@@ -24,11 +24,10 @@ from tablepatterns import (
     WideEntity,
     connect,
 )
-from tablepatterns.deriving.whereabouts import InTable
+from tablepatterns.entity_set.shared_rows import InTable
 from tablepatterns.errors import BadDesign, BadInput
 from tablepatterns.recipe import Pattern
 from tablepatterns.review import (
-    DeclaredSet,
     Design,
     Field,
     Query,
@@ -36,11 +35,12 @@ from tablepatterns.review import (
     Reviewed,
     Shape,
     Write,
+    declare_set,
     read_design,
     review,
 )
+from tablepatterns.review.measure.account import Plan, built, keeper
 from tablepatterns.review.report.markdown import markdown
-from tablepatterns.review.trying.building import Plan, built, keeper
 
 EVENT_KEY = Key("{Device}", "{At:inverted}_{EventId:uuid}")
 EVENTS = Shape(
@@ -74,26 +74,24 @@ def keepers() -> dict[str, Pattern[Any]]:
 
 @pytest.mark.parametrize("pattern", keepers())
 def test_a_set_is_built_again_on_another_account_as_it_was_declared(pattern: str) -> None:
-    declared = DeclaredSet.of(keepers()[pattern], shape=EVENTS)
+    declared = declare_set(keepers()[pattern], shape=EVENTS)
     assert declared.pattern == pattern.split(" ")[0]
     again = built(Design("Events", (declared,)), connect())["Events"]
     # What is special of a compound key is the key
     expected = replace(declared, pattern="entity_set") if pattern == "compound_key" else declared
-    assert DeclaredSet.of(again, shape=declared.shape) == expected
+    assert declare_set(again, shape=declared.shape) == expected
 
 
 def test_what_period_tables_keep_is_the_retention() -> None:
     found = keepers()
-    days, weeks = (
-        DeclaredSet.of(found[name], shape=EVENTS) for name in ("period_tables", "period_tables of log tails")
-    )
+    days, weeks = (declare_set(found[name], shape=EVENTS) for name in ("period_tables", "period_tables of log tails"))
     assert (days.retention, weeks.retention) == (Retention(60, "table"), Retention(28, "table"))
-    assert DeclaredSet.of(found["period_tables"], shape=EVENTS, retention=Retention(7)).retention == Retention(7)
+    assert declare_set(found["period_tables"], shape=EVENTS, retention=Retention(7)).retention == Retention(7)
 
 
 def test_something_that_keeps_no_set_is_refused() -> None:
     with pytest.raises(BadInput, match="a Pattern keeps no set of entities"):
-        DeclaredSet.of(Pattern(connect()), shape=EVENTS)
+        declare_set(Pattern(connect()), shape=EVENTS)
 
 
 def test_a_pattern_that_keeps_no_set_is_refused() -> None:
@@ -185,7 +183,7 @@ def staff() -> Design:
         "Text": Field(size=100),
     }
     sets = (
-        DeclaredSet.of(
+        declare_set(
             employees,
             shape=Shape("Employee", 5_000, people, growth=500),
             queries=[
@@ -194,7 +192,7 @@ def staff() -> Design:
             ],
             writes=[Write("hire", "insert", rate=0.1)],
         ),
-        DeclaredSet.of(
+        declare_set(
             log,
             shape=Shape("Log", 100_000, entries),
             writes=[Write("note", "insert", rate=30, peak=90)],
@@ -238,7 +236,7 @@ def test_a_file_and_a_program_that_declare_one_design_get_one_review() -> None:
 )
 def test_a_program_that_declares_what_does_not_fit_is_told_as_a_file_is(broken: Query | Write, says: str) -> None:
     accesses: dict[str, Any] = {"queries" if isinstance(broken, Query) else "writes": [broken]}
-    declared = DeclaredSet.of(keepers()["entity_set"], shape=replace(EVENTS, fields=WITH_KIND), **accesses)
+    declared = declare_set(keepers()["entity_set"], shape=replace(EVENTS, fields=WITH_KIND), **accesses)
     with pytest.raises(BadDesign) as caught:
         review(Design("Events", (declared,)))
     assert says in str(caught.value)
@@ -251,6 +249,6 @@ def test_copies_elsewhere_are_found_late_and_the_review_says_so() -> None:
     late = InterPartitionIndex(Key("{Kind}", "{Device}_{EventId:uuid}"), table="ByKind")
     entities = EntitySet(connect(), "Events", EVENT_KEY, derived=[late])
     by_kind = Query("by kind", {"Kind": "="})
-    declared = DeclaredSet.of(entities, shape=replace(EVENTS, fields=WITH_KIND), queries=[by_kind])
+    declared = declare_set(entities, shape=replace(EVENTS, fields=WITH_KIND), queries=[by_kind])
     (found,) = review(Design("Events", (declared,))).measured
     assert found.follows

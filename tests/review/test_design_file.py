@@ -8,12 +8,12 @@ from pathlib import Path
 import pytest
 
 from tablepatterns import IndexEntities, InterPartitionIndex, IntraPartitionIndex, Key, Summary
-from tablepatterns.deriving.derived import Derived
-from tablepatterns.deriving.whereabouts import InBlobs, InTable
+from tablepatterns.entity_set.derived import Derived
+from tablepatterns.entity_set.shared_rows import InBlobs, InTable
 from tablepatterns.recipes.denormalize import Filled
 from tablepatterns.review import BadDesignFile, DeclaredSet, Design, Field, Query, Retention, Write, read_design
-from tablepatterns.review.declaring.design_keys import KEYS
-from tablepatterns.review.declaring.toml_places import Places
+from tablepatterns.review.design.file import KEYS
+from tablepatterns.review.design.toml import Places
 
 STAFF = """\
 name = "Staff"

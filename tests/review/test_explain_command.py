@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from typer.testing import CliRunner, Result
 
-from tablepatterns.cli import main
+from tablepatterns.cli.main import main
 
 
 def run(*arguments: str) -> Result:

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from tablepatterns import EntitySet, InterPartitionIndex, IntraPartitionIndex, Key, connect, prefix, prop
-from tablepatterns.deriving.derived import Derived
+from tablepatterns.entity_set.derived import Derived
 from tablepatterns.errors import BadFilter, BadInput, BadKey
 from tablepatterns.filters import QueryClass
 from tablepatterns.recipes.index_entities import IndexEntities

@@ -21,15 +21,14 @@ from tablepatterns import (
     Summary,
     connect,
 )
-from tablepatterns.deriving.whereabouts import InBlobs, InTable
 from tablepatterns.edm import Int64, entity_size
+from tablepatterns.entity_set.shared_rows import InBlobs, InTable
 from tablepatterns.filters import QueryClass
-from tablepatterns.review.declaring.declared import DeclaredSet, Field, Query, Write
-from tablepatterns.review.growing.growth import in_sight
-from tablepatterns.review.growing.sizes import derived_sizes, entry_size, list_size, primary_sizes
-from tablepatterns.review.growing.volume import volume_of
-from tablepatterns.review.outcome import InSight
-from tablepatterns.secrecy.keys import LocalKey
+from tablepatterns.recipes.encrypted_properties.keys import LocalKey
+from tablepatterns.review.capacity.growth import in_sight, volume_of
+from tablepatterns.review.capacity.sizes import derived_sizes, entry_size, list_size, primary_sizes
+from tablepatterns.review.design.model import DeclaredSet, Field, Query, Write
+from tablepatterns.review.model import InSight
 
 HIRE = Write("hire", "insert", rate=1)
 

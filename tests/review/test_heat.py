@@ -11,13 +11,13 @@ from hypothesis import strategies as st
 
 from declared_staff import EMPLOYEE, EMPLOYEES, declared, design, log, measured
 from tablepatterns import IndexEntities, InterPartitionIndex, IntraPartitionIndex, Key, Summary
-from tablepatterns.deriving.whereabouts import InBlobs, InTable
+from tablepatterns.entity_set.shared_rows import InBlobs, InTable
 from tablepatterns.filters import QueryClass
-from tablepatterns.review.declaring.declared import DeclaredSet, Field, Query, Write
-from tablepatterns.review.heat import SHOWN, SHOWN_IN_TURN, heat_of
-from tablepatterns.review.outcome import Heat, Measured
-from tablepatterns.review.simulating.day import STEP, STEPS, day_curve
-from tablepatterns.review.simulating.zipf import Zipf
+from tablepatterns.review.capacity.day import STEP, STEPS, day_curve
+from tablepatterns.review.capacity.hot_partitions import SHOWN, SHOWN_IN_TURN, heat_of
+from tablepatterns.review.design.model import DeclaredSet, Field, Query, Write
+from tablepatterns.review.model import Heat, Measured
+from tablepatterns.review.zipf import Zipf
 
 HIRE = Write("hire", "insert", rate=10, peak=20)
 BY_ID = Query("by id", {"Department": "=", "EmployeeId": "="}, rate=100, peak=200)

@@ -18,11 +18,11 @@ from tablepatterns import (
     Summary,
     connect,
 )
-from tablepatterns.deriving.derived import Derived
-from tablepatterns.deriving.whereabouts import InTable
+from tablepatterns.entity_set.derived import Derived
+from tablepatterns.entity_set.shared_rows import InTable
 from tablepatterns.filters import QueryClass
-from tablepatterns.review.declaring.declared import DeclaredSet, Field, Query, Write
-from tablepatterns.review.heat import heat_of
+from tablepatterns.review.capacity.hot_partitions import heat_of
+from tablepatterns.review.design.model import DeclaredSet, Field, Query, Write
 from tablepatterns.testing import Span
 
 CALLS = 40

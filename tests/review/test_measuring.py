@@ -26,13 +26,13 @@ from tablepatterns import (
     WideEntity,
     connect,
 )
-from tablepatterns.deriving.derived import Derived
-from tablepatterns.mapping import PropertyMapping
+from tablepatterns.entity_set.derived import Derived
+from tablepatterns.entity_set.mapping import PropertyMapping
 from tablepatterns.recipe import Pattern
-from tablepatterns.review import DeclaredSet, Design, Field, Query, Retention, Shape, Write
-from tablepatterns.review.outcome import Measured
-from tablepatterns.review.trying.measuring import measure
-from tablepatterns.secrecy.keys import LocalKey
+from tablepatterns.recipes.encrypted_properties.keys import LocalKey
+from tablepatterns.review import DeclaredSet, Design, Field, Query, Retention, Shape, Write, declare_set
+from tablepatterns.review.measure.measure import measure
+from tablepatterns.review.model import Measured
 
 STAFF = Key("{Department}", "empid_{EmployeeId:06d}")
 DEPARTMENTS, NAMES, AGES = 4, 12, 6
@@ -62,7 +62,7 @@ def staff(
     count: int = COUNT,
 ) -> DeclaredSet:
     entities = EntitySet(connect(), "Employees", STAFF, derived=derived, mappings=mappings)
-    return DeclaredSet.of(entities, shape=Shape("Employee", count, FIELDS), queries=queries, writes=writes)
+    return declare_set(entities, shape=Shape("Employee", count, FIELDS), queries=queries, writes=writes)
 
 
 def asked(known: Mapping[str, Any] | None = None, *derived: Derived, **more: Any) -> Measured:
@@ -136,7 +136,7 @@ def by_hour(count: int) -> Measured:
     log = EntitySet(connect(), "Log", Key("{Hour:%Y-%m-%dT%H}", "{Id:uuid}"))
     fields = {"Hour": Field("datetime", order="rising", distinct=50), "Id": Field("guid")}
     span = Query("span", {"Hour": "range"})
-    return took(DeclaredSet.of(log, shape=Shape("Entry", count, fields), queries=[span]))
+    return took(declare_set(log, shape=Shape("Entry", count, fields), queries=[span]))
 
 
 @pytest.mark.parametrize("count", [500, 500_000])
@@ -218,7 +218,7 @@ def test_the_first_values_count_more_where_the_question_is_skewed() -> None:
     fields = {**FIELDS, "Department": Field(distinct=DEPARTMENTS, skew=1.0)}
     entities = EntitySet(connect(), "Employees", STAFF)
     evenly, skewed = (Query(f"skew {skew}", {"Department": "="}, skew=skew) for skew in (0.0, 2.0))
-    declared = DeclaredSet.of(entities, shape=Shape("Employee", COUNT, fields), queries=[evenly, skewed])
+    declared = declare_set(entities, shape=Shape("Employee", COUNT, fields), queries=[evenly, skewed])
     plain, first = measure(Design("Staff", (declared,)))
     assert plain.examined == pytest.approx(COUNT / DEPARTMENTS)
     assert first.examined > 1.4 * plain.examined
@@ -265,7 +265,7 @@ def together(table: str) -> Measured:
     head = EntitySet(connect(), table, Key("{Department}", "department"))
     fields = {"Department": Field(size=10), "Count": Field("int32")}
     count = Write("count", "update", changes=("Count",))
-    heads = DeclaredSet.of(head, shape=Shape("Department", DEPARTMENTS, fields), name="Departments", writes=[count])
+    heads = declare_set(head, shape=Shape("Department", DEPARTMENTS, fields), name="Departments", writes=[count])
     return took(staff(writes=[Write("hire", "insert", together=("count",))]), heads)
 
 
@@ -301,7 +301,7 @@ def events(keeper: Pattern[Any], *accesses: Query | Write, **more: Any) -> list[
     queries = [each for each in accesses if isinstance(each, Query)]
     writes = [each for each in accesses if isinstance(each, Write)]
     shape = Shape("Event", 100, EVENTS)
-    declared = DeclaredSet.of(keeper, shape=shape, queries=queries, writes=writes, **more)
+    declared = declare_set(keeper, shape=shape, queries=queries, writes=writes, **more)
     return list(measure(Design("Events", (declared,))))
 
 
@@ -338,7 +338,7 @@ def test_a_series_is_read_and_set_by_one_request() -> None:
     series = DataSeries(connect(), "Counts", Key("{Device}", ""), 24, name="Hour", of=int)
     shape = Shape("Counts", 5, {"Device": Field(size=8)})
     read, point = Query("day", {"Device": "="}), Write("count", "update")
-    declared = DeclaredSet.of(series, shape=shape, queries=[read], writes=[point])
+    declared = declare_set(series, shape=shape, queries=[read], writes=[point])
     day, count = measure(Design("Counts", (declared,)))
     assert figures(day) == (QueryClass.POINT, 1, 1, 1)
     assert (count.how, count.transactions) == ("set(slot, value)", 1)
@@ -347,7 +347,7 @@ def test_a_series_is_read_and_set_by_one_request() -> None:
 def test_a_wide_entity_is_one_range() -> None:
     wide = WideEntity(connect(), "Surveys", Key("{Id}", ""))
     fields = {"Id": Field(size=8), **{f"Answer{number:03d}": Field("int32") for number in range(240)}}
-    declared = DeclaredSet.of(wide, shape=Shape("Survey", 5, fields), queries=[Query("one", {"Id": "="})])
+    declared = declare_set(wide, shape=Shape("Survey", 5, fields), queries=[Query("one", {"Id": "="})])
     assert figures(took(declared)) == (QueryClass.RANGE, 1, 1, 1)
 
 
@@ -371,7 +371,7 @@ def test_a_sample_tells_what_all_entities_take() -> None:
         "Age": Field("int32", distinct=AGES),
     }
     entities = EntitySet(connect(), "Employees", STAFF, derived=[BY_NAME])
-    declared = DeclaredSet.of(entities, shape=Shape("Employee", count, fields), queries=queries)
+    declared = declare_set(entities, shape=Shape("Employee", count, fields), queries=queries)
     design = Design("Staff", (declared,))
     for scaled, exact in zip(measure(design), measure(design, most=count), strict=True):
         assert (scaled.sample, exact.sample) == (1000, count)

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from tablepatterns.review.command import FailOn, Form
-from tablepatterns.review.declaring.design_file import read_design
+from tablepatterns.cli.review import FailOn, Form
+from tablepatterns.review.design.file import read_design
 from tablepatterns.review.report import as_json
-from tablepatterns.review.reviewing import review
+from tablepatterns.review.reviewer import review
 from tablepatterns.review.rules import RULES
 
 ROOT = Path(__file__).parents[2]

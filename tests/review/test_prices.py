@@ -13,17 +13,15 @@ from hypothesis import strategies as st
 
 from declared_staff import EMPLOYEE, declared, design, log, measured
 from tablepatterns import IndexEntities, InterPartitionIndex, Key, LargeProperties
-from tablepatterns.deriving.whereabouts import InBlobs, InTable
+from tablepatterns.entity_set.shared_rows import InBlobs, InTable
 from tablepatterns.errors import BadInput
 from tablepatterns.filters import QueryClass
 from tablepatterns.review import BadPriceTable, PriceTable
-from tablepatterns.review.declaring.declared import DeclaredSet, Field, Query, Write
-from tablepatterns.review.outcome import Bill, Measured
-from tablepatterns.review.pricing import bill as module
-from tablepatterns.review.pricing.bill import MONTH, bill
-from tablepatterns.review.pricing.charges import charges_of
-from tablepatterns.review.pricing.price_table import Capacity
-from tablepatterns.review.trying.measuring import measure
+from tablepatterns.review.capacity import price as module
+from tablepatterns.review.capacity.price import MONTH, Capacity, bill, charges_of
+from tablepatterns.review.design.model import DeclaredSet, Field, Query, Write
+from tablepatterns.review.measure.measure import measure
+from tablepatterns.review.model import Bill, Measured
 
 DEFAULT = Path(module.__file__).with_name("prices.toml").read_text(encoding="utf-8")
 HIRE = Write("hire", "insert", rate=10)

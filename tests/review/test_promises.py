@@ -17,12 +17,12 @@ from tablepatterns import (
     LargeProperties,
     Summary,
 )
-from tablepatterns.deriving.derived import Derived
-from tablepatterns.deriving.whereabouts import InTable
+from tablepatterns.entity_set.derived import Derived
+from tablepatterns.entity_set.shared_rows import InTable
 from tablepatterns.filters import QueryClass
-from tablepatterns.review.declaring.declared import DeclaredSet, Field, Query, Write
-from tablepatterns.review.outcome import Measured, Promise
-from tablepatterns.review.promises import LEASE, promises
+from tablepatterns.review.consistency import LEASE, promises
+from tablepatterns.review.design.model import DeclaredSet, Field, Query, Write
+from tablepatterns.review.model import Measured, Promise
 
 HIRE = Write("hire", "insert", rate=1)
 BY_ID = Query("by id", {"Department": "=", "EmployeeId": "="}, rate=1)

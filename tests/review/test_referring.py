@@ -9,7 +9,7 @@ import pytest
 from tablepatterns import Denormalize, EntitySet, IntraPartitionIndex, Key, connect
 from tablepatterns.errors import BadDesign
 from tablepatterns.filters import QueryClass
-from tablepatterns.review import DeclaredSet, Design, Field, Query, Shape, Write, review
+from tablepatterns.review import DeclaredSet, Design, Field, Query, Shape, Write, declare_set, review
 
 INTO = Key("{Department}", "department")
 MANAGER = Denormalize(INTO, refers={"EmployeeId": "ManagerId"}, copies={"Email": "ManagerEmail"})
@@ -20,7 +20,7 @@ def sets() -> tuple[DeclaredSet, DeclaredSet]:
     staff = EntitySet(storage, "Staff", Key("{Department}", "empid_{EmployeeId:06d}"), derived=[MANAGER])
     departments = EntitySet(storage, "Staff", INTO, derived=[MANAGER.filled_from(staff)])
     department = Field(distinct=10, size=10)
-    employees = DeclaredSet.of(
+    employees = declare_set(
         staff,
         name="Employees",
         shape=Shape("Employee", 300, {"Department": department, "EmployeeId": Field("int32"), "Email": Field(size=24)}),
@@ -32,7 +32,7 @@ def sets() -> tuple[DeclaredSet, DeclaredSet]:
         "ManagerEmail": Field(size=24),
         "Floor": Field("int32", distinct=9),
     }
-    return employees, DeclaredSet.of(
+    return employees, declare_set(
         departments,
         name="Departments",
         shape=Shape("Department", 10, held),
@@ -60,6 +60,6 @@ def test_a_date_in_the_key_of_an_index_must_be_in_that_of_the_entities() -> None
     index = IntraPartitionIndex(Key("{Department}", "day_{Day:%Y-%m-%d}_{EmployeeId:06d}"))
     staff = EntitySet(connect(), "Staff", Key("{Department}", "empid_{EmployeeId:06d}"), derived=[index])
     fields = {"Department": Field(distinct=9), "EmployeeId": Field("int32"), "Day": Field("datetime", distinct=90)}
-    declared = DeclaredSet.of(staff, shape=Shape("Employee", 90, fields))
+    declared = declare_set(staff, shape=Shape("Employee", 90, fields))
     with pytest.raises(BadDesign, match="hold Day as a property, and a date is none"):
         review(Design("Staff", (declared,)))

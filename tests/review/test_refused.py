@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 from tablepatterns import connect
 from tablepatterns.engine.account import Engine
 from tablepatterns.engine.clock import Clock
-from tablepatterns.engine.fault import Asked
+from tablepatterns.engine.faults import Asked
 from tablepatterns.engine.targets import Targets
-from tablepatterns.review.simulating.tokens import first_over, refused_share
+from tablepatterns.review.capacity.load import first_over, refused_share
 
 NOON = datetime(2014, 8, 22, 12, tzinfo=timezone.utc)
 INSERT = Asked("table", "InsertEntity", "Log", "hot")

@@ -16,9 +16,9 @@ from tablepatterns import (
     Summary,
     connect,
 )
-from tablepatterns.deriving.derived import Derived
-from tablepatterns.deriving.whereabouts import InTable
-from tablepatterns.review.trying.seeding import fill, rows_of
+from tablepatterns.entity_set.derived import Derived
+from tablepatterns.entity_set.shared_rows import InTable
+from tablepatterns.review.measure.sets import fill, rows_of
 
 STAFF = Key("{Department}", "empid_{EmployeeId:06d}")
 MADE = [

@@ -16,7 +16,7 @@ from recipes.test_archive_schedules import (
     moving,
 )
 from scheduling.schedule import schedule
-from tablepatterns.recipes import archive as recipe
+from tablepatterns.recipes.archive import archive as recipe
 
 NOWHERE = Path()
 """The folder of what is archived to a table."""

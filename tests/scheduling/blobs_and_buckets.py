@@ -12,11 +12,11 @@ from recipes import test_blob_log_schedules as logging
 from recipes import test_large_values_schedules as large
 from scheduling.schedule import schedule
 from tablepatterns import EntitySet, Key
-from tablepatterns.recipes import large_properties as recipe
-from tablepatterns.spreading.bucket import Buckets
+from tablepatterns.recipes.large_properties import large_properties as recipe
+from tablepatterns.recipes.partition_spread.buckets import Buckets
+from tablepatterns.sdk.container import Container
 from tablepatterns.testing import World, explore
-from tablepatterns.testing.stepping.account import SteppedStorage
-from tablepatterns.words.container import Container
+from tablepatterns.testing.explorer.world import SteppedStorage
 
 Actors = dict[str, Coroutine[Any, Any, Any]]
 

@@ -10,10 +10,10 @@ import staff
 from recipes import test_worker_schedules as working
 from scheduling.schedule import schedule
 from tablepatterns import EntitySet, EventualTransaction, Key, Worker
-from tablepatterns.eventual.intents import Intents
+from tablepatterns.entity_set.intents import Intents
+from tablepatterns.messages.delivery import Delivery
 from tablepatterns.recipes import worker as recipe
 from tablepatterns.testing import World, explore
-from tablepatterns.working.delivery import Delivery
 
 Actors = dict[str, Coroutine[Any, Any, Any]]
 

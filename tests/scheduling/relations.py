@@ -10,10 +10,10 @@ from recipes import test_one_to_one as linking
 from recipes import test_partition_move_schedules as moving
 from scheduling.schedule import schedule
 from tablepatterns import EntitySet, Key
+from tablepatterns.entity_set.safe_move import Relocation
 from tablepatterns.errors import EntityChanged
 from tablepatterns.recipes import partition_move as recipe
 from tablepatterns.recipes.lookup import Lookup
-from tablepatterns.relocation import Relocation
 from tablepatterns.testing import World, explore
 
 Actors = dict[str, Coroutine[Any, Any, Any]]

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tablepatterns.errors import BadInput
-from tablepatterns.spreading.spread import spread_of
+from tablepatterns.recipes.partition_spread.hot_partitions import spread_of
 
 
 @pytest.mark.guide("G-106")

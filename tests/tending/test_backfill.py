@@ -10,17 +10,11 @@ import pytest
 from employees import rows_of
 from tablepatterns import EntitySet, IntraPartitionIndex, Key
 from tablepatterns.engine.account import Engine
-from tablepatterns.errors import (
-    BadDesign,
-    BadInput,
-    BadToken,
-    DerivedDataMismatch,
-    DuplicateIndexValue,
-)
-from tablepatterns.eventual.rows import Finding
+from tablepatterns.entity_set.maintenance import Report
+from tablepatterns.entity_set.reconcile import Finding
+from tablepatterns.errors import BadDesign, BadInput, BadToken, DerivedDataMismatch, DuplicateIndexValue
 from tablepatterns.recipes.inter_partition_index import InterPartitionIndex
-from tablepatterns.tending.report import Report
-from tablepatterns.words.operation import Operation
+from tablepatterns.sdk.operation import Operation
 from tended import BY_ID, KINDS, NEAR, change, fill, found_by, person
 
 

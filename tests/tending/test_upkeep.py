@@ -11,16 +11,13 @@ from hypothesis import strategies as st
 from employees import rows_of
 from engine_states import op
 from tablepatterns import EntitySet, Key
-from tablepatterns.deriving.derived import Change, Derived
-from tablepatterns.deriving.row_store import RowReader
 from tablepatterns.engine.account import Engine
-from tablepatterns.errors import (
-    BadDesign,
-    EntityChanged,
-)
-from tablepatterns.eventual.rows import Finding
+from tablepatterns.entity_set.derived import Change, Derived
+from tablepatterns.entity_set.reconcile import Finding
+from tablepatterns.entity_set.row_store import RowReader
+from tablepatterns.errors import BadDesign, EntityChanged
 from tablepatterns.recipes.inter_partition_index import InterPartitionIndex
-from tablepatterns.words.operation import ANY, Operation
+from tablepatterns.sdk.operation import ANY, Operation
 from tended import BY_ID, FAR, KINDS, NEAR, change, fill, found_by, person
 
 

@@ -8,8 +8,8 @@ import pytest
 
 from engine_states import delete, op
 from staff import JONES, REFUSED, copies_are_right, drain, explored, prepared, read, staff_in
-from tablepatterns.eventual.intents import Intents
-from tablepatterns.tending.mender import Mender
+from tablepatterns.entity_set.intents import Intents
+from tablepatterns.entity_set.maintenance import Mender
 from tablepatterns.testing import Counterexample, World
 
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from actors import pages, stored
 from tablepatterns.errors import BadInput
 from tablepatterns.testing import Counterexample, World, replay
-from tablepatterns.testing.stepping.choice import Choice, Kind, line_of, parse
+from tablepatterns.testing.explorer.choice import Choice, Kind, line_of, parse
 
 LABELS = st.from_regex(r"[A-Za-z_][A-Za-z0-9_]{0,5}(\.[1-9]){0,2}", fullmatch=True)
 

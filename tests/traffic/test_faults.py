@@ -20,7 +20,7 @@ from tablepatterns.engine.account import Engine
 from tablepatterns.engine.clock import Clock
 from tablepatterns.errors import BadInput
 from tablepatterns.traffic import Traffic
-from tablepatterns.traffic.seen import Seen
+from tablepatterns.traffic.hooks import Seen
 
 JONES = {"Department": "Sales", "EmployeeId": 223}
 

@@ -7,20 +7,12 @@ from typing import Any
 
 import pytest
 
-from tablepatterns import (
-    EntitySet,
-    Key,
-    ParallelReads,
-    PartitionSpread,
-    QueryClass,
-    Traffic,
-    prop,
-)
+from tablepatterns import EntitySet, Key, ParallelReads, PartitionSpread, QueryClass, Traffic, prop
 from tablepatterns.engine.account import Engine
 from tablepatterns.errors import BadFilter
 from tablepatterns.filters import classify
-from tablepatterns.recipes.entity_types import EntityTypes
-from tablepatterns.typed.entity_type import EntityType
+from tablepatterns.recipes.entity_types.entity_type import EntityType
+from tablepatterns.recipes.entity_types.entity_types import EntityTypes
 
 SALES = {"Department": "Sales"}
 OLD = prop("Age") > 64

@@ -30,7 +30,9 @@ from tablepatterns import (
     prop,
 )
 from tablepatterns.recipe import Account, Account_co, BlockingAccount, Pattern, recipe, stream
-from tablepatterns.recipes.entity_types import EntityTypes
+from tablepatterns.recipes.entity_types.entity_type import EntityType
+from tablepatterns.recipes.entity_types.entity_types import EntityTypes
+from tablepatterns.recipes.entity_types.mapper import Held
 from tablepatterns.review import (
     DeclaredSet,
     Design,
@@ -40,12 +42,11 @@ from tablepatterns.review import (
     Reviewed,
     Shape,
     Write,
+    declare_set,
     read_design,
     review,
 )
 from tablepatterns.testing import Clock, Engine, Record, Rule, Targets
-from tablepatterns.typed.entity_type import EntityType
-from tablepatterns.typed.held import Held
 
 T = TypeVar("T")
 KEY = Key("{Department}", "empid_{EmployeeId:06d}")
@@ -239,8 +240,8 @@ async def typed_entities_on_an_async_account(storage: tablepatterns.aio.Storage)
 def reviews_of_designs(storage: Storage, aio_storage: tablepatterns.aio.Storage) -> None:
     shape = Shape("Employee", 20_000, {"Department": Field(distinct=12), "EmployeeId": Field("int32")})
     asked = [Query("all", {"Department": "=", "EmployeeId": "range"}, order="-EmployeeId", take=10, rate=2.5)]
-    declared = DeclaredSet.of(EntitySet(storage, "Employees", KEY), shape=shape, queries=asked)
+    declared = declare_set(EntitySet(storage, "Employees", KEY), shape=shape, queries=asked)
     assert_type(declared, DeclaredSet)
-    others = DeclaredSet.of(LogTail(aio_storage, "Log", "{Hour}"), shape=shape, writes=[Write("log", "insert")])
+    others = declare_set(LogTail(aio_storage, "Log", "{Hour}"), shape=shape, writes=[Write("log", "insert")])
     assert_type(review(Design("Staff", (declared, others)), prices=PriceTable.default()), Reviewed)
     assert_type(read_design("staff.toml"), Design)

@@ -11,9 +11,9 @@ import pytest
 
 from tablepatterns import connect
 from tablepatterns.engine.account import Engine
-from tablepatterns.engine.content import Content
+from tablepatterns.engine.blobs.blob import Content
 from tablepatterns.errors import BadInput, BlobChanged
-from tablepatterns.words.container import ABSENT
+from tablepatterns.sdk.container import ABSENT
 
 MIB = 1024 * 1024
 

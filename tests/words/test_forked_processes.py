@@ -15,8 +15,8 @@ from azure.core.pipeline.transport import RequestsTransport
 
 from tablepatterns import EntitySet, Key, aio, connect
 from tablepatterns.engine.account import Engine
-from tablepatterns.engine.server import serving
-from tablepatterns.engine.serving.listeners import PORTS, Listeners
+from tablepatterns.engine.server.listeners import PORTS, Listeners
+from tablepatterns.engine.server.server import serving
 from tablepatterns.engine.transport import EngineTransport
 from tablepatterns.recipe import finish
 

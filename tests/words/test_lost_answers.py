@@ -11,12 +11,12 @@ from azure.core.exceptions import ClientAuthenticationError, ServiceResponseErro
 from employees import by_email, employees_of, jones, rows_of
 from tablepatterns import BulkLoad, DataSeries, Entity, EntitySet, Key, aio, connect
 from tablepatterns.engine.account import Engine
-from tablepatterns.engine.server import serving
-from tablepatterns.engine.serving.listeners import PORTS, Listeners
+from tablepatterns.engine.server.listeners import PORTS, Listeners
+from tablepatterns.engine.server.server import serving
 from tablepatterns.entity import measured
 from tablepatterns.errors import EntityAlreadyExists, EntityChanged, EntityNotFound, OutcomeUnknown, TooMuchContention
 from tablepatterns.limits import KIB, MAX_ENTITY_BYTES
-from tablepatterns.words.lineage import KEPT
+from tablepatterns.write_id import KEPT
 from unreliable import unreliable
 
 KINDS = ["answer lost", "request lost", "timed out", "busy"]

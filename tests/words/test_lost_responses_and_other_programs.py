@@ -15,13 +15,7 @@ import pytest
 from employees import by_email, jones
 from tablepatterns import EntityGroupTransaction, EntitySet, Key, WideEntity, connect
 from tablepatterns.engine.account import Engine
-from tablepatterns.errors import (
-    EntityAlreadyExists,
-    EntityChanged,
-    EntityNotFound,
-    OutcomeUnknown,
-    TooMuchContention,
-)
+from tablepatterns.errors import EntityAlreadyExists, EntityChanged, EntityNotFound, OutcomeUnknown, TooMuchContention
 from unreliable import unreliable
 
 ID = {"Department": "Sales", "EmployeeId": 223}

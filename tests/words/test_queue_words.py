@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 from tablepatterns import connect
 from tablepatterns.engine.account import Engine
 from tablepatterns.errors import BadInput, BadMessage, LeaseLost, LimitExceeded
-from tablepatterns.working.envelope import Envelope
-from tablepatterns.working.lease import Lease
+from tablepatterns.messages.envelope import Envelope
+from tablepatterns.messages.lease import Lease
 from working import message, queue_names
 
 WORK = Envelope("greet", {"Name": "Jones"})

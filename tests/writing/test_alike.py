@@ -10,8 +10,8 @@ import pytest
 from azure.data.tables import EdmType, EntityProperty
 
 from tablepatterns import Int64, Ticks
-from tablepatterns.words.operation import Operation
-from tablepatterns.writing.alike import alike
+from tablepatterns.same_value import same_value
+from tablepatterns.sdk.operation import Operation
 
 NOON = datetime(2014, 8, 22, 12, 0, 0, 123456, timezone.utc)
 VALUES: list[Any] = [
@@ -40,11 +40,13 @@ async def test_a_value_is_recognised_in_what_is_stored(storage: Any, table_name:
     table = storage.table(table_name)
     await table.submit(Operation.insert({"PartitionKey": "p", "RowKey": "r", "Value": value}))
     stored = await table.get("p", "r")
-    assert alike(stored, {"PartitionKey": "p", "RowKey": "r", "Value": value, "Nothing": None})
-    assert [other for other in VALUES if alike(stored, {"PartitionKey": "p", "RowKey": "r", "Value": other})] == [value]
+    assert same_value(stored, {"PartitionKey": "p", "RowKey": "r", "Value": value, "Nothing": None})
+    assert [other for other in VALUES if same_value(stored, {"PartitionKey": "p", "RowKey": "r", "Value": other})] == [
+        value
+    ]
 
 
 def test_other_names_are_another_entity_unless_they_do_not_count() -> None:
-    assert not alike({"A": 1}, {"B": 1})
-    assert not alike({"A": 1}, {"A": 1, "B": 1})
-    assert alike({"A": 1}, {"A": 1, "B": 1}, apart_from=["B"])
+    assert not same_value({"A": 1}, {"B": 1})
+    assert not same_value({"A": 1}, {"A": 1, "B": 1})
+    assert same_value({"A": 1}, {"A": 1, "B": 1}, apart_from=["B"])

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from employees import rows_of
 from tablepatterns import Int64, Ticks
 from tablepatterns.entity import Entity
-from tablepatterns.words.operation import ANY, Operation, plain
-from tablepatterns.writing.pending import Pending, combined
+from tablepatterns.entity_set.pending import Pending, combined
+from tablepatterns.sdk.operation import ANY, Operation, plain
 
 KEYS = {"PartitionKey": "p", "RowKey": "r"}
 ETAG = "an ETag"

@@ -78,7 +78,7 @@ SIZE: Final = (
         solution="Keep large values in blobs and their addresses in the entity.",
         keys="Those of the set; the blob's name is made of table, keys, property and a new id for each write",
         classes=("LargeProperties", "LargeValues", "Upload"),
-        modules=("large_properties", "large_values"),
+        modules=("large_properties",),
         guarantee="No reader ever finds an address without its blob, whoever died where.",
         limits=(
             "Blobs that were overwritten, or of writers who died, stay until `collect_orphans`.",

@@ -49,7 +49,7 @@ TYPES_AND_ACCESS: Final = (
         solution="Hand out tokens for a table, some partitions or a stretch of keys, some permissions and a time. A "
         "policy kept with the table takes them back.",
         keys="PartitionKey = the user, or a RowKey that begins with whose the row is",
-        classes=("grant", "Grant", "AccessPolicies"),
+        classes=("grant", "Grant", "AccessPolicies", "Reach"),
         modules=("grant",),
         guarantee="The service refuses whatever lies outside the stretch, the permissions and the time. The stretch "
         "holds no row that was not meant.",
@@ -78,7 +78,7 @@ TYPES_AND_ACCESS: Final = (
         solution="Encrypt them in this process, under a new content key for each write, which a key of yours wraps.",
         keys="Those of the set; keys are never encrypted, so put no secret in them",
         classes=("EncryptedProperties", "ENCRYPTED", "KeyRotation", "LocalKey", "VaultKey"),
-        modules=("encrypted_properties", "key_rotation"),
+        modules=("encrypted_properties",),
         guarantee="Values come back with their types. A ciphertext that was moved or altered is refused. A rotation "
         "loses no change of another writer.",
         limits=(

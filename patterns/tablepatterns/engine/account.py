@@ -1,16 +1,17 @@
-"""The engine: one storage account in memory."""
+"""The in-memory storage account, and the accounts of this process that are shared by name."""
 
 from __future__ import annotations
 
+import threading
 from threading import get_ident
 from typing import Final
 
-from .blobs import Blobs
+from .blobs.service import Blobs
 from .clock import Clock
 from .faults import Faults
 from .ledger import Ledger
-from .queues import Queues
-from .tables import Tables
+from .queues.service import Queues
+from .tables.service import Tables
 from .targets import Targets
 
 DEVELOPMENT_NAME: Final = "devstoreaccount1"
@@ -81,3 +82,17 @@ class Engine:
 
     def __repr__(self) -> str:
         return f"<Engine {self.account_name}>"
+
+
+_named: dict[str, Engine] = {}
+_lock = threading.Lock()
+
+
+def engine_for(name: str) -> Engine:
+    """Return the engine of that name, made on first use; no name means a new engine that nobody else has."""
+    if not name:
+        return Engine()
+    with _lock:
+        if name not in _named:
+            _named[name] = Engine()
+        return _named[name]

@@ -1,26 +1,81 @@
-"""Faults: rules by which requests go wrong, so that a test sees what its code does then."""
+"""Injected faults: the rules that select requests, and what a client sees of the fault."""
 
 from __future__ import annotations
 
 import threading
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from random import Random
-from typing import Literal, TypeAlias, TypedDict
+from typing import Any, Final, Literal, NamedTuple, TypeAlias, TypedDict
 
+from azure.core.configuration import ConnectionConfiguration
+from azure.core.exceptions import (
+    IncompleteReadError,
+    ServiceRequestError,
+    ServiceResponseError,
+    ServiceResponseTimeoutError,
+)
 from typing_extensions import Self, Unpack
 
 from ..errors import BadInput
-from .fault import (
-    ANSWER_LOST,
-    BUSY,
-    NO_CONNECTION,
-    REQUEST_LOST,
-    TIMED_OUT_AFTER,
-    TIMED_OUT_BEFORE,
-    Asked,
-    Fault,
-)
-from .operations import Operation, check_operation
+from .clock import Clock
+from .errors import OPERATION_TIMED_OUT, OVER_ACCOUNT_LIMIT, SERVER_BUSY, Answer
+from .ledger import Operation, check_operation
+
+Loss: TypeAlias = Literal["connection", "request", "answer"]
+
+
+class Asked(NamedTuple):
+    """What a request asks, in the words of the ledger.
+
+    :param service: table, queue or blob
+    :param operation: the service's name of the operation
+    :param name: the table, the queue or the container, "" where it is about none
+    :param partition: the partition it goes to, None where it goes to several or to none
+    """
+
+    service: str
+    operation: str
+    name: str
+    partition: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """What becomes of a request.
+
+    :param name: as the ledger tells it
+    :param carried_out: whether what it asks is done all the same
+    :param answer: what the service says in place of its own answer
+    :param headers: what goes with that answer
+    :param loses: what the network loses: no answer comes at all
+    :param cut_at: after how many bytes of the answer's body the connection breaks
+    :param seconds: how late the answer comes
+    """
+
+    name: str
+    carried_out: bool = True
+    answer: Answer | None = None
+    headers: Mapping[str, str] = field(default_factory=dict[str, str])
+    loses: Loss | None = None
+    cut_at: int | None = None
+    seconds: float = 0
+
+    @property
+    def is_billed(self) -> bool:
+        """Whether the service bills the request: not what it refused for want of capacity or time, or never saw."""
+        return self.carried_out and self.answer is None
+
+
+NO_CONNECTION: Final = Fault("no connection", carried_out=False, loses="connection")
+REQUEST_LOST: Final = Fault("request lost", carried_out=False, loses="request")
+ANSWER_LOST: Final = Fault("answer lost", loses="answer")
+TIMED_OUT_BEFORE: Final = Fault("timed out before the commit", carried_out=False, answer=OPERATION_TIMED_OUT)
+TIMED_OUT_AFTER: Final = Fault("timed out after the commit", answer=OPERATION_TIMED_OUT)
+BUSY: Final = Fault("busy", carried_out=False, answer=SERVER_BUSY)
+ACCOUNT_OVER_TARGET: Final = Fault("account over its target", carried_out=False, answer=OVER_ACCOUNT_LIMIT)
+PARTITION_OVER_TARGET: Final = Fault("partition over its target", carried_out=False, answer=SERVER_BUSY)
+
 
 ServiceName: TypeAlias = Literal["table", "queue", "blob"]
 
@@ -264,3 +319,40 @@ class Faults:
             return None
         with self._lock:
             return next((rule.fault for rule in self._rules if rule.takes(asked)), None)
+
+
+READ_TIMEOUT: Final[float] = ConnectionConfiguration().read_timeout
+"""In seconds: how long azure-core's own transports wait that are not told otherwise."""
+
+
+def suffer(fault: Fault, size: int, clock: Clock, options: Mapping[str, Any], *, aio: bool = False) -> None:
+    """Let an answer come late, in part or not at all.
+
+    :param size: the length of the answer's body
+    :param options: those of the request, as azure-core gives them to its transport, `read_timeout` among them
+    :param aio: whether the client is an aio one
+    :raises AzureError: the one that azure-core's own transport raises then
+    """
+    if fault.loses == "connection":
+        raise ServiceRequestError("no connection: refused by a fault of the engine")
+    if fault.loses:
+        # Over aiohttp, azure-core takes a reset for an error of the request, although it may have been carried out
+        reset = ServiceRequestError if aio else ServiceResponseError
+        raise reset("the connection was reset by a fault of the engine before an answer came")
+    patience: float = options["read_timeout"]
+    clock.sleep(min(fault.seconds, patience))
+    if fault.seconds >= patience:
+        raise ServiceResponseTimeoutError(f"no answer came within {patience} seconds: delayed by a fault of the engine")
+    if not options.get("stream"):
+        check_whole(size, fault.cut_at)
+
+
+def check_whole(size: int, cut_at: int | None) -> None:
+    """Refuse a body that has come in part only.
+
+    :param size: its length
+    :raises IncompleteReadError: the connection broke before its end
+    """
+    if cut_at is not None and cut_at < size:
+        text = f"{cut_at} of {size} bytes came: the connection was broken by a fault of the engine"
+        raise IncompleteReadError(text)

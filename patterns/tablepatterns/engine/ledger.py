@@ -1,4 +1,4 @@
-"""The ledger: every request that the engine answered, what it read and what it would have cost."""
+"""The ledger: every request that the engine answered, what it read, and what it would have cost."""
 
 from __future__ import annotations
 
@@ -8,9 +8,10 @@ from collections.abc import Generator
 from contextlib import contextmanager
 from copy import deepcopy
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import Final, Literal, NamedTuple, TypeAlias, get_args
 
 from ..edm import Ticks
+from ..errors import BadInput
 
 
 class Record(NamedTuple):
@@ -143,3 +144,104 @@ class Ledger:
         finally:
             with self._lock:
                 self._spans = [other for other in self._spans if other is not span]
+
+
+TableOperation: TypeAlias = Literal[
+    "CreateTable",
+    "DeleteEntity",
+    "DeleteTable",
+    "GetTableACL",
+    "GetTableServiceProperties",
+    "GetTableServiceStats",
+    "InsertEntity",
+    "InsertOrMergeEntity",
+    "InsertOrReplaceEntity",
+    "MergeEntity",
+    "QueryEntities",
+    "QueryEntity",
+    "QueryTable",
+    "QueryTables",
+    "SetTableACL",
+    "SetTableServiceProperties",
+    "Transaction",
+    "UpdateEntity",
+]
+QueueOperation: TypeAlias = Literal[
+    "ClearMessages",
+    "CreateQueue",
+    "DeleteMessage",
+    "DeleteQueue",
+    "GetMessages",
+    "GetQueueACL",
+    "GetQueueMetadata",
+    "GetQueueServiceProperties",
+    "GetQueueServiceStats",
+    "ListQueues",
+    "PeekMessages",
+    "PutMessage",
+    "SetQueueACL",
+    "SetQueueMetadata",
+    "SetQueueServiceProperties",
+    "UpdateMessage",
+]
+BlobOperation: TypeAlias = Literal[
+    "AbortCopyBlob",
+    "AcquireBlobLease",
+    "AcquireContainerLease",
+    "AppendBlobSeal",
+    "AppendBlock",
+    "AppendBlockFromURL",
+    "BlobBatch",
+    "BreakBlobLease",
+    "BreakContainerLease",
+    "ChangeBlobLease",
+    "ChangeContainerLease",
+    "CopyBlob",
+    "CopyBlobFromURL",
+    "CreateContainer",
+    "DeleteBlob",
+    "DeleteContainer",
+    "GetAccountInformation",
+    "GetBlob",
+    "GetBlobMetadata",
+    "GetBlobProperties",
+    "GetBlobServiceProperties",
+    "GetBlobServiceStats",
+    "GetBlobTags",
+    "GetBlockList",
+    "GetContainerACL",
+    "GetContainerMetadata",
+    "GetContainerProperties",
+    "ListBlobs",
+    "ListContainers",
+    "PutBlob",
+    "PutBlobFromURL",
+    "PutBlock",
+    "PutBlockFromURL",
+    "PutBlockList",
+    "ReleaseBlobLease",
+    "ReleaseContainerLease",
+    "RenewBlobLease",
+    "RenewContainerLease",
+    "SetBlobMetadata",
+    "SetBlobProperties",
+    "SetBlobServiceProperties",
+    "SetBlobTags",
+    "SetBlobTier",
+    "SetContainerACL",
+    "SetContainerMetadata",
+    "SnapshotBlob",
+]
+Operation: TypeAlias = TableOperation | QueueOperation | BlobOperation
+
+_KNOWN: Final = frozenset(get_args(TableOperation) + get_args(QueueOperation) + get_args(BlobOperation))
+
+
+def check_operation(name: str) -> None:
+    """Refuse a name that no operation has: a rule for it would never be met, and nothing would tell.
+
+    :raises BadInput: with all the names
+    """
+    if name not in _KNOWN:
+        rule = "no operation of a service has this name"
+        raise BadInput("operation", name, rule, f"give one of {', '.join(sorted(_KNOWN))}")

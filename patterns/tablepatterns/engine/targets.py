@@ -9,7 +9,7 @@ from ..edm import Ticks
 from ..errors import BadInput
 from ..limits import ACCOUNT_TRANSACTIONS_PER_SECOND, PARTITION_ENTITIES_PER_SECOND, QUEUE_MESSAGES_PER_SECOND
 from .clock import SECOND, Clock
-from .fault import ACCOUNT_OVER_TARGET, PARTITION_OVER_TARGET, Asked, Fault
+from .faults import ACCOUNT_OVER_TARGET, PARTITION_OVER_TARGET, Asked, Fault
 
 _PRUNED_FROM: Final = 10_000
 

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
+from .formats import from_inverted_ticks, inverted_ticks, pad, unpad
 from .key import Key
-from .moments import from_inverted_ticks, inverted_ticks
-from .numbers import pad, unpad
 from .ranges import KeyRange, above, after_prefix, at_least, at_most, below, between, prefix
 
 __all__ = [

@@ -1,19 +1,431 @@
-"""The closed set of formats, by the spelling that a template uses."""
+"""The formats of key fields: numbers, timestamps, dates and text, all of them order-preserving."""
 
 from __future__ import annotations
 
+import math
 import re
+import struct
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import date, datetime, timezone
 from functools import cached_property
-from typing import Final
+from typing import ClassVar, Final
 from uuid import UUID
 
-from ..errors import BadDesign
-from .format import Format
-from .language import HEX, Characters, one_of
-from .moments import Calendar, InvertedTicks, TickCount
-from .numbers import Float, Padded, Signed
-from .text import FORBIDDEN, Escaped, Text
+from ..edm import Ticks
+from ..errors import BadDesign, BadKey
+from ..limits import FORBIDDEN_IN_KEYS
+from .template_language import DIGIT, HEX, KEY_TEXT, Characters, one_of
+
+
+@dataclass(frozen=True)
+class Format(ABC):
+    """How the values of one field are written into a key and read back, in the order of the values."""
+
+    name: str
+
+    terminator: ClassVar[str] = ""
+    """What ends the text wherever more of the key follows; it sorts before all that could continue the text."""
+    descending: ClassVar[bool] = False
+
+    @property
+    @abstractmethod
+    def characters(self) -> Sequence[Characters] | Characters:
+        """What each character of a text may be; one set for all of them where a text is as long as its value."""
+
+    @cached_property
+    def width(self) -> int | None:
+        """The number of characters of every value's text, or None where a text is as long as its value."""
+        return None if isinstance(self.characters, Characters) else len(self.characters)
+
+    @abstractmethod
+    def write(self, value: object) -> str:
+        """Return the value as key text, or raise BadKey."""
+
+    @abstractmethod
+    def read(self, text: str) -> object:
+        """Return the value of a key text; ValueError where it has none.
+
+        Need not notice a text that `write` would have spelled otherwise: whoever reads writes again and compares.
+        """
+
+    def refusal(self, value: object, rule: str, way_out: str) -> BadKey:
+        return BadKey(self.name, value, rule, way_out)
+
+
+_SIGN: Final = 2**63
+
+
+def pad(number: int, width: int) -> str:
+    """Return the number padded with zeros, so that keys sort as their numbers do.
+
+    A negative number and one that is too wide are refused.
+
+    >>> pad(123, 8)
+    '00000123'
+
+    :param number: the number, 0 or more
+    :param width: the digits of the result
+    :raises BadKey: where the number is negative or needs more digits
+
+    Guide: sorting and padding.
+    """
+    return Padded("number", width).write(number)
+
+
+def unpad(text: str) -> int:
+    """Return the number of a padded text; anything but the digits 0 to 9 is refused.
+
+    >>> unpad("00000123")
+    123
+
+    :param text: what `pad` returned
+    :raises BadKey: where the text is not made of digits
+
+    Guide: sorting and padding.
+    """
+    try:
+        return _digits(text)
+    except ValueError:
+        raise BadKey("text", text, "a padded number is made of digits", "pass what pad() returned") from None
+
+
+@dataclass(frozen=True)
+class Padded(Format):
+    """An integer of 0 or more, in a fixed number of digits."""
+
+    digits: int
+
+    @cached_property
+    def characters(self) -> Sequence[Characters]:
+        return [DIGIT] * self.digits
+
+    def write(self, value: object) -> str:
+        number = _integer(self, value)
+        if number < 0:
+            way_out = f"use the signed format {{{self.name}:+0{self.digits}d}}"
+            raise self.refusal(value, "a padded number is not negative", way_out)
+        if number >= _beyond(self.digits):
+            raise self.refusal(value, f"it does not fit in {self.digits} digits", "use a wider format")
+        return f"{number:0{self.digits}d}"
+
+    def read(self, text: str) -> int:
+        return _digits(text)
+
+
+@dataclass(frozen=True)
+class Signed(Format):
+    """A signed integer: the digit 1 and its digits; below zero the digit 0 and their complement.
+
+    >>> Signed("Balance", 6).write(123), Signed("Balance", 6).write(-1)
+    ('1000123', '0999999')
+    """
+
+    digits: int
+
+    @cached_property
+    def characters(self) -> Sequence[Characters]:
+        return [one_of("01"), *[DIGIT] * self.digits]
+
+    def write(self, value: object) -> str:
+        number = _integer(self, value)
+        if abs(number) >= _beyond(self.digits):
+            raise self.refusal(value, f"it does not fit in {self.digits} digits", "use a wider format")
+        return f"{number + _beyond(self.digits):0{self.width}d}"
+
+    def read(self, text: str) -> int:
+        return _digits(text) - _beyond(self.digits)
+
+
+class Float(Format):
+    """A double: its bits as 16 hexadecimal digits, flipped so that they sort as the numbers do.
+
+    >>> Float("Price").write(1.5)
+    'bff8000000000000'
+    """
+
+    @cached_property
+    def characters(self) -> Sequence[Characters]:
+        return [HEX] * 16
+
+    def write(self, value: object) -> str:
+        if not isinstance(value, float):
+            raise self.refusal(value, f"it must be a float, not {type(value).__name__}", "convert it")
+        if math.isnan(value):
+            raise self.refusal(value, "NaN has no place in any order", "use another value")
+        # equal numbers must be one key: adding 0.0 makes 0.0 of -0.0
+        (bits,) = struct.unpack(">Q", struct.pack(">d", value + 0.0))
+        return f"{bits ^ _flips(negative=bits >= _SIGN):016x}"
+
+    def read(self, text: str) -> float:
+        if not re.fullmatch("[0-9a-f]{16}", text):
+            raise ValueError(f"{text!r} is not 16 hexadecimal digits")
+        bits = int(text, 16)
+        (value,) = struct.unpack(">d", struct.pack(">Q", bits ^ _flips(negative=bits < _SIGN)))
+        return float(value)
+
+
+def _flips(*, negative: bool) -> int:
+    """Every bit of a negative number turns, since the larger one is further from zero; else the sign alone."""
+    return 2 * _SIGN - 1 if negative else _SIGN
+
+
+def _integer(field: Format, value: object) -> int:
+    if not isinstance(value, int) or isinstance(value, (bool, Ticks)):
+        raise field.refusal(value, f"it must be an int, not {type(value).__name__}", "convert it, or name its format")
+    return int(value)
+
+
+def _beyond(digits: int) -> int:
+    """Return the first number that needs more digits."""
+    return int(10**digits)
+
+
+def _digits(text: str) -> int:
+    if not re.fullmatch("[0-9]+", text):
+        raise ValueError(f"{text!r} is not made of digits")
+    return int(text)
+
+
+_TICKS_WIDTH: Final = 19
+_TICKS: Final = (one_of("0123"), *[DIGIT] * (_TICKS_WIDTH - 1))
+"""The last instant of the year 9999 begins with a 3."""
+
+
+def inverted_ticks(moment: datetime | Ticks) -> str:
+    """Return the key text of an instant that puts the newest first: 19 digits, smaller for a later instant.
+
+    A datetime without a time zone is refused. Two entities of one tick need something more to tell them apart.
+
+    >>> inverted_ticks(datetime(2014, 8, 22, 0, 50, 32, tzinfo=timezone.utc))
+    '2519936321679999999'
+
+    :param moment: an aware datetime, or Ticks
+    :raises BadKey: where the instant has no time zone or lies outside the years 1 to 9999
+
+    Guide: log tail.
+    """
+    return InvertedTicks("moment").write(moment)
+
+
+def from_inverted_ticks(text: str) -> Ticks:
+    """Return the instant of an inverted tick count, exactly.
+
+    >>> from_inverted_ticks("2519936321679999999").datetime()
+    datetime.datetime(2014, 8, 22, 0, 50, 32, tzinfo=datetime.timezone.utc)
+
+    :param text: what `inverted_ticks` returned
+    :raises BadKey: where the text is not an inverted tick count
+
+    Guide: log tail.
+    """
+    try:
+        return Ticks(Ticks.MAX - _ticks(text))
+    except ValueError as error:
+        raise BadKey("text", text, str(error), "pass what inverted_ticks() returned") from None
+
+
+class TickCount(Format):
+    """An instant as its ticks of 100 nanoseconds, in 19 digits."""
+
+    @property
+    def characters(self) -> Sequence[Characters]:
+        return _TICKS
+
+    def write(self, value: object) -> str:
+        return f"{_instant(self, value):0{_TICKS_WIDTH}d}"
+
+    def read(self, text: str) -> datetime | Ticks:
+        return _value(_ticks(text))
+
+
+class InvertedTicks(Format):
+    """An instant as the ticks that are left until the end of the year 9999: the newest first."""
+
+    descending: ClassVar[bool] = True
+
+    @property
+    def characters(self) -> Sequence[Characters]:
+        return _TICKS
+
+    def write(self, value: object) -> str:
+        return f"{Ticks.MAX - _instant(self, value):0{_TICKS_WIDTH}d}"
+
+    def read(self, text: str) -> datetime | Ticks:
+        return _value(Ticks.MAX - _ticks(text))
+
+
+def _instant(field: Format, value: object) -> int:
+    if not isinstance(value, (datetime, Ticks)):
+        raise field.refusal(value, f"it must be a datetime or Ticks, not {type(value).__name__}", "convert it")
+    if isinstance(value, datetime):
+        value = Ticks.of(_aware(field, value))
+    if not 0 <= value <= Ticks.MAX:
+        raise field.refusal(int(value), "it lies outside the years 1 to 9999", "use another instant")
+    return int(value)
+
+
+def _aware(field: Format, moment: datetime) -> datetime:
+    if moment.utcoffset() is None:
+        raise field.refusal(moment, "a datetime without a time zone names no instant", "give it a tzinfo")
+    return moment
+
+
+def _ticks(text: str) -> int:
+    if not re.fullmatch("[0-9]{19}", text) or int(text) > Ticks.MAX:
+        raise ValueError("an instant is 19 digits, up to the end of the year 9999")
+    return int(text)
+
+
+def _value(ticks: int) -> datetime | Ticks:
+    """Return a datetime where one holds the instant exactly."""
+    return Ticks(ticks) if ticks % 10 else Ticks(ticks).datetime()
+
+
+_UNITS: Final = {
+    "Y": ("year", 4),
+    "m": ("month", 2),
+    "d": ("day", 2),
+    "H": ("hour", 2),
+    "M": ("minute", 2),
+    "S": ("second", 2),
+    "f": ("microsecond", 6),
+}
+_EARLIEST: Final = ("1", "1", "1", "0", "0", "0", "0")
+_DIRECTIVE: Final = re.compile("%(.)")
+
+
+@dataclass(frozen=True)
+class Calendar(Format):
+    """A date, or an instant in UTC, written by a pattern of strftime directives from the year down.
+
+    >>> Calendar("Day", "%Y-%m-%d").write(date(2014, 7, 31))
+    '2014-07-31'
+    """
+
+    pattern: str
+
+    @staticmethod
+    def allows(pattern: str) -> bool:
+        """Whether the pattern starts at %Y and leaves out no unit down to its last: only that sorts, and reads back."""
+        directives = "".join(_DIRECTIVE.findall(pattern))
+        return bool(directives) and "".join(_UNITS).startswith(directives) and "%" not in _DIRECTIVE.sub("", pattern)
+
+    @cached_property
+    def characters(self) -> Sequence[Characters]:
+        literals = _DIRECTIVE.split(self.pattern)
+        # Literal text and letters of directives take turns
+        digits = [[DIGIT] * _UNITS[each][1] for each in literals[1::2]] + [[]]
+        return [each for text, unit in zip(literals[::2], digits, strict=True) for each in (*map(one_of, text), *unit)]
+
+    def write(self, value: object) -> str:
+        moment = self._instant(value) if "%H" in self.pattern else self._date(value)
+        text = self._spelling.format(moment)
+        if not self._is_finest and self.read(text) != moment:
+            raise self.refusal(value, f"{self.pattern} would drop a part of it", "round it, or use a finer pattern")
+        return text
+
+    def read(self, text: str) -> date | datetime:
+        found = self._expression.fullmatch(text)
+        if not found:
+            raise ValueError(f"{text!r} does not look like {self.pattern}")
+        parts = found.groups()
+        year, month, day, hour, minute, second, micro = map(int, parts + _EARLIEST[len(parts) :])
+        moment = datetime(year, month, day, hour, minute, second, micro, tzinfo=timezone.utc)
+        return moment if "%H" in self.pattern else moment.date()
+
+    @cached_property
+    def _is_finest(self) -> bool:
+        """Whether the pattern has every unit of its values."""
+        return "%f" in self.pattern or ("%d" in self.pattern and "%H" not in self.pattern)
+
+    @cached_property
+    def _spelling(self) -> str:
+        """The pattern as `str.format` takes it: `{0.year:04d}` for `%Y`."""
+        literal = self.pattern.replace("{", "{{").replace("}", "}}")
+        return _DIRECTIVE.sub(lambda found: "{{0.{}:0{}d}}".format(*_UNITS[found[1]]), literal)
+
+    @cached_property
+    def _expression(self) -> re.Pattern[str]:
+        """The pattern with a group of digits for each unit."""
+        return re.compile(_DIRECTIVE.sub(lambda found: f"([0-9]{{{_UNITS[found[1]][1]}}})", re.escape(self.pattern)))
+
+    def _instant(self, value: object) -> datetime:
+        if not isinstance(value, datetime):
+            raise self.refusal(value, f"it must be a datetime, not {type(value).__name__}", "convert it")
+        try:
+            return _aware(self, value).astimezone(timezone.utc)
+        except OverflowError:
+            raise self.refusal(value, "in UTC it lies outside the years 1 to 9999", "use another instant") from None
+
+    def _date(self, value: object) -> date:
+        if not isinstance(value, date) or isinstance(value, datetime):
+            raise self.refusal(value, f"it must be a date, not {type(value).__name__}", "convert it")
+        return value
+
+
+FORBIDDEN: Final = re.compile(FORBIDDEN_IN_KEYS)
+_LONE_SURROGATE: Final = re.compile("[\ud800-\udfff]")
+
+_RUNS: Final = {
+    "!": range(0x24),
+    ".": range(0x2E, 0x30),
+    ">": range(0x3E, 0x40),
+    "[": range(0x5B, 0x5D),
+    "~": range(0x7E, 0xA0),
+}
+_CODES: Final = {unit: f"{leader}{unit:02x}" for leader, run in _RUNS.items() for unit in run}
+_ESCAPED: Final = KEY_TEXT.without(chr(unit) for unit in _CODES if chr(unit) not in _RUNS)
+"""What an escaped text may hold: a character that has a code occurs only where it leads one."""
+_CODE: Final = re.compile(r"[!.>\[~]([0-9a-f]{2})")
+
+
+class Text(Format):
+    """Plain text, kept as it is."""
+
+    @property
+    def characters(self) -> Characters:
+        return KEY_TEXT
+
+    def write(self, value: object) -> str:
+        text = _checked(self, value)
+        found = FORBIDDEN.search(text)
+        if found:
+            way_out = f"use the format {{{self.name}:escape}} or another value"
+            raise self.refusal(value, f"a key may not contain {found[0]!r}", way_out)
+        return text
+
+    def read(self, text: str) -> str:
+        return text
+
+
+class Escaped(Format):
+    """Any text, with what a key may not hold spelled out.
+
+    >>> Escaped("Path").write("docs/a#1")
+    'docs.2fa!231'
+    """
+
+    terminator: ClassVar[str] = " "
+
+    @property
+    def characters(self) -> Characters:
+        return _ESCAPED
+
+    def write(self, value: object) -> str:
+        return _checked(self, value).translate(_CODES)
+
+    def read(self, text: str) -> str:
+        return _CODE.sub(lambda code: chr(int(code[1], 16)), text)
+
+
+def _checked(field: Format, value: object) -> str:
+    if not isinstance(value, str):
+        raise field.refusal(value, f"text must be a str, not {type(value).__name__}", "convert it, or name its format")
+    if _LONE_SURROGATE.search(value):
+        raise field.refusal(value, "half of a surrogate pair is no character", "use valid Unicode text")
+    return value
 
 
 class Uuid(Format):

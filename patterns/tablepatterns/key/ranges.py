@@ -7,7 +7,7 @@ from typing import Literal, get_args
 
 from ..edm import ordinal
 from ..errors import BadKey
-from .text import FORBIDDEN
+from .formats import FORBIDDEN
 
 Ends = Literal["both", "left", "right", "neither"]
 """Which ends of a range belong to it, in the words of pandas."""

@@ -9,10 +9,8 @@ from string import Formatter
 
 from ..edm import utf16_length
 from ..errors import MISSING, BadDesign, BadKey, said
-from .format import Format
-from .formats import format_of
-from .language import Automaton, Characters
-from .text import FORBIDDEN
+from .formats import FORBIDDEN, Format, format_of
+from .template_language import Automaton, Characters
 
 
 @dataclass(frozen=True)

@@ -11,15 +11,15 @@ from typing import Any, cast
 
 from ..argument_types import checked
 from ..arguments import via_and_fields
-from ..contention import RETRY_FOR
 from ..entity import Entity
-from ..entity_set import EntitySet
+from ..entity_set.commit import commit
+from ..entity_set.entity_set import EntitySet
 from ..errors import BadInput, EntityChanged, EntityNotFound, LimitExceeded
 from ..filters import Filter, QueryClass
 from ..limits import MAX_TRANSACTION_OPERATIONS
-from ..pace import Pace
+from ..rate_limit import Pace
 from ..recipe import Account, Account_co, Pattern, recipe
-from ..writing.commit import commit
+from ..retry import RETRY_FOR
 
 
 @dataclass

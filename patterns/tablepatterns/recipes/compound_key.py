@@ -10,12 +10,12 @@ from typing import Any
 
 from ..argument_types import checked
 from ..arguments import fields_of
-from ..deriving.derived import Derived, Shape
 from ..entity import Entity
-from ..entity_set import EntitySet
+from ..entity_set.derived import Derived, RowLayout
+from ..entity_set.entity_set import EntitySet
+from ..entity_set.mapping import PropertyMapping
+from ..entity_set.range_query import range_filter
 from ..key import Key
-from ..mapping import PropertyMapping
-from ..reading.question import range_filter
 from ..recipe import Account_co, recipe, stream
 
 
@@ -111,7 +111,7 @@ class CompoundKey(EntitySet[Account_co]):
         """
         found: Entity | None = None
         children: list[Entity] = []
-        parents = Shape(self.parent)
+        parents = RowLayout(self.parent)
         async for row in self.table.query(range_filter(self.parent.family(fields_of(key, parent)))):
             if parents.fits(row):
                 found = parents.entity(row)

@@ -10,20 +10,28 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from ..argument_types import checked
-from ..deriving.derived import Change, Derived, Fields, Keys, Primary, Shape
-from ..deriving.row_store import RowReader
-from ..deriving.shared_kinds import SharedRows
-from ..deriving.shared_rows import merging, rewriting, with_keys
-from ..deriving.whereabouts import InBlobs, InPartition, InTable, Whereabouts, check_partition
 from ..entity import Entity, storable
+from ..entity_set.derived import Change, Derived, Fields, Keys, Primary, RowLayout
+from ..entity_set.intents import FollowsOtherSet, Intents
+from ..entity_set.row_store import RowReader
+from ..entity_set.shared_rows import (
+    InBlobs,
+    InPartition,
+    InTable,
+    SharedRows,
+    Whereabouts,
+    check_partition,
+    merging,
+    rewriting,
+    with_keys,
+)
 from ..errors import BadDesign, BadKey, ReferenceNotFound
-from ..eventual.intents import Intents
 from ..key import Key
-from ..words.operation import ANY, Operation
-from ..writing.alike import alike
+from ..same_value import same_value
+from ..sdk.operation import ANY, Operation
 
 if TYPE_CHECKING:
-    from ..entity_set import EntitySet
+    from ..entity_set.entity_set import EntitySet
 
 
 class Denormalize(SharedRows):
@@ -135,18 +143,18 @@ class Denormalize(SharedRows):
     def touched(self, change: Change) -> list[Keys]:
         """Return the keys of the entity that may hold copies which the change makes others."""
         old, new = (None if side is None else self.copied(side) for side in (change.old, change.new))
-        if old is not None and new is not None and alike(old, new):
+        if old is not None and new is not None and same_value(old, new):
             moved = [self.keys(change.key, side) for side in (change.old, change.new) if side is not None]
             return [] if moved[0] == moved[1] else [*moved[0], *moved[1]]
         return super().touched(change)
 
     def mended(self, keys: Keys, row: Entity | None, primary: Primary) -> Operation | None:
         """Return the write that brings the copies in line, if the entity with these keys refers to this one."""
-        if row is None or self.referred(primary.key, Shape(self.into).entity(row)) != primary.row:
+        if row is None or self.referred(primary.key, RowLayout(self.into).entity(row)) != primary.row:
             return None
         wanted = self.copied({} if primary.fields is None else primary.fields)
         held = {name: row[name] for name in self.copies.values() if name in row}
-        if alike(held, wanted):
+        if same_value(held, wanted):
             return None
         if held.keys() <= wanted.keys():
             return merging(keys, row, wanted)
@@ -157,7 +165,7 @@ class Denormalize(SharedRows):
         """Return the keys of the entity that a row refers to; None if the row is not of this kind."""
         if not self.into.matches(row["PartitionKey"], row["RowKey"]):
             return None
-        referred = self.referred(key, Shape(self.into).entity(row))
+        referred = self.referred(key, RowLayout(self.into).entity(row))
         return [] if referred is None else [referred]
 
     def copied(self, fields: Fields) -> dict[str, Any]:
@@ -183,7 +191,7 @@ class Denormalize(SharedRows):
         return f"<Denormalize {self.name} {self.copies}>"
 
 
-class Filled(Derived):
+class Filled(Derived, FollowsOtherSet):
     """The copies as the set of the entities that hold them keeps them.
 
     :param copies: what is copied

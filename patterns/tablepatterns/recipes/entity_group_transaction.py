@@ -6,10 +6,10 @@ Status: ready
 from __future__ import annotations
 
 from ..argument_types import checked
-from ..contention import RETRY_FOR
 from ..entity import Entity
+from ..entity_set.commit import Write, commit
 from ..recipe import Account_co, Pattern, recipe
-from ..writing.commit import Write, commit
+from ..retry import RETRY_FOR
 
 
 class EntityGroupTransaction(Pattern[Account_co]):

@@ -10,12 +10,12 @@ from typing import Any, Final, TypeAlias, cast
 
 from ..argument_types import checked
 from ..errors import NOT_SHOWN, BadDesign, BadInput, BadMessage, LeaseLost, StepFailed
+from ..messages.envelope import Envelope
+from ..messages.lease import Lease
+from ..messages.poison import Reason
 from ..recipe import Account_co, Pattern, recipe
-from ..words.exchange import settled
-from ..words.queue import check_length
-from ..working.envelope import Envelope
-from ..working.lease import Lease
-from ..working.poison import Reason
+from ..sdk.call import settled
+from ..sdk.queue import check_length
 
 Body: TypeAlias = Mapping[str, Any]
 Step: TypeAlias = Callable[[Body], Awaitable[object] | object]

@@ -9,19 +9,28 @@ from collections.abc import Collection, Mapping
 from functools import lru_cache
 
 from ..argument_types import checked
-from ..declared_rows import Place
-from ..deriving.blob_rows import BlobRows
-from ..deriving.derived import Change, Fields, Keys, Primary
-from ..deriving.roster import Roster
-from ..deriving.row_store import RowStore
-from ..deriving.shared_kinds import Lists
-from ..deriving.shared_rows import PART, check_size, rewriting, spread_key, with_keys
-from ..deriving.whereabouts import InBlobs, InPartition, Whereabouts, check_partition
+from ..declared_rows import StoreName
 from ..entity import Entity, storable
+from ..entity_set.blob_rows import BlobRows
+from ..entity_set.derived import Change, Fields, Keys, Primary
+from ..entity_set.row_store import RowStore
+from ..entity_set.shared_rows import (
+    PART,
+    InBlobs,
+    InPartition,
+    Lists,
+    Roster,
+    Whereabouts,
+    check_partition,
+    check_size,
+    rewriting,
+    spread_key,
+    with_keys,
+)
 from ..errors import BadDesign, DerivedDataMismatch
 from ..key import Key
 from ..recipe import Account
-from ..words.operation import Operation
+from ..sdk.operation import Operation
 
 
 class IndexEntities(Lists):
@@ -109,7 +118,7 @@ class IndexEntities(Lists):
             return _default(primary, self.fields, is_elsewhere=self.is_elsewhere, spread=self.spread)
         return spread_key(self._key) if self.spread > 1 else self._key
 
-    def place(self, primary: str) -> Place:
+    def place(self, primary: str) -> StoreName:
         """Return the table that the rows are in, or the container."""
         if isinstance(self.whereabouts, InBlobs):
             return "container", self.whereabouts.container

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from ..argument_types import checked
-from ..deriving.derived import INTENT_ID, Index, Shape, names_of
+from ..entity_set.derived import INTENT_ID, Index, RowLayout, names_of
 from ..errors import BadDesign
 from ..key import Key
 
@@ -108,10 +108,10 @@ class InterPartitionIndex(Index):
         """Return the name of the table that the copies are in."""
         return self._table or primary
 
-    def shape(self, primary: Key) -> Shape:
+    def shape(self, primary: Key) -> RowLayout:
         """Return how the copies are keyed and what they hold, for entities with that primary key."""
         include = None if self.include is None else self.include | set(primary.fields)
-        return Shape(self.key, include, self._table, is_elsewhere=True, hides=INTENT_ID if self.is_unique else None)
+        return RowLayout(self.key, include, self._table, is_elsewhere=True, hides=INTENT_ID if self.is_unique else None)
 
     def join(self, key: Key) -> None:
         """Check that the copies need not lie in the primary's partition."""

@@ -8,11 +8,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from ..argument_types import checked
-from ..deriving.derived import Change, Index, Shape, copy_operations, names_of
-from ..deriving.row_store import RowReader
+from ..entity_set.derived import Change, Index, RowLayout, copy_operations, names_of
+from ..entity_set.row_store import RowReader
 from ..errors import BadDesign
 from ..key import Key
-from ..words.operation import Operation
+from ..sdk.operation import Operation
 
 
 class IntraPartitionIndex(Index):
@@ -71,9 +71,9 @@ class IntraPartitionIndex(Index):
         """The name that errors and reports use."""
         return self._name
 
-    def shape(self, primary: Key) -> Shape:
+    def shape(self, primary: Key) -> RowLayout:
         """Return how the copies are keyed and what they hold, for entities with that primary key."""
-        return Shape(self.key, None if self.include is None else self.include | set(primary.fields))
+        return RowLayout(self.key, None if self.include is None else self.include | set(primary.fields))
 
     def join(self, key: Key) -> None:
         """Check that the copies fall in the primary's partition and cannot be taken for primaries."""

@@ -12,15 +12,15 @@ from uuid import uuid4
 
 from ..argument_types import checked
 from ..arguments import fields_of
-from ..contention import RETRY_FOR
-from ..deriving.derived import Derived
 from ..entity import Entity
-from ..entity_set import EntitySet
+from ..entity_set.derived import Derived
+from ..entity_set.entity_set import EntitySet
+from ..entity_set.mapping import PropertyMapping
+from ..entity_set.range_query import partitions_of
 from ..key import Key, at_least
 from ..key import between as span_of
-from ..mapping import PropertyMapping
-from ..reading.question import partitions_of
 from ..recipe import Account_co, recipe, stream
+from ..retry import RETRY_FOR
 
 
 class LogTail(EntitySet[Account_co]):

@@ -13,7 +13,7 @@ from typing import Any, Final, cast
 from ..argument_types import check_least, checked
 from ..arguments import fields_of
 from ..entity import Entity
-from ..entity_set import EntitySet
+from ..entity_set.entity_set import EntitySet
 from ..errors import BadDesign, BadInput
 from ..recipe import Account, Account_co, Pattern, recipe
 

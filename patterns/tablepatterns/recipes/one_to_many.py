@@ -12,15 +12,15 @@ from typing import Any, cast
 
 from ..argument_types import checked
 from ..arguments import fields_of
-from ..contention import RETRY_FOR, Overtaken, contended
-from ..deriving.derived import Index
 from ..entity import Entity
-from ..entity_set import EntitySet
+from ..entity_set.commit import commit
+from ..entity_set.derived import Index
+from ..entity_set.entity_set import EntitySet
 from ..errors import BadDesign, BadInput, BadProperty, EntityChanged, EntityNotFound, LimitExceeded
 from ..limits import MAX_TRANSACTION_OPERATIONS
 from ..recipe import Account, Account_co, Pattern, recipe, stream
-from ..writing.alike import alike
-from ..writing.commit import commit
+from ..retry import RETRY_FOR, Overtaken, contended
+from ..same_value import same_value
 
 
 @dataclass(frozen=True)
@@ -291,7 +291,7 @@ class Denormalized(Pattern[Account_co]):
 def _says(entity: Entity, changes: Mapping[str, Any]) -> bool:
     """Whether an entity holds these values, of these types."""
     try:
-        return alike({name: entity.get(name) for name in changes}, changes)
+        return same_value({name: entity.get(name) for name in changes}, changes)
     except BadProperty:
         # A mapping may take what no property can be; otherwise the write refuses it
         return False

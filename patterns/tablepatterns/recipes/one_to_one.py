@@ -9,13 +9,13 @@ from collections.abc import Mapping
 from typing import Any, cast
 
 from ..argument_types import checked
-from ..contention import RETRY_FOR
-from ..deriving.derived import Keys
 from ..entity import Entity
-from ..entity_set import EntitySet
+from ..entity_set.commit import commit
+from ..entity_set.derived import Keys
+from ..entity_set.entity_set import EntitySet
 from ..errors import BadDesign, BadInput
 from ..recipe import Account, Account_co, Pattern, recipe
-from ..writing.commit import commit
+from ..retry import RETRY_FOR
 
 
 class OneToOne(Pattern[Account_co]):

@@ -13,9 +13,9 @@ from typing import Any, cast
 from azure.core.exceptions import AzureError
 
 from ..argument_types import checked
-from ..deriving.derived import Index
 from ..entity import Entity
-from ..entity_set import EntitySet
+from ..entity_set.derived import Index
+from ..entity_set.entity_set import EntitySet
 from ..errors import BadDesign, BadInput
 from ..filters import Filter, QueryClass
 from ..recipe import Account, Account_co, Pattern, recipe

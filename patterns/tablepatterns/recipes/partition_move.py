@@ -11,10 +11,11 @@ from uuid import uuid4
 
 from ..argument_types import checked
 from ..arguments import fields_of
-from ..contention import RETRY_FOR, contended
-from ..deriving.derived import Index
 from ..entity import Entity
-from ..entity_set import EntitySet
+from ..entity_set.derived import Index
+from ..entity_set.entity_set import EntitySet
+from ..entity_set.safe_move import Relocation, Route, check_arrived
+from ..entity_set.transit import MOVED_FROM, MOVING_TO
 from ..errors import (
     NOT_SHOWN,
     BadDesign,
@@ -26,11 +27,10 @@ from ..errors import (
     EntityNotFound,
     said,
 )
+from ..messages.envelope import Envelope
+from ..messages.lease import Lease
 from ..recipe import Account, Account_co, Pattern, recipe
-from ..relocation import Relocation, Route, check_arrived
-from ..transit import MOVED_FROM, MOVING_TO
-from ..working.envelope import Envelope
-from ..working.lease import Lease
+from ..retry import RETRY_FOR, contended
 
 
 class PartitionMove(Pattern[Account_co]):

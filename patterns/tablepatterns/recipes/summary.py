@@ -10,18 +10,26 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from ..argument_types import checked
-from ..deriving.derived import Change, Fields, Keys, Primary
-from ..deriving.roster import Roster
-from ..deriving.row_store import RowReader
-from ..deriving.shared_kinds import Totals
-from ..deriving.shared_rows import check_size, merging, rewriting, spread_key
-from ..deriving.whereabouts import InBlobs, InPartition, Whereabouts, check_partition
 from ..edm import Int64
 from ..entity import Entity, storable
+from ..entity_set.derived import Change, Fields, Keys, Primary
+from ..entity_set.row_store import RowReader
+from ..entity_set.shared_rows import (
+    InBlobs,
+    InPartition,
+    Roster,
+    Totals,
+    Whereabouts,
+    check_partition,
+    check_size,
+    merging,
+    rewriting,
+    spread_key,
+)
 from ..errors import BadDesign, BadProperty, DerivedDataMismatch, LimitExceeded
 from ..key import Key
 from ..limits import INT64_MAX, INT64_MIN
-from ..words.operation import Operation
+from ..sdk.operation import Operation
 
 
 class Summary(Totals):

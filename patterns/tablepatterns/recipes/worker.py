@@ -17,16 +17,15 @@ from azure.core.exceptions import AzureError, HttpResponseError
 from .. import limits
 from ..argument_types import checked
 from ..errors import NOT_SHOWN, BadDesign, BadInput, BadMessage
+from ..messages.delivery import Delivery, Outcome, Rules, Served, log
+from ..messages.envelope import Envelope
+from ..messages.handler import Handler, Observer
+from ..messages.lease import Entrusted
+from ..messages.poison import Poisoned, Reason
+from ..messages.stop_signal import Ending, Stopping, on_signals
 from ..recipe import Account_co, Pattern, recipe
-from ..words.exchange import CONNECTION_LOST
-from ..words.queue import Message
-from ..working.delivery import Delivery, Outcome, Rules, Served, log
-from ..working.entrusted import Entrusted
-from ..working.envelope import Envelope
-from ..working.handler import Handler
-from ..working.observer import Observer
-from ..working.poison import Poisoned, Reason
-from ..working.stopping import Ending, Stopping, on_signals
+from ..sdk.call import CONNECTION_LOST
+from ..sdk.queue import Message
 
 _FIRST_WAIT: Final = 0.1
 _LONGEST_NAP: Final = 1.0

@@ -9,15 +9,16 @@ import sys
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from .declaring.declared import DeclaredSet, Design, Field, Query, Retention, Shape, Write
-from .explaining.explain import Plans, explain
-from .explaining.query_plan import Better, QueryPlan
+from .design.model import DeclaredSet, Design, Field, Query, Retention, Shape, Write
+from .plans.explain import Plans, explain
+from .plans.query_plan import Better, QueryPlan
 
 if TYPE_CHECKING:
-    from .declaring.design_file import BadDesignFile, read_design
-    from .outcome import Finding, Reviewed, Severity
-    from .pricing.price_table import BadPriceTable, PriceTable
-    from .reviewing import review
+    from .capacity.price import BadPriceTable, PriceTable
+    from .design.file import BadDesignFile, read_design
+    from .design.from_sets import declare_set
+    from .model import Finding, Reviewed, Severity
+    from .reviewer import review
 
 __all__ = [
     "BadDesignFile",
@@ -36,20 +37,22 @@ __all__ = [
     "Severity",
     "Shape",
     "Write",
+    "declare_set",
     "explain",
     "read_design",
     "review",
 ]
 
 _HOMES = {
-    "BadDesignFile": "declaring.design_file",
-    "BadPriceTable": "pricing.price_table",
-    "Finding": "outcome",
-    "PriceTable": "pricing.price_table",
-    "Reviewed": "outcome",
-    "Severity": "outcome",
-    "read_design": "declaring.design_file",
-    "review": "reviewing",
+    "declare_set": "design.from_sets",
+    "BadDesignFile": "design.file",
+    "BadPriceTable": "capacity.price",
+    "Finding": "model",
+    "PriceTable": "capacity.price",
+    "Reviewed": "model",
+    "Severity": "model",
+    "read_design": "design.file",
+    "review": "reviewer",
 }
 """Where names are defined that are imported later, as the imports above say it for type checkers."""
 

@@ -14,8 +14,7 @@ nothing needs to be imported; see "Testing your own code" in the documentation.
 
 from ..engine.account import Engine
 from ..engine.clock import Clock
-from ..engine.fault import Fault
-from ..engine.faults import Faults, Rule, Where
+from ..engine.faults import Fault, Faults, Rule, Where
 from ..engine.ledger import Ledger, Record, Span, Totals
 from ..engine.targets import Targets
 from .explore import Counterexample, Explored, World, explore, replay

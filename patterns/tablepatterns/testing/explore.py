@@ -10,16 +10,12 @@ from random import Random
 from time import perf_counter
 from typing import TypeVar
 
-from .stepping.attempt import Found, attempt, go_to_end
-from .stepping.bound import Bound
-from .stepping.chance import Chance
-from .stepping.choice import line_of, parse
-from .stepping.points import in_event_loop
-from .stepping.scenario import Check, Errors, Make, Scenario
-from .stepping.search import Explored, Search
-from .stepping.shrink import shrink
-from .stepping.story import story_of
-from .stepping.world import World
+from .explorer.actor import in_event_loop
+from .explorer.choice import Chance, line_of, parse
+from .explorer.scenario import Check, Errors, Make, Scenario
+from .explorer.search import Bound, Explored, Search, shrink
+from .explorer.story import Found, attempt, go_to_end, story_of
+from .explorer.world import World
 
 __all__ = ["Counterexample", "Explored", "World", "explore", "replay"]
 

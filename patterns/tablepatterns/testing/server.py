@@ -3,7 +3,7 @@
 See "The account in memory as a server" in the documentation.
 """
 
-from ..engine.server import serving
-from ..engine.serving.listeners import Listeners
+from ..engine.server.listeners import Listeners
+from ..engine.server.server import serving
 
 __all__ = ["Listeners", "serving"]

@@ -9,7 +9,7 @@ from ..engine.ledger import Span
 from ..filters import QueryClass
 from ..traffic import Traffic
 from ..traffic.checks import budget_exceeded, scans_refused
-from ..traffic.watch import Watch
+from ..traffic.hooks import Watch
 
 
 class _Account:

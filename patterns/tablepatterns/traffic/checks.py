@@ -7,8 +7,7 @@ from typing import Final
 
 from ..filters import QueryClass
 from ..limits import MAX_TRANSACTION_OPERATIONS
-from .request import Request
-from .site import Site
+from .request import Request, Site
 from .tally import Tally, grouped, tallied
 
 _WRITES: Final = frozenset(

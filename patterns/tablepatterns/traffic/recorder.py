@@ -12,11 +12,9 @@ from ..errors import BadInput
 from ..filters import QueryClass
 from .checks import budget_exceeded, scans_refused
 from .export import Meter, dataframe, metrics
-from .request import Request
-from .seen import Seen
-from .site import Site, call_site
+from .hooks import Recorder, Seen, Watch, blocks, everywhere
+from .request import Request, Site, call_site
 from .tally import Heat, Tally, grouped, heated, tallied
-from .watch import Recorder, Watch, blocks, everywhere
 
 if TYPE_CHECKING:
     from rich.console import RenderableType

@@ -11,7 +11,7 @@ from rich.table import Table
 from rich.text import Text
 
 from ..filters import QueryClass
-from .site import Site
+from .request import Site
 from .tally import Tally
 
 _SHOWN: Final = 20

@@ -1,14 +1,285 @@
-"""Request: one request of a block of code, told without keys, signatures, tokens or values of properties."""
+"""One recorded request: its operation, its line of code, and no secrets or property values."""
 
 from __future__ import annotations
 
+import asyncio
+import linecache
+import re
+import sys
+import sysconfig
+from collections.abc import Mapping
+from contextvars import ContextVar
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Final
+from pathlib import Path
+from types import FrameType
+from typing import Final, NamedTuple
+from urllib.parse import parse_qs, unquote, urlsplit
+
+import azure.core
+import tenacity
 
 from ..cost import Cost
 from ..filters import QueryClass
-from .site import Site
+
+TELLING: Final[Mapping[str, tuple[str, ...]]] = {
+    "table": ("If-Match",),
+    "queue": (),
+    "blob": ("x-ms-lease-action", "x-ms-copy-source", "x-ms-requires-sync", "x-ms-blob-type"),
+}
+"""For each service the headers by which operations differ."""
+
+_ENTITY: Final = re.compile(
+    r"(?P<table>[^()]*)\(PartitionKey='(?P<key>[^']*(?:''[^']*)*)',\s*RowKey='[^']*(?:''[^']*)*'\)", re.DOTALL
+)
+_OF_ACCOUNT: Final = {
+    ("GET", "service", "properties"): "Get{}ServiceProperties",
+    ("PUT", "service", "properties"): "Set{}ServiceProperties",
+    ("GET", "service", "stats"): "Get{}ServiceStats",
+    ("GET", "account", "properties"): "GetAccountInformation",
+    ("HEAD", "account", "properties"): "GetAccountInformation",
+    ("POST", "service", "userdelegationkey"): "GetUserDelegationKey",
+    ("POST", "", "batch"): "BlobBatch",
+    ("GET", "", "blobs"): "FindBlobsByTags",
+}
+_OF_QUEUE: Final = {
+    ("PUT", ""): "CreateQueue",
+    ("DELETE", ""): "DeleteQueue",
+    ("GET", "metadata"): "GetQueueMetadata",
+    ("HEAD", "metadata"): "GetQueueMetadata",
+    ("PUT", "metadata"): "SetQueueMetadata",
+    ("GET", "acl"): "GetQueueACL",
+    ("HEAD", "acl"): "GetQueueACL",
+    ("PUT", "acl"): "SetQueueACL",
+}
+_OF_MESSAGES: Final = {
+    ("POST", False): "PutMessage",
+    ("GET", False): "GetMessages",
+    ("DELETE", False): "ClearMessages",
+    ("PUT", True): "UpdateMessage",
+    ("DELETE", True): "DeleteMessage",
+}
+_OF_CONTAINER: Final = {
+    ("PUT", ""): "CreateContainer",
+    ("DELETE", ""): "DeleteContainer",
+    ("GET", ""): "GetContainerProperties",
+    ("HEAD", ""): "GetContainerProperties",
+    ("GET", "metadata"): "GetContainerMetadata",
+    ("HEAD", "metadata"): "GetContainerMetadata",
+    ("PUT", "metadata"): "SetContainerMetadata",
+    ("GET", "acl"): "GetContainerACL",
+    ("HEAD", "acl"): "GetContainerACL",
+    ("PUT", "acl"): "SetContainerACL",
+    ("PUT", "lease"): "{}ContainerLease",
+    ("GET", "list"): "ListBlobs",
+    ("POST", "batch"): "BlobBatch",
+}
+_OF_BLOB: Final = {
+    ("GET", ""): "GetBlob",
+    ("HEAD", ""): "GetBlobProperties",
+    ("PUT", ""): "PutBlob",
+    ("DELETE", ""): "DeleteBlob",
+    ("GET", "metadata"): "GetBlobMetadata",
+    ("HEAD", "metadata"): "GetBlobMetadata",
+    ("PUT", "metadata"): "SetBlobMetadata",
+    ("PUT", "properties"): "SetBlobProperties",
+    ("PUT", "lease"): "{}BlobLease",
+    ("PUT", "snapshot"): "SnapshotBlob",
+    ("PUT", "block"): "PutBlock",
+    ("GET", "blocklist"): "GetBlockList",
+    ("PUT", "blocklist"): "PutBlockList",
+    ("PUT", "appendblock"): "AppendBlock",
+    ("PUT", "seal"): "AppendBlobSeal",
+    ("PUT", "copy"): "AbortCopyBlob",
+    ("PUT", "tier"): "SetBlobTier",
+    ("GET", "tags"): "GetBlobTags",
+    ("PUT", "tags"): "SetBlobTags",
+}
+_FROM_URL: Final = frozenset({"PutBlock", "AppendBlock"})
+_UNKNOWN: Final = "Unknown"
+
+
+class Named(NamedTuple):
+    """What a request is about.
+
+    :param operation: the service's name of the operation
+    :param resource: the table, the queue or the container, None where it is about none
+    :param partition: the PartitionKey, or the blob; None where it is about none or several
+    :param filter: the value of `$filter`, None for anything but a query
+    """
+
+    operation: str
+    resource: str | None = None
+    partition: str | None = None
+    filter: str | None = None
+
+
+def named(service: str, root: str, method: str, url: str, headers: Mapping[str, str]) -> Named:
+    """Return what a request is about.
+
+    :param service: table, queue or blob
+    :param root: the path of the account's endpoint, "" where the account is in the name of the host
+    :param headers: of the request, those of the service's that are `TELLING`
+    """
+    address = urlsplit(url)
+    query = {name: values[0] for name, values in parse_qs(address.query, keep_blank_values=True).items()}
+    path = address.path.removeprefix(root).lstrip("/")
+    if service == "table":
+        return _table(method, path, query, headers)
+    first, _, below = path.partition("/")
+    found = None if first else _account(service, method, query)
+    if found is not None:
+        return Named(found)
+    if service == "queue":
+        return _queue(method, first, below, query)
+    return _blob(method, unquote(first), unquote(below), query, headers)
+
+
+def _account(service: str, method: str, query: Mapping[str, str]) -> str:
+    restype, comp = query.get("restype", ""), query.get("comp", "")
+    if comp == "list":
+        return "ListQueues" if service == "queue" else "ListContainers"
+    return _OF_ACCOUNT.get((method, restype, comp), _UNKNOWN).format(service.capitalize())
+
+
+def _table(method: str, path: str, query: Mapping[str, str], headers: Mapping[str, str]) -> Named:
+    name = unquote(path)
+    if not name:
+        return Named(_account("table", method, query))
+    if name == "$batch":
+        return Named("Transaction")
+    if name == "Tables":
+        return Named("CreateTable" if method == "POST" else "QueryTables")
+    if name.startswith("Tables("):
+        return Named("DeleteTable" if method == "DELETE" else "QueryTable", name[8:-2])
+    entity = _ENTITY.fullmatch(name)
+    if entity:
+        return Named(_write(method, headers), entity["table"], entity["key"].replace("''", "'"))
+    table = name.removesuffix("()")
+    if query.get("comp") == "acl":
+        return Named("GetTableACL" if method == "GET" else "SetTableACL", table)
+    if method == "POST":
+        return Named("InsertEntity", table)
+    return Named("QueryEntities", table, None, query.get("$filter", ""))
+
+
+def _write(method: str, headers: Mapping[str, str]) -> str:
+    if method in ("GET", "DELETE"):
+        return "QueryEntity" if method == "GET" else "DeleteEntity"
+    if method == "PUT":
+        return "UpdateEntity" if "If-Match" in headers else "InsertOrReplaceEntity"
+    return "MergeEntity" if "If-Match" in headers else "InsertOrMergeEntity"
+
+
+def _queue(method: str, queue: str, below: str, query: Mapping[str, str]) -> Named:
+    if below.startswith("messages"):
+        if query.get("peekonly") == "true":
+            return Named("PeekMessages", queue)
+        has_id = bool(below.removeprefix("messages").strip("/"))
+        return Named(_OF_MESSAGES.get((method, has_id), _UNKNOWN), queue)
+    return Named(_OF_QUEUE.get((method, query.get("comp", "")), _UNKNOWN), queue)
+
+
+def _blob(method: str, container: str, blob: str, query: Mapping[str, str], headers: Mapping[str, str]) -> Named:
+    kind = method, query.get("comp", "")
+    action = headers.get("x-ms-lease-action", "").capitalize()
+    if query.get("restype") == "container":
+        return Named(_OF_CONTAINER.get(kind, _UNKNOWN).format(action), container)
+    if not blob:
+        container, blob = "$root", container
+    found = _OF_BLOB.get(kind, _UNKNOWN).format(action)
+    if "x-ms-copy-source" in headers:
+        found = _copied(found, headers)
+    return Named(found, container, blob)
+
+
+def _copied(operation: str, headers: Mapping[str, str]) -> str:
+    if operation in _FROM_URL:
+        return f"{operation}FromURL"
+    if operation != "PutBlob":
+        return operation
+    if "x-ms-blob-type" in headers:
+        return "PutBlobFromURL"
+    return "CopyBlobFromURL" if headers.get("x-ms-requires-sync") == "true" else "CopyBlob"
+
+
+_SKIPPED, _USERS, _ENDS = range(3)
+
+_STDLIB: Final = sysconfig.get_path("stdlib")
+_INSTALLED: Final = (sysconfig.get_path("purelib"), sysconfig.get_path("platlib"))
+_OURS: Final = tuple(
+    f"{Path(str(module)).resolve().parents[up]}/"
+    for module, up in ((__file__, 1), (azure.core.__file__, 1), (tenacity.__file__, 0))
+)
+# Below these lies the line that runs the event loop or the pool, which is not where the request comes from
+_LOOPS: Final = (f"{Path(asyncio.__file__).parent}/", f"{_STDLIB}/concurrent/", f"{_STDLIB}/threading.py")
+_POLICIES: Final = f"{Path(azure.core.__file__).resolve().parent}/pipeline/"
+_PIPELINE: Final = 12
+"""So many frames below its hook the pipeline of every client of the SDK still goes from policy to policy."""
+
+_kinds: dict[str, int] = {}
+holding: ContextVar[Site | None] = ContextVar("holding", default=None)
+"""The line that work in threads and tasks is done for."""
+
+
+class Site(NamedTuple):
+    """A line of code.
+
+    :param file: the path of the file, or what stands for it in a notebook
+    :param line: counted from 1
+    :param function: the name of the function that it is in
+    """
+
+    file: str
+    line: int
+    function: str
+
+    @property
+    def code(self) -> str:
+        """The text of the line, "" where it is not at hand."""
+        return linecache.getline(self.file, self.line).strip()
+
+    def __str__(self) -> str:
+        return f"{self.file}:{self.line} in {self.function}"
+
+
+def call_site() -> Site | None:
+    """Return the innermost line on the stack that is neither ours, nor the SDK's, nor Python's own."""
+    frame: FrameType | None = _start()
+    known = _kinds
+    while frame is not None:
+        name = frame.f_code.co_filename
+        kind = known.get(name)
+        if kind is None:
+            kind = known[name] = _kind(name)
+        if kind:
+            if kind == _ENDS:
+                break
+            return Site(name, frame.f_lineno, frame.f_code.co_name)
+        frame = frame.f_back
+    return holding.get()
+
+
+def _start() -> FrameType:
+    """Return where to begin: in the SDK's pipeline, if this is called below it, since to look at a frame takes time."""
+    get = sys._getframe  # pyright: ignore[reportPrivateUsage]
+    try:
+        frame = get(_PIPELINE)
+    except ValueError:
+        return get(1)
+    return frame if frame.f_code.co_filename.startswith(_POLICIES) else get(1)
+
+
+def _kind(name: str) -> int:
+    if name.startswith("<"):
+        return _SKIPPED if name.startswith("<frozen") else _USERS
+    if name.startswith(_LOOPS):
+        return _ENDS
+    if name.startswith(_OURS):
+        return _SKIPPED
+    is_pythons = name.startswith(f"{_STDLIB}/") and not name.startswith(_INSTALLED)
+    return _SKIPPED if is_pythons else _USERS
+
 
 SEARCHED_ROWS: Final = 100
 """From how many rows on that are read and not returned a range query counts as a scan."""

@@ -33,8 +33,8 @@ from differential.blobs.wrongs import conditions_of, has_conditions, is_wrong, m
 from differential.differences import MISSING
 from differential.exclusions import Case, Exclusions
 from differential.heard_by_hand import is_about_text
-from tablepatterns.engine.blob import Kind
-from tablepatterns.engine.leases import INFINITE
+from tablepatterns.engine.blobs.blob import Kind
+from tablepatterns.engine.blobs.leases import INFINITE
 from tablepatterns.limits import MAX_ACCESS_POLICIES, MAX_BREAK_PERIOD
 
 EXCLUSIONS: Final = Exclusions()

@@ -10,8 +10,8 @@ from differential.blobs.operations import Operation
 from differential.blobs.terms import Place
 from tablepatterns.edm import Ticks
 from tablepatterns.engine.account import Engine
-from tablepatterns.engine.blob import Blob
-from tablepatterns.engine.container import Container, ContainerProperties, Slot
+from tablepatterns.engine.blobs.blob import Blob
+from tablepatterns.engine.blobs.container import Container, ContainerProperties, Slot
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from uuid import UUID
 
 from tablepatterns import Int64, Ticks
-from tablepatterns.engine.entities import Entity
+from tablepatterns.engine.tables.entities import Entity
 from tablepatterns.filters import And, Comparison, Filter, Not, Or, Value
 
 _TICKS_PER_MILLISECOND = 10_000

@@ -27,7 +27,7 @@ from differential.tables.operations import (
     writes_of,
 )
 from tablepatterns import Ticks
-from tablepatterns.engine.entities import Entity
+from tablepatterns.engine.tables.entities import Entity
 from tablepatterns.limits import DATETIME_MIN, FORBIDDEN_IN_KEYS, MAX_KEY_UNITS, MAX_TRANSACTION_OPERATIONS
 
 Entities: TypeAlias = Mapping[Key, Entity]

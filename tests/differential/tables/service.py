@@ -11,8 +11,8 @@ from differential.tables.machine import TablesMachine
 from differential.tables.operations import Operation
 from differential.tables.strategies import ALL_TABLES
 from tablepatterns.engine.account import Engine
-from tablepatterns.engine.refusal import Refusal
-from tablepatterns.engine.stretch import Stretch
+from tablepatterns.engine.errors import Refusal
+from tablepatterns.engine.tables.key_range import Stretch
 
 
 def _empty(account: Account) -> None:

@@ -9,9 +9,9 @@ import pytest
 
 from blob_states import HOME, everything_in
 from engine_states import Refused
-from tablepatterns.engine.blobs import Blobs
+from tablepatterns.engine.blobs.service import Blobs
 from tablepatterns.engine.clock import Clock
-from tablepatterns.engine.refusal import Refusal
+from tablepatterns.engine.errors import Refusal
 
 
 @pytest.fixture

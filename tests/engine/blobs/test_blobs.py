@@ -6,9 +6,9 @@ import pytest
 
 from blob_states import DRAFT, HOME, ONE, all_names, of, put, text_of
 from engine_states import Refused
-from tablepatterns.engine.blob import ContentHeaders, Draft, Tier
-from tablepatterns.engine.blobs import Blobs, CopySource
-from tablepatterns.engine.leases import Acquire
+from tablepatterns.engine.blobs.blob import ContentHeaders, Draft, Tier
+from tablepatterns.engine.blobs.leases import Acquire
+from tablepatterns.engine.blobs.service import Blobs, CopySource
 
 # ------------------------------------------------------------------ whole blobs
 

@@ -8,11 +8,9 @@ import pytest
 
 from blob_states import DRAFT, HOME, ONE, THREE, TWO, Long, all_names, latest, of, put, text_of
 from engine_states import Refused
-from tablepatterns.engine.blob import Kind, Tier
-from tablepatterns.engine.blobs import Blobs, CopySource
-from tablepatterns.engine.block_lists import Where
+from tablepatterns.engine.blobs.blob import Content, Kind, Tier, Where
+from tablepatterns.engine.blobs.service import Blobs, CopySource
 from tablepatterns.engine.clock import Clock
-from tablepatterns.engine.content import Content
 from tablepatterns.limits import MAX_BLOCK_BYTES, MAX_BLOCKS, MAX_UNCOMMITTED_BLOCKS
 
 DAY = 86_400
@@ -98,7 +96,7 @@ def test_up_to_100_000_blocks_wait_under_a_name(
     blobs: Blobs, refused: Refused, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert MAX_UNCOMMITTED_BLOCKS == 100_000
-    monkeypatch.setattr("tablepatterns.engine.block_lists.MAX_UNCOMMITTED_BLOCKS", 2)
+    monkeypatch.setattr("tablepatterns.engine.blobs.blob.MAX_UNCOMMITTED_BLOCKS", 2)
     blobs.stage(HOME, "b", ONE, of("..."))
     blobs.stage(HOME, "b", TWO, of("..."))
     blobs.stage(HOME, "b", TWO, of("in its place"))
@@ -158,7 +156,7 @@ def test_an_append_blob_has_up_to_50_000_blocks(
     blobs: Blobs, refused: Refused, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert MAX_BLOCKS == 50_000
-    monkeypatch.setattr("tablepatterns.engine.blob_versions.MAX_BLOCKS", 2)
+    monkeypatch.setattr("tablepatterns.engine.blobs.versions.MAX_BLOCKS", 2)
     blobs.append(HOME, "log", of("one"))
     blobs.append(HOME, "log", of("two"))
     with refused("BlockCountExceedsLimit"):

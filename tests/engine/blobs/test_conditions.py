@@ -11,11 +11,11 @@ import pytest
 from blob_states import HOME, put
 from engine_states import Refused, refusal_of
 from tablepatterns.edm import Ticks
-from tablepatterns.engine.blob_terms import ANY, Terms
-from tablepatterns.engine.blob_texts import NOT_MODIFIED
-from tablepatterns.engine.blobs import Blobs, CopySource
+from tablepatterns.engine.blobs.conditions import ANY, Terms
+from tablepatterns.engine.blobs.errors import NOT_MODIFIED
+from tablepatterns.engine.blobs.leases import Acquire
+from tablepatterns.engine.blobs.service import Blobs, CopySource
 from tablepatterns.engine.clock import Clock
-from tablepatterns.engine.leases import Acquire
 
 OLD, NEW = (Ticks.of(datetime(year, 1, 1, tzinfo=timezone.utc)) for year in (2001, 2100))
 OTHER = {'"0x1"'}

@@ -6,10 +6,9 @@ import pytest
 
 from blob_states import HOME, put
 from engine_states import Refused
-from tablepatterns.engine.blobs import Blobs
-from tablepatterns.engine.container import PublicAccess
-from tablepatterns.engine.policies import AccessPolicy
-from tablepatterns.engine.properties import CorsRule, ServiceProperties
+from tablepatterns.engine.blobs.container import PublicAccess
+from tablepatterns.engine.blobs.service import Blobs
+from tablepatterns.engine.resources import AccessPolicy, CorsRule, ServiceProperties
 
 READERS = AccessPolicy("readers", permission="rl")
 

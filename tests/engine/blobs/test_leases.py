@@ -9,11 +9,22 @@ import pytest
 from blob_states import HOME, A, B, C, put, under
 from engine_states import refusal_of
 from tablepatterns.edm import Ticks
-from tablepatterns.engine.blobs import Blobs
+from tablepatterns.engine.blobs.leases import (
+    BLOB,
+    INFINITE,
+    Acquire,
+    Action,
+    Break,
+    Change,
+    Lease,
+    Release,
+    Renew,
+    State,
+)
+from tablepatterns.engine.blobs.leases import NO_LEASE as NO_LEASE_YET
+from tablepatterns.engine.blobs.service import Blobs
 from tablepatterns.engine.clock import SECOND, Clock
-from tablepatterns.engine.leases import BLOB, INFINITE, Acquire, Action, Break, Change, Lease, Release, Renew, State
-from tablepatterns.engine.leases import NO_LEASE as NO_LEASE_YET
-from tablepatterns.engine.refusal import Refusal
+from tablepatterns.engine.errors import Refusal
 
 STATES = ("available", "leased", "breaking", "broken", "expired")
 OK = "ok"

@@ -10,9 +10,9 @@ from hypothesis import given
 
 from blob_states import HOME, ONE, all_items, all_names, of, put
 from engine_states import Refused
-from tablepatterns.engine.blob import Blob
-from tablepatterns.engine.blob_listing import Prefix, Question, Uncommitted, beyond
-from tablepatterns.engine.blobs import Blobs
+from tablepatterns.engine.blobs.blob import Blob
+from tablepatterns.engine.blobs.container import Prefix, Question, Uncommitted, beyond
+from tablepatterns.engine.blobs.service import Blobs
 from tablepatterns.engine.clock import Clock
 
 NAMES = st.text("ab/-\U0010ffff\ue000", min_size=1, max_size=5)

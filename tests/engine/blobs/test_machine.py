@@ -14,13 +14,12 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
 from blob_states import HOME, ONE, TWO, A, B, all_names, of, text_of
 from engine_states import refusal_of
-from tablepatterns.engine.blob import Blob, Draft, Kind
-from tablepatterns.engine.blob_listing import Question
-from tablepatterns.engine.blob_terms import Terms
-from tablepatterns.engine.blobs import Blobs, CopySource
-from tablepatterns.engine.block_lists import Where
+from tablepatterns.engine.blobs.blob import Blob, Draft, Kind, Where
+from tablepatterns.engine.blobs.conditions import Terms
+from tablepatterns.engine.blobs.container import Question
+from tablepatterns.engine.blobs.leases import Acquire, Break, Release
+from tablepatterns.engine.blobs.service import Blobs, CopySource
 from tablepatterns.engine.clock import Clock
-from tablepatterns.engine.leases import Acquire, Break, Release
 
 NAMES = st.sampled_from(["a", "a/b", "b"])
 TEXTS = st.sampled_from(["", "x", "yz"])

@@ -12,10 +12,10 @@ import pytest
 
 from blob_states import HOME, ONE, all_names, latest, of, put, text_of, under
 from engine_states import refusal_of
-from tablepatterns.engine.blob import Kind
-from tablepatterns.engine.blob_terms import Terms
-from tablepatterns.engine.blobs import Blobs
-from tablepatterns.engine.leases import Acquire, Release
+from tablepatterns.engine.blobs.blob import Kind
+from tablepatterns.engine.blobs.conditions import Terms
+from tablepatterns.engine.blobs.leases import Acquire, Release
+from tablepatterns.engine.blobs.service import Blobs
 
 
 @pytest.fixture(autouse=True)

@@ -10,8 +10,8 @@ import pytest
 from engine_states import Refused
 from queue_states import everything_in
 from tablepatterns.engine.clock import Clock
-from tablepatterns.engine.queues import Queues
-from tablepatterns.engine.refusal import Refusal
+from tablepatterns.engine.errors import Refusal
+from tablepatterns.engine.queues.service import Queues
 
 
 @pytest.fixture

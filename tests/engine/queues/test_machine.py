@@ -14,7 +14,7 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 from engine_states import refusal_of
 from queue_states import messages_of
 from tablepatterns.engine.clock import Clock
-from tablepatterns.engine.queues import NEVER, Message, Queues
+from tablepatterns.engine.queues.service import NEVER, Message, Queues
 
 NAMES = st.sampled_from(["orders", "bills"])
 SECONDS = st.integers(0, 3)

@@ -11,7 +11,7 @@ from engine_states import Refused, refusal_of
 from queue_states import texts_of
 from tablepatterns.edm import Ticks
 from tablepatterns.engine.clock import Clock
-from tablepatterns.engine.queues import NEVER, Message, Queues
+from tablepatterns.engine.queues.service import NEVER, Message, Queues
 from tablepatterns.limits import MAX_MESSAGE_BYTES
 
 Use: TypeAlias = Callable[[Message], None]

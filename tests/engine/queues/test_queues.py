@@ -10,9 +10,8 @@ from hypothesis import given
 
 from engine_states import Refused, refusal_of
 from tablepatterns.engine.clock import Clock
-from tablepatterns.engine.policies import AccessPolicy
-from tablepatterns.engine.properties import CorsRule, ServiceProperties
-from tablepatterns.engine.queues import Queues
+from tablepatterns.engine.queues.service import Queues
+from tablepatterns.engine.resources import AccessPolicy, CorsRule, ServiceProperties
 
 LENGTH = ("OutOfRangeInput", "The specified resource name length is not within the permissible limits.")
 CHARACTERS = ("InvalidResourceName", "The specified resource name contains invalid characters.")

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from time import process_time
 
 from tablepatterns.engine.clock import Clock
-from tablepatterns.engine.queues import Queues
+from tablepatterns.engine.queues.service import Queues
 
 SHORT, LONG = 100, 50_000
 ROUNDS = 100

@@ -12,7 +12,7 @@ import pytest
 
 from engine_states import refusal_of
 from tablepatterns.engine.clock import Clock
-from tablepatterns.engine.queues import Queues
+from tablepatterns.engine.queues.service import Queues
 
 MESSAGES = 300
 

@@ -17,8 +17,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tablepatterns.engine.account import Engine
-from tablepatterns.engine.rest.message import Response
-from tablepatterns.engine.rest.shared_key import Signer
+from tablepatterns.engine.http.message import Response
+from tablepatterns.engine.http.shared_key import Signer
 from tablepatterns.engine.transport import AioEngineTransport, EngineTransport
 from wire import JSON, Wire, canonical, sign
 

@@ -12,9 +12,9 @@ from azure.core.credentials import AzureNamedKeyCredential
 from azure.data.tables import RequestTooLargeError, TableClient, TableTransactionError, UpdateMode
 
 from tablepatterns.engine.account import Engine
-from tablepatterns.engine.rest.message import Response
-from tablepatterns.engine.rest.multipart import read_responses
-from tablepatterns.engine.tables import Operation
+from tablepatterns.engine.http.message import Response
+from tablepatterns.engine.http.multipart import read_responses
+from tablepatterns.engine.tables.service import Operation
 from tablepatterns.engine.transport import EngineTransport
 from wire import JSON, Wire, batch, entity_path, error_of, query_batch
 

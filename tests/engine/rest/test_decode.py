@@ -14,8 +14,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tablepatterns.edm import Int64, Ticks
-from tablepatterns.engine.refusal import Refusal
-from tablepatterns.engine.rest.decode import read_body
+from tablepatterns.engine.errors import Refusal
+from tablepatterns.engine.tables.json import read_body
 from wire import JSON, Wire, attempt, entity_path
 
 GUID = "c9da6455-213d-42c9-9a79-3e9149a57833"

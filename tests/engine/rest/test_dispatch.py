@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from tablepatterns.engine.account import Engine
-from tablepatterns.engine.rest.dispatch import AccountApi, service_of
-from tablepatterns.engine.rest.message import Request
+from tablepatterns.engine.http.dispatch import AccountApi, service_of
+from tablepatterns.engine.http.message import Request
 
 
 @pytest.mark.parametrize(

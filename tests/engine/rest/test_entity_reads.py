@@ -13,9 +13,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tablepatterns.engine.account import Engine
-from tablepatterns.engine.refusal import Refusal
-from tablepatterns.engine.rest.continuation import read_token, write_token
-from tablepatterns.engine.tables import Operation
+from tablepatterns.engine.errors import Refusal
+from tablepatterns.engine.tables.entity_api import read_token, write_token
+from tablepatterns.engine.tables.service import Operation
 from wire import JSON, Wire, attempt, entity_path
 
 INVALID = (400, "InvalidInput", "One of the request inputs is not valid.")

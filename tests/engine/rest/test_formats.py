@@ -10,8 +10,8 @@ import pytest
 
 from tablepatterns.edm import Int64, Ticks
 from tablepatterns.engine.account import Engine
-from tablepatterns.engine.entities import Value
-from tablepatterns.engine.tables import Operation
+from tablepatterns.engine.tables.entities import Value
+from tablepatterns.engine.tables.service import Operation
 from wire import Wire
 
 BASE = "https://contoso.table.core.windows.net"

@@ -8,7 +8,7 @@ import pytest
 from azure.data.tables import TableClient, TableServiceClient
 
 from tablepatterns.engine.account import Engine
-from tablepatterns.engine.operations import TableOperation
+from tablepatterns.engine.ledger import TableOperation
 from wire import JSON, Wire, batch, entity_path
 
 ENTITY = {"PartitionKey": "p", "RowKey": "r"}

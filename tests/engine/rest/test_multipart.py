@@ -9,7 +9,7 @@ from azure.core.rest import HttpRequest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tablepatterns.engine.rest.multipart import (
+from tablepatterns.engine.http.multipart import (
     read_parts,
     read_requests,
     read_responses,

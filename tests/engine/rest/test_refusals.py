@@ -8,12 +8,10 @@ import pytest
 from defusedxml.ElementTree import fromstring
 
 from tablepatterns.edm import Ticks
-from tablepatterns.engine.refusal import Refusal
-from tablepatterns.engine.rest import texts as wire_texts
-from tablepatterns.engine.rest.moments import http_date, seven_digits
-from tablepatterns.engine.rest.refusals import Refusals
-from tablepatterns.engine.rest.status import status_of
-from tablepatterns.engine.texts import PARAMETER_OUT_OF_RANGE
+from tablepatterns.engine.errors import PARAMETER_OUT_OF_RANGE, Refusal
+from tablepatterns.engine.http import errors as wire_texts
+from tablepatterns.engine.http.errors import Refusals, status_of
+from tablepatterns.engine.http.headers import http_date, seven_digits
 from wire import JSON, Wire, entity_path
 
 METADATA = "{http://schemas.microsoft.com/ado/2007/08/dataservices/metadata}"

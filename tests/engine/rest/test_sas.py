@@ -11,7 +11,7 @@ from azure.data.tables import TableAccessPolicy, TableClient
 from table_signatures import FAILED, LATER, NO_PERMISSION, NOW, URL, account_sas, ask, entity, table_sas
 from tablepatterns.engine.account import Engine
 from tablepatterns.engine.clock import Clock
-from tablepatterns.engine.tables import Operation
+from tablepatterns.engine.tables.service import Operation
 from wire import Wire, sign
 
 

@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 
 from table_signatures import FAILED, UNAUTHORIZED, URL, account_sas, ask, entity, table_sas
 from tablepatterns.engine.account import Engine
-from tablepatterns.engine.refusal import Refusal
-from tablepatterns.engine.rest.access import AccountPermit, Need, ResourcePermit
-from tablepatterns.engine.scope import KeyScope
-from tablepatterns.engine.tables import Operation
+from tablepatterns.engine.errors import Refusal
+from tablepatterns.engine.http.permissions import AccountPermit, Need, ResourcePermit
+from tablepatterns.engine.tables.key_range import KeyScope
+from tablepatterns.engine.tables.service import Operation
 from tablepatterns.engine.transport import EngineTransport
 from wire import JSON, Wire, attempt, batch, entity_path
 

@@ -8,7 +8,7 @@ from azure.core.exceptions import HttpResponseError
 from azure.data.tables import TableClient
 
 from tablepatterns.engine.account import Engine
-from tablepatterns.engine.tables import Operation
+from tablepatterns.engine.tables.service import Operation
 from tablepatterns.engine.transport import EngineTransport
 from wire import JSON, Wire, batch, entity_path
 

@@ -17,10 +17,10 @@ from documented import DOCUMENTED, Documented
 from queue_wire import QueueWire
 from tablepatterns.engine.account import Engine
 from tablepatterns.engine.clock import Clock
-from tablepatterns.engine.refusal import Refusal
-from tablepatterns.engine.rest.message import Response
-from tablepatterns.engine.rest.supported import BLOB_SUPPORT, QUEUE_SUPPORT, TABLE_SUPPORT, Support
-from tablepatterns.engine.tables import Operation
+from tablepatterns.engine.errors import Refusal
+from tablepatterns.engine.http.message import Response
+from tablepatterns.engine.http.supported import BLOB_SUPPORT, QUEUE_SUPPORT, TABLE_SUPPORT, Support
+from tablepatterns.engine.tables.service import Operation
 from wire import Wire
 
 SUPPORT: Final = {"blob": BLOB_SUPPORT, "queue": QUEUE_SUPPORT, "table": TABLE_SUPPORT}

@@ -10,7 +10,7 @@ from azure.core.exceptions import ResourceExistsError
 from azure.data.tables import TableServiceClient
 
 from tablepatterns.engine.account import Engine
-from tablepatterns.engine.rest.continuation import write_token
+from tablepatterns.engine.tables.entity_api import write_token
 from wire import JSON, Wire
 
 BASE = "https://contoso.table.core.windows.net"

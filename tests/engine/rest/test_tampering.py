@@ -19,7 +19,7 @@ from blob_wire import BLOCK_BLOB, BlobWire
 from queue_wire import QueueWire
 from tablepatterns.engine.account import Engine
 from tablepatterns.engine.clock import Clock
-from tablepatterns.engine.tables import Operation
+from tablepatterns.engine.tables.service import Operation
 from wire import JSON, Wire, entity_path
 
 NOW = datetime(2014, 8, 22, 0, 50, 32, tzinfo=timezone.utc)

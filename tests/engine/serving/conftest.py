@@ -9,8 +9,8 @@ import pytest
 
 from raw_http import Line
 from tablepatterns.engine.account import Engine
-from tablepatterns.engine.server import serving
-from tablepatterns.engine.serving.listeners import PORTS, Listeners
+from tablepatterns.engine.server.listeners import PORTS, Listeners
+from tablepatterns.engine.server.server import serving
 
 
 @pytest.fixture

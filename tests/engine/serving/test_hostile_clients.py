@@ -16,12 +16,12 @@ from azure.data.tables import AccountSasPermissions, ResourceTypes, TableService
 from raw_http import NO_ANSWER, Line, head
 from tablepatterns import connect
 from tablepatterns.engine.account import Engine
-from tablepatterns.engine.serving import asgi, body, connection
-from tablepatterns.engine.serving.asgi import Application
-from tablepatterns.engine.serving.connection import MAX_HEAD_BYTES
-from tablepatterns.engine.serving.exchange import Hooks, Message, Scope
-from tablepatterns.engine.serving.listeners import Listeners
-from tablepatterns.engine.serving.origin import Hosts
+from tablepatterns.engine.server import asgi, connection
+from tablepatterns.engine.server import asgi as body
+from tablepatterns.engine.server.asgi import Application, Hooks, Message, Scope
+from tablepatterns.engine.server.connection import MAX_HEAD_BYTES
+from tablepatterns.engine.server.listeners import Listeners
+from tablepatterns.engine.server.origin import Hosts
 from tablepatterns.limits import MAX_REQUEST_BYTES
 
 TABLES = "/devstoreaccount1/Tables"

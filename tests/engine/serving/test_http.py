@@ -11,7 +11,7 @@ from azure.core.exceptions import ServiceResponseError
 from raw_http import Line, head
 from tablepatterns import connect
 from tablepatterns.engine.account import Engine
-from tablepatterns.engine.fault import ANSWER_LOST
+from tablepatterns.engine.faults import ANSWER_LOST
 
 CREATE = b'{"TableName": "Employees"}'
 TABLES = "/devstoreaccount1/Tables"

@@ -12,9 +12,9 @@ from azure.core.exceptions import ClientAuthenticationError
 from typer.testing import CliRunner
 
 from tablepatterns import connect
-from tablepatterns.cli import main
+from tablepatterns.cli.main import main
 from tablepatterns.engine.account import DEVELOPMENT_KEY
-from tablepatterns.engine.serving.identity import KEY_VARIABLE, engine_of
+from tablepatterns.engine.server.listeners import KEY_VARIABLE, engine_of
 from tablepatterns.errors import BadInput
 
 KEY = "bXkgb3duIGtleQ=="
@@ -24,7 +24,7 @@ ANY_PORTS = ("--table-port", "0", "--queue-port", "0", "--blob-port", "0")
 @pytest.fixture
 def lines() -> Iterator[list[str]]:
     """What a process prints that serves the account contoso with a key of its own; it ends with the test."""
-    command = [sys.executable, "-m", "tablepatterns.cli", "serve", *ANY_PORTS, "--account", "contoso"]
+    command = [sys.executable, "-m", "tablepatterns.cli.main", "serve", *ANY_PORTS, "--account", "contoso"]
     environment = {**os.environ, KEY_VARIABLE: KEY}
     said: list[str] = []
     with subprocess.Popen(

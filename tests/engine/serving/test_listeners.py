@@ -7,7 +7,7 @@ from contextlib import closing
 import pytest
 
 from tablepatterns.engine.account import Engine
-from tablepatterns.engine.serving.listeners import PORTS, Listeners
+from tablepatterns.engine.server.listeners import PORTS, Listeners
 from tablepatterns.errors import BadInput
 
 ANY = dict.fromkeys(PORTS, 0)

@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 
 from raw_http import Line, head
 from tablepatterns.engine.account import Engine
-from tablepatterns.engine.serving.connection import MAX_HEAD_BYTES
-from tablepatterns.engine.serving.listeners import PORTS, Listeners
-from tablepatterns.engine.serving.origin import Hosts
+from tablepatterns.engine.server.connection import MAX_HEAD_BYTES
+from tablepatterns.engine.server.listeners import PORTS, Listeners
+from tablepatterns.engine.server.origin import Hosts
 
 TABLES = "/devstoreaccount1/Tables"
 Connect = Callable[[bytes], Line]

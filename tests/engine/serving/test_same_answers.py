@@ -14,7 +14,7 @@ from azure.core.exceptions import HttpResponseError
 from tablepatterns import Storage, connect
 from tablepatterns.engine.account import Engine
 from tablepatterns.engine.clock import Clock
-from tablepatterns.engine.server import serving
+from tablepatterns.engine.server.server import serving
 from tablepatterns.limits import MIB
 
 DON = {

@@ -13,7 +13,7 @@ import pytest
 from azure.storage.blob import generate_container_sas
 
 from tablepatterns.engine.account import Engine
-from tablepatterns.engine.serving.listeners import Listeners
+from tablepatterns.engine.server.listeners import Listeners
 from tablepatterns.limits import MIB
 
 SIZE = 32 * MIB

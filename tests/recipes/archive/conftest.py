@@ -9,7 +9,7 @@ import pytest
 
 from archives import KEY, PLACES, Work, place, worker_of
 from tablepatterns import EntitySet
-from tablepatterns.recipes.archive import Archive
+from tablepatterns.recipes.archive.archive import Archive
 from working import queue_names
 
 

@@ -10,10 +10,9 @@ import pytest
 from archives import ID, KEY, KEYS, Work, interrupt, jones
 from mortal import Died, Life, mortal
 from tablepatterns import EntitySet, IntraPartitionIndex, Key, LogTail
-from tablepatterns.archiving.blobs import BlobArchive
-from tablepatterns.archiving.files import FileArchive
 from tablepatterns.engine.account import Engine
-from tablepatterns.recipes.archive import Archive
+from tablepatterns.recipes.archive.archive import Archive
+from tablepatterns.recipes.archive.stores import BlobArchive, FileArchive
 from tablepatterns.recipes.worker import Report, Worker
 
 BY_EMAIL = IntraPartitionIndex(Key("{Department}", "email_{Email}"))

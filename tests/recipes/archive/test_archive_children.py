@@ -11,12 +11,10 @@ from archives import PLACES, Work, interrupt
 from families import DEPARTMENT, EMPLOYEE, SALES, Family, employee, family_of, fill, places, sets_in
 from mortal import Died, Life, mortal
 from tablepatterns import EntitySet, IntraPartitionIndex, Key, LargeProperties, OneToMany
-from tablepatterns.archiving.blobs import BlobArchive
-from tablepatterns.archiving.files import FileArchive
-from tablepatterns.archiving.store import Store
 from tablepatterns.engine.account import Engine
 from tablepatterns.errors import BadDesign
-from tablepatterns.recipes.archive import Archive
+from tablepatterns.recipes.archive.archive import Archive
+from tablepatterns.recipes.archive.stores import BlobArchive, FileArchive, Store
 from tablepatterns.recipes.worker import Report, Worker
 
 NUMBERS = (152, 223)

@@ -16,13 +16,11 @@ from hypothesis import strategies as st
 
 from archives import ID, KEYS, Work, jones
 from tablepatterns import EntitySet, Int64, Key, Ticks, connect
-from tablepatterns.archiving.blobs import BlobArchive
-from tablepatterns.archiving.files import FileArchive
-from tablepatterns.archiving.names import name_of
-from tablepatterns.archiving.typed_json import decoded, encoded
 from tablepatterns.errors import BadInput, LimitExceeded
-from tablepatterns.recipes.archive import Archive
+from tablepatterns.recipes.archive.archive import Archive
+from tablepatterns.recipes.archive.stores import BlobArchive, FileArchive, name_of
 from tablepatterns.recipes.worker import Report, Worker
+from tablepatterns.typed_json import decoded, encoded
 
 TYPED = {
     "Text": "crème 🛫",

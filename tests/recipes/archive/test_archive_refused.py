@@ -10,12 +10,11 @@ import pytest
 
 from archives import ID, KEY, KEYS, Work, jones
 from tablepatterns import EntitySet, Key, connect
-from tablepatterns.archiving.blobs import BlobArchive
-from tablepatterns.archiving.files import FileArchive
 from tablepatterns.engine.account import Engine
+from tablepatterns.entity_set.mapping import Encoded, PropertyMapping
 from tablepatterns.errors import BadDesign, BadInput, BadKey, EntityAlreadyExists, LimitExceeded
-from tablepatterns.mapping import Encoded, PropertyMapping
-from tablepatterns.recipes.archive import Archive
+from tablepatterns.recipes.archive.archive import Archive
+from tablepatterns.recipes.archive.stores import BlobArchive, FileArchive
 from tablepatterns.recipes.worker import Report, Worker
 from working import message
 

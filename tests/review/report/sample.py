@@ -8,8 +8,8 @@ from math import cos, pi
 
 from tablepatterns import InterPartitionIndex, IntraPartitionIndex, Key
 from tablepatterns.filters import QueryClass
-from tablepatterns.review.declaring.declared import DeclaredSet, Design, Field, Query, Retention, Shape, Write
-from tablepatterns.review.outcome import (
+from tablepatterns.review.design.model import DeclaredSet, Design, Field, Query, Retention, Shape, Write
+from tablepatterns.review.model import (
     AccountLoad,
     Bill,
     BillLine,

@@ -10,8 +10,8 @@ import pytest
 from review.report.sample import HOSTILE, clean, hostile, sample
 from tablepatterns.review.report import html
 from tablepatterns.review.report import html as written
-from tablepatterns.review.report.sheets import sheets
-from tablepatterns.review.report.wording import plain
+from tablepatterns.review.report.formatting import plain
+from tablepatterns.review.report.tables import sheets
 
 VOID = {"meta", "br"}
 
@@ -110,7 +110,7 @@ def test_the_same_review_gives_the_same_page(source: str) -> None:
 
 
 def test_a_page_without_matplotlib_says_how_to_get_plots(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tablepatterns.review.report.canvas.NEEDED", "a_module_that_is_not_there")
+    monkeypatch.setattr("tablepatterns.review.report.plots.NEEDED", "a_module_that_is_not_there")
     page = Page(html(sample()))
     assert "svg" not in {tag for tag, _ in page.tags}
     assert "pip install '.[plot]' in a clone" in page.texts

@@ -13,9 +13,8 @@ from hypothesis import strategies as st
 
 from review.report.sample import HOSTILE, clean, hostile, sample
 from tablepatterns.review.report import as_json
-from tablepatterns.review.report.json import document
+from tablepatterns.review.report.json import ReviewJson, document
 from tablepatterns.review.report.json import figure as rounded
-from tablepatterns.review.report.json_schema import ReviewJson
 
 
 def faults(value: object, kind: Any, where: str = "") -> list[str]:

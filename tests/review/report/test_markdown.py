@@ -11,9 +11,9 @@ from markdown_it.token import Token
 
 from review.report.sample import HOSTILE, hostile, sample
 from tablepatterns.review.report import markdown
+from tablepatterns.review.report.formatting import plain
 from tablepatterns.review.report.markdown import code, escaped
-from tablepatterns.review.report.sheets import sheets
-from tablepatterns.review.report.wording import plain
+from tablepatterns.review.report.tables import sheets
 
 PARSER = MarkdownIt("commonmark").enable(["table", "strikethrough"])
 

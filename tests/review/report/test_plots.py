@@ -11,11 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from review.report.sample import HOSTILE, clean, hostile, sample
-from tablepatterns.review.outcome import Bill, Reviewed
-from tablepatterns.review.report.canvas import Plot
-from tablepatterns.review.report.heat_plot import cells
-from tablepatterns.review.report.plots import Plots, plots
-from tablepatterns.review.report.wording import plain
+from tablepatterns.review.model import Bill, Reviewed
+from tablepatterns.review.report.formatting import plain
+from tablepatterns.review.report.plots import Plot, Plots, cells, plots
 
 SVG = "{http://www.w3.org/2000/svg}"
 

@@ -8,17 +8,8 @@ from datetime import date
 
 from tablepatterns import Key
 from tablepatterns.filters import QueryClass
-from tablepatterns.review.declaring.declared import DeclaredSet, Design, Field, Query, Shape, Write
-from tablepatterns.review.outcome import (
-    AccountLoad,
-    Bill,
-    BillLine,
-    Finding,
-    Heat,
-    InSight,
-    Measured,
-    PartitionHeat,
-)
+from tablepatterns.review.design.model import DeclaredSet, Design, Field, Query, Shape, Write
+from tablepatterns.review.model import AccountLoad, Bill, BillLine, Finding, Heat, InSight, Measured, PartitionHeat
 from tablepatterns.review.rules import findings
 
 STEP = 300.0

@@ -9,8 +9,8 @@ import pytest
 from review.rules.made import EMPLOYEES, STEP, asked, done, found, hot, told
 from tablepatterns import IndexEntities, InTable, Key
 from tablepatterns.filters import QueryClass
-from tablepatterns.review.declaring.declared import DeclaredSet, Field, Query, Shape, Write
-from tablepatterns.review.outcome import AccountLoad, Severity
+from tablepatterns.review.design.model import DeclaredSet, Field, Query, Shape, Write
+from tablepatterns.review.model import AccountLoad, Severity
 
 HIRE = Write("hire", "insert", rate=0.0001, peak=3000)
 BY_HOUR = replace(EMPLOYEES, key=Key("{HiredAt:%Y-%m-%dT%H}", "empid_{EmployeeId:06d}"))

@@ -8,10 +8,10 @@ import pytest
 
 from review.rules.made import EMPLOYEES, asked, done, found, told
 from tablepatterns import IndexEntities, InterPartitionIndex, IntraPartitionIndex, Key, Summary
-from tablepatterns.deriving.derived import Derived
+from tablepatterns.entity_set.derived import Derived
 from tablepatterns.filters import QueryClass
-from tablepatterns.review.declaring.declared import DeclaredSet, Field, Query, Write
-from tablepatterns.review.outcome import Severity
+from tablepatterns.review.design.model import DeclaredSet, Field, Query, Write
+from tablepatterns.review.model import Severity
 
 BY_EMAIL = IntraPartitionIndex(Key("{Department}", "email_{Email}"), name="by e-mail")
 BY_NAME = IntraPartitionIndex(Key("{Department}", "name_{LastName}_{EmployeeId:06d}"), name="by name")

@@ -10,9 +10,9 @@ import pytest
 from review.rules.made import EMPLOYEES, asked, done, found, told
 from tablepatterns import EncryptedProperties, IntraPartitionIndex, Key
 from tablepatterns.filters import QueryClass
-from tablepatterns.review.declaring.declared import DeclaredSet, Field, Query, Shape, Write
-from tablepatterns.review.outcome import Severity
-from tablepatterns.secrecy.keys import LocalKey
+from tablepatterns.recipes.encrypted_properties.keys import LocalKey
+from tablepatterns.review.design.model import DeclaredSet, Field, Query, Shape, Write
+from tablepatterns.review.model import Severity
 
 
 def made(key: Key, count: int = 1000, growth: float = 0.0, **fields: Field) -> DeclaredSet:

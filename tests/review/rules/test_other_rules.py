@@ -10,8 +10,8 @@ from review.rules.made import EMPLOYEES, asked, done, found, hot, told
 from tablepatterns import Key, LargeProperties
 from tablepatterns.catalogue import entry
 from tablepatterns.filters import QueryClass
-from tablepatterns.review.declaring.declared import DeclaredSet, Field, Query, Shape, Write
-from tablepatterns.review.outcome import BillLine, InSight, Severity
+from tablepatterns.review.design.model import DeclaredSet, Field, Query, Shape, Write
+from tablepatterns.review.model import BillLine, InSight, Severity
 from tablepatterns.review.rules import RULES
 
 _LIMITS = {

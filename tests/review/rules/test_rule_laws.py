@@ -9,8 +9,8 @@ from review.rules.made import asked, done, found, hot
 from tablepatterns import IndexEntities, InTable, InterPartitionIndex, IntraPartitionIndex, Key, Summary
 from tablepatterns.catalogue import entry
 from tablepatterns.filters import QueryClass
-from tablepatterns.review.declaring.declared import DeclaredSet, Field, Query, Retention, Shape, Write
-from tablepatterns.review.outcome import Finding, Measured, Severity
+from tablepatterns.review.design.model import DeclaredSet, Field, Query, Retention, Shape, Write
+from tablepatterns.review.model import Finding, Measured, Severity
 from tablepatterns.review.rules import RULES
 
 KEYS = [

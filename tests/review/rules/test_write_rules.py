@@ -8,8 +8,8 @@ import pytest
 
 from review.rules.made import EMPLOYEES, asked, done, found, told
 from tablepatterns import IndexEntities, InTable, InterPartitionIndex, Key, Summary
-from tablepatterns.review.declaring.declared import DeclaredSet, Field, Query, Retention, Shape, Write
-from tablepatterns.review.outcome import Severity
+from tablepatterns.review.design.model import DeclaredSet, Field, Query, Retention, Shape, Write
+from tablepatterns.review.model import Severity
 
 ORDERS = DeclaredSet(
     "Orders",

@@ -1,20 +1,42 @@
-"""HTML: the report as one page that needs nothing else: no script, no request, its style and its plots in it."""
+"""Write a review as one self-contained HTML page."""
 
 from __future__ import annotations
 
+from html import escape
 from importlib.resources import files
 from typing import Final
 
 from ...extras import how_to_install
-from ..outcome import Finding, Reviewed
-from .advice import SEVERITIES, lines
-from .canvas import NEEDED, Plot, available
-from .element import Markup, element, joined
-from .plots import Plots, plots
-from .sentences import loads, verdict
-from .sheet import Cell, Sheet
-from .sheets import sheets
-from .wording import money, number, plain, plural, share
+from ..model import Finding, Reviewed
+from .formatting import SEVERITIES, lines, loads, money, number, plain, plural, share, verdict
+from .plots import NEEDED, Plot, Plots, available, plots
+from .tables import Cell, Sheet, sheets
+
+
+class Markup(str):
+    """HTML, as opposed to text that is still to be escaped."""
+
+    __slots__ = ()
+
+
+def element(name: str, *children: str, **attributes: str) -> Markup:
+    """Return an element; children that are no `Markup` are text.
+
+    A blank attribute is left out. A trailing underscore in an attribute's name goes, others become hyphens.
+
+    >>> element("p", "1 < 2 ", element("b", "&"), class_="note", data_label='"')
+    '<p class="note" data-label="&quot;">1 &lt; 2 <b>&amp;</b></p>'
+    """
+    told = "".join(
+        f' {key.rstrip("_").replace("_", "-")}="{escape(value)}"' for key, value in attributes.items() if value
+    )
+    return Markup(f"<{name}{told}>{joined(*children)}</{name}>")
+
+
+def joined(*children: str) -> Markup:
+    """Return one after the other, those that are text escaped."""
+    return Markup("".join(each if isinstance(each, Markup) else escape(each, quote=False) for each in children))
+
 
 GUIDE: Final = "https://learn.microsoft.com/azure/storage/tables/table-storage-design-guide"
 _POLICY: Final = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"

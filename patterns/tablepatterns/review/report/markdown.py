@@ -6,12 +6,9 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
-from ..outcome import Finding, Reviewed
-from .advice import SEVERITIES, lines
-from .sentences import verdict
-from .sheet import Cell, Sheet
-from .sheets import sheets
-from .wording import plain
+from ..model import Finding, Reviewed
+from .formatting import SEVERITIES, lines, plain, verdict
+from .tables import Cell, Sheet, sheets
 
 # An underscore within a word is none of Markdown's
 _SPECIAL: Final = re.compile(r"[\\`*\[\]<>|~&]|(?<![^\W_])_|_(?![^\W_])")

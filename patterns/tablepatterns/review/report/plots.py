@@ -1,16 +1,429 @@
-"""Plots: what the page shows as pictures. They take matplotlib, which the extra `plot` brings."""
+"""Draw the plots of a review as SVG."""
 
 from __future__ import annotations
 
+import io
+import re
+import warnings
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Final
+from importlib import import_module
+from importlib.util import find_spec
+from itertools import groupby
+from math import floor, log10
+from typing import Any, Final, TypedDict
 
-from ..outcome import Reviewed
-from .canvas import Plot
-from .cost_plot import cost_plot
-from .heat_plot import heat_plot
-from .load_plot import load_plot
-from .sentences import hottest_first, peak_of
+from ...filters import QueryClass
+from ..model import Heat, PartitionHeat, Reviewed
+from .formatting import (
+    Cost,
+    Load,
+    briefly,
+    class_of,
+    cost_sentence,
+    costs,
+    heat_sentence,
+    hottest_first,
+    load_sentence,
+    loads,
+    money,
+    number,
+    peak_of,
+    plain,
+    share,
+    shortened,
+)
+
+Axes = Any
+"""matplotlib's own type, which the type checkers know only in part."""
+Figure = Any
+"""The same."""
+
+NEEDED: Final = "matplotlib"
+FONT_POINTS: Final = 8.5
+_WIDTHS: Final = (("wide", 7.0), ("narrow", 3.6))
+
+# Each is the name of a colour of page.css
+_NAMES: Final = (
+    "ink", "muted", "line", "page",
+    "point", "range", "partition-scan", "table-scan", "write",
+    "cool", "warm", "hot", "over", "under",
+)  # fmt: skip
+COLOURS: Final = {name: f"#0102{number:02x}" for number, name in enumerate(_NAMES, start=16)}
+_BY_COLOUR: Final = {value: name for name, value in COLOURS.items()}
+_DRAWN: Final = re.compile("|".join(_BY_COLOUR))
+_STYLE: Final = {
+    "svg.fonttype": "none",
+    "text.parse_math": False,
+    "axes.unicode_minus": False,
+    "font.family": ["DejaVu Sans"],
+    "font.size": FONT_POINTS,
+    "text.color": COLOURS["ink"],
+    "axes.edgecolor": COLOURS["muted"],
+    "axes.labelcolor": COLOURS["muted"],
+    "axes.linewidth": 0.6,
+    "xtick.color": COLOURS["muted"],
+    "ytick.color": COLOURS["muted"],
+    "xtick.labelsize": FONT_POINTS,
+    "ytick.labelsize": FONT_POINTS,
+    "hatch.linewidth": 0.7,
+}
+
+
+@dataclass(frozen=True)
+class Size:
+    """How wide a plot is, in inches, and whether that is the width of a phone."""
+
+    width: float
+    narrow: bool
+
+
+@dataclass(frozen=True)
+class Plot:
+    """One plot.
+
+    :param name: its name on the page
+    :param title: what it shows, as a sentence
+    :param reading: how it is read
+    :param wide: the SVG for desks and paper
+    :param narrow: the SVG for phones
+    """
+
+    name: str
+    title: str
+    reading: str
+    wide: str
+    narrow: str
+
+
+def available() -> bool:
+    """Tell whether plots can be drawn, which takes the extra `plot`."""
+    return find_spec(NEEDED) is not None
+
+
+def matplotlib(part: str = "") -> Any:
+    """Return matplotlib, or a part of it. It is loaded only where something is drawn.
+
+    :raises ModuleNotFoundError: it is not installed
+    """
+    return import_module(f"{NEEDED}.{part}".rstrip("."))
+
+
+def plot(name: str, title: str, reading: str, draw: Callable[[Size], Figure]) -> Plot:
+    """Return a plot, drawn in both widths.
+
+    :param draw: makes the figure for a width
+    """
+    wide, narrow = (_svg(f"{name}-{word}", draw, Size(width, word == "narrow")) for word, width in _WIDTHS)
+    return Plot(name, title, reading, wide, narrow)
+
+
+def figure(size: Size, inches: float, *, left: float, right: float, bottom: float, top: float = 0.1) -> Axes:
+    """Return the axes of an empty figure with so many inches around them.
+
+    :param inches: how high the figure is
+    """
+    made = matplotlib("figure").Figure(figsize=(size.width, inches))
+    across = 1 - (left + right) / size.width
+    axes = made.add_axes((left / size.width, bottom / inches, across, 1 - (bottom + top) / inches))
+    made.patch.set_visible(False)
+    axes.patch.set_visible(False)
+    for side in ("top", "right", "left"):
+        axes.spines[side].set_visible(False)
+    axes.tick_params(length=0)
+    return axes
+
+
+def scale(axes: Axes, ticks: Sequence[float], words: Callable[[float], str], label: str = "") -> None:
+    """Write a scale; the words at its ends stay within it, where they cannot be cut off."""
+    low, high = axes.get_xlim()
+    shown = [each for each in ticks if low <= each <= high]
+    axes.set_xticks(shown, [words(each) for each in shown])
+    axes.minorticks_off()
+    axes.set_xlabel(label)
+    for tick, told in zip(shown, axes.get_xticklabels(), strict=True):
+        if tick in (low, high):
+            told.set_horizontalalignment("left" if tick == low else "right")
+
+
+def _svg(name: str, draw: Callable[[Size], Figure], size: Size) -> str:
+    target = io.StringIO()
+    with matplotlib().rc_context({**_STYLE, "svg.hashsalt": name}), warnings.catch_warnings():
+        # A name in a script that the font lacks: the browser has it
+        warnings.filterwarnings("ignore", message="Glyph .* missing from")
+        draw(size).savefig(target, format="svg", metadata={"Date": None, "Creator": None})
+    return _for_page(target.getvalue(), name)
+
+
+def _for_page(svg: str, name: str) -> str:
+    """Return an SVG as a part of a page: its names its own, its colours the page's, its size the reader's."""
+    svg = svg[svg.index("<svg") :].strip()
+    svg = re.sub(r"\s*<metadata>.*?</metadata>", "", svg, flags=re.DOTALL)
+    svg = re.sub(r'^<svg ([^>]*?)width="[^"]*pt" height="[^"]*pt"', r"<svg \1", svg)
+    # Only within tags: what the design names is text, and stays as it is
+    return re.sub(r"<[^>]*>", lambda tag: _own(tag[0], name), svg)
+
+
+def _own(tag: str, name: str) -> str:
+    tag = re.sub(r'(\bid="|url\(#|xlink:href="#)', rf"\g<1>{name}-", tag)
+    return _DRAWN.sub(lambda found: f"var(--{_BY_COLOUR[found[0]]})", tag)
+
+
+_LINE: Final = 0.37
+_ABOVE: Final = 0.15
+_SIDE: Final = 0.08
+_SQUARE: Final = 0.1
+_CHARACTERS: Final = 13.5
+_FIGURE_CHARACTERS: Final = 12
+BAR: Final = 0.34
+
+
+class Look(TypedDict):
+    """How a bar is filled."""
+
+    facecolor: str
+    hatch: str | None
+    edgecolor: str
+    linewidth: float
+
+
+@dataclass(frozen=True)
+class Line:
+    """The words of one line.
+
+    :param name: at its left
+    :param told: at its right
+    :param look: that of a square before the name, so that also the shortest bar can be told by its colour
+    """
+
+    name: str
+    told: str
+    look: Look | None = None
+
+
+def lined(size: Size, lines: Sequence[Line], *, bottom: float, top: float = 0.05) -> Axes:
+    """Return axes with the words of each line; line number n has its mark at the height -n."""
+    count = max(len(lines), 1)
+    axes = figure(size, count * _LINE + bottom + top, left=_SIDE, right=_SIDE, bottom=bottom, top=top)
+    axes.set_ylim(-count + 0.3, 0.7)
+    axes.set_yticks([])
+    rectangle = matplotlib("patches").Rectangle
+    across = size.width - 2 * _SIDE
+    for place, line in enumerate(lines):
+        most = int(size.width * _CHARACTERS)
+        told = shortened(line.told, most * 2 // 3)
+        room = most - len(told) - 2
+        height, start = -place + _ABOVE / _LINE, 0.0
+        behind = {"facecolor": COLOURS["page"], "edgecolor": "none", "pad": 1}
+        words = {"va": "center", "transform": axes.get_yaxis_transform(), "bbox": behind}
+        if line.look:
+            corner, start = (0, height - _SQUARE / _LINE / 2), (_SQUARE + 0.06) / across
+            square = rectangle(corner, _SQUARE / across, _SQUARE / _LINE, transform=words["transform"], **line.look)
+            axes.add_patch(square)
+        axes.text(start, height, shortened(line.name, max(room, _FIGURE_CHARACTERS)), ha="left", **words)
+        axes.text(1, height, told, ha="right", color=COLOURS["muted"], **words)
+    return axes
+
+
+_MAX_COST_ROWS: Final = 15
+_UNIT: Final = 32
+_COLOURS: Final = {
+    QueryClass.POINT: COLOURS["point"],
+    QueryClass.RANGE: COLOURS["range"],
+    QueryClass.PARTITION_SCAN: COLOURS["partition-scan"],
+    QueryClass.TABLE_SCAN: COLOURS["table-scan"],
+    None: COLOURS["write"],
+}
+_HATCHES: Final[dict[QueryClass | None, str]] = {QueryClass.PARTITION_SCAN: "////", QueryClass.TABLE_SCAN: "xxxx"}
+
+
+def cost_plot(reviewed: Reviewed) -> Plot | None:
+    """Return the plot, or None where nothing costs anything."""
+    found = costs(reviewed)
+    in_money = any(each.money for each in found)
+    worths = {id(each): (each.money or 0.0) if in_money else each.transactions for each in found}
+    shown = sorted((each for each in found if worths[id(each)] > 0), key=lambda each: -worths[id(each)])
+    if not shown:
+        return None
+    currency = plain(reviewed.bill.currency)
+    figures = [worths[id(each)] for each in shown]
+    told = [money(each, currency) if in_money else number(each) for each in figures]
+    unit = f"{currency} a month" if in_money else "transactions a month"
+    more = f" The {len(shown) - _MAX_COST_ROWS} cheapest are left out." if len(shown) > _MAX_COST_ROWS else ""
+    reading = f"A bar for each access pattern: {unit}, at its average rate.{more}"
+
+    def draw(size: Size) -> Figure:
+        return _draw_cost(size, shown[:_MAX_COST_ROWS], figures, told, unit)
+
+    return plot("cost", f"{cost_sentence(reviewed)}.", reading, draw)
+
+
+def _draw_cost(size: Size, shown: Sequence[Cost], figures: Sequence[float], told: Sequence[str], unit: str) -> Figure:
+    looks = [_cost_style(each.of.query_class) for each in shown]
+    lines = [
+        Line(each.name, f"{class_of(each.of)}, {words}", look)
+        for each, words, look in zip(shown, told, looks, strict=False)
+    ]
+    axes = lined(size, lines, bottom=0.42)
+    for place, (width, look) in enumerate(zip(figures, looks, strict=False)):
+        axes.barh(-place, width, BAR, **look)
+    axes.set_xlim(0, max(figures) * 1.01)
+    ticks = matplotlib("ticker").MaxNLocator(3 if size.narrow else 6, steps=[1, 2, 5, 10]).tick_values(0, max(figures))
+    scale(axes, ticks, number, shortened(unit, _UNIT))
+    return axes.figure
+
+
+def _cost_style(kind: QueryClass | None) -> Look:
+    return {"facecolor": _COLOURS[kind], "hatch": _HATCHES.get(kind), "edgecolor": COLOURS["page"], "linewidth": 0}
+
+
+_MAX_HEAT_ROWS: Final = 24
+_HOURS: Final = 24
+_CELLS: Final = 48
+_ROW: Final = 0.19
+_LABEL: Final = 0.071
+# From which share of the target, in which colour, and what the legend says
+_CLASSES: Final = (
+    (1.0, "over", "over the target"),
+    (0.5, "hot", "half and more"),
+    (0.1, "warm", "a tenth and more"),
+    (0.0, "cool", "less"),
+)
+
+
+def heat_plot(heat: Heat, number_of: int) -> Plot | None:
+    """Return the plot of a table, or None where nothing is asked of it.
+
+    :param number_of: which of the tables it is, for its name on the page
+    """
+    asked = [each for each in heat.partitions if each.peak]
+    rows = asked[:_MAX_HEAT_ROWS]
+    if not rows:
+        return None
+    if heat.moving:
+        rows.sort(key=lambda each: (each.rates.index(each.peak), each.partition))
+    left_out = heat.others + len(asked) - len(rows)
+    more = f" {number(left_out)} more {'is' if left_out == 1 else 'are'} cooler." if left_out else ""
+    reading = (
+        f"A line for each partition, a day from left to right, and its peak at the right, in shares of "
+        f"{number(heat.target)} entities a second. Empty: nothing is asked of it.{more}"
+    )
+    return plot(f"heat-{number_of}", f"{heat_sentence(heat)}.", reading, lambda size: _draw_heat(size, heat, rows))
+
+
+def cells(rates: Sequence[float], target: float) -> list[int | None]:
+    """Return the class of each part of the day by its highest rate; None where there is nothing."""
+    step = max(len(rates) / _CELLS, 1.0)
+    starts = [int(place * step) for place in range(min(_CELLS, len(rates)))]
+    peaks = [max(rates[start:end]) for start, end in zip(starts, [*starts[1:], len(rates)], strict=True)]
+    return [_class(peak / target) if peak > 0 else None for peak in peaks]
+
+
+def _class(portion: float) -> int:
+    return next(place for place, (least, _, _) in enumerate(_CLASSES) if portion > least or not least)
+
+
+def _draw_heat(size: Size, heat: Heat, rows: Sequence[PartitionHeat]) -> Figure:
+    most = 14 if size.narrow else 34
+    names = [shortened(each.partition, most) for each in rows]
+    left = max(len(each) for each in names) * _LABEL + 0.12
+    peaks = [briefly(each.peak / heat.target) for each in rows]
+    right = max(map(len, peaks)) * _LABEL + 0.22
+    legend = 0.44 if size.narrow else 0.26
+    axes = figure(size, len(rows) * _ROW + 0.36 + legend, left=left, right=right, bottom=0.3 + legend, top=0.06)
+    axes.set_ylim(-len(rows) + 0.5, 0.5)
+    axes.set_xlim(0, _HOURS)
+    axes.set_yticks(range(0, -len(rows), -1), names, color=COLOURS["ink"])
+    scale(axes, range(0, _HOURS + 1, 6 if size.narrow else 3), lambda hour: f"{hour:.0f} h")
+    for place, each in enumerate(rows):
+        axes.axhline(-place, color=COLOURS["line"], linewidth=0.6, zorder=0)
+        axes.text(1.02, -place, peaks[place], va="center", color=COLOURS["muted"], transform=axes.get_yaxis_transform())
+        _row(axes, place, list(_runs(cells(each.rates, heat.target))))
+    _legend(axes, size)
+    return axes.figure
+
+
+def _runs(classes: Sequence[int | None]) -> Iterator[tuple[int, float, float]]:
+    """Return the class of each stretch of the day, where it begins, and how long it is."""
+    width = _HOURS / len(classes)
+    start = 0
+    for kind, run in groupby(classes):
+        length = len(list(run))
+        if kind is not None:
+            yield kind, start * width, length * width
+        start += length
+
+
+def _row(axes: Axes, place: int, runs: Sequence[tuple[int, float, float]]) -> None:
+    for kind, start, length in runs:
+        axes.broken_barh([(start, length)], (-place - 0.38, 0.76), **_heat_style(kind))
+
+
+def _legend(axes: Axes, size: Size) -> None:
+    swatches = [
+        matplotlib("patches").Patch(label=label, **_heat_style(place)) for place, (_, _, label) in enumerate(_CLASSES)
+    ]
+    axes.figure.legend(
+        handles=swatches,
+        loc="lower center",
+        ncols=2 if size.narrow else 4,
+        frameon=False,
+        handlelength=1.4,
+        handleheight=1.0,
+        borderaxespad=0.1,
+        borderpad=0,
+        columnspacing=1.4,
+    )
+
+
+def _heat_style(place: int) -> Look:
+    _, colour, _ = _CLASSES[place]
+    hatch = None if place else "////"
+    return {"facecolor": COLOURS[colour], "hatch": hatch, "edgecolor": COLOURS["page"], "linewidth": 0}
+
+
+_MAX_LOAD_ROWS: Final = 16
+_LEAST_SHOWN: Final = 0.001
+
+
+def load_plot(reviewed: Reviewed) -> Plot | None:
+    """Return the plot, or None where nothing is asked."""
+    found = [each for each in loads(reviewed) if each.peak > 0]
+    if not found:
+        return None
+    reading = (
+        "A mark for the busiest partition of each table and for the account, at the busiest moment of the day, as a "
+        "share of what it can take. A diamond is over its target; a ring is the same table with a spread key."
+    )
+    return plot("load", f"{load_sentence(reviewed)}.", reading, lambda size: _draw_load(size, found[:_MAX_LOAD_ROWS]))
+
+
+def _draw_load(size: Size, found: Sequence[Load]) -> Figure:
+    axes = lined(size, [_words(each, size) for each in found], bottom=0.42, top=0.22)
+    shares = [max(each.share, _LEAST_SHOWN) for each in found]
+    least = 10.0 ** min(floor(log10(min(shares))), -1)
+    most = max(max(shares) * 1.3, 2.0)
+    axes.set_xscale("log")
+    axes.set_xlim(least, most)
+    for place, each in enumerate(found):
+        over = each.share > 1
+        colour = COLOURS["over" if over else "under"]
+        axes.plot([least, max(each.share, least)], [-place, -place], color=colour, linewidth=1.6, solid_capstyle="butt")
+        axes.plot([max(each.share, least)], [-place], marker="D" if over else "o", markersize=6, color=colour)
+        if each.cooled:
+            look = {"s": 42, "facecolors": COLOURS["page"], "edgecolors": COLOURS["ink"], "marker": "o", "zorder": 3}
+            axes.scatter([each.cooled / each.target], [-place], **look)
+    axes.axvline(1, color=COLOURS["ink"], linewidth=1, linestyle=(0, (4, 2)))
+    axes.text(1, 1, "target", ha="center", va="bottom", transform=axes.get_xaxis_transform())
+    decades = [10.0**power for power in range(round(log10(least)), floor(log10(most)) + 1)]
+    scale(axes, decades, lambda value: f"{value * 100:,g}%", "share of the target")
+    return axes.figure
+
+
+def _words(load: Load, size: Size) -> Line:
+    target = f"{number(load.target)}/s" if size.narrow else f"{number(load.target)} {load.unit} a second"
+    return Line(load.name, f"{share(load.share)} of {target}")
+
 
 _WARM: Final = 0.1
 

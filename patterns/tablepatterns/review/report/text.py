@@ -9,12 +9,9 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from ..outcome import Finding, Reviewed, Severity
-from .advice import SEVERITIES, lines
-from .sentences import verdict
-from .sheet import Cell, Sheet, Tone
-from .sheets import sheets
-from .wording import plain
+from ..model import Finding, Reviewed, Severity
+from .formatting import SEVERITIES, lines, plain, verdict
+from .tables import Cell, Sheet, Tone, sheets
 
 _STYLES: Final = {Severity.SERIOUS: "bold red", Severity.WARNING: "bold yellow", Severity.NOTE: "bold cyan"}
 _TONES: Final[dict[Tone, str]] = {"plain": "", "good": "green", "fair": "yellow", "bad": "red"}

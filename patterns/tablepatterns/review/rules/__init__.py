@@ -9,25 +9,25 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Final
 
-from ..declaring.declared import Design
-from ..outcome import AccountLoad, Bill, Finding, Heat, InSight, Measured, Promise
+from ..design.model import Design
+from ..model import AccountLoad, Bill, Finding, Heat, InSight, Measured, Promise
 from . import (
     batching,
     consistency,
     contention,
     cost,
-    hot,
+    hot_partitions,
     indexes,
     keys,
-    limits_in_sight,
+    lifecycle,
+    limits,
     order,
     parts,
     projection,
     relationships,
     scans,
-    secrets,
+    security,
     series,
-    volume,
 )
 from .known import Known
 from .rule import Check, Rule
@@ -36,11 +36,11 @@ __all__ = ["RULES", "Known", "Rule", "findings"]
 
 _CONCERNS: Final = (
     scans,
-    hot,
+    hot_partitions,
     indexes,
     order,
-    limits_in_sight,
-    volume,
+    limits,
+    lifecycle,
     consistency,
     contention,
     relationships,
@@ -48,7 +48,7 @@ _CONCERNS: Final = (
     parts,
     batching,
     series,
-    secrets,
+    security,
     keys,
     cost,
 )

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final
 
-from ...deriving.derived import Index
+from ...entity_set.derived import Index
 from ...filters import And, Comparison, Filter, parse
 from ...key import Key
-from ..declaring.declared import Query
-from ..templates import pieces_of
+from ..design.model import Query
+from ..key_parts import pieces_of
 from .known import Asked
 
 KEYS: Final = ("PartitionKey", "RowKey")

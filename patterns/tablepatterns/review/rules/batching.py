@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from typing import Final
 
 from ...limits import MAX_TRANSACTION_OPERATIONS
-from ..outcome import Finding, Severity
-from ..trying.population import values_of
+from ..measure.sample import values_of
+from ..model import Finding, Severity
 from .known import Done, Known
 from .rule import Rule
 from .words import number, often, part_of

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from ..declaring.declared import DeclaredSet
-from ..outcome import Finding, Severity
+from ..design.model import DeclaredSet
+from ..model import Finding, Severity
 from .known import Asked, Done, Known
 from .rule import Rule
 from .words import listed, often, part_of

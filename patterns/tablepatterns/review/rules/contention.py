@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from ...deriving.derived import Derived
+from ...entity_set.derived import Derived
 from ...recipes.index_entities import IndexEntities
 from ...recipes.summary import Summary
-from ..declaring.declared import DeclaredSet, Write
-from ..outcome import Finding, Severity
-from ..simulating.zipf import Zipf
-from ..trying.population import names_one, values_of
+from ..design.model import DeclaredSet, Write
+from ..measure.sample import names_one, values_of
+from ..model import Finding, Severity
+from ..zipf import Zipf
 from .known import Known
 from .rule import Rule
 from .words import number, often, part_of

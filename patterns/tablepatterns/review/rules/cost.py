@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from ..outcome import Finding, Severity
+from ..model import Finding, Severity
 from .known import Known
 from .rule import Rule
 from .words import number, part_of

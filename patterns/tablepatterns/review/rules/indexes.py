@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from ...deriving.derived import Index
+from ...entity_set.derived import Index
 from ...key import Key
 from ...recipes.index_entities import IndexEntities
 from ...recipes.inter_partition_index import InterPartitionIndex
-from ..declaring.declared import DeclaredSet, Field
-from ..outcome import Finding, Severity
-from ..templates import pieces_of
-from ..trying.population import names_one, values_of
+from ..design.model import DeclaredSet, Field
+from ..key_parts import pieces_of
+from ..measure.sample import names_one, values_of
+from ..model import Finding, Severity
 from .known import Asked, Known
 from .rule import Rule
 from .words import entities, listed, number, often, part_of

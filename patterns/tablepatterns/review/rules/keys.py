@@ -7,10 +7,10 @@ from collections.abc import Iterator
 from typing import Final
 
 from ...key import Key
-from ..declaring.declared import DeclaredSet, Field
-from ..outcome import Finding, Severity
-from ..templates import Piece, pieces_of
-from ..trying.population import values_of
+from ..design.model import DeclaredSet, Field
+from ..key_parts import Piece, pieces_of
+from ..measure.sample import values_of
+from ..model import Finding, Severity
 from .known import Known
 from .order import keys_of
 from .rule import Rule

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from ...deriving.derived import Derived
-from ..declaring.declared import DeclaredSet, Design, Query, Write
-from ..outcome import AccountLoad, Bill, Heat, InSight, Measured, Promise
+from ...entity_set.derived import Derived
+from ..design.model import DeclaredSet, Design, Query, Write
+from ..model import AccountLoad, Bill, Heat, InSight, Measured, Promise
 
 
 @dataclass(frozen=True)

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from ...deriving.derived import Index
+from ...entity_set.derived import Index
 from ...key import Key
-from ..declaring.declared import DeclaredSet
-from ..outcome import Finding, Severity
-from ..templates import pieces_of
+from ..design.model import DeclaredSet
+from ..key_parts import pieces_of
+from ..model import Finding, Severity
 from .asked import terms_of
 from .known import Known
 from .rule import Rule

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from typing import Final
 
 from ...limits import ACCOUNT_TRANSACTIONS_PER_SECOND
-from ..declaring.declared import DeclaredSet
-from ..outcome import Finding, Severity
+from ..design.model import DeclaredSet
+from ..model import Finding, Severity
 from .known import Asked, Known
 from .rule import Rule
 from .words import number, often, part_of

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from ...recipes.large_properties import LargeProperties
-from ..declaring.declared import DeclaredSet
-from ..outcome import Finding, Severity
+from ...recipes.large_properties.large_properties import LargeProperties
+from ..design.model import DeclaredSet
+from ..model import Finding, Severity
 from .known import Asked, Known
 from .rule import Rule
 from .words import listed, number, part_of

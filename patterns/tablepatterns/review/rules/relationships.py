@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from ...filters import QueryClass
-from ..outcome import Finding, Severity
+from ..model import Finding, Severity
 from .asked import terms_of
 from .known import Asked, Known
 from .rule import Rule

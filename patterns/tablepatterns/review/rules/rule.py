@@ -6,8 +6,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from ..advice import trade_offs
-from ..outcome import Finding, Severity
+from ..model import Finding, Severity, trade_offs
 from .known import Known
 
 

@@ -9,7 +9,7 @@ from typing import Final
 from ...cost import Cost
 from ...filters import QueryClass, classify, parse, point_keys
 from ...recipes.index_entities import IndexEntities
-from ..outcome import Finding
+from ..model import Finding
 from . import waste
 from .asked import in_order, partition_known, terms_of, unindexed
 from .known import Asked, Known

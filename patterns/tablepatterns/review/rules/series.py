@@ -7,8 +7,8 @@ from typing import Final
 
 from ...filters import QueryClass
 from ...limits import MAX_CUSTOM_PROPERTIES, PARTITION_ENTITIES_PER_SECOND
-from ..declaring.declared import DeclaredSet, Field
-from ..outcome import Finding, Severity
+from ..design.model import DeclaredSet, Field
+from ..model import Finding, Severity
 from .asked import terms_of
 from .known import Asked, Known
 from .rule import Rule

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Final
 
-from ..declaring.declared import DeclaredSet, Field, FieldType
-from ..growing.sizes import primary_sizes
-from ..templates import pieces_of
+from ..capacity.sizes import primary_sizes
+from ..design.model import DeclaredSet, Field, FieldType
+from ..key_parts import pieces_of
 from .words import size
 
 _FORMATS: Final[Mapping[FieldType, str]] = {

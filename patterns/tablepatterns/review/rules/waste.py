@@ -7,10 +7,10 @@ from typing import Final
 
 from ...filters import QueryClass
 from ...limits import MAX_PAGE_ENTITIES, MAX_QUERY_TIME, PARTITION_ENTITIES_PER_SECOND
-from ..declaring.declared import DeclaredSet, Query
-from ..outcome import Measured, Severity
-from ..simulating.zipf import Zipf
-from ..trying.population import asked_values, values_of
+from ..design.model import DeclaredSet, Query
+from ..measure.sample import asked_values, values_of
+from ..model import Measured, Severity
+from ..zipf import Zipf
 
 HEAVY: Final = 0.5 * PARTITION_ENTITIES_PER_SECOND
 """Entities per second, read in vain, that take half of what one partition can do: serious."""

@@ -14,9 +14,9 @@ from blob_states import all_names
 from blob_wire import BLOCK_BLOB, BlobWire
 from queue_wire import DATE, full_text
 from tablepatterns.engine.account import Engine
-from tablepatterns.engine.blob import Tier
-from tablepatterns.engine.rest.message import Response
-from tablepatterns.engine.rest.multipart import read_responses
+from tablepatterns.engine.blobs.blob import Tier
+from tablepatterns.engine.http.message import Response
+from tablepatterns.engine.http.multipart import read_responses
 from tablepatterns.engine.transport import EngineTransport
 from wire import sign
 

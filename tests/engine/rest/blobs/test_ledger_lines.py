@@ -9,8 +9,8 @@ import pytest
 
 from blob_wire import APPEND_BLOB, BLOCK_BLOB, BlobWire
 from tablepatterns.engine.account import Engine
-from tablepatterns.engine.leases import Acquire
-from tablepatterns.engine.operations import BlobOperation
+from tablepatterns.engine.blobs.leases import Acquire
+from tablepatterns.engine.ledger import BlobOperation
 
 LEASE = str(UUID(int=1))
 HELD = {"x-ms-lease-id": LEASE}

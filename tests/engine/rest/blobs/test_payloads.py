@@ -10,7 +10,7 @@ import pytest
 from blob_wire import APPEND_BLOB, BLOCK_BLOB, STRUCTURED, BlobWire, checksum, structured
 from queue_wire import said_by
 from tablepatterns.engine.account import Engine
-from tablepatterns.engine.blob_listing import Item, Question
+from tablepatterns.engine.blobs.container import Item, Question
 
 TEXT = b"Don Hall"
 MD5 = b64encode(hashlib.md5(TEXT, usedforsecurity=False).digest()).decode()

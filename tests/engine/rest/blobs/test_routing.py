@@ -6,8 +6,8 @@ import pytest
 
 from blob_wire import BLOCK_BLOB, BlobWire
 from tablepatterns.engine.account import Engine
-from tablepatterns.engine.refusal import Refusal
-from tablepatterns.engine.rest.blobs.routing import locate
+from tablepatterns.engine.blobs.call import locate
+from tablepatterns.engine.errors import Refusal
 
 HOST = "https://contoso.blob.core.windows.net"
 LOCAL = "http://127.0.0.1:10000/contoso"

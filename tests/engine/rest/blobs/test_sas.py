@@ -26,10 +26,10 @@ import blob_states
 from blob_wire import APPEND_BLOB, BLOCK_BLOB, BlobWire
 from tablepatterns.edm import Ticks
 from tablepatterns.engine.account import Engine
+from tablepatterns.engine.blobs.container import PublicAccess
+from tablepatterns.engine.blobs.leases import Acquire
 from tablepatterns.engine.clock import Clock
-from tablepatterns.engine.container import PublicAccess
-from tablepatterns.engine.leases import Acquire
-from tablepatterns.engine.policies import AccessPolicy as StoredPolicy
+from tablepatterns.engine.resources import AccessPolicy as StoredPolicy
 from tablepatterns.engine.transport import EngineTransport
 from wire import sign
 

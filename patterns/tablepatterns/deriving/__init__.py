@@ -1,1 +1,0 @@
-"""Deriving: what is kept right along with each entity, and where its rows lie."""

@@ -1,0 +1,1 @@
+"""The Blob service of the engine."""

@@ -1,0 +1,352 @@
+"""The state of a blob: its content, its versions, and the blocks staged for it."""
+
+from __future__ import annotations
+
+import binascii
+import re
+from base64 import b64decode
+from bisect import bisect_right
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from enum import Enum
+from itertools import accumulate
+from typing import Final, NamedTuple
+from uuid import UUID
+
+from ...edm import Ticks
+from ...limits import (
+    BLOB_NAME_MAX_LENGTH,
+    MAX_BLOCK_BYTES,
+    MAX_BLOCK_ID_BYTES,
+    MAX_BLOCKS,
+    MAX_TAG_NAME_LENGTH,
+    MAX_TAG_VALUE_LENGTH,
+    MAX_TAGS,
+    MAX_UNCOMMITTED_BLOCKS,
+)
+from ..errors import INVALID_QUERY_PARAMETER_VALUE, REQUEST_BODY_TOO_LARGE, Refusal
+from ..resources import checked_metadata
+from . import errors as blob_errors
+from .leases import NO_LEASE, Lease
+
+_STEP: Final = 4 * 1024 * 1024
+"""The longest piece that is handed out; the SDK's clients send blocks of this size."""
+_SMALL: Final = 64 * 1024
+
+
+class Content:
+    """Bytes that never change: joining them and taking a part of them copies none.
+
+    >>> name = Content([b"Don", b" ", b"Hall"])
+    >>> len(name), bytes(name.part(4, 8)), list(name.part(2, 6))
+    (8, b'Hall', [b'n', b' ', b'Ha'])
+
+    :param pieces: the bytes in order; they are kept, not copied
+    """
+
+    __slots__ = ("_ends", "_pieces")
+
+    def __init__(self, pieces: Iterable[bytes | memoryview] = ()) -> None:
+        self._pieces = tuple(memoryview(piece) for piece in pieces if piece)
+        self._ends = tuple(accumulate(map(len, self._pieces)))
+
+    @classmethod
+    def joined(cls, contents: Iterable[Content]) -> Content:
+        """Return contents, one behind the other."""
+        return cls(piece for content in contents for piece in content._pieces)
+
+    @property
+    def pieces(self) -> tuple[memoryview, ...]:
+        """The bytes as they are kept."""
+        return self._pieces
+
+    def __add__(self, other: Content) -> Content:
+        """Return both, one behind the other; what is small where they meet becomes one piece.
+
+        Thus an append blob of 50,000 lines does not end as a list of 50,000 pieces, which each append would copy.
+        """
+        if not self._pieces or len(self._pieces[-1]) + len(other) > _SMALL:
+            return Content((*self._pieces, *other._pieces))
+        return Content((*self._pieces[:-1], b"".join((self._pieces[-1], *other._pieces))))
+
+    def part(self, start: int, end: int) -> Content:
+        """Return the bytes from `start`, included, to `end`, excluded; bounds outside are moved to the ends."""
+        start, end = max(start, 0), min(end, len(self))
+        if start >= end:
+            return Content()
+        first, last = bisect_right(self._ends, start), bisect_right(self._ends, end - 1)
+        pieces = list(self._pieces[first : last + 1])
+        pieces[-1] = pieces[-1][: end - (self._ends[last] - len(self._pieces[last]))]
+        pieces[0] = pieces[0][start - (self._ends[first] - len(self._pieces[first])) :]
+        return Content(pieces)
+
+    def __len__(self) -> int:
+        return self._ends[-1] if self._ends else 0
+
+    def __iter__(self) -> Iterator[bytes]:
+        """Yield the bytes in pieces of at most 4 MiB; a piece that is kept as such is not copied."""
+        for piece in self._pieces:
+            whole = piece.obj
+            if isinstance(whole, bytes) and len(whole) == len(piece) <= _STEP:
+                yield whole
+            else:
+                yield from (bytes(piece[start : start + _STEP]) for start in range(0, len(piece), _STEP))
+
+    def __bytes__(self) -> bytes:
+        return b"".join(self)
+
+    def __repr__(self) -> str:
+        return f"<Content of {len(self)} bytes>"
+
+
+_TAG: Final = re.compile(r"[A-Za-z0-9 +\-./:=_]*")
+
+
+class Kind(Enum):
+    """How a blob is written; the engine has no page blobs."""
+
+    BLOCK = "BlockBlob"
+    APPEND = "AppendBlob"
+
+
+class Tier(Enum):
+    """How readily a block blob can be read: an archived one not before it was brought back."""
+
+    HOT = "Hot"
+    COOL = "Cool"
+    COLD = "Cold"
+    SMART = "Smart"
+    ARCHIVE = "Archive"
+
+
+@dataclass(frozen=True, slots=True)
+class ContentHeaders:
+    """What a blob says of its content to those who read it.
+
+    :param md5: the digest of the content; it is kept as it was given
+    """
+
+    content_type: str = "application/octet-stream"
+    encoding: str | None = None
+    language: str | None = None
+    disposition: str | None = None
+    cache_control: str | None = None
+    md5: bytes | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """A block, committed or not.
+
+    :param id: its id in Base64
+    """
+
+    id: str
+    content: Content
+
+
+@dataclass(frozen=True, slots=True)
+class CopyRecord:
+    """Where a blob was copied from; the engine finishes a copy at once.
+
+    :param source: the URL of the source, as it was asked for
+    :param size: how many bytes were copied
+    """
+
+    id: UUID
+    source: str
+    size: int
+    finished: Ticks
+
+
+@dataclass(frozen=True, slots=True)
+class Blob:
+    """One version of a blob; a change makes a new one, so a reader may keep it as long as it likes.
+
+    :param created: when the blob came into being
+    :param modified: when this version did; no two versions have the same
+    :param blocks: the committed blocks of a block blob; none where it was written as a whole
+    :param appends: of how many blocks an append blob consists
+    :param lease: the lease on it, which may change without making a version
+    :param tier: the tier that was asked for, None where none was
+    :param snapshot: when it was taken, for a snapshot; None for the blob itself
+    """
+
+    name: str
+    kind: Kind
+    content: Content
+    headers: ContentHeaders
+    metadata: Mapping[str, str]
+    created: Ticks
+    modified: Ticks
+    blocks: tuple[Block, ...] = ()
+    appends: int = 0
+    lease: Lease = NO_LEASE
+    copy: CopyRecord | None = None
+    tier: Tier | None = None
+    tier_changed: Ticks | None = None
+    tags: Mapping[str, str] = field(default_factory=dict[str, str])
+    sealed: bool = False
+    snapshot: Ticks | None = None
+
+    @property
+    def etag(self) -> str:
+        """The ETag of this version, which is its moment in hexadecimal digits."""
+        return etag_of(self.modified)
+
+    def check(self) -> None:
+        """Assert that the version is one of its kind, and that what it says of its content is so."""
+        size = len(self.content)
+        if self.created > self.modified:
+            raise AssertionError(f"{self.name!r} was changed before it was made")
+        if self.blocks and sum(len(block.content) for block in self.blocks) != size:
+            raise AssertionError(f"{self.name!r} has other bytes than its blocks")
+        if self.kind is Kind.APPEND and (self.blocks or self.appends > size or (size and not self.appends)):
+            raise AssertionError(f"{self.name!r} was appended to, and has other bytes than that")
+        if self.kind is Kind.BLOCK and (self.appends or self.sealed):
+            raise AssertionError(f"{self.name!r} was appended to, though it is of blocks")
+        self.lease.check()
+        if self.snapshot is not None and self.lease != NO_LEASE:
+            raise AssertionError(f"a snapshot of {self.name!r} is leased")
+
+    def check_online(self) -> None:
+        """Refuse what an archived blob does not allow.
+
+        :raises Refusal: BlobArchived
+        """
+        if self.tier is Tier.ARCHIVE:
+            raise Refusal(blob_errors.BLOB_ARCHIVED)
+
+
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """What a write brings besides content: it replaces what the blob had, where it had any.
+
+    :param tier: the tier to be put into, None for the account's own
+    :param sealed: whether a copy of an append blob is to be sealed
+    """
+
+    headers: ContentHeaders = field(default_factory=ContentHeaders)
+    metadata: Mapping[str, str] = field(default_factory=dict[str, str])
+    tags: Mapping[str, str] = field(default_factory=dict[str, str])
+    tier: Tier | None = None
+    sealed: bool = False
+
+    def checked(self) -> Draft:
+        """Return a copy to keep.
+
+        :raises Refusal: what is wrong with the metadata or the tags
+        """
+        return replace(self, metadata=checked_metadata(self.metadata), tags=checked_tags(self.tags))
+
+
+def etag_of(modified: Ticks) -> str:
+    """Return the ETag of a version of a blob or a container.
+
+    >>> etag_of(Ticks.parse("2014-08-22T00:50:32Z"))
+    '"0x8D18BBA35DFFC00"'
+    """
+    return f'"0x{int(modified):X}"'
+
+
+def check_blob_name(name: str) -> None:
+    """Refuse a name that is empty, or longer than 1,024 characters.
+
+    :raises Refusal: InvalidUri
+    """
+    if not 0 < len(name) <= BLOB_NAME_MAX_LENGTH:
+        raise Refusal(blob_errors.BLOB_NAME_LENGTH)
+
+
+def check_block_id(block_id: str) -> None:
+    """Refuse what is no Base64, or more than 64 bytes in it.
+
+    :raises Refusal: InvalidQueryParameterValue
+    """
+    wrong = INVALID_QUERY_PARAMETER_VALUE.about(QueryParameterName="blockid", QueryParameterValue=block_id)
+    try:
+        size = len(b64decode(block_id, validate=True))
+    except (binascii.Error, ValueError) as error:
+        raise Refusal(wrong.about(Reason="Not a valid base64 string.")) from error
+    if not 0 < size <= MAX_BLOCK_ID_BYTES:
+        raise Refusal(wrong.about(Reason="The block id is empty or too long."))
+
+
+def checked_tags(tags: Mapping[str, str]) -> dict[str, str]:
+    """Return a copy to keep; refuse more than ten, and names or values of characters or lengths that are not allowed.
+
+    :raises Refusal: InvalidTag
+    """
+    names_fit = all(0 < len(name) <= MAX_TAG_NAME_LENGTH for name in tags)
+    values_fit = all(len(value) <= MAX_TAG_VALUE_LENGTH for value in tags.values())
+    plain = all(_TAG.fullmatch(text) for pair in tags.items() for text in pair)
+    if len(tags) > MAX_TAGS or not (names_fit and values_fit and plain):
+        raise Refusal(blob_errors.INVALID_TAGS)
+    return dict(tags)
+
+
+class Where(Enum):
+    """In which list a block is looked for: the latest is the uncommitted one, where there is one."""
+
+    COMMITTED = "Committed"
+    UNCOMMITTED = "Uncommitted"
+    LATEST = "Latest"
+
+
+class BlockList(NamedTuple):
+    """The blocks under a name.
+
+    :param blob: the blob, None where nothing is committed
+    :param uncommitted: in order of their ids
+    """
+
+    blob: Blob | None
+    committed: Sequence[Block]
+    uncommitted: Sequence[Block]
+
+
+def check_block(block: Block) -> None:
+    """Refuse a block that can never be staged.
+
+    :raises Refusal: InvalidQueryParameterValue for its id; InvalidHeaderValue where it is empty; RequestBodyTooLarge
+    """
+    check_block_id(block.id)
+    if not len(block.content):
+        raise Refusal(blob_errors.INVALID_CONTENT_LENGTH.about(HeaderValue=0))
+    if len(block.content) > MAX_BLOCK_BYTES:
+        raise Refusal(REQUEST_BODY_TOO_LARGE)
+
+
+def check_beside(block: Block, staged: Mapping[str, Block]) -> None:
+    """Refuse a block whose id is of another length than those that are staged, or one too many.
+
+    :raises Refusal: InvalidBlobOrBlock, BlockCountExceedsLimit
+    """
+    if block.id in staged:
+        return
+    if any(len(other) != len(block.id) for other in _one_of(staged)):
+        raise Refusal(blob_errors.INVALID_BLOB_OR_BLOCK)
+    if len(staged) >= MAX_UNCOMMITTED_BLOCKS:
+        raise Refusal(blob_errors.TOO_MANY_UNCOMMITTED_BLOCKS)
+
+
+def chosen(
+    entries: Sequence[tuple[Where, str]], committed: Iterable[Block], staged: Mapping[str, Block]
+) -> tuple[Block, ...]:
+    """Return the blocks that a list names, in its order; a block may be named more than once.
+
+    :raises Refusal: InvalidBlockList for one that is not there, BlockListTooLong
+    """
+    if len(entries) > MAX_BLOCKS:
+        raise Refusal(blob_errors.BLOCK_LIST_TOO_LONG)
+    kept = {block.id: block for block in committed}
+    lists = {Where.COMMITTED: kept, Where.UNCOMMITTED: staged, Where.LATEST: {**kept, **staged}}
+    try:
+        return tuple(lists[where][block_id] for where, block_id in entries)
+    except KeyError as error:
+        raise Refusal(blob_errors.INVALID_BLOCK_LIST) from error
+
+
+def _one_of(staged: Mapping[str, Block]) -> Iterable[str]:
+    # All that are staged have the same length, so the first speaks for them
+    return [next(iter(staged))] if staged else []

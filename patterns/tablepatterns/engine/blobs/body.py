@@ -1,0 +1,225 @@
+"""Request bodies of writes, their checksums, structured bodies, and the byte ranges of reads."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import struct
+from collections.abc import Iterator, Mapping
+from itertools import count
+from typing import Final, NamedTuple
+
+from ..errors import INVALID_INPUT, Refusal
+from ..http.message import Request
+from .blob import Content
+from .crc64 import crc64
+from .errors import BOTH_CHECKSUMS, CRC64_MISMATCH, INVALID_CRC64, INVALID_MD5, INVALID_RANGE, MD5_MISMATCH
+from .headers import MD5_BYTES, base64, digest, invalid, number
+
+HEADER: Final = "x-ms-structured-body"
+LENGTH_HEADER: Final = "x-ms-structured-content-length"
+_KIND: Final = "XSM/1.0; properties=crc64"
+_MESSAGE: Final = struct.Struct("<BQHH")
+_SEGMENT: Final = struct.Struct("<HQ")
+_CHECKSUM: Final = struct.Struct("<Q")
+_CRC64: Final = 1
+_STEP: Final = 4 * 1024 * 1024
+
+
+def is_structured(headers: Mapping[str, str]) -> bool:
+    """Tell whether a request has, or asks for, a structured body.
+
+    :raises Refusal: InvalidHeaderValue for another kind than the one that there is
+    """
+    kind = headers.get(HEADER)
+    if kind not in (None, _KIND):
+        raise invalid(HEADER, kind)
+    return kind is not None
+
+
+def write_structured(content: Content) -> tuple[Content, dict[str, str]]:
+    """Return a structured body, and the headers that tell of it."""
+    size, segments = len(content), max(1, -(-len(content) // _STEP))
+    overhead = _MESSAGE.size + segments * (_SEGMENT.size + _CHECKSUM.size) + _CHECKSUM.size
+    pieces = [_MESSAGE.pack(1, size + overhead, _CRC64, segments)]
+    for index in range(segments):
+        part = content.part(index * _STEP, (index + 1) * _STEP)
+        pieces += [_SEGMENT.pack(index + 1, len(part)), *part, _CHECKSUM.pack(crc64(part))]
+    pieces.append(_CHECKSUM.pack(crc64(content)))
+    return Content(pieces), {HEADER: _KIND, LENGTH_HEADER: str(size)}
+
+
+def read_structured(body: bytes) -> tuple[Content, dict[str, str]]:
+    """Return the content of a structured body, and the headers by which the answer tells that it was read as such.
+
+    :raises Refusal: Crc64Mismatch; InvalidInput where it is none
+    """
+    try:
+        content = Content(_segments(body))
+    except struct.error as error:
+        raise Refusal(INVALID_INPUT) from error
+    return content, {HEADER: _KIND}
+
+
+def _segments(body: bytes) -> Iterator[memoryview]:
+    version, length, flags, segments = _MESSAGE.unpack_from(body)
+    if version != 1 or length != len(body):
+        raise struct.error("another version, or cut off")
+    view, place, parts = memoryview(body), _MESSAGE.size, list[memoryview]()
+    for expected in count(1):
+        if expected > segments:
+            break
+        number, size = _SEGMENT.unpack_from(body, place)
+        place += _SEGMENT.size
+        part = view[place : place + size]
+        if number != expected or len(part) != size:
+            raise struct.error("a segment is out of order, or cut off")
+        place = _check(body, place + size, flags, [part])
+        parts.append(part)
+        yield part
+    if _check(body, place, flags, parts) != length:
+        raise struct.error("something follows the last segment")
+
+
+def _check(body: bytes, place: int, flags: int, parts: list[memoryview]) -> int:
+    """Check the checksum at a place, if there is one, and return the place behind it."""
+    if not flags & _CRC64:
+        return place
+    (expected,) = _CHECKSUM.unpack_from(body, place)
+    if crc64(Content(parts)) != expected:
+        raise Refusal(CRC64_MISMATCH)
+    return place + _CHECKSUM.size
+
+
+_MD5: Final = "content-md5"
+_CRC64_HEADER: Final = "x-ms-content-crc64"
+CRC64_BYTES: Final = 8
+_TOLD_UP_TO: Final = 64 * 1024
+"""For larger content no checksum is told that was not asked for: it takes Python 35 ms for each MiB."""
+
+
+class Payload(NamedTuple):
+    """What a write brings.
+
+    :param headers: what the answer says of it: checksums
+    """
+
+    content: Content
+    headers: dict[str, str]
+
+    @classmethod
+    def of(cls, content: Content) -> Payload:
+        """Return what a write brings whose content comes from another blob."""
+        small = len(content) <= _TOLD_UP_TO
+        return cls(content, {_CRC64_HEADER: base64(crc64_of(content))} if small else {})
+
+
+def read_payload(request: Request) -> Payload:
+    """Return the body of a request.
+
+    :raises Refusal: InvalidMd5, Md5Mismatch, InvalidCrc64, Crc64Mismatch, BothCrc64AndMd5HeaderPresent;
+        InvalidHeaderValue for the length of a structured body that is another
+    """
+    headers = request.headers
+    md5 = digest(headers, _MD5, MD5_BYTES, INVALID_MD5)
+    crc = digest(headers, _CRC64_HEADER, CRC64_BYTES, INVALID_CRC64)
+    if md5 is not None and crc is not None:
+        raise Refusal(BOTH_CHECKSUMS)
+    content, told = read_structured(request.body) if is_structured(headers) else (Content([request.body]), {})
+    _check_length(headers, content)
+    if md5 is not None:
+        check_md5(md5, md5_of(content))
+        told["Content-MD5"] = base64(md5)
+    if crc is not None:
+        check_crc64(crc, content)
+        return Payload(content, {**told, _CRC64_HEADER: base64(crc)})
+    return Payload(content, {**told, **Payload.of(content).headers})
+
+
+def md5_of(content: Content) -> bytes:
+    """Return the MD5 digest of content."""
+    found = hashlib.md5(usedforsecurity=False)
+    for piece in content.pieces:
+        found.update(piece)
+    return found.digest()
+
+
+def crc64_of(content: Content) -> bytes:
+    """Return the CRC-64 of content, as headers have it."""
+    return crc64(content).to_bytes(CRC64_BYTES, "little")
+
+
+def check_md5(specified: bytes, calculated: bytes) -> None:
+    """Refuse content that is not what its sender took it for.
+
+    :raises Refusal: Md5Mismatch
+    """
+    if specified != calculated:
+        raise Refusal(MD5_MISMATCH.about(UserSpecifiedMd5=base64(specified), ServerCalculatedMd5=base64(calculated)))
+
+
+def check_crc64(specified: bytes, content: Content) -> None:
+    """Reject content that is not what its sender took it for.
+
+    :raises Refusal: Crc64Mismatch
+    """
+    calculated = crc64_of(content)
+    if specified != calculated:
+        raise Refusal(CRC64_MISMATCH.about(UserSpecifiedCrc=base64(specified), ServerCalculatedCrc=base64(calculated)))
+
+
+def _check_length(headers: Mapping[str, str], content: Content) -> None:
+    length = number(headers, LENGTH_HEADER)
+    if length is not None and (length != len(content) or not is_structured(headers)):
+        raise invalid(LENGTH_HEADER, length)
+
+
+_RANGE: Final = re.compile(r"bytes=(\d{1,18})-(\d{1,18})?", re.ASCII)
+
+
+class RangeRefusal(Refusal):
+    """A range that lies outside of the blob.
+
+    :param size: how long the blob is
+    """
+
+    def __init__(self, size: int) -> None:
+        super().__init__(INVALID_RANGE)
+        self.size = size
+
+
+class Range(NamedTuple):
+    """Bytes from one to another, both included; None is the end of the blob."""
+
+    first: int
+    last: int | None
+
+    def within(self, size: int) -> tuple[int, int]:
+        """Return where the range begins and ends in a blob; its end may lie outside, its beginning may not.
+
+        :param size: how long the blob is
+        :raises Refusal: InvalidRange
+        """
+        if self.first >= size:
+            raise RangeRefusal(size)
+        return self.first, size if self.last is None else min(self.last + 1, size)
+
+
+def read_range(headers: Mapping[str, str]) -> Range | None:
+    """Return the range that a request asks for, None for the whole blob; what is no single range is ignored.
+
+    >>> read_range({"range": "bytes=0-9"}), read_range({"range": "bytes=0-9", "x-ms-range": "bytes=5-"})
+    (Range(first=0, last=9), Range(first=5, last=None))
+    >>> read_range({"range": "bytes=-5"}) is read_range({"range": "bytes=9-0"}) is None
+    True
+    """
+    return parse_range(headers.get("x-ms-range", headers.get("range", "")))
+
+
+def parse_range(text: str) -> Range | None:
+    """Return the range that a text says, None where it says none."""
+    found = _RANGE.fullmatch(text)
+    if not found:
+        return None
+    first, last = int(found[1]), None if found[2] is None else int(found[2])
+    return None if last is not None and last < first else Range(first, last)

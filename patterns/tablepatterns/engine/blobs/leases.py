@@ -1,0 +1,227 @@
+"""Leases of blobs and containers: the five states, the five actions, and who may read and write meanwhile.
+
+A lease is a value: an action makes another one. What state it is in depends on the moment.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from enum import Enum
+from typing import Final, NamedTuple, Protocol
+from uuid import UUID, uuid4
+
+from ...edm import Ticks
+from ...limits import LEASE_MAX_DURATION, LEASE_MIN_DURATION, MAX_BREAK_PERIOD
+from ..clock import SECOND
+from ..errors import Answer, Refusal
+from . import errors as blob_errors
+
+INFINITE: Final = -1
+"""The duration of a lease that never ends by itself."""
+
+
+class State(Enum):
+    """What a lease is at a moment."""
+
+    AVAILABLE = "available"
+    LEASED = "leased"
+    EXPIRED = "expired"
+    BREAKING = "breaking"
+    BROKEN = "broken"
+
+    @property
+    def locked(self) -> bool:
+        """Whether nobody writes without the lease."""
+        return self in (State.LEASED, State.BREAKING)
+
+
+class Words(NamedTuple):
+    """How the service refuses what a lease forbids, on blobs or on containers."""
+
+    resource: str
+    use_without_lease: Answer
+    use_with_other_lease: Answer
+
+
+BLOB: Final = Words("blob", blob_errors.BLOB_LEASE_NOT_PRESENT, blob_errors.BLOB_LEASE_MISMATCH)
+CONTAINER: Final = Words("container", blob_errors.CONTAINER_LEASE_NOT_PRESENT, blob_errors.CONTAINER_LEASE_MISMATCH)
+
+
+@dataclass(frozen=True, slots=True)
+class Lease:
+    """One lease; without an id there is none.
+
+    >>> lease = Acquire(15).on(NO_LEASE, Ticks(0), BLOB)
+    >>> lease.state(Ticks(0)), lease.state(Ticks(15 * SECOND))
+    (<State.LEASED: 'leased'>, <State.EXPIRED: 'expired'>)
+
+    :param duration: for how many seconds it was asked, or `INFINITE`
+    :param ends: when it expires or, once somebody broke it, when it is broken; None for never
+    :param breaking: whether somebody broke it
+    """
+
+    id: UUID | None = None
+    duration: int = 0
+    ends: Ticks | None = None
+    breaking: bool = False
+
+    def state(self, now: Ticks) -> State:
+        """Return what the lease is at a moment."""
+        if self.id is None:
+            return State.AVAILABLE
+        runs = self.ends is None or now < self.ends
+        if self.breaking:
+            return State.BREAKING if runs else State.BROKEN
+        return State.LEASED if runs else State.EXPIRED
+
+    def check(self) -> None:
+        """Assert that a lease without an id is none, and one with an id has a duration and an end to match."""
+        timed = LEASE_MIN_DURATION <= self.duration <= LEASE_MAX_DURATION
+        endless = self.duration == INFINITE and self.ends is None and not self.breaking
+        ended = (timed or (self.duration == INFINITE and self.breaking)) and self.ends is not None
+        if not (self == NO_LEASE if self.id is None else endless or ended):
+            raise AssertionError(f"{self!r} is no lease that can be")
+
+    def seconds_left(self, now: Ticks) -> int:
+        """Return for how many seconds, rounded up, a lease with an end still runs."""
+        return 0 if self.ends is None else max(0, -((now - self.ends) // SECOND))
+
+    def after_write(self, now: Ticks) -> Lease:
+        """Return the lease after a change of what it was on: the id of one that no longer runs is forgotten."""
+        return self if self.state(now).locked else NO_LEASE
+
+    def check_read(self, id: UUID | None, now: Ticks, words: Words) -> None:  # noqa: A002 - what the service calls it
+        """Refuse a read that names a lease unless it is this one, and runs.
+
+        :raises Refusal: LeaseNotPresentWith..Operation, LeaseIdMismatchWith..Operation, LeaseLost
+        """
+        if id is None:
+            return
+        state = self.state(now)
+        if state is State.EXPIRED:
+            raise Refusal(blob_errors.LEASE_LOST.of(resource=words.resource))
+        if not state.locked:
+            raise Refusal(words.use_without_lease)
+        if id != self.id:
+            raise Refusal(words.use_with_other_lease)
+
+    def check_write(self, id: UUID | None, now: Ticks, words: Words) -> None:  # noqa: A002 - what the service calls it
+        """Refuse a write that does not name the lease that runs, or names one where none does.
+
+        :raises Refusal: LeaseIdMissing, or what a read is refused with
+        """
+        if id is None and self.state(now).locked:
+            raise Refusal(blob_errors.LEASE_ID_MISSING.of(resource=words.resource))
+        self.check_read(id, now, words)
+
+
+NO_LEASE: Final = Lease()
+
+
+class Action(Protocol):
+    """One of the five actions on a lease."""
+
+    def on(self, lease: Lease, now: Ticks, words: Words) -> Lease:
+        """Return the lease after the action.
+
+        :raises Refusal: one of the codes that begin with Lease; InvalidHeaderValue for a time out of range
+        """
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Acquire:
+    """Take the lease, or take one's own again with another duration.
+
+    :param duration: 15 to 60 seconds, or `INFINITE`
+    :param proposed: the id that the lease is to have; a new one by default
+    """
+
+    duration: int
+    proposed: UUID | None = None
+
+    def on(self, lease: Lease, now: Ticks, words: Words) -> Lease:
+        if self.duration != INFINITE and not LEASE_MIN_DURATION <= self.duration <= LEASE_MAX_DURATION:
+            raise Refusal(blob_errors.INVALID_LEASE_DURATION.about(HeaderValue=self.duration))
+        state = lease.state(now)
+        if state.locked and self.proposed != lease.id:
+            raise Refusal(blob_errors.LEASE_ALREADY_PRESENT)
+        if state is State.BREAKING:
+            raise Refusal(blob_errors.LEASE_IS_BREAKING)
+        return Lease(self.proposed or uuid4(), self.duration, _end(now, self.duration))
+
+
+@dataclass(frozen=True, slots=True)
+class Renew:
+    """Let the lease run for its duration again; an expired one too, as long as nothing was written meanwhile."""
+
+    id: UUID
+
+    def on(self, lease: Lease, now: Ticks, words: Words) -> Lease:
+        _check_id(lease, self.id, words)
+        if lease.breaking:
+            raise Refusal(blob_errors.LEASE_IS_BROKEN)
+        return replace(lease, ends=_end(now, lease.duration))
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """Give the lease another id; doing so twice is no mistake.
+
+    :param proposed: the id that the lease is to have
+    """
+
+    id: UUID
+    proposed: UUID
+
+    def on(self, lease: Lease, now: Ticks, words: Words) -> Lease:
+        state = lease.state(now)
+        if not state.locked:
+            raise Refusal(blob_errors.LEASE_NOT_PRESENT.of(resource=words.resource))
+        if lease.id not in (self.id, self.proposed):
+            raise Refusal(blob_errors.LEASE_ID_MISMATCH.of(resource=words.resource))
+        if state is State.BREAKING:
+            raise Refusal(blob_errors.LEASE_CANNOT_BE_CHANGED)
+        return replace(lease, id=self.proposed)
+
+
+@dataclass(frozen=True, slots=True)
+class Release:
+    """Give the lease back; others can take it at once."""
+
+    id: UUID
+
+    def on(self, lease: Lease, now: Ticks, words: Words) -> Lease:
+        _check_id(lease, self.id, words)
+        return NO_LEASE
+
+
+@dataclass(frozen=True, slots=True)
+class Break:
+    """End the lease of whoever has it, at once or after a period in which nobody can take it.
+
+    :param period: at most so many seconds, up to 60; None for the time that the lease still had, which for an
+        infinite one is none
+    """
+
+    period: int | None = None
+
+    def on(self, lease: Lease, now: Ticks, words: Words) -> Lease:
+        if self.period is not None and not 0 <= self.period <= MAX_BREAK_PERIOD:
+            raise Refusal(blob_errors.INVALID_BREAK_PERIOD.about(HeaderValue=self.period))
+        if lease.id is None:
+            raise Refusal(blob_errors.LEASE_NOT_PRESENT.of(resource=words.resource))
+        ends = now if lease.ends is None and self.period is None else lease.ends
+        if self.period is not None:
+            asked = Ticks(now + self.period * SECOND)
+            ends = asked if ends is None else min(ends, asked)
+        return replace(lease, ends=ends, breaking=True)
+
+
+def _end(now: Ticks, duration: int) -> Ticks | None:
+    return None if duration == INFINITE else Ticks(now + duration * SECOND)
+
+
+def _check_id(lease: Lease, id: UUID, words: Words) -> None:  # noqa: A002 - what the service calls it
+    if lease.id != id:
+        raise Refusal(blob_errors.LEASE_ID_MISMATCH.of(resource=words.resource))

@@ -1,0 +1,150 @@
+"""How the next version of a blob comes about: what each write makes of what was there, and refuses to make."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import NamedTuple
+from uuid import uuid4
+
+from ...edm import Ticks
+from ...limits import MAX_APPEND_BYTES, MAX_BLOCKS, MAX_PUT_BLOB_BYTES
+from ..errors import REQUEST_BODY_TOO_LARGE, Refusal
+from . import errors as blob_errors
+from .blob import Blob, Content, CopyRecord, Draft, Kind, Where, chosen
+from .conditions import NO_TERMS, Terms
+from .container import Slot
+from .leases import INFINITE
+
+
+@dataclass(frozen=True, slots=True)
+class CopySource:
+    """What to copy.
+
+    :param snapshot: the moment of the snapshot to copy, None for the blob itself
+    :param url: its address, which the copy remembers
+    :param terms: what it must be
+    """
+
+    container: str
+    name: str
+    snapshot: Ticks | None = None
+    url: str = ""
+    terms: Terms = NO_TERMS
+
+
+class Appended(NamedTuple):
+    """A blob with a block more, and where the block begins."""
+
+    blob: Blob
+    offset: int
+
+
+def written(name: str, kind: Kind, content: Content, draft: Draft, stamp: Ticks) -> Blob:
+    """Return a blob that is written as a whole."""
+    blob = Blob(name, kind, content, draft.headers, draft.metadata, stamp, stamp, tags=draft.tags, tier=draft.tier)
+    return replace(blob, tier_changed=stamp) if draft.tier else blob
+
+
+def committed(slot: Slot, entries: Sequence[tuple[Where, str]], draft: Draft, now: Ticks, stamp: Ticks) -> Blob:
+    """Return a block blob of the blocks in a list.
+
+    :raises Refusal: InvalidBlobType, BlobArchived, InvalidBlockList, BlockListTooLong
+    """
+    before = slot.current
+    if before is not None:
+        check_kind(before, Kind.BLOCK)
+        before.check_online()
+    blocks = chosen(entries, before.blocks if before else (), slot.staged(now))
+    content = Content.joined(block.content for block in blocks)
+    blob = written(slot.name, Kind.BLOCK, content, draft, stamp)
+    return _going_on(replace(blob, blocks=blocks), before)
+
+
+def copied(slot: Slot, origin: Blob, url: str, draft: Draft, stamp: Ticks) -> Blob:
+    """Return a copy; the service wants a lease on what it replaces to be infinite.
+
+    :raises Refusal: InvalidBlobType, InfiniteLeaseDurationRequired
+    """
+    before = slot.current
+    if draft.sealed:
+        check_kind(origin, Kind.APPEND)
+    if before is not None:
+        check_kind(before, origin.kind)
+        if before.lease.state(stamp).locked and before.lease.duration != INFINITE:
+            raise Refusal(blob_errors.INFINITE_LEASE_REQUIRED)
+    record = CopyRecord(uuid4(), url, len(origin.content), stamp)
+    blob = written(slot.name, origin.kind, origin.content, draft, stamp)
+    blob = replace(blob, blocks=origin.blocks, appends=origin.appends, copy=record, sealed=draft.sealed)
+    return _going_on(blob, before)
+
+
+def appended(blob: Blob, content: Content, position: int | None, max_size: int | None) -> Blob:
+    """Return an append blob with a block more.
+
+    :raises Refusal: InvalidBlobType, BlobIsSealed, AppendPositionConditionNotMet, MaxBlobSizeConditionNotMet,
+        BlockCountExceedsLimit
+    """
+    _check_position(blob, position)
+    if blob.sealed:
+        raise Refusal(blob_errors.BLOB_IS_SEALED)
+    if max_size is not None and len(blob.content) + len(content) > max_size:
+        raise Refusal(blob_errors.MAX_SIZE_NOT_MET)
+    if blob.appends >= MAX_BLOCKS:
+        raise Refusal(blob_errors.TOO_MANY_BLOCKS)
+    return replace(blob, content=blob.content + content, appends=blob.appends + 1)
+
+
+def sealed(blob: Blob, position: int | None) -> Blob:
+    """Return an append blob that nobody can append to.
+
+    :raises Refusal: InvalidBlobType, AppendPositionConditionNotMet
+    """
+    _check_position(blob, position)
+    return replace(blob, sealed=True)
+
+
+def check_whole(kind: Kind, content: Content) -> None:
+    """Refuse content that no blob can be written with.
+
+    :raises Refusal: InvalidHeaderValue for an append blob that is not empty, RequestBodyTooLarge
+    """
+    if kind is Kind.APPEND and len(content):
+        raise Refusal(blob_errors.INVALID_CONTENT_LENGTH.about(HeaderValue=len(content)))
+    if len(content) > MAX_PUT_BLOB_BYTES:
+        raise Refusal(REQUEST_BODY_TOO_LARGE)
+
+
+def check_append(content: Content) -> None:
+    """Refuse a block that no append blob can get.
+
+    :raises Refusal: InvalidHeaderValue for no bytes, RequestBodyTooLarge
+    """
+    if not len(content):
+        raise Refusal(blob_errors.INVALID_CONTENT_LENGTH.about(HeaderValue=0))
+    if len(content) > MAX_APPEND_BYTES:
+        raise Refusal(REQUEST_BODY_TOO_LARGE)
+
+
+def check_kind(blob: Blob, kind: Kind) -> None:
+    """Refuse an operation on a blob of another kind.
+
+    :raises Refusal: InvalidBlobType
+    """
+    if blob.kind is not kind:
+        raise Refusal(blob_errors.INVALID_BLOB_TYPE)
+
+
+def _going_on(blob: Blob, before: Blob | None) -> Blob:
+    """Return the blob as one that was there before, in the tier where it was unless it was put into another."""
+    if before is None:
+        return blob
+    if blob.tier is None:
+        blob = replace(blob, tier=before.tier, tier_changed=before.tier_changed)
+    return replace(blob, created=before.created)
+
+
+def _check_position(blob: Blob, position: int | None) -> None:
+    check_kind(blob, Kind.APPEND)
+    if position is not None and position != len(blob.content):
+        raise Refusal(blob_errors.APPEND_POSITION_NOT_MET)

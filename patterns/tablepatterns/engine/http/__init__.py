@@ -1,0 +1,1 @@
+"""What the three services share over HTTP: messages, authorization, errors and XML."""

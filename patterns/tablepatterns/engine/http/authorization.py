@@ -1,0 +1,71 @@
+"""Who sent a request: the holder of the key, of a shared access signature, or of a bearer token."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from .. import errors
+from ..account import Engine
+from ..errors import Refusal
+from .bearer_token import TrustTokens, is_current
+from .call import Call
+from .errors import INVALID_TOKEN
+from .permissions import Owner, Permit
+from .sas import SharedAccess
+from .shared_key import SignedTexts, Signer
+
+CHALLENGE: Final = (
+    "Bearer authorization_uri=https://login.microsoftonline.com/00000000-0000-0000-0000-000000000000/oauth2/authorize "
+    "resource_id=https://storage.azure.com"
+)
+"""What a 401 tells the client in WWW-Authenticate; the tenant is made up, since the engine has none."""
+
+_OWNER: Final = Owner()
+
+
+class Authorization:
+    """Finds out what the sender of a request may do.
+
+    Bearer tokens cannot be verified without their issuer. They are refused with a challenge, unless the engine is told
+    to trust them; then any token over https is the owner's, or any that `is_current` accepts.
+
+    :param engine: the account
+    :param shared: checks the shared access signatures of the service
+    :param texts: what the account's key signs of a request to the service
+    :param trust_tokens: whether bearer tokens are accepted, see `TrustTokens`
+    """
+
+    __slots__ = ("_shared", "_signer", "_texts", "_trust_tokens")
+
+    def __init__(self, engine: Engine, shared: SharedAccess, errors: SignedTexts, *, trust_tokens: TrustTokens) -> None:
+        self._signer = Signer(engine.account_name, engine.account_key)
+        self._shared = shared
+        self._texts = errors
+        self._trust_tokens = trust_tokens
+
+    def permit(self, call: Call) -> Permit:
+        """Return what the sender may do.
+
+        :raises Refusal: one of the codes that begin with Authentication, Authorization or Invalid
+        """
+        header = call.request.headers.get("authorization")
+        if header is not None:
+            return self._permit_of(header, call)
+        if "sig" in call.address.query:
+            return self._shared.permit(call)
+        raise Refusal(errors.NO_AUTHENTICATION_INFORMATION)
+
+    def _permit_of(self, header: str, call: Call) -> Permit:
+        if header.startswith("Bearer "):
+            if not self._trusts(header.removeprefix("Bearer "), call):
+                raise Refusal(INVALID_TOKEN)
+            if call.address.secure:
+                return _OWNER
+        elif self._signer.signed_request(header, call.request, call.address, self._texts):
+            return _OWNER
+        raise Refusal(errors.AUTHENTICATION_FAILED)
+
+    def _trusts(self, token: str, call: Call) -> bool:
+        if self._trust_tokens == "checked":
+            return is_current(token, call.engine.account_name, call.service.lower(), call.now)
+        return bool(self._trust_tokens)

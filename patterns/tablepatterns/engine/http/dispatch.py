@@ -1,0 +1,68 @@
+"""One account's endpoints behind one door: which service a request is for."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from functools import lru_cache
+from typing import Any, Final
+
+from ..account import Engine
+from ..blobs.api import BlobApi
+from ..queues.api import QueueApi
+from ..tables.api import TableApi
+from .api import Api
+from .bearer_token import TrustTokens
+from .message import Request, Response
+
+_HOST: Final = re.compile(r"https?://(?:[^/?#.]+\.(table|queue|blob)\.)?[^/?#:]*(?::(\d+))?", re.IGNORECASE)
+_PORTS: Final[Mapping[str | None, str]] = {"10000": "blob", "10001": "queue", "10002": "table"}
+
+
+class AccountApi:
+    """Answer requests to any service of one account; threads may share it.
+
+    >>> from tablepatterns.engine.rest.message import Request
+    >>> api = AccountApi(Engine("contoso"))
+    >>> [api.answer(Request("GET", f"https://contoso.{name}.core.windows.net/", {})).headers["Server"][:19]
+    ...     for name in ("table", "queue", "blob")]
+    ['Windows-Azure-Table', 'Windows-Azure-Queue', 'Windows-Azure-Blob/']
+
+    :param engine: the account
+    :param trust_tokens: whether bearer tokens over https are accepted as the owner's; "checked" accepts a JWT for this
+        account or for Azure Storage that has not expired, without verifying its signature
+    """
+
+    def __init__(self, engine: Engine, *, trust_tokens: TrustTokens = False) -> None:
+        self._apis: Mapping[str, Api[Any]] = {
+            "table": TableApi(engine, trust_tokens=trust_tokens),
+            "queue": QueueApi(engine, trust_tokens=trust_tokens),
+            "blob": BlobApi(engine, trust_tokens=trust_tokens),
+        }
+
+    def answer(self, request: Request, service: str | None = None) -> Response:
+        """Return the answer of the service that the host names, or else the port; of the tables without either.
+
+        :param service: which it is, where that is known: a server knows the port that the request came in on
+        """
+        return self._apis[service or service_of(request.url)].answer(request)
+
+    def max_body(self, service: str) -> int:
+        """Return how many bytes a request to a service may bring; one with more is refused."""
+        return self._apis[service].max_body
+
+
+def service_of(url: str) -> str:
+    """Return the service that a URL is of: table, queue or blob.
+
+    >>> service_of("https://contoso-secondary.blob.core.windows.net/"), service_of("http://127.0.0.1:10001/contoso/q")
+    ('blob', 'queue')
+    """
+    return _service_at("/".join(url.split("/", 3)[:3]))
+
+
+@lru_cache(maxsize=256)
+def _service_at(site: str) -> str:
+    found = _HOST.match(site)
+    label, port = found.groups() if found else (None, None)
+    return label.lower() if label else _PORTS.get(port, "table")

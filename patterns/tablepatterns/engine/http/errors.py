@@ -1,0 +1,148 @@
+"""HTTP status and response body of each error, and the errors that arise only in HTTP."""
+
+from __future__ import annotations
+
+from json.encoder import encode_basestring_ascii as quoted
+from typing import Final
+
+from ...edm import Ticks
+from ..errors import Answer, Refusal
+from ..tables.json import Level
+from .headers import seven_digits
+from .message import Response
+from .xml import PROLOGUE, element, optional, write_document, xml_text
+
+_STATUSES: Final = {
+    "NoAuthenticationInformation": 401,
+    "InvalidAuthenticationInfo": 401,
+    "AuthenticationFailed": 403,
+    "AuthorizationFailure": 403,
+    "AuthorizationPermissionMismatch": 403,
+    "AuthorizationResourceTypeMismatch": 403,
+    "AuthorizationServiceMismatch": 403,
+    "AuthorizationProtocolMismatch": 403,
+    "AuthorizationSourceIPMismatch": 403,
+    "InsufficientAccountPermissions": 403,
+    "UnauthorizedBlobOverwrite": 403,
+    "ResourceNotFound": 404,
+    "TableNotFound": 404,
+    "QueueNotFound": 404,
+    "MessageNotFound": 404,
+    "ContainerNotFound": 404,
+    "BlobNotFound": 404,
+    "UnsupportedHttpVerb": 405,
+    "EntityAlreadyExists": 409,
+    "TableAlreadyExists": 409,
+    "TableBeingDeleted": 409,
+    "QueueAlreadyExists": 409,
+    "QueueBeingDeleted": 409,
+    "ContainerAlreadyExists": 409,
+    "ContainerBeingDeleted": 409,
+    "BlobAlreadyExists": 409,
+    "BlobArchived": 409,
+    "BlobIsSealed": 409,
+    "BlockCountExceedsLimit": 409,
+    "InvalidBlobType": 409,
+    "LeaseAlreadyPresent": 409,
+    "LeaseIdMismatchWithLeaseOperation": 409,
+    "LeaseIsBreakingAndCannotBeAcquired": 409,
+    "LeaseIsBreakingAndCannotBeChanged": 409,
+    "LeaseIsBrokenAndCannotBeRenewed": 409,
+    "LeaseNotPresentWithLeaseOperation": 409,
+    "NoPendingCopyOperation": 409,
+    "SnapshotsPresent": 409,
+    "UpdateConditionNotSatisfied": 412,
+    "AppendPositionConditionNotMet": 412,
+    "ConditionNotMet": 412,
+    "InfiniteLeaseDurationRequired": 412,
+    "LeaseIdMismatchWithBlobOperation": 412,
+    "LeaseIdMismatchWithContainerOperation": 412,
+    "LeaseIdMissing": 412,
+    "LeaseLost": 412,
+    "LeaseNotPresentWithBlobOperation": 412,
+    "LeaseNotPresentWithContainerOperation": 412,
+    "MaxBlobSizeConditionNotMet": 412,
+    "SourceConditionNotMet": 412,
+    "TargetConditionNotMet": 412,
+    "RequestBodyTooLarge": 413,
+    "AtomFormatNotSupported": 415,
+    "MediaTypeNotSupported": 415,
+    "InvalidRange": 416,
+    "OperationTimedOut": 500,
+    "NotImplemented": 501,
+    "ServerBusy": 503,
+}
+
+
+def status_of(code: str) -> int:
+    """Return the status that goes with a code; every code without one of its own is a bad request."""
+    return _STATUSES.get(code, 400)
+
+
+_NAMESPACE: Final = "http://schemas.microsoft.com/ado/2007/08/dataservices/metadata"
+
+
+class Refusals:
+    """Writes refusals that carry one request's id and time.
+
+    :param request_id: the id that the answer's header carries too
+    """
+
+    __slots__ = ("_stamp",)
+
+    def __init__(self, request_id: str, moment: Ticks) -> None:
+        self._stamp = f"\nRequestId:{request_id}\nTime:{seven_digits(moment)}"
+
+    def in_json(self, refusal: Refusal) -> Response:
+        """Return a refusal as the entity and table operations give it to clients that ask for JSON."""
+        message = f'"message":{{"lang":"en-US","value":{quoted(refusal.message + self._stamp)}}}'
+        body = f'{{"odata.error":{{"code":"{refusal.code}",{message}}}}}'
+        return Response(status_of(refusal.code), {"Content-Type": Level.MINIMAL.value}, body.encode())
+
+    def in_xml(self, refusal: Refusal) -> Response:
+        """Return a refusal as the entity and table operations give it to all others."""
+        body = f'{PROLOGUE}<error xmlns="{_NAMESPACE}">{self._elements(refusal, "")}</error>'
+        return Response(status_of(refusal.code), {"Content-Type": "application/xml;charset=utf-8"}, body.encode())
+
+    def of_service(self, refusal: Refusal) -> Response:
+        """Return a refusal as access policies, service properties and statistics give it."""
+        body = f'{PROLOGUE}<m:error xmlns:m="{_NAMESPACE}">{self._elements(refusal, "m:")}</m:error>'
+        headers = {"Content-Type": "application/xml", "x-ms-error-code": refusal.code}
+        return Response(status_of(refusal.code), headers, body.encode(), refusal.message)
+
+    def of_storage(self, refusal: Refusal) -> Response:
+        """Return a refusal as the Queue and the Blob service give it, with its details."""
+        code, message = optional("Code", refusal.code), optional("Message", refusal.message + self._stamp)
+        details = [optional(name, value) for name, value in refusal.answer.details]
+        headers = {"Content-Type": "application/xml", "x-ms-error-code": refusal.code}
+        body = write_document(element("Error", code, message, *details))
+        return Response(status_of(refusal.code), headers, body, refusal.message)
+
+    def _elements(self, refusal: Refusal, prefix: str) -> str:
+        message = xml_text(refusal.message + self._stamp)
+        return (
+            f'<{prefix}code>{refusal.code}</{prefix}code><{prefix}message xml:lang="en-US">{message}</{prefix}message>'
+        )
+
+
+INVALID_URI: Final = Answer("InvalidUri", "The requested URI does not represent any resource on the server.")
+KEY_COUNT: Final = Answer(
+    "InvalidInput",
+    "The number of keys specified in the URI does not match number of key properties for the resource.",
+)
+UNSUPPORTED_VERB: Final = Answer("UnsupportedHttpVerb", "The resource doesn't support specified Http Verb.")
+MISSING_CONDITION: Final = Answer(
+    "MissingRequiredHeader", "An HTTP header that's mandatory for this request is not specified."
+)
+INVALID_TOKEN: Final = Answer(
+    "InvalidAuthenticationInfo",
+    "Server failed to authenticate the request. Please refer to the information in the www-authenticate header.",
+)
+PROTOCOL_MISMATCH: Final = Answer(
+    "AuthorizationProtocolMismatch",
+    "This request is not authorized to perform this operation using this protocol.",
+)
+SOURCE_IP_MISMATCH: Final = Answer(
+    "AuthorizationSourceIPMismatch",
+    "This request is not authorized to perform this operation using this source IP {address}.",
+)

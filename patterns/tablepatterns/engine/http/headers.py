@@ -1,0 +1,98 @@
+"""Metadata, timestamps and query options of requests and responses."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Set
+from functools import lru_cache
+from typing import Final
+
+from ...edm import Ticks
+from ..clock import SECOND
+from ..errors import MISSING_QUERY_PARAMETER, Refusal
+from ..resources import invalid_parameter
+from .message import Request
+
+_PREFIX: Final = "x-ms-meta-"
+
+
+def read_metadata(request: Request) -> dict[str, str]:
+    """Return the metadata in the headers of a request, their names spelled as they were sent."""
+    headers = request.headers
+    return {
+        name[len(_PREFIX) :]: headers[name.lower()].strip()
+        for name in request.names
+        if name.lower().startswith(_PREFIX)
+    }
+
+
+def metadata_headers(metadata: Mapping[str, str]) -> dict[str, str]:
+    """Return the headers that tell metadata."""
+    return {_PREFIX + name: value for name, value in metadata.items()}
+
+
+_DAYS: Final = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
+_MONTHS: Final = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
+
+
+def http_date(moment: Ticks) -> str:
+    """Return an instant as headers write it, in whole seconds and in English whatever the locale.
+
+    >>> http_date(Ticks.parse("2014-08-22T00:50:32.5Z"))
+    'Fri, 22 Aug 2014 00:50:32 GMT'
+    """
+    return _http_date(int(moment) // SECOND)
+
+
+@lru_cache(maxsize=16)
+def _http_date(seconds: int) -> str:
+    when = Ticks(seconds * SECOND).datetime()
+    return f"{_DAYS[when.weekday()]}, {when.day:02d} {_MONTHS[when.month - 1]} {when.year:04d} {when:%H:%M:%S} GMT"
+
+
+def seven_digits(moment: Ticks) -> str:
+    """Return an instant with all seven digits of its fraction.
+
+    >>> seven_digits(Ticks.parse("2014-08-22T00:50:32Z"))
+    '2014-08-22T00:50:32.0000000Z'
+    """
+    return f"{moment.iso()[:19]}.{int(moment) % SECOND:07d}Z"
+
+
+_NUMBER: Final = re.compile(r"-?\d{1,18}", re.ASCII)
+
+
+def required(query: Mapping[str, str], name: str) -> str:
+    """Return what an option says.
+
+    :raises Refusal: MissingRequiredQueryParameter where it is missing
+    """
+    text = query.get(name)
+    if text is None:
+        raise Refusal(MISSING_QUERY_PARAMETER.about(QueryParameterName=name))
+    return text
+
+
+def read_words(query: Mapping[str, str], name: str, known: Set[str]) -> Set[str]:
+    """Return the words of a list that an option says.
+
+    :raises Refusal: InvalidQueryParameterValue for one that is not known
+    """
+    words = frozenset(query.get(name, "").split(",")) - {""}
+    if not words <= known:
+        raise invalid_parameter(name, query[name])
+    return words
+
+
+def read_number(query: Mapping[str, str], name: str, default: int | None = None) -> int:
+    """Return the number that an option says, or the default where the option is missing.
+
+    :raises Refusal: InvalidQueryParameterValue where it says no number; MissingRequiredQueryParameter where it is
+        missing without a default
+    """
+    if default is not None and name not in query:
+        return default
+    text = required(query, name)
+    if not _NUMBER.fullmatch(text):
+        raise invalid_parameter(name, text)
+    return int(text)

@@ -1,0 +1,106 @@
+"""A request and a response of the wire, whoever carries them: an SDK's transport or a socket."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+
+from ..blobs.blob import Content
+from ..faults import Fault
+
+
+class Request:
+    """One HTTP request.
+
+    :param method: the verb, in upper case
+    :param url: the absolute URL as it was sent, still percent-encoded
+    :param headers: the headers, their names in lower case
+    :param body: the whole body
+    :param client: the sender's IP address, which a shared access signature may restrict
+    :param names: the headers' names as they were sent, where that is known: metadata keep their spelling
+    """
+
+    __slots__ = ("body", "client", "headers", "method", "names", "url")
+
+    def __init__(
+        self,
+        method: str,
+        url: str,
+        headers: Mapping[str, str],
+        body: bytes = b"",
+        client: str = "127.0.0.1",
+        names: Collection[str] | None = None,
+    ) -> None:
+        self.method = method
+        self.url = url
+        self.headers = headers
+        self.body = body
+        self.client = client
+        self.names: Collection[str] = headers.keys() if names is None else names
+
+
+class Response:
+    """One HTTP response.
+
+    :param status: the status code
+    :param headers: the headers, their names as the service spells them
+    :param body: the whole body, or what is too long to be joined
+    :param reason: the reason phrase where the service has one of its own; otherwise the standard one
+
+    Its `fault` says what becomes of it on the network, None for most; who carries it sees to that. `examined` is how
+    many entities were read for it, and `returned` how many it holds, which no service tells.
+    """
+
+    __slots__ = ("_body", "examined", "fault", "headers", "reason", "returned", "status")
+
+    def __init__(
+        self, status: int, headers: dict[str, str], body: bytes | Content = b"", reason: str | None = None
+    ) -> None:
+        self.status = status
+        self.headers = headers
+        self._body = body
+        self.reason = reason or REASONS.get(status, "")
+        self.fault: Fault | None = None
+        self.examined = 0
+        self.returned = 0
+
+    @property
+    def size(self) -> int:
+        """The length of the body."""
+        return len(self._body)
+
+    @property
+    def body(self) -> bytes:
+        """The whole body; what came in pieces is joined anew each time."""
+        return bytes(self._body)
+
+    @property
+    def content(self) -> Content:
+        """The body in pieces, none of which is copied."""
+        return self._body if isinstance(self._body, Content) else Content([self._body])
+
+    def drop_body(self) -> None:
+        """Leave the body out, as the answer to a HEAD does."""
+        self._body = b""
+
+
+REASONS = {
+    200: "OK",
+    201: "Created",
+    202: "Accepted",
+    204: "No Content",
+    206: "Partial Content",
+    304: "Not Modified",
+    400: "Bad Request",
+    401: "Unauthorized",
+    403: "Forbidden",
+    404: "Not Found",
+    405: "Method Not Allowed",
+    409: "Conflict",
+    412: "Precondition Failed",
+    413: "Request Entity Too Large",
+    415: "Unsupported Media Type",
+    416: "Requested Range Not Satisfiable",
+    500: "Internal Server Error",
+    501: "Not Implemented",
+    503: "Service Unavailable",
+}

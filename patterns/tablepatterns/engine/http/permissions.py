@@ -1,0 +1,120 @@
+"""What an operation needs, and what the sender of a request may do."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import Final, NamedTuple
+
+from .. import errors
+from ..errors import Refusal
+from ..tables.key_range import KeyScope
+
+
+class Need(NamedTuple):
+    """What an operation asks of a shared access signature.
+
+    :param level: the resource type of an account signature: "s" service, "c" table, queue or container, "o" object
+    :param choices: any one of these sets of permissions, each letter of it, will do
+    :param own: the same for a signature of the one resource; where there are none, it does not reach so far
+    """
+
+    level: str
+    choices: tuple[str, ...]
+    own: tuple[str, ...] = ()
+
+
+def on_object(letters: str) -> Need:
+    """Return the need of an operation on an object, which both kinds of signatures reach with the same letters."""
+    return Need("o", (letters,), (letters,))
+
+
+QUERY: Final = on_object("r")
+ADD: Final = on_object("a")
+UPDATE: Final = on_object("u")
+UPSERT: Final = on_object("au")
+REMOVE: Final = on_object("d")
+LIST_TABLES: Final = Need("c", ("l",))
+CREATE_TABLE: Final = Need("c", ("c", "w"))
+DELETE_TABLE: Final = Need("c", ("d",))
+READ_SERVICE: Final = Need("s", ("r",))
+WRITE_SERVICE: Final = Need("s", ("w",))
+OWNER_ONLY: Final = Need("", ())
+"""Access policies: no shared access signature reaches them."""
+
+
+class Permit(ABC):
+    """What the sender of a request may do."""
+
+    scope: KeyScope | None = None
+    """The stretch of a table it may see, None for all of it."""
+
+    @abstractmethod
+    def check(self, need: Need, resource: str = "") -> None:
+        """Refuse an operation that it does not allow.
+
+        :raises Refusal: one of the codes that begin with Authorization
+        """
+
+    def check_keys(self, partition_key: str, row_key: str) -> None:
+        """Refuse an entity outside the stretch of the table.
+
+        :raises Refusal: AuthorizationFailure
+        """
+        if self.scope is not None and not self.scope.contains(partition_key, row_key):
+            raise Refusal(errors.AUTHORIZATION_FAILURE)
+
+
+class Owner(Permit):
+    """The holder of the account's key: everything is allowed."""
+
+    def check(self, need: Need, resource: str = "") -> None:
+        """Allow it."""
+
+
+@dataclass(frozen=True)
+class AccountPermit(Permit):
+    """What an account signature allows.
+
+    :param levels: its signed resource types
+    :param letters: its signed permissions
+    """
+
+    levels: str
+    letters: frozenset[str]
+
+    def check(self, need: Need, resource: str = "") -> None:
+        """Refuse what the resource types or the permissions leave out."""
+        if need is OWNER_ONLY:
+            raise Refusal(errors.AUTHORIZATION_FAILURE)
+        if need.level not in self.levels:
+            raise Refusal(errors.AUTHORIZATION_RESOURCE_TYPE_MISMATCH)
+        check_letters(need.choices, self.letters)
+
+
+@dataclass(frozen=True)
+class ResourcePermit(Permit):
+    """What the signature of one table or one queue allows.
+
+    :param resource: the name in lower case
+    :param letters: its permissions, its stored policy's included
+    """
+
+    resource: str
+    letters: frozenset[str]
+    scope: KeyScope | None = None
+
+    def check(self, need: Need, resource: str = "") -> None:
+        """Refuse any other resource, what such a signature does not reach, and what its permissions leave out."""
+        if not need.own or resource.lower() != self.resource:
+            raise Refusal(errors.AUTHORIZATION_FAILURE)
+        check_letters(need.own, self.letters)
+
+
+def check_letters(choices: tuple[str, ...], letters: frozenset[str]) -> None:
+    """Refuse an operation for which none of the sets of permissions that would do is there as a whole.
+
+    :raises Refusal: AuthorizationPermissionMismatch
+    """
+    if not any(letters.issuperset(choice) for choice in choices):
+        raise Refusal(errors.AUTHORIZATION_PERMISSION_MISMATCH)

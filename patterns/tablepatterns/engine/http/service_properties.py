@@ -1,0 +1,60 @@
+"""Access policies of a table or a queue, properties of the service, statistics of its replication."""
+
+from __future__ import annotations
+
+from .. import errors
+from ..errors import Refusal
+from .call import Call
+from .message import Response
+from .permissions import OWNER_ONLY, READ_SERVICE, WRITE_SERVICE
+from .xml import read_policies, read_properties, write_policies, write_properties, write_statistics
+
+_XML = {"Content-Type": "application/xml"}
+
+
+def get_policies(call: Call) -> Response:
+    """Return the stored access policies of a resource."""
+    call.begin(f"Get{call.service}ACL", OWNER_ONLY)
+    return Response(200, {**_XML}, write_policies(call.settings.get_policies(call.resource)))
+
+
+def set_policies(call: Call) -> Response:
+    """Replace the stored access policies of a resource."""
+    call.begin(f"Set{call.service}ACL", OWNER_ONLY)
+    call.settings.set_policies(call.resource, read_policies(call.request.body))
+    return Response(204, {})
+
+
+def get_properties(call: Call) -> Response:
+    """Return the properties of the service."""
+    call.begin(f"Get{call.service}ServiceProperties", READ_SERVICE)
+    return Response(200, {**_XML}, write_properties(call.settings.get_service_properties()))
+
+
+def set_properties(call: Call) -> Response:
+    """Replace the properties of the service that the request names."""
+    call.begin(f"Set{call.service}ServiceProperties", WRITE_SERVICE)
+    settings = call.settings
+    settings.set_service_properties(read_properties(call.request.body, settings.get_service_properties()))
+    return Response(202, {})
+
+
+def get_statistics(call: Call) -> Response:
+    """Return the state of the geo-replication, which only the secondary knows; here it is always in step."""
+    call.begin(f"Get{call.service}ServiceStats", READ_SERVICE)
+    call.reach_state()
+    if not call.address.secondary:
+        raise Refusal(errors.INVALID_QUERY_PARAMETER_VALUE)
+    return Response(200, {**_XML}, write_statistics(call.now))
+
+
+def refuse_properties_of_table(call: Call) -> Response:
+    """Refuse what a client asks whose account URL ends with the name of a table, whether that exists or not."""
+    call.allow(OWNER_ONLY)
+    raise Refusal(errors.INVALID_QUERY_PARAMETER_VALUE)
+
+
+def refuse_service_document(call: Call) -> Response:
+    """Refuse the root without the query options that name its properties or statistics."""
+    call.allow(OWNER_ONLY)
+    raise Refusal(errors.NOT_IMPLEMENTED)

@@ -1,0 +1,143 @@
+"""Conditions and options of operations that the engine does not carry out: it rejects them and ignores none.
+
+A condition is rejected by every operation that does not honor it, whether the operation is documented to have it or
+not: whoever sends one relies on it. Any other option is rejected by the operations that are documented to have it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final
+
+from ..errors import NOT_IMPLEMENTED, Refusal
+
+_STANDARD: Final = "if-match if-none-match if-modified-since if-unmodified-since"
+_SOURCE: Final = " ".join(f"x-ms-source-{name}" for name in (*_STANDARD.split(), "if-tags"))
+_TAGGED: Final = " ".join(f"x-ms-blob-{name}" for name in _STANDARD.split())
+_SEQUENCE: Final = " ".join(f"x-ms-if-sequence-number-{name}" for name in ("le", "lt", "eq"))
+_TIER: Final = "x-ms-access-tier-if-modified-since x-ms-access-tier-if-unmodified-since"
+_POSITION: Final = "x-ms-blob-condition-appendpos x-ms-blob-condition-maxsize"
+_LEASE: Final = "x-ms-lease-id"
+_CONDITIONS: Final = frozenset(
+    f"{_STANDARD} if-range x-ms-if-tags {_SOURCE} {_TAGGED} {_SEQUENCE} {_TIER} {_POSITION} {_LEASE} "
+    "x-ms-source-lease-id ?snapshot ?versionid".split()
+)
+
+
+class Support:
+    """What one operation does about conditions and options.
+
+    >>> Support("if-match", "x-ms-legal-hold").check({"if-match": "*", "x-ms-legal-hold": "false"}, {})
+
+    :param honors: the conditions that it honors; a query parameter begins with a question mark
+    :param lacks: the options that it is documented to have, and that the engine does not carry out
+    """
+
+    __slots__ = ("_headers", "_parameters")
+
+    def __init__(self, honors: str = "", lacks: str = "") -> None:
+        rejected = (_CONDITIONS - set(honors.split())).union(lacks.split())
+        self._headers = frozenset(name for name in rejected if not name.startswith("?"))
+        self._parameters = frozenset(name[1:] for name in rejected if name.startswith("?"))
+
+    def rejects(self, option: str) -> bool:
+        """Tell whether a header, or a query parameter that begins with a question mark, is rejected."""
+        return option[1:] in self._parameters if option.startswith("?") else option in self._headers
+
+    def check(self, headers: Mapping[str, str], query: Mapping[str, str]) -> None:
+        """Reject a request with a condition or an option that the engine would have to ignore.
+
+        :raises Refusal: NotImplemented
+        """
+        if not self._headers.isdisjoint(headers) or not self._parameters.isdisjoint(query):
+            asked = [(name, headers[name]) for name in self._headers.intersection(headers)]
+            asked += [(f"?{name}", query[name]) for name in self._parameters.intersection(query)]
+            # An option may be asked for by saying that it is not wanted; a condition may not
+            if any(value and (name in _CONDITIONS or value.lower() != "false") for name, value in asked):
+                raise Refusal(NOT_IMPLEMENTED)
+
+
+NO_CONDITIONS: Final = Support()
+
+# -- Blobs
+
+_KEY: Final = "x-ms-encryption-key x-ms-encryption-key-sha256 x-ms-encryption-algorithm"
+_SCOPE: Final = f"{_KEY} x-ms-encryption-scope"
+_IMMUTABLE: Final = "x-ms-immutability-policy-mode x-ms-immutability-policy-until-date x-ms-legal-hold"
+_EXPIRY: Final = "x-ms-expiry-option x-ms-expiry-time"
+_PAGES: Final = "x-ms-blob-content-length x-ms-blob-sequence-number"
+_FROM_URL: Final = (
+    "content-md5 x-ms-file-request-intent x-ms-source-encryption-algorithm x-ms-source-encryption-key "
+    "x-ms-source-encryption-key-sha256"
+)
+_DIGESTS: Final = "x-ms-source-content-md5 x-ms-source-content-crc64"
+_PART: Final = "x-ms-source-range x-ms-copy-source-blob-properties"
+"""Options of what takes content from a URL; no copy is documented to have them."""
+_USE: Final = f"{_STANDARD} x-ms-if-tags"
+_WRITE: Final = f"{_USE} {_LEASE}"
+_READ: Final = f"{_WRITE} ?snapshot"
+_NO_ETAGS: Final = f"{_STANDARD} {_LEASE}"
+"""A container has none: that an ETag is given is answered with a code of its own."""
+_WITH_ID: Final = ("Renew", "Change", "Release")
+_WITHOUT_ID: Final = ("Acquire", "Break")
+
+BLOB_SUPPORT: Final[Mapping[str, Support]] = {
+    **dict.fromkeys(("GetAccountInformation", "ListContainers", "BlobBatch"), NO_CONDITIONS),
+    **dict.fromkeys((f"{verb}BlobServiceProperties" for verb in ("Get", "Set")), NO_CONDITIONS),
+    "GetBlobServiceStats": NO_CONDITIONS,
+    "CreateContainer": Support("", "x-ms-default-encryption-scope x-ms-deny-encryption-scope-override"),
+    **dict.fromkeys(("GetContainerProperties", "GetContainerMetadata", "GetContainerACL"), Support(_LEASE)),
+    **dict.fromkeys(("SetContainerMetadata", "SetContainerACL", "DeleteContainer"), Support(_NO_ETAGS)),
+    **dict.fromkeys((f"{action}ContainerLease" for action in _WITH_ID), Support(_NO_ETAGS)),
+    **dict.fromkeys((f"{action}ContainerLease" for action in _WITHOUT_ID), Support(_STANDARD)),
+    "ListBlobs": Support("", "?showonly ?startFrom ?endBefore"),
+    "GetBlob": Support(_READ, f"{_KEY} x-ms-upn"),
+    "GetBlobProperties": Support(_READ, f"{_KEY} x-ms-upn"),
+    "GetBlobMetadata": Support(_READ, _KEY),
+    "GetBlockList": Support(f"x-ms-if-tags {_LEASE} ?snapshot"),
+    "GetBlobTags": Support(f"{_TAGGED} x-ms-if-tags {_LEASE} ?snapshot"),
+    "SetBlobTags": Support(f"{_TAGGED} x-ms-if-tags {_LEASE}"),
+    "SetBlobTier": Support(f"x-ms-if-tags {_LEASE} ?snapshot"),
+    "SetBlobMetadata": Support(_WRITE, _SCOPE),
+    "SetBlobProperties": Support(_WRITE, _PAGES),
+    "SnapshotBlob": Support(_WRITE, _SCOPE),
+    "DeleteBlob": Support(f"{_READ} {_TIER}", "?deletetype"),
+    **dict.fromkeys((f"{action}BlobLease" for action in _WITH_ID), Support(_WRITE)),
+    **dict.fromkeys((f"{action}BlobLease" for action in _WITHOUT_ID), Support(_USE)),
+    "PutBlob": Support(_WRITE, f"{_SCOPE} {_IMMUTABLE} {_EXPIRY} {_PAGES}"),
+    "PutBlobFromURL": Support(f"{_WRITE} {_SOURCE}", f"{_SCOPE} {_IMMUTABLE} {_EXPIRY} {_PAGES} {_FROM_URL}"),
+    "PutBlock": Support(_LEASE, _SCOPE),
+    "PutBlockFromURL": Support(f"{_LEASE} {_SOURCE}", f"{_SCOPE} {_FROM_URL}"),
+    "PutBlockList": Support(_WRITE, f"{_SCOPE} {_IMMUTABLE} {_EXPIRY}"),
+    "AppendBlock": Support(f"{_WRITE} {_POSITION}", _SCOPE),
+    "AppendBlockFromURL": Support(f"{_WRITE} {_POSITION} {_SOURCE}", f"{_SCOPE} {_FROM_URL}"),
+    "AppendBlobSeal": Support(f"{_WRITE} x-ms-blob-condition-appendpos"),
+    "CopyBlob": Support(f"{_WRITE} {_SOURCE} x-ms-source-lease-id", f"{_IMMUTABLE} {_SCOPE} {_PART} {_DIGESTS}"),
+    "CopyBlobFromURL": Support(f"{_WRITE} {_SOURCE}", f"{_IMMUTABLE} {_SCOPE} {_FROM_URL} {_PART} x-ms-seal-blob"),
+    "AbortCopyBlob": Support(_LEASE),
+}
+
+# -- Queues
+
+_QUEUE_OPERATIONS: Final = (
+    "ListQueues GetQueueServiceProperties SetQueueServiceProperties GetQueueServiceStats CreateQueue DeleteQueue "
+    "GetQueueMetadata SetQueueMetadata GetQueueACL SetQueueACL PutMessage GetMessages PeekMessages UpdateMessage "
+    "DeleteMessage ClearMessages"
+)
+QUEUE_SUPPORT: Final[Mapping[str, Support]] = dict.fromkeys(_QUEUE_OPERATIONS.split(), NO_CONDITIONS)
+
+# -- Tables
+
+_POINT: Final = "?$filter ?$top"
+_MATCH: Final = Support("if-match if-none-match")
+"""That a write may not name `If-None-Match` is answered with a text of its own."""
+_TABLE_OPERATIONS: Final = (
+    "GetTableServiceProperties SetTableServiceProperties GetTableServiceStats GetTableACL SetTableACL QueryTables "
+    "QueryTable CreateTable DeleteTable QueryEntities InsertEntity Transaction"
+)
+_CONDITIONAL: Final = "UpdateEntity MergeEntity InsertOrReplaceEntity InsertOrMergeEntity DeleteEntity"
+TABLE_SUPPORT: Final[Mapping[str, Support]] = {
+    **dict.fromkeys(_TABLE_OPERATIONS.split(), NO_CONDITIONS),
+    **dict.fromkeys(_CONDITIONAL.split(), _MATCH),
+    "QueryEntity": Support("", _POINT),
+}

@@ -1,0 +1,142 @@
+"""The state of a queue: its messages by ID, by visibility time and by expiration time."""
+
+from __future__ import annotations
+
+import binascii
+from base64 import b64decode, b64encode
+from collections.abc import Mapping, Sequence
+from itertools import islice
+from struct import pack
+from typing import Final, NamedTuple
+
+from ...edm import Ticks
+from ...limits import MAX_MESSAGE_BYTES
+from .. import errors
+from ..clock import Agenda
+from ..errors import Refusal
+from ..resources import AccessPolicy, invalid_parameter
+
+_RECEIPT_NUMBERS: Final = 2**32
+
+
+class Message(NamedTuple):
+    """One version of a message; a change makes a new one, so a reader may keep it as long as it likes.
+
+    :param number: which message of the account it is; among equal moments the lower number comes first
+    :param expires: when it is gone; `Ticks.MAX` is never
+    :param visible: when it can be seen again, or was first seen
+    :param receipt: the one pop receipt that is good for this version
+    :param dequeues: how often it was received
+    """
+
+    id: str
+    number: int
+    text: str
+    inserted: Ticks
+    expires: Ticks
+    visible: Ticks
+    receipt: str
+    dequeues: int
+
+
+def check_text(text: str) -> None:
+    """Refuse a text of more than 64 KiB in UTF-8.
+
+    :raises Refusal: RequestBodyTooLarge
+    """
+    # No character takes more than four bytes, so most texts need not be encoded to be measured
+    if len(text) * 4 > MAX_MESSAGE_BYTES and len(text.encode("utf-8", "surrogatepass")) > MAX_MESSAGE_BYTES:
+        raise Refusal(errors.REQUEST_BODY_TOO_LARGE.about(MaxLimit=MAX_MESSAGE_BYTES))
+
+
+def new_receipt(visible: Ticks, number: int) -> str:
+    """Return a pop receipt; no two of different numbers are the same.
+
+    >>> new_receipt(Ticks.parse("2014-08-22T00:50:32Z"), 1)
+    'AgAAAAMAAAABAAAAAPzfNbqL0Qg='
+    """
+    return b64encode(pack("<IIIq", 2, 3, number % _RECEIPT_NUMBERS, visible)).decode()
+
+
+def check_receipt(receipt: str) -> None:
+    """Refuse what has not even the form of a pop receipt.
+
+    :raises Refusal: InvalidQueryParameterValue
+    """
+    try:
+        b64decode(receipt, validate=True)
+    except (binascii.Error, ValueError) as error:
+        raise invalid_parameter("popreceipt", receipt, "Invalid pop receipt format") from error
+
+
+class Queue:
+    """One queue; it is not thread-safe by itself, `Queues` guards it.
+
+    What has expired is gone once `expire` was called with a later moment: every other method takes that for done.
+
+    :param name: the queue's name
+    :param metadata: the user's own names and values; replaced as a whole, never changed
+    """
+
+    __slots__ = ("_by_expiry", "_by_visibility", "_messages", "metadata", "name", "policies")
+
+    def __init__(self, name: str, metadata: Mapping[str, str]) -> None:
+        self.name = name
+        self.metadata = metadata
+        self.policies: Sequence[AccessPolicy] = ()
+        self.clear()
+
+    def __len__(self) -> int:
+        return len(self._messages)
+
+    def clear(self) -> None:
+        """Drop all messages."""
+        self._messages: dict[str, Message] = {}
+        self._by_visibility: Agenda[Message] = Agenda()
+        self._by_expiry: Agenda[Message] = Agenda()
+
+    def find(self, message_id: str) -> Message | None:
+        """Return the message with this id, or None."""
+        return self._messages.get(message_id)
+
+    def visible(self, now: Ticks, limit: int) -> list[Message]:
+        """Return the messages that can be seen, the one that could be first at the front."""
+        return list(islice(self._by_visibility.due(now), limit))
+
+    def put(self, message: Message) -> None:
+        """Store a version, in place of the former one if there is one."""
+        former = self._messages.get(message.id)
+        if former is not None:
+            self.remove(former)
+        self._messages[message.id] = message
+        self._by_visibility.add(message.visible, message.number, message)
+        self._by_expiry.add(message.expires, message.number, message)
+
+    def remove(self, message: Message) -> None:
+        """Drop a message, which must be the version that is stored."""
+        del self._messages[message.id]
+        self._by_visibility.remove(message.visible, message.number, message)
+        self._by_expiry.remove(message.expires, message.number, message)
+
+    def expire(self, now: Ticks) -> None:
+        """Drop the messages whose time is over."""
+        for message in list(self._by_expiry.due(now)):
+            self.remove(message)
+
+    def check(self) -> None:
+        """Assert that each message is filed under its id and in both orders, once, and what holds of messages."""
+        for agenda, moment in ((self._by_visibility, "visible"), (self._by_expiry, "expires")):
+            agenda.check()
+            found = list(agenda.due(Ticks.MAX))
+            moments = [(getattr(message, moment), message.number) for message in found]
+            if moments != sorted(set(moments)) or {message.id: message for message in found} != self._messages:
+                raise AssertionError(f"queue {self.name!r} has other messages than its order by {moment!r}")
+        if any(name != message.id for name, message in self._messages.items()):
+            raise AssertionError(f"a message of queue {self.name!r} is filed under another id")
+        messages = self._messages.values()
+        if len({message.receipt for message in messages}) < len(messages):
+            raise AssertionError(f"two messages of queue {self.name!r} have the same receipt")
+        for message in messages:
+            check_text(message.text)
+            if message.expires <= message.inserted or message.dequeues < 0:
+                raise AssertionError(f"a message of queue {self.name!r} has an expiry or a count that cannot be")

@@ -1,0 +1,240 @@
+"""Rules shared by tables, queues and blobs: names, parameters, metadata, service properties, access policies."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Final
+
+from ..edm import Ticks
+from ..errors import BadInput
+from ..limits import (
+    MAX_ACCESS_POLICIES,
+    MAX_CORS_RULES,
+    MAX_METADATA_BYTES,
+    MAX_RETENTION_DAYS,
+    QUEUE_NAME_MAX_LENGTH,
+    QUEUE_NAME_MIN_LENGTH,
+)
+from . import errors
+from .clock import SECOND, Clock
+from .errors import INVALID_XML_DOCUMENT, Answer, Refusal
+from .http.versions import is_version
+
+_CHARACTERS: Final = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
+
+
+def check_resource_name(name: str) -> None:
+    """Refuse a name that is not 3 to 63 lower-case letters, digits and single hyphens between them.
+
+    >>> check_resource_name("employee-photos")
+
+    :raises Refusal: OutOfRangeInput, InvalidResourceName
+    """
+    if not QUEUE_NAME_MIN_LENGTH <= len(name) <= QUEUE_NAME_MAX_LENGTH:
+        raise Refusal(errors.RESOURCE_NAME_LENGTH)
+    if not _CHARACTERS.fullmatch(name):
+        raise Refusal(errors.RESOURCE_NAME_CHARACTERS)
+
+
+def check_range(name: str, value: int, lowest: int, highest: int) -> None:
+    """Refuse a number outside its range.
+
+    :param name: the query parameter, as the service calls it
+    :raises Refusal: OutOfRangeQueryParameterValue, with the range in its details
+    """
+    if not lowest <= value <= highest:
+        raise Refusal(
+            errors.OUT_OF_RANGE_QUERY_PARAMETER_VALUE.about(
+                QueryParameterName=name, QueryParameterValue=value, MinimumAllowed=lowest, MaximumAllowed=highest
+            )
+        )
+
+
+def invalid_parameter(name: str, value: object, reason: str = "") -> Refusal:
+    """Return the refusal of a query parameter that is wrong in another way than by its range."""
+    why = {"Reason": reason} if reason else {}
+    return Refusal(
+        errors.INVALID_QUERY_PARAMETER_VALUE.about(QueryParameterName=name, QueryParameterValue=value, **why)
+    )
+
+
+_NAME: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+
+
+def checked_metadata(metadata: Mapping[str, str]) -> dict[str, str]:
+    """Return a copy to keep; refuse a name that is empty or no identifier, and more than 8 KiB in all.
+
+    :raises Refusal: EmptyMetadataKey, InvalidMetadata, MetadataTooLarge
+    """
+    if "" in metadata:
+        raise Refusal(errors.EMPTY_METADATA_KEY)
+    if not all(map(_NAME.fullmatch, metadata)):
+        raise Refusal(errors.INVALID_METADATA)
+    if sum(map(_size, metadata.keys(), metadata.values())) > MAX_METADATA_BYTES:
+        raise Refusal(errors.METADATA_TOO_LARGE)
+    return dict(metadata)
+
+
+def _size(name: str, value: str) -> int:
+    return len(name) + len(value.encode("utf-8", "surrogatepass"))
+
+
+def same_metadata(one: Mapping[str, str], other: Mapping[str, str]) -> bool:
+    """Tell whether both say the same; the case of names does not count."""
+    return _folded(one) == _folded(other)
+
+
+def _folded(metadata: Mapping[str, str]) -> dict[str, str]:
+    return {name.lower(): value for name, value in metadata.items()}
+
+
+@dataclass(frozen=True, slots=True)
+class Retention:
+    """How long logs or metrics are kept; `days` is None where retention is not enabled."""
+
+    enabled: bool = False
+    days: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Logging:
+    """Which requests are logged."""
+
+    version: str = "1.0"
+    read: bool = False
+    write: bool = False
+    delete: bool = False
+    retention: Retention = field(default_factory=Retention)
+
+
+@dataclass(frozen=True, slots=True)
+class Metrics:
+    """Which metrics are collected; `include_apis` is None where metrics are not enabled."""
+
+    version: str = "1.0"
+    enabled: bool = False
+    include_apis: bool | None = None
+    retention: Retention = field(default_factory=Retention)
+
+
+@dataclass(frozen=True, slots=True)
+class CorsRule:
+    """A rule for requests from browsers; every list may be empty."""
+
+    allowed_origins: tuple[str, ...]
+    allowed_methods: tuple[str, ...]
+    allowed_headers: tuple[str, ...] = ()
+    exposed_headers: tuple[str, ...] = ()
+    max_age_in_seconds: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class ServiceProperties:
+    """All properties of one service; a request that names only some of them is `dataclasses.replace` of these.
+
+    :param default_version: what a request to the Blob service without a version is taken for
+    """
+
+    logging: Logging = field(default_factory=Logging)
+    hour_metrics: Metrics = field(default_factory=Metrics)
+    minute_metrics: Metrics = field(default_factory=Metrics)
+    cors: tuple[CorsRule, ...] = ()
+    default_version: str | None = None
+
+    def check(self) -> None:
+        """Refuse more than five CORS rules, a version that never was, or a retention that is not of 1 to 365 days.
+
+        :raises Refusal: InvalidXmlDocument
+        """
+        if len(self.cors) > MAX_CORS_RULES or (self.default_version and not is_version(self.default_version)):
+            raise Refusal(INVALID_XML_DOCUMENT)
+        for kept in (self.logging.retention, self.hour_metrics.retention, self.minute_metrics.retention):
+            if kept.enabled and not 1 <= (kept.days or 0) <= MAX_RETENTION_DAYS:
+                raise Refusal(INVALID_XML_DOCUMENT)
+
+
+MAX_POLICY_ID_LENGTH: Final = 64
+
+
+@dataclass(frozen=True, slots=True)
+class AccessPolicy:
+    """A named policy; a part that is None is left to the signature.
+
+    :param id: the name, at most 64 characters
+    :param permission: letters of the service's permissions, such as "raud"
+    """
+
+    id: str
+    start: Ticks | None = None
+    expiry: Ticks | None = None
+    permission: str | None = None
+
+
+def check_policies(policies: Sequence[AccessPolicy], letters: str) -> None:
+    """Refuse more than five policies, two of one name, a long name, or a permission the service does not know.
+
+    :param letters: the permissions that the service knows
+    :raises Refusal: InvalidXmlDocument
+    """
+    names = {policy.id for policy in policies}
+    if len(policies) > MAX_ACCESS_POLICIES or len(names) < len(policies):
+        raise Refusal(INVALID_XML_DOCUMENT)
+    if any(len(name) > MAX_POLICY_ID_LENGTH for name in names):
+        raise Refusal(INVALID_XML_DOCUMENT)
+    if any(set(policy.permission or "") - set(letters) for policy in policies):
+        raise Refusal(INVALID_XML_DOCUMENT)
+
+
+class Deletions:
+    """The names of one service that are not free yet; it is not thread-safe by itself, the service's lock guards it.
+
+    >>> from .texts import QUEUE_BEING_DELETED
+    >>> clock = Clock()
+    >>> deletions = Deletions(clock, QUEUE_BEING_DELETED)
+    >>> deletions.seconds = 40
+    >>> deletions.begin("orders")
+    >>> deletions.check("orders")
+    Traceback (most recent call last):
+        ...
+    tablepatterns.engine.refusal.Refusal: QueueBeingDeleted: The specified queue is being deleted.
+    >>> clock.advance(40)
+    >>> deletions.check("orders")
+
+    :param clock: what the deletions go by
+    :param answer: what whoever wants such a name is told
+    """
+
+    def __init__(self, clock: Clock, answer: Answer) -> None:
+        self._clock = clock
+        self._answer = answer
+        self._free_at: dict[str, Ticks] = {}
+        self._seconds: float = 0
+
+    @property
+    def seconds(self) -> float:
+        """How long a deletion takes from now on; what has begun ends as it was to."""
+        return self._seconds
+
+    @seconds.setter
+    def seconds(self, seconds: float) -> None:
+        if not seconds >= 0:
+            raise BadInput("deletion_seconds", seconds, "a deletion takes 0 seconds or more", "give 0 to have none")
+        self._seconds = seconds
+
+    def begin(self, name: str) -> None:
+        """Note that what had this name was deleted."""
+        if self._seconds:
+            now = self._clock.now()
+            self._free_at = {each: moment for each, moment in self._free_at.items() if moment > now}
+            self._free_at[name] = Ticks(now + round(self._seconds * SECOND))
+
+    def check(self, name: str) -> None:
+        """Refuse a name that is not free yet.
+
+        :raises Refusal: the answer of the service for that
+        """
+        moment = self._free_at.get(name)
+        if moment is not None and moment > self._clock.now():
+            raise Refusal(self._answer)

@@ -1,0 +1,115 @@
+"""A connection of the server: HTTP/1.1 as uvicorn and h11 read it, with an end to their patience."""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+from dataclasses import replace
+from typing import Any, Final, cast
+
+import h11
+from uvicorn.protocols.http.h11_impl import H11Protocol
+
+from .asgi import Hooks, Scope
+
+MAX_HEAD_BYTES: Final = 64 * 1024
+SECONDS_TO_SEND_A_HEAD: Final = 30
+
+
+class Connection(H11Protocol):
+    """A client's connection.
+
+    uvicorn waits for the rest of a request's head for as long as the client likes, and knows no other end of a
+    connection than an orderly one. This sets a deadline, and gives the application the means to break off.
+    """
+
+    _wording: _Wording
+    _deadline: asyncio.TimerHandle | None = None
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        """Expect a request."""
+        self.conn = self._wording = _Wording(h11.SERVER, MAX_HEAD_BYTES)
+        # asyncio does this only for sockets that name TCP; without it each answer waits for an acknowledgement
+        transport.get_extra_info("socket").setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        super().connection_made(transport)
+        self._heed_deadline()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Expect nothing more."""
+        super().connection_lost(exc)
+        self._forget_deadline()
+
+    def data_received(self, data: bytes) -> None:
+        """Read on; bytes that do not complete a head do not move its deadline."""
+        super().data_received(data)
+        self._heed_deadline()
+
+    def handle_events(self) -> None:
+        """Read on, and add to a request what ASGI has no place for.
+
+        Its task was made but has not begun, so it finds the addition.
+        """
+        before = self.cycle
+        super().handle_events()
+        if self.cycle is not before:
+            hooks = Hooks(self._wording.names, self._wording.say, self._hang_up, self._break_off)
+            hooks.add_to(cast(Scope, self.scope))
+
+    def _hang_up(self) -> None:
+        self._disown()
+        self.transport.abort()
+
+    def _break_off(self) -> None:
+        self._disown()
+        self.transport.close()
+
+    def _disown(self) -> None:
+        """Let uvicorn know that the request has no answer; it would write one of its own."""
+        self.cycle.disconnected = True
+
+    def _heed_deadline(self) -> None:
+        if self.cycle and not self.cycle.response_complete:
+            self._forget_deadline()
+        elif self._deadline is None:
+            self._deadline = self.loop.call_later(SECONDS_TO_SEND_A_HEAD, self.transport.abort)
+
+    def _forget_deadline(self) -> None:
+        if self._deadline is not None:
+            self._deadline.cancel()
+            self._deadline = None
+
+
+class _Wording(h11.Connection):
+    """An HTTP connection that heeds wording that uvicorn does not.
+
+    The names of a request's headers are remembered as they are spelled, and an answer may have a reason phrase of its
+    own: some SDKs show it, and the Queue and the Blob service say there what is wrong.
+    """
+
+    names: tuple[str, ...] = ()
+    reason: bytes | None = None
+
+    def next_event(self) -> h11.Event | type[h11.NEED_DATA] | type[h11.PAUSED]:
+        event = super().next_event()
+        if isinstance(event, h11.Request):
+            self.names = tuple(name.decode("latin-1") for name, _ in event.headers.raw_items())
+            self.reason = None
+            # h11 holds its own bound against a head that is incomplete, and one that comes at once is not
+            if _size(event) > MAX_HEAD_BYTES:
+                raise h11.RemoteProtocolError("the head is too long", error_status_hint=431)
+        return event
+
+    def say(self, reason: str) -> None:
+        """Use a reason phrase for the next answer, unless it would break its line."""
+        self.reason = reason.encode("latin-1", "replace") if reason.isprintable() else None
+
+    def send(self, event: h11.Event) -> Any:
+        if isinstance(event, h11.Response) and self.reason is not None:
+            event = replace(event, reason=self.reason)
+        return super().send(event)
+
+
+def _size(request: h11.Request) -> int:
+    """Return how many bytes the head of a request has, its line ends included."""
+    line = len(request.method) + len(request.target) + len(b"  HTTP/1.1\r\n")
+    return line + sum(len(name) + len(value) + len(b": \r\n") for name, value in request.headers.raw_items()) + 2

@@ -1,0 +1,1 @@
+"""The Table service of the engine."""

@@ -1,0 +1,188 @@
+"""The REST interface of the Table service: authorize a request, run its operation, write the ledger record."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Final, TypeAlias
+
+from ...filters import matcher
+from .. import errors
+from ..account import Engine
+from ..errors import Refusal
+from ..http.api import Api, Service
+from ..http.authorization import Authorization
+from ..http.bearer_token import TrustTokens
+from ..http.errors import Refusals
+from ..http.message import Response
+from ..http.permissions import CREATE_TABLE, DELETE_TABLE, LIST_TABLES
+from ..http.service_properties import (
+    get_policies,
+    get_properties,
+    get_statistics,
+    refuse_properties_of_table,
+    refuse_service_document,
+    set_policies,
+    set_properties,
+)
+from ..http.shared_key import table_texts
+from .batch import run_batch
+from .call import TableCall, refuse_below_table
+from .entity_api import (
+    get_entity,
+    query_entities,
+    read_filter,
+    read_token,
+    read_top,
+    refuse_unknown_options,
+    write_entity,
+    write_token,
+)
+from .json import errors_in_xml, read_body, refuse_atom, table_path
+from .sas import TableAccess
+
+_LIST: Final = "Tables"
+_CONTINUATION: Final = "x-ms-continuation-NextTableName"
+
+
+def query_tables(call: TableCall) -> Response:
+    """Return a page of the list of tables."""
+    call.begin("QueryTables", LIST_TABLES)
+    query, renderer = call.target.query, call.renderer(_LIST)
+    refuse_unknown_options(query)
+    _check_select(query.get("$select", ""))
+    predicate, top = _predicate(query.get("$filter", "")), read_top(query)
+    token = query.get("NextTableName")
+    after = None if token is None else read_token(token)
+    names, following = call.tables.names(after, top, predicate) if top else ([], None)
+    call.notes.returned = len(names)
+    headers = {"Content-Type": renderer.content_type}
+    if following is not None:
+        headers[_CONTINUATION] = write_token(following)
+    return Response(200, headers, renderer.tables(names))
+
+
+def _check_select(text: str) -> None:
+    """Reject a projection without the name, which is all that is known of a table.
+
+    :raises Refusal: NotImplemented
+    """
+    wanted = {name.strip() for name in text.split(",")}
+    if text.strip() and not wanted & {"TableName", "*"}:
+        raise Refusal(errors.NOT_IMPLEMENTED)
+
+
+def _predicate(text: str) -> Callable[[str], bool] | None:
+    wanted = read_filter(text)
+    if wanted is None:
+        return None
+    matches = matcher(wanted)
+    return lambda name: matches({"TableName": name}.get)
+
+
+def create_table(call: TableCall) -> Response:
+    """Create a table."""
+    call.begin("CreateTable", CREATE_TABLE)
+    renderer = call.renderer(_LIST)
+    refuse_atom(call.request.headers.get("content-type", ""))
+    name = read_body(call.request.body).key("TableName")
+    call.notes.table = name
+    call.tables.create(name)
+    location = f"{call.target.address.base}/{table_path(name)}"
+    preference = call.request.headers.get("prefer")
+    if preference == "return-no-content":
+        headers = {"Preference-Applied": preference, "DataServiceId": location, "Location": location}
+        return Response(204, headers)
+    applied = {"Preference-Applied": preference} if preference == "return-content" else {}
+    headers = {**applied, "Content-Type": renderer.content_type, "Location": location}
+    return Response(201, headers, renderer.table(name))
+
+
+def get_table(call: TableCall) -> Response:
+    """Return one entry of the list of tables."""
+    call.begin("QueryTable", LIST_TABLES)
+    renderer = call.renderer(_LIST)
+    try:
+        name = call.tables.table(call.target.table).name
+    except Refusal as refusal:
+        # The entry is a resource of its own, so it has the code of one
+        answer = errors.RESOURCE_NOT_FOUND if refusal.answer is errors.TABLE_NOT_FOUND else refusal.answer
+        raise Refusal(answer) from refusal
+    call.notes.returned = 1
+    return Response(200, {"Content-Type": renderer.content_type}, renderer.table(name))
+
+
+def delete_table(call: TableCall) -> Response:
+    """Delete a table."""
+    call.begin("DeleteTable", DELETE_TABLE)
+    call.tables.delete(call.target.table)
+    return Response(204, {})
+
+
+_Handler: TypeAlias = Callable[[TableCall], Response]
+
+_SERVICE_KINDS: Final = frozenset({"properties", "stats", "table acl", "table properties"})
+_HANDLERS: Final[dict[tuple[str, str], _Handler]] = {
+    ("tables", "GET"): query_tables,
+    ("tables", "POST"): create_table,
+    ("table entry", "GET"): get_table,
+    ("table entry", "DELETE"): delete_table,
+    ("table", "GET"): query_entities,
+    ("table", "POST"): write_entity,
+    ("entity", "GET"): get_entity,
+    ("entity", "PUT"): write_entity,
+    ("entity", "MERGE"): write_entity,
+    ("entity", "PATCH"): write_entity,
+    ("entity", "DELETE"): write_entity,
+    ("batch", "POST"): run_batch,
+    ("table acl", "GET"): get_policies,
+    ("table acl", "PUT"): set_policies,
+    ("properties", "GET"): get_properties,
+    ("properties", "PUT"): set_properties,
+    ("stats", "GET"): get_statistics,
+    ("service", "GET"): refuse_service_document,
+    ("table properties", "GET"): refuse_properties_of_table,
+    ("table properties", "PUT"): refuse_properties_of_table,
+    ("below table", "GET"): refuse_below_table,
+    ("below table", "POST"): refuse_below_table,
+    ("below table", "DELETE"): refuse_below_table,
+}
+
+
+def _refuse(call: TableCall, refusal: Refusal) -> Response:
+    refusals = Refusals(call.id, call.now)
+    if call.kind in _SERVICE_KINDS:
+        return refusals.of_service(refusal)
+    if errors_in_xml(call.request.headers.get("accept", ""), call.target.query.get("$format")):
+        return refusals.in_xml(refusal)
+    return refusals.in_json(refusal)
+
+
+_TABLES: Final = Service(
+    TableCall.service,
+    TableCall,
+    _HANDLERS,
+    _refuse,
+    headers={"Cache-Control": "no-cache", "X-Content-Type-Options": "nosniff"},
+)
+
+
+class TableApi(Api[TableCall]):
+    """Answer requests to the Table service of one account; threads may share it.
+
+    Every request gets an answer: what is malformed, forbidden or unknown gets the service's refusal.
+
+    >>> from tablepatterns.engine.rest.message import Request
+    >>> api = TableApi(Engine("contoso"))
+    >>> response = api.answer(Request("GET", "https://contoso.table.core.windows.net/Tables", {}))
+    >>> response.status, response.reason, response.headers["WWW-Authenticate"][:6]
+    (401, 'Unauthorized', 'Bearer')
+
+    :param engine: the account
+    :param trust_tokens: whether bearer tokens over https are accepted as the owner's; "checked" accepts a JWT for this
+        account or for Azure Storage that has not expired, without verifying its signature
+    """
+
+    def __init__(self, engine: Engine, *, trust_tokens: TrustTokens = False) -> None:
+        shared = TableAccess(engine, engine.tables)
+        authorization = Authorization(engine, shared, table_texts, trust_tokens=trust_tokens)
+        super().__init__(engine, _TABLES, authorization)

@@ -1,0 +1,135 @@
+"""Batches: one entity group transaction, or one query.
+
+The service runs the first part of a batch; every other part is refused in a part of its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+from uuid import uuid4
+
+from .. import errors
+from ..errors import Refusal, TransactionRefusal
+from ..http.errors import Refusals
+from ..http.message import Request, Response
+from ..http.multipart import InnerRequest, read_parts, read_requests, write_multipart, write_parts, write_response
+from .call import TableCall, Target, absolute, locate, verb
+from .entity_api import Write, answer_write, get_entity, query_entities, read_write
+
+_COMMON: Final = {"X-Content-Type-Options": "nosniff", "Cache-Control": "no-cache"}
+_MULTIPART: Final = "multipart/mixed"
+_QUERIES: Final = {"entity": get_entity, "table": query_entities}
+
+
+def run_batch(call: TableCall) -> Response:
+    """Carry out a batch. What goes wrong inside it is told inside the answer, whose own status is 202 all the same.
+
+    :raises Refusal: what is wrong with the batch as a whole
+    """
+    call.notes.operation = "Transaction"
+    call.check_support("Transaction")
+    content_type = call.request.headers.get("content-type", "")
+    if not content_type.lower().startswith(_MULTIPART):
+        raise Refusal(errors.MEDIA_TYPE_NOT_SUPPORTED)
+    first, others = _read_batch(call.request.body, content_type)
+    answer = _query(call, first) if isinstance(first, InnerRequest) else _changeset(call, first)
+    refused = [_refused(call, Refusal(errors.INVALID_INPUT)) for _ in range(others)]
+    boundary = f"batchresponse_{uuid4()}"
+    body = write_parts(boundary, [answer, *refused])
+    return Response(202, {"Content-Type": f"{_MULTIPART}; boundary={boundary}"}, body)
+
+
+def _read_batch(body: bytes, content_type: str) -> tuple[InnerRequest | list[InnerRequest], int]:
+    """Return the query or the operations of the first part, and how many parts follow it."""
+    try:
+        first, *others = read_parts(body, content_type)
+        if not first.content_type.startswith(_MULTIPART):
+            return next(read_requests([first])), len(others)
+        return list(read_requests(read_parts(first.content, first.headers["content-type"]))), len(others)
+    except ValueError as error:
+        raise Refusal(errors.INVALID_INPUT) from error
+
+
+def _query(call: TableCall, request: InnerRequest) -> bytes:
+    """Return the answering part to a query outside a changeset."""
+    try:
+        target = _target(call, request)
+        run = _QUERIES.get(target.kind)
+        if run is None or request.method != "GET":
+            raise Refusal(errors.INVALID_INPUT)
+        call.notes.table = target.table
+        inner = Request(request.method, request.url, request.headers, request.body)
+        return _written(run(call.inner(inner, target)), request)
+    except Refusal as refusal:
+        return _refused(call, TransactionRefusal(refusal.answer, index=0, operations=1))
+
+
+def _changeset(call: TableCall, requests: Sequence[InnerRequest]) -> bytes:
+    """Return the answering part to a transaction: a part for each operation in it, or the one that says why not."""
+    try:
+        answers = _transaction(call, requests)
+    except Refusal as refusal:
+        answers = [_refused(call, refusal)]
+    return write_multipart(f"changesetresponse_{uuid4()}", answers)
+
+
+def _transaction(call: TableCall, requests: Sequence[InnerRequest]) -> list[bytes]:
+    # The service answers an empty changeset with 400, which the SDK takes for success
+    if not requests:
+        raise Refusal(errors.INVALID_INPUT)
+    writes = _writes(call, requests)
+    table = call.notes.table = writes[0].target.table
+    call.notes.partition = writes[0].operation.partition_key
+    entities = call.tables.transact(table, [write.operation for write in writes])
+    call.notes.written = len(writes)
+    account = call.engine.account_name
+    return [
+        _written(answer_write(write, entity, account), request)
+        for request, write, entity in zip(requests, writes, entities, strict=True)
+    ]
+
+
+def _writes(call: TableCall, requests: Sequence[InnerRequest]) -> list[Write]:
+    """Return what the operations of a transaction ask for.
+
+    :raises TransactionRefusal: with the position of the one that is wrong
+    """
+    writes: list[Write] = []
+    try:
+        for request in requests:
+            write = _write(call, request)
+            if writes and write.target.table.lower() != writes[0].target.table.lower():
+                raise Refusal(errors.DIFFERENT_PARTITIONS)
+            writes.append(write)
+    except Refusal as refusal:
+        raise TransactionRefusal(refusal.answer, index=len(writes), operations=len(requests)) from refusal
+    return writes
+
+
+def _write(call: TableCall, request: InnerRequest) -> Write:
+    method = verb(request.method, request.headers.get("x-http-method"))
+    if method == "GET":
+        raise Refusal(errors.INVALID_INPUT)
+    write = read_write(method, _target(call, request), request.headers, request.body)
+    write.check(call.permit)
+    return write
+
+
+def _target(call: TableCall, request: InnerRequest) -> Target:
+    return locate(absolute(request.url, call.target.address.base), call.engine.account_name)
+
+
+def _written(response: Response, request: InnerRequest) -> bytes:
+    version = "3.0;" if response.body else "1.0;"
+    headers = {**_COMMON, "DataServiceVersion": version, **response.headers}
+    if request.content_id is not None:
+        headers["Content-ID"] = request.content_id
+    return write_response(response.status, response.reason, headers, response.body)
+
+
+def _refused(call: TableCall, refusal: Refusal) -> bytes:
+    call.notes.error = refusal.code
+    response = Refusals(call.id, call.now).in_json(refusal)
+    headers = {**_COMMON, "DataServiceVersion": "3.0;", **response.headers}
+    return write_response(response.status, response.reason, headers, response.body)

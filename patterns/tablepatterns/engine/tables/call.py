@@ -1,0 +1,229 @@
+"""One request to the Table service: what its URL names, and paths below a table."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Final, Literal, NamedTuple, TypeAlias
+from urllib.parse import unquote
+
+from ...edm import Ticks
+from .. import errors
+from ..account import Engine
+from ..errors import Refusal
+from ..http.address import NOWHERE, Address, read_address
+from ..http.call import Call
+from ..http.errors import KEY_COUNT
+from ..http.message import Request, Response
+from ..http.permissions import OWNER_ONLY
+from ..http.supported import TABLE_SUPPORT
+from .json import Level, Renderer, negotiate
+from .service import Tables
+
+Kind: TypeAlias = Literal[
+    "service",
+    "properties",
+    "stats",
+    "tables",
+    "table entry",
+    "table",
+    "table acl",
+    "table properties",
+    "entity",
+    "batch",
+    "below table",
+]
+"""What a URL names; "below table" is a path that goes on behind a table, which a wrong account URL leads to."""
+
+_ROOTS: Final[Mapping[str, Kind]] = {"Tables": "tables", "$batch": "batch"}
+_PARTITION_KEY: Final = "PartitionKey='(?P<partition_key>[^']*(?:''[^']*)*)'"
+_ROW_KEY: Final = "RowKey='(?P<row_key>[^']*(?:''[^']*)*)'"
+_ENTITY: Final = re.compile(rf"(?P<table>[^()]*)\({_PARTITION_KEY},\s*{_ROW_KEY}\)", re.DOTALL)
+_ENTITY_ROW_FIRST: Final = re.compile(rf"(?P<table>[^()]*)\({_ROW_KEY},\s*{_PARTITION_KEY}\)", re.DOTALL)
+_ENTRY: Final = re.compile(r"Tables\('([^']*)'\)", re.DOTALL)
+
+
+class Target(NamedTuple):
+    """What a request is about.
+
+    :param below: the rest of a path that goes on behind a table
+    """
+
+    address: Address
+    kind: Kind
+    table: str = ""
+    partition_key: str = ""
+    row_key: str = ""
+    below: str = ""
+
+    @property
+    def query(self) -> Mapping[str, str]:
+        """The query options, decoded."""
+        return self.address.query
+
+
+UNKNOWN: Final = Target(NOWHERE, "service")
+"""What is known of a request before its URL is read."""
+
+
+def locate(url: str, account: str) -> Target:
+    """Return what a URL is about.
+
+    :raises Refusal: InvalidUri where it is no URL, or not of this account; InvalidInput where its keys are wrong
+    """
+    address = read_address(url, account)
+    # Slashes inside a key arrive percent-encoded, so the path is cut before it is decoded
+    segment, _, below = address.tail[1:].partition("/")
+    name = _decoded(segment)
+    if below:
+        return Target(address, "below table", name, below=below)
+    return _keyed(address, name) if name.endswith("')") else _unkeyed(address, name.removesuffix("()"))
+
+
+def absolute(url: str, base: str) -> str:
+    """Return the URL of a request inside a batch, which may be relative to the batch's endpoint or to its host.
+
+    >>> absolute("Employees", "http://127.0.0.1/contoso"), absolute("/contoso/Employees", "http://127.0.0.1/contoso")
+    ('http://127.0.0.1/contoso/Employees', 'http://127.0.0.1/contoso/Employees')
+    """
+    if "://" in url[:8]:
+        return url
+    site = "/".join(base.split("/", 3)[:3])
+    return site + url if url.startswith("/") else f"{base}/{url}"
+
+
+def _decoded(text: str) -> str:
+    if "%" not in text:
+        return text
+    try:
+        return unquote(text, errors="strict")
+    except UnicodeDecodeError as error:
+        raise Refusal(errors.QUERY_SYNTAX) from error
+
+
+def _keyed(address: Address, name: str) -> Target:
+    found = _ENTITY.fullmatch(name) or _ENTITY_ROW_FIRST.fullmatch(name)
+    if found:
+        table, partition_key, row_key = found.group("table", "partition_key", "row_key")
+        return Target(address, "entity", table, partition_key.replace("''", "'"), row_key.replace("''", "'"))
+    entry = _ENTRY.fullmatch(name)
+    if entry:
+        return Target(address, "table entry", entry[1])
+    raise Refusal(KEY_COUNT)
+
+
+def _unkeyed(address: Address, name: str) -> Target:
+    if name in _ROOTS:
+        return Target(address, _ROOTS[name])
+    if "(" in name:
+        raise Refusal(KEY_COUNT)
+    return Target(address, _table(address.query), name) if name else Target(address, _service(address.query))
+
+
+def _service(query: Mapping[str, str]) -> Kind:
+    if query.get("restype") != "service":
+        return "service"
+    comp = query.get("comp")
+    return "properties" if comp == "properties" else "stats" if comp == "stats" else "service"
+
+
+def _table(query: Mapping[str, str]) -> Kind:
+    comp = query.get("comp") if query else None
+    if comp is None:
+        return "table"
+    return "table acl" if comp == "acl" else "table properties"
+
+
+_TUNNELLED: Final = frozenset({"MERGE", "PATCH", "PUT", "DELETE"})
+
+
+class TableCall(Call):
+    """A request to the Table service.
+
+    :param target: what it is about, once its URL is read
+    """
+
+    __slots__ = ("target",)
+
+    service = "Table"
+    support = TABLE_SUPPORT
+
+    def __init__(self, engine: Engine, request: Request, id: str, now: Ticks) -> None:  # noqa: A002
+        super().__init__(engine, request, id, now)
+        self.method = verb(request.method, request.headers.get("x-http-method"))
+        self.target = UNKNOWN
+
+    def locate(self) -> None:
+        """Read the URL."""
+        self.target = locate(self.request.url, self.engine.account_name)
+
+    def inner(self, request: Request, target: Target) -> TableCall:
+        """Return the call of a request inside this one; it has the same sender and leaves its notes here."""
+        call = TableCall(self.engine, request, self.id, self.now)
+        call.target = target
+        call.permit = self.permit
+        call.notes = self.notes
+        return call
+
+    @property
+    def address(self) -> Address:
+        """Where it came in."""
+        return self.target.address
+
+    @property
+    def kind(self) -> str:
+        """What its URL names."""
+        return self.target.kind
+
+    @property
+    def resource(self) -> str:
+        """The table that it is about."""
+        return self.target.table
+
+    @property
+    def tables(self) -> Tables:
+        """The state that the operations work on."""
+        self.reach_state()
+        return self.engine.tables
+
+    @property
+    def settings(self) -> Tables:
+        """The state of the service."""
+        return self.tables
+
+    @property
+    def level(self) -> Level:
+        """The JSON format of the answer.
+
+        :raises Refusal: AtomFormatNotSupported where the client asks for another
+        """
+        return negotiate(self.request.headers.get("accept", ""), self.target.query.get("$format"))
+
+    def renderer(self, table: str) -> Renderer:
+        """Return what writes the answer about a table, or about the list of them, which is called `Tables`.
+
+        :raises Refusal: AtomFormatNotSupported where the client asks for another format
+        """
+        return Renderer(self.engine.account_name, self.address.base, table, self.level)
+
+
+def verb(method: str, tunnelled: str | None) -> str:
+    """Return the verb that a request means: POST may carry another in the header `X-HTTP-Method`."""
+    meant = (tunnelled or "").upper()
+    return meant if method == "POST" and meant in _TUNNELLED else method
+
+
+_ANSWERS: Final = {
+    "GET": errors.NOT_IMPLEMENTED,
+    # A body sent to a table is an entity to the service, here one without keys
+    "POST": errors.PROPERTIES_NEED_VALUE,
+}
+
+
+def refuse_below_table(call: TableCall) -> Response:
+    """Refuse it in the words that the service has for it, which the SDK explains to its user."""
+    call.allow(OWNER_ONLY)
+    if call.target.below == "$batch":
+        raise Refusal(errors.MEDIA_TYPE_NOT_SUPPORTED)
+    call.tables.table(call.target.table)
+    raise Refusal(_ANSWERS.get(call.method, KEY_COUNT))

@@ -1,0 +1,248 @@
+"""One version of an entity, the checks it must pass, and the six write operations."""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import lru_cache
+from typing import Final, Literal, TypeAlias, TypeVar
+from uuid import UUID
+
+from ...edm import Int64, Ticks, entity_size, ordinal, utf16_length
+from ...filters import Value
+from ...limits import (
+    DATETIME_MIN,
+    FORBIDDEN_IN_KEYS,
+    INT32_MAX,
+    INT32_MIN,
+    MAX_BINARY_BYTES,
+    MAX_CUSTOM_PROPERTIES,
+    MAX_ENTITY_BYTES,
+    MAX_KEY_UNITS,
+    MAX_PROPERTY_NAME_LENGTH,
+    MAX_STRING_UNITS,
+    MAX_TRANSACTION_OPERATIONS,
+    SYSTEM_PROPERTIES,
+)
+from .. import errors
+from ..errors import Refusal, TransactionRefusal
+
+__all__ = ["Entity", "Value", "check_key", "check_key_size", "check_size", "checked_properties"]
+
+_FORBIDDEN: Final = re.compile(FORBIDDEN_IN_KEYS)
+_FIRST_INSTANT: Final = Ticks.of(DATETIME_MIN)
+
+
+class Entity:
+    """One version of an entity; a change makes a new one, so a reader may keep it as long as it likes.
+
+    `properties` holds the user's properties in stored order, never a system property and never None. The exact Python
+    type of a value tells its Edm type, as in `edm`; a plain int is an Edm.Int32. `wire` is a scratch slot in which the
+    REST layer may keep a rendering of this version.
+    """
+
+    __slots__ = ("partition_key", "properties", "row_key", "timestamp", "wire")
+
+    def __init__(self, partition_key: str, row_key: str, properties: Mapping[str, Value], timestamp: Ticks) -> None:
+        self.partition_key = partition_key
+        self.row_key = row_key
+        self.properties = properties
+        self.timestamp = timestamp
+        self.wire: object | None = None
+
+    @property
+    def etag(self) -> str:
+        """The ETag of this version, which is its timestamp in other clothes."""
+        return f"W/\"datetime'{self.timestamp.iso().replace(':', '%3A')}'\""
+
+    def get(self, name: str) -> Value | None:
+        """Return a property's value, the system ones included, or None where the entity has no such property."""
+        value = self.properties.get(name)
+        return _SYSTEM[name](self) if value is None and name in _SYSTEM else value
+
+    def __repr__(self) -> str:
+        return f"<Entity {self.partition_key!r}, {self.row_key!r} of {self.timestamp.iso()}>"
+
+
+_SYSTEM: Final[dict[str, Callable[[Entity], Value]]] = {
+    "PartitionKey": lambda entity: entity.partition_key,
+    "RowKey": lambda entity: entity.row_key,
+    "Timestamp": lambda entity: entity.timestamp,
+}
+
+
+def check_key(name: str, value: str, *, in_body: bool) -> None:
+    """Refuse a key with a forbidden character, in the words the service has for bodies or those for URLs.
+
+    :param name: PartitionKey or RowKey
+    :param in_body: the key came in the body of an insert, not in a URL
+    :raises Refusal: OutOfRangeInput, or InvalidInput for a slash in a URL
+    """
+    found = _FORBIDDEN.search(value)
+    if not found:
+        return
+    if in_body:
+        raise Refusal(errors.PARAMETER_OUT_OF_RANGE.of(name=name, value=value))
+    raise Refusal(errors.QUERY_SYNTAX if found.group() in "/\\" else errors.OUT_OF_RANGE_INPUT)
+
+
+def check_key_size(*keys: str) -> None:
+    """Refuse a key over 1 KiB; the service notices only when it stores a new entity."""
+    if any(utf16_length(key) > MAX_KEY_UNITS for key in keys):
+        raise Refusal(errors.PROPERTY_VALUE_TOO_LARGE)
+
+
+def checked_properties(properties: Mapping[str, Value]) -> dict[str, Value]:
+    """Return a copy to store, its names interned; refuse a bad name, a value no Edm type holds, or too many.
+
+    :raises Refusal: PropertyNameInvalid, PropertyNameTooLong, OutOfRangeInput, InvalidInput, TooManyProperties
+    """
+    _check_count(properties)
+    return {_interned(name): _checked_value(name, value) for name, value in properties.items()}
+
+
+def check_size(partition_key: str, row_key: str, properties: Mapping[str, Value]) -> None:
+    """Refuse an entity that is too large, or a value of it that is, or more properties than an entity may have.
+
+    :raises Refusal: TooManyProperties, PropertyValueTooLarge, EntityTooLarge
+    """
+    _check_count(properties)
+    size = entity_size(partition_key, row_key, properties)
+    # A value over its limit makes the whole entity larger than that limit, so small entities need no second look.
+    if size > MAX_BINARY_BYTES and any(map(_too_large, properties.values())):
+        raise Refusal(errors.PROPERTY_VALUE_TOO_LARGE)
+    if size > MAX_ENTITY_BYTES:
+        raise Refusal(errors.ENTITY_TOO_LARGE)
+
+
+def _check_count(properties: Mapping[str, Value]) -> None:
+    if len(properties) > MAX_CUSTOM_PROPERTIES:
+        raise Refusal(errors.TOO_MANY_PROPERTIES)
+
+
+def _too_large(value: Value) -> bool:
+    if isinstance(value, str):
+        return utf16_length(value) > MAX_STRING_UNITS
+    return isinstance(value, bytes) and len(value) > MAX_BINARY_BYTES
+
+
+@lru_cache(maxsize=4096)
+def _interned(name: str) -> str:
+    if utf16_length(name) > MAX_PROPERTY_NAME_LENGTH:
+        raise Refusal(errors.PROPERTY_NAME_TOO_LONG)
+    if not name.isidentifier() or name in SYSTEM_PROPERTIES:
+        raise Refusal(errors.PROPERTY_NAME_INVALID)
+    return sys.intern(name)
+
+
+def _checked_value(name: str, value: Value) -> Value:
+    if type(value) not in _TYPES:
+        raise Refusal(errors.INVALID_INPUT)
+    if type(value) is int and not INT32_MIN <= value <= INT32_MAX:
+        raise Refusal(errors.INVALID_INPUT)
+    if isinstance(value, Ticks) and value < _FIRST_INSTANT:
+        early = value.datetime()
+        # %Y would not pad the year on every platform
+        shown = f"{early:%m/%d}/{early.year:04} {early:%H:%M:%S}"
+        raise Refusal(errors.PARAMETER_OUT_OF_RANGE.of(name=name, value=shown))
+    return value
+
+
+_TYPES: Final = frozenset({str, bool, int, Int64, float, Ticks, UUID, bytes})
+
+
+T = TypeVar("T")
+Kind: TypeAlias = Literal["insert", "replace", "merge", "insert_or_replace", "insert_or_merge", "delete"]
+
+_MERGES: Final = frozenset({"merge", "insert_or_merge"})
+_NEEDS_ENTITY: Final = frozenset({"replace", "merge", "delete"})
+
+
+@dataclass(frozen=True, slots=True)
+class Operation:
+    """One write of one entity.
+
+    :param kind: the kind of write; an upsert is `insert_or_replace` or `insert_or_merge`
+    :param properties: the user's properties, none of them None; empty for a delete
+    :param etag: the version that a replace, merge or delete expects; "*" or None for any
+    """
+
+    kind: Kind
+    partition_key: str
+    row_key: str
+    properties: Mapping[str, Value] = field(default_factory=dict[str, Value])
+    etag: str | None = None
+
+
+def checked(operation: Operation) -> Operation:
+    """Return the operation with its properties ready to store, or refuse what is wrong whatever the table holds."""
+    in_body = operation.kind == "insert"
+    check_key("PartitionKey", operation.partition_key, in_body=in_body)
+    check_key("RowKey", operation.row_key, in_body=in_body)
+    ready = checked_properties(operation.properties)
+    return Operation(operation.kind, operation.partition_key, operation.row_key, ready, operation.etag)
+
+
+def checked_transaction(operations: Sequence[Operation]) -> list[Operation]:
+    """Return the operations of an entity group transaction ready to store, or refuse the first that breaks a rule.
+
+    :raises TransactionRefusal: with the position of that operation; over 100 operations the service names the hundredth
+    """
+    if len(operations) > MAX_TRANSACTION_OPERATIONS:
+        index = MAX_TRANSACTION_OPERATIONS - 1
+        raise TransactionRefusal(errors.TOO_MANY_OPERATIONS, index=index, operations=len(operations))
+    group = ordinal(operations[0].partition_key)
+    seen: set[str] = set()
+
+    def step(operation: Operation) -> Operation:
+        if ordinal(operation.partition_key) != group:
+            raise Refusal(errors.DIFFERENT_PARTITIONS)
+        row = ordinal(operation.row_key)
+        if row in seen:
+            raise Refusal(errors.DUPLICATE_ROW)
+        seen.add(row)
+        return checked(operation)
+
+    return each(operations, step)
+
+
+def each(operations: Sequence[Operation], step: Callable[[Operation], T]) -> list[T]:
+    """Return what a step makes of each operation; a refusal becomes one of the transaction, with the position."""
+    results: list[T] = []
+    try:
+        for operation in operations:
+            results.append(step(operation))  # noqa: PERF401 - how far it came is the position
+    except Refusal as refusal:
+        raise TransactionRefusal(refusal.answer, index=len(results), operations=len(operations)) from refusal
+    return results
+
+
+def outcome(operation: Operation, before: Entity | None) -> Mapping[str, Value] | None:
+    """Return the properties that the entity has after a checked operation, None if it is deleted, or refuse it.
+
+    :param before: the entity as it is now, None where there is none
+    :raises Refusal: EntityAlreadyExists, ResourceNotFound, UpdateConditionNotSatisfied, or a size that is too large
+    """
+    _check_condition(operation, before)
+    if operation.kind == "delete":
+        return None
+    if before is None:
+        check_key_size(operation.partition_key, operation.row_key)
+    properties = operation.properties
+    if before is not None and operation.kind in _MERGES:
+        properties = {**before.properties, **properties}
+    check_size(operation.partition_key, operation.row_key, properties)
+    return properties
+
+
+def _check_condition(operation: Operation, before: Entity | None) -> None:
+    if before is None:
+        if operation.kind in _NEEDS_ENTITY:
+            raise Refusal(errors.RESOURCE_NOT_FOUND)
+        return
+    if operation.kind == "insert":
+        raise Refusal(errors.ENTITY_ALREADY_EXISTS)
+    if operation.etag not in (None, "*") and operation.etag != before.etag:
+        raise Refusal(errors.UPDATE_CONDITION_NOT_SATISFIED)

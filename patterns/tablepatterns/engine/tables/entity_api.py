@@ -1,0 +1,284 @@
+"""Entity operations: conditional headers, writes, point queries, queries and continuation tokens."""
+
+from __future__ import annotations
+
+import binascii
+import re
+from base64 import b64decode, b64encode
+from collections.abc import Mapping
+from functools import lru_cache
+from typing import Final, NamedTuple
+
+from ...errors import BadFilter
+from ...filters import Filter, FilterSyntaxError, QueryClass, UnsupportedFilter, key_bounds, parse
+from ...limits import MAX_PAGE_ENTITIES
+from .. import errors
+from ..errors import INVALID_INPUT, Refusal
+from ..http.errors import MISSING_CONDITION, UNSUPPORTED_VERB
+from ..http.message import Response
+from ..http.permissions import ADD, QUERY, REMOVE, UPDATE, UPSERT, Need, Permit
+from ..http.supported import TABLE_SUPPORT
+from .call import TableCall, Target
+from .entities import Entity, Kind, Operation
+from .json import Level, Renderer, entity_path, negotiate, read_body, refuse_atom
+from .query import Page
+
+_ETAG: Final = re.compile(r'W/"[^"]*"')
+
+
+def if_match(headers: Mapping[str, str]) -> str | None:
+    """Return the ETag of If-Match, "*" for any version, None where the header is absent.
+
+    :raises Refusal: InvalidInput for what is not exactly one ETag
+    """
+    etag = headers.get("if-match")
+    if etag is None or etag == "*" or _ETAG.fullmatch(etag):
+        return etag
+    raise Refusal(errors.ETAG_INVALID.of(etag=etag))
+
+
+def refuse_if_none_match(headers: Mapping[str, str], verb: str) -> None:
+    """Refuse If-None-Match, which the service knows for no write.
+
+    :raises Refusal: InvalidInput
+    """
+    if "if-none-match" in headers:
+        raise Refusal(errors.IF_NONE_MATCH.of(verb=verb))
+
+
+class Write(NamedTuple):
+    """One write as a request asks for it.
+
+    :param name: the service's name of the operation
+    :param need: what it takes to be allowed
+    :param level: the format of an echo
+    :param preference: `return-content` or `return-no-content` where the client says which it prefers
+    """
+
+    name: str
+    need: Need
+    operation: Operation
+    target: Target
+    level: Level
+    preference: str | None = None
+
+    def check(self, permit: Permit) -> None:
+        """Refuse the write unless its sender may carry it out.
+
+        :raises Refusal: one of the codes that begin with Authorization
+        """
+        permit.check(self.need, self.target.table)
+        permit.check_keys(self.operation.partition_key, self.operation.row_key)
+
+
+_UPDATES: Final[dict[str, tuple[str, Kind]]] = {
+    "PUT": ("UpdateEntity", "replace"),
+    "MERGE": ("MergeEntity", "merge"),
+    "PATCH": ("MergeEntity", "merge"),
+}
+_UPSERTS: Final[dict[str, tuple[str, Kind]]] = {
+    "PUT": ("InsertOrReplaceEntity", "insert_or_replace"),
+    "MERGE": ("InsertOrMergeEntity", "insert_or_merge"),
+    "PATCH": ("InsertOrMergeEntity", "insert_or_merge"),
+}
+_PREFERENCES: Final = frozenset({"return-content", "return-no-content"})
+
+
+def read_write(method: str, target: Target, headers: Mapping[str, str], body: bytes) -> Write:
+    """Return the write that a request asks for.
+
+    :param method: the verb, `X-HTTP-Method` taken into account
+    :raises Refusal: what is wrong with its headers or its body
+    """
+    level = negotiate(headers.get("accept", ""), target.query.get("$format"))
+    refuse_atom(headers.get("content-type", ""))
+    write = _read_write(method, target, level, headers, body)
+    TABLE_SUPPORT[write.name].check(headers, target.query)
+    return write
+
+
+def _read_write(method: str, target: Target, level: Level, headers: Mapping[str, str], body: bytes) -> Write:
+    if target.kind == "table" and method == "POST":
+        return _insert(target, level, headers, body)
+    if target.kind == "entity" and method == "DELETE":
+        return _delete(target, level, headers)
+    if target.kind == "entity" and method in _UPDATES:
+        return _update(method, target, level, headers, body)
+    raise Refusal(UNSUPPORTED_VERB)
+
+
+def _insert(target: Target, level: Level, headers: Mapping[str, str], body: bytes) -> Write:
+    said = read_body(body)
+    operation = Operation("insert", said.key("PartitionKey"), said.key("RowKey"), said.properties())
+    preference = headers.get("prefer")
+    return Write("InsertEntity", ADD, operation, target, level, preference if preference in _PREFERENCES else None)
+
+
+def _delete(target: Target, level: Level, headers: Mapping[str, str]) -> Write:
+    refuse_if_none_match(headers, "DELETE")
+    etag = if_match(headers)
+    if etag is None:
+        raise Refusal(MISSING_CONDITION)
+    operation = Operation("delete", target.partition_key, target.row_key, etag=etag)
+    return Write("DeleteEntity", REMOVE, operation, target, level)
+
+
+def _update(method: str, target: Target, level: Level, headers: Mapping[str, str], body: bytes) -> Write:
+    refuse_if_none_match(headers, method)
+    etag = if_match(headers)
+    name, kind = (_UPSERTS if etag is None else _UPDATES)[method]
+    # The keys of the URL are the ones that count; the body may repeat them in any type
+    operation = Operation(kind, target.partition_key, target.row_key, read_body(body).properties(), etag)
+    return Write(name, UPSERT if etag is None else UPDATE, operation, target, level)
+
+
+def answer_write(write: Write, entity: Entity | None, account: str) -> Response:
+    """Return the answer to a write that was carried out.
+
+    :param entity: the version that it made, None for a delete
+    :param account: the account's name
+    """
+    if entity is None:
+        return Response(204, {})
+    if write.operation.kind != "insert":
+        return Response(204, {"ETag": entity.etag})
+    base, table = write.target.address.base, write.target.table
+    location = f"{base}/{entity_path(table, entity.partition_key, entity.row_key)}"
+    applied = {"Preference-Applied": write.preference} if write.preference else {}
+    if write.preference == "return-no-content":
+        return Response(204, {**applied, "DataServiceId": location, "Location": location, "ETag": entity.etag})
+    headers = {**applied, "Content-Type": write.level.value, "Location": location, "ETag": entity.etag}
+    return Response(201, headers, Renderer(account, base, table, write.level).entity(entity))
+
+
+def write_entity(call: TableCall) -> Response:
+    """Carry out the one write that a request asks for."""
+    request, target = call.request, call.target
+    write = read_write(call.method, target, request.headers, request.body)
+    call.notes.operation, call.notes.partition = write.name, write.operation.partition_key
+    write.check(call.permit)
+    entity = call.tables.apply(target.table, write.operation)
+    call.notes.written = 1
+    return answer_write(write, entity, call.engine.account_name)
+
+
+_TOKEN: Final = re.compile(r"1!(\d{1,6})!([A-Za-z0-9+/-]*)", re.ASCII)
+
+
+def write_token(key: str) -> str:
+    """Return the token of a key.
+
+    >>> write_token("pk801016e8")
+    '1!16!cGs4MDEwMTZlOA--'
+    """
+    text = b64encode(key.encode("utf-8", "surrogatepass")).decode().replace("=", "-")
+    return f"1!{len(text)}!{text}"
+
+
+def read_token(token: str) -> str:
+    """Return the key in a token.
+
+    :raises Refusal: InvalidInput where it is no token of this service
+    """
+    found = _TOKEN.fullmatch(token)
+    if not found or len(found[2]) != int(found[1]):
+        raise Refusal(INVALID_INPUT)
+    try:
+        return b64decode(found[2].replace("-", "="), validate=True).decode("utf-8", "surrogatepass")
+    except (binascii.Error, UnicodeDecodeError) as error:
+        raise Refusal(INVALID_INPUT) from error
+
+
+_TOP: Final = re.compile(r"\d{1,4}", re.ASCII)
+_OPTIONS: Final = frozenset({"$filter", "$select", "$top", "$format"})
+
+
+def get_entity(call: TableCall) -> Response:
+    """Return one entity."""
+    target, notes = call.target, call.notes
+    notes.partition, notes.query_class = target.partition_key, QueryClass.POINT.label
+    call.begin("QueryEntity", QUERY)
+    renderer = call.renderer(target.table)
+    refuse_unknown_options(target.query)
+    call.permit.check_keys(target.partition_key, target.row_key)
+    entity = call.tables.get(target.table, target.partition_key, target.row_key)
+    notes.examined = notes.returned = 1
+    body = renderer.entity(entity, target.query.get("$select"))
+    return Response(200, {"Content-Type": renderer.content_type, "ETag": entity.etag}, body)
+
+
+def query_entities(call: TableCall) -> Response:
+    """Return a page of the entities that `$filter` describes."""
+    query, table, notes = call.target.query, call.target.table, call.notes
+    call.begin("QueryEntities", QUERY)
+    renderer = call.renderer(table)
+    refuse_unknown_options(query)
+    wanted = read_filter(query.get("$filter", ""))
+    notes.partition = _partition(wanted)
+    page = call.tables.query(table, wanted, limit=read_top(query), start=_start(query), scope=call.permit.scope)
+    notes.query_class = page.query_class.label
+    notes.examined, notes.returned = page.examined, len(page.entities)
+    body = renderer.entities(page.entities, query.get("$select"))
+    return Response(200, {"Content-Type": renderer.content_type, **_continuation(page)}, body)
+
+
+def refuse_unknown_options(query: Mapping[str, str]) -> None:
+    """Refuse the OData options that the service does not have, `$orderby` and `$skip` among them.
+
+    :raises Refusal: NotImplemented
+    """
+    if any(name.startswith("$") and name not in _OPTIONS for name in query):
+        raise Refusal(errors.NOT_IMPLEMENTED)
+
+
+@lru_cache(maxsize=512)
+def read_filter(text: str) -> Filter | None:
+    """Return the filter that a text says, None where it is blank.
+
+    :raises Refusal: InvalidInput, with the position of a syntax error; NotImplemented for OData beyond the service
+    """
+    if not text.strip():
+        return None
+    try:
+        return parse(text)
+    except UnsupportedFilter as error:
+        raise Refusal(errors.NOT_IMPLEMENTED) from error
+    except FilterSyntaxError as error:
+        raise Refusal(errors.FILTER_SYNTAX.of(position=error.position, filter=text)) from error
+    except BadFilter as error:
+        raise Refusal(errors.INVALID_INPUT) from error
+
+
+def read_top(query: Mapping[str, str]) -> int:
+    """Return how many a page may hold; nothing is a legal number, more than 1,000 is not.
+
+    :raises Refusal: InvalidInput
+    """
+    top = query.get("$top")
+    if top is None:
+        return MAX_PAGE_ENTITIES
+    if not _TOP.fullmatch(top) or int(top) > MAX_PAGE_ENTITIES:
+        raise Refusal(errors.INVALID_INPUT)
+    return int(top)
+
+
+@lru_cache(maxsize=512)
+def _partition(wanted: Filter | None) -> str | None:
+    return None if wanted is None else key_bounds(wanted).partition
+
+
+def _start(query: Mapping[str, str]) -> tuple[str, str] | None:
+    """Return the keys at which the page begins; a token without a row begins with the partition."""
+    partition, row = query.get("NextPartitionKey"), query.get("NextRowKey")
+    if partition is None:
+        if row is not None:
+            raise Refusal(errors.INVALID_INPUT)
+        return None
+    return read_token(partition), "" if row is None else read_token(row)
+
+
+def _continuation(page: Page) -> dict[str, str]:
+    if page.next is None:
+        return {}
+    partition, row = map(write_token, page.next)
+    return {"x-ms-continuation-NextPartitionKey": partition, "x-ms-continuation-NextRowKey": row}

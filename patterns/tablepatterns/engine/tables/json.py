@@ -1,0 +1,417 @@
+"""Read and write entities as JSON at the three metadata levels."""
+
+from __future__ import annotations
+
+import json
+import re
+from base64 import b64decode, b64encode
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from enum import Enum
+from functools import lru_cache
+from json.encoder import encode_basestring_ascii as quoted
+from math import isfinite, isinf
+from typing import Any, Final, TypeAlias, cast
+from urllib.parse import quote
+from uuid import UUID
+
+from ...edm import Int64, Ticks
+from ...limits import INT32_MAX, INT32_MIN, SYSTEM_PROPERTIES
+from .. import errors
+from ..errors import Refusal
+from .entities import Entity, Value
+
+_NOTE: Final = "@odata.type"
+_BYTE_ORDER_MARK: Final = "\ufeff"
+_INT32: Final = range(INT32_MIN, INT32_MAX + 1)
+_INTEGER: Final = re.compile(r"[+-]?\d{1,20}", re.ASCII)
+_NUMBER: Final = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?", re.ASCII)
+_GUID: Final = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.ASCII | re.IGNORECASE)
+_NON_FINITE: Final = {"NaN": float("nan"), "Infinity": float("inf"), "-Infinity": float("-inf")}
+
+
+class Body:
+    """What the body of a write says.
+
+    :param members: the members of its JSON object
+    """
+
+    __slots__ = ("_members",)
+
+    def __init__(self, members: Mapping[str, Any]) -> None:
+        self._members = members
+
+    def key(self, name: str) -> str:
+        """Return a key of what is to be created.
+
+        :raises Refusal: PropertiesNeedValue where it is missing or null, InvalidInput where it is no string
+        """
+        value = self._members.get(name)
+        if value is None:
+            raise Refusal(errors.PROPERTIES_NEED_VALUE)
+        if not isinstance(value, str) or self._members.get(name + _NOTE, "Edm.String") != "Edm.String":
+            raise Refusal(errors.INVALID_INPUT)
+        return value
+
+    def properties(self) -> dict[str, Value]:
+        """Return the user's properties as typed values; null is no value.
+
+        :raises Refusal: InvalidInput for a value that its type cannot be
+        """
+        members = self._members
+        try:
+            return {
+                name: _READERS[members.get(note, type(value))](value)
+                for name, value in members.items()
+                if value is not None and (note := _note_of(name))
+            }
+        except (KeyError, TypeError, ValueError, OverflowError) as error:
+            raise Refusal(errors.INVALID_INPUT) from error
+
+
+def read_body(body: bytes) -> Body:
+    """Return what the body of a write says.
+
+    :raises Refusal: InvalidInput for what is no JSON object, DuplicatePropertiesSpecified for a name given twice
+    """
+    try:
+        value = _DECODER.decode(body.decode().removeprefix(_BYTE_ORDER_MARK))
+    except (ValueError, RecursionError) as error:
+        raise Refusal(errors.INVALID_INPUT) from error
+    if not isinstance(value, dict):
+        raise Refusal(errors.INVALID_INPUT)
+    return Body(cast("dict[str, Any]", value))
+
+
+@lru_cache(maxsize=4096)
+def _note_of(name: str) -> str | None:
+    """Return the name of the note that tells a property's type, None for what is no property of the user's."""
+    if name in _SYSTEM or name.endswith(_NOTE) or name.startswith("odata."):
+        return None
+    return name + _NOTE
+
+
+def _members(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    members = dict(pairs)
+    if len(members) < len(pairs):
+        raise Refusal(errors.DUPLICATE_PROPERTIES)
+    return members
+
+
+def _no_constant(name: str) -> float:
+    raise ValueError(f"{name} is not JSON")
+
+
+_DECODER: Final = json.JSONDecoder(object_pairs_hook=_members, parse_constant=_no_constant)
+_SYSTEM: Final = frozenset({"PartitionKey", "RowKey", "Timestamp"})
+
+
+def _text(value: Any) -> str:
+    if not isinstance(value, str):
+        raise TypeError(value)
+    return value
+
+
+def _boolean(value: Any) -> bool:
+    return value if isinstance(value, bool) else {"true": True, "false": False}[_text(value).lower()]
+
+
+def _integer(value: Any) -> int:
+    if isinstance(value, str) and _INTEGER.fullmatch(value):
+        return int(value)
+    if type(value) is int:
+        return value
+    raise TypeError(value)
+
+
+def _int32(value: Any) -> int:
+    number = _integer(value)
+    if number not in _INT32:
+        raise ValueError(value)
+    return number
+
+
+def _int64(value: Any) -> Int64:
+    # A number in JSON may have lost digits on its way, so the service takes strings only
+    return Int64(_integer(_text(value)))
+
+
+def _parse_double(value: Any) -> float:
+    if isinstance(value, str):
+        if value in _NON_FINITE:
+            return _NON_FINITE[value]
+        if not _NUMBER.fullmatch(value):
+            raise ValueError(value)
+    elif type(value) not in (int, float):
+        raise TypeError(value)
+    number = float(value)
+    if isinf(number):
+        raise OverflowError(value)
+    return number
+
+
+def _moment(value: Any) -> Ticks:
+    return Ticks.parse(_text(value))
+
+
+def _guid(value: Any) -> UUID:
+    if not _GUID.fullmatch(_text(value)):
+        raise ValueError(value)
+    return UUID(value)
+
+
+def _binary(value: Any) -> bytes:
+    return b64decode(_text(value), validate=True)
+
+
+def _plain_integer(value: int) -> int | float:
+    """Return an integer without a noted type; beyond 32 bits a reader of OData takes it for a double."""
+    return value if value in _INT32 else _parse_double(value)
+
+
+_READERS: Final[dict[Any, Callable[[Any], Value]]] = {
+    "Edm.String": _text,
+    "Edm.Boolean": _boolean,
+    "Edm.Int32": _int32,
+    "Edm.Int64": _int64,
+    "Edm.Double": _parse_double,
+    "Edm.DateTime": _moment,
+    "Edm.Guid": _guid,
+    "Edm.Binary": _binary,
+    str: _text,
+    bool: _boolean,
+    int: _plain_integer,
+    float: _parse_double,
+}
+
+
+class Level(Enum):
+    """How much metadata a JSON answer carries; the value is its content type."""
+
+    NONE = "application/json;odata=nometadata;streaming=true;charset=utf-8"
+    MINIMAL = "application/json;odata=minimalmetadata;streaming=true;charset=utf-8"
+    FULL = "application/json;odata=fullmetadata;streaming=true;charset=utf-8"
+
+
+_LEVELS: Final = {
+    "application/json": Level.MINIMAL,
+    "application/json;odata=nometadata": Level.NONE,
+    "application/json;odata=minimalmetadata": Level.MINIMAL,
+    "application/json;odata=fullmetadata": Level.FULL,
+    "application/*": Level.MINIMAL,
+    "*/*": Level.MINIMAL,
+    "": Level.MINIMAL,
+}
+
+
+@lru_cache(maxsize=256)
+def negotiate(accept: str, option: str | None) -> Level:
+    """Return the format that a client asks for; JSON is the only one since version 2015-12-11.
+
+    :param accept: the Accept header
+    :param option: the query option `$format`, which is stronger
+    :raises Refusal: AtomFormatNotSupported for anything else
+    """
+    for wish in (accept if option is None else option).split(","):
+        level = _LEVELS.get(_plain(wish))
+        if level is not None:
+            return level
+    raise Refusal(errors.ATOM_NOT_SUPPORTED)
+
+
+def refuse_atom(content_type: str) -> None:
+    """Refuse a body in Atom, which the service took before version 2015-12-11.
+
+    :raises Refusal: AtomFormatNotSupported
+    """
+    if "atom" in content_type.lower():
+        raise Refusal(errors.ATOM_NOT_SUPPORTED)
+
+
+def errors_in_xml(accept: str, option: str | None) -> bool:
+    """Tell whether an error is answered in XML: wherever the client does not ask for JSON by name."""
+    return "json" not in (accept if option is None else option).lower()
+
+
+def _plain(wish: str) -> str:
+    """Return a media range without blanks and without the parameters that say nothing about metadata."""
+    media, *parameters = wish.lower().replace(" ", "").split(";")
+    return ";".join([media, *(parameter for parameter in parameters if parameter.startswith("odata="))])
+
+
+_Writer: TypeAlias = Callable[[str, Any], str]
+
+
+class Renderer:
+    """Write the answers about one table, or about the list of tables.
+
+    :param account: the account's name
+    :param base: the account's endpoint
+    :param table: the table's name, or `Tables`
+    """
+
+    __slots__ = ("_account", "_base", "_level", "_table")
+
+    def __init__(self, account: str, base: str, table: str, level: Level) -> None:
+        self._account = account
+        self._base = base
+        self._table = table
+        self._level = level
+
+    @property
+    def content_type(self) -> str:
+        """The content type of the answers."""
+        return self._level.value
+
+    def entity(self, entity: Entity, select: str | None = None) -> bytes:
+        """Return the answer to a point query, or the echo of an insert.
+
+        :param select: the query option `$select` as it came
+        """
+        return f"{{{self._metadata('/@Element', select)}{self._row(entity, _selected(select))}}}".encode()
+
+    def entities(self, entities: Sequence[Entity], select: str | None) -> bytes:
+        """Return a page of a query.
+
+        :param select: the query option `$select` as it came
+        """
+        names = _selected(select)
+        return self._list([self._row(entity, names) for entity in entities], select)
+
+    def table(self, name: str) -> bytes:
+        """Return the echo of a table's creation."""
+        return f"{{{self._metadata('/@Element')}{self._entry(name)}}}".encode()
+
+    def tables(self, names: Iterable[str]) -> bytes:
+        """Return a page of the list of tables."""
+        return self._list([self._entry(name) for name in names])
+
+    def _list(self, rows: Sequence[str], select: str | None = None) -> bytes:
+        body = f"{{{'},{'.join(rows)}}}" if rows else ""
+        return f'{{{self._metadata("", select)}"value":[{body}]}}'.encode()
+
+    def _metadata(self, suffix: str, select: str | None = None) -> str:
+        if self._level is Level.NONE:
+            return ""
+        selection = "" if select is None else f"&$select={select.strip()}"
+        return f'"odata.metadata":{quoted(f"{self._base}/$metadata#{self._table}{suffix}{selection}")},'
+
+    def _row(self, entity: Entity, names: Sequence[str] | None) -> str:
+        if names is None:
+            fields = _all_fields(entity, self._level)
+        else:
+            fields = [_selected_field(entity, name, self._level) for name in names]
+        if self._level is not Level.NONE:
+            fields.insert(0, self._control(entity))
+        return ",".join(fields)
+
+    def _control(self, entity: Entity) -> str:
+        etag = f'"odata.etag":{quoted(entity.etag)}'
+        if self._level is Level.MINIMAL:
+            return etag
+        return self._links(entity_path(self._table, entity.partition_key, entity.row_key), etag + ",")
+
+    def _entry(self, name: str) -> str:
+        links = self._links(table_path(name)) + "," if self._level is Level.FULL else ""
+        return f'{links}"TableName":{quoted(name)}'
+
+    def _links(self, path: str, between: str = "") -> str:
+        kind = quoted(f"{self._account}.{self._table}")
+        return (
+            f'"odata.type":{kind},"odata.id":{quoted(f"{self._base}/{path}")},{between}"odata.editLink":{quoted(path)}'
+        )
+
+
+def entity_path(table: str, partition_key: str, row_key: str) -> str:
+    """Return the path of an entity below the endpoint, percent-encoded, quotes doubled."""
+    return f"{quote(table)}(PartitionKey='{_key(partition_key)}',RowKey='{_key(row_key)}')"
+
+
+def table_path(name: str) -> str:
+    """Return the path of a table in the list of tables."""
+    return f"Tables('{quote(name)}')"
+
+
+def _key(key: str) -> str:
+    return key if key.isalnum() and key.isascii() else quote(key.replace("'", "''"), safe="'", errors="surrogatepass")
+
+
+def _selected(select: str | None) -> Sequence[str] | None:
+    """Return the names that `$select` lists, None for all: without it, where it is blank, and for a star."""
+    if select is None:
+        return None
+    names = dict.fromkeys(name.strip() for name in select.split(","))
+    names.pop("", None)
+    return None if not names or "*" in names else list(names)
+
+
+def _all_fields(entity: Entity, level: Level) -> list[str]:
+    """Return the members of an entity in the service's order: the system's properties first."""
+    moment = entity.timestamp.iso()
+    note = '"Timestamp@odata.type":"Edm.DateTime",' if level is Level.FULL else ""
+    system = (
+        f'"PartitionKey":{quoted(entity.partition_key)},"RowKey":{quoted(entity.row_key)},{note}"Timestamp":"{moment}"'
+    )
+    write = _BARE if level is Level.NONE else _NOTED
+    return [system, *[write[type(value)](name, value) for name, value in entity.properties.items()]]
+
+
+def _selected_field(entity: Entity, name: str, level: Level) -> str:
+    """Return one selected member; a property that the entity lacks is null."""
+    value = entity.get(name)
+    if value is None:
+        return f"{_label(name)}null"
+    bare = level is Level.NONE or (level is Level.MINIMAL and name in SYSTEM_PROPERTIES)
+    return (_BARE if bare else _NOTED)[type(value)](name, value)
+
+
+@lru_cache(maxsize=4096)
+def _label(name: str) -> str:
+    return f"{quoted(name)}:"
+
+
+@lru_cache(maxsize=4096)
+def _noted_label(name: str, edm: str) -> str:
+    return f'{quoted(name + "@odata.type")}:"{edm}",{quoted(name)}:'
+
+
+def _bare(spell: Callable[[Any], str]) -> _Writer:
+    return lambda name, value: _label(name) + spell(value)
+
+
+def _noted(edm: str, spell: Callable[[Any], str]) -> _Writer:
+    return lambda name, value: _noted_label(name, edm) + spell(value)
+
+
+def _noted_double(name: str, value: float) -> str:
+    """Return a double: a number has a point or an exponent, which tells it from an integer; the others are named."""
+    return _label(name) + repr(value) if isfinite(value) else _noted_label(name, "Edm.Double") + _format_double(value)
+
+
+def _format_double(value: float) -> str:
+    return repr(value) if isfinite(value) else _NON_FINITE_JSON[repr(value)]
+
+
+_NON_FINITE_JSON: Final = {"nan": '"NaN"', "inf": '"Infinity"', "-inf": '"-Infinity"'}
+
+# JSON has a type of its own for the first three; a value of the others is a string, so it needs a note
+_PLAIN: Final[dict[type[Any], Callable[[Any], str]]] = {
+    str: quoted,
+    bool: lambda value: "true" if value else "false",
+    int: str,
+}
+_SPELLED: Final[dict[type[Any], tuple[str, Callable[[Any], str]]]] = {
+    Int64: ("Edm.Int64", lambda value: f'"{int(value)}"'),
+    Ticks: ("Edm.DateTime", lambda value: f'"{value.iso()}"'),
+    UUID: ("Edm.Guid", lambda value: f'"{value}"'),
+    bytes: ("Edm.Binary", lambda value: f'"{b64encode(value).decode()}"'),
+}
+_BARE: Final[dict[type[Any], _Writer]] = {
+    **{kind: _bare(spell) for kind, spell in _PLAIN.items()},
+    **{kind: _bare(spell) for kind, (_, spell) in _SPELLED.items()},
+    float: _bare(_format_double),
+}
+_NOTED: Final[dict[type[Any], _Writer]] = {
+    **{kind: _bare(spell) for kind, spell in _PLAIN.items()},
+    **{kind: _noted(edm, spell) for kind, (edm, spell) in _SPELLED.items()},
+    float: _noted_double,
+}

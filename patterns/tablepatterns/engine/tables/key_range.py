@@ -1,0 +1,66 @@
+"""A range of a table in key order, such as the key range of a shared access signature."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from ...edm import ordinal
+
+Position: TypeAlias = tuple[str, str]
+
+FIRST: Position = ("", "")
+
+
+def after(key: str) -> str:
+    """Return the first key behind this one."""
+    return key + "\0"
+
+
+@dataclass(frozen=True, slots=True)
+class Stretch:
+    """The keys from `lower`, included, to `upper`, excluded; None is the end of the table."""
+
+    lower: Position = FIRST
+    upper: Position | None = None
+
+    def __contains__(self, position: Position) -> bool:
+        return self.lower <= position and (self.upper is None or position < self.upper)
+
+    def __and__(self, other: Stretch) -> Stretch:
+        uppers = [upper for upper in (self.upper, other.upper) if upper is not None]
+        return Stretch(max(self.lower, other.lower), min(uppers, default=None))
+
+
+@dataclass(frozen=True, slots=True)
+class KeyScope:
+    """How far a shared access signature reaches: `spk`, `srk`, `epk` and `erk`, each inclusive, each optional.
+
+    The row keys bound the first and the last partition only, so the range is one stretch of the table.
+
+    >>> scope = KeyScope(spk="Sales", srk="2", epk="Sales", erk="3")
+    >>> scope.contains("Sales", "3"), scope.contains("Sales", "30"), scope.contains("Sale", "3")
+    (True, False, False)
+
+    :param spk: the first partition
+    :param srk: the first row key in it; needs `spk`
+    :param epk: the last partition
+    :param erk: the last row key in it; needs `epk`
+    """
+
+    spk: str | None = None
+    srk: str | None = None
+    epk: str | None = None
+    erk: str | None = None
+
+    def contains(self, partition_key: str, row_key: str) -> bool:
+        """Tell whether the signature reaches the entity with these keys."""
+        return (ordinal(partition_key), ordinal(row_key)) in self.stretch()
+
+    def stretch(self) -> Stretch:
+        """Return the stretch of the table that the signature reaches."""
+        lower = (ordinal(self.spk or ""), ordinal(self.srk or ""))
+        if self.epk is None:
+            return Stretch(lower)
+        last = ordinal(self.epk)
+        return Stretch(lower, (after(last), "") if self.erk is None else (last, after(ordinal(self.erk))))

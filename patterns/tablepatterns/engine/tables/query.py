@@ -1,0 +1,98 @@
+"""Queries: the stretch of a table that the service reads for a filter, and one page of what it finds there."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import lru_cache
+
+from ...edm import ordinal
+from ...filters import Filter, Interval, KeyBounds, QueryClass, classify, matcher
+from ...limits import MAX_PAGE_ENTITIES
+from .entities import Entity
+from .key_range import FIRST, KeyScope, Stretch, after
+from .state import Table
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """One page of a query.
+
+    :param entities: what was found, in key order; may be empty although more follows
+    :param next: the keys at which the next page begins, None on the last page
+    :param examined: how many entities were read to find them
+    :param query_class: the class of the whole query
+    """
+
+    entities: list[Entity]
+    next: tuple[str, str] | None
+    examined: int
+    query_class: QueryClass
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """How a query is carried out: what is read, and which of that is returned."""
+
+    stretch: Stretch
+    matches: Callable[[Entity], bool]
+    query_class: QueryClass
+
+
+@lru_cache(maxsize=512)
+def make_plan(expression: Filter | None) -> Plan:
+    """Return the plan for a filter; None is the query for every entity of the table."""
+    if expression is None:
+        return Plan(Stretch(), lambda entity: True, QueryClass.TABLE_SCAN)
+    found = classify(expression)
+    stretch = Stretch(upper=FIRST) if found.bounds.empty else _stretch(found.searched)
+    is_match = matcher(expression)
+    return Plan(stretch, lambda entity: is_match(entity.get), found.query_class)
+
+
+def run(
+    table: Table,
+    plan: Plan,
+    *,
+    limit: int,
+    start: tuple[str, str] | None,
+    scope: KeyScope | None,
+    page_examines: int | None,
+) -> Page:
+    """Return one page: up to `limit` matches, or fewer once `page_examines` entities were read."""
+    if limit == 0:
+        return Page([], None, 0, plan.query_class)
+    limit = min(limit, MAX_PAGE_ENTITIES)
+    found: list[Entity] = []
+    examined = 0
+    for entity in table.walk(_left(plan.stretch, start, scope)):
+        if len(found) == limit or examined == page_examines:
+            return Page(found, (entity.partition_key, entity.row_key), examined, plan.query_class)
+        examined += 1
+        if plan.matches(entity):
+            found.append(entity)
+    return Page(found, None, examined, plan.query_class)
+
+
+def _left(stretch: Stretch, start: tuple[str, str] | None, scope: KeyScope | None) -> Stretch:
+    """Return what is left to read behind the pages before, as far as the signature reaches."""
+    if start is not None:
+        stretch &= Stretch((ordinal(start[0]), ordinal(start[1])))
+    return stretch if scope is None else stretch & scope.stretch()
+
+
+def _stretch(bounds: KeyBounds) -> Stretch:
+    first, end = _ends(bounds.partition_keys)
+    if bounds.partition is None:
+        # Row keys bound nothing where the partitions are many: each partition has its own.
+        return Stretch((first, ""), None if end is None else (end, ""))
+    first_row, end_row = _ends(bounds.row_keys)
+    return Stretch((first, first_row), (after(first), "") if end_row is None else (first, end_row))
+
+
+def _ends(keys: Interval) -> tuple[str, str | None]:
+    """Return the first key of a range and the first key behind it."""
+    lower = ordinal(keys.lower) if keys.lower_inclusive else after(ordinal(keys.lower))
+    if keys.upper is None:
+        return lower, None
+    return lower, after(ordinal(keys.upper)) if keys.upper_inclusive else ordinal(keys.upper)

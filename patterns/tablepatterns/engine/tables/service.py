@@ -1,0 +1,245 @@
+"""The Table service of one account: its state and its rules, without HTTP, JSON or XML."""
+
+from __future__ import annotations
+
+import re
+import threading
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import lru_cache
+from typing import Final
+
+from ...errors import BadInput
+from ...filters import Filter, Value
+from ...limits import MAX_PAGE_ENTITIES, RESERVED_TABLE_NAMES, TABLE_NAME_MAX_LENGTH, TABLE_NAME_MIN_LENGTH
+from .. import errors
+from ..clock import Clock
+from ..errors import Refusal
+from ..resources import AccessPolicy, Deletions, ServiceProperties, check_policies
+from .entities import Entity, Operation, check_key, checked, checked_transaction, each, outcome
+from .key_range import KeyScope, after
+from .query import Page, make_plan, run
+from .state import Ordered, Table
+
+__all__ = ["KeyScope", "Operation", "Page", "Tables"]
+
+_PERMISSIONS: Final = "raud"
+_NAME_CHARACTERS: Final = re.compile(r"[A-Za-z][A-Za-z0-9]*")
+
+
+class Tables:
+    """One account's tables. Every method is atomic: threads may share it, and what is refused changes nothing.
+
+    >>> tables = Tables(Clock())
+    >>> tables.create("Employees")
+    >>> made = tables.apply("Employees", Operation("insert", "Sales", "000223", {"Age": 34}))
+    >>> tables.get("employees", "Sales", "000223").properties
+    {'Age': 34}
+
+    :param clock: where the timestamps come from
+    :param page_examines: after how many examined entities a page ends, so that pages can be short or empty as they
+        are on the service after five seconds; None for pages that end only when they are full
+    """
+
+    def __init__(self, clock: Clock, *, page_examines: int | None = None) -> None:
+        if page_examines is not None and page_examines < 1:
+            rule = "a page examines at least one entity, or a query would never end"
+            raise BadInput("page_examines", page_examines, rule, "pass 1 or more, or None for full pages")
+        self._clock = clock
+        self._page_examines = page_examines
+        self._lock = threading.RLock()
+        self._tables: Ordered[Table] = Ordered()
+        self._properties = ServiceProperties()
+        self.deletions = Deletions(clock, errors.TABLE_BEING_DELETED)
+
+    # -- Tables
+
+    def create(self, name: str) -> None:
+        """Create a table; names differ by more than their case, and the first spelling is kept.
+
+        :raises Refusal: InvalidResourceName, OutOfRangeInput, InvalidInput for `tables`; TableAlreadyExists;
+            TableBeingDeleted
+        """
+        key = _checked_name(name)
+        with self._lock:
+            if self._tables.get(key) is not None:
+                raise Refusal(errors.TABLE_ALREADY_EXISTS)
+            self.deletions.check(key)
+            self._tables[key] = Table(name)
+
+    def delete(self, name: str) -> None:
+        """Delete a table and all that is in it, at once; its name is free when the deletion has taken its time.
+
+        :raises Refusal: ResourceNotFound, which is not the code that entity operations give; TableBeingDeleted
+        """
+        key = _checked_name(name)
+        with self._lock:
+            if self._tables.get(key) is None:
+                self.deletions.check(key)
+                raise Refusal(errors.RESOURCE_NOT_FOUND)
+            del self._tables[key]
+            self.deletions.begin(key)
+
+    def names(
+        self, mark: str | None = None, limit: int = MAX_PAGE_ENTITIES, predicate: Callable[[str], bool] | None = None
+    ) -> tuple[list[str], str | None]:
+        """Return a page of table names in order, and the mark at which the next page begins, None on the last.
+
+        :param limit: at most so many names; never more than 1,000
+        :param mark: what the former page ended with
+        :param predicate: which names to return; all of them by default
+        """
+        limit = min(limit, MAX_PAGE_ENTITIES)
+        found: list[str] = []
+        last = mark
+        with self._lock:
+            for table in self._tables.walk("" if mark is None else after(mark.lower())):
+                if len(found) == limit:
+                    return found, last if limit else None
+                last = table.name
+                if predicate is None or predicate(last):
+                    found.append(last)
+        return found, None
+
+    def table(self, name: str) -> Table:
+        """Return a table's data, whatever the case of the name.
+
+        :raises Refusal: TableNotFound, TableBeingDeleted, or what is wrong with the name
+        """
+        key = _checked_name(name)
+        with self._lock:
+            found = self._tables.get(key)
+            if found is None:
+                self.deletions.check(key)
+                raise Refusal(errors.TABLE_NOT_FOUND)
+        return found
+
+    # -- Entities
+
+    def get(self, table: str, partition_key: str, row_key: str) -> Entity:
+        """Return an entity.
+
+        :raises Refusal: TableNotFound, ResourceNotFound, or what is wrong with a key
+        """
+        with self._lock:
+            entity = self.table(table).find(partition_key, row_key)
+        if entity is not None:
+            return entity
+        check_key("PartitionKey", partition_key, in_body=False)
+        check_key("RowKey", row_key, in_body=False)
+        raise Refusal(errors.RESOURCE_NOT_FOUND)
+
+    def apply(self, table: str, operation: Operation) -> Entity | None:
+        """Carry out one write and return the version it made, None for a delete.
+
+        :raises Refusal: whatever the service says; nothing has changed
+        """
+        ready = checked(operation)
+        with self._lock:
+            return self._store(table, ready, self._outcome(table, ready))
+
+    def transact(self, table: str, operations: Sequence[Operation]) -> list[Entity | None]:
+        """Carry out an entity group transaction: every write of it or none; one version (or None) per operation.
+
+        :raises TransactionRefusal: with the position of the operation that failed; nothing has changed
+        """
+        if not operations:
+            return []
+        ready = checked_transaction(operations)
+        with self._lock:
+            outcomes = each(ready, lambda operation: self._outcome(table, operation))
+            return [self._store(table, *decided) for decided in zip(ready, outcomes, strict=True)]
+
+    def fill(self, table: str, rows: Iterable[tuple[str, str, Mapping[str, Value]]]) -> None:
+        """Put entities into a table past all requests, in place of those with their keys; a missing table is made.
+
+        It is for sample data: the ledger knows nothing of it. After a refusal the entities before it are there.
+
+        >>> tables = Tables(Clock())
+        >>> tables.fill("Employees", [("Sales", "000223", {"Age": 34})])
+        >>> tables.get("Employees", "Sales", "000223").properties
+        {'Age': 34}
+
+        :param rows: PartitionKey, RowKey and properties of each
+        :raises Refusal: whatever the service says of such an entity
+        """
+        with self._lock:
+            if self._tables.get(_checked_name(table)) is None:
+                self.create(table)
+            for partition_key, row_key, properties in rows:
+                self.apply(table, Operation("insert_or_replace", partition_key, row_key, properties))
+
+    def query(
+        self,
+        table: str,
+        expression: Filter | None = None,
+        *,
+        limit: int = MAX_PAGE_ENTITIES,
+        start: tuple[str, str] | None = None,
+        scope: KeyScope | None = None,
+    ) -> Page:
+        """Return one page of the entities that a filter describes, in key order.
+
+        :param expression: the filter; None for every entity of the table
+        :param limit: at most so many entities; never more than 1,000
+        :param start: the keys at which the page begins: `next` of the page before
+        :param scope: the stretch of the table that may be seen; all of it by default
+        :raises Refusal: TableNotFound
+        """
+        plan, work = make_plan(expression), self._page_examines
+        with self._lock:
+            return run(self.table(table), plan, limit=limit, start=start, scope=scope, page_examines=work)
+
+    def _outcome(self, table: str, operation: Operation) -> Mapping[str, Value] | None:
+        return outcome(operation, self.table(table).find(operation.partition_key, operation.row_key))
+
+    def _store(self, table: str, operation: Operation, properties: Mapping[str, Value] | None) -> Entity | None:
+        """Put down what was decided; nothing here can be refused."""
+        home = self.table(table)
+        if properties is None:
+            home.remove(operation.partition_key, operation.row_key)
+            return None
+        entity = Entity(operation.partition_key, operation.row_key, properties, self._clock.stamp())
+        home.put(entity)
+        return entity
+
+    # -- Access policies and service properties
+
+    def get_policies(self, table: str) -> Sequence[AccessPolicy]:
+        """Return the stored access policies of a table."""
+        return self.table(table).policies
+
+    def set_policies(self, table: str, policies: Sequence[AccessPolicy]) -> None:
+        """Replace the stored access policies of a table."""
+        check_policies(policies, _PERMISSIONS)
+        with self._lock:
+            self.table(table).policies = tuple(policies)
+
+    def get_service_properties(self) -> ServiceProperties:
+        """Return the properties of the service."""
+        return self._properties
+
+    def set_service_properties(self, properties: ServiceProperties) -> None:
+        """Replace the properties of the service."""
+        properties.check()
+        self._properties = properties
+
+    def _check(self) -> None:
+        """Assert every invariant of the state."""
+        with self._lock:
+            self._tables.check()
+            for table in self._tables.walk():
+                if self.table(table.name) is not table:
+                    raise AssertionError(f"table {table.name!r} is filed under another name")
+                table.check()
+
+
+@lru_cache(maxsize=4096)
+def _checked_name(name: str) -> str:
+    """Return the name by which a table is filed, or refuse a name that no table can have."""
+    if not TABLE_NAME_MIN_LENGTH <= len(name) <= TABLE_NAME_MAX_LENGTH:
+        raise Refusal(errors.RESOURCE_NAME_LENGTH)
+    if not _NAME_CHARACTERS.fullmatch(name):
+        raise Refusal(errors.TABLE_NAME_CHARACTERS)
+    if name.lower() in RESERVED_TABLE_NAMES:
+        raise Refusal(errors.INVALID_INPUT)
+    return name.lower()

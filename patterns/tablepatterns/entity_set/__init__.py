@@ -1,0 +1,1 @@
+"""`EntitySet`, and how the derived data of a set is kept consistent."""

@@ -1,0 +1,108 @@
+"""Blob rows: rows of one text each, kept in the block blobs of a container, for lists that no entity could hold.
+
+The blob of a row is named by its keys, with a `/` between them, which no key may hold. Its text has an entry in each
+line.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from ..entity import Entity
+from ..errors import BadInput, BlobChanged, EntityChanged
+from ..filters import Filter
+from ..recipe import Account
+from ..sdk.container import ABSENT, Container
+from ..sdk.operation import Operation
+from ..sdk.table import Page
+
+_TYPE: Final = "text/plain; charset=utf-8"
+
+
+class BlobRows:
+    """A container as a store of rows.
+
+    :param account: where the container is
+    :param container: its name
+    :param text: the property that a row holds its text in, with a `/` between the entries
+    """
+
+    def __init__(self, account: Account, container: str, text: str) -> None:
+        self._account = account
+        self._blobs: Container = account.container(container)
+        self._text = text
+
+    @property
+    def name(self) -> str:
+        """The name of the container."""
+        return self._blobs.name
+
+    async def get(self, partition_key: str, row_key: str) -> Entity | None:
+        """Read one row by its keys, or None. Cost: 1 transaction.
+
+        :raises EntityChanged: it was overwritten while it was read
+        """
+        try:
+            found = await self._blobs.read(_name(partition_key, row_key))
+        except BlobChanged as error:
+            raise _changed((partition_key, row_key), error) from error
+        if found is None:
+            return None
+        content, etag = found
+        text = content.decode("utf-8").strip("\n").replace("\n", "/")
+        row = Entity({"PartitionKey": partition_key, "RowKey": row_key, self._text: text})
+        row.etag = etag
+        return row
+
+    async def page(self, where: Filter | None, *, size: int, token: str | None = None) -> Page[Entity]:
+        """Read one page of rows, in the order of their names. Cost: 1 transaction for each, and those of the list.
+
+        :param where: None, since blobs have no filters
+        :param token: the name of the last blob of the page before
+        """
+        if where is not None:
+            raise BadInput("where", where, "blobs have no filters", "leave it out")
+        names: list[str] = []
+        more = False
+        async for blob in self._blobs.blobs():
+            if "/" not in blob.name or (token is not None and blob.name <= token):
+                continue
+            if len(names) == size:
+                more = True
+                break
+            names.append(blob.name)
+        rows = await self._account.together(*(self.get(*_keys(name)) for name in names))
+        return Page(tuple(row for row in rows if row is not None), names[-1] if more else None)
+
+    async def submit(self, *operations: Operation) -> list[Entity]:
+        """Write one row, on condition of its ETag; return it with its new one. Cost: 1 transaction.
+
+        :raises EntityChanged: it has another ETag, or exists where it should not; nothing has changed
+        """
+        (operation,) = operations
+        row = Entity({"PartitionKey": operation.partition_key, "RowKey": operation.row_key})
+        try:
+            if operation.kind == "delete":
+                await self._blobs.delete(_name(*operation.key), etag=operation.etag)
+                return [row]
+            content = str(operation.entity[self._text]).replace("/", "\n") + "\n"
+            etag = ABSENT if operation.kind == "insert" else operation.etag
+            row.etag = await self._blobs.upload(
+                _name(*operation.key), content.encode("utf-8"), etag=etag, content_type=_TYPE
+            )
+        except BlobChanged as error:
+            raise _changed(operation.key, error) from error
+        return [row]
+
+
+def _changed(keys: tuple[str, str], error: BlobChanged) -> EntityChanged:
+    return EntityChanged(f"the blob of the row {keys} is not as it was read; read it again and retry", error)
+
+
+def _name(partition_key: str, row_key: str) -> str:
+    return f"{partition_key}/{row_key}"
+
+
+def _keys(name: str) -> tuple[str, str]:
+    partition_key, _, row_key = name.partition("/")
+    return partition_key, row_key

@@ -1,0 +1,125 @@
+"""Together: whether the parts of a set can work together, and what it needs for what lies outside its partitions."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable
+from itertools import combinations
+from typing import Final
+
+from ..declared_rows import RowKind
+from ..errors import BadDesign
+from ..key import Key
+from ..recipe import Account
+from .derived import Derived, Index
+from .intents import Intents
+from .mapping import Mappings
+from .reconcile import DerivedRows
+
+EVERY_ROW: Final = ("{PartitionKey}", "{RowKey}")
+"""The templates of a set that is a table as it is, beside whatever sets its rows are of."""
+
+
+def check_together(table: str, key: Key, derived: Collection[Derived], mappings: Mappings) -> None:
+    """Refuse derived data that cannot follow from the entities of a set, or that would get into each other's way.
+
+    :param table: the table of the primary rows
+    :param key: the key of the primary rows
+    :raises BadDesign: the parts cannot work together, and why
+    """
+    for each in derived:
+        each.join(key)
+        mappings.check_read(each.name, each.reads)
+        if isinstance(each, Index) and (held := each.shape(key).include) is not None:
+            mappings.check_held(each.name, held)
+        own = each.own_rows(key)
+        if each.is_elsewhere and own is not None and each.place(table) == ("table", table.lower()):
+            _check_apart(each.name, own, key, "the primary rows")
+        _check_copies(each, key, derived)
+    for one, other in combinations(derived, 2):
+        if one.is_elsewhere and other.is_elsewhere and one.name == other.name:
+            rule = "messages name derived data, and this set has the name twice"
+            raise BadDesign("derived", one.name, rule, "give each its own name")
+        rows = one.own_rows(key), other.own_rows(key)
+        if rows[0] is not None and rows[1] is not None and one.place(table) == other.place(table):
+            _check_apart(other.name, rows[1], rows[0], repr(one.name))
+
+
+def _check_copies(index: Derived, key: Key, derived: Collection[Derived]) -> None:
+    """Refuse copies of properties that others write in the primary row, and not in its copies."""
+    if not isinstance(index, Index):
+        return
+    shape = index.shape(key)
+    for other in derived:
+        for name in sorted(name for name in other.adds if shape.holds(name) or name in shape.key.fields):
+            rule = f"its rows hold it, and would not follow where {other.name} changes it"
+            raise BadDesign(f"index {index.name}", name, rule, "include other properties, and not this one")
+
+
+def _check_apart(name: str, key: Key, other: Key, whose: str) -> None:
+    """Refuse two kinds of rows of one table that could have the same keys."""
+    if key.overlaps(other):
+        rule = f"its rows could have the keys of {whose}"
+        raise BadDesign(
+            "derived", name, rule, "give each its own RowKey prefix, or in partitions of its own a prefix there"
+        )
+
+
+def kinds_of(table: str, key: Key, derived: Collection[Derived]) -> list[RowKind]:
+    """Return the kinds of rows that a set keeps.
+
+    :param table: the table of the primary rows
+    :param key: the key of the primary rows
+    """
+    templates = (key.partition_template, key.row_template)
+    owner = ("entities", table.lower(), *templates)
+    kinds: list[RowKind] = []
+    if templates != EVERY_ROW:
+        kinds.append(RowKind(("table", table.lower()), key, owner, f"entities of {table!r}"))
+    for each in derived:
+        rows = each.own_rows(key)
+        if rows is not None:
+            what = f"rows of {each.name!r}, derived from {table!r},"
+            kinds.append(RowKind(each.place(table), rows, owner, what))
+    return kinds
+
+
+def check_within(table: str, derived: Collection[Derived], account: Account) -> None:
+    """Refuse derived data that lies outside the table, and so would stay when the table is dropped.
+
+    :param table: the table of the primary rows
+    :raises BadDesign: something does
+    """
+    for each in derived:
+        if each.store(account) is not None or each.table(table).lower() != table.lower():
+            rule = f"its rows are not in {table!r}, and would stay when a period is dropped with its table"
+            raise BadDesign("derived", each.name, rule, "keep them in the table of the primary rows")
+
+
+def building_of(derived: Collection[Derived], building: Iterable[Derived]) -> frozenset[Derived]:
+    """Return what of the derived data is still being built.
+
+    :raises BadDesign: it is not among the derived data of the set
+    """
+    found = frozenset(building)
+    for each in found.difference(derived):
+        raise BadDesign("building", each.name, "the set does not derive it", "give it as derived too")
+    return found
+
+
+def intents_of(
+    account: Account, rows: DerivedRows, derived: Collection[Derived], queue: str | None, lease: int
+) -> Intents | None:
+    """Return what announces the changes of a set; None if nothing is derived outside the primary's partition.
+
+    :param queue: the name of the queue, None for the default
+    :param lease: seconds for which a message is hidden
+    :raises BadDesign: the lease is not above zero
+    """
+    elsewhere = [each for each in derived if each.is_elsewhere]
+    if not elsewhere:
+        return None
+    if lease < 1:
+        raise BadDesign("lease", lease, "it is a number of seconds", "give twice as long as a request may take")
+    table = rows.primaries.name.lower()
+    kind = f"reconcile:{table}:{rows.key.partition_template}:{rows.key.row_template}"
+    return Intents(account, rows, elsewhere, kind, account.queue(queue or f"{table}-intents"), lease)

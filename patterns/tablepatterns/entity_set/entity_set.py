@@ -1,0 +1,1220 @@
+"""`EntitySet`: one logical set of entities in a table, and the derived data kept consistent with it.
+
+Over 600 lines on purpose: every public method of a set is in this file, most of them a docstring and a call.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import replace
+from typing import Any, Final, TypeVar
+
+from ..argument_types import check_least, checked
+from ..arguments import condition_of, fields_of, via_and_fields
+from ..edm import ordinal
+from ..entity import Entity, Modify, modify
+from ..errors import (
+    BadDesign,
+    BadInput,
+    BadKey,
+    DuplicateIndexValue,
+    EntityAlreadyExists,
+    EntityChanged,
+    EntityNotFound,
+    LeaseLost,
+    ReferenceNotFound,
+    TooMuchContention,
+    locating,
+)
+from ..filters import Filter, QueryClass, refuse_scans
+from ..key import Key
+from ..messages.lease import Lease
+from ..rate_limit import Pace
+from ..recipe import Account_co, Pattern, located, recipe, stream
+from ..retry import RETRY_FOR, Overtaken, check_retry_for, contended
+from ..same_value import same_value
+from ..sdk.operation import ANY, Operation
+from ..sdk.paging import filled_page, first_rows
+from ..sdk.table import Page, Table
+from ..set_identity import SetIdentity
+from .commit import Reading, Source, Step, Write, carry_out, commit
+from .compatibility import building_of, check_together, intents_of, kinds_of
+from .consistent_read import one_pass, rows_at_once
+from .derived import Change, Derived, Index, Keys, Primary, RowLayout
+from .intents import Intents
+from .maintenance import Drift, Inspector, Mender, Report, Stretch, Told, walk
+from .mapping import Mappings, PropertyMapping
+from .range_query import Question, range_filter
+from .reconcile import DerivedRows, Finding
+from .schema import Schema
+from .shared_rows import PART, Lists, Totals, recounted
+from .transit import check_settled
+
+_AT_ONCE: Final = 32
+T = TypeVar("T")
+
+
+class EntitySet(Pattern[Account_co]):
+    """One logical set of entities: a key, and derived data that changes together with each entity.
+
+    Entities go in and come out as dicts of fields. The fields of the key are kept in PartitionKey and RowKey and
+    nowhere else, and come back from there. Rows of the table that do not fit the key belong to other sets and are
+    left out, so several sets may share one table and its partitions. Rows that fit are taken for entities of this set,
+    whatever wrote them. So `BadDesign` is raised if a row could be of this set and of another set, series or wide
+    entity that the same connection declares. What other connections and processes declare cannot be seen: give the
+    sets of one table RowKey templates that begin with different literal text. Dropping the table ends its declarations.
+
+    Guarantees: an entity and its derived rows in the partition change in one entity group transaction, conditional
+    on the ETag of what the caller read. After any error nothing has changed, but for `OutcomeUnknown`. A write whose
+    answer was lost is recognised by its `WriteId`, also under those of up to three others; that error says where not.
+
+    Does not: see what other programs write past the set, nor order results on the Cosmos DB Table API.
+
+    >>> from tablepatterns import EntitySet, Key, connect
+    >>> employees = EntitySet(connect(), "Employees", Key("{Department}", "empid_{EmployeeId:06d}"))
+    >>> jones = employees.insert({"Department": "Sales", "EmployeeId": 223, "LastName": "Jones", "Age": 34})
+    >>> jones.row_key
+    'empid_000223'
+    >>> jones["Age"] = 35
+    >>> _ = employees.replace(jones)
+    >>> employees.get(Department="Sales", EmployeeId=223)["Age"]
+    35
+
+    :param account: where the table is
+    :param table: the table's name; it is made by the first write
+    :param key: how PartitionKey and RowKey are made of the entities' fields
+    :param derived: what else to keep right with each entity
+    :param mappings: how fields are stored where they are not stored as they are; see `mapping`
+    :param schema: what entities must look like; None, the default, for any shape
+    :param intents: the queue that announces changes of what is derived outside the primary's partition; by default the
+        table's name in lower case, with `-intents` behind it
+    :param lease: for how many seconds such a message is hidden: twice as long as a request may take
+    :param building: what of `derived` the entities lack that are older than it, until `backfill` has come to its end.
+        Changes then read 1 row more for each, and take no row for granted
+    :raises BadTableName: the service would refuse the table's name
+    :raises BadDesign: the parts cannot work together, or rows of another set could have the same keys, and why
+
+    Guide: designing for querying, designing for modification, entity group transactions.
+    """
+
+    @checked
+    def __init__(
+        self,
+        account: Account_co,
+        table: str,
+        key: Key,
+        *,
+        derived: Iterable[Derived] = (),
+        mappings: Iterable[PropertyMapping] = (),
+        schema: Schema | None = None,
+        intents: str | None = None,
+        lease: int = 60,
+        building: Iterable[Derived] = (),
+    ) -> None:
+        super().__init__(account)
+        check_least("lease", lease, 1, BadDesign)
+        self.schema = schema
+        self.key = key
+        self.derived = _all_of(Derived, "derived", derived)
+        self.primary = RowLayout(key)
+        with locating(key.location(table)):
+            self.table = account.table(table)
+            self.identity = SetIdentity(account.identity, table.lower(), key)
+            self.mappings = Mappings.of(account, table, key, _all_of(PropertyMapping, "mappings", mappings))
+            check_together(table, key, self.derived, self.mappings)
+            self._declare()
+            self.rows = DerivedRows(account, self.table, key, self.derived)
+            self.building = building_of(self.derived, building)
+            self.intents = intents_of(account, self.rows, self.derived, intents, lease)
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} {self.table.name} {self.key!r}>"
+
+    @recipe
+    async def create_table(self) -> bool:
+        """Make the table ahead of the first write; return False if it existed. Cost: 1 transaction.
+
+        Guide: tables.
+        """
+        return await self.table.create()
+
+    @recipe
+    async def drop_table(self) -> None:
+        """Delete the table with all it holds, rows of other sets included; none is fine too. Cost: 1 transaction.
+
+        The service takes a while to let the name be used again.
+
+        Guide: tables; high volume delete pattern.
+        """
+        await self.table.drop()
+        self.account.declared_rows.forget(self.table.name)
+
+    @recipe
+    async def get(self, key: Mapping[str, Any] | None = None, /, **fields: Any) -> Entity | None:
+        """Return the entity with this primary key, or None. Cost: 1 transaction, a point query.
+
+        >>> employees.get(Department="Sales", EmployeeId=1) is None
+        True
+
+        :param key: the fields as one mapping, where a name is also that of a parameter
+        :param fields: a value for every field of the key
+        :raises BadKey: a field is missing, or has a value that cannot be a key
+
+        Guide: point query.
+        """
+        return await self._point(self.primary, fields_of(key, fields))
+
+    @recipe
+    async def find(self, via: Index, key: Mapping[str, Any] | None = None, /, **fields: Any) -> Entity | None:
+        """Return the entity that has this key in an index, or None. Cost: 1 transaction, a point query.
+
+        An index outside the primary's partition follows its entities a little later: what it gives may be what the
+        entity was a moment ago. To write it back is safe, and costs 1 transaction more.
+
+        :param via: the index, one of the set's own
+        :param key: the fields as one mapping, where a name is also that of a parameter
+        :param fields: a value for every field of the index's key
+        :raises BadKey: a field is missing, or has a value that cannot be a key
+        :raises BadInput: the index is not one of this set's
+
+        Guide: intra-partition secondary index pattern.
+        """
+        return await self._point(self._shape(via), fields_of(key, fields))
+
+    @recipe
+    async def get_many(self, keys: Iterable[Mapping[str, Any]], *, limit: int = 8) -> list[Entity | None]:
+        """Return the entities with these primary keys in the order asked for, None for those that do not exist.
+
+        One point query per key, `limit` at a time: what an `or` of RowKeys would turn into a partition scan.
+        Cost: 1 transaction per key.
+
+        :param keys: for each entity, a value for every field of the key
+        :param limit: how many point queries at a time
+
+        Guide: query classes (the rule about `or`); asynchronous and parallel operations.
+        """
+        check_least("limit", limit, 1)
+        asked = [self.key.format(fields) for fields in keys]
+        rows = await self.account.together(*(self.table.get(*each) for each in asked), limit=limit)
+        return [await self._read(row, self.primary) if row else None for row in rows]
+
+    @stream
+    async def range(
+        self,
+        via: Index | Mapping[str, Any] | None = None,
+        key: Mapping[str, Any] | None = None,
+        /,
+        *,
+        where: Filter | None = None,
+        allow: QueryClass = QueryClass.RANGE,
+        select: Sequence[str] | None = None,
+        **fields: Any,
+    ) -> AsyncIterator[Entity]:
+        """Hand out the entities of one partition in key order, those of a range of row keys or all of them.
+
+        The fields of the partition must be given. Row fields are given from left to right; the last may be a
+        `prefix` or a range such as `between`. Every continuation token is followed. On the Cosmos DB Table API they
+        come in no order. Cost: 1 transaction per page of
+        up to 1,000 rows.
+
+        :param via: an index to read and order by; None for the primary rows
+        :param where: a further condition on properties; it is applied to each row of the range, and reads them all
+        :param allow: the worst class of query to allow with `where`; `QueryClass.PARTITION_SCAN` allows a partition to
+            be read whole for the rows that match
+        :param select: the properties to read; the fields of the key always come with them
+        :param key: the fields as one mapping, where a name is also that of a parameter
+        :param fields: the partition, and what is known of the row
+        :raises BadKey: the fields do not make a range
+        :raises BadFilter: with `where` it would be a scan, and that is not allowed
+
+        Guide: range query; server-side projection.
+        """
+        question = self._question(*via_and_fields(via, key, fields), where, select, allow)
+        async for row in self._table(question.shape).query(question.filter, select=question.select):
+            if question.shape.shows(row):
+                yield await self._read(row, question.shape, select)
+
+    @recipe
+    async def page(
+        self,
+        via: Index | Mapping[str, Any] | None = None,
+        key: Mapping[str, Any] | None = None,
+        /,
+        *,
+        size: int = 1000,
+        token: str | None = None,
+        where: Filter | None = None,
+        allow: QueryClass = QueryClass.RANGE,
+        select: Sequence[str] | None = None,
+        **fields: Any,
+    ) -> Page[Entity]:
+        """Return one page of a range, and the token that continues it.
+
+        In key order, but for the Cosmos DB Table API. A page holds `size` entities, unless the range ends or the
+        service ends a page early. Cost: 1 transaction; where rows of other sets lie in the range, 1 for each further
+        request that fills the page, and 1 to read up to its last entity.
+
+        :param size: how many entities, 1 to 1,000
+        :param token: where the page before ended; a text that may be stored, and used in another process
+        :raises BadToken: the token is of another query
+
+        The other parameters are those of `range`. Guide: continuation tokens; page size.
+        """
+        question = self._question(*via_and_fields(via, key, fields), where, select, allow)
+
+        async def choose(row: Entity) -> Entity | None:
+            return row if question.shape.shows(row) else None
+
+        table = self._table(question.shape)
+        page = await filled_page(table, question.filter, size=size, token=token, select=question.select, choose=choose)
+        return Page(tuple([await self._read(row, question.shape, select) for row in page.items]), page.token)
+
+    @recipe
+    async def take(
+        self,
+        count: int,
+        via: Index | Mapping[str, Any] | None = None,
+        key: Mapping[str, Any] | None = None,
+        /,
+        *,
+        where: Filter | None = None,
+        allow: QueryClass = QueryClass.RANGE,
+        select: Sequence[str] | None = None,
+        **fields: Any,
+    ) -> list[Entity]:
+        """Return exactly the first `count` entities of a range, or all if there are fewer.
+
+        Pages that the service cuts short are followed, and none is requested beyond the last one needed.
+        Cost: 1 transaction for up to 1,000 entities, if the service does not cut its pages shorter and no rows of
+        other sets lie among them.
+
+        :raises BadDesign: the account does not keep key order
+
+        The other parameters are those of `range`. Guide: large result sets (take n).
+        """
+        self.account.check_key_order("the first ones are those")
+        question = self._question(*via_and_fields(via, key, fields), where, select, allow)
+        table, shape = self._table(question.shape), question.shape
+        rows = await first_rows(table, count, question.filter, select=question.select, fits=shape.shows)
+        return [await self._read(row, shape, select) for row in rows]
+
+    @stream
+    async def query(
+        self, where: Filter, *, at_worst: QueryClass = QueryClass.RANGE, select: Sequence[str] | None = None
+    ) -> AsyncIterator[Entity]:
+        """Hand out the primary rows that match a filter on PartitionKey, RowKey and properties.
+
+        A filter of a worse class than `at_worst` is refused before any request. Cost: 1 transaction per page.
+
+        :param where: any filter
+        :param at_worst: the worst class of query to allow; `QueryClass.TABLE_SCAN` allows every filter
+        :param select: the properties to read; the fields of the key always come with them
+        :raises BadFilter: the query would be worse, with the reason and the rewrite
+
+        Guide: query classes.
+        """
+        refuse_scans(where, at_worst)
+        self.mappings.check_filter(where)
+        async for row in self.table.query(where, select=self.primary.selected(self._stored(select))):
+            if self.primary.fits(row):
+                yield await self._read(row, self.primary, select)
+
+    @stream
+    async def scan(self, where: Filter | None = None) -> AsyncIterator[Entity]:
+        """Hand out the entities of every partition that match. Every entity of the table is read for it.
+
+        Cost: 1 transaction per page; the service ends a page at 1,000 results, at the end of a partition, or after
+        five seconds of reading, so that a large table takes many, whatever the result.
+
+        Guide: table scan.
+        """
+        self.mappings.check_filter(where)
+        async for row in self.table.query(where):
+            if self.primary.fits(row):
+                yield await self._read(row, self.primary)
+
+    @recipe
+    async def keys_of(self, via: Lists, key: Mapping[str, Any] | None = None, /, **fields: Any) -> list[dict[str, Any]]:
+        """Return the fields of the keys of all entities with a value, in their order; none for an unknown value.
+
+        A list outside the primary's partition follows its entities a moment late. `get_many` takes what this returns.
+        Cost: 1 transaction; for a list that is spread, 1 for each 1,000 rows.
+
+        :param via: the index entities, one of the set's own
+        :param key: the fields as one mapping, where a name is also that of a parameter
+        :param fields: a value for every field of their key
+        :raises BadKey: a field is missing, or has a value that cannot be a key
+        :raises BadInput: the index entities are not this set's
+
+        Guide: index entities pattern.
+        """
+        return [dict(self.key.parse(*keys)) for keys in await self._listed(via, fields_of(key, fields))]
+
+    @recipe
+    async def find_all(
+        self, via: Lists, key: Mapping[str, Any] | None = None, /, *, limit: int = 8, **fields: Any
+    ) -> list[Entity]:
+        """Return all entities with a value, in the order of their keys; none for an unknown value.
+
+        Where an entity has changed since the list was read, or the list is late, it is left out if it has another
+        value by now. Cost: that of `keys_of`, and 1 transaction for each key, `limit` at a time.
+
+        :param via: the index entities, one of the set's own
+        :param limit: how many point queries at a time
+        :param key: the fields as one mapping, where a name is also that of a parameter
+        :param fields: a value for every field of their key
+        :raises BadKey: a field is missing, or has a value that cannot be a key
+        :raises BadInput: the index entities are not this set's
+
+        Guide: index entities pattern.
+        """
+        check_least("limit", limit, 1)
+        given = fields_of(key, fields)
+        listed = await self._listed(via, given)
+        rows = await self.account.together(*(self.table.get(*keys) for keys in listed), limit=limit)
+        asked = {name: value for name, value in given.items() if name != PART}
+        return [await self._read(row, self.primary) for row in rows if row is not None and self._has(via, row, asked)]
+
+    @recipe
+    async def totals(
+        self, via: Totals, key: Mapping[str, Any] | None = None, /, *, retry_for: float = RETRY_FOR, **fields: Any
+    ) -> dict[str, Any]:
+        """Return the count and the sums of a group, by the names of their properties; 0 for an unknown group.
+
+        Totals in the primary's partition are exact, also where they are spread over several rows. Those outside it
+        are eventually consistent. Cost: 1 transaction; if the service answers in several pages, 2 for each.
+
+        :param via: the summary, one of the set's own
+        :param key: the fields as one mapping, where a name is also that of a parameter
+        :param retry_for: for how many seconds to read again while others write, if there are several pages
+        :param fields: a value for every field of its key
+        :raises BadKey: a field is missing, or has a value that cannot be a key
+        :raises BadInput: the summary is not this set's
+        :raises TooMuchContention: others changed the totals between the pages at every attempt
+
+        Guide: denormalization pattern; one-to-many relationships.
+        """
+        check_retry_for(retry_for)
+        self._check_own(via)
+        given = fields_of(key, fields)
+
+        async def attempt() -> list[Entity]:
+            return await self._spread_rows(via, via.layout, given, via.properties)
+
+        found = await contended(self.account, attempt, retry_for)
+        rows = [via.held(row) for row in found]
+        return via.named([sum(each) for each in zip(via.held(None), *rows, strict=True)])
+
+    @recipe
+    async def insert(self, entity: Mapping[str, Any], *, retry_for: float = RETRY_FOR) -> Entity:
+        """Create an entity with all its derived rows, and return it with its ETag. Cost: 1 transaction.
+
+        :param entity: its fields; a field that is None is as if it were not there
+        :param retry_for: for how many seconds to retry when others write the same rows; see `update`
+        :raises EntityAlreadyExists: an entity with this key exists
+        :raises DuplicateIndexValue: another entity has the same key in an index
+        :raises BadKey: a field of the key is missing, or has a value that cannot be a key
+        :raises BadProperty: the service does not store such a property
+        :raises LimitExceeded: the entity, or the transaction with its derived rows, is too large
+
+        Guide: modifying entities.
+        """
+        (written,) = await commit(self.account, self.table, self._inserting(entity), retry_for=retry_for)
+        return written
+
+    @recipe
+    async def replace(
+        self,
+        entity: Mapping[str, Any],
+        *,
+        etag: str | None = None,
+        unconditionally: bool = False,
+        retry_for: float = RETRY_FOR,
+    ) -> Entity:
+        """Write an entity back whole, unless it changed since it was read; fields that it lacks are removed.
+
+        The entity itself gets the new ETag. With derived data, `etag` and `unconditionally` read the entity first, for
+        what it was; one that has another ETag then raises `EntityChanged`.
+
+        Cost: 1 transaction; with derived data and `etag` 1 more to read, with `unconditionally` for each attempt.
+
+        >>> employees = EntitySet(connect(), "Employees", Key("{Department}", "empid_{EmployeeId:06d}"))
+        >>> if_match = employees.insert({"Department": "Sales", "EmployeeId": 223, "Age": 34}).etag
+        >>> body = {"Department": "Sales", "EmployeeId": 223, "Age": 35}
+        >>> employees.replace(body, etag=if_match)["Age"]
+        35
+
+        :param entity: an entity of this set as it was read, with some of its fields changed; its key must stay
+        :param etag: the ETag that the stored entity must have, such as one from a request's If-Match header: then any
+            mapping with the fields of the key will do, and nothing has to be read before, unless data is derived
+        :param unconditionally: overwrite whatever is stored, if only there is something; any mapping will do
+        :param retry_for: for how many seconds to retry when others write the same rows; see `update`
+        :raises EntityChanged: the entity changed since it was read
+        :raises EntityNotFound: there is no such entity any more
+        :raises DuplicateIndexValue: another entity has the same key in an index
+        :raises BadInput: the entity was not read whole from this set
+
+        Guide: concurrency; merge or replace.
+        """
+        condition = condition_of(etag, unconditionally=unconditionally)
+        if condition is not None:
+            return await self._overwrite(self._fields(entity), None, retry_for, condition)
+        await self._guard(entity)
+        (written,) = await commit(self.account, self.table, self.replacing(entity), retry_for=retry_for)
+        return written
+
+    @recipe
+    async def merge(
+        self,
+        entity: Mapping[str, Any],
+        changes: Mapping[str, Any],
+        *,
+        etag: str | None = None,
+        unconditionally: bool = False,
+        retry_for: float = RETRY_FOR,
+    ) -> Entity:
+        """Overwrite some fields of an entity, unless it changed since it was read; the others stay as they are.
+
+        A change to None leaves the stored value. The entity itself gets the changes and the new ETag.
+        Cost: 1 transaction; with derived data and `etag` 1 more to read, with `unconditionally` for each attempt.
+
+        :param entity: an entity of this set as it was read
+        :param changes: the fields to overwrite; none of the key
+        :param etag: as for `replace`; where nothing is derived, only the key and the changes of the result are known
+        :param unconditionally: merge into whatever is stored; any mapping with the fields of the key will do
+        :param retry_for: for how many seconds to retry when others write the same rows; see `update`
+
+        The errors are those of `replace`. Guide: concurrency; merge or replace.
+        """
+        condition = condition_of(etag, unconditionally=unconditionally)
+        if condition is not None:
+            self.mappings.check_merge()
+            given, key = self._given(changes), self.primary.key_fields(entity)
+            self._check_same_key(Change(self.key, key, key | given))
+            return await self._overwrite(key | given, frozenset(given), retry_for, condition)
+        await self._guard(entity)
+        (written,) = await commit(self.account, self.table, self.merging(entity, changes), retry_for=retry_for)
+        return written
+
+    @recipe
+    async def insert_or_replace(self, entity: Mapping[str, Any], *, retry_for: float = RETRY_FOR) -> Entity:
+        """Create an entity, or replace the one that exists, whatever it holds.
+
+        Cost: 1 transaction; with derived data 1 more to read, for each attempt.
+
+        :param retry_for: for how many seconds to retry when others write the same rows; see `update`
+        :raises TooMuchContention: others wrote the same entity at every attempt
+        :raises DuplicateIndexValue: another entity has the same key in an index
+        :raises OutcomeUnknown: a response was lost, and the row does not tell whether the write was made
+
+        Guide: merge or replace (insert-or-replace).
+        """
+        return await self._overwrite(self._fields(entity), None, retry_for)
+
+    @recipe
+    async def insert_or_merge(self, entity: Mapping[str, Any], *, retry_for: float = RETRY_FOR) -> Entity:
+        """Create an entity, or overwrite the given fields of the one that exists and leave its others.
+
+        Cost: 1 transaction; with derived data 1 more to read, for each attempt.
+
+        :param retry_for: for how many seconds to retry when others write the same rows; see `update`
+        :raises TooMuchContention: others wrote the same entity at every attempt
+        :raises DuplicateIndexValue: another entity has the same key in an index
+        :raises OutcomeUnknown: a response was lost, and the row does not tell whether the write was made
+
+        Guide: merge or replace (insert-or-merge).
+        """
+        self.mappings.check_merge()
+        fields = self._fields(entity, in_part=True)
+        return await self._overwrite(fields, frozenset(fields).difference(self.key.fields), retry_for)
+
+    @recipe
+    async def delete(
+        self,
+        entity: Mapping[str, Any],
+        *,
+        etag: str | None = None,
+        unconditionally: bool = False,
+        retry_for: float = RETRY_FOR,
+    ) -> None:
+        """Delete an entity with all its derived rows, unless it changed since it was read.
+
+        After a lost response, a delete that finds no entity counts as done, so if two callers delete one entity, both
+        may return. To let exactly one of them take it, claim it first with a conditional write, and delete it only if
+        that write succeeded: `delete(replace(entity | {"TakenBy": worker}))`.
+
+        Cost: 1 transaction; with derived data and `etag` 1 more to read, with `unconditionally` for each attempt.
+
+        :param entity: an entity of this set as it was read
+        :param etag: as for `replace`
+        :param unconditionally: delete whatever is stored; any mapping with the fields of the key will do
+        :param retry_for: for how many seconds to retry when others write the same rows; see `update`
+        :raises EntityChanged: the entity changed since it was read
+        :raises EntityNotFound: there is no such entity any more
+
+        Guide: modifying entities; concurrency.
+        """
+        condition = condition_of(etag, unconditionally=unconditionally)
+        if condition is None:
+            await self._guard(entity)
+            await commit(self.account, self.table, self.deleting(entity), retry_for=retry_for)
+            return
+        check_retry_for(retry_for)
+        fields = self.primary.key_fields(entity)
+        if not self.derived:
+            await self.table.submit(Operation.delete(*self.key.format(fields), condition))
+            return
+
+        async def remove(current: Entity | None) -> None:
+            await self.delete(_existing(current, fields), retry_for=retry_for)
+
+        if condition == ANY:
+            await self._from_current(fields, remove, retry_for)
+        else:
+            await remove(await self._as_of(fields, condition))
+
+    @recipe
+    async def update(
+        self,
+        change: Modify,
+        key: Mapping[str, Any] | None = None,
+        /,
+        *,
+        retry_for: float = RETRY_FOR,
+        **fields: Any,
+    ) -> Entity:
+        """Read an entity, change it, and write it back; begin again whenever another writer was faster.
+
+        No lock is held, and no change of another writer is lost. Cost: 1 read and 1 write per attempt.
+
+        >>> employees = EntitySet(connect(), "Employees", Key("{Department}", "empid_{EmployeeId:06d}"))
+        >>> _ = employees.insert({"Department": "Sales", "EmployeeId": 223, "Age": 34})
+        >>> def birthday(employee: Entity) -> None:
+        ...     employee["Age"] += 1
+        >>> employees.update(birthday, Department="Sales", EmployeeId=223)["Age"]
+        35
+
+        :param change: changes the entity in place, or returns all its fields; it is called once for each attempt, and
+            may raise to give up
+        :param retry_for: for how many seconds to retry when another writer was faster, with jittered exponential
+            backoff; waits included, 30 by default, and 0 for a single attempt
+        :param key: the fields as one mapping, where a name is also that of a parameter
+        :param fields: a value for every field of the key
+        :raises EntityNotFound: there is no such entity
+        :raises TooMuchContention: another writer was faster at every attempt; it tells how many, and for how long
+
+        Guide: concurrency; modifying heterogeneous types (the update of EmployeeCount).
+        """
+        given = fields_of(key, fields)
+
+        async def write(current: Entity | None) -> Entity:
+            return await self.replace(_existing(current, given), retry_for=retry_for)
+
+        return await self._from_current(given, write, retry_for, change)
+
+    @recipe
+    async def rename(
+        self,
+        entity: Entity,
+        key: Mapping[str, Any] | None = None,
+        /,
+        *,
+        retry_for: float = RETRY_FOR,
+        **fields: Any,
+    ) -> Entity:
+        """Give an entity another RowKey in its partition, unless it changed since it was read.
+
+        One transaction deletes the old row, inserts the new one and updates all derived rows in the partition; no
+        reader sees the entity twice or not at all. Derived data elsewhere follows as for other writes. The entity
+        itself gets the new key and ETag, and other changes made to it are written too. Large properties are uploaded
+        again, under the new key. For another partition use `PartitionMove`.
+
+        >>> employees = EntitySet(connect(), "Employees", Key("{Department}", "empid_{EmployeeId:06d}"))
+        >>> jones = employees.insert({"Department": "Sales", "EmployeeId": 223, "LastName": "Jones"})
+        >>> employees.rename(jones, EmployeeId=224).row_key
+        'empid_000224'
+
+        Cost: 1 transaction.
+
+        :param entity: an entity of this set as it was read, whole
+        :param key: the fields as one mapping, where a name is also that of a parameter
+        :param retry_for: for how many seconds to retry when others write the same rows; see `update`
+        :param fields: the fields of the key that change
+        :raises EntityChanged: the entity changed since it was read
+        :raises EntityNotFound: there is no such entity any more
+        :raises EntityAlreadyExists: another entity has the new key; this one keeps its own
+        :raises BadKey: not a field of the key, or a value that cannot be a key
+        :raises BadInput: the key stays as it is, or is in another partition; or the entity was not read whole from
+            this set, or is being moved to another partition
+        :raises BadDesign: a unique index elsewhere would have the same key before and after
+
+        Guide: modifying entities; entity group transactions.
+        """
+        await self._guard(entity)
+        deletion, insertion = self.renaming(entity, fields_of(key, fields))
+        return (await commit(self.account, self.table, deletion, insertion, retry_for=retry_for))[1]
+
+    @located
+    @checked
+    def inserting(self, entity: Mapping[str, Any]) -> Write:
+        """Return the change that `insert` makes; nothing is sent."""
+        return self._inserting(entity)
+
+    @located
+    @checked
+    def replacing(self, entity: Mapping[str, Any]) -> Write:
+        """Return the change that `replace` makes; nothing is sent."""
+        reading, read = self._as_read(entity, whole=True)
+        fields = self._fields(entity)
+        return self._writing(read, Change(self.key, reading.stored, fields), reading)
+
+    @located
+    @checked
+    def merging(self, entity: Mapping[str, Any], changes: Mapping[str, Any]) -> Write:
+        """Return the change that `merge` makes; nothing is sent."""
+        self.mappings.check_merge()
+        given = self._given(changes)
+        reading, read = self._as_read(entity, whole=bool(self.derived))
+        return self._writing(
+            read, Change(self.key, reading.stored, {**reading.fields, **given}, frozenset(given)), reading
+        )
+
+    @located
+    @checked
+    def deleting(self, entity: Mapping[str, Any]) -> Write:
+        """Return the change that `delete` makes; nothing is sent."""
+        reading, read = self._as_read(entity, whole=bool(self.derived))
+        return self._writing(read, Change(self.key, reading.stored, None), reading)
+
+    @checked
+    def renaming(self, entity: Mapping[str, Any], fields: Mapping[str, Any]) -> tuple[Write, Write]:
+        """Return the two changes that `rename` makes; nothing is sent."""
+        self.identity.check(entity)
+        check_settled(entity)
+        for name in fields:
+            if name not in self.key.fields:
+                raise BadKey(name, fields[name], f"the key has the fields {', '.join(self.key.fields)}", "leave it out")
+        reading, read = self._as_read(entity, whole=True)
+        insertion = self._inserting({**entity, **fields})
+        old, new = self.key.format(self.primary.key_fields(reading.stored)), insertion.key
+        if old == new:
+            raise BadInput("key", new, "it is the key that the entity has", "use replace, or give another key")
+        if old[0] != new[0]:
+            rule = f"a transaction stays in one partition, and the entity is in {old[0]!r}"
+            raise BadInput("PartitionKey", new[0], rule, "use PartitionMove")
+        self._check_reservations(insertion.change, reading)
+        return self.deleting(read), replace(insertion, entity=read)
+
+    @recipe
+    async def received(self, row: Entity, via: Index | None = None, /) -> Entity | None:
+        """Return the entity of a row that was read past the set; None for a row of another kind.
+
+        For patterns that read rows of several sets by one request. Cost: none but what the mappings of the set read.
+
+        :param row: a row of the table as `Table` hands it out, read whole
+        :param via: the index that the row is of; None for a primary row
+        :raises BadInput: the index is not one of this set's
+
+        Guide: retrieving heterogeneous types.
+        """
+        shape = self.primary if via is None else self._shape(via)
+        return await self._read(row, shape) if shape.shows(row) else None
+
+    def reconciler(self) -> Intents:
+        """Return what does the work of this set's intents: a handler for a `Worker`, which knows their queue.
+
+        :raises BadInput: nothing is derived outside the primary's partition
+
+        Guide: eventually consistent transactions.
+        """
+        return self._intents()
+
+    @recipe
+    async def settle(self, *, lease: int = 60, retry_for: float = RETRY_FOR) -> int:
+        """Do the work of all intents that can be received now; return how many there were.
+
+        For tests and small programs; a `Worker` does the same, all the time. Messages of other kinds are left, hidden
+        until the lease is over.
+
+        Cost: 1 transaction for each 32 messages and 1 more, and for each what `Intents.handle` takes, and 1 to delete
+        it.
+
+        :param lease: for how many seconds a message is ours
+        :param retry_for: for how many seconds to retry while others write the same entity
+        :raises BadInput: nothing is derived outside the primary's partition
+        :raises BadMessage: a message of this set that nobody can read; it comes again when the lease is over
+        :raises TooMuchContention: others write the same entity all the time; its message comes again
+
+        Guide: eventually consistent transactions.
+        """
+        check_retry_for(retry_for)
+        intents = self._intents()
+        queue = self.account.queue(intents.queue)
+        settled = 0
+        while True:
+            since = self.account.now()
+            messages = await queue.receive(_AT_ONCE, lease=lease)
+            if not messages:
+                return settled
+            for message in messages:
+                settled += await self._settle(
+                    intents, Lease(self.account, queue, message, lease, since=since), retry_for
+                )
+
+    @recipe
+    async def backfill(
+        self,
+        derived: Derived,
+        *,
+        resume: str | None = None,
+        progress: Told | None = None,
+        pace: float | None = None,
+        parallel: int = 8,
+        retry_for: float = RETRY_FOR,
+    ) -> Report:
+        """Give every entity the rows of a kind of derived data that is younger than the entities.
+
+        Declare it first, in every program that writes: as `building` too where it lies in the primary's partition.
+        What is there and right stays as it is, so it does no harm to do it again.
+
+        Cost: a transaction for each page of up to 1,000 rows of the table. For each entity two to look, and one to
+        write what lacks. Outside the primary's partition, for 100 entities 201 table + 4 queue transactions, as much as
+        245 table operations, where the queue is created too; 401 table + 2 queue transactions, as much as 423 table
+        operations, where their rows are there already.
+
+        :param derived: one of the set's own
+        :param resume: the token of a report of an earlier call, which is continued; None to begin
+        :param progress: called after each page with a report, whose `token` resumes from there
+        :param pace: how many entities a second, evenly spaced; None for as fast as it goes
+        :param parallel: how many entities at a time
+        :param retry_for: for how many seconds to retry while others write the same entity
+        :raises BadInput: the set derives nothing like that, or a number is not above zero
+        :raises TooMuchContention: others write the same entity all the time; what was done before stays
+        :raises BadDesign: it is a `Summary` in the partition: use `recount`
+        :raises BadToken: the token is of other work
+
+        Guide: writing efficiently; eventually consistent transactions.
+        """
+        inspector, mender = Inspector(self.rows, derived), self._mender(derived, pace, parallel, retry_for)
+        report = Report()
+        async for stretch in walk(self.rows, derived, "backfill", resume, to_orphans=False):
+            needed = [(entity, keys) for entity in stretch.entities.values() if (keys := inspector.keys(entity))]
+            await mender.mend(needed, are_absent=True)
+            report = replace(report, entities=report.entities + len(stretch.entities), token=stretch.token)
+            if progress is not None:
+                progress(report)
+        return report
+
+    @recipe
+    async def verify(
+        self,
+        derived: Derived,
+        *,
+        resume: str | None = None,
+        progress: Told | None = None,
+        pace: float | None = None,
+        parallel: int = 8,
+    ) -> Report:
+        """Compare a kind of derived data with all entities, and return what is out of line; nothing is written.
+
+        Whatever looks wrong is looked at once more, with an entity that does not move meanwhile. What lies outside the
+        primary's partition may still be on its way: then it is found, and a moment later it is right.
+
+        Cost: 1 transaction for each page of 1,000 rows. For each entity and each derived row 1, unless both are on one
+        page; 3 for each row that looks wrong.
+
+        :param progress: called after each page with a report of what was found so far
+
+        The other parameters and errors are those of `backfill`. Guide: eventually consistent transactions.
+        """
+        self._check(derived, parallel)
+        inspector, turn = Inspector(self.rows, derived), Pace(self.account, pace).turn
+        report = Report()
+
+        async def look_at(stretch: Stretch, entity: Primary) -> Sequence[Drift]:
+            await turn()
+            return await inspector.lacks(entity, stretch.rows)
+
+        async for stretch in walk(self.rows, derived, "verify", resume, to_orphans=True):
+            lacking = (look_at(stretch, entity) for entity in stretch.entities.values())
+            orphaned = (inspector.orphans(row, stretch.entities) for row in stretch.rows.values())
+            found = await self.account.together(*lacking, *orphaned, limit=parallel)
+            report = replace(
+                report,
+                entities=report.entities + len(stretch.entities),
+                rows=report.rows + sum(each is not None for each in found[len(stretch.entities) :]),
+                drifts=report.drifts + tuple(drift for each in found for drift in each or ()),
+                token=stretch.token,
+            )
+            if progress is not None:
+                progress(report)
+        return report
+
+    @recipe
+    async def repair(
+        self,
+        derived: Derived,
+        report: Report | None = None,
+        *,
+        pace: float | None = None,
+        parallel: int = 8,
+        retry_for: float = RETRY_FOR,
+    ) -> int:
+        """Mend what a report found out of line, and return how many rows that were.
+
+        Each row is looked at anew, and is brought in line with what its entity says now. What two entities contest is
+        left as it is: give one of them another value.
+
+        Cost: for each row 4 transactions, outside the primary's partition 4 and 2 more for some hundred rows.
+
+        :param derived: one of the set's own
+        :param report: what `verify` found; None to verify first
+        :param pace: how many entities a second, evenly spaced; None for as fast as it goes
+        :param parallel: how many entities at a time
+        :param retry_for: for how many seconds to retry while others write the same entity
+        :raises BadInput: the set derives nothing like that, or a number is not above zero
+        :raises TooMuchContention: others write the same entity all the time; what was done before stays
+
+        Guide: eventually consistent transactions.
+        """
+        mender = self._mender(derived, pace, parallel, retry_for)
+        found = report or await self.verify(derived, pace=pace, parallel=parallel)
+        needed = defaultdict[Keys, list[Keys]](list)
+        for drift in found.drifts:
+            if drift.derived == derived.name and drift.finding is not Finding.CONTESTED:
+                needed[drift.owner].append(drift.row)
+        await mender.mend((Primary(self.key, owner, None), rows) for owner, rows in needed.items())
+        return len({row for rows in needed.values() for row in rows})
+
+    @recipe
+    async def recount(
+        self, via: Totals, key: Mapping[str, Any] | None = None, /, *, retry_for: float = RETRY_FOR, **fields: Any
+    ) -> list[Keys]:
+        """Add up anew the entities of a partition, and mend the totals that it holds; writers may go on meanwhile.
+
+        For a summary that is younger than the entities, or after other programs wrote past the set. Returns the keys
+        of the rows that were out of line. Cost: 1 transaction per 1,000 entities, 1 for each 1,000 rows of totals, 1
+        for each row to mend; all of it again where a writer changed a row meanwhile.
+
+        :param via: a summary in the partition, one of the set's own
+        :param retry_for: for how many seconds to retry while others write the totals
+        :param key: the fields as one mapping, where a name is also that of a parameter
+        :param fields: a value for every field of the PartitionKey
+        :raises BadInput: the summary is not this set's, or lies elsewhere
+        :raises BadKey: a field is missing, or is none of the PartitionKey
+        :raises TooMuchContention: writers changed the totals at every attempt
+
+        Guide: denormalization pattern.
+        """
+        self._check_own(via)
+        if via.is_elsewhere:
+            rule = "its rows list their entities, so that each can be checked by itself"
+            raise BadInput("summary", via.name, rule, "use verify, and repair")
+        partition = fields_of(key, fields)
+        for name in partition:
+            if name not in self.key.partition_fields:
+                rule = f"a partition is counted as a whole, by {', '.join(self.key.partition_fields)}"
+                raise BadKey(name, partition[name], rule, "leave it out")
+
+        async def attempt() -> list[Keys]:
+            return await recounted(self.table, self.key, via, partition)
+
+        return await contended(self.account, attempt, retry_for)
+
+    @property
+    def location(self) -> str:
+        """The table and the set that errors name."""
+        return self.key.location(self.table.name)
+
+    async def _point(self, shape: RowLayout, fields: Mapping[str, Any]) -> Entity | None:
+        row = await self._table(shape).get(*shape.key.format(fields))
+        return await self._read(row, shape) if row is not None and shape.shows(row) else None
+
+    def _question(
+        self,
+        via: Index | None,
+        fields: Mapping[str, Any],
+        where: Filter | None,
+        select: Sequence[str] | None,
+        allow: QueryClass,
+    ) -> Question:
+        self.mappings.check_filter(where)
+        shape = self.primary if via is None else self._shape(via)
+        return Question.of(shape, where, self._stored(select), fields, allow)
+
+    def _stored(self, select: Sequence[str] | None) -> Sequence[str] | None:
+        if select is None or not self.mappings.each:
+            return select
+        # What a mapping decodes, it decodes for the place of the primary row
+        return tuple(dict.fromkeys((*self.mappings.stored(select), *self.key.fields)))
+
+    def _shape(self, via: Index) -> RowLayout:
+        self._check_own(via, "index")
+        return via.shape(self.key)
+
+    def _check_own(self, via: Derived, subject: str = "derived") -> None:
+        if via not in self.derived:
+            rule = f"the set keeps {[each.name for each in self.derived]}"
+            raise BadInput(subject, getattr(via, "name", via), rule, "give one of the set's own, or declare it")
+
+    def _table(self, shape: RowLayout) -> Table:
+        return self.table if shape.table is None else self.rows.table(shape.table)
+
+    async def _read(self, row: Entity, shape: RowLayout, select: Sequence[str] | None = None) -> Entity:
+        entity = shape.entity(row)
+        source = Source(shape, (row["PartitionKey"], row["RowKey"]), row.etag or "", row.lineage)
+        stored = fields = dict(entity)
+        if self.mappings.each:
+            fields = await self.mappings.decode(stored, select if shape.is_complete else ())
+            entity.clear()
+            entity.update(fields)
+        entity.reading = Reading(source, stored, fields, shape.is_complete and select is None, self.identity)
+        return entity
+
+    def _has(self, via: Lists, row: Entity, asked: dict[str, Any]) -> bool:
+        """Whether a row that was read after its list still has the values."""
+        layout = via.layout(self.key)
+        found = [layout.parse(*keys) for keys in via.keys(self.key, dict(self.primary.entity(row)))]
+        wanted = layout.parse(*layout.format({**asked, **({PART: 0} if via.spread > 1 else {})}))
+        return any({**each, PART: 0} == {**wanted, PART: 0} for each in found)
+
+    async def _listed(self, via: Lists, fields: Mapping[str, Any]) -> list[Keys]:
+        self._check_own(via)
+        rows = await self._spread_rows(via, via.layout(self.key), fields)
+        found = {keys for row in rows for keys in via.owners(self.key, row) or ()}
+        return sorted(found, key=lambda keys: (ordinal(keys[0]), ordinal(keys[1])))
+
+    async def _spread_rows(
+        self, via: Lists | Totals, layout: Key, fields: Mapping[str, Any], select: Sequence[str] | None = None
+    ) -> list[Entity]:
+        """Return the rows of one value: a row, none, or all that it is spread over."""
+        if via.spread == 1:
+            row = await self.rows.table_of(via).get(*layout.format(fields))
+            return [] if row is None else [row]
+        table = self.rows.table(via.table(self.table.name))
+        names = None if select is None else ("PartitionKey", "RowKey", *select)
+        where = range_filter(layout.range(fields))
+        if isinstance(via, Totals):
+            # Added up from pages of several instants, they would be totals that never were
+            rows = await rows_at_once(table, where, names)
+        else:
+            rows, _ = await one_pass(table, where, names)
+        return [row for row in rows if layout.matches(row["PartitionKey"], row["RowKey"])]
+
+    def _inserting(self, entity: Mapping[str, Any]) -> Write:
+        """Return the change of `inserting`, once the arguments are checked."""
+        return self._write(Change(self.key, None, self._fields(entity)))
+
+    def _check_reservations(self, change: Change, reading: Reading) -> None:
+        """Reject a unique index elsewhere whose row would have to pass from the old entity to the new one."""
+        for each in self.derived:
+            if not isinstance(each, Index) or not each.is_unique or change.new is None:
+                continue
+            if set(each.keys(self.key, reading.stored)).intersection(each.keys(self.key, change.new)):
+                rule = "the entity has reserved its index key under the old RowKey until the copies have followed"
+                hint = "change a field of the index key too, or let the index not be unique"
+                raise BadDesign(f"index {each.name}", change.row[1], rule, hint)
+
+    def _writing(self, entity: Entity, change: Change, reading: Reading) -> Write:
+        self._check_same_key(change)
+        return replace(self._write(change), source=reading.source, entity=entity, is_whole=reading.is_whole)
+
+    def _write(self, change: Change) -> Write:
+        return Write(
+            self.identity,
+            change,
+            self.derived,
+            mappings=self.mappings,
+            intents=self.intents,
+            building=self.building,
+        )
+
+    async def _guard(self, entity: Mapping[str, Any]) -> None:
+        """Put the primary row's ETag behind an entity that was read where no ETag guards it.
+
+        :raises EntityChanged: the primary row does not say the same any more
+        """
+        if not isinstance(entity, Entity) or not isinstance(entity.reading, Reading):
+            return
+        self.identity.check(entity)
+        reading = entity.reading
+        if self._guards(reading.source.shape):
+            return
+        self._check_whole(entity, reading)
+        keys = self.key.format(self.primary.key_fields(reading.stored))
+        row = await self.table.get(*keys)
+        if row is None:
+            raise EntityNotFound(f"there is no entity {keys} any more; it was read from an index")
+        if not same_value(self.primary.entity(row), reading.stored):
+            raise EntityChanged(f"the entity {keys} is not what was read from an index; read it again and retry")
+        source = Source(self.primary, keys, row.etag or "", row.lineage)
+        entity.reading = replace(reading, source=source)
+
+    def _guards(self, shape: RowLayout) -> bool:
+        """Whether the ETag of a row of this shape guards its entity."""
+        needs_primary = any(each.needs_primary_etag for each in self.derived)
+        return not shape.is_elsewhere and (shape == self.primary or not needs_primary)
+
+    def _fields(self, entity: Mapping[str, Any], *, in_part: bool = False) -> dict[str, Any]:
+        for name in ("PartitionKey", "RowKey"):
+            if name in entity and name not in self.key.fields:
+                rule = f"the set makes it of the fields {', '.join(self.key.fields)}"
+                raise BadKey(name, entity[name], rule, "give those fields, and not the key")
+        return self._given(entity, in_part=in_part)
+
+    def _given(self, fields: Mapping[str, Any], *, in_part: bool = True) -> dict[str, Any]:
+        """Return the fields that have a value, once they fit the schema."""
+        if self.schema is not None:
+            self.schema.check(fields, in_part=in_part, secret=self.mappings.secret)
+        return {name: value for name, value in fields.items() if value is not None}
+
+    def _as_read(self, entity: Mapping[str, Any], *, whole: bool) -> tuple[Reading, Entity]:
+        if not isinstance(entity, Entity) or not isinstance(entity.reading, Reading):
+            rule = "it was not read from this set, so there is no ETag to tell whether it changed since"
+            raise BadInput(
+                "entity", self.primary.key_fields(entity), rule, "read it first, or say unconditionally=True"
+            )
+        self.identity.check(entity)
+        if whole:
+            self._check_whole(entity, entity.reading)
+        if not self._guards(entity.reading.source.shape):
+            rule = "it was read from an index, whose ETag does not guard it"
+            raise BadInput("entity", self.primary.key_fields(entity), rule, "read it with get, and then write it")
+        return entity.reading, entity
+
+    def _check_whole(self, entity: Entity, reading: Reading) -> None:
+        if not reading.is_whole:
+            rule = "only a part of it was read, and the rest would be lost"
+            raise BadInput("entity", self.primary.key_fields(entity), rule, "read it whole with get, then write it")
+
+    def _check_same_key(self, change: Change) -> None:
+        if change.old is None or change.new is None:
+            return
+        for name in self.key.fields:
+            before, after = change.old.get(name), change.new.get(name)
+            if before != after:
+                rule = f"it is a part of the key, and the entity was read as {before!r}"
+                raise BadKey(name, after, rule, "use rename, or PartitionMove for another partition")
+
+    async def _settle(self, intents: Intents, lease: Lease, retry_for: float) -> bool:
+        if lease.work.kind != intents.kind:
+            return False
+        # One that took too long is worked off by whoever got it meanwhile
+        with suppress(LeaseLost):
+            await intents.handle(lease, retry_for)
+            return await lease.done()
+        return False
+
+    def _mender(self, derived: Derived, pace: float | None, parallel: int, retry_for: float) -> Mender:
+        self._check(derived, parallel)
+        check_retry_for(retry_for)
+        return Mender(self.account, self.rows, derived, self.intents, Pace(self.account, pace), parallel, retry_for)
+
+    def _check(self, derived: Derived, parallel: int) -> None:
+        if parallel < 1:
+            raise BadInput("parallel", parallel, "there must be at least one", "give 1 or more")
+        if derived not in self.derived:
+            rule = f"the set keeps {[each.name for each in self.derived]}"
+            raise BadInput("derived", derived.name, rule, "give one of the set's own, or declare it")
+        if not derived.is_told_by_each:
+            rule = "one entity does not tell what a row in its partition must hold"
+            raise BadDesign("derived", derived.name, rule, "use recount, which reads them all")
+
+    def _intents(self) -> Intents:
+        if self.intents is None:
+            rule = "all it derives lies in the primary's partition, and changes with each entity"
+            raise BadInput("set", self.table.name, rule, "leave this out")
+        return self.intents
+
+    def _declare(self) -> None:
+        """Tell the connection which rows are of this set, so that no other set takes them for its own."""
+        self.account.declared_rows.add(kinds_of(self.table.name, self.key, self.derived))
+
+    async def _overwrite(
+        self, fields: dict[str, Any], merged: frozenset[str] | None, retry_for: float, etag: str | None = None
+    ) -> Entity:
+        """Write fields over whatever is stored, or over what has an ETag; without one insert them if nothing is."""
+        if not self.derived:
+            return await self._overwrite_row(fields, merged, retry_for, etag)
+
+        async def write(current: Entity | None) -> Entity:
+            if current is None and etag is None:
+                return await self.insert(fields, retry_for=retry_for)
+            entity = _existing(current, fields)
+            if merged is not None:
+                return await self.merge(entity, {name: fields[name] for name in merged}, retry_for=retry_for)
+            entity.clear()
+            entity.update(fields)
+            return await self.replace(entity, retry_for=retry_for)
+
+        key = self.primary.key_fields(fields)
+        if etag in (None, ANY):
+            return await self._from_current(key, write, retry_for)
+        return await write(await self._as_of(key, etag))
+
+    async def _as_of(self, key: Mapping[str, Any], etag: str | None) -> Entity:
+        """Read the entity of which the caller knows the ETag: what is derived of it depends on what it was."""
+        current = _existing(await self.get(key), key)
+        if current.etag != etag:
+            raise EntityChanged(f"the entity {current.key} has changed since it had the ETag {etag}; read it again")
+        return current
+
+    async def _overwrite_row(
+        self, fields: dict[str, Any], merged: frozenset[str] | None, retry_for: float, etag: str | None
+    ) -> Entity:
+        """Write a row that nothing is derived from: the service's own upserts need no read."""
+        change = Change(self.key, None, fields, merged)
+        write = await Write(self.identity, change, is_whole=merged is None, mappings=self.mappings).encoded()
+        row = self.primary.row(write.change.new or {})
+        if etag is None:
+            operation = Operation.insert_or_replace(row) if merged is None else Operation.insert_or_merge(row)
+        else:
+            operation = Operation.replace(row, etag) if merged is None else Operation.merge(row, etag)
+        (written,) = await carry_out(self.table, [Step(operation, write)], retry_for)
+        return write.wrote(written)
+
+    async def _from_current(
+        self,
+        fields: Mapping[str, Any],
+        write: Callable[[Entity | None], Awaitable[T]],
+        retry_for: float,
+        change: Modify | None = None,
+    ) -> T:
+        """Read the entity and write what follows from it, again and again until no other writer comes between."""
+
+        async def attempt() -> T:
+            current = await self.get(fields)
+            if change is not None:
+                # Apart, since an error of the caller's own is no other writer's doing
+                modify(_existing(current, fields), change)
+            try:
+                return await write(current)
+            except (DuplicateIndexValue, ReferenceNotFound, TooMuchContention):
+                raise
+            except (EntityChanged, EntityAlreadyExists) as error:
+                raise Overtaken from error
+            except EntityNotFound as error:
+                if current is None:
+                    raise
+                raise Overtaken from error
+
+        return await contended(self.account, attempt, retry_for)
+
+
+def _existing(current: Entity | None, fields: Mapping[str, Any]) -> Entity:
+    if current is None:
+        raise EntityNotFound(f"there is no entity {dict(fields)}; insert it, or use insert_or_replace")
+    return current
+
+
+def _all_of(kind: type[object], subject: str, parts: Iterable[T]) -> tuple[T, ...]:
+    """Return what a set is given for a parameter; what an iterator yields could not be checked before."""
+    if not isinstance(parts, Iterable):
+        raise BadDesign(subject, parts, "it is a list", f"write {subject}=[...], with one or more in it")
+    given = tuple(parts)
+    for each in given:
+        if not isinstance(each, kind):
+            raise BadDesign(subject, each, f"{type(each).__name__} is no {kind.__name__}", "leave it out")
+    return given

@@ -1,0 +1,342 @@
+"""Backfill, verify and repair derived data, page by page and resumable."""
+
+from __future__ import annotations
+
+import base64
+import json
+from collections import defaultdict
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from hashlib import blake2b
+from typing import Any, Final, TypeAlias
+from uuid import uuid4
+
+from ..entity import Entity
+from ..errors import BadToken
+from ..limits import MAX_PAGE_ENTITIES
+from ..rate_limit import Pace
+from ..recipe import Account
+from ..retry import Overtaken, contended
+from ..sdk.operation import Operation
+from .derived import Derived, Keys, Primary
+from .intents import Claim, Intent, Intents, Trace, shares
+from .reconcile import OVERTAKEN, DerivedRows, Finding
+from .row_store import RowStore
+
+
+class Mender:
+    """Mends one kind of derived data.
+
+    :param account: whose clock and whose threads or tasks
+    :param rows: the derived rows of the set
+    :param derived: the kind
+    :param intents: what announces the work, where the rows lie outside the primary's partition
+    :param pace: how many entities a second
+    :param parallel: how many entities at a time
+    :param retry_for: for how many seconds to retry while others write an entity
+    """
+
+    def __init__(
+        self,
+        account: Account,
+        rows: DerivedRows,
+        derived: Derived,
+        intents: Intents | None,
+        pace: Pace,
+        parallel: int,
+        retry_for: float,
+    ) -> None:
+        self._account = account
+        self._rows = rows
+        self._derived = derived
+        self._intents = intents
+        self._pace = pace
+        self._parallel = parallel
+        self._retry_for = retry_for
+
+    async def mend(self, needed: Iterable[tuple[Primary, Sequence[Keys]]], *, are_absent: bool = False) -> None:
+        """Bring rows in line with the entities as they are now.
+
+        :param needed: the entities, as they were read, and for each the rows to look at
+        :param are_absent: whether the rows are most likely not there, and the entities as they were read
+        """
+        claims = [
+            (primary, Claim(primary.row, tuple(Trace(self._derived.name, keys) for keys in rows)))
+            for primary, rows in needed
+        ]
+        if not self._derived.is_elsewhere:
+            await self._mend_here([claim for _, claim in claims])
+        elif self._intents is not None:
+            primaries = {primary.row: primary for primary, _ in claims} if are_absent else {}
+            for share in shares([claim for _, claim in claims], self._intents.kind):
+                await self._mend_elsewhere(self._intents, share, primaries)
+
+    async def _mend_elsewhere(
+        self, intents: Intents, claims: Sequence[Claim], primaries: Mapping[Keys, Primary]
+    ) -> None:
+        """Announce the work first: who dies in it may have written for an entity that has moved since."""
+        for _ in claims:
+            await self._pace.turn()
+        intent = Intent(uuid4(), tuple(claims))
+        lease = await intents.send(intent)
+        known = {
+            claim.row: (primaries[claim.row], {} if self._derived.shares_rows else dict.fromkeys(claim.traces))
+            for claim in claims
+            if claim.row in primaries
+        }
+        await intents.settle_all(lease, intent, known, self._retry_for)
+        await lease.done()
+
+    async def _mend_here(self, claims: Iterable[Claim]) -> None:
+        """Mend rows in the partitions of their entities, those of one partition one after another."""
+        partitions = defaultdict[str, list[Claim]](list)
+        for claim in claims:
+            partitions[claim.row[0]].append(claim)
+        if self._derived.shares_rows:
+            calls: list[Coroutine[Any, Any, None]] = [self._mend_all(each) for each in partitions.values()]
+        else:
+            calls = [self._mend_all([claim]) for each in partitions.values() for claim in each]
+        await self._account.together(*calls, limit=self._parallel)
+
+    async def _mend_all(self, claims: Iterable[Claim]) -> None:
+        for claim in claims:
+            await self._pace.turn()
+            await contended(self._account, partial(self._mend_one, claim), self._retry_for)
+
+    async def _mend_one(self, claim: Claim) -> None:
+        primary = await self._rows.primary(claim.row)
+        table = self._rows.table_of(self._derived)
+        looks = [
+            await self._rows.look(self._derived, trace.keys, await table.get(*trace.keys), primary)
+            for trace in claim.traces
+        ]
+        operations = [look.operation for look in looks if look.operation is not None]
+        if not operations:
+            return
+        try:
+            await table.submit(*_guard(primary), *operations)
+        except OVERTAKEN as error:
+            raise Overtaken from error
+
+
+def _guard(primary: Primary) -> list[Operation]:
+    """Return a write of the primary row that changes nothing, and fails if the entity has changed."""
+    if primary.fields is None or primary.etag is None:
+        return []
+    partition_key, row_key = primary.row
+    unchanged = Operation.merge({"PartitionKey": partition_key, "RowKey": row_key}, primary.etag)
+    return [replace(unchanged, lineage=primary.lineage)]
+
+
+_VERSION: Final = 1
+
+
+@dataclass(frozen=True)
+class Mark:
+    """How far a walk has come: in which of its tables, and by which continuation token.
+
+    >>> Mark.parse(Mark("backfill by_email", 1, "abc").text(), "backfill by_email")
+    Mark(walk='backfill by_email', table=1, token='abc')
+
+    :param walk: what the walk is for; a token goes on with no other
+    """
+
+    walk: str
+    table: int = 0
+    token: str | None = None
+
+    def text(self) -> str:
+        """Return the mark as URL-safe text."""
+        parts = [_VERSION, _digest(self.walk), self.table, self.token]
+        return base64.urlsafe_b64encode(json.dumps(parts, separators=(",", ":")).encode()).decode("ascii")
+
+    @classmethod
+    def parse(cls, token: str | None, walk: str) -> Mark:
+        """Return the mark that `text` wrote for the same walk; None is its beginning.
+
+        :raises BadToken: the text is none, or is of another walk
+        """
+        if token is None:
+            return cls(walk)
+        try:
+            version, digest, table, inner = json.loads(base64.b64decode(token, altchars=b"-_", validate=True))
+            is_sound = version == _VERSION and digest == _digest(walk) and isinstance(table, int) and table >= 0
+        except (TypeError, ValueError, RecursionError) as error:
+            raise BadToken("resume", token, "it is no token of this library", "begin without one") from error
+        if not is_sound:
+            rule = "a token goes on with what it came from: the same work, on the same derived data of the same set"
+            raise BadToken("resume", token, rule, "begin without one")
+        return cls(walk, table, inner)
+
+
+async def pages(stores: Sequence[RowStore], mark: Mark) -> AsyncIterator[tuple[int, Sequence[Entity], Mark | None]]:
+    """Hand out the rows of each page with the number of its store, and the mark of what follows; None after the last.
+
+    Cost: 1 transaction for each page.
+    """
+    number, token = mark.table, mark.token
+    while number < len(stores):
+        of = number
+        page = await stores[of].page(None, size=MAX_PAGE_ENTITIES, token=token)
+        token = page.token
+        number += token is None
+        yield of, page.items, Mark(mark.walk, number, token) if number < len(stores) else None
+
+
+def _digest(walk: str) -> str:
+    return blake2b(walk.encode("utf-8", "surrogatepass"), digest_size=6).hexdigest()
+
+
+@dataclass(frozen=True)
+class Stretch:
+    """One page of a walk.
+
+    :param entities: the entities whose primary rows are on it, by their keys
+    :param rows: all rows of the page by their keys, where the derived rows are in this table; none elsewhere
+    :param token: what goes on behind it; None at the end
+    """
+
+    entities: Mapping[Keys, Primary]
+    rows: Mapping[Keys, Entity]
+    token: str | None
+
+
+async def walk(
+    rows: DerivedRows, derived: Derived, work: str, resume: str | None, *, to_orphans: bool
+) -> AsyncIterator[Stretch]:
+    """Hand out the pages of the table of the primary rows, and then those of the derived rows if they have their own.
+
+    :param rows: the derived rows of the set
+    :param derived: the kind of derived data
+    :param work: what the walk is for; its tokens go on with no other
+    :param resume: the token of an earlier page; None to begin
+    :param to_orphans: whether to go through the derived rows too
+    :raises BadToken: the token is of another walk
+    """
+    primaries, own = rows.primaries, rows.table_of(derived)
+    stores: list[RowStore] = [primaries] if own is primaries or not to_orphans else [primaries, own]
+    mark = Mark.parse(resume, f"{work} {primaries.name.lower()} {rows.key!r} {derived.name}")
+    async for number, items, following in pages(stores, mark):
+        entities = [rows.primary_of(row) for row in items if number == 0 and rows.is_primary(row)]
+        yield Stretch(
+            {entity.row: entity for entity in entities},
+            {(row["PartitionKey"], row["RowKey"]): row for row in items if stores[number] is own},
+            following.text() if following else None,
+        )
+
+
+@dataclass(frozen=True)
+class Drift:
+    """A row that is out of line with an entity.
+
+    :param finding: how it is out of line
+    :param derived: the name of the derived data
+    :param row: the keys of the derived row
+    :param owner: the keys of the entity's primary row
+    """
+
+    finding: Finding
+    derived: str
+    row: Keys
+    owner: Keys
+
+
+@dataclass(frozen=True)
+class Report:
+    """How far it has come, of this call and not of those before it.
+
+    :param entities: how many entities were looked at
+    :param rows: how many derived rows were looked at, for entities that they do not follow from any more
+    :param drifts: what was found out of line
+    :param token: what `resume` takes to go on from here, also in another process; None at the end
+    """
+
+    entities: int = 0
+    rows: int = 0
+    drifts: tuple[Drift, ...] = ()
+    token: str | None = None
+
+    @property
+    def is_clean(self) -> bool:
+        """Whether nothing was found out of line."""
+        return not self.drifts
+
+    def of(self, finding: Finding) -> list[Drift]:
+        """Return what was found out of line in one way."""
+        return [drift for drift in self.drifts if drift.finding is finding]
+
+
+Told: TypeAlias = Callable[[Report], None]
+"""What is called after each page with how far it has come."""
+
+
+_LOOKS: Final = 3
+"""How often an entity is looked at that changes in between: whoever changes it keeps its rows right."""
+
+
+class Inspector:
+    """Looks through one kind of derived data.
+
+    :param rows: the derived rows of the set
+    :param derived: the kind
+    """
+
+    def __init__(self, rows: DerivedRows, derived: Derived) -> None:
+        self._rows = rows
+        self._derived = derived
+
+    def keys(self, primary: Primary) -> list[Keys]:
+        """Return the keys of the rows that an entity has a part in."""
+        return [] if primary.fields is None else self._derived.keys(self._rows.key, primary.fields)
+
+    async def lacks(self, primary: Primary, known: Mapping[Keys, Entity]) -> list[Drift]:
+        """Return what an entity's rows lack. Cost: 1 transaction for each row that is not known to be right.
+
+        :param primary: the entity as it was read
+        :param known: rows of the same page, by their keys
+        """
+        drifts = [
+            await self.drift(keys, primary.row)
+            for keys in self.keys(primary)
+            if not await self.is_right(keys, primary, known.get(keys))
+        ]
+        return [drift for drift in drifts if drift is not None]
+
+    async def is_right(self, keys: Keys, primary: Primary, known: Entity | None) -> bool:
+        """Whether a row is as an entity says. Cost: none, or 1 transaction where the row is not known."""
+        row = known or await self._rows.table_of(self._derived).get(*keys)
+        look = await self._rows.look(self._derived, keys, row, primary)
+        return look.finding is Finding.RIGHT
+
+    async def orphans(self, row: Entity, known: Mapping[Keys, Primary]) -> list[Drift] | None:
+        """Return the parts of a row that follow from no entity any more; None if the row is not of this kind.
+
+        Cost: 1 transaction for each entity that is not known.
+
+        :param row: any row of the table
+        :param known: the entities of the same page, by the keys of their primary rows
+        """
+        owners = self._derived.owners(self._rows.key, row)
+        if owners is None:
+            return None
+        keys = (row["PartitionKey"], row["RowKey"])
+        drifts: list[Drift | None] = []
+        for owner in owners:
+            primary = known.get(owner) or await self._rows.primary(owner)
+            if not self._rows.wants(self._derived, keys, primary):
+                drifts.append(await self.drift(keys, owner))
+        return [drift for drift in drifts if drift is not None]
+
+    async def drift(self, keys: Keys, owner: Keys) -> Drift | None:
+        """Look at a row and an entity that does not move meanwhile. Cost: 3 transactions, more while it moves."""
+        table = self._rows.table_of(self._derived)
+        before = await self._rows.primary(owner)
+        for _ in range(_LOOKS):
+            look = await self._rows.look(self._derived, keys, await table.get(*keys), before)
+            after = await self._rows.primary(owner)
+            if after.etag == before.etag:
+                is_right = look.finding is Finding.RIGHT
+                return None if is_right else Drift(look.finding, self._derived.name, keys, owner)
+            before = after
+        return None

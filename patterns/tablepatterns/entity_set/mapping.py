@@ -1,0 +1,214 @@
+"""Property mappings: what stands between the fields of an entity and the properties that are stored of it.
+
+A mapping encodes fields before they are written and decodes them after they were read: it keeps large values in blobs,
+or encrypts them. The primary row and every derived row hold the same stored properties, so an index is as good a place
+to read from as the primary. The fields of the primary key are never mapped.
+
+Several mappings of one set are applied by their `order`, whatever the order in which they are given: properties are
+encrypted first, and what is then too large goes to a blob, so that the blob holds no plaintext either.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
+
+from ..errors import BadDesign, BadFilter, BadInput
+from ..filters import Filter, comparisons
+from ..limits import MAX_ENTITY_BYTES
+
+if TYPE_CHECKING:
+    from ..key import Key
+    from ..recipe import Account
+    from .derived import Change
+
+Fields: TypeAlias = Mapping[str, Any]
+Action: TypeAlias = Callable[[], Awaitable[object]]
+
+
+@dataclass(frozen=True)
+class Place:
+    """Whose fields they are: the account, the table, and the keys of the primary row, also where a copy is read."""
+
+    account: Account
+    table: str
+    key: tuple[str, str]
+    room: int = MAX_ENTITY_BYTES
+    """How many bytes the entity may have: more where it is spread over several rows."""
+    read: Collection[str] | None = ()
+    """The fields that were asked for, and are there unless somebody removed them; None for all of them."""
+
+
+@dataclass(frozen=True)
+class Encoded:
+    """Fields as they are stored, and what must be done, in order, before a row may say so.
+
+    The actions run once everything was checked. They may leave something behind that no row ever speaks of.
+    """
+
+    fields: dict[str, Any]
+    before: tuple[Action, ...] = ()
+
+
+class PropertyMapping(ABC):
+    """One way to store fields otherwise than as they are; it holds no account, so one may serve many sets."""
+
+    order: ClassVar[int]
+    """Mappings of a lower order encode first, and decode last."""
+    allows_merge: ClassVar[bool] = True
+    """Whether some fields may be written without the others."""
+    keeps_secret: ClassVar[bool] = False
+    """Whether no error may show the values of its fields."""
+
+    @property
+    @abstractmethod
+    def name(self) -> str:
+        """The name that errors use."""
+
+    @property
+    @abstractmethod
+    def fields(self) -> Collection[str]:
+        """The names of the fields that are stored otherwise; no condition can be put on them."""
+
+    def stored(self, name: str) -> Collection[str]:
+        """Return the names of the properties that a field is decoded from."""
+        return (name,)
+
+    def written(self, name: str) -> Collection[str]:
+        """Return the names of the properties that a field is written to: what it is decoded from, and more."""
+        return self.stored(name)
+
+    @abstractmethod
+    async def encode(self, fields: Fields, place: Place) -> Encoded:
+        """Return what is stored of these fields, all of an entity or those of a merge; nothing is changed yet."""
+
+    @abstractmethod
+    async def decode(self, fields: Fields, place: Place) -> dict[str, Any]:
+        """Return the fields that were encoded; a projection may have left out some of the properties."""
+
+
+@dataclass(frozen=True)
+class Mappings:
+    """The mappings of one set, in the order in which they encode.
+
+    :raises BadDesign: one maps a field of the key, or an index holds a field in part
+    """
+
+    account: Account
+    table: str
+    key: Key
+    each: tuple[PropertyMapping, ...] = field(default=())
+
+    @classmethod
+    def of(cls, account: Account, table: str, key: Key, given: Iterable[PropertyMapping]) -> Mappings:
+        """Return the mappings of a set with that primary key."""
+        each = tuple(sorted(given, key=lambda mapping: mapping.order))
+        for mapping in each:
+            for name in sorted(set(mapping.fields).intersection(key.fields)):
+                rule = "it is a field of the primary key, which is stored as it is"
+                raise BadDesign(f"mapping {mapping.name}", name, rule, "map other fields, or make the key of others")
+        orders = [mapping.order for mapping in each]
+        if len(set(orders)) < len(orders):
+            rule = "there is one mapping of a kind in a set"
+            raise BadDesign("mappings", [mapping.name for mapping in each], rule, "give all its fields to one")
+        return cls(account, table, key, each)
+
+    @property
+    def secret(self) -> frozenset[str]:
+        """The names of the fields whose values no error may show."""
+        return frozenset(name for mapping in self.each if mapping.keeps_secret for name in mapping.fields)
+
+    def check_held(self, derived: str, held: Collection[str]) -> None:
+        """Refuse derived rows that hold some, but not all, of the properties that a field is decoded from.
+
+        :raises BadDesign: they do
+        """
+        missing = set(self.stored(held)).difference(held, self.key.fields)
+        if missing:
+            rule = f"its rows would lack {', '.join(sorted(missing))}, which mapped fields are decoded from"
+            raise BadDesign(f"index {derived}", sorted(held), rule, "include these too, or leave out the mapped fields")
+
+    def check_read(self, derived: str, read: Collection[str]) -> None:
+        """Refuse derived data that works with the values of fields which are stored otherwise.
+
+        :raises BadDesign: they are
+        """
+        for mapping in self.each:
+            for name in sorted(set(read).intersection(mapping.fields)):
+                rule = f"{mapping.name} stores it otherwise, so nothing can be derived of it"
+                raise BadDesign(f"derived {derived}", name, rule, "use another, such as a blind index of it")
+
+    def check_merge(self) -> None:
+        """Refuse a merge where some mapping needs the whole entity.
+
+        :raises BadInput: it does
+        """
+        for mapping in self.each:
+            if not mapping.allows_merge:
+                rule = f"{mapping.name} writes an entity whole, or none of it"
+                raise BadInput("merge", mapping.name, rule, "read the entity, change it, and replace it")
+
+    def check_filter(self, where: Filter | None) -> None:
+        """Refuse a condition on what is not stored as it is.
+
+        :raises BadFilter: there is one
+        """
+        names = {each.name for each in comparisons(where)} if where is not None else set[str]()
+        for mapping in self.each:
+            for name in sorted(names.intersection(mapping.fields)):
+                rule = f"{mapping.name} stores it otherwise, so no condition on it can match"
+                raise BadFilter("where", name, rule, "put conditions on other properties, or look at what is read")
+
+    def stored(self, names: Collection[str]) -> Sequence[str]:
+        """Return the names of the properties that these fields are decoded from."""
+        for mapping in self.each:
+            names = [stored for name in names for stored in mapping.stored(name)]
+        return list(dict.fromkeys(names))
+
+    def written(self, names: Collection[str]) -> Sequence[str]:
+        """Return the names of the properties that these fields are written to."""
+        for mapping in self.each:
+            names = [written for name in names for written in mapping.written(name)]
+        return list(dict.fromkeys(names))
+
+    async def encode(self, change: Change) -> tuple[Change, tuple[Action, ...]]:
+        """Return a change as it is stored, and what must be done before."""
+        if not self.each or change.new is None:
+            return change, ()
+        fields: Fields = change.new
+        if change.merged is not None:
+            self.check_merge()
+            fields = {name: value for name, value in fields.items() if name in change.merged}
+        encoded = await self.encode_at(self._place(change.new), fields)
+        if change.merged is None:
+            return replace(change, new=encoded.fields), encoded.before
+        kept = {**(change.old or {}), **{name: change.new[name] for name in self.key.fields}}
+        merged = frozenset(encoded.fields)
+        return replace(change, new={**kept, **encoded.fields}, merged=merged), encoded.before
+
+    async def encode_at(self, place: Place, fields: Fields) -> Encoded:
+        """Return fields as they are stored at a place, and what must be done before."""
+        before: list[Action] = []
+        for mapping in self.each:
+            encoded = await mapping.encode(fields, place)
+            fields = encoded.fields
+            before.extend(encoded.before)
+        return Encoded(dict(fields), tuple(before))
+
+    async def decode(self, fields: Fields, read: Collection[str] | None = ()) -> dict[str, Any]:
+        """Return the fields of an entity that was read.
+
+        :param read: those that were asked for, None for all
+        """
+        return await self.decode_at(replace(self._place(fields), read=read), fields) if self.each else dict(fields)
+
+    async def decode_at(self, place: Place, fields: Fields) -> dict[str, Any]:
+        """Return the fields of which these are stored at a place."""
+        for mapping in reversed(self.each):
+            fields = await mapping.decode(fields, place)
+        return dict(fields)
+
+    def _place(self, fields: Fields) -> Place:
+        return Place(self.account, self.table, self.key.format({name: fields.get(name) for name in self.key.fields}))

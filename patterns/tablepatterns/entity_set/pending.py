@@ -1,0 +1,95 @@
+"""Pending: the rows of a partition as an entity group transaction that is being put together will leave them.
+
+A row may be written only once in a transaction, yet several changes of it may have a part in one row: two employees of
+one name in the list of that name, a department and its manager. So each change is worked out on the rows as the ones
+before it leave them, and what they do to one row becomes one operation.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from ..entity import Entity
+from ..sdk.operation import ANY, Kind, Operation, plain
+from ..write_id import Lineage
+from .derived import Keys
+from .row_store import RowReader
+
+
+class Pending:
+    """A view of stored rows, each read once, with writes that were not sent yet.
+
+    :param stored: where the rows are
+    """
+
+    def __init__(self, stored: RowReader) -> None:
+        self._stored = stored
+        self._rows: dict[Keys, Entity | None] = {}
+
+    async def get(self, partition_key: str, row_key: str) -> Entity | None:
+        """Return a row as it will be, or None. Cost: 1 transaction, the first time that it is asked for."""
+        keys = partition_key, row_key
+        if keys not in self._rows:
+            self._rows[keys] = await self._stored.get(*keys)
+        row = self._rows[keys]
+        return None if row is None else _copy(row)
+
+    def put(self, keys: Keys, properties: Mapping[str, Any] | None, etag: str | None, lineage: Lineage = ()) -> None:
+        """Set what a row will hold, None for a row that will be gone, and the ETag it is read under."""
+        if properties is None:
+            self._rows[keys] = None
+            return
+        row = Entity({**properties, "PartitionKey": keys[0], "RowKey": keys[1]})
+        row.etag, row.lineage = etag, lineage
+        self._rows[keys] = row
+
+    def take(self, operation: Operation) -> None:
+        """Set what a row will hold after an operation that was worked out on it."""
+        row = self._rows.get(operation.key)
+        held: Mapping[str, Any] = {} if row is None or operation.kind != "merge" else row
+        properties = None if operation.kind == "delete" else {**held, **plain(operation.entity)}
+        etag, lineage = (row.etag, row.lineage) if row is not None else (None, ())
+        self.put(operation.key, properties, etag, lineage)
+
+
+def _copy(row: Entity) -> Entity:
+    copied = Entity(row)
+    copied.be(row)
+    return copied
+
+
+def combined(first: Operation, second: Operation) -> Operation | None:
+    """Return one operation that does what two do one after the other on a row; None where nothing is left to do.
+
+    >>> gone = Operation.delete("Sales", "name_Jones", "an ETag")
+    >>> combined(gone, Operation.insert({"PartitionKey": "Sales", "RowKey": "name_Jones"})).kind
+    'replace'
+
+    :param second: worked out on the row as the first leaves it
+    """
+    guard = next((each for each in (first, second) if each.etag not in (None, ANY)), None)
+    etag, lineage = (guard.etag, guard.lineage) if guard else (ANY, ())
+    if first.kind == "insert" and second.kind == "delete":
+        return None
+    has_room = second.has_room and (first.has_room or second.kind == "replace")
+    if first.kind != "delete" and "insert" in (first.kind, second.kind):
+        return replace(first, kind="insert", entity=_content(first, second), etag=None, has_room=has_room)
+    if second.kind == "delete":
+        return replace(second, etag=etag, lineage=lineage)
+    kind: Kind = "merge" if first.kind == second.kind == "merge" else "replace"
+    return replace(
+        first,
+        kind=kind,
+        entity=_content(first, second),
+        etag=etag,
+        lineage=lineage,
+        has_room=has_room,
+        becomes=second.becomes,
+    )
+
+
+def _content(first: Operation, second: Operation) -> Mapping[str, Any]:
+    """Return what the second leaves of what the first wrote."""
+    return {**first.entity, **second.entity} if second.kind == "merge" else second.entity

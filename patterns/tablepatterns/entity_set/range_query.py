@@ -1,0 +1,97 @@
+"""Question: the filter and the projection that a range of an `EntitySet` is read with."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from .. import limits
+from ..errors import BadFilter, BadInput
+from ..filters import Filter, QueryClass, comparisons, prop, refuse_scans
+from ..key import Key, KeyRange
+from .derived import RowLayout
+
+
+@dataclass(frozen=True)
+class Question:
+    """A query of one partition: which rows, by which filter, with which properties."""
+
+    shape: RowLayout
+    filter: Filter
+    select: tuple[str, ...] | None
+
+    @classmethod
+    def of(
+        cls,
+        shape: RowLayout,
+        where: Filter | None,
+        select: Sequence[str] | None,
+        fields: Mapping[str, Any],
+        allow: QueryClass,
+    ) -> Question:
+        """Return the query for the rows of `shape` that lie in the range of `fields` and match `where`.
+
+        :param allow: the worst class of query to allow with `where`
+        :raises BadKey: the fields do not make a range of the key
+        :raises BadFilter: `where` asks for something that the rows do not hold as a property, or makes it a scan
+        """
+        bounds = range_filter(shape.key.range(fields))
+        if where is None:
+            return cls(shape, bounds, shape.selected(select))
+        _check(shape, where)
+        check_class(bounds & where, allow)
+        return cls(shape, bounds & where, shape.selected(select))
+
+
+def partitions_of(key: Key, partitions: Iterable[Mapping[str, Any]], max_concurrency: int) -> list[dict[str, Any]]:
+    """Return the fields of several partitions, when each of them names one.
+
+    :raises BadInput: the bound is below 1
+    :raises BadKey: a field of the PartitionKey is missing, or has a value that cannot be a key
+    """
+    if max_concurrency < 1:
+        rule = "it is the number of requests that run at once, at least 1"
+        raise BadInput("max_concurrency", max_concurrency, rule, "give 1 or more")
+    asked = [dict(each) for each in partitions]
+    for each in asked:
+        key.range(each)
+    return asked
+
+
+def range_filter(keys: KeyRange) -> Filter:
+    """Return the filter that a range of keys is, as the guide writes it.
+
+    >>> from tablepatterns.key import Key, prefix
+    >>> str(range_filter(Key("{Department}", "email_{Email}").range({"Department": "Sales", "Email": prefix("a")})))
+    "PartitionKey eq 'Sales' and RowKey ge 'email_a' and RowKey lt 'email_b'"
+
+    Guide: range query.
+    """
+    row = prop("RowKey")
+    found: Filter = prop("PartitionKey") == keys.partition_key
+    if keys.row_key is not None:
+        return found & (row == keys.row_key)
+    if keys.lower:
+        found = found & (row >= keys.lower if keys.lower_inclusive else row > keys.lower)
+    if keys.upper is not None:
+        found = found & (row <= keys.upper if keys.upper_inclusive else row < keys.upper)
+    return found
+
+
+def check_class(expression: Filter, allow: QueryClass) -> None:
+    """Reject a range with a condition on properties that would be a worse class of query than allowed.
+
+    :raises BadFilter: it would
+    """
+    refuse_scans(expression, allow, hint=", or allow=QueryClass.PARTITION_SCAN")
+
+
+def _check(shape: RowLayout, where: Filter) -> None:
+    for name in sorted({each.name for each in comparisons(where)}):
+        if name in limits.SYSTEM_PROPERTIES[:2] or name in shape.key.fields:
+            rule = "it is a part of the key, and a condition on the key belongs in the range"
+            raise BadFilter("where", name, rule, "give it as a keyword")
+        if name != "Timestamp" and not shape.holds(name):
+            rule = f"the rows of this index hold no such property, so nothing would match; they hold {shape.include}"
+            raise BadFilter("where", name, rule, "include the property in the index, or read the primary rows")

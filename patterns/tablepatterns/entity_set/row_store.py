@@ -1,0 +1,39 @@
+"""Row store: what keeps derived rows: a table, the blobs of a container, or a transaction in the making."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from ..entity import Entity
+from ..filters import Filter
+from ..sdk.operation import Operation
+from ..sdk.table import Page
+
+
+class RowReader(Protocol):
+    """What single rows can be read from by their keys."""
+
+    async def get(self, partition_key: str, row_key: str) -> Entity | None:
+        """Read one row by its keys, or None."""
+        ...
+
+
+class RowStore(RowReader, Protocol):
+    """What rows are read from and written to, one by one, each write on condition of the row's ETag."""
+
+    @property
+    def name(self) -> str:
+        """The name by which reports call it."""
+        ...
+
+    async def page(self, where: Filter | None, *, size: int, token: str | None = None) -> Page[Entity]:
+        """Read one page of rows, in the order of their keys."""
+        ...
+
+    async def submit(self, *operations: Operation) -> list[Entity]:
+        """Carry out writes.
+
+        :raises EntityChanged: a row has another ETag; nothing has changed
+        :raises EntityAlreadyExists: a row to be inserted exists; nothing has changed
+        """
+        ...

@@ -1,0 +1,61 @@
+"""Schema: what the entities of a set must look like, for those who want it enforced; the service does not."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from typing import Any
+
+from ..argument_types import checked
+from ..errors import MISSING, NOT_SHOWN, BadDesign, BadProperty
+
+
+class Schema:
+    """Fields and their types; what does not fit is refused before any request.
+
+    It is optional: a set without one takes any fields, and one table may hold entities of any shape.
+
+    >>> staff = Schema({"Department": str, "EmployeeId": int, "Age": int}, required=["Age"])
+    >>> staff.check({"Department": "Sales", "EmployeeId": 223, "Age": "old"})
+    Traceback (most recent call last):
+        ...
+    tablepatterns.errors.BadProperty: Age = 'old': the schema wants int; convert it, or change the schema
+
+    :param fields: the type of each field, a subclass included; a `bool` is no `int`
+    :param required: the fields that no entity may lack
+    :param is_open: whether fields of other names are let through, whatever they are
+    :raises BadDesign: a required field has no type
+
+    Guide: tables, entities, properties (a schema, if wanted, is enforced by the client).
+    """
+
+    @checked
+    def __init__(self, fields: Mapping[str, type], *, required: Collection[str] = (), is_open: bool = False) -> None:
+        self.fields = dict(fields)
+        self.required = frozenset(required)
+        self.is_open = is_open
+        for name in sorted(self.required - self.fields.keys()):
+            raise BadDesign("required", name, "the field has no type", "name its type among the fields")
+
+    @checked
+    def check(self, entity: Mapping[str, Any], *, in_part: bool = False, secret: Collection[str] = ()) -> None:
+        """Refuse an entity that does not fit.
+
+        :param entity: its fields; one that is None is as if it were not there
+        :param in_part: whether the fields are only those of a merge, which may lack required ones
+        :param secret: the fields whose values no error may show
+        :raises BadProperty: a field is missing, unknown, or of another type
+        """
+        given = {name: value for name, value in entity.items() if value is not None}
+        for name, value in given.items():
+            wanted = self.fields.get(name)
+            shown = NOT_SHOWN if name in secret else value
+            if wanted is None:
+                if not self.is_open:
+                    known = ", ".join(self.fields)
+                    raise BadProperty(name, shown, f"the schema knows only {known}", "leave it out, or add it there")
+            elif not isinstance(value, wanted) or (isinstance(value, bool) and wanted is int):
+                rule = f"the schema wants {wanted.__name__}"
+                raise BadProperty(name, shown, rule, "convert it, or change the schema")
+        for name in sorted(self.required - given.keys()):
+            if not in_part:
+                raise BadProperty(name, MISSING, "the schema requires the field", "give it a value")

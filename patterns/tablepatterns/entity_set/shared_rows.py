@@ -1,0 +1,336 @@
+"""Derived rows that several entities share, such as lists and summaries, and how they are spread."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from hashlib import sha256
+from typing import Any, ClassVar, Final, TypeAlias
+
+from ..edm import entity_size, ordinal, utf16_length
+from ..entity import Entity
+from ..errors import BadDesign, BadKey, EntityAlreadyExists, EntityChanged, EntityNotFound, LimitExceeded
+from ..key import Key
+from ..limits import MAX_ENTITY_BYTES, MAX_STRING_UNITS
+from ..retry import Overtaken
+from ..sdk.operation import ANY, Operation, plain
+from ..sdk.table import Table
+from .derived import Derived, Fields, Keys, RowLayout
+from .range_query import range_filter
+
+PART: Final = "ListPart"
+"""The field that numbers the rows which one list is spread over."""
+_OVERHEAD: Final = 256
+"""More than the properties take that every stored row has besides its own."""
+
+
+@lru_cache
+def spread_key(key: Key) -> Key:
+    """Return the key of rows of which there are several for each value."""
+    return Key(key.partition_template, f"{key.row_template}_{{{PART}:03d}}", max_units=key.max_units)
+
+
+def part_of(primary: Keys, spread: int) -> int:
+    """Return in which of so many rows an entity has its part, by a hash of its keys.
+
+    The number is SHA-256 of both keys with a `#` between them, in UTF-8; of which the first eight bytes, as a
+    big-endian number, modulo `spread`.
+    """
+    digest = sha256("#".join(primary).encode("utf-8")).digest()
+    return int.from_bytes(digest[:8], "big") % spread
+
+
+def rewriting(keys: Keys, row: Entity | None, properties: Mapping[str, Any]) -> Operation | None:
+    """Return the write that makes a row hold these properties and no others, or removes it where there are none."""
+    if row is None:
+        return Operation.insert(with_keys(keys, properties)) if properties else None
+    etag = row.etag or ANY
+    write = Operation.replace(with_keys(keys, properties), etag) if properties else Operation.delete(*keys, etag)
+    return replace(write, lineage=row.lineage)
+
+
+def merging(keys: Keys, row: Entity | None, properties: Mapping[str, Any]) -> Operation:
+    """Return the write that makes a row hold these properties besides what it holds."""
+    if row is None:
+        return Operation.insert(with_keys(keys, properties))
+    written = with_keys(keys, properties)
+    return replace(Operation.merge(written, row.etag or ANY, becomes={**row, **written}), lineage=row.lineage)
+
+
+def with_keys(keys: Keys, properties: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the properties of a row with its keys."""
+    return {**properties, "PartitionKey": keys[0], "RowKey": keys[1]}
+
+
+def check_size(name: str, keys: Keys, properties: Mapping[str, Any], way_out: str) -> None:
+    """Refuse a row that its list makes too large.
+
+    :param name: what the error calls it
+    :raises LimitExceeded: it is
+    """
+    size = entity_size(*keys, plain(properties))
+    if size + _OVERHEAD > MAX_ENTITY_BYTES:
+        rule = "the entities that it lists fill a row (1 MiB)"
+        raise LimitExceeded(f"{name} {keys}, in bytes", size, rule, way_out)
+
+
+_BETWEEN: Final = "/"
+_INSIDE: Final = "#"
+_NOTE: Final = "?"
+
+
+@dataclass(frozen=True)
+class Roster:
+    """How lists are kept in rows.
+
+    >>> names = Roster("EmployeeIDs", local=True)
+    >>> names.properties("Sales", {("Sales", "000223"): "", ("Sales", "000152"): ""})
+    {'EmployeeIDs': '000152/000223'}
+
+    :param name: the name of the property; those that follow it have a number behind it
+    :param local: whether all entities of a list share the partition of its row
+    :param cut: whether a list goes on in further properties
+    """
+
+    name: str
+    local: bool
+    cut: bool = True
+
+    def is_in(self, row: Mapping[str, Any]) -> bool:
+        """Whether a row has a list at all."""
+        return isinstance(row.get(self.name), str)
+
+    def entries(self, row: Mapping[str, Any]) -> dict[Keys, str]:
+        """Return the keys that a row lists, with their notes."""
+        texts = [text for part in self._parts(row) for text in part.split(_BETWEEN) if text]
+        return dict(self._entry(row["PartitionKey"], text) for text in texts)
+
+    def properties(self, partition_key: str, entries: Mapping[Keys, str]) -> dict[str, str]:
+        """Return the properties of a row that lists these keys, in their order."""
+        ordered = sorted(entries, key=lambda keys: (ordinal(keys[0]), ordinal(keys[1])))
+        texts = [self._text(partition_key, keys, entries[keys]) for keys in ordered]
+        parts = _filled(texts) if self.cut or not texts else [_BETWEEN.join(texts)]
+        return {self._property(number): part for number, part in enumerate(parts, 1)}
+
+    def without(self, row: Mapping[str, Any]) -> dict[str, Any]:
+        """Return what a row holds besides its list."""
+        parts = {self._property(number) for number, _ in enumerate(self._parts(row), 1)}
+        return {name: value for name, value in row.items() if name not in parts}
+
+    def _parts(self, row: Mapping[str, Any]) -> Iterator[str]:
+        number = 1
+        while isinstance(part := row.get(self._property(number)), str):
+            yield part
+            number += 1
+
+    def _property(self, number: int) -> str:
+        return self.name if number == 1 else f"{self.name}{number}"
+
+    def _text(self, partition_key: str, keys: Keys, note: str) -> str:
+        own, row_key = keys
+        key = row_key if self.local and row_key and own == partition_key else f"{own}{_INSIDE}{row_key}"
+        return f"{key}{_NOTE}{note}" if note else key
+
+    def _entry(self, partition_key: str, text: str) -> tuple[Keys, str]:
+        key, _, note = text.partition(_NOTE)
+        own, inside, row_key = key.partition(_INSIDE)
+        return ((own, row_key) if inside else (partition_key, own)), note
+
+
+def _filled(texts: Iterable[str]) -> Iterator[str]:
+    """Join entries into as few texts as may be, none of which is too long for a property."""
+    part: list[str] = []
+    length = 0
+    for text in texts:
+        units = utf16_length(text) + 1
+        if part and length + units - 1 > MAX_STRING_UNITS:
+            yield _BETWEEN.join(part)
+            part, length = [], 0
+        part.append(text)
+        length += units
+    if part:
+        yield _BETWEEN.join(part)
+
+
+@dataclass(frozen=True)
+class InPartition:
+    """In the partition of the primary rows: they change in one entity group transaction, and are exact at any time."""
+
+    is_elsewhere: ClassVar[bool] = False
+
+    def table(self, primary: str) -> str:
+        """Return the name of the table of the rows, by that of the primary rows."""
+        return primary
+
+
+@dataclass(frozen=True)
+class InTable:
+    """In other partitions: they follow the primary rows by intent, write, reconcile.
+
+    :param name: the table; None for that of the primary rows. No other set may keep rows there under keys of the same
+        form: `repair` of one would take those of the other for orphans. Two such sets of one connection are refused
+    """
+
+    name: str | None = None
+    is_elsewhere: ClassVar[bool] = True
+
+    def table(self, primary: str) -> str:
+        """Return the name of the table of the rows, by that of the primary rows."""
+        return self.name or primary
+
+
+@dataclass(frozen=True)
+class InBlobs:
+    """In block blobs, which hold as much as there is: they follow the primary rows by intent, write, reconcile.
+
+    :param container: the container's name; it is made by the first write, and is for this set's rows alone
+    """
+
+    container: str
+    is_elsewhere: ClassVar[bool] = True
+
+    def table(self, primary: str) -> str:
+        """Return the name of the table of the primary rows: the others are in none."""
+        return primary
+
+
+Whereabouts: TypeAlias = InPartition | InTable | InBlobs
+
+
+def check_partition(name: str, key: Key, primary: Key, store: Whereabouts) -> None:
+    """Refuse rows that would lie, by their key, where their store says they do not.
+
+    :param name: what the error calls them
+    :param key: their key
+    :param primary: the key of the primary rows
+    :raises BadDesign: they would
+    """
+    shares = key.partition_template == primary.partition_template
+    if isinstance(store, InPartition) and not shares:
+        rule = f"its rows must share the primary's partition, {primary.partition_template!r}"
+        raise BadDesign(name, key.partition_template, rule, "use the same PartitionKey template, or store=InTable()")
+    if store == InTable() and shares:
+        rule = "its rows would share the primary's partition"
+        raise BadDesign(name, key.partition_template, rule, "give the key another PartitionKey, or no store")
+
+
+class SharedRows(Derived):
+    """Derived rows that several entities have a part in, or that are those of others; in the partition or elsewhere."""
+
+    whereabouts: Whereabouts
+    """Where the rows are."""
+    spread: int = 1
+    """Over how many rows that which has one value is spread."""
+    _name: str
+
+    @property
+    def name(self) -> str:
+        """The name that errors, reports and messages use."""
+        return self._name
+
+    @property
+    def is_elsewhere(self) -> bool:
+        """Whether the rows lie outside the primary's partition."""
+        return self.whereabouts.is_elsewhere
+
+    @property
+    def shares_rows(self) -> bool:
+        """Whether several entities may have a part in one row, which is what these rows are for."""
+        return True
+
+    def table(self, primary: str) -> str:
+        """Return the name of the table that the rows are in."""
+        return self.whereabouts.table(primary)
+
+    def rows_of(self, layout: Key, key: Key, fields: Fields) -> list[Keys]:
+        """Return the keys of the row that an entity has a part in; none where it lacks a field of its key.
+
+        :param layout: the key of the rows
+        :param key: the key of the set's primary rows
+        :raises BadKey: a primary row may have these keys
+        """
+        values = {name: fields.get(name) for name in layout.fields if name != PART}
+        if any(value is None for value in values.values()):
+            return []
+        if self.spread > 1:
+            values[PART] = part_of(key.format({name: fields.get(name) for name in key.fields}), self.spread)
+        row = layout.format(values)
+        if layout.overlaps(key) and self.may_be_primary(row, key):
+            rule = "a primary row may have these keys"
+            raise BadKey(self.name, row, rule, "give the rows a RowKey prefix of their own")
+        return [row]
+
+    def may_be_primary(self, row: Keys, key: Key) -> bool:
+        """Whether a primary row with that primary key may have the keys of such a row."""
+        return self.whereabouts in (InPartition(), InTable()) and key.matches(*row)
+
+
+class Lists(SharedRows):
+    """Rows that each list the keys of the entities with one value: `IndexEntities`."""
+
+    @abstractmethod
+    def layout(self, primary: Key) -> Key:
+        """Return the key of the rows, for entities with that primary key."""
+
+
+class Totals(SharedRows):
+    """Rows that each hold the count of a group, and sums over it: `Summary`."""
+
+    layout: Key
+    """The key of the rows."""
+
+    @property
+    @abstractmethod
+    def properties(self) -> Sequence[str]:
+        """The names of the properties that hold totals."""
+
+    @abstractmethod
+    def part(self, key: Key, fields: Fields | None) -> dict[Keys, tuple[int, ...]]:
+        """Return the group of an entity, and what it adds there: 1, and each of the numbers."""
+
+    @abstractmethod
+    def held(self, row: Mapping[str, Any] | None) -> tuple[int, ...]:
+        """Return the totals that a row holds, the count first; nothing counts as 0."""
+
+    @abstractmethod
+    def named(self, totals: Sequence[int]) -> dict[str, Any]:
+        """Return totals, the count first, as properties."""
+
+
+async def recounted(table: Table, key: Key, totals: Totals, partition: Mapping[str, object]) -> list[Keys]:
+    """Bring the totals of a partition in line with its entities; return the keys of the rows that were not.
+
+    The rows are read first. Whoever changes what an entity adds changes a row in the same transaction, so that a row
+    which is still as it was read holds what was added up.
+
+    :param partition: the values of the fields of the PartitionKey
+    :raises Overtaken: a row has changed meanwhile
+    """
+    rows: dict[Keys, Entity] = {}
+    async for row in table.query(range_filter(totals.layout.range(partition))):
+        keys = row["PartitionKey"], row["RowKey"]
+        if totals.layout.matches(*keys) and not key.matches(*keys):
+            rows[keys] = row
+    shape = RowLayout(key)
+    found: defaultdict[Keys, list[tuple[int, ...]]] = defaultdict(list)
+    async for row in table.query(range_filter(key.range(partition))):
+        if shape.fits(row):
+            for keys, part in totals.part(key, shape.entity(row)).items():
+                found[keys].append(part)
+    wrong: list[Keys] = []
+    for keys in {**rows, **found}:
+        total = tuple(map(sum, zip(*found[keys], strict=True))) or (0,) * len(totals.held(None))
+        if total != totals.held(rows.get(keys)):
+            await _write(table, totals, keys, rows.get(keys), total)
+            wrong.append(keys)
+    return wrong
+
+
+async def _write(table: Table, totals: Totals, keys: Keys, row: Entity | None, total: tuple[int, ...]) -> None:
+    try:
+        await table.submit(merging(keys, row, totals.named(total)))
+    except (EntityAlreadyExists, EntityChanged, EntityNotFound) as error:
+        raise Overtaken from error

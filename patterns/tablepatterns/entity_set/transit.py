@@ -1,0 +1,24 @@
+"""Marks of an entity that is being moved to another partition."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from ..errors import BadInput
+
+MOVING_TO: Final = "MovingTo"
+"""The property by which an entity says that it is being moved, and where to."""
+MOVED_FROM: Final = "MovedFrom"
+"""The property by which a copy says of which move it is, and what was copied."""
+
+
+def check_settled(entity: Mapping[str, Any]) -> None:
+    """Reject an entity that is being moved: under another key the move would leave it in two places.
+
+    :raises BadInput: it has the mark of a move
+    """
+    for name in (MOVING_TO, MOVED_FROM):
+        if entity.get(name) is not None:
+            rule = "the entity is being moved to another partition"
+            raise BadInput(name, entity[name], rule, "let the move end first, and read the entity again")

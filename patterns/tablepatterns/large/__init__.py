@@ -1,1 +1,0 @@
-"""Large: the blobs that hold large property values, their names, and what becomes of them."""

@@ -1,1 +1,0 @@
-"""What the blob log is made of: entries, names of blobs, the buffer, blobs being written, and the way back."""

@@ -1,0 +1,56 @@
+"""What a worker calls: a handler for one kind of message, and an observer for metrics."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from .lease import Lease
+from .poison import Reason
+
+
+class Handler(Protocol):
+    """Does the work of all messages of one kind; the worker receives, renews and deletes them.
+
+    A message may come more than once, and later ones may overtake it, so the work must be idempotent. Returning means
+    that the message may be deleted; an error means that it is delivered again, and goes to poison after some times.
+    """
+
+    @property
+    def kind(self) -> str:
+        """The kind of messages that it takes; a worker has one handler for each."""
+        ...
+
+    async def handle(self, lease: Lease) -> None:
+        """Do the work that `lease.work` asks for, in words that a recipe may await."""
+        ...
+
+
+class Observer:
+    """Is told what a worker does; every method does nothing until it is overridden.
+
+    Threads and tasks call it as they go, several at a time where the worker is parallel. What it raises ends the
+    worker, and the message in hand is delivered again: let it count, and not fail.
+
+    >>> class Counting(Observer):
+    ...     handled_in_all = 0
+    ...     def handled(self, queue: str, kind: str, seconds: float) -> None:
+    ...         self.handled_in_all += 1
+    """
+
+    def received(self, queue: str, count: int) -> None:
+        """So many messages came with one request, at least one."""
+
+    def handled(self, queue: str, kind: str, seconds: float) -> None:
+        """The work of a message is done; it took so many seconds."""
+
+    def failed(self, queue: str, kind: str, reason: Reason, seconds: float) -> None:
+        """The work of a message failed; unless it goes to poison, it is delivered again."""
+
+    def renewed(self, queue: str, kind: str) -> None:
+        """A message was kept for longer, since its work still goes on."""
+
+    def lost(self, queue: str, kind: str) -> None:
+        """A message is not ours any more, and somebody else does the same work."""
+
+    def poisoned(self, queue: str, reason: Reason) -> None:
+        """A message went to poison."""

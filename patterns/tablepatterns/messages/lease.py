@@ -1,0 +1,130 @@
+"""A queue message that this process has received, and how its lease is renewed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from datetime import datetime, timedelta
+from typing import Any
+
+from ..recipe import Account
+from ..sdk.queue import Message, Queue
+from .envelope import Envelope
+
+
+class Lease:
+    """One message and the time for which it is ours.
+
+    :param account: whose clock counts
+    :param queue: where the message is
+    :param message: as it was sent or received
+    :param seconds: for how long it was taken; each renewal is for as long again
+    :param since: when it was asked for, by the account's clock; None for now
+    :raises BadMessage: nobody can tell what the message asks for
+    """
+
+    def __init__(
+        self,
+        account: Account,
+        queue: Queue,
+        message: Message,
+        seconds: int,
+        *,
+        base64: bool = False,
+        since: datetime | None = None,
+    ) -> None:
+        self._account = account
+        self._queue = queue
+        self._base64 = base64
+        self._seconds = seconds
+        # A renewal beside the work makes the pop receipt that a rewrite of the work is about to send a stale one
+        self._turn = account.lock()
+        self.message = message
+        self.work = Envelope.parse(message.text)
+        # Counted from before the service began to count, it ends no later than there
+        self._ends = (since or account.now()) + timedelta(seconds=seconds)
+
+    @classmethod
+    async def on_new(
+        cls, account: Account, queue: Queue, work: Envelope, seconds: int, *, base64: bool = False
+    ) -> Lease:
+        """Send a message that is hidden for `seconds`, and is ours until then. Cost: 1 transaction."""
+        before = account.now()
+        message = await queue.send(work.text(base64=base64), delay=seconds)
+        return cls(account, queue, message, seconds, base64=base64, since=before)
+
+    @property
+    def remaining(self) -> float:
+        """The seconds for which the message is still ours; 0 or less when it is not."""
+        return (self._ends - self._account.now()).total_seconds()
+
+    async def renew(self) -> None:
+        """Keep the message for as long again. Cost: 1 transaction.
+
+        :raises LeaseLost: it is not ours any more
+        """
+        await self._update(self._seconds, None)
+
+    async def keep(self) -> None:
+        """Renew if no more than half of the time is left. Cost: 1 transaction or none.
+
+        :raises LeaseLost: it is not ours any more
+        """
+        if self.remaining <= self._seconds / 2:
+            await self.renew()
+
+    async def rewrite(self, body: Mapping[str, Any]) -> None:
+        """Change what the message asks for, and keep it for as long again. Cost: 1 transaction.
+
+        :raises LeaseLost: it is not ours any more
+        """
+        work = Envelope(self.work.kind, body)
+        await self._update(self._seconds, work.text(base64=self._base64))
+        self.work = work
+
+    async def let_go(self, seconds: int = 0) -> None:
+        """Give the message back: it can be received again in `seconds`. Cost: 1 transaction.
+
+        :raises LeaseLost: it is not ours any more
+        """
+        await self._update(seconds, None)
+
+    async def done(self) -> bool:
+        """Delete the message; return False if it was not ours any more. Cost: 1 transaction."""
+        async with self._turn:
+            return await self._queue.delete(self.message)
+
+    async def _update(self, seconds: int, text: str | None) -> None:
+        async with self._turn:
+            before = self._account.now()
+            self.message = await self._queue.renew(self.message, lease=seconds, text=text)
+            self._ends = before + timedelta(seconds=seconds)
+
+
+class Entrusted(Lease):
+    """A lease for handlers where nothing is ours to do about the message; it costs no transaction.
+
+    What a handler writes into the message is known to that handler only, so that it begins from the start when the
+    message comes again.
+
+    :param account: whose clock counts
+    :param queue: where the message is
+    :param text: what it says
+    :raises BadMessage: nobody can tell what the message asks for
+    """
+
+    def __init__(self, account: Account, queue: Queue, text: str, seconds: int) -> None:
+        super().__init__(account, queue, Message("", text, None, None, None, 1), seconds)
+
+    @property
+    def remaining(self) -> float:
+        """The seconds for which the message is ours: whoever has it keeps it."""
+        return float(self._seconds)
+
+    async def done(self) -> bool:
+        """Leave the message to whoever has it."""
+        return True
+
+    async def _update(self, seconds: int, text: str | None) -> None:
+        if text is not None:
+            self.message = replace(self.message, text=text)

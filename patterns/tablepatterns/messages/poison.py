@@ -1,0 +1,158 @@
+"""Poison: what is kept of a message that nobody could work on, so that someone can look into it and send it again.
+
+The note is an envelope like any other, of the kind `poison`. It holds the text as it came, letter by letter, and the
+reason. Reasons go to logs too, so they say where it failed, and hold no text of an exception: `int(body["Ssn"])` quotes
+the value in its text, and so do most exceptions of the standard library, of the SDK and of this library.
+"""
+
+from __future__ import annotations
+
+import os
+import sysconfig
+from dataclasses import asdict, dataclass, field
+from datetime import datetime
+from pathlib import Path
+from traceback import FrameSummary, extract_tb
+from types import NoneType
+from typing import Any, Final
+
+from azure.core.exceptions import HttpResponseError
+
+from ..errors import BadMessage, StepFailed, one_line
+from ..limits import MAX_MESSAGE_BYTES
+from ..sdk.errors import code_of
+from ..sdk.queue import Message
+from .envelope import Envelope
+
+KIND: Final = "poison"
+_LONGEST_REASON: Final = 1000
+_LIBRARIES: Final = (
+    *(f"{sysconfig.get_path(each)}{os.sep}" for each in ("stdlib", "purelib", "platlib")),
+    f"{Path(__file__).parents[1]}{os.sep}",
+)
+
+
+@dataclass(frozen=True)
+class Reason:
+    """Why a message could not be worked on.
+
+    :param error: the name of the error's type
+    :param text: what the service answered, and where it was raised; for a `BadMessage` what it says but for the value,
+        for a `StepFailed` the step
+    """
+
+    error: str
+    text: str
+
+    @classmethod
+    def of(cls, error: BaseException) -> Reason:
+        """Return the reason that an error tells, without any text that an exception may have made of a message.
+
+        A `BadMessage` is raised to say why a message is poison: its subject, rule and way out are carried.
+
+        >>> Reason.of(BadMessage("Age", -1, "it is negative", "send an age")).text
+        'Age: it is negative; send an age'
+        >>> Reason.of(ValueError("invalid literal for int() with base 10: '078-05-1120'"))
+        Reason(error='ValueError', text='raised outside any function')
+        """
+        if isinstance(error, BadMessage):
+            text = one_line(f"{error.subject}: {error.rule}; {error.way_out}")[:_LONGEST_REASON]
+        elif isinstance(error, StepFailed):
+            # Made of the reason of its cause
+            text = one_line(error.message)
+        else:
+            text = " ".join(filter(None, (_answer(error), _place(error))))
+        return cls(type(error).__name__, text)
+
+
+def trace(error: BaseException) -> str:
+    """Return where an error and those that it came from were raised, as a traceback without the texts of exceptions."""
+    lines: list[str] = []
+    seen: set[int] = set()
+    following: BaseException | None = error
+    while following is not None and id(following) not in seen:
+        seen.add(id(following))
+        lines += [type(following).__name__, *map(_line, extract_tb(following.__traceback__))]
+        following = following.__cause__ or following.__context__
+    return "\n".join(lines)
+
+
+def _answer(error: BaseException) -> str:
+    """Return the status and the code that the service answered with, where it did."""
+    if not isinstance(error, HttpResponseError) or error.status_code is None:
+        return ""
+    return f"{error.status_code} {code_of(error)}".strip()
+
+
+def _place(error: BaseException) -> str:
+    """Return where an error was raised, and the last line before that which belongs to no library."""
+    frames = extract_tb(error.__traceback__)
+    if not frames:
+        return "raised outside any function"
+    own = [frame for frame in frames if not frame.filename.startswith(_LIBRARIES)]
+    caller = f", from {_short(own[-1])}" if own and own[-1] is not frames[-1] else ""
+    return f"at {_short(frames[-1])}{caller}"
+
+
+def _short(frame: FrameSummary) -> str:
+    return f"{Path(frame.filename).name}:{frame.lineno} in {frame.name}"
+
+
+def _line(frame: FrameSummary) -> str:
+    return f"  {frame.filename}:{frame.lineno} in {frame.name}"
+
+
+@dataclass(frozen=True)
+class Poisoned:
+    """A message that went to poison.
+
+    :param queue: the queue that it came from; None if nothing but the message is known
+    :param text: its text as it was; None where it did not fit beside the reason, and is a message of its own
+    :param id: the id that it had there
+    :param error: the name of the error's type
+    :param reason: what was wrong
+    :param deliveries: how often it was received
+    :param first: when it was sent, in ISO 8601
+    :param last: when it went to poison
+    """
+
+    queue: str | None
+    text: str | None = field(repr=False)
+    id: str = ""
+    error: str = ""
+    reason: str = ""
+    deliveries: int = 0
+    first: str | None = None
+    last: str | None = None
+
+    @classmethod
+    def of(cls, queue: str, message: Message, reason: Reason, now: datetime) -> Poisoned:
+        """Return the note about a message that was received from a queue."""
+        sent = message.inserted_at.isoformat() if message.inserted_at else None
+        about = (message.id, reason.error, reason.text, message.deliveries, sent, now.isoformat())
+        return cls(queue, message.text, *about)
+
+    def texts(self, *, base64: bool = False) -> tuple[str, ...]:
+        """Return the messages to send: the note, or where that is too long the text as it was, and then the note.
+
+        >>> [len(text) for text in Poisoned("orders", "x" * 65_536).texts()]
+        [65536, 132]
+        """
+        fields: dict[str, Any] = asdict(self)
+        whole = Envelope(KIND, fields).text(base64=base64)
+        if self.text is None or len(whole) <= MAX_MESSAGE_BYTES:
+            return (whole,)
+        return (self.text, Envelope(KIND, fields | {"text": None}).text(base64=base64))
+
+    @classmethod
+    def parse(cls, text: str) -> Poisoned:
+        """Return what a message of a poison queue says; one that is no note stands for itself."""
+        try:
+            found = Envelope.parse(text)
+        except BadMessage:
+            return cls(None, text)
+        if found.kind != KIND or found.body.keys() != cls.__dataclass_fields__.keys():
+            return cls(None, text)
+        note = cls(**found.body)
+        # What is sent again, and where it is from: nobody wrote a note in which that is no text
+        return note if all(isinstance(each, (str, NoneType)) for each in (note.queue, note.text)) else cls(None, text)

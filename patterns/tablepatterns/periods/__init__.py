@@ -1,1 +1,0 @@
-"""Periods: stretches of time that have a table each."""

@@ -1,1 +1,0 @@
-"""Reading: every question that can be asked of an `EntitySet`."""

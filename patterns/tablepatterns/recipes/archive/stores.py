@@ -1,0 +1,460 @@
+"""Where entities are archived to: an entity set, a blob container, or a folder."""
+
+from __future__ import annotations
+
+import os
+import sys
+from abc import ABC, abstractmethod
+from collections.abc import AsyncIterator, Generator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from hashlib import sha256
+from itertools import takewhile
+from pathlib import Path
+from typing import Any, TypeAlias
+from urllib.parse import quote, unquote
+from uuid import uuid4
+
+from ...argument_types import checked
+from ...entity import Entity
+from ...entity_set.entity_set import EntitySet
+from ...errors import (
+    BlobChanged,
+    DuplicateIndexValue,
+    EntityAlreadyExists,
+    EntityChanged,
+    EntityNotFound,
+    LimitExceeded,
+)
+from ...key import Key, KeyRange
+from ...recipe import Account
+from ...sdk.container import ABSENT
+from ...typed_json import decoded, encoded
+
+Keys: TypeAlias = tuple[str, str]
+"""The PartitionKey and the RowKey that an entity has in the set it is archived from."""
+Properties: TypeAlias = Mapping[str, Any]
+"""The fields of an entity without those of its key."""
+
+
+@dataclass(frozen=True)
+class Snapshot:
+    """An entity as a store held it when it was read.
+
+    :param properties: its fields without those of its key
+    :param version: what changes with every write, such as an ETag
+    :param row: what else the store needs to change or delete it
+    :param is_placeholder: whether it is not the entity itself, but a row that holds only the totals of its children
+    """
+
+    properties: Properties
+    version: str
+    row: object = None
+    is_placeholder: bool = False
+
+
+class Store(ABC):
+    """Where entities can be moved to, and from.
+
+    Each word is one step of a move, and is either done or refused as a whole. Subclass it to archive elsewhere: what
+    it takes is an insert that fails if there is something, and writes on condition that nothing has changed.
+    """
+
+    @property
+    @abstractmethod
+    def name(self) -> str:
+        """The name that errors use."""
+
+    def check(self, keys: Keys) -> None:
+        """Refuse keys under which nothing can be held here, ahead of every request.
+
+        :raises BadInput: they are such
+        """
+        return
+
+    def list(self, key: Key, fields: Mapping[str, Any]) -> AsyncIterator[Keys]:
+        """Yield the keys of the entities in a range, in any order. Only a store of children needs it.
+
+        :param key: the key of the set that is archived
+        :param fields: what `Key.range` takes
+        """
+        raise NotImplementedError
+
+    @abstractmethod
+    async def get(self, keys: Keys) -> Snapshot | None:
+        """Return what is held under these keys."""
+
+    @abstractmethod
+    async def insert(self, keys: Keys, properties: Properties) -> bool:
+        """Hold an entity; return False, and change nothing, if one is held under these keys."""
+
+    @abstractmethod
+    async def replace(self, keys: Keys, held: Snapshot, properties: Properties) -> bool:
+        """Overwrite an entity, which gets a new version; return False, and change nothing, if it is not as held."""
+
+    @abstractmethod
+    async def delete(self, keys: Keys, held: Snapshot) -> bool:
+        """Delete an entity; return False, and change nothing, if it is not as held, or is gone."""
+
+
+class Rows(Store):
+    """The entities of a set; with each word its derived data goes along.
+
+    Cost: 1 storage transaction for each word, and what the set's derived data takes; to list children 1 per 1,000.
+
+    :param entities: the set, as recipes see it
+    :param key: the key of the set that is archived, which names entities wherever they are
+    :param totals: the properties that a `Summary` of the children keeps in these rows, as they are without children.
+        They are not moved: the children that are inserted and deleted change them
+    """
+
+    def __init__(self, entities: EntitySet[Account], key: Key, totals: Properties | None = None) -> None:
+        self.entities = entities
+        self._key = key
+        self._totals = dict(totals or {})
+
+    @property
+    def name(self) -> str:
+        """The name that errors use."""
+        return f"table {self.entities.table.name}"
+
+    async def list(self, key: Key, fields: Mapping[str, Any]) -> AsyncIterator[Keys]:
+        """Yield the keys of the entities in a range. Cost: 1 transaction per page of up to 1,000."""
+        async for entity in self.entities.range(select=(), **fields):
+            yield key.format({name: entity[name] for name in key.fields})
+
+    async def get(self, keys: Keys) -> Snapshot | None:
+        """Return the entity with these keys."""
+        found = await self.entities.get(**self._key.parse(*keys))
+        if found is None:
+            return None
+        own = {name: value for name, value in found.items() if name not in self._key.fields}
+        properties = {name: value for name, value in own.items() if name not in self._totals}
+        return Snapshot(properties, found.etag or "", found, is_placeholder=bool(own) and not properties)
+
+    async def insert(self, keys: Keys, properties: Properties) -> bool:
+        """Create the entity with all its derived rows, or return False if there is one."""
+        try:
+            await self.entities.insert(self._key.parse(*keys) | dict(properties) | self._totals)
+        except DuplicateIndexValue:
+            raise
+        except EntityAlreadyExists:
+            return False
+        return True
+
+    async def replace(self, keys: Keys, held: Snapshot, properties: Properties) -> bool:
+        """Write the entity whole, or return False if it changed."""
+        entity = held.row
+        assert isinstance(entity, Entity)  # noqa: S101 - `get` of this class put it there
+        totals = {name: entity.get(name) for name in self._totals}
+        entity.clear()
+        entity.update(self._key.parse(*keys) | dict(properties) | totals)
+        try:
+            await self.entities.replace(entity)
+        except (EntityChanged, EntityNotFound):
+            return False
+        return True
+
+    async def delete(self, keys: Keys, held: Snapshot) -> bool:
+        """Delete the entity with its derived rows, or return False if it changed."""
+        entity = held.row
+        assert isinstance(entity, Entity)  # noqa: S101 - as above
+        try:
+            await self.entities.delete(entity)
+        except (EntityChanged, EntityNotFound):
+            return False
+        return True
+
+
+_PLAIN = " !$&'()+,;=@[]{}~^"
+_EMPTY = "%_"
+
+
+def name_of(keys: tuple[str, str]) -> str:
+    """Return the name of an entity: its PartitionKey as the folder, its RowKey as the file.
+
+    >>> name_of(("Sales", "empid_000223")), name_of(("", "jonesj@contoso.com"))
+    ('Sales/empid_000223.json', '%_/jonesj@contoso.com.json')
+    """
+    partition, row = map(_segment, keys)
+    return f"{partition}/{row}.json"
+
+
+def _segment(key: str) -> str:
+    """Return a key as a part of a path, which is neither empty nor relative, and ends as it is written."""
+    text = quote(key, safe=_PLAIN) or _EMPTY
+    return text[:-1] + f"%{ord(text[-1]):02X}" if text[-1] in ". " else text
+
+
+def folder_of(partition: str) -> str:
+    """Return the name of the folder that holds the entities of a partition."""
+    return _segment(partition)
+
+
+def prefix_of(rows: KeyRange) -> str:
+    """Return what the names of all entities of a range begin with.
+
+    >>> prefix_of(KeyRange.beginning_with("Sales", "empid_"))
+    'Sales/empid'
+    """
+    pairs = zip(rows.lower or "", rows.upper or "", strict=False)
+    known = "".join(first for first, _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
+    # The last character of a whole key may be escaped, so it is not certain how the prefix ends
+    return f"{_segment(rows.partition_key)}/{quote(known.rstrip('. '), safe=_PLAIN)}"
+
+
+def keys_of(name: str) -> tuple[str, str] | None:
+    """Return the keys of the entity with this name; None for a name that `name_of` does not make.
+
+    >>> keys_of("%_/jonesj@contoso.com.json"), keys_of("notes.txt")
+    (('', 'jonesj@contoso.com'), None)
+    """
+    partition, _, row = name.removesuffix(".json").partition("/")
+    keys = _key(partition), _key(row)
+    return keys if name_of(keys) == name else None
+
+
+def _key(segment: str) -> str:
+    return "" if segment == _EMPTY else unquote(segment)
+
+
+_MAX_BLOB_NAME_LENGTH = 1024
+_ATTEMPTS = 5
+
+
+class BlobArchive(Store):
+    """Keep archived entities in blobs: cheaper than a table, and read one at a time.
+
+    Each entity is a blob of its own, `Sales/empid_000223.json`, in JSON that keeps the types. Not many in one file,
+    since appending twice what was to be appended once cannot be told apart.
+
+    Cost: insert, replace and delete 1 storage transaction, get 2; 2 more for the first one, which makes the container;
+    to list children 1 for each 5,000.
+
+    :param account: where the container is, which may be another account than that of the entities
+    :param container: its name
+    :param prefix: what the blobs' names begin with, such as `"employees/"`
+    """
+
+    @checked
+    def __init__(self, account: Account, container: str, *, prefix: str = "") -> None:
+        self._container = account.container(container)
+        self._prefix = prefix
+
+    @property
+    def name(self) -> str:
+        """The name that errors use."""
+        return f"container {self._container.name}"
+
+    def check(self, keys: Keys) -> None:
+        """Refuse keys that make too long a name.
+
+        :raises LimitExceeded: they do
+        """
+        self._name(keys)
+
+    async def list(self, key: Key, fields: Mapping[str, Any]) -> AsyncIterator[Keys]:
+        """Yield the keys of the entities in a range. Cost: 1 transaction per 5,000."""
+        rows = key.range(fields)
+        async for blob in self._container.blobs(self._prefix + prefix_of(rows)):
+            keys = keys_of(blob.name.removeprefix(self._prefix))
+            if keys is not None and rows.contains(*keys) and key.matches(*keys):
+                yield keys
+
+    async def get(self, keys: Keys) -> Snapshot | None:
+        """Return the entity of a blob."""
+        name = self._name(keys)
+        for _ in range(_ATTEMPTS):
+            facts = await self._container.facts(name)
+            if facts is None:
+                return None
+            try:
+                content = await self._container.download(name, etag=facts.etag)
+            except BlobChanged:
+                continue
+            return None if content is None else Snapshot(decoded(content, keys, f"blob {name}"), facts.etag)
+        raise BlobChanged(f"blob {name!r} was overwritten at each of {_ATTEMPTS} attempts to read it; try again")
+
+    async def insert(self, keys: Keys, properties: Properties) -> bool:
+        """Write a blob, or return False if there is one."""
+        return await self._upload(keys, properties, ABSENT)
+
+    async def replace(self, keys: Keys, held: Snapshot, properties: Properties) -> bool:
+        """Overwrite a blob, or return False if it changed."""
+        return await self._upload(keys, properties, held.version)
+
+    async def delete(self, keys: Keys, held: Snapshot) -> bool:
+        """Delete a blob, or return False if it changed."""
+        try:
+            return await self._container.delete(self._name(keys), etag=held.version)
+        except BlobChanged:
+            return False
+
+    async def _upload(self, keys: Keys, properties: Properties, etag: str) -> bool:
+        content = encoded(keys, properties)
+        try:
+            await self._container.upload(self._name(keys), content, etag=etag, content_type="application/json")
+        except BlobChanged:
+            return False
+        return True
+
+    def _name(self, keys: Keys) -> str:
+        name = self._prefix + name_of(keys)
+        if len(name) > _MAX_BLOB_NAME_LENGTH:
+            rule = f"a blob's name has at most {_MAX_BLOB_NAME_LENGTH:,} characters, and this has {len(name):,}"
+            raise LimitExceeded("name of the blob", name, rule, "use shorter keys, or archive to a table")
+        return name
+
+
+_LOCK = "%lock"
+"""The name of a file that no PartitionKey makes the name of a folder."""
+_OWNER_ONLY = 0o600
+_MAX_FILE_NAME_LENGTH = 255 - len(".json.new")
+"""What file systems take, less what a file's name ends with while it is written."""
+
+if sys.platform == "win32":
+    import msvcrt
+
+    def _lock(number: int) -> None:
+        msvcrt.locking(number, msvcrt.LK_LOCK, 1)
+else:
+    import fcntl
+
+    def _lock(number: int) -> None:
+        fcntl.flock(number, fcntl.LOCK_EX)
+
+
+class FileArchive(Store):
+    """Keep archived entities in files of this machine, `Sales/empid_000223.json` below a folder.
+
+    A file is on the disk, and not only on its way there, when a word returns. Workers of this machine may share the
+    folder: they take turns by a lock, which the operating system releases when a process dies. Does not: work on
+    network file systems that have no such locks, or spare the event loop the time of a small write. A key has at most
+    246 characters as a name, where all but ASCII takes several: a move of a longer one goes to poison.
+
+    Files are made for their owner only (0600), and so are folders (0700); those that are there keep their rights.
+
+    :param folder: where the files are; it is made when it is missing
+    """
+
+    @checked
+    def __init__(self, folder: str | Path) -> None:
+        self._folder = Path(folder)
+
+    @property
+    def name(self) -> str:
+        """The name that errors use."""
+        return f"folder {self._folder}"
+
+    def check(self, keys: Keys) -> None:
+        """Refuse keys that make too long a name.
+
+        :raises LimitExceeded: they do
+        """
+        self._path(keys)
+
+    async def list(self, key: Key, fields: Mapping[str, Any]) -> AsyncIterator[Keys]:
+        """Yield the keys of the entities in a range."""
+        rows = key.range(fields)
+        folder = self._folder / folder_of(rows.partition_key)
+        for path in sorted(folder.iterdir()) if folder.is_dir() else ():
+            keys = keys_of(f"{folder.name}/{path.name}")
+            if keys is not None and rows.contains(*keys) and key.matches(*keys):
+                yield keys
+
+    async def get(self, keys: Keys) -> Snapshot | None:
+        """Return the entity of a file."""
+        path = self._path(keys)
+        content = _content(path)
+        return None if content is None else Snapshot(decoded(content, keys, str(path)), _version(content))
+
+    async def insert(self, keys: Keys, properties: Properties) -> bool:
+        """Write a file, or return False if there is one."""
+        return self._change(keys, None, _content_of(keys, properties))
+
+    async def replace(self, keys: Keys, held: Snapshot, properties: Properties) -> bool:
+        """Overwrite a file, or return False if it changed."""
+        return self._change(keys, held.version, _content_of(keys, properties))
+
+    async def delete(self, keys: Keys, held: Snapshot) -> bool:
+        """Delete a file, or return False if it changed."""
+        return self._change(keys, held.version, None)
+
+    def _path(self, keys: Keys) -> Path:
+        name = name_of(keys)
+        for part in name.removesuffix(".json").split("/"):
+            if len(part) > _MAX_FILE_NAME_LENGTH:
+                rule = f"a file's name has at most {_MAX_FILE_NAME_LENGTH} characters, and this has {len(part):,}"
+                raise LimitExceeded("name of the file", part, rule, "use shorter keys, or archive to a table")
+        return self._folder / name
+
+    def _change(self, keys: Keys, version: str | None, content: bytes | None) -> bool:
+        """Bring the file from one version, None for no file, to a content, None for no file, or return False."""
+        path = self._path(keys)
+        _make_folder(path.parent)
+        with self._alone():
+            found = _content(path)
+            if (None if found is None else _version(found)) != version:
+                return False
+            if content is None:
+                path.unlink()
+            else:
+                _write(path, content)
+            _make_durable(path.parent)
+        return True
+
+    @contextmanager
+    def _alone(self) -> Generator[None, None, None]:
+        """Keep other threads and processes from changing files; reading needs no lock, since files change whole."""
+        with open(self._folder / _LOCK, "ab", opener=_private) as file:
+            _lock(file.fileno())
+            yield
+
+
+def _content_of(keys: Keys, properties: Properties) -> bytes:
+    # A version is the digest of a content, and every write must make another one
+    return encoded(keys, properties, write=uuid4().hex)
+
+
+def _content(path: Path) -> bytes | None:
+    try:
+        return path.read_bytes()
+    except FileNotFoundError:
+        return None
+
+
+def _version(content: bytes) -> str:
+    return sha256(content).hexdigest()
+
+
+def _write(path: Path, content: bytes) -> None:
+    beside = path.with_name(f"{path.name}.new")
+    # What a process left that died here may have been made by others
+    beside.unlink(missing_ok=True)
+    with open(beside, "wb", opener=_private) as file:
+        file.write(content)
+        file.flush()
+        os.fsync(file.fileno())
+    beside.replace(path)
+
+
+def _private(path: str, flags: int) -> int:
+    """Open a file that, if it is new, only its owner may read."""
+    return os.open(path, flags, _OWNER_ONLY)
+
+
+def _make_folder(folder: Path) -> None:
+    """Make the folders that are missing, for their owner only; those that are there stay as they are."""
+    for each in reversed([each for each in (folder, *folder.parents) if not each.exists()]):
+        each.mkdir(mode=_OWNER_ONLY | 0o100, exist_ok=True)
+
+
+def _make_durable(folder: Path) -> None:
+    """Let the names in a folder outlive a loss of power; Windows has no word for it."""
+    if sys.platform == "win32":
+        return
+    number = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(number)
+    finally:
+        os.close(number)

@@ -1,0 +1,1 @@
+"""The blob log pattern."""

@@ -1,0 +1,298 @@
+"""Blob log: log data in append blobs of an hour each, found by their names: the guide's remedy for logs in tables.
+
+Status: ready
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Collection, Mapping
+from contextlib import suppress
+from datetime import datetime, timedelta
+from itertools import islice
+from types import TracebackType
+from typing import Final, cast
+from uuid import UUID, uuid4
+
+from ... import limits
+from ...argument_types import checked
+from ...errors import BadInput, BlobChanged, LimitExceeded
+from ...recipe import Account, Account_co, BlockingAccount, Pattern, recipe, stream
+from ...sdk.container import BlobFacts
+from .entry import LogEntry, in_utc
+from .names import HOUR, LogName, check_service, prefixes
+from .reader import merged
+from .writer import BLOCK_BYTES, Block, Buffer, Line, Segment, Segments, Wanted, blocks
+
+_ATTEMPTS: Final = 5
+_DELETED_TOGETHER: Final = 100
+
+
+class BlobLog(Pattern[Account_co]):
+    r"""Keep log data in blobs, and read it by span of time and level.
+
+    Goal: all errors between 15:04 and 15:06. In a table, keys by time make one hot partition, and keys by source make
+    each such read a scan; so log data belongs in blobs.
+
+    Keys: `queue/2014/07/31/1800/000001.log` is the first blob of the service `queue` for the hour from 18:00 UTC. A
+    line is an entry: instant, level, id, message and fields, with semicolons between them and `\` escapes in them. A
+    blob's metadata says `first` and `last`, between which all its entries lie, and their `levels`.
+
+    Guarantees: an entry whose `append` (written through) or `flush` returned is read exactly once, also if an answer
+    was lost or the writer died afterwards. Writers never share a blob: each begins its own, by creating it, so that a
+    number is never given twice while its hour is kept. Entries come in order of time; those of one instant in one blob
+    in the order in which they were appended. A reader meets a growing log as it was when each hour was listed.
+
+    Does not: keep what is in the buffer when the process dies: at most `flush_count` entries and `flush_bytes`, and
+    without further appends those of any age. Nothing runs in the background: only appends look at the age. After an
+    error of the network, other programs that read the blobs may find an entry in two of them, with the same id.
+
+    Cost: `flush` 1 blob write transaction, as much as 139 table operations, for each hour and 4 MiB; the first of an
+    hour 2 blob write transactions, as much as 278 table operations, and three more while others began blobs in the
+    hour; where `last` is passed, once in `ahead`, 1 blob write + 1 other blob transactions, as much as 150 table
+    operations. `between` 1 blob read + 1 blob list transactions, as much as 150 table operations, for an hour of one
+    blob: a list for each hour, or each whole day, month or year, and a read for each 4 MiB of each blob that may hold
+    what is asked for. A flush costs the same for one entry as for thousands: let the buffer fill.
+
+    >>> from datetime import timezone
+    >>> from tablepatterns import connect
+    >>> log = BlobLog(connect(), "logs", "queue")
+    >>> for minute, level in ((3, "ERROR"), (4, "INFO"), (5, "CRITICAL"), (7, "ERROR")):
+    ...     _ = log.append(level, f"minute {minute}", at=datetime(2014, 7, 31, 15, minute, tzinfo=timezone.utc))
+    >>> log.flush()
+    4
+    >>> span = [datetime(2014, 7, 31, 15, minute, tzinfo=timezone.utc) for minute in (4, 6)]
+    >>> [entry.message for entry in log.between(*span, levels=["ERROR", "CRITICAL"])]
+    ['minute 5']
+
+    :param account: where the container is
+    :param container: the container's name; it is made by the first write
+    :param service: what is logged; the names of its blobs begin with it
+    :param write_through: whether `append` writes each entry at once, rather than to the buffer
+    :param flush_count: how many entries the buffer holds
+    :param flush_bytes: how many bytes it holds
+    :param flush_age: how long an entry waits until an append writes what is in the buffer
+    :param ahead: how much later than its last entry a blob may say that it ends. Zero keeps the metadata exact, for one
+        more transaction with each write; more saves them
+    :param blob_bytes: the size at which a blob gets no more entries
+    :param blob_blocks: after how many writes it gets no more, at most 50,000
+    :raises BadInput: a name or a number is out of its range
+
+    Guide: log data anti-pattern.
+    """
+
+    @checked
+    def __init__(
+        self,
+        account: Account_co,
+        container: str,
+        service: str,
+        *,
+        write_through: bool = False,
+        flush_count: int = 1000,
+        flush_bytes: int = 1 * limits.MIB,
+        flush_age: timedelta = timedelta(seconds=10),
+        ahead: timedelta = timedelta(minutes=1),
+        blob_bytes: int = 64 * limits.MIB,
+        blob_blocks: int = limits.MAX_BLOCKS,
+    ) -> None:
+        super().__init__(account)
+        for name, number in (("flush_count", flush_count), ("flush_bytes", flush_bytes), ("blob_bytes", blob_bytes)):
+            _check(name, number >= 1, number, "there must be at least one")
+        _check("flush_age", flush_age >= timedelta(0), flush_age, "it is not below zero")
+        _check("ahead", ahead >= timedelta(0), ahead, "it is not below zero")
+        in_range = 1 <= blob_blocks <= limits.MAX_BLOCKS
+        _check("blob_blocks", in_range, blob_blocks, f"a blob has 1 to {limits.MAX_BLOCKS:,} of them")
+        self.container = account.container(container)
+        self.service = check_service(service)
+        self.write_through = write_through
+        self.ahead = ahead
+        self._buffer = Buffer(flush_count, flush_bytes, flush_age)
+        self._segments = Segments(blob_bytes, blob_blocks)
+
+    @recipe
+    async def append(
+        self,
+        level: str,
+        message: str,
+        *,
+        fields: Mapping[str, str] | None = None,
+        at: datetime | None = None,
+        entry_id: UUID | None = None,
+    ) -> LogEntry:
+        """Add an entry and return it: to the buffer, or where that is chosen, through to the blob.
+
+        A buffer that is full, or holds an entry older than `flush_age`, is written first. If that fails, its entries
+        stay in the buffer and this one is not taken. An entry that is given again with its instant and id is read once.
+        Cost: none, or that of a flush of the buffer as it was; written through, that of a flush: 1 blob write
+        transaction, as much as 139 table operations.
+
+        :param level: such as `ERROR`; up to 32 ASCII letters, digits, blanks, dots, dashes and underscores
+        :param message: any text
+        :param fields: more texts by name
+        :param at: an aware datetime; None for now, by the account's clock
+        :param entry_id: what tells the entry from all others; None for a new one
+        :raises BadInput: the level, the instant or a text is not of its kind
+        :raises LimitExceeded: the entry is longer than 4 MiB
+        """
+        now = self.account.now()
+        entry = LogEntry(at or now, level, message, fields or {}, entry_id or uuid4())
+        line = Line.of(entry, now)
+        if len(line.content) > BLOCK_BYTES:
+            rule = f"an entry has at most {BLOCK_BYTES:,} bytes, and this has {len(line.content):,}"
+            raise LimitExceeded("message", message, rule, "put the content into a blob of its own, and log its name")
+        if self.write_through:
+            await self._write(Block([line]))
+        else:
+            if self._buffer.is_due(line):
+                await self.flush()
+            self._buffer.add(line)
+        return entry
+
+    @recipe
+    async def flush(self) -> int:
+        """Write what is in the buffer, and return how many entries that were.
+
+        What could not be written is in the buffer again after an error, and the next flush writes it.
+        Cost: 1 blob write transaction, as much as 139 table operations, for each hour and 4 MiB, and what the class
+        says of new blobs and metadata.
+        """
+        lines = self._buffer.take()
+        waiting = list(blocks(lines))
+        try:
+            while waiting:
+                await self._write(waiting[0])
+                waiting.pop(0)
+        finally:
+            self._buffer.put_back(line for block in waiting for line in block.lines)
+        return len(lines)
+
+    @recipe
+    async def close(self) -> int:
+        """Flush, make the metadata of the blobs exact, and return how many entries were flushed.
+
+        The log may be used again; it then begins new blobs. Cost: that of a flush, and 1 other blob transaction, as
+        much as 11 table operations, for each blob whose metadata reaches further than its entries.
+        """
+        flushed = await self.flush()
+        for segment in self._segments.take_all():
+            exact = segment.coverage.up_to(segment.last)
+            if exact != segment.coverage:
+                # A blob that was dropped meanwhile has nothing left to tell of
+                with suppress(BlobChanged):
+                    await self.container.describe(str(segment.name), exact.metadata())
+        return flushed
+
+    @stream
+    async def between(
+        self, earliest: datetime, latest: datetime | None = None, *, levels: Collection[str] | None = None
+    ) -> AsyncIterator[LogEntry]:
+        """Hand out the entries from `earliest` to `latest`, both included, in order of time.
+
+        What is in a buffer, ours too, is not read. Blobs whose metadata says that they hold nothing of it are not
+        opened. Memory: 4 MiB for each blob of an hour that is open, and their facts.
+        Cost: 1 blob read + 1 blob list transactions, as much as 150 table operations, for an hour of one blob; else a
+        list for each hour, day, month or year, and a read for each 4 MiB of each blob that is opened.
+
+        >>> from tablepatterns import connect
+        >>> log = BlobLog(connect(), "logs", "queue", write_through=True)
+        >>> entry = log.append("ERROR", "disk full", fields={"host": "a1"})
+        >>> [(found.level, found.fields["host"]) for found in log.between(entry.at, levels=["ERROR"])]
+        [('ERROR', 'a1')]
+
+        :param earliest: an aware datetime
+        :param latest: an aware datetime; None for now, by the account's clock
+        :param levels: the levels to read, such as `["ERROR", "CRITICAL"]`; None for all
+        :raises BadInput: an instant has no time zone, or a line of a blob is none of a log
+
+        Guide: log data anti-pattern.
+        """
+        if isinstance(levels, str):
+            raise BadInput("levels", levels, "it is a collection of levels", "put it into a list")
+        begin, end = in_utc("earliest", earliest), in_utc("latest", latest or self.account.now())
+        wanted = Wanted(begin, end, None if levels is None else frozenset(levels))
+        for prefix in prefixes(self.service, begin, end):
+            hour: list[tuple[LogName, BlobFacts]] = []
+            async for name, facts in self._blobs(prefix):
+                if hour and name.hour != hour[0][0].hour:
+                    async for entry in merged(self.container, hour, wanted):
+                        yield entry
+                    hour = []
+                if facts.size and not wanted.misses(facts.metadata):
+                    hour.append((name, facts))
+            async for entry in merged(self.container, hour, wanted):
+                yield entry
+
+    @recipe
+    async def drop_before(self, moment: datetime) -> int:
+        """Delete the blobs of all hours that were over at `moment`, and return how many.
+
+        The hour in which `moment` lies is kept whole. Entries of a dropped hour that come later begin it anew.
+        Cost: 1 blob list + 1 blob delete transactions, as much as 139 table operations, for one blob; a list for each
+        5,000 blobs, and deletions are free.
+
+        :param moment: an aware datetime
+        :raises BadInput: it has no time zone
+        """
+        end = in_utc("moment", moment)
+        doomed: list[str] = []
+        async for name, facts in self._blobs(f"{self.service}/"):
+            if name.hour + HOUR > end:
+                break
+            doomed.append(facts.name)
+        names = iter(doomed)
+        dropped = 0
+        while some := list(islice(names, _DELETED_TOGETHER)):
+            dropped += sum(await self.account.together(*(self.container.delete(name) for name in some)))
+        return dropped
+
+    async def _blobs(self, prefix: str) -> AsyncIterator[tuple[LogName, BlobFacts]]:
+        async for facts in self.container.blobs(prefix):
+            name = LogName.parse(facts.name)
+            if name is not None:
+                yield name, facts
+
+    async def _write(self, block: Block) -> None:
+        for _ in range(_ATTEMPTS):
+            segment = self._segments.take(block) or await self._begin(block)
+            if await segment.add(self.container, block, self.ahead):
+                self._segments.give_back(segment)
+                return
+        way_out = "let nobody else write or delete blobs of an hour that is logged to"
+        raise BlobChanged(f"{_ATTEMPTS} blobs under {block.hour:%Y/%m/%d/%H00} changed while written; {way_out}")
+
+    async def _begin(self, block: Block) -> Segment:
+        """Make a blob with the next number of the hour that nobody has taken."""
+        coverage = block.coverage(self.ahead)
+        while True:
+            name = LogName(self.service, block.hour, self._segments.next_number(block.hour))
+            created = await self.container.create_append(str(name), metadata=coverage.metadata())
+            self._segments.note_number(name.hour, name.number)
+            if created:
+                return Segment(name, coverage, block.first)
+            # Each turn somebody took a number, so this comes to an end; the list skips all that are taken
+            async for taken, _ in self._blobs(name.prefix):
+                self._segments.note_number(taken.hour, taken.number)
+
+    def __enter__(self: BlobLog[BlockingAccount]) -> BlobLog[BlockingAccount]:
+        return self
+
+    def __exit__(
+        self: BlobLog[BlockingAccount],
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    async def __aenter__(self) -> BlobLog[Account_co]:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await cast("BlobLog[Account]", self.inside()).close()
+
+
+def _check(subject: str, holds: bool, value: object, rule: str) -> None:
+    if not holds:
+        raise BadInput(subject, value, rule, "give such a value")

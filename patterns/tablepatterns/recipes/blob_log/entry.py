@@ -1,0 +1,138 @@
+"""Log entry: one message of a log, and the line of text that it is stored as."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime, timezone
+from typing import Final
+from uuid import UUID, uuid4
+
+from ...argument_types import checked
+from ...errors import BadInput, said
+
+_LEVEL: Final = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9 _.-]{0,30}[A-Za-z0-9])?")
+_SHORT: Final = {"\\": "\\\\", "\n": "\\n", "\r": "\\r", "\t": "\\t"}
+_LONG: Final = {written: meant for meant, written in _SHORT.items()}
+# The delimiter, whatever any tool takes for the end of a line, and halves of characters, which UTF-8 does not have
+_SPECIAL: Final = re.compile("[\\\\;\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
+_ESCAPE: Final = re.compile(r"\\(?:u([0-9a-f]{4})|.?)")
+_LAST_YEAR: Final = 9998
+"""The hour after any entry must have a name too."""
+
+
+@dataclass(frozen=True)
+class LogEntry:
+    r"""One message of a log.
+
+    Its line has no line break and no semicolon but those between its parts, whatever the texts hold; and it reads back
+    as the same entry.
+
+    >>> moment = datetime(2014, 7, 31, 18, 5, tzinfo=timezone.utc)
+    >>> entry = LogEntry(moment, "ERROR", "disk full;\nretrying", {"host": "a1"}, UUID(int=7))
+    >>> print(entry.line())
+    2014-07-31T18:05:00.000000Z;ERROR;00000000000000000000000000000007;disk full\u003b\nretrying;host=a1
+    >>> LogEntry.parse(entry.line()) == entry
+    True
+
+    :param at: when it was logged: an aware datetime, kept in UTC
+    :param level: such as `ERROR`: up to 32 ASCII letters, digits, blanks, dots, dashes and underscores
+    :param message: any text
+    :param fields: more texts by name, in this order
+    :param id: tells it from every other entry
+    :raises BadInput: a part is not of this kind
+    """
+
+    at: datetime
+    level: str
+    message: str
+    fields: Mapping[str, str] = field(default_factory=dict[str, str])
+    id: UUID = field(default_factory=uuid4)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "at", in_utc("at", self.at))
+        object.__setattr__(self, "fields", dict(self.fields))
+        if self.at.year > _LAST_YEAR:
+            raise BadInput("at", self.at, f"a log ends with the year {_LAST_YEAR}", "give it an earlier instant")
+        if not is_level(self.level):
+            rule = "a level has up to 32 ASCII letters, digits, blanks, dots, dashes and underscores"
+            raise BadInput("level", self.level, rule, "name it in such letters, or put the text into a field")
+        for text in (self.message, *self.fields, *self.fields.values()):
+            if not isinstance(text, str):
+                raise BadInput("text of a log entry", text, "it is read back as text", "convert it with str()")
+
+    def line(self) -> str:
+        """Return the entry as one line, without its end."""
+        fields = (f"{_escaped(name).replace('=', _code('='))}={_escaped(text)}" for name, text in self.fields.items())
+        return ";".join((moment_text(self.at), self.level, self.id.hex, _escaped(self.message), *fields))
+
+    @classmethod
+    @checked
+    def parse(cls, line: str) -> LogEntry:
+        """Return the entry that a line holds.
+
+        :raises BadInput: it is no line of a log
+        """
+        try:
+            at, level, entry_id, message, *rest = line.split(";")
+            fields = (text.split("=", 1) for text in rest)
+            known = {_meant(name): _meant(text) for name, text in fields}
+            return cls(moment_of(at), level, _meant(message), known, UUID(hex=entry_id))
+        except ValueError as error:
+            rule = f"it is no line of a log ({said(error)})"
+            raise BadInput("line", line, rule, "keep other content out of the log's blobs") from error
+
+
+def is_level(text: object) -> bool:
+    """Whether it is a level that an entry can have."""
+    return isinstance(text, str) and _LEVEL.fullmatch(text) is not None
+
+
+def in_utc(subject: str, moment: datetime) -> datetime:
+    """Return an instant in UTC.
+
+    :raises BadInput: it has no time zone, or is beyond the calendar in UTC
+    """
+    if not isinstance(moment, datetime) or moment.utcoffset() is None:
+        raise BadInput(subject, moment, "only a datetime with a time zone names an instant", "give it a tzinfo")
+    try:
+        return moment.astimezone(timezone.utc)
+    except OverflowError:
+        raise BadInput(subject, moment, "in UTC it lies outside the years 1 to 9999", "use another instant") from None
+
+
+def moment_text(moment: datetime) -> str:
+    """Return the text of an instant in UTC; texts sort as their instants do."""
+    return moment.replace(tzinfo=None).isoformat(timespec="microseconds") + "Z"
+
+
+def moment_of(text: str) -> datetime:
+    """Return the instant of such a text.
+
+    :raises ValueError: it is no such text
+    """
+    moment = datetime.fromisoformat(text.removesuffix("Z")).replace(tzinfo=timezone.utc)
+    if moment_text(moment) != text:
+        raise ValueError(f"{text!r} is not an instant in UTC with microseconds")
+    return moment
+
+
+def _code(character: str) -> str:
+    return f"\\u{ord(character):04x}"
+
+
+def _escaped(text: str) -> str:
+    return _SPECIAL.sub(lambda found: _SHORT.get(found[0]) or _code(found[0]), text)
+
+
+def _meant(text: str) -> str:
+    return _ESCAPE.sub(_character, text)
+
+
+def _character(found: re.Match[str]) -> str:
+    if found[1]:
+        return chr(int(found[1], 16))
+    if found[0] not in _LONG:
+        raise ValueError(f"{found[0]!r} stands for nothing")
+    return _LONG[found[0]]

@@ -1,0 +1,185 @@
+"""How far a bulk load has come: the mark that a token holds, and what the caller is told."""
+
+from __future__ import annotations
+
+import base64
+import json
+import threading
+import zlib
+from collections.abc import Callable, Collection
+from dataclasses import dataclass, field, replace
+from hashlib import blake2b
+from typing import Literal
+
+from ...errors import BadToken
+
+_VERSION = 1
+
+
+@dataclass(frozen=True)
+class Mark:
+    """Which entities of an input are known to be in the table.
+
+    Those before `first` all are. Those from there to `read`, the entities of one window, are where their bit in `open`
+    is 0; the lowest bit is the first's. Of those from `read` on nothing is known.
+
+    :param digest: of the keys of all entities before `read`, so that another input is recognised
+    """
+
+    digest: str
+    first: int = 0
+    read: int = 0
+    open: int = 0
+
+    @property
+    def done(self) -> int:
+        """How many entities are known to be in the table."""
+        return self.read - self.open.bit_count()
+
+    def is_open(self, position: int) -> bool:
+        """Whether an entity that was read is not known to be in the table."""
+        return position >= self.first and bool(self.open >> (position - self.first) & 1)
+
+    def with_window(self, size: int, digest: str) -> Mark:
+        """Return the mark after a window of so many more was read; everything before it is in the table."""
+        return Mark(digest, self.read, self.read + size, (1 << size) - 1)
+
+    def with_done(self, positions: Collection[int]) -> Mark:
+        """Return the mark after some entities of the window were written."""
+        return replace(self, open=self.open & ~sum(1 << (position - self.first) for position in positions))
+
+    def text(self) -> str:
+        """Return the mark as URL-safe text."""
+        parts = [_VERSION, self.digest, self.first, self.read, f"{self.open:x}"]
+        return base64.urlsafe_b64encode(zlib.compress(json.dumps(parts).encode())).decode("ascii")
+
+    @classmethod
+    def parse(cls, token: str) -> Mark:
+        """Return the mark that `text` wrote.
+
+        >>> Mark.parse(Mark("ab").with_window(3, "cd").with_done([1]).text())
+        Mark(digest='cd', first=0, read=3, open=5)
+
+        :raises BadToken: the text is no token of a load
+        """
+        try:
+            text = zlib.decompress(base64.b64decode(token, altchars=b"-_", validate=True))
+            version, digest, first, read, still_open = json.loads(text)
+            mark = cls(digest, first, read, int(still_open, 16))
+            is_sound = version == _VERSION and 0 <= first <= read and 0 <= mark.open < 1 << (read - first)
+        except (TypeError, ValueError, zlib.error) as error:
+            raise BadToken("resume", token, "it is not a token of a load", "give one, or None to begin") from error
+        if not is_sound:
+            raise BadToken("resume", token, "it is not a token of this version", "give another, or None to begin")
+        return mark
+
+
+class KeyDigest:
+    """A running digest of the keys of an input, one after the other.
+
+    :param names: what the input is loaded into
+    """
+
+    def __init__(self, *names: str) -> None:
+        self._hash = blake2b(digest_size=16)
+        self.add(*names)
+
+    def add(self, *texts: str) -> None:
+        """Take in a key; a control character, which no key may contain, separates its texts."""
+        for text in texts:
+            self._hash.update(f"{text}\0".encode("utf-8", "surrogatepass"))
+
+    def text(self) -> str:
+        """Return the digest of what was taken in so far."""
+        return self._hash.hexdigest()
+
+
+@dataclass(frozen=True)
+class Progress:
+    """How far a load has come."""
+
+    entities: int
+    """How many entities of the input are in the table, those of earlier calls included."""
+    mark: Mark = field(repr=False)
+    recognised: int = 0
+    """How many of them this call found there: an earlier one wrote them and did not learn of it."""
+    transactions: int = 0
+    """How many entity group transactions this call has committed."""
+    partitions: int = 0
+    """How many partitions this call has begun to write, counted anew in each window."""
+    bytes: int = 0
+    """What the rows that this call has written take in the table, derived rows included."""
+
+    @property
+    def token(self) -> str:
+        """The text that `load` resumes from; it may be stored, and used in another process."""
+        return self.mark.text()
+
+
+@dataclass(frozen=True)
+class Loaded(Progress):
+    """What a load has done that came to its end. Its token loads what the same input has grown by."""
+
+    atomicity: Literal["chunk"] = "chunk"
+    """What is written as a whole or not at all: a chunk, which is one entity group transaction; never the load."""
+
+
+class Tally:
+    """What one load has done so far; its partitions report to it from several threads or tasks.
+
+    :param mark: where the load begins
+    :param tell: called after every change, never twice at a time
+    """
+
+    def __init__(self, mark: Mark, tell: Callable[[Progress], None] | None) -> None:
+        self.progress = Progress(mark.done, mark)
+        self.failure: Exception | None = None
+        """What stopped a partition; the others end with the chunk that they are at."""
+        self._tell = tell
+        self._lock = threading.Lock()
+
+    @property
+    def mark(self) -> Mark:
+        """What is known to be in the table."""
+        return self.progress.mark
+
+    def read(self, size: int, digest: str) -> None:
+        """Note that a window of so many entities is about to be written."""
+        self._change(replace(self.progress, mark=self.mark.with_window(size, digest)))
+
+    def begin_partition(self) -> None:
+        """Note that a partition's share of the window is about to be written."""
+        with self._lock:
+            self.progress = replace(self.progress, partitions=self.progress.partitions + 1)
+
+    def committed(self, positions: Collection[int], stored_bytes: int) -> None:
+        """Note that a chunk is in the table."""
+        with self._lock:
+            now = self.progress
+            mark = now.mark.with_done(positions)
+            self._change(
+                replace(
+                    now,
+                    entities=mark.done,
+                    transactions=now.transactions + 1,
+                    bytes=now.bytes + stored_bytes,
+                    mark=mark,
+                )
+            )
+
+    def recognised(self, position: int) -> None:
+        """Note that an entity was found in the table."""
+        with self._lock:
+            now = self.progress
+            mark = now.mark.with_done([position])
+            self._change(replace(now, entities=mark.done, recognised=now.recognised + 1, mark=mark))
+
+    def fail(self, error: Exception) -> None:
+        """Stop the load; the first error is the one to be told."""
+        with self._lock:
+            self.failure = self.failure or error
+
+    def _change(self, progress: Progress) -> None:
+        self.progress = progress
+        if self._tell is not None:
+            self._tell(progress)

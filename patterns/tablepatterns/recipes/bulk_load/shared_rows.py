@@ -1,0 +1,154 @@
+"""Plan a load's writes to rows that several entities share, so that each row is read once."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from itertools import islice
+from typing import Final
+
+from ...entity import Entity
+from ...entity_set.commit import Step, steps_on
+from ...entity_set.derived import Keys
+from ...entity_set.pending import Pending
+from ...entity_set.row_store import RowReader
+from ...errors import BadInput, DerivedDataMismatch, ReferenceNotFound
+from ...rate_limit import Pace
+from ...sdk.operation import Operation, check_transaction
+from .chunk import Chunk, Planned
+from .plan import Planner, Stopped
+
+_MOST_BYTES: Final = 16 * 1024 * 1024
+
+
+class KeptRows:
+    """Rows of one partition as they were last read or written, each under its ETag; for one task or thread.
+
+    What is kept may be out of date. A write that is conditional on its ETag is then refused, and nothing is lost.
+
+    :param stored: where the rows are
+    :param pace: how fast they are read
+    """
+
+    def __init__(self, stored: RowReader, pace: Pace) -> None:
+        self._stored = stored
+        self._pace = pace
+        self._rows: dict[Keys, Entity | None] = {}
+        self._bytes = 0
+
+    async def get(self, partition_key: str, row_key: str) -> Entity | None:
+        """Return a row as it was last known, or None. Cost: 1 transaction, the first time that it is asked for."""
+        keys = partition_key, row_key
+        if keys not in self._rows:
+            await self._pace.turn()
+            self._rows[keys] = await self._stored.get(*keys)
+        return self._rows[keys]
+
+    def forget(self) -> None:
+        """Read every row again: one of them is not what it was."""
+        self._rows.clear()
+        self._bytes = 0
+
+    def wrote(
+        self, left: Mapping[Keys, Entity | None], operations: Sequence[Operation], written: Sequence[Entity]
+    ) -> None:
+        """Keep rows as a transaction has left them.
+
+        :param left: what they hold, by their keys; None for one that is gone
+        :param operations: what was written, with the identity that the service gave each in `written`
+        """
+        stored = {row.key: row for row in written}
+        for keys, row in left.items():
+            if row is not None:
+                row.be(stored[keys])
+            self._rows[keys] = row
+        self._bytes += sum(each.payload_bound for each in operations if each.key in left)
+        if self._bytes > _MOST_BYTES:
+            self.forget()
+
+
+REFUSALS: Final = (BadInput, DerivedDataMismatch, ReferenceNotFound)
+"""What planning an entity may refuse, by what is stored; it may be in order once all was read again."""
+
+
+class Share:
+    """What is still to be written, and how the next chunk is planned; for one task or thread.
+
+    :param planned: entities of one partition, planned on what is stored as far as its rows are its own
+    """
+
+    def __init__(self, planner: Planner, rows: KeptRows, planned: Sequence[Planned]) -> None:
+        self._planner = planner
+        self._rows = rows
+        self._entities = list(planned)
+        self._done = 0
+        self._stake = 0
+        self._written: set[str] = set()
+        self._left: dict[Keys, Entity | None] = {}
+
+    @property
+    def is_written(self) -> bool:
+        """Whether nothing is left."""
+        return self._done == len(self._entities)
+
+    @property
+    def at_stake(self) -> list[Planned]:
+        """The entities of the chunk that was planned last, or the one that none could be planned with."""
+        return self._entities[self._done : self._done + self._stake]
+
+    def renew(self, planned: Sequence[Planned]) -> None:
+        """Plan anew on rows that are read again.
+
+        :param planned: what is left of the entities at stake, planned on what is stored now
+        """
+        self._rows.forget()
+        self._entities[self._done : self._done + self._stake] = planned
+        self._stake = len(planned)
+
+    async def chunk(self, most: int | None = None) -> Chunk:
+        """Return the next chunk, as large as it may be.
+
+        :param most: how many entities it may have; None for as many as fit
+        :raises Stopped: its first entity cannot be written
+        """
+        chunk, pending = Chunk(), Pending(self._rows)
+        self._left, self._stake = {}, 1
+        last = None if most is None else self._done + most
+        for entity in islice(self._entities, self._done, last):
+            try:
+                if not await self._taken(chunk, pending, entity):
+                    break
+            except REFUSALS as error:
+                if not chunk.entities:
+                    raise Stopped(error, entity.position) from error
+                # Those before it are in order; it is looked at again when they are written
+                break
+        self._stake = len(chunk.entities)
+        return chunk
+
+    async def _taken(self, chunk: Chunk, pending: Pending, entity: Planned) -> bool:
+        current = await self._current(entity)
+        steps = await steps_on(pending, current.write, current.steps)
+        if not chunk.takes(current, steps):
+            if not chunk.entities:
+                check_transaction([step.operation for step in steps])
+            return False
+        for step in steps:
+            if step.shares_row:
+                self._left[step.operation.key] = await pending.get(*step.operation.key)
+        return True
+
+    async def _current(self, entity: Planned) -> Planned:
+        """Return an entity planned on what the chunks before have made of its own rows."""
+        if not self._planner.needs_stored or self._written.isdisjoint(entity.rows):
+            return entity
+        return await self._planner.anew(entity) or entity
+
+    def wrote(self, chunk: Chunk, written: Sequence[Entity]) -> None:
+        """Note that a chunk is in the table.
+
+        :param written: its rows, with the identity that the service gave them
+        """
+        self._done += len(chunk.entities)
+        self._written.update(row for entity in chunk.entities for row in entity.rows)
+        steps: list[Step] = chunk.steps
+        self._rows.wrote(self._left, [step.operation for step in steps], written)

@@ -1,0 +1,273 @@
+"""Encrypted properties: what the service never sees in the clear, sealed for its place in the table.
+
+Status: ready
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from typing import Any, ClassVar, Final, TypeAlias, get_args, get_type_hints
+
+from ...argument_types import checked
+from ...arguments import fields_of
+from ...entity_set.mapping import Encoded, Fields, Place, PropertyMapping
+from ...errors import NOT_SHOWN, BadDesign, BadProperty, DecryptionFailed
+from ...limits import SYSTEM_PROPERTIES
+from .blind_index import BlindIndex
+from .cipher import NONCE_BYTES, decrypt, encrypt, from_bytes, need_cryptography, new_content_key, to_bytes
+from .header import ENCRYPTED_WITH as ENCRYPTED_WITH
+from .header import Header, associated
+from .keys import KeyEncryptionKey, KeyRing, Resolve
+
+ENCRYPTED: Final = "tablepatterns: encrypted"
+"""What marks a property of a class: `Salary: Annotated[int, ENCRYPTED]`."""
+_MAGIC: Final = b"\x00tpe"
+"""What every sealed value begins with."""
+_LEAST_SEALED: Final = len(_MAGIC) + NONCE_BYTES + 16
+"""Marks, nonce and tag; what is encrypted has at least the byte of its type."""
+
+When: TypeAlias = Callable[[str, str, str], bool]
+
+
+class EncryptedProperties(PropertyMapping):
+    """Encrypt some properties in this process, before they are sent, and decrypt them when they are read.
+
+    Goal: salaries and social security numbers that nobody reads who can read the table: no administrator, no backup,
+    no log.
+
+    Keys: those of the set; PartitionKey, RowKey and Timestamp are never encrypted, so put no secret in them. Each
+    write of an entity takes a new content key of 256 bits. Its properties are encrypted with AES-256-GCM and stored as
+    Binary; the content key, wrapped by a key-encryption key, is stored beside them in the property `EncryptedWith`.
+
+    Guarantees: values come back with their types. A ciphertext is bound to its table, to the keys of its primary row,
+    to its property and to the names that were encrypted with it: moved, altered or removed it is refused with
+    `DecryptionFailed`, which shows no plaintext; so is one whose header was removed. It is not bound to the account,
+    so that tables can be copied to another one. Copies in indexes hold the ciphertext of the primary. Entities of
+    several keys, and plain ones, may share a table; reading needs no declaration, only the keys.
+
+    Does not: hide which properties there are, how long they are, who writes them and when; keep a whole old entity
+    from being put back in place of a new one; look for a value, but by a blind index, which shows which entities share
+    one. Merge is refused: it would leave some properties under the old content key. A plain value in a declared
+    property is read as it is, unless `require` is set.
+
+    Cost: no storage transaction. One call of the key for each entity that is written or read; for a key in a vault
+    that is a request to it. A property takes 33 bytes more than its value in UTF-8, and the header some 150.
+
+    >>> from tablepatterns import EntitySet, Key, connect
+    >>> from tablepatterns.secrecy.keys import LocalKey
+    >>> storage, sealed = connect(), EncryptedProperties(["Salary", "Ssn"], keys=LocalKey.generate("payroll-2026"))
+    >>> staff = EntitySet(storage, "Staff", Key("{Department}", "empid_{EmployeeId:06d}"), mappings=[sealed])
+    >>> _ = staff.insert({"Department": "Sales", "EmployeeId": 223, "Salary": 90_000, "Ssn": "078-05-1120"})
+    >>> staff.get(Department="Sales", EmployeeId=223)["Salary"]
+    90000
+    >>> stored = storage.tables.get_table_client("Staff").get_entity("Sales", "empid_000223")
+    >>> type(stored["Salary"]), type(stored["Ssn"])
+    (<class 'bytes'>, <class 'bytes'>)
+
+    :param names: the properties to encrypt; none for a program that only reads
+    :param keys: a key-encryption key, or several: the first encrypts, all decrypt
+    :param when: asked with PartitionKey, RowKey and name, whether this entity's property is encrypted; None for always
+    :param resolve: gives the key of an id that is not among `keys`, or None
+    :param blind: for properties that are to be looked up, the name of the property that holds their keyed hash
+    :param blind_key: the key of these hashes, at least 32 random bytes, kept as well as the others
+    :param require: whether a property that should be encrypted and is not is refused when it is read
+    :raises BadDesign: a name cannot be encrypted, there is no key, or a blind index of something else
+    :raises ModuleNotFoundError: the extra `encrypt` is not installed
+
+    Guide: encrypting table data (client side).
+    """
+
+    order: ClassVar[int] = 1
+    allows_merge: ClassVar[bool] = False
+    keeps_secret: ClassVar[bool] = True
+
+    @checked
+    def __init__(
+        self,
+        names: Iterable[str],
+        *,
+        keys: KeyEncryptionKey | Sequence[KeyEncryptionKey],
+        when: When | None = None,
+        resolve: Resolve | None = None,
+        blind: Mapping[str, str] | None = None,
+        blind_key: bytes | None = None,
+        require: bool = False,
+    ) -> None:
+        need_cryptography()
+        self._names = frozenset(names)
+        self._ring = KeyRing(keys, resolve)
+        self._blind = BlindIndex(blind or {}, blind_key)
+        self._when = when
+        self._require = require
+        self._check()
+
+    def _check(self) -> None:
+        hashes = frozenset(self._blind.names.values())
+        for name in sorted(self._names.intersection({*SYSTEM_PROPERTIES, ENCRYPTED_WITH, *hashes})):
+            raise BadDesign("names", name, "the service or the mapping needs it as it is", "encrypt other properties")
+        for name in sorted(self._blind.names.keys() - self._names):
+            raise BadDesign("blind", name, "it is not encrypted, and can be looked up as it is", "leave it out")
+        for name in sorted(hashes.intersection({*SYSTEM_PROPERTIES, ENCRYPTED_WITH})):
+            raise BadDesign("blind", name, "the name is taken", "call the hash otherwise")
+
+    @classmethod
+    @checked
+    def of(cls, kind: type, **options: Any) -> EncryptedProperties:
+        """Return the mapping of a class that declares its properties, encrypted ones as `Annotated[type, ENCRYPTED]`.
+
+        >>> from typing import Annotated, TypedDict
+        >>> from tablepatterns.secrecy.keys import LocalKey
+        >>> Employee = TypedDict("Employee", {"Department": str, "Salary": Annotated[int, ENCRYPTED]})
+        >>> EncryptedProperties.of(Employee, keys=LocalKey.generate("payroll-2026"))
+        <EncryptedProperties Salary with payroll-2026>
+
+        :param kind: a dataclass, a TypedDict, or any other class with annotations
+        :param options: the other parameters of the class
+
+        Guide: encrypting table data (the EncryptProperty attribute).
+        """
+        hints = get_type_hints(kind, include_extras=True)
+        return cls([name for name, hint in hints.items() if ENCRYPTED in get_args(hint)[1:]], **options)
+
+    @property
+    def name(self) -> str:
+        """The name that errors use."""
+        return "encrypted properties"
+
+    @property
+    def fields(self) -> Collection[str]:
+        """The names of the properties that may be encrypted."""
+        return self._names
+
+    def stored(self, name: str) -> Collection[str]:
+        """Return the names of the properties that one is decrypted from: its own, and the header."""
+        return (name, ENCRYPTED_WITH) if name in self._names else (name,)
+
+    def written(self, name: str) -> Collection[str]:
+        """Return the names of the properties that one is written to: its own, the header, and its hash, if any."""
+        hashed = self._blind.names.get(name)
+        return (*self.stored(name), *([hashed] if hashed else []))
+
+    @checked
+    def blind(self, table: str, values: Mapping[str, Any] | None = None, /, **fields: Any) -> dict[str, str]:
+        """Return the hashes of values, to look entities up by: the fields of an index on them, or of a condition.
+
+        The values must be equal to what was stored, in case, in form and in type.
+
+        >>> from tablepatterns import EntitySet, IntraPartitionIndex, Key, connect
+        >>> from tablepatterns.secrecy.keys import LocalKey
+        >>> sealed = EncryptedProperties(
+        ...     ["Email"], keys=LocalKey.generate("k"), blind={"Email": "EmailHash"}, blind_key=bytes(range(32))
+        ... )
+        >>> by_email = IntraPartitionIndex(Key("{Department}", "email_{EmailHash}"))
+        >>> key = Key("{Department}", "empid_{EmployeeId:06d}")
+        >>> staff = EntitySet(connect(), "Staff", key, derived=[by_email], mappings=[sealed])
+        >>> _ = staff.insert({"Department": "Sales", "EmployeeId": 223, "Email": "jonesj@contoso.com"})
+        >>> asked = sealed.blind("Staff", Email="jonesj@contoso.com")
+        >>> staff.find(by_email, Department="Sales", **asked)["EmployeeId"]
+        223
+
+        :param table: the name of the table
+        :param fields: values of properties that have a blind index
+        :raises BadInput: a property has none
+        """
+        given = fields_of(values, fields)
+        self._blind.refuse_others(given)
+        return self._blind.hashes(table, given)
+
+    def is_current(self, stored: Fields, key: tuple[str, str]) -> bool:
+        """Whether a row is as it would be written now: by the current keys, with all encrypted that should be.
+
+        :param stored: its properties as they are stored
+        :param key: its PartitionKey and RowKey
+        :raises DecryptionFailed: its header cannot be read
+        """
+        wanted = {name for name in self._names if stored.get(name) is not None and self._chooses(name, key)}
+        if ENCRYPTED_WITH not in stored:
+            return not wanted
+        header = self._header(stored[ENCRYPTED_WITH], key)
+        return wanted <= header.names and (header.wrapped.kid, header.blind) == (self._ring.current, self._blind.id)
+
+    async def encode(self, fields: Fields, place: Place) -> Encoded:
+        """Return the fields with those that are to be encrypted sealed, and their header and hashes."""
+        for name in sorted({ENCRYPTED_WITH, *self._blind.names.values()}.intersection(fields)):
+            raise BadProperty(name, fields[name], f"{self.name} make it themselves", "rename the property")
+        chosen = {
+            name: to_bytes(name, fields[name])
+            for name in self._names.intersection(fields)
+            if fields[name] is not None and self._chooses(name, place.key)
+        }
+        for name in sorted(name for name in fields.keys() - chosen.keys() if _is_sealed(fields[name])):
+            rule = "it begins as an encrypted value does, and would be taken for one"
+            raise BadProperty(name, NOT_SHOWN, rule, "encrypt this property too, or put a byte in front of its value")
+        stored = {**fields, **self._blind.hashes(place.table, fields)}
+        if not chosen:
+            return Encoded(stored)
+        content_key = new_content_key()
+        header = Header(await self._ring.wrap(content_key), frozenset(chosen), self._blind.id)
+        for name, plain in chosen.items():
+            stored[name] = _MAGIC + encrypt(content_key, plain, associated(header, place.table, place.key, name))
+        return Encoded(stored | {ENCRYPTED_WITH: header.text()})
+
+    async def decode(self, fields: Fields, place: Place) -> dict[str, Any]:
+        """Return the fields with all of them opened that were sealed, whether they are declared here or not.
+
+        :raises DecryptionFailed: a value is not what was encrypted for its place
+        :raises UnknownKey: it was encrypted with a key that was not given
+        """
+        hidden = {ENCRYPTED_WITH, *self._blind.names.values()}
+        found = {name: value for name, value in fields.items() if name not in hidden}
+        header = self._header(fields[ENCRYPTED_WITH], place.key) if ENCRYPTED_WITH in fields else None
+        sealed = header.names.intersection(found) if header else frozenset[str]()
+        self._refuse_plain(found, sealed, place)
+        self._refuse_removed(found, header, place)
+        if header is None or not sealed:
+            return found
+        content_key = await self._ring.unwrap(header.wrapped, f"the entity {place.key}")
+        for name in sorted(sealed):
+            found[name] = _opened(found[name], content_key, header, place, name)
+        return found
+
+    def _chooses(self, name: str, key: tuple[str, str]) -> bool:
+        return self._when is None or self._when(*key, name)
+
+    def _header(self, text: object, key: tuple[str, str]) -> Header:
+        try:
+            return Header.parse(text)
+        except ValueError as error:
+            raise DecryptionFailed(f"{ENCRYPTED_WITH} of the entity {key} cannot be read: {error}") from error
+
+    def _refuse_plain(self, found: Fields, sealed: Collection[str], place: Place) -> None:
+        """Refuse values that should be encrypted and are not, where that is asked for or cannot be meant."""
+        for name in sorted(found.keys() - sealed):
+            if _is_sealed(found[name]):
+                text = f"{name} of the entity {place.key} is encrypted, and its header is missing or does not name it"
+                raise DecryptionFailed(f"{text}; restore the row, for somebody changed it")
+            if name in self._names and self._require and self._chooses(name, place.key):
+                text = f"{name} of the entity {place.key} is not encrypted, and `require` says that it must be"
+                raise DecryptionFailed(f"{text}; was it written by somebody else?")
+
+    def _refuse_removed(self, found: Fields, header: Header | None, place: Place) -> None:
+        """Refuse an entity that lacks a property which its header names, if it was asked for."""
+        for name in sorted(header.names.difference(found)) if header else ():
+            if place.read is None or name in place.read:
+                text = f"{name} of the entity {place.key} was encrypted with the others, and is missing"
+                raise DecryptionFailed(f"{text}; restore the row, for somebody removed it")
+
+    def __repr__(self) -> str:
+        return f"<EncryptedProperties {', '.join(sorted(self._names)) or 'none'} with {self._ring.current}>"
+
+
+def _is_sealed(value: object) -> bool:
+    """Whether a value is what this module makes of one, so that a reader knows it without header and declaration."""
+    return isinstance(value, bytes) and value.startswith(_MAGIC) and len(value) > _LEAST_SEALED
+
+
+def _opened(sealed: object, content_key: bytes, header: Header, place: Place, name: str) -> Any:
+    where = f"{name} of the entity {place.key} in {place.table}"
+    if not isinstance(sealed, bytes) or not sealed.startswith(_MAGIC):
+        raise DecryptionFailed(f"{where} is not what was encrypted: it was overwritten")
+    try:
+        return from_bytes(decrypt(content_key, sealed[len(_MAGIC) :], associated(header, place.table, place.key, name)))
+    except ValueError as error:
+        raise DecryptionFailed(f"{where} cannot be decrypted: {error}") from None

@@ -1,0 +1,193 @@
+"""Key rotation: write everything anew under the current key, so that an old one can be retired.
+
+Status: ready
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Final, cast
+
+from ...argument_types import checked
+from ...entity import Entity
+from ...entity_set.derived import Keys
+from ...entity_set.entity_set import EntitySet
+from ...entity_set.mapping import Fields
+from ...errors import BadDesign, DecryptionFailed, EntityNotFound
+from ...limits import MAX_PAGE_ENTITIES
+from ...recipe import Account_co, Pattern, recipe
+from ...retry import RETRY_FOR, check_retry_for
+from ...sdk.table import Page
+from ..stored_entities import EntityRows, entity_rows, keys_of
+from ..wide_entity.wide_entity import WideEntity
+from .encrypted_properties import EncryptedProperties
+from .header import ENCRYPTED_WITH, Header
+
+PLAIN: Final = ""
+"""What `in_use` counts rows under that should be encrypted and are not."""
+
+
+@dataclass(frozen=True)
+class Rotated:
+    """How far a rotation is.
+
+    :param seen: entities of the set that were looked at
+    :param rewritten: how many of them were written anew
+    :param token: where it goes on; None at the end
+    """
+
+    seen: int = 0
+    rewritten: int = 0
+    token: str | None = None
+
+
+class KeyRotation(Pattern[Account_co]):
+    """Encrypt entities under the current key that are under another, or not encrypted yet.
+
+    Goal: a key that may have leaked, or is old enough, is to open nothing any more.
+
+    Keys: those of the set. First give every writer the new key, in front of the old one; then `rotate`; then ask
+    `in_use`; only when it does not count the old key any more, retire that.
+
+    Guarantees: each entity is read, and written anew on condition that nobody changed it, with a new content key and
+    all that is derived of it; no change of another writer is lost. Entities that are current are left alone, so that a
+    rotation which broke off may simply be begun anew, or resumed by its token. New properties to encrypt, and another
+    key for blind indexes, are carried out as well.
+
+    Does not: keep a writer who still has the old key first from using it; ask `in_use` afterwards. Copies in other
+    partitions follow their entities a little later.
+
+    Cost: 1 storage transaction for 1,000 rows of the table, and 2 for each entity that is written anew, besides what
+    its derived data takes. A large value of it goes to a new blob. Of wide entities 1 more for each, to read its parts.
+
+    >>> from tablepatterns import EntitySet, Key, connect
+    >>> from tablepatterns.secrecy.keys import LocalKey
+    >>> old, new = LocalKey.generate("1"), LocalKey.generate("2")
+    >>> storage, key = connect(), Key("{Department}", "{Name}")
+    >>> before = EntitySet(storage, "Staff", key, mappings=[EncryptedProperties(["Salary"], keys=old)])
+    >>> _ = before.insert({"Department": "Sales", "Name": "Jones", "Salary": 90_000})
+    >>> staff = EntitySet(storage, "Staff", key, mappings=[EncryptedProperties(["Salary"], keys=[new, old])])
+    >>> rotation = KeyRotation(staff)
+    >>> rotation.in_use()
+    {'1': 1}
+    >>> rotation.rotate()
+    Rotated(seen=1, rewritten=1, token=None)
+    >>> rotation.in_use()
+    {'2': 1}
+
+    :param entities: the set, or the wide entities, whose mappings encrypt properties
+    :param parallel: how many entities are written at a time
+    :raises BadDesign: the set encrypts nothing
+
+    Guide: encrypting table data (client side).
+    """
+
+    @checked
+    def __init__(self, entities: EntitySet[Account_co] | WideEntity[Account_co], *, parallel: int = 8) -> None:
+        super().__init__(cast("Account_co", entities.account))
+        found = [each for each in entities.mappings.each if isinstance(each, EncryptedProperties)]
+        if not found:
+            rule = "none of its mappings encrypts properties"
+            raise BadDesign("entities", entities.table.name, rule, "give it an EncryptedProperties")
+        (self.encrypted,) = found
+        self.entities = entities
+        self.parallel = parallel
+
+    @recipe
+    async def rotate(
+        self,
+        *,
+        resume: str | None = None,
+        progress: Callable[[Rotated], None] | None = None,
+        retry_for: float = RETRY_FOR,
+    ) -> Rotated:
+        """Go through the table, and write anew what is not current. The cost is that of the class.
+
+        :param resume: the token of a rotation that broke off
+        :param progress: called after each page of the table; the token that it is given resumes from there
+        :param retry_for: for how many seconds to retry an entity while others write it
+        :raises DecryptionFailed: an entity cannot be decrypted; those before it are done
+        :raises DerivedDataMismatch: a part of a wide entity is missing
+        :raises TooMuchContention: others write an entity all the time; begin again
+        :raises BadToken: the token is not of a rotation of this set
+        """
+        check_retry_for(retry_for)
+        done = Rotated(token=resume)
+        while True:
+            done = await self._rotate_page(done, retry_for)
+            if progress is not None:
+                progress(done)
+            if done.token is None:
+                return done
+
+    @recipe
+    async def in_use(self) -> dict[str, int]:
+        """Count the rows of the tables by the id of the key that they need; `""` for those that are plain.
+
+        Copies of entities are counted too, and rows of other sets in these tables that are encrypted. A row is plain
+        if it has a property that should be encrypted. A wide entity counts once; rows that its head does not name are
+        left out, as nobody reads them. Cost: 1 transaction for 1,000 rows, and 1 for each wide entity.
+
+        :raises DecryptionFailed: a header cannot be read
+        :raises DerivedDataMismatch: a part of a wide entity is missing
+        """
+        counts = Counter[str]()
+        for name in sorted(self._rows.tables):
+            token: str | None = None
+            while True:
+                page = await self._page(name, token)
+                counts.update(kid for each in await self._stored(page.items) if (kid := self._kid(*each)) is not None)
+                token = page.token
+                if token is None:
+                    break
+        return dict(counts)
+
+    async def _rotate_page(self, done: Rotated, retry_for: float) -> Rotated:
+        page = await self._page(self._rows.table.name, done.token)
+        found = await self._stored([row for row in page.items if self._rows.stands(row)])
+        stale = [key for key, stored in found if not self.encrypted.is_current(stored, key)]
+        written = await self.account.together(*(self._rewrite(key, retry_for) for key in stale), limit=self.parallel)
+        return Rotated(done.seen + len(found), done.rewritten + sum(written), page.token)
+
+    async def _page(self, table: str, token: str | None) -> Page[Entity]:
+        selected = self._rows.selected(self._names())
+        return await self.account.table(table).page(None, size=MAX_PAGE_ENTITIES, token=token, select=selected)
+
+    async def _stored(self, page: Sequence[Entity]) -> list[tuple[Keys, Fields]]:
+        """Return what is encrypted, with what tells how: of wide entities from all their parts, of others by row."""
+        rows = self._rows
+        if not rows.moves:
+            return [(keys_of(row), row) for row in page]
+        heads = [keys_of(row) for row in page if rows.stands(row)]
+        found = await self.account.together(*(rows.stored(key, self._names()) for key in heads), limit=self.parallel)
+        others = [(keys_of(row), row) for row in page if rows.key_of(row) is None]
+        return [*others, *((key, stored) for key, stored in zip(heads, found, strict=True) if stored is not None)]
+
+    async def _rewrite(self, key: Keys, retry_for: float) -> bool:
+        """Write an entity as it is; return False if it was deleted meanwhile."""
+        try:
+            await self.entities.update(_leave, self._rows.fields_of(key), retry_for=retry_for)
+        except EntityNotFound:
+            return False
+        return True
+
+    def _names(self) -> list[str]:
+        return [ENCRYPTED_WITH, *self.encrypted.fields]
+
+    @property
+    def _rows(self) -> EntityRows:
+        return entity_rows(self.entities)
+
+    def _kid(self, key: Keys, stored: Fields) -> str | None:
+        if ENCRYPTED_WITH not in stored:
+            return None if self.encrypted.is_current(stored, key) else PLAIN
+        try:
+            return Header.parse(stored[ENCRYPTED_WITH]).wrapped.kid
+        except ValueError as error:
+            raise DecryptionFailed(f"{ENCRYPTED_WITH} of the row {key} cannot be read: {error}") from error
+
+
+def _leave(_: Entity) -> None:
+    """Change nothing: the write itself encrypts anew."""

@@ -1,0 +1,1 @@
+"""Heterogeneous entity types."""

@@ -1,0 +1,278 @@
+"""Choose the codec of a dataclass field, and store nested values as JSON."""
+
+from __future__ import annotations
+
+import json
+import types
+from abc import abstractmethod
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import is_dataclass
+from datetime import date, datetime, timedelta
+from decimal import Decimal
+from enum import Enum
+from typing import Any, Final, Union, cast, get_args, get_origin
+from uuid import UUID
+
+from ...edm import Int64, Ticks
+from ...entity import as_json
+from ...errors import BadDesign, BadProperty
+from .scalar_codecs import (
+    Bytes,
+    Choice,
+    Codec,
+    Day,
+    Exact,
+    Exactly100ns,
+    Guid,
+    Integer,
+    Misfit,
+    Moment,
+    Plain,
+    Real,
+    Span,
+    Wide,
+)
+
+
+class Maybe(Codec):
+    """A value or None, which is stored by leaving the property out; inside JSON it is null."""
+
+    def __init__(self, inner: Codec) -> None:
+        self.inner = inner
+
+    @property
+    def name(self) -> str:
+        return f"{self.inner.name} | None"
+
+    def encode(self, value: object) -> object:
+        return None if value is None else self.inner.encode(value)
+
+    def decode(self, stored: object) -> object:
+        return None if stored is None else self.inner.decode(stored)
+
+    def to_json(self, value: object) -> object:
+        return None if value is None else self.inner.to_json(value)
+
+    def from_json(self, part: object) -> object:
+        return None if part is None else self.inner.from_json(part)
+
+
+class Nested(Codec):
+    """What all types have in common whose property is a JSON text."""
+
+    def encode(self, value: object) -> object:
+        part = self.to_json(value)
+        try:
+            return as_json(part)
+        except BadProperty as error:
+            raise Misfit(value, error.rule, error.way_out) from error
+        except RecursionError as error:
+            raise Misfit(value, "JSON does not nest so deep", "keep it flatter, or in a blob") from error
+
+    def decode(self, stored: object) -> object:
+        if not isinstance(stored, str):
+            raise self.misfit(stored)
+        try:
+            part = json.loads(stored)
+        except (ValueError, RecursionError) as error:
+            raise Misfit(stored, "the field is stored as JSON, and this is none", "mend the property") from error
+        return self.from_json(part)
+
+    @abstractmethod
+    def to_json(self, value: object) -> object:
+        """Return the value as a part of JSON."""
+
+    @abstractmethod
+    def from_json(self, part: object) -> object:
+        """Return the value of a part of JSON."""
+
+
+class AnyJson(Nested):
+    """Lists and dicts of whatever JSON has: text, numbers, true, false, null, and lists and dicts of these."""
+
+    def __init__(self, kind: type = object) -> None:
+        self._kind = kind
+
+    @property
+    def name(self) -> str:
+        return "a value that JSON has" if self._kind is object else f"a {self._kind.__name__} that JSON has"
+
+    def to_json(self, value: object) -> object:
+        way_out = "use lists, dicts with text for keys, text, finite numbers, True, False and None"
+        try:
+            again = json.loads(as_json(value))
+        except (BadProperty, RecursionError) as error:
+            raise Misfit(value, "it has no JSON form", way_out) from error
+        if not isinstance(value, self._kind) or again != value:
+            raise Misfit(value, "it would come back from JSON as another value", way_out)
+        return value
+
+    def from_json(self, part: object) -> object:
+        if not isinstance(part, self._kind):
+            raise self.misfit(part)
+        return part
+
+
+class ListOf(Nested):
+    """A list of values of one type."""
+
+    def __init__(self, inner: Codec) -> None:
+        self._inner = inner
+
+    @property
+    def name(self) -> str:
+        return f"a list of {self._inner.name}"
+
+    def to_json(self, value: object) -> object:
+        if not isinstance(value, list):
+            raise self.misfit(value)
+        return [_to_json(self._inner, each, f"[{at}]") for at, each in enumerate(cast("list[object]", value))]
+
+    def from_json(self, part: object) -> object:
+        if not isinstance(part, list):
+            raise self.misfit(part)
+        return [_from_json(self._inner, each, f"[{at}]") for at, each in enumerate(cast("list[object]", part))]
+
+
+class TupleOf(Nested):
+    """A tuple, of any length with one type, or with a type for each of its values."""
+
+    def __init__(self, inner: Sequence[Codec], *, repeats: bool) -> None:
+        self._inner = tuple(inner)
+        self._repeats = repeats
+
+    @property
+    def name(self) -> str:
+        names = ", ".join(each.name for each in self._inner)
+        return f"a tuple of ({names}{', ...' if self._repeats else ''})"
+
+    def to_json(self, value: object) -> object:
+        if not isinstance(value, tuple):
+            raise self.misfit(value)
+        each = self._parts(cast("tuple[object, ...]", value))
+        return [_to_json(codec, part, f"[{at}]") for at, (codec, part) in enumerate(each)]
+
+    def from_json(self, part: object) -> object:
+        if not isinstance(part, list):
+            raise self.misfit(part)
+        each = self._parts(cast("list[object]", part))
+        return tuple(_from_json(codec, inner, f"[{at}]") for at, (codec, inner) in enumerate(each))
+
+    def _parts(self, values: Sequence[object]) -> list[tuple[Codec, object]]:
+        codecs = self._inner * len(values) if self._repeats else self._inner
+        if len(codecs) != len(values):
+            raise self.misfit(values)
+        return list(zip(codecs, values, strict=True))
+
+
+class DictOf(Nested):
+    """A dict with text for keys, and values of one type."""
+
+    def __init__(self, inner: Codec) -> None:
+        self._inner = inner
+
+    @property
+    def name(self) -> str:
+        return f"a dict of str to {self._inner.name}"
+
+    def to_json(self, value: object) -> object:
+        return {key: _to_json(self._inner, each, f"[{key!r}]") for key, each in self._items(value).items()}
+
+    def from_json(self, part: object) -> object:
+        return {key: _from_json(self._inner, each, f"[{key!r}]") for key, each in self._items(part).items()}
+
+    def _items(self, value: object) -> Mapping[str, object]:
+        if not isinstance(value, dict):
+            raise self.misfit(value)
+        items = cast("dict[Any, object]", value)
+        for key in items:
+            if not isinstance(key, str):
+                raise Misfit(key, "JSON has text for keys", "use a list of pairs, or convert the keys to text")
+        return items
+
+
+def _to_json(codec: Codec, value: object, step: str) -> object:
+    try:
+        return codec.to_json(value)
+    except Misfit as misfit:
+        raise misfit.under(step) from misfit
+
+
+def _from_json(codec: Codec, part: object, step: str) -> object:
+    try:
+        return codec.from_json(part)
+    except Misfit as misfit:
+        raise misfit.under(step) from misfit
+
+
+Inner = Callable[[type], Codec]
+"""What gives the codec of a dataclass inside a field."""
+
+_LEAVES: Final[dict[object, Codec]] = {
+    str: Plain(str),
+    bool: Plain(bool),
+    int: Integer(),
+    Int64: Wide(),
+    float: Real(),
+    bytes: Bytes(),
+    UUID: Guid(),
+    datetime: Moment(),
+    Ticks: Exactly100ns(),
+    date: Day(),
+    timedelta: Span(),
+    Decimal: Exact(),
+    list: AnyJson(list),
+    dict: AnyJson(dict),
+}
+_KNOWN: Final = (
+    "str, bool, int, Int64, float, bytes, UUID, datetime, Ticks, date, timedelta, Decimal, an Enum, a dataclass, "
+    "list[...], tuple[...], dict[str, ...], and any of these or None"
+)
+
+
+def codec_of(field: str, annotation: Any, inner: Inner) -> Codec:
+    """Return the codec of a field's type.
+
+    :param field: what errors call the field
+    :param annotation: its type, as `typing.get_type_hints` gives it
+    :param inner: gives the codec of a dataclass
+    :raises BadDesign: there is none for the type
+    """
+    annotation = getattr(annotation, "__supertype__", annotation)
+    if annotation in _LEAVES:
+        return _LEAVES[annotation]
+    if isinstance(annotation, type) and issubclass(annotation, Enum):
+        return _choice(field, annotation)
+    if isinstance(annotation, type) and is_dataclass(annotation):
+        return inner(annotation)
+    return _generic(field, annotation, inner)
+
+
+def _choice(field: str, annotation: type[Enum]) -> Codec:
+    values: list[object] = [member.value for member in annotation]
+    for kind in (str, int):
+        if values and all(isinstance(value, kind) and not isinstance(value, bool) for value in values):
+            return Choice(annotation)
+    rule = "an enumeration is stored by its members' values, which must all be text, or all int"
+    raise BadDesign(field, annotation, rule, "give the members such values")
+
+
+def _generic(field: str, annotation: Any, inner: Inner) -> Codec:
+    origin, arguments = get_origin(annotation), get_args(annotation)
+    if origin in (Union, types.UnionType) and len(arguments) == 2 and type(None) in arguments:
+        (other,) = (each for each in arguments if each is not type(None))
+        return Maybe(codec_of(field, other, inner))
+    if origin is list:
+        return ListOf(_part(field, arguments[0], inner))
+    if origin is tuple:
+        repeats = arguments[-1:] == (...,)
+        parts = arguments[:-1] if repeats else arguments
+        return TupleOf([_part(field, each, inner) for each in parts], repeats=repeats)
+    if origin is dict and arguments[0] is str:
+        return DictOf(_part(field, arguments[1], inner))
+    rule = "typed entities do not know this type"
+    raise BadDesign(field, annotation, rule, f"use one of {_KNOWN}")
+
+
+def _part(field: str, annotation: Any, inner: Inner) -> Codec:
+    return AnyJson() if annotation in (Any, object) else codec_of(field, annotation, inner)

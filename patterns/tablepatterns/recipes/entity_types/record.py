@@ -1,0 +1,153 @@
+"""Record: a dataclass, as the fields that an entity holds of it, and back."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import MISSING, dataclass, fields, is_dataclass
+from inspect import isabstract
+from typing import Any, Final, cast, get_type_hints
+
+from ...errors import BadDesign
+from .codecs import Maybe, Nested, codec_of
+from .scalar_codecs import Codec, Misfit
+
+_ABSENT: Final = object()
+
+
+@dataclass(frozen=True)
+class Member:
+    """A field of a dataclass."""
+
+    codec: Codec
+    has_default: bool
+
+    @property
+    def may_be_none(self) -> bool:
+        """Whether the field is None where nothing is stored."""
+        return isinstance(self.codec, Maybe)
+
+
+class Record:
+    """A dataclass, frozen or not, with slots or without: its fields and how each is stored.
+
+    A field that is None is stored by leaving it out; where nothing is stored, a field that may be None is None, and
+    another has its default. Fields that its `__init__` does not take are not stored.
+
+    >>> from dataclasses import dataclass
+    >>> @dataclass(frozen=True)
+    ... class Employee:
+    ...     EmployeeId: int
+    ...     Skills: list[str] | None = None
+    >>> record = Record(Employee)
+    >>> record.encoded(Employee(223, ["sales", "typing"]))
+    {'EmployeeId': 223, 'Skills': '["sales","typing"]'}
+    >>> record.decoded({"EmployeeId": 223})
+    Employee(EmployeeId=223, Skills=None)
+
+    :param of: the dataclass
+    :raises BadDesign: it is no dataclass, it is abstract, or a field has a type that cannot be stored
+
+    Guide: working with heterogeneous entity types.
+    """
+
+    def __init__(self, of: type[Any], seen: dict[type, Record] | None = None) -> None:
+        if not is_dataclass(of):
+            raise BadDesign("type", of, "it is no dataclass", "decorate it with @dataclass")
+        if isabstract(of):
+            raise BadDesign("type", of, "it is abstract, so no entity can be one", "give the classes derived from it")
+        self.of = of
+        self.members: dict[str, Member] = {}
+        known = {} if seen is None else seen
+        known[of] = self
+        hints = _hints(of)
+        for each in fields(of):
+            if each.init:
+                name = f"{of.__name__}.{each.name}"
+                codec = codec_of(name, hints[each.name], lambda part: Part(known.get(part) or Record(part, known)))
+                has_default = each.default is not MISSING or each.default_factory is not MISSING
+                self.members[each.name] = Member(codec, has_default)
+
+    def encoded(self, value: object) -> dict[str, Any]:
+        """Return the fields that are stored of a value, as properties; those that are None are left out.
+
+        :raises Misfit: a field has a value of another type; its path is the field's name
+        """
+        found = {name: self.encoded_field(name, getattr(value, name)) for name in self.members}
+        return {name: stored for name, stored in found.items() if stored is not None}
+
+    def encoded_field(self, name: str, value: object) -> Any:
+        """Return one field as a property."""
+        return _under(name, self.members[name].codec.encode, value)
+
+    def decoded(self, stored: Mapping[str, Any]) -> Any:
+        """Return the value that the fields are stored of; names that the dataclass lacks do not count.
+
+        :raises Misfit: a field is missing, or is stored as something else
+        :raises ValueError, TypeError: the dataclass itself refuses its fields
+        """
+        given: dict[str, Any] = {}
+        for name, member in self.members.items():
+            found = stored.get(name)
+            if found is not None or _needed(name, member):
+                given[name] = None if found is None else _under(name, member.codec.decode, found)
+        return self.of(**given)
+
+    def to_json(self, value: object) -> dict[str, object]:
+        """Return a value inside a field as a part of JSON."""
+        return {name: _under(name, each.codec.to_json, getattr(value, name)) for name, each in self.members.items()}
+
+    def from_json(self, part: Mapping[str, object]) -> Any:
+        """Return the value of a part of JSON."""
+        given: dict[str, Any] = {}
+        for name, member in self.members.items():
+            found = part.get(name, _ABSENT)
+            if found is not _ABSENT:
+                given[name] = _under(name, member.codec.from_json, found)
+            elif _needed(name, member):
+                given[name] = None
+        return self.of(**given)
+
+
+class Part(Nested):
+    """A dataclass inside a field."""
+
+    def __init__(self, record: Record) -> None:
+        self._record = record
+
+    @property
+    def name(self) -> str:
+        return self._record.of.__name__
+
+    def to_json(self, value: object) -> object:
+        if type(value) is not self._record.of:
+            raise self.misfit(value)
+        return self._record.to_json(value)
+
+    def from_json(self, part: object) -> object:
+        if not isinstance(part, dict):
+            raise self.misfit(part)
+        return self._record.from_json(cast("dict[str, object]", part))
+
+
+def _needed(name: str, member: Member) -> bool:
+    """Whether a field that is not stored must be given all the same, as None; otherwise its default will do."""
+    if not (member.may_be_none or member.has_default):
+        raise Misfit(
+            None, "nothing is stored, and the field has no default", "give it one, or upgrade the entity", name
+        )
+    return member.may_be_none
+
+
+def _under(name: str, convert: Any, value: object) -> Any:
+    try:
+        return convert(value)
+    except Misfit as misfit:
+        raise misfit.under(name) from misfit
+
+
+def _hints(of: type[Any]) -> dict[str, Any]:
+    try:
+        return get_type_hints(of)
+    except (NameError, TypeError) as error:
+        rule = f"the types of its fields cannot be found ({error})"
+        raise BadDesign("type", of, rule, "define and import them at the level of the module") from error

@@ -1,0 +1,1 @@
+"""The large entities pattern."""

@@ -1,0 +1,199 @@
+"""Names, links and listings of the blobs that hold large property values."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import AsyncIterator, Callable
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from typing import Final
+
+from ...edm import ordinal
+from ...errors import LargeValueMissing, LimitExceeded
+from ...limits import BLOB_NAME_MAX_LENGTH
+from ...sdk.container import BlobFacts
+
+ORPHAN: Final = ".orphan"
+"""What the name of a mark has behind that of the blob."""
+_SEGMENT: Final = r"[A-Za-z0-9_~-]+"
+_NAME: Final = re.compile(rf"([a-z0-9]{{3,63}})/({_SEGMENT})/({_SEGMENT})/({_SEGMENT})/([0-9a-f]{{32}})\.(bin|txt)")
+_LINK: Final = re.compile(rf"https?://[^/?#\s]+/(?:[^/?#\s]+/)?([a-z0-9$-]{{3,63}})/({_NAME.pattern})")
+_ESCAPED: Final = re.compile(r"[^A-Za-z0-9_-]")
+_SPELLED: Final = re.compile(r"(?:~[0-9A-F]{2})+")
+
+
+@dataclass(frozen=True)
+class BlobName:
+    """Whose value a blob holds.
+
+    >>> name = BlobName("Employees", ("Sales", "jo.jones"), "Photo", "0" * 32, is_text=False)
+    >>> str(name)
+    'employees/Sales/jo~2Ejones/Photo/00000000000000000000000000000000.bin'
+    >>> BlobName.parse(str(name)).key
+    ('Sales', 'jo.jones')
+
+    :param table: the name of the table; its case does not count
+    :param key: the PartitionKey and the RowKey of the primary row
+    :param field: the name of the property
+    :param id: 32 hexadecimal digits
+    :param is_text: whether the value is a text rather than bytes
+    """
+
+    table: str
+    key: tuple[str, str]
+    field: str
+    id: str
+    is_text: bool
+
+    def __str__(self) -> str:
+        each = (self.table.lower(), *map(escaped, (*self.key, self.field)), self.id)
+        return "/".join(each) + (".txt" if self.is_text else ".bin")
+
+    @classmethod
+    def parse(cls, text: str) -> BlobName | None:
+        """Return what a blob's name says, or None if it is not the name of a large value."""
+        found = _NAME.fullmatch(text)
+        if not found:
+            return None
+        table, partition_key, row_key, field, number, ending = found.groups()
+        try:
+            key = (_unescaped(partition_key), _unescaped(row_key))
+            return cls(table, key, _unescaped(field), number, ending == "txt")
+        except ValueError:
+            return None
+
+    def is_of(self, table: str, key: tuple[str, str], field: str) -> bool:
+        """Whether this is a value of a property of an entity. A link to any other blob was not written by this library.
+
+        >>> name = BlobName("Employees", ("Sales", "1"), "Photo", "0" * 32, is_text=False)
+        >>> name.is_of("employees", ("Sales", "1"), "Photo"), name.is_of("Employees", ("Sales", "2"), "Photo")
+        (True, False)
+        """
+        return (self.table.lower(), self.key, self.field) == (table.lower(), key, field)
+
+    def check(self) -> BlobName:
+        """Return this name, if it is not too long.
+
+        :raises LimitExceeded: it is, with the mark that it may get
+        """
+        length = len(str(self)) + len(ORPHAN)
+        if length > BLOB_NAME_MAX_LENGTH:
+            rule = f"the name of a blob has at most {BLOB_NAME_MAX_LENGTH} characters, and this one is made of the keys"
+            raise LimitExceeded(f"characters of the name for {self.field}", length, rule, "use shorter keys")
+        return self
+
+
+def escaped(text: str) -> str:
+    """Return a text as a segment of a blob's name; it can be read back, and is never empty.
+
+    >>> escaped("jo@contoso.com"), escaped("")
+    ('jo~40contoso~2Ecom', '~')
+    """
+    return _ESCAPED.sub(_spelled, text) or "~"
+
+
+def prefix_of(table: str) -> str:
+    """Return what the names of all large values of a table begin with."""
+    return f"{table.lower()}/"
+
+
+def is_link(value: object) -> bool:
+    """Whether a property holds what reads as the link to a large value, in whatever account or container."""
+    return isinstance(value, str) and _LINK.fullmatch(value) is not None
+
+
+def linked(value: object, container: str) -> BlobName | None:
+    """Return the name of the blob that a property links to, whosever it is; None if it holds no link.
+
+    The host does not count: a table and its blobs may have moved to another account.
+
+    :param container: where large values are kept
+    :raises LargeValueMissing: it links to another container
+    """
+    found = _LINK.fullmatch(value) if isinstance(value, str) else None
+    name = BlobName.parse(found[2]) if found else None
+    if found and name and found[1] != container:
+        text = f"{name.field} of the entity {name.key} is in the container {found[1]!r}, and values are kept in"
+        raise LargeValueMissing(f"{text} {container!r}; give that container, or copy the blobs")
+    return name
+
+
+def _spelled(found: re.Match[str]) -> str:
+    return "".join(f"~{byte:02X}" for byte in found.group().encode("utf-8", "surrogatepass"))
+
+
+def _unescaped(text: str) -> str:
+    if text == "~":
+        return ""
+    plain = _SPELLED.sub(lambda found: _read(found.group()), text)
+    if escaped(plain) != text:
+        raise ValueError(f"{text!r} is no segment of a name")
+    return plain
+
+
+def _read(spelled: str) -> str:
+    return bytes.fromhex(spelled.replace("~", "")).decode("utf-8", "surrogatepass")
+
+
+BATCH: Final = 1000
+"""How many blobs are looked at together, at least, where a partition has so many."""
+
+
+@dataclass(frozen=True)
+class Kept:
+    """One blob: whose value it holds, since when, and since when it is marked as needed by nobody."""
+
+    name: BlobName
+    since: datetime
+    marked: datetime | None = None
+
+
+@dataclass
+class Batch:
+    """Blobs of entities of one partition."""
+
+    partition_key: str
+    blobs: list[Kept] = field(default_factory=list[Kept])
+    lone_marks: list[str] = field(default_factory=list[str])
+    """Marks whose blob is gone: a collection died between the two."""
+
+    @property
+    def first(self) -> str:
+        """The first RowKey of the entities, in the order of the service."""
+        return min((kept.name.key[1] for kept in self.blobs), key=ordinal)
+
+    @property
+    def last(self) -> str:
+        """The last RowKey of the entities."""
+        return max((kept.name.key[1] for kept in self.blobs), key=ordinal)
+
+    def add(self, name: BlobName, facts: BlobFacts) -> None:
+        """Add a blob, or the mark of the blob that came right before it."""
+        if not facts.name.endswith(ORPHAN):
+            self.blobs.append(Kept(name, facts.modified_at))
+        elif self.blobs and self.blobs[-1].name == name:
+            self.blobs[-1] = replace(self.blobs[-1], marked=facts.modified_at)
+        else:
+            self.lone_marks.append(facts.name)
+
+
+async def batches(blobs: AsyncIterator[BlobFacts], is_ours: Callable[[BlobName], bool]) -> AsyncIterator[Batch]:
+    """Hand out blobs by partition, those of one entity never apart; names of other kinds are left out.
+
+    :param blobs: in the order of their names, as a listing gives them
+    :param is_ours: whether a blob is one of those asked for
+    """
+    batch: Batch | None = None
+    key: tuple[str, str] | None = None
+    async for facts in blobs:
+        name = BlobName.parse(facts.name.removesuffix(ORPHAN))
+        if name is None or not is_ours(name):
+            continue
+        if batch is None or name.key[0] != batch.partition_key or (len(batch.blobs) >= BATCH and name.key != key):
+            if batch is not None:
+                yield batch
+            batch = Batch(name.key[0])
+        key = name.key
+        batch.add(name, facts)
+    if batch is not None:
+        yield batch

@@ -1,0 +1,186 @@
+"""Large properties: values too large for an entity are kept in blobs, and the entity keeps their addresses.
+
+Status: ready
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable
+from typing import Any, ClassVar, Final
+from uuid import uuid4
+
+from azure.data.tables import EntityProperty
+
+from ...argument_types import checked
+from ...edm import entity_size, value_size
+from ...entity import typed
+from ...entity_set.mapping import Action, Encoded, Fields, Place, PropertyMapping
+from ...errors import BadDesign, BadProperty, LargeValueMissing
+from ...limits import MAX_STRING_BYTES, SYSTEM_PROPERTIES
+from ...sdk.container import Container
+from ...sdk.queue import check_queue_name
+from .blobs import BlobName, is_link, linked
+from .upload import Sending, Upload
+
+_ROOM: Final = 1024
+"""What the writer's own property takes, and what is not published about how the service counts."""
+_LENGTH: Final = 4
+"""What a size counts besides the bytes of a text, or of bytes."""
+
+
+class LargeProperties(PropertyMapping):
+    """Keep large texts and bytes in blobs, and their addresses in the entity.
+
+    Goal: photos and reports of employees. A property holds at most 64 KiB, and an entity 1 MiB.
+
+    Keys: those of the set. A value of up to `above` bytes stays in the entity; a larger one goes to a block blob, and
+    so do the largest of the others where the entity would have more than 1 MiB. The property then holds the link to
+    the blob. Its name is made of table, PartitionKey, RowKey and property, and of an id that is new for each write:
+    `employees/Sales/empid_000223/Photo/0f3c9a4be1d24c7fb0c5a7e2d9186b3a.bin`.
+
+    Guarantees: the blob is written first, once all else was checked, and the entity then; blobs are never overwritten.
+    So no reader ever finds an address without its blob, whoever died where, and a reader of the row as it was still
+    finds the value as it was. Values come back as the text or the bytes they were, also what reads like an address.
+
+    Does not: remove the blobs of values that were overwritten or deleted, or of a writer who died: see
+    `LargeValues.collect_orphans`. A writer who waits longer than twice its grace between blob and entity, or a reader
+    who waits longer than the grace between entity and blob, may miss the blob; a reader is told so by
+    `LargeValueMissing`. So is one who finds the address of a blob of another entity, property or table, such as in rows
+    that were copied to a table of another name. Nobody else may write blobs under the table's name in this container.
+
+    Cost: with 1 large value `insert` 1 table + 1 blob write transactions, as much as 140 table operations; `get` 1
+    table + 1 blob read transactions, as much as 12 table operations. Beyond 64 MiB written or 32 MiB read, another for
+    each 4 MiB. A merge of other fields, and a read that selects others, takes none of blobs. An `Upload` takes 1 table
+    + 2 blob write + 1 blob list transactions, as much as 418 table operations: one to make sure of the container, one
+    for each block of 4 MiB and one at its end.
+
+    >>> from tablepatterns import EntitySet, Key, connect
+    >>> storage, photos = connect(), LargeProperties(["Photo"], container="employees")
+    >>> employees = EntitySet(storage, "Employees", Key("{Department}", "empid_{EmployeeId:06d}"), mappings=[photos])
+    >>> jones = employees.insert({"Department": "Sales", "EmployeeId": 223, "Photo": bytes(5_000_000)})
+    >>> len(employees.get(Department="Sales", EmployeeId=223)["Photo"])
+    5000000
+    >>> storage.tables.get_table_client("Employees").get_entity("Sales", "empid_000223")["Photo"][:80]
+    'https://devstoreaccount1.blob.core.windows.net/employees/employees/Sales/empid_0'
+
+    :param names: the properties that may be large
+    :param container: the name of the container; it is made by the first large value
+    :param above: the size in bytes, texts counted in UTF-16, up to which a value stays in the entity; at most 65,536.
+        Where an entity has many such properties, or an index copies them, give less: a merge cannot see the others
+    :raises BadDesign: a name cannot be large, or `above` is out of its range
+    :raises BadInput: the service would refuse the container's name
+
+    Guide: large entities pattern.
+    """
+
+    order: ClassVar[int] = 2
+
+    @checked
+    def __init__(self, names: Iterable[str], *, container: str, above: int = MAX_STRING_BYTES) -> None:
+        self._names = frozenset(names)
+        self.container = check_queue_name(container)
+        for name in sorted(self._names.intersection(SYSTEM_PROPERTIES)):
+            raise BadDesign("names", name, "the service needs it as it is", "leave it out")
+        if not 0 <= above <= MAX_STRING_BYTES:
+            rule = f"a property has at most {MAX_STRING_BYTES} bytes"
+            raise BadDesign("above", above, rule, "give a number from 0 to that")
+        self.above = above
+
+    @property
+    def name(self) -> str:
+        """The name that errors use."""
+        return "large properties"
+
+    @property
+    def fields(self) -> Collection[str]:
+        """The names of the properties that may be large."""
+        return self._names
+
+    async def encode(self, fields: Fields, place: Place) -> Encoded:
+        """Return the fields with addresses in place of large values, and the uploads that must come first."""
+        stored = {name: self._plain(name, value) for name, value in fields.items()}
+        container = place.account.container(self.container)
+        before: list[Action] = []
+        for name in self._too_large(stored, place):
+            value = stored[name]
+            blob = BlobName(place.table, place.key, name, uuid4().hex, isinstance(value, str)).check()
+            before.append(_sending(container, str(blob), name, value))
+            stored[name] = container.blob_url(str(blob))
+        return Encoded(stored, tuple(before))
+
+    async def decode(self, fields: Fields, place: Place) -> dict[str, Any]:
+        """Return the fields with the large values in place of their addresses.
+
+        :raises LargeValueMissing: there is no such blob, or it is that of another entity or property
+        """
+        names = sorted(self._names.intersection(fields))
+        links = {name: self.link(fields[name], place.table, place.key, name) for name in names}
+        blobs = {name: blob for name, blob in links.items() if blob is not None}
+        if not blobs:
+            return dict(fields)
+        container = place.account.container(self.container)
+        found = await place.account.together(*(_downloaded(container, blob, place) for blob in blobs.values()))
+        return {**fields, **dict(zip(blobs, found, strict=True))}
+
+    def link(self, stored: object, table: str, key: tuple[str, str], name: str) -> BlobName | None:
+        """Return which blob a stored property of an entity links to; None if it holds its value itself.
+
+        :raises LargeValueMissing: it links to another container, or to a blob of another entity or property: whoever
+            may write one row could have the values of others read through it
+        """
+        blob = linked(stored, self.container)
+        if blob is not None and not blob.is_of(table, key, name):
+            text = f"{name} of the entity {key} in {table} has the address of {blob}, which belongs to another one"
+            raise LargeValueMissing(f"{text}; find out who wrote it, and write the value again")
+        return blob
+
+    def _too_large(self, fields: Fields, place: Place) -> list[str]:
+        """Return the names of the values that go to blobs: the large ones, and of the others as many as it takes."""
+        large = [name for name in sorted(self._names.intersection(fields)) if self._is_large(name, fields[name])]
+        inline = {name: value for name, value in fields.items() if name not in large}
+        total = _ROOM + entity_size(*place.key, inline) + sum(_link_size(name, place) for name in large)
+        movable = [name for name in inline if name in self._names and isinstance(inline[name], (str, bytes))]
+        for name in sorted(movable, key=lambda name: value_size(inline[name]), reverse=True):
+            if total <= place.room:
+                break
+            total -= value_size(inline[name]) - _link_size(name, place)
+            large.append(name)
+        return large
+
+    def _plain(self, name: str, value: Any) -> Any:
+        """Return the value itself of a property whose Edm type the caller stated."""
+        return typed(name, value) if name in self._names and isinstance(value, EntityProperty) else value
+
+    def _is_large(self, name: str, value: object) -> bool:
+        if isinstance(value, Upload):
+            value.refuse_if_spent(name)
+            return True
+        if hasattr(value, "read") or hasattr(value, "__next__") or hasattr(value, "__anext__"):
+            rule = "a file or chunks are read while they are sent"
+            raise BadProperty(name, type(value).__name__, rule, "give Upload(value)")
+        # What reads like a link would be taken for one, so it goes to a blob whatever its size
+        return isinstance(value, (str, bytes)) and (value_size(value) - _LENGTH > self.above or is_link(value))
+
+    def __repr__(self) -> str:
+        return f"<LargeProperties {', '.join(sorted(self._names))} in {self.container}>"
+
+
+def _link_size(name: str, place: Place) -> int:
+    """Return more bytes than the property takes once it holds a link."""
+    return 1024 + 2 * len(str(BlobName(place.table, place.key, name, "0" * 32, is_text=False)))
+
+
+def _sending(container: Container, blob: str, name: str, value: Any) -> Sending:
+    if isinstance(value, Upload):
+        return Sending(container, blob, name, value, value.content_type)
+    if isinstance(value, str):
+        return Sending(container, blob, name, value.encode("utf-8", "surrogatepass"), "text/plain; charset=utf-8")
+    return Sending(container, blob, name, bytes(value), None)
+
+
+async def _downloaded(container: Container, blob: BlobName, place: Place) -> str | bytes:
+    found = await container.download(str(blob))
+    if found is None:
+        text = f"{blob.field} of the entity {place.key} should be in the blob {blob}, which is not there"
+        raise LargeValueMissing(f"{text}; read the entity again, and if that does not help, ask LargeValues.verify")
+    return found.decode("utf-8", "surrogatepass") if blob.is_text else found

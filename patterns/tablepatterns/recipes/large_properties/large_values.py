@@ -1,0 +1,312 @@
+"""Large values: the blobs of large properties, read piece by piece, and cleared away when nobody needs them.
+
+Status: ready
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Collection, Iterator, Mapping
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+from typing import Any, Final, cast
+
+from ...argument_types import checked
+from ...entity import Entity
+from ...entity_set.derived import Keys
+from ...entity_set.entity_set import EntitySet
+from ...errors import BadDesign, BadInput, BlobChanged, EntityNotFound, LargeValueMissing
+from ...recipe import Account_co, Pattern, recipe, stream
+from ...sdk.container import ABSENT
+from ..stored_entities import EntityRows, entity_rows, keys_of
+from ..wide_entity.wide_entity import WideEntity
+from .blobs import ORPHAN, Batch, Kept, batches, linked, prefix_of
+from .large_properties import LargeProperties
+
+DAY: Final = timedelta(days=1)
+
+
+@dataclass(frozen=True)
+class Collected:
+    """What a collection found.
+
+    :param seen: blobs of the set's large values
+    :param marked: those that were seen for the first time to be needed by nobody
+    :param deleted: those that were deleted: they had been marked for the grace
+    """
+
+    seen: int = 0
+    marked: int = 0
+    deleted: int = 0
+
+
+@dataclass(frozen=True)
+class Missing:
+    """An entity with the address of a blob that is not there, or is not its own.
+
+    :param key: the PartitionKey and the RowKey; of a wide entity those of its head
+    :param field: the property
+    :param blob: the name of the blob, in the container of the large values
+    """
+
+    key: tuple[str, str]
+    field: str
+    blob: str
+
+
+@dataclass(frozen=True)
+class LargeReport:
+    """What `verify` found.
+
+    :param missing: addresses without a blob
+    :param orphans: the names of blobs that no entity has the address of
+    :param foreign: addresses of blobs that belong to another entity or property; they are not read
+    """
+
+    missing: tuple[Missing, ...] = ()
+    orphans: tuple[str, ...] = ()
+    foreign: tuple[Missing, ...] = ()
+
+    @property
+    def is_clean(self) -> bool:
+        """Whether entities and blobs agree."""
+        return not self.missing and not self.orphans and not self.foreign
+
+
+class LargeValues(Pattern[Account_co]):
+    """Look after the blobs of the large properties of a set, or of wide entities.
+
+    Goal: blobs of values that were overwritten or deleted, and of writers who died, go in the end; values too large
+    for memory are read piece by piece.
+
+    Keys: beside a blob that nobody needs a collection puts an empty blob, its mark, whose name ends in `.orphan`.
+    A later collection deletes both, once the mark is as old as the grace.
+
+    Guarantees: a blob is marked when it is older than the grace and the entity does not have its address, so no writer
+    needs it any more; it is deleted when the mark is older than the grace too, so no reader does. Several collections
+    may run at once, and die anywhere: the next one goes on. Blobs of properties that the set does not declare, and of
+    entities that do not fit its key, are left alone. An address may move between the rows of a wide entity, which
+    are therefore read at one instant before a blob of it is marked or deleted; a row that no head names counts too.
+
+    Does not: run by itself; call `collect_orphans` every day, say. Give a grace that is longer than any writer takes
+    from the first blob to the entity, any reader from the entity to the last blob, and any index in another partition
+    to follow.
+
+    Cost: `collect_orphans` 1 blob list transaction, as much as 139 table operations, for 5,000 blobs; with an orphan
+    that is marked 1 table + 1 blob write + 1 blob list transactions, as much as 279 table operations; with one that is
+    deleted 1 table + 1 blob list + 2 blob delete transactions, as much as 140 table operations, since deletions are
+    free. Of a table only the partitions are read that have blobs older than the grace, a transaction for each 1,000
+    rows; of wide entities each that has blobs which seem to be orphans.
+
+    >>> from tablepatterns import EntitySet, Key, connect
+    >>> storage, photos = connect(), LargeProperties(["Photo"], container="employees")
+    >>> employees = EntitySet(storage, "Employees", Key("{Department}", "empid_{EmployeeId:06d}"), mappings=[photos])
+    >>> jones = employees.insert({"Department": "Sales", "EmployeeId": 223, "Photo": bytes(5_000_000)})
+    >>> values = LargeValues(employees)
+    >>> sum(len(chunk) for chunk in values.open(jones, "Photo"))
+    5000000
+    >>> employees.delete(jones)
+    >>> for day in range(3):
+    ...     storage.engine.clock.advance(86_400)
+    ...     values.collect_orphans()
+    Collected(seen=1, marked=1, deleted=0)
+    Collected(seen=1, marked=0, deleted=1)
+    Collected(seen=0, marked=0, deleted=0)
+
+    :param entities: the set, or the wide entities, one of whose mappings keeps large properties in blobs
+    :raises BadDesign: none does
+
+    Guide: large entities pattern; eventually consistent transactions pattern.
+    """
+
+    @checked
+    def __init__(self, entities: EntitySet[Account_co] | WideEntity[Account_co]) -> None:
+        super().__init__(cast("Account_co", entities.account))
+        found = [each for each in entities.mappings.each if isinstance(each, LargeProperties)]
+        if not found:
+            rule = "none of its mappings keeps large properties"
+            raise BadDesign("entities", entities.table.name, rule, "give it a LargeProperties")
+        (self.large,) = found
+        self.entities = entities
+        self.container = self.account.container(self.large.container)
+
+    @stream
+    async def open(self, entity: Mapping[str, Any], name: str) -> AsyncIterator[bytes]:
+        """Hand out a large value piece by piece, never holding all of it; a text in UTF-8.
+
+        A value that is kept in the entity is one piece; one that is not there is none. Cost: 1 table + 1 blob read
+        transactions, as much as 12 table operations; beyond 32 MiB another read for each 4 MiB.
+
+        :param entity: a mapping with the fields of the key; an entity that was read, say
+        :param name: the property
+        :raises EntityNotFound: there is no such entity
+        :raises LargeValueMissing: its blob is not there, or the address is that of another entity's blob
+        :raises DerivedDataMismatch: a part of a wide entity is missing
+        :raises BadInput: the property is not declared as large, or is encrypted and must be read whole
+
+        Guide: large entities pattern.
+        """
+        self._check_readable(name)
+        self.entities.identity.check(entity)
+        keys = self._rows.key(entity)
+        stored = await self._rows.stored(keys, [name])
+        if stored is None:
+            raise EntityNotFound(f"there is no entity {keys}")
+        blob = self.large.link(stored.get(name), self._rows.table.name, keys, name)
+        if blob is None:
+            value = stored.get(name)
+            if value is not None:
+                yield value.encode("utf-8", "surrogatepass") if isinstance(value, str) else bytes(value)
+            return
+        pieces = 0
+        async for piece in self.container.chunks(str(blob)):
+            pieces += 1
+            yield piece
+        if not pieces and await self.container.facts(str(blob)) is None:
+            raise LargeValueMissing(f"{name} of the entity {keys} should be in the blob {blob}, which is not there")
+
+    @recipe
+    async def collect_orphans(self, *, grace: timedelta = DAY) -> Collected:
+        """Mark the blobs that nobody needs, and delete those that were marked long enough ago.
+
+        The cost is that of the class. After an error call it again.
+
+        :param grace: how long writers and readers may take; none at all only while nobody reads or writes
+        :raises BadInput: it is less than nothing
+
+        Guide: large entities pattern; eventually consistent transactions pattern.
+        """
+        since = self._before(grace)
+        total = Collected()
+        async for batch in self._batches():
+            done = await self._collect(batch, since)
+            total = Collected(total.seen + done.seen, total.marked + done.marked, total.deleted + done.deleted)
+        return total
+
+    @recipe
+    async def verify(self, *, grace: timedelta = DAY) -> LargeReport:
+        """Compare all entities with all blobs, and change nothing. The names of all blobs are held in memory.
+
+        Cost: 1 table + 1 blob list transactions, as much as 140 table operations, for 5,000 blobs and 1,000 rows, and
+        two for each blob that seems missing.
+
+        :param grace: blobs that are younger are not reported as orphans: their entity may be on its way
+        :raises LargeValueMissing: an entity has an address in another container
+
+        Guide: large entities pattern.
+        """
+        since = self._before(grace)
+        listed = {str(kept.name): kept async for batch in self._batches() for kept in batch.blobs}
+        named: set[str] = set()
+        missing: list[Missing] = []
+        foreign: list[Missing] = []
+        async for row in self._rows.table.query(None, select=self._selected()):
+            key = self._rows.key_of(row)
+            foreign += [Missing(key, name, blob) for blob, name, is_own in self._addresses(row) if key and not is_own]
+            for blob in self._links(row) if key else ():
+                named.add(blob)
+                if key and blob not in listed and (found := await self._missing(key, blob)):
+                    missing.append(found)
+        unnamed = [kept for blob, kept in sorted(listed.items()) if blob not in named and kept.since <= since]
+        named |= await self._moved(unnamed)
+        orphans = tuple(blob for kept in unnamed if (blob := str(kept.name)) not in named)
+        return LargeReport(tuple(missing), orphans, tuple(foreign))
+
+    async def _collect(self, batch: Batch, since: datetime) -> Collected:
+        """Mark and delete what is due among the blobs of one partition."""
+        due = [kept for kept in batch.blobs if kept.since <= since]
+        # The blobs were listed before the rows are read: an address that is not there now will not come any more
+        needed = await self._needed(replace(batch, blobs=due)) if due else frozenset[str]()
+        orphans = [kept for kept in due if str(kept.name) not in needed]
+        marked = await self.account.together(*(self._mark(kept) for kept in orphans if kept.marked is None))
+        over = [kept for kept in orphans if kept.marked is not None and kept.marked <= since]
+        await self.account.together(*map(self._delete, over))
+        kept_on = [kept for kept in due if kept.marked is not None and str(kept.name) in needed]
+        leftovers = [*(f"{kept.name}{ORPHAN}" for kept in kept_on), *batch.lone_marks]
+        await self.account.together(*map(self.container.delete, leftovers))
+        return Collected(len(batch.blobs), sum(marked), len(over))
+
+    async def _mark(self, kept: Kept) -> bool:
+        try:
+            await self.container.upload(f"{kept.name}{ORPHAN}", b"", etag=ABSENT)
+        except BlobChanged:
+            # Another collection was faster, and its mark is the older one
+            return False
+        return True
+
+    async def _delete(self, kept: Kept) -> None:
+        # The mark goes last: without it the blob would have to wait once more
+        await self.container.delete(str(kept.name))
+        await self.container.delete(f"{kept.name}{ORPHAN}")
+
+    async def _needed(self, batch: Batch) -> frozenset[str]:
+        """Return the names of the blobs that the entities of a batch have the addresses of."""
+        where = self._rows.where({kept.name.key for kept in batch.blobs})
+        found: set[str] = set()
+        async for row in self._rows.table.query(where, select=self._selected()):
+            if self._rows.key_of(row):
+                found.update(self._links(row))
+        return frozenset(found | await self._moved([kept for kept in batch.blobs if str(kept.name) not in found]))
+
+    async def _moved(self, unseen: Collection[Kept]) -> set[str]:
+        """Return what is needed of blobs whose addresses moved to rows that were read before, so that none was seen."""
+        if not self._rows.moves:
+            return set()
+        keys = sorted({kept.name.key for kept in unseen})
+        each = await self.account.together(*(self._links_of(key) for key in keys))
+        return {blob for links in each for blob in links}
+
+    async def _missing(self, key: Keys, blob: str) -> Missing | None:
+        """Return what is missing, if the entity still has the address and the blob is still not there."""
+        links = await self._links_of(key)
+        if blob not in links or await self.container.facts(blob) is not None:
+            return None
+        return Missing(key, links[blob], blob)
+
+    async def _links_of(self, key: Keys) -> dict[str, str]:
+        """Return the blobs that an entity has the addresses of at this instant, and for each the property."""
+        rows = await self._rows.rows_of(key, self.large.fields)
+        return {blob: name for row in rows for blob, name in self._links(row).items()}
+
+    def _links(self, row: Entity) -> dict[str, str]:
+        """Return the blobs of its entity that a row has the addresses of, and for each the property."""
+        return {blob: name for blob, name, is_own in self._addresses(row) if is_own}
+
+    def _addresses(self, row: Entity) -> Iterator[tuple[str, str, bool]]:
+        """Hand out the blobs that a row has the addresses of, the properties, and whether they are the entity's own."""
+        key, table = self._rows.key_of(row), self._rows.table.name
+        for name in self.large.fields if key else ():
+            blob = linked(row.get(name), self.large.container)
+            if not key or blob is None:
+                continue
+            is_own = blob.is_of(table, key, name)
+            # A blob of the keys of a part: the row is no part, but an entity of another set
+            if is_own or not blob.is_of(table, keys_of(row), name):
+                yield str(blob), name, is_own
+
+    async def _batches(self) -> AsyncIterator[Batch]:
+        """Hand out the blobs of the entities' large values by partition, with their marks."""
+        rows, fields = self._rows, self.large.fields
+        blobs = self.container.blobs(prefix_of(rows.table.name))
+        async for batch in batches(blobs, lambda name: name.field in fields and rows.fits(name.key)):
+            yield batch
+
+    @property
+    def _rows(self) -> EntityRows:
+        return entity_rows(self.entities)
+
+    def _selected(self) -> list[str]:
+        return self._rows.selected(self.large.fields)
+
+    def _before(self, grace: timedelta) -> datetime:
+        if grace < timedelta(0):
+            raise BadInput("grace", grace, "it is a length of time", "give how long writers and readers may take")
+        return self.account.now() - grace
+
+    def _check_readable(self, name: str) -> None:
+        if name not in self.large.fields:
+            rule = f"large properties are {', '.join(sorted(self.large.fields))}"
+            raise BadInput("name", name, rule, "read it with the entity")
+        for mapping in self._rows.mappings.each:
+            if mapping is not self.large and name in mapping.fields:
+                rule = f"it is one of the {mapping.name}, which are read whole"
+                raise BadInput("name", name, rule, "read it with the entity")

@@ -1,0 +1,1 @@
+"""Spread the writes of a hot partition."""

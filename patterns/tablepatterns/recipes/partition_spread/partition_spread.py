@@ -1,0 +1,271 @@
+"""Partition spread: the writes of one busy partition go to several, and reads put them together again in order.
+
+Status: ready
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping, Sequence
+from contextlib import aclosing
+from functools import partial
+from typing import Any
+
+from ...argument_types import check_least, checked
+from ...arguments import fields_of, via_and_fields
+from ...edm import ordinal
+from ...entity import Entity
+from ...entity_set.derived import Index
+from ...entity_set.entity_set import EntitySet
+from ...entity_set.range_query import Question
+from ...errors import BadDesign, BadInput
+from ...filters import Filter, QueryClass
+from ...key import Key
+from ...key.ranges import Between, Prefix
+from ...limits import MAX_PAGE_ENTITIES
+from ...recipe import Account_co, Pattern, recipe, stream
+from ...retry import RETRY_FOR
+from ...sdk.table import Page
+from .buckets import Buckets, SpreadTable
+from .merge_sorted import merged
+
+_LAYOUTS = "_spread"
+"""The PartitionKey of the entities that say how others are spread; no bucket begins with it."""
+
+
+class PartitionSpread(Pattern[Account_co]):
+    """Keep a log, or anything else that is written at one end, in several partitions, and read it as if it were one.
+
+    Goal: log entries by the hour. With the hour as the PartitionKey all writers of a moment write to one partition,
+    which one node serves (the prepend/append anti-pattern). Where a key that spreads by itself, such as department and
+    employee, does not serve the queries, a bucket in front of the PartitionKey spreads the writes all the same.
+
+    Keys: `{Bucket:02d}_` and the PartitionKey that you give; the RowKey as you give it. The bucket comes first, so that
+    the partitions of one hour are no neighbours, and follows from a hash of fields of the key, so that an entity is
+    found again with a point query, and two with one key cannot be stored. An entity carries it as a field.
+
+    Guarantees: entities of all buckets come in the order of their RowKeys. How entities are spread is written down in
+    the table (PartitionKey `_spread`): whoever spreads them otherwise is refused with `BadDesign`, before any write.
+
+    Does not: change entities of several buckets in one entity group transaction; give `by` the fields that entities
+    which change together have in common. It does not see to what is written past `entities`, as by an
+    `EntityGroupTransaction` on the table. It does not change the number of buckets of a table: load the entities into
+    another, `BulkLoad(new.entities).load(map(new.placed, old.entities.scan()))`. It refuses the Cosmos DB Table API,
+    which does not sort by key.
+
+    Cost: `insert` and `get` 1 storage transaction; `take` and `latest` 1 per bucket for up to 1,000 entities; a range
+    1 per bucket, and 1 per further page of up to 1,000; if the fields of `by` are all known, 1 in place of 1 per
+    bucket. For each object 1 more before its first request, and 1 more to write down the buckets of a new table.
+
+    >>> from datetime import datetime, timezone
+    >>> from tablepatterns import Key, connect
+    >>> events = PartitionSpread(
+    ...     connect(), "Events", Key("{Hour:%Y-%m-%dT%H}", "{At:ticks}_{EventId:06d}"), buckets=4
+    ... )
+    >>> hour = datetime(2014, 7, 31, 18, tzinfo=timezone.utc)
+    >>> for number in range(6):
+    ...     moment = hour.replace(minute=number)
+    ...     _ = events.insert({"Hour": hour, "At": moment, "EventId": number})
+    >>> [(event["EventId"], event.partition_key) for event in events.take(3, Hour=hour)]
+    [(0, '03_2014-07-31T18'), (1, '00_2014-07-31T18'), (2, '03_2014-07-31T18')]
+
+    :param account: where the table is
+    :param table: the table's name; it is made by the first write
+    :param key: the key of the entities, without the bucket
+    :param buckets: how many partitions take the place of one; as many as a moment's writes are times too many for one
+    :param by: the fields of the key that say in which bucket an entity is; None for all of them
+    :param bucket: the name of the field that holds the bucket
+    :param make: makes the set, given the account, the table's name and the key with the bucket; None for a plain one
+    :param parallel: how many buckets are asked at a time
+    :raises BadDesign: the account does not keep key order, there is no bucket, or the parts cannot work together
+
+    Guide: prepend/append anti-pattern; compound key pattern.
+    """
+
+    @checked
+    def __init__(
+        self,
+        account: Account_co,
+        table: str,
+        key: Key,
+        *,
+        buckets: int = 16,
+        by: Sequence[str] | None = None,
+        bucket: str = "Bucket",
+        make: Callable[[Account_co, str, Key], EntitySet[Account_co]] | None = None,
+        parallel: int = 8,
+    ) -> None:
+        super().__init__(account)
+        account.check_key_order("buckets are read together")
+        check_least("parallel", parallel, 1, BadDesign)
+        self.key = key
+        self.bucket = bucket
+        self.parallel = parallel
+        self.buckets = Buckets(key, buckets, key.fields if by is None else by)
+        width = max(2, len(str(buckets - 1)))
+        template = f"{{{bucket}:0{width}d}}_{key.partition_template}"
+        spread = Key(template, key.row_template, max_units=key.max_units)
+        self.entities = EntitySet(account, table, spread) if make is None else make(account, table, spread)
+        if not isinstance(self.entities, EntitySet) or self.entities.key != spread:
+            raise BadDesign("make", self.entities, f"it must make a set of the key {spread}", "give the set that key")
+        layout: dict[str, int | str] = {"Buckets": buckets, "By": ",".join(self.buckets.by)}
+        row_key = f"{key.partition_template} {key.row_template}"
+        self._table = SpreadTable(self.entities.table, (_LAYOUTS, row_key), layout)
+        self.entities.table = self._table
+
+    @checked
+    def placed(self, fields: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the fields with that of the bucket; nothing is sent.
+
+        The set `entities` takes such entities, and such keys, for all that it can do; what was read has its bucket.
+
+        >>> from tablepatterns import Key, connect
+        >>> events = PartitionSpread(connect(), "Events", Key("{Day:%Y-%m-%d}", "{EventId:06d}"), by=["EventId"])
+        >>> events.placed({"EventId": 223})
+        {'EventId': 223, 'Bucket': 8}
+
+        :raises BadKey: a field that the bucket follows from is missing, or cannot be a part of the key
+        """
+        return {**fields, self.bucket: self.buckets.of(fields)}
+
+    @recipe
+    async def insert(self, entity: Mapping[str, Any], *, retry_for: float = RETRY_FOR) -> Entity:
+        """Create an entity in its bucket, and return it. Cost: 1 transaction.
+
+        :param entity: its fields, without the bucket
+        :param retry_for: as for `EntitySet.insert`
+        :raises EntityAlreadyExists: an entity with this key exists
+        :raises BadDesign: the entities of the table are spread otherwise
+
+        Guide: prepend/append anti-pattern.
+        """
+        return await self.entities.insert(self.placed(entity), retry_for=retry_for)
+
+    @recipe
+    async def get(self, key: Mapping[str, Any] | None = None, /, **fields: Any) -> Entity | None:
+        """Return the entity with this key, or None. Cost: 1 transaction, a point query.
+
+        :param key: the fields as one mapping, where a name is also that of a parameter
+        :param fields: a value for every field of the key, without the bucket
+        :raises BadKey: a field is missing, or has a value that cannot be a key
+
+        Guide: point query.
+        """
+        return await self.entities.get(self.placed(fields_of(key, fields)))
+
+    @stream
+    async def range(
+        self,
+        via: Index | Mapping[str, Any] | None = None,
+        key: Mapping[str, Any] | None = None,
+        /,
+        *,
+        where: Filter | None = None,
+        allow: QueryClass = QueryClass.RANGE,
+        select: Sequence[str] | None = None,
+        **fields: Any,
+    ) -> AsyncIterator[Entity]:
+        """Hand out the entities of a range of RowKeys, of all buckets, in key order.
+
+        The first pages of the buckets are read together, each further page when it is come to. Cost: 1 transaction per
+        bucket, and 1 per further page of up to 1,000; of one bucket only if all fields of `by` are known.
+
+        The parameters are those of `EntitySet.range`, without the bucket. Guide: range query.
+        """
+        index, given = via_and_fields(via, key, fields)
+        async for entity in self._merged(MAX_PAGE_ENTITIES, index, where, allow, select, given):
+            yield entity
+
+    @recipe
+    async def take(
+        self,
+        count: int,
+        via: Index | Mapping[str, Any] | None = None,
+        key: Mapping[str, Any] | None = None,
+        /,
+        *,
+        where: Filter | None = None,
+        allow: QueryClass = QueryClass.RANGE,
+        select: Sequence[str] | None = None,
+        **fields: Any,
+    ) -> list[Entity]:
+        """Return the first `count` entities of a range of RowKeys, of all buckets, in key order.
+
+        Cost: 1 transaction per bucket for up to 1,000 entities, and no more than `count` entities read in each.
+
+        The other parameters are those of `range`. Guide: large result sets (take n).
+        """
+        if count < 0:
+            raise BadInput("count", count, "it is a number of entities", "ask for 0 or more")
+        if count == 0:
+            return []
+        found: list[Entity] = []
+        index, given = via_and_fields(via, key, fields)
+        async with aclosing(
+            self._merged(min(count, MAX_PAGE_ENTITIES), index, where, allow, select, given)
+        ) as entities:
+            async for entity in entities:
+                found.append(entity)
+                if len(found) == count:
+                    break
+        return found
+
+    @recipe
+    async def latest(self, count: int, key: Mapping[str, Any] | None = None, /, **partition: Any) -> list[Entity]:
+        """Return the newest `count` entities of all buckets, newest first. Cost: 1 transaction per bucket, as `take`.
+
+        :param count: how many entities
+        :param key: the fields as one mapping, where a name is also that of a parameter
+        :param partition: a value for every field of the PartitionKey, without the bucket
+        :raises BadInput: the RowKey does not begin with an instant that puts the newest first
+
+        Guide: log tail pattern.
+        """
+        first = self.key.row_template.partition("}")[0]
+        if not first.endswith(":inverted"):
+            rule = f"the RowKey {self.key.row_template!r} does not put the newest first"
+            raise BadInput("latest", count, rule, "begin it with the format inverted, as in {At:inverted}")
+        return await self.take(count, fields_of(key, partition))
+
+    async def _merged(
+        self,
+        size: int,
+        via: Index | None,
+        where: Filter | None,
+        allow: QueryClass,
+        select: Sequence[str] | None,
+        fields: Mapping[str, Any],
+    ) -> AsyncGenerator[Entity, None]:
+        """Hand out a range of all buckets that can hold some of it; what cannot be asked is refused before that."""
+        shape = self.entities.primary if via is None else via.shape(self.entities.key)
+        parts = [{**fields, self.bucket: number} for number in self._numbers(fields)]
+        Question.of(shape, where, select, parts[0], allow)
+        # Not left to the first pages, which are read together and would each ask
+        await self._table.check()
+        asks = [partial(self._page, via, size, where, allow, select, part) for part in parts]
+        async for entity in merged(self.account, asks, _row_key, parallel=self.parallel):
+            yield entity
+
+    async def _page(
+        self,
+        via: Index | None,
+        size: int,
+        where: Filter | None,
+        allow: QueryClass,
+        select: Sequence[str] | None,
+        fields: Mapping[str, Any],
+        token: str | None,
+    ) -> Page[Entity]:
+        return await self.entities.page(via, fields, size=size, token=token, where=where, allow=allow, select=select)
+
+    def _numbers(self, fields: Mapping[str, Any]) -> Sequence[int]:
+        """Return the buckets that can hold what is asked for: one, if what it follows from is known."""
+        if all(name in fields and not isinstance(fields[name], (Between, Prefix)) for name in self.buckets.by):
+            return [self.buckets.of(fields)]
+        return range(self.buckets.count)
+
+    def __repr__(self) -> str:
+        return f"<PartitionSpread {self.entities.table.name} {self.key!r} buckets={self.buckets.count}>"
+
+
+def _row_key(entity: Entity) -> str:
+    return ordinal(entity.row_key or "")

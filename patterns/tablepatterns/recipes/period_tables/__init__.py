@@ -1,0 +1,1 @@
+"""The high volume delete pattern: one table per period."""

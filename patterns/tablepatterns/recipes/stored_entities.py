@@ -1,0 +1,181 @@
+"""Entity rows: where the stored properties of entities are, in the one row of each or in the parts of a wide one.
+
+It is what those ask who look after stored properties, whatever mapping made them: for large values, for keys.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any, ClassVar, TypeAlias
+
+from ..edm import ordinal
+from ..entity import Entity
+from ..entity_set.consistent_read import rows_at_once
+from ..entity_set.derived import Keys
+from ..entity_set.entity_set import EntitySet
+from ..entity_set.mapping import Mappings
+from ..entity_set.range_query import range_filter
+from ..filters import Filter, prop
+from ..key import Key, KeyRange
+from ..limits import SYSTEM_PROPERTIES
+from ..recipe import Account
+from ..retry import RETRY_FOR, contended
+from ..sdk.table import Table
+from .wide_entity.wide_entity import PART, WideEntity
+from .wide_parts import PARTS, Fields, Stored, head_of, stored
+
+Entities: TypeAlias = EntitySet[Account] | WideEntity[Account]
+
+
+class EntityRows(ABC):
+    """The rows of entities, each known by the key that its mappings know it by."""
+
+    moves: ClassVar[bool]
+    """Whether a stored property may move to another row."""
+
+    def __init__(self, table: Table, mappings: Mappings, key: Key) -> None:
+        self.table = table
+        self.mappings = mappings
+        self._key = key
+
+    @property
+    def tables(self) -> frozenset[str]:
+        """The names of the tables with rows of these entities, those that are derived of them included."""
+        return frozenset({self.table.name})
+
+    def fits(self, key: Keys) -> bool:
+        """Whether an entity may have this key."""
+        return self._key.matches(*key)
+
+    def selected(self, names: Collection[str]) -> list[str]:
+        """Return what to select, for some stored properties."""
+        return [*SYSTEM_PROPERTIES, *sorted(names)]
+
+    def stands(self, row: Entity) -> bool:
+        """Whether a row is the one that stands for its entity."""
+        return self.key_of(row) == keys_of(row)
+
+    def fields_of(self, key: Keys) -> dict[str, Any]:
+        """Return the fields of the entity with this key, those that its key is made of."""
+        return {name: value for name, value in self._key.parse(*key).items() if name != PART}
+
+    @abstractmethod
+    def key(self, fields: Mapping[str, Any]) -> Keys:
+        """Return the key of the entity with these fields."""
+
+    @abstractmethod
+    def key_of(self, row: Entity) -> Keys | None:
+        """Return the key of the entity that a row is of; None for a row of another kind."""
+
+    @abstractmethod
+    def where(self, keys: Collection[Keys]) -> Filter:
+        """Return the filter for the rows of some entities of one partition, with rows of others between them."""
+
+    @abstractmethod
+    async def rows_of(self, key: Keys, names: Collection[str]) -> Sequence[Entity]:
+        """Return all rows of an entity as they are at one instant. Cost: 1 transaction."""
+
+    @abstractmethod
+    async def stored(self, key: Keys, names: Collection[str]) -> Fields | None:
+        """Return the stored properties of an entity, None if there is none. Cost: 1 transaction."""
+
+
+class RowsOfSet(EntityRows):
+    """The primary rows of a set."""
+
+    moves = False
+
+    def __init__(self, entities: EntitySet[Account]) -> None:
+        super().__init__(entities.table, entities.mappings, entities.key)
+        self._entities = entities
+
+    @property
+    def tables(self) -> frozenset[str]:
+        """The names of the tables with rows of these entities, those that are derived of them included."""
+        return super().tables.union(each.table(self.table.name) for each in self._entities.derived)
+
+    def key(self, fields: Mapping[str, Any]) -> Keys:
+        """Return the key of the entity with these fields."""
+        return self._key.format(self._entities.primary.key_fields(fields))
+
+    def key_of(self, row: Entity) -> Keys | None:
+        """Return the key of the entity that a row is of; None for a row of another kind."""
+        return keys_of(row) if self._entities.primary.fits(row) else None
+
+    def where(self, keys: Collection[Keys]) -> Filter:
+        """Return the filter for the rows of some entities of one partition, with rows of others between them."""
+        rows, each = prop("RowKey"), sorted((row for _, row in keys), key=ordinal)
+        (partition_key,) = {partition for partition, _ in keys}
+        return (prop("PartitionKey") == partition_key) & (rows >= each[0]) & (rows <= each[-1])
+
+    async def rows_of(self, key: Keys, names: Collection[str]) -> Sequence[Entity]:
+        """Return all rows of an entity as they are at one instant. Cost: 1 transaction."""
+        row = await self.table.get(*key, select=self.selected(names))
+        return [] if row is None else [row]
+
+    async def stored(self, key: Keys, names: Collection[str]) -> Fields | None:
+        """Return the stored properties of an entity, None if there is none. Cost: 1 transaction."""
+        return await self.table.get(*key, select=self.selected(names))
+
+
+class RowsOfWide(EntityRows):
+    """The parts of wide entities, those of no value included; the key is that of the head."""
+
+    moves = True
+
+    def __init__(self, entities: WideEntity[Account]) -> None:
+        super().__init__(entities.table, entities.mappings, entities.rows)
+        self._account = entities.account
+
+    def fits(self, key: Keys) -> bool:
+        """Whether an entity may have this key."""
+        return super().fits(key) and self._key.parse(*key)[PART] == 1
+
+    def selected(self, names: Collection[str]) -> list[str]:
+        """Return what to select, for some stored properties."""
+        return super().selected({PARTS, *names})
+
+    def key(self, fields: Mapping[str, Any]) -> Keys:
+        """Return the key of the entity with these fields."""
+        names = [name for name in self._key.fields if name != PART]
+        return self._key.format({name: fields.get(name) for name in names} | {PART: 1})
+
+    def key_of(self, row: Entity) -> Keys | None:
+        """Return the key of the entity that a row is of; None for a row of another kind."""
+        partition_key, row_key = keys_of(row)
+        head = head_of(row_key)
+        key = None if head is None else (partition_key, head)
+        return key if key and self.fits(key) else None
+
+    def where(self, keys: Collection[Keys]) -> Filter:
+        """Return the filter for the rows of some entities of one partition, with rows of others between them."""
+        each = [Stored(*key).range for key in keys]
+        first = min((found.lower or "" for found in each), key=ordinal)
+        behind = max((found.upper or "" for found in each), key=ordinal)
+        return range_filter(KeyRange(each[0].partition_key, first, True, behind, False))
+
+    async def rows_of(self, key: Keys, names: Collection[str]) -> Sequence[Entity]:
+        """Return all rows of an entity as they are at one instant. Cost: 1 transaction."""
+        where = range_filter(Stored(*key).range)
+
+        async def attempt() -> list[Entity]:
+            return await rows_at_once(self.table, where, self.selected(names))
+
+        rows = await contended(self._account, attempt, RETRY_FOR)
+        return [row for row in rows if self.key_of(row) == key]
+
+    async def stored(self, key: Keys, names: Collection[str]) -> Fields | None:
+        """Return the stored properties of an entity, None if there is none. Cost: 1 transaction."""
+        found = stored(*key, await self.rows_of(key, names), is_whole=False)
+        return found.fields if found.parts else None
+
+
+def entity_rows(entities: Entities) -> EntityRows:
+    """Return the rows of a set, or of wide entities."""
+    return RowsOfWide(entities) if isinstance(entities, WideEntity) else RowsOfSet(entities)
+
+
+def keys_of(row: Entity) -> Keys:
+    """Return the PartitionKey and the RowKey of a row that was read."""
+    return row["PartitionKey"], row["RowKey"]

@@ -1,0 +1,1 @@
+"""The wide entities pattern."""

@@ -1,0 +1,312 @@
+"""Parts: the rows that one logical entity is spread over when it does not fit in one. Pure: nothing here is sent.
+
+Part 1 is the head. It holds properties like any other part, and says which other rows belong to the value: `2` for the
+rows `01` and `02`, `2 4f8c...` for the rows `01` and `02_4f8c...`, where the second word is the generation under which
+a value was written that is too large for one transaction. A row that the head does not name is a stray: it was
+written for a value that was never published.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any, Final
+
+from .. import limits
+from ..edm import utf16_length, value_size
+from ..entity import WRITE_ID, Entity, storable
+from ..errors import BadProperty, DerivedDataMismatch, LimitExceeded
+from ..key import KeyRange, after_prefix
+from ..sdk.operation import ANY, Operation
+from ..write_id import Lineage
+
+PARTS: Final = "WideParts"
+"""The property of the head that says how many parts there are, and under which generation."""
+MAX_PARTS: Final = 49
+"""So that one transaction can publish a value: its head, its other rows, and the old ones that go."""
+ROOM: Final = limits.MAX_CUSTOM_PROPERTIES - len((PARTS, WRITE_ID))
+"""How many properties a part holds."""
+PART_BYTES: Final = 15 * 64 * limits.KIB
+"""How the service counts towards 1 MiB is not published to the byte, and keys count too: a sixteenth is kept free."""
+
+_HEAD: Final = re.compile(r"([1-9]\d?)(?: ([0-9a-f]{32}))?", re.ASCII)
+_SUFFIX: Final = re.compile(r"(\d\d)(?:_([0-9a-f]{32}))?", re.ASCII)
+_ROW: Final = re.compile(rf"(.*?){_SUFFIX.pattern}", re.ASCII | re.DOTALL)
+
+Fields = Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Part:
+    """One row: its RowKey, its properties, the ETag it has in the table, and the ids of its last writes."""
+
+    row_key: str
+    etag: str
+    lineage: Lineage = field(repr=False)
+    fields: Fields = field(repr=False)
+
+    def guards(self, operation: Operation) -> Operation:
+        """Return the write of this row, refused if it is not as it was read."""
+        return replace(operation, etag=self.etag, lineage=self.lineage)
+
+
+@dataclass(frozen=True)
+class Stored:
+    """The rows of one logical entity as they were read or written; no parts where nothing is published."""
+
+    partition_key: str
+    first: str
+    """The RowKey of part 1, whether it exists or not."""
+    parts: tuple[Part, ...] = ()
+    generation: str = ""
+    strays: tuple[Part, ...] = ()
+    is_whole: bool = True
+
+    @property
+    def fields(self) -> dict[str, Any]:
+        """All properties, in the order of the parts."""
+        return {name: value for part in self.parts for name, value in part.fields.items()}
+
+    @property
+    def places(self) -> dict[str, int]:
+        """The part of each property, counted from 0."""
+        return {name: number for number, part in enumerate(self.parts) for name in part.fields}
+
+    @property
+    def range(self) -> KeyRange:
+        """The range of all rows that are of this entity, those of no value included."""
+        behind = after_prefix(self.row_key(98, ""))
+        return KeyRange(self.partition_key, self.first, True, behind, False)
+
+    def row_key(self, number: int, generation: str | None = None) -> str:
+        """Return the RowKey of a part, counted from 0."""
+        suffix = self.generation if generation is None else generation
+        return f"{self.first[:-2]}{number + 1:02d}" + (f"_{suffix}" if number and suffix else "")
+
+    def row(self, number: int, count: int, fields: Fields, generation: str | None = None) -> dict[str, Any]:
+        """Return the physical entity of one part of `count`."""
+        suffix = self.generation if generation is None else generation
+        head = {} if number else {PARTS: f"{count} {suffix}".strip()}
+        return {**self.keys(number, suffix), **head, **fields}
+
+    def deletions(self, parts: Iterable[Part]) -> list[Operation]:
+        """Return the deletions of rows, each as it was read."""
+        return [part.guards(Operation.delete(self.partition_key, part.row_key, part.etag)) for part in parts]
+
+    def keys(self, number: int, generation: str | None = None) -> dict[str, Any]:
+        """Return the keys of one part, which is all that a merge needs to check its ETag."""
+        return {"PartitionKey": self.partition_key, "RowKey": self.row_key(number, generation)}
+
+
+def stored(partition_key: str, first: str, rows: Iterable[Entity], *, is_whole: bool = True) -> Stored:
+    """Return what the rows of a range are: a value with all its parts, or none; rows of other kinds are left out.
+
+    :raises DerivedDataMismatch: a part is missing, or a property is in two parts
+    """
+    found = {row.row_key or "": row for row in rows if _suffix(row, first)}
+    head = found.get(first)
+    nothing = Stored(partition_key, first)
+    if head is None:
+        if orphans := [key for key, row in found.items() if not (_suffix(row, first) or ("", ""))[1]]:
+            raise _mismatch(partition_key, first, f"parts {orphans} are there")
+        return Stored(partition_key, first, strays=tuple(_part(row) for row in found.values()))
+    says = _HEAD.fullmatch(str(head.get(PARTS)))
+    if says is None:
+        raise _mismatch(partition_key, first, f"the head says {head.get(PARTS)!r}")
+    generation = says[2] or ""
+    keys = [nothing.row_key(number, generation) for number in range(int(says[1]))]
+    for key in keys:
+        if key not in found:
+            raise _mismatch(partition_key, key, f"the head says {says[0]!r}")
+    parts = tuple(_part(found.pop(key)) for key in keys)
+    value = Stored(partition_key, first, parts, generation, tuple(map(_part, found.values())), is_whole)
+    if len(value.places) != sum(len(part.fields) for part in parts):
+        raise _mismatch(partition_key, first, "a property is in two parts")
+    return value
+
+
+def head_of(row_key: str) -> str | None:
+    """Return the RowKey of the head of the entity that a row is of; None for a row that is no part of any.
+
+    >>> head_of("counts_2014_02_4f8c0f3c9a4be1d24c7fb0c5a7e2d918"), head_of("2014_report")
+    ('counts_2014_01', None)
+    """
+    found = _ROW.fullmatch(row_key)
+    return f"{found[1]}01" if found else None
+
+
+def _suffix(row: Entity, first: str) -> tuple[str, str] | None:
+    text = row.row_key or ""
+    found = _SUFFIX.fullmatch(text[len(first) - 2 :]) if text.startswith(first[:-2]) else None
+    return (found[1], found[2] or "") if found else None
+
+
+def _part(row: Entity) -> Part:
+    hidden = ("PartitionKey", "RowKey", PARTS)
+    return Part(row.row_key or "", row.etag or "", row.lineage, {name: row[name] for name in row if name not in hidden})
+
+
+def _mismatch(partition_key: str, row_key: str, reason: str) -> DerivedDataMismatch:
+    text = f"the row ({partition_key!r}, {row_key!r}) of a wide entity is missing or not of this value: {reason}"
+    return DerivedDataMismatch(f"{text}; another program changed the rows; restore it, or delete them all")
+
+
+@dataclass(frozen=True)
+class Layout:
+    """Which part a property belongs to.
+
+    :param names: where they are given, only these may be stored, and the first `ROOM` belong to part 1, and so on;
+        else a property stays where it is, and a new one goes to the first part with room
+    :param part_bytes: how many bytes of properties a part may hold; a single larger property has a part of its own
+    """
+
+    names: tuple[str, ...] = ()
+    part_bytes: int = PART_BYTES
+
+    def place(self, name: str) -> int | None:
+        """Return the part that a property always belongs to, counted from 0, or None if that depends on the others."""
+        if not self.names:
+            return None
+        if name not in self._order:
+            raise BadProperty("property", name, "it is not among the declared ones", "add it to the end of properties")
+        return self._order[name] // ROOM
+
+    @cached_property
+    def _order(self) -> dict[str, int]:
+        return {name: number for number, name in enumerate(self.names)}
+
+    def arrange(self, fields: Fields, places: Mapping[str, int]) -> list[dict[str, Any]]:
+        """Return the properties of each part; there is always one part at least.
+
+        :param places: the part that a property is in, where it is stored already
+        :raises BadProperty: the service does not store such a property
+        :raises LimitExceeded: there would be too many parts
+        """
+        sizes = {name: 8 + 2 * utf16_length(name) + value_size(storable(name, fields[name])) for name in fields}
+        if PARTS in fields:
+            raise BadProperty(PARTS, fields[PARTS], "the name is taken, for the head of the parts", "rename the field")
+        parts = self._declared(fields, sizes) if self.names else self._filled(fields, sizes, places)
+        if not self.names and not all(parts[1:]):
+            parts = self._filled(fields, sizes, {})
+        if len(parts) > MAX_PARTS:
+            rule = f"a wide entity has at most {MAX_PARTS}, of {ROOM} properties and {self.part_bytes} bytes each"
+            raise LimitExceeded("parts", len(parts), rule, "keep large values in blobs with the large entities pattern")
+        return parts
+
+    def _declared(self, fields: Fields, sizes: Mapping[str, int]) -> list[dict[str, Any]]:
+        parts: list[dict[str, Any]] = [{} for _ in range(0, len(self.names), ROOM)]
+        for name, value in fields.items():
+            parts[self.place(name) or 0][name] = value
+        for number, part in enumerate(parts, 1):
+            if (size := sum(sizes[name] for name in part)) > self.part_bytes:
+                rule = f"a part has at most {self.part_bytes}, and declared properties cannot move to another"
+                raise LimitExceeded(f"bytes of part {number}", size, rule, "declare no properties, so that they may")
+        return parts
+
+    def _filled(self, fields: Fields, sizes: Mapping[str, int], places: Mapping[str, int]) -> list[dict[str, Any]]:
+        parts: list[dict[str, Any]] = [{} for _ in range(max(places.values(), default=0) + 1)]
+        used = [0] * len(parts)
+        for name in sorted(fields, key=lambda each: each not in places):
+            wanted = range(places[name], places[name] + 1) if name in places else range(0)
+            number = self._with_room([*wanted, *range(len(parts))], parts, used, sizes[name])
+            if number == len(parts):
+                parts.append({})
+                used.append(0)
+            parts[number][name] = fields[name]
+            used[number] += sizes[name]
+        while len(parts) > 1 and not parts[-1]:
+            parts.pop()
+        return parts
+
+    def _with_room(self, numbers: Iterable[int], parts: Sequence[Fields], used: Sequence[int], size: int) -> int:
+        for number in numbers:
+            fits = used[number] + size <= self.part_bytes or not parts[number]
+            if fits and len(parts[number]) < ROOM:
+                return number
+        return len(parts)
+
+
+def rewritten(old: Stored, parts: Sequence[Fields]) -> list[Operation]:
+    """Return the writes that put a whole value where an old one is, or none; each is conditional on the row as read."""
+    count = len(parts)
+    writes = [_rewritten(old, number, count, fields) for number, fields in enumerate(parts)]
+    return writes + old.deletions(old.parts[count:])
+
+
+def _rewritten(old: Stored, number: int, count: int, fields: Fields) -> Operation:
+    row = old.row(number, count, fields)
+    if number < len(old.parts):
+        return old.parts[number].guards(Operation.replace(row, ANY))
+    return Operation.insert_or_replace(row) if number else Operation.insert(row)
+
+
+def merged(old: Stored, parts: Sequence[Fields], given: Fields) -> list[Operation]:
+    """Return the writes that change some properties, one for each part that is touched.
+
+    Where a property is new or moves to another part, the head is written too. So of two writers that would put one
+    property in two places, the second is refused.
+    """
+    count, were = len(parts), [part.fields.keys() for part in old.parts]
+    moved = [part.keys() for part in parts] != were
+    writes: list[Operation] = []
+    for number, fields in enumerate(parts):
+        before = were[number] if number < len(were) else None
+        if before is None or before - fields.keys():
+            writes.append(_rewritten(old, number, count, fields))
+            continue
+        changes = {name: value for name, value in fields.items() if name in given or name not in before}
+        if changes or (moved and not number):
+            row = old.row(number, count, changes) if moved else old.keys(number) | changes
+            merge = Operation.merge(row, ANY, becomes=old.row(number, count, fields))
+            writes.append(old.parts[number].guards(merge))
+    return writes + old.deletions(old.parts[count:])
+
+
+def unpublished(old: Stored, parts: Sequence[Fields], generation: str) -> list[Operation]:
+    """Return the writes of all parts but the head, under a generation that no head names yet."""
+    rows = (old.row(number, len(parts), fields, generation) for number, fields in enumerate(parts) if number)
+    return [Operation.insert(row) for row in rows]
+
+
+def publishing(old: Stored, parts: Sequence[Fields], generation: str) -> list[Operation]:
+    """Return the one transaction that makes a generation the value: head, new rows, and the old ones that go.
+
+    The new rows are merged into with nothing. So it fails if one of them was swept away meanwhile; and once it is
+    done they have other ETags than a sweeper has seen.
+    """
+    head = old.row(0, len(parts), parts[0], generation)
+    flip = old.parts[0].guards(Operation.replace(head, ANY)) if old.parts else Operation.insert(head)
+    there = [Operation.merge(old.keys(number, generation), ANY) for number in range(1, len(parts))]
+    return [flip, *there, *old.deletions(old.parts[1:])]
+
+
+def written(
+    old: Stored, parts: Sequence[Fields], generation: str, answers: Iterable[Entity], *, is_whole: bool = True
+) -> Stored:
+    """Return what is stored once the writes were answered: rows that were not written have the ETags they had."""
+    known: dict[str, Part | Entity] = {part.row_key: part for part in old.parts}
+    known |= {each.row_key or "": each for each in answers}
+    keys = [old.row_key(number, generation) for number in range(len(parts))]
+    now = tuple(
+        Part(key, known[key].etag or "", known[key].lineage, fields) for key, fields in zip(keys, parts, strict=True)
+    )
+    return Stored(old.partition_key, old.first, now, generation, is_whole=is_whole)
+
+
+def payload_of(operations: Iterable[Operation]) -> int:
+    """Return a number of bytes that the operations do not exceed in the body of a transaction."""
+    return sum(operation.payload_bound for operation in operations)
+
+
+def batches(operations: Iterable[Operation], most_bytes: int) -> Iterator[list[Operation]]:
+    """Hand out the operations in transactions of fewer than so many bytes; a larger one comes alone."""
+    batch: list[Operation] = []
+    for operation in operations:
+        if batch and payload_of([*batch, operation]) >= most_bytes:
+            yield batch
+            batch = []
+        batch.append(operation)
+    if batch:
+        yield batch

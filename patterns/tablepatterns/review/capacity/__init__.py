@@ -1,0 +1,1 @@
+"""Growth, load, hot partitions and cost of a design."""

@@ -1,0 +1,240 @@
+"""Bytes stored per set, and the service limits that a design approaches as it grows."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+from typing import Final
+
+from ... import limits
+from ...entity_set.derived import Derived
+from ...entity_set.shared_rows import PART
+from ...filters import QueryClass
+from ...recipes.index_entities import IndexEntities
+from ...recipes.summary import Summary
+from ..design.model import DeclaredSet, Design, Query, Shape, Write
+from ..measure.sample import names_one, values_in, values_of
+from ..model import InSight, Measured
+from .load import key_of, moves, moves_away, partitions_of, primaries, touches
+from .sizes import derived_sizes, entry_size, key_units, list_size, primary_sizes, rows_of
+
+
+@dataclass(frozen=True)
+class Volume:
+    """Bytes by the service that they lie in."""
+
+    tables: float
+    blobs: float
+
+
+def grown(shape: Shape, years: float) -> float:
+    """Return how many entities there are after so many years."""
+    return max(0.0, shape.count + shape.growth * years)
+
+
+def volume_of(declared: DeclaredSet, years: float) -> Volume:
+    """Return what a set takes after so many years.
+
+    :param declared: the set
+    :param years: how many years from now
+    """
+    count = grown(declared.shape, years)
+    sizes = primary_sizes(declared)
+    tables, blobs = sizes.row * rows_of(declared) * count, sizes.blobs * count
+    for each in declared.derived:
+        copies = derived_sizes(declared, each)
+        if copies is not None:
+            tables += copies.row * count
+            continue
+        lists = _lists(declared, each, count)
+        if isinstance(each, IndexEntities) and key_of(each, declared.key) is None:
+            blobs += lists
+        else:
+            tables += lists
+    return Volume(tables, blobs)
+
+
+def _lists(declared: DeclaredSet, derived: Derived, count: float) -> float:
+    """Return the bytes of the rows that several entities share, and of what they list."""
+    if not isinstance(derived, (IndexEntities, Summary)) or not count:
+        return 0.0
+    key = derived.layout(declared.key) if isinstance(derived, IndexEntities) else derived.layout
+    fields = [name for name in key.fields if name != PART]
+    rows = min(count, values_in(replace(declared.shape, count=math.ceil(count)), fields) * derived.spread)
+    return rows * list_size(declared, derived) + count * entry_size(declared, derived)
+
+
+IN_SIGHT: Final = 0.25
+"""The share of a limit from which on it is in sight."""
+_WIDE_ROWS: Final = 49
+_WIDE_PROPERTIES: Final = 250
+_WIDE_BYTES: Final = 960 * limits.KIB
+"""Rows of a wide entity, and what each of them holds."""
+_LIST_ROOM: Final = 256
+"""What the row of a list keeps free for the properties that every row has."""
+# What one partition serves before a query has taken so long that its page ends
+_ENTITIES_IN_TIME: Final = limits.PARTITION_ENTITIES_PER_SECOND * limits.MAX_QUERY_TIME.total_seconds()
+
+
+@dataclass(frozen=True)
+class _Use:
+    """How much of a limit is used."""
+
+    limit: str
+    subject: str
+    now: float
+    then: float
+    most: float
+
+
+def in_sight(design: Design, measured: Iterable[Measured]) -> tuple[InSight, ...]:
+    """Return the limits that are in sight, the nearest at the end of the growth first.
+
+    :param design: the design
+    :param measured: what one call of each access pattern takes
+
+    Guide: limits per entity; capacity; entity group transactions; scalability targets.
+    """
+    uses = [use for declared in design.sets for use in _of_set(declared, design.years)]
+    uses += [use for each in measured for use in _of_query(each, design.years)]
+    uses += [use for declared in design.sets for use in _of_messages(declared)]
+    uses += _of_account(design)
+    near = [use for use in uses if max(use.now, use.then) >= IN_SIGHT * use.most]
+    near.sort(key=lambda use: (-use.then / use.most, use.limit, use.subject))
+    return tuple(
+        InSight(use.limit, use.subject, use.now, use.then, use.most, _reached(use, design.years)) for use in near
+    )
+
+
+def grows(measured: Measured, years: float) -> float:
+    """Return by how much what a query reads is multiplied after so many years.
+
+    A scan reads more as there are more entities, and so does a list of entities. So does a range without an end, if
+    its partition grows; if each partition stays as it is, and there are more of them, it does not.
+    """
+    query, shape = measured.access, measured.of.shape
+    if not isinstance(query, Query) or not shape.count:
+        return 1.0
+    factor = grown(shape, years) / shape.count
+    via = next((each for each in measured.of.derived if each.name == measured.via), None)
+    if isinstance(via, IndexEntities):
+        return 1.0 if names_one(measured.of.shape, via.fields) else factor
+    if measured.query_class is QueryClass.TABLE_SCAN:
+        return factor
+    if measured.query_class in (None, QueryClass.POINT):
+        return 1.0
+    if query.take is not None and measured.query_class is QueryClass.RANGE:
+        return 1.0
+    key = key_of(via, measured.of.key) if via else None
+    partitions = partitions_of(measured.of, key) if key else primaries(measured.of)
+    return 1.0 if partitions.multiply else factor
+
+
+def _reached(use: _Use, years: float) -> float | None:
+    """Return after how many years a limit is reached, on a straight line; None for not within these years."""
+    if use.now >= use.most:
+        return 0.0
+    if use.then < use.most:
+        return None
+    return years * (use.most - use.now) / (use.then - use.now)
+
+
+def _of_set(declared: DeclaredSet, years: float) -> Iterator[_Use]:
+    sizes, fields = primary_sizes(declared), declared.shape.fields
+    is_wide = declared.pattern == "wide_entity"
+    rows, properties = (_WIDE_ROWS, _WIDE_ROWS * _WIDE_PROPERTIES) if is_wide else (1, limits.MAX_CUSTOM_PROPERTIES)
+    most = rows * _WIDE_BYTES if is_wide else limits.MAX_ENTITY_BYTES
+    yield _fixed("bytes of an entity", declared.name, sizes.most, most)
+    yield _fixed("properties of an entity", declared.name, sizes.properties, properties)
+    yield _fixed("bytes of a property", declared.name, sizes.value, limits.MAX_STRING_BYTES)
+    keys = [(declared.name, declared.key)]
+    for each in declared.derived:
+        key = key_of(each, declared.key)
+        keys += [(_derived_name(declared, each), key)] if key else []
+    for name, key in keys:
+        partition, row = key_units(key, fields, largest=True)
+        yield _fixed("characters of a PartitionKey", name, partition, key.max_units)
+        yield _fixed("characters of a RowKey", name, row, key.max_units)
+    for each in declared.derived:
+        yield from _of_list(declared, each, years)
+    for write in declared.writes:
+        yield from _of_write(declared, write, years)
+
+
+def _fixed(limit: str, subject: str, used: float, most: float) -> _Use:
+    return _Use(limit, subject, float(used), float(used), float(most))
+
+
+def _derived_name(declared: DeclaredSet, derived: Derived) -> str:
+    return f"{declared.name}: {derived.name}"
+
+
+def _of_list(declared: DeclaredSet, derived: Derived, years: float) -> Iterator[_Use]:
+    """Hand out how long the longest list of entities gets."""
+    now, then = (_longest(declared, derived, count) for count in (declared.shape.count, grown(declared.shape, years)))
+    if then:
+        room = limits.MAX_ENTITY_BYTES - _LIST_ROOM
+        yield _Use("bytes of a list of entities", _derived_name(declared, derived), now, then, room)
+
+
+def _longest(declared: DeclaredSet, derived: Derived, count: float) -> float:
+    """Return the bytes of the list of the most frequent value; 0 where there is none, or it has no limit."""
+    entry = entry_size(declared, derived)
+    key = key_of(derived, declared.key)
+    if not entry or key is None or not isinstance(derived, (IndexEntities, Summary)):
+        return 0.0
+    fields = [name for name in key.fields if name != PART]
+    share = 0.0 if names_one(declared.shape, fields) else math.prod(_largest_share(declared, name) for name in fields)
+    return list_size(declared, derived) + entry * max(1.0, count * share / derived.spread)
+
+
+def _largest_share(declared: DeclaredSet, name: str) -> float:
+    return values_of(declared.shape, name).share(1)
+
+
+def _of_write(declared: DeclaredSet, write: Write, years: float) -> Iterator[_Use]:
+    """Hand out how much of a transaction a write takes, with the rows that change with it."""
+    if declared.pattern == "wide_entity":
+        return
+    name = f"{declared.name}: {write.name}"
+    local = [each for each in declared.derived if not each.is_elsewhere and touches(each, write)]
+    operations = 1 + sum(2 if moves(each, write) else 1 for each in local)
+    yield _fixed("operations of a transaction", name, operations, limits.MAX_TRANSACTION_OPERATIONS)
+    now, then = (
+        primary_sizes(declared).most + sum(_row(declared, each, count) for each in local)
+        for count in (float(declared.shape.count), grown(declared.shape, years))
+    )
+    yield _Use("bytes of a transaction", name, now, then, limits.MAX_TRANSACTION_BYTES)
+
+
+def _row(declared: DeclaredSet, derived: Derived, count: float) -> float:
+    sizes = derived_sizes(declared, derived)
+    return sizes.most if sizes else _longest(declared, derived, count)
+
+
+def _of_query(measured: Measured, years: float) -> Iterator[_Use]:
+    """Hand out how much a query reads of what one partition serves before the time of a page is over."""
+    if isinstance(measured.access, Query) and measured.partitions <= 1:
+        name = f"{measured.of.name}: {measured.access.name}"
+        then = measured.examined * grows(measured, years)
+        yield _Use("entities that a partition serves in 5 s", name, measured.examined, then, _ENTITIES_IN_TIME)
+
+
+def _of_messages(declared: DeclaredSet) -> Iterator[_Use]:
+    """Hand out how many messages announce writes at the busiest time: each is sent, and deleted when it is done."""
+    announced = [
+        write
+        for write in declared.writes
+        if moves_away(declared, write) or any(each.is_elsewhere and touches(each, write) for each in declared.derived)
+    ]
+    used = 2 * sum(write.busiest for write in announced)
+    yield _fixed("messages of a queue in a second", declared.name, used, limits.QUEUE_MESSAGES_PER_SECOND)
+
+
+def _of_account(design: Design) -> Iterator[_Use]:
+    def total(years: float) -> float:
+        volumes = [volume_of(declared, years) for declared in design.sets]
+        return sum(volume.tables + volume.blobs for volume in volumes)
+
+    yield _Use("bytes of the account", design.name, total(0.0), total(design.years), limits.ACCOUNT_CAPACITY_BYTES)

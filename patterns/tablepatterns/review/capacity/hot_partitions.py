@@ -1,0 +1,153 @@
+"""Heat: which partitions take how much of the work of a day, and whether they can. No request is made.
+
+The day is simulated in virtual time, in steps of five minutes. Each access pattern follows a curve that is lowest at
+midnight and highest at noon, and whose mean and peak are as declared; all peaks meet, which is the worst that can be.
+Its calls fall on partitions as the declared fields and skews say: by expected values, not by chance, so that the same
+design has the same heat. A call is worth the entities that it reads and writes, at least one.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Final
+
+from ...limits import ACCOUNT_TRANSACTIONS_PER_SECOND, PARTITION_ENTITIES_PER_SECOND
+from ..design.model import Design
+from ..model import AccountLoad, Heat, Measured, PartitionHeat
+from .day import STEP, STEPS, day_curve
+from .load import Load, first_over, loads_of, refused_share, shares
+
+SHOWN: Final = 12
+"""How many partitions of a table are told one by one."""
+SHOWN_IN_TURN: Final = 24
+"""How many are, where one takes the place of another: the hours of a day."""
+_MOST_BUCKETS: Final = 1024
+_COOL: Final = 0.5
+"""The share of its target below which a partition is cool."""
+_WORTH: Final = 0.9
+"""Twice the buckets are worth it only if they leave no more than this share of the work."""
+
+
+@dataclass
+class _Partition:
+    """What one partition has to do: which loads come to it, from which step to which, with which share."""
+
+    name: str
+    loads: list[tuple[Load, int, int, float]] = field(default_factory=list[tuple[Load, int, int, float]])
+
+    def rates(self) -> tuple[float, ...]:
+        """Return the entities per second, step by step."""
+        rates = [0.0] * STEPS
+        for load, first, last, of in self.loads:
+            for step in range(first, last):
+                rates[step] += load.curve[step] * load.work * of
+        return tuple(rates)
+
+    def at(self, step: int, buckets: int) -> float:
+        """Return the entities per second at a step, if the partition were spread over so many buckets."""
+        return sum(
+            load.curve[step] * load.in_bucket(buckets) * of
+            for load, first, last, of in self.loads
+            if first <= step < last
+        )
+
+
+def heat_of(design: Design, measured: Iterable[Measured]) -> tuple[tuple[Heat, ...], AccountLoad]:
+    """Return the heat of each table that has any work, in the order of the design, and the load of the account.
+
+    :param design: the design
+    :param measured: what one call of each access pattern takes
+
+    Guide: scalability targets; guidelines for writing efficiently (hot partitions); prepend/append anti-pattern.
+    """
+    measured = tuple(measured)
+    by_table: defaultdict[str, list[Load]] = defaultdict(list)
+    for table in dict.fromkeys(each.table for each in design.sets):
+        by_table[table] = []
+    for each in measured:
+        for load in loads_of(design, each):
+            by_table[load.table].append(load)
+    heats = [_heat(table, loads) for table, loads in by_table.items()]
+    return tuple(heat for heat in heats if heat is not None), _account(measured)
+
+
+def _heat(table: str, loads: Sequence[Load]) -> Heat | None:
+    """Return the heat of one table; None if nothing is done to it."""
+    total = sum(load.work * sum(load.curve) for load in loads)
+    if not total:
+        return None
+    found = _partitions(loads)
+    rates = {name: partition.rates() for name, partition in found.items()}
+    target = float(PARTITION_ENTITIES_PER_SECOND)
+    busiest = sorted(rates, key=lambda name: (-max(rates[name]), -sum(rates[name])))
+    hottest = rates[busiest[0]]
+    peak = max(hottest)
+    step = hottest.index(peak)
+    buckets, cooled = _spread(found[busiest[0]], step, peak, target)
+    over = [first_over(each, target, STEP) for each in rates.values()]
+    moving = _is_moving(found[busiest[0]])
+    shown = busiest[: SHOWN_IN_TURN if moving else SHOWN]
+    return Heat(
+        table=table,
+        step=float(STEP),
+        partitions=tuple(
+            PartitionHeat(table, name, rates[name], refused_share(rates[name], target, STEP), sum(rates[name]) / total)
+            for name in shown
+        ),
+        others=max(0, _count(loads) - len(shown)),
+        target=target,
+        ceiling=target / peak,
+        saturated=min((seconds for seconds in over if seconds is not None), default=None),
+        moving=moving,
+        buckets=buckets,
+        cooled=cooled,
+    )
+
+
+def _partitions(loads: Iterable[Load]) -> Mapping[str, _Partition]:
+    found: dict[str, _Partition] = {}
+    for load in loads:
+        for share in shares(load.partitions, load.choice, load.skew):
+            partition = found.setdefault(share.partition, _Partition(share.partition))
+            partition.loads.append((load, share.first, share.last, share.of))
+    return found
+
+
+def _count(loads: Iterable[Load]) -> int:
+    """Return how many partitions there are; those of one template are the same, whoever works on them."""
+    counts: dict[tuple[str, int], int] = {}
+    for load in loads:
+        made = load.partitions.template, load.partitions.buckets
+        counts[made] = max(counts.get(made, 0), load.partitions.count)
+    return sum(counts.values())
+
+
+def _is_moving(partition: _Partition) -> bool:
+    """Whether a partition is made of time, so that another one takes its place."""
+    return any(load.partitions.clock is not None for load, _, _, _ in partition.loads)
+
+
+def _spread(partition: _Partition, step: int, peak: float, target: float) -> tuple[int, float]:
+    """Return the least power of two of buckets that cools a partition, and its peak then.
+
+    Reads may keep it hot however many buckets there are; then it is the number beyond which nothing gets better.
+    """
+    best, cooled, buckets = 1, peak, 1
+    while cooled >= _COOL * target and buckets < _MOST_BUCKETS:
+        buckets *= 2
+        spread = partition.at(step, buckets)
+        if spread <= cooled * _WORTH:
+            best, cooled = buckets, spread
+    return best, cooled
+
+
+def _account(measured: Iterable[Measured]) -> AccountLoad:
+    """Return the requests of the account, those of workers included."""
+    rates = [0.0] * STEPS
+    for each in measured:
+        requests = max(each.requests, each.transactions)
+        for step, calls in enumerate(day_curve(each.access.rate, each.access.busiest)):
+            rates[step] += calls * requests
+    return AccountLoad(float(STEP), tuple(rates), float(ACCOUNT_TRANSACTIONS_PER_SECOND))

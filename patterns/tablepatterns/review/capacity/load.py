@@ -1,0 +1,317 @@
+"""Simulate a day of access patterns on the partitions of each table, and the load above each target."""
+
+from __future__ import annotations
+
+import heapq
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import groupby, product
+from typing import Final, Literal
+
+from ...entity_set.derived import Derived, Index
+from ...entity_set.shared_rows import InBlobs
+from ...filters import QueryClass
+from ...key import Key
+from ...recipes.denormalize import Denormalize
+from ...recipes.index_entities import IndexEntities
+from ...recipes.summary import Summary
+from ..design.model import DeclaredSet, Design, Query, Write
+from ..key_parts import pieces_of
+from ..model import Measured
+from ..zipf import Zipf
+from .day import SECONDS, STEP, STEPS, day_curve, moment_of
+from .partitions import Clock, Dimension, Partitions
+
+Choice = Literal["new", "entity", "partition", "all"]
+"""What a call is about: a new entity, one that is there, a partition as a whole, or all there is."""
+
+_EXPLICIT: Final = 32
+"""How many partitions of one key are looked at one by one: the busiest."""
+_EXPLICIT_AT_A_TIME: Final = 8
+"""How many, where each period has its own; and how many buckets, since all are alike."""
+
+
+@dataclass(frozen=True)
+class Share:
+    """The share of calls that one partition takes for a part of the day.
+
+    :param first: the step from which it does so
+    :param last: the step before which that ends
+    """
+
+    partition: str
+    first: int
+    last: int
+    of: float
+
+
+def shares(partitions: Partitions, choice: Choice, skew: float) -> Iterator[Share]:
+    """Hand out the shares of the partitions that take most.
+
+    Entities are chosen by how often the values of their keys occur, partitions as a whole evenly, and both the more
+    unevenly the higher `skew` is. All there is takes work where it lies.
+
+    :param choice: what a call is about
+    :param skew: how unevenly it is chosen; it is told of time, the newest first, or else of the field with most values
+    """
+    clock = partitions.clock
+    moments = list(_moments(clock, choice, skew))
+    most = _EXPLICIT if clock is None or clock.seconds is None else _EXPLICIT_AT_A_TIME
+    for ranks, share in _busiest(partitions, choice, 0.0 if clock and choice != "new" else skew, most):
+        for first, last, begun, of in moments:
+            name = _name(partitions, ranks, begun)
+            for bucket in _buckets(partitions.buckets):
+                yield Share(bucket + name, first, last, share * of / partitions.buckets)
+
+
+def _busiest(partitions: Partitions, choice: Choice, skew: float, most: int) -> list[tuple[Mapping[str, int], float]]:
+    """Return the values of the partitions that take most, as ranks by field, and the share of each."""
+    largest = max(partitions.dimensions, key=lambda each: each.values.count, default=None)
+    ranges: list[list[tuple[int, float]]] = []
+    for each in partitions.dimensions:
+        chosen = _chosen(each, choice, skew if each is largest else 0.0)
+        ranges.append([(rank, chosen.share(rank)) for rank in range(1, min(chosen.count, most) + 1)])
+    found = [(tuple(rank for rank, _ in each), math.prod(share for _, share in each)) for each in product(*ranges)]
+    names = [each.names for each in partitions.dimensions]
+    return [
+        ({name: rank for group, rank in zip(names, ranks, strict=True) for name in group}, share)
+        for ranks, share in heapq.nsmallest(most, found, key=lambda each: (-each[1], each[0]))
+    ]
+
+
+def _chosen(dimension: Dimension, choice: Choice, skew: float) -> Zipf:
+    """Return how the values are come upon: as often as they occur, if not partitions are what is asked for."""
+    if choice == "all":
+        return dimension.values
+    occurs = 0.0 if choice == "partition" else dimension.values.exponent
+    return Zipf(dimension.values.count, occurs + skew)
+
+
+def _moments(clock: Clock | None, choice: Choice, skew: float) -> Iterator[tuple[int, int, int, float]]:
+    """Hand out first and last step, the step at which the partition's own time began, and the share it takes."""
+    if clock is None:
+        yield 0, STEPS, 0, 1.0
+        return
+    recent = Zipf(clock.values, 0.0 if choice == "all" else skew)
+    if clock.seconds is None:
+        yield 0, STEPS, 0, 1.0 if choice == "new" else recent.share(1)
+        return
+    length = round(min(clock.seconds, SECONDS) / STEP)
+    for now in range(0, STEPS, length):
+        last = min(now + length, STEPS)
+        if choice == "new":
+            yield now, last, now, 1.0
+        else:
+            for begun in range(now, -1, -length):
+                yield now, last, begun, recent.share((now - begun) // length + 1)
+
+
+def _name(partitions: Partitions, ranks: Mapping[str, int], begun: int) -> str:
+    """Return how a report calls a partition: values by their rank, and times by the simulated day's."""
+    clock = partitions.clock
+    text = ""
+    for piece in pieces_of(partitions.template):
+        text += piece.literal
+        if piece.name and piece.name in ranks:
+            text += f"{piece.name} {ranks[piece.name]}"
+        elif piece.name and clock and clock.seconds is not None:
+            text += moment_of(begun).strftime(piece.spec)
+        elif piece.name:
+            text += f"newest {piece.name}"
+    return text
+
+
+def _buckets(count: int) -> list[str]:
+    """Return what stands before the PartitionKeys of the first buckets."""
+    if count == 1:
+        return [""]
+    width = max(2, len(str(count - 1)))
+    return [f"{number:0{width}d}_" for number in range(min(count, _EXPLICIT_AT_A_TIME))]
+
+
+_SPREAD_BUCKETS: Final = 16
+"""As many as a `PartitionSpread` has that is not told how many."""
+
+
+@dataclass(frozen=True)
+class Load:
+    """The work of one access pattern on the partitions of one key.
+
+    :param work: entities read and written for one call
+    :param each: whether a bucket more means this work once more: a read of the first ones of a partition, which are the
+        first ones of every bucket
+    """
+
+    table: str
+    partitions: Partitions
+    choice: Choice
+    skew: float
+    curve: Sequence[float]
+    work: float
+    each: bool = False
+
+    def in_bucket(self, buckets: int) -> float:
+        """Return the work of one call on one of so many buckets of a partition."""
+        if self.each:
+            return self.work
+        # Whoever reads a partition asks every bucket, whatever little is in it
+        return max(1.0, self.work / buckets) if self.choice == "partition" else self.work / buckets
+
+
+def work_of(measured: Measured) -> float:
+    """Return the work of one call, in entities: those read and those written, at least one."""
+    return max(1.0, measured.examined + measured.written)
+
+
+def loads_of(design: Design, measured: Measured) -> Iterator[Load]:
+    """Hand out what an access pattern brings to the partitions of the set, and of what is derived from it."""
+    curve = day_curve(measured.access.rate, measured.access.busiest)
+    if isinstance(measured.access, Query):
+        yield from _read(measured, measured.access, curve)
+    else:
+        yield from _written(design, measured, measured.access, curve)
+
+
+def key_of(derived: Derived, primary: Key) -> Key | None:
+    """Return the key of derived rows; None where they have none of their own, or are no rows of a table.
+
+    :param primary: the key of the set's primary rows
+    """
+    if isinstance(derived, Index):
+        return derived.key
+    if isinstance(derived, IndexEntities):
+        return None if isinstance(derived.whereabouts, InBlobs) else derived.layout(primary)
+    if isinstance(derived, Summary):
+        return derived.layout
+    return derived.into if isinstance(derived, Denormalize) else None
+
+
+def touches(derived: Derived, write: Write) -> bool:
+    """Whether a write changes derived rows: every insert and delete, and an update of what they hold."""
+    if write.deed != "update" or not write.changes:
+        return True
+    if isinstance(derived, Index):
+        include: Iterable[str] | None = getattr(derived, "include", None)
+        return include is None or not {*include, *derived.key.fields}.isdisjoint(write.changes)
+    return not set(derived.reads).isdisjoint(write.changes)
+
+
+def moves(derived: Derived, write: Write) -> bool:
+    """Whether a write takes a derived row from one key to another."""
+    return (
+        isinstance(derived, Index)
+        and write.deed == "update"
+        and not set(derived.key.fields).isdisjoint(write.changes or derived.key.fields)
+    )
+
+
+def moves_away(declared: DeclaredSet, write: Write) -> bool:
+    """Whether a write takes the entity itself to another partition."""
+    return write.deed == "update" and not set(declared.key.partition_fields).isdisjoint(write.changes)
+
+
+def partitions_of(declared: DeclaredSet, key: Key, *, buckets: int = 1) -> Partitions:
+    """Return the partitions of rows of a set, or of what is derived from it."""
+    inserts = sum(write.rate for write in declared.writes if write.deed == "insert")
+    shape = declared.shape
+    if not shape.count:
+        # A set that is empty yet is looked at as it is after a year
+        shape = replace(shape, count=round(shape.growth) or round(inserts * SECONDS))
+    return Partitions.of(key, shape, inserts=inserts, buckets=buckets)
+
+
+def primaries(declared: DeclaredSet) -> Partitions:
+    """Return the partitions of the primary rows of a set."""
+    buckets = 1
+    if declared.pattern == "partition_spread":
+        told = declared.settings.get("buckets", _SPREAD_BUCKETS)
+        buckets = told if isinstance(told, int) else _SPREAD_BUCKETS
+    return partitions_of(declared, declared.key, buckets=buckets)
+
+
+def _read(measured: Measured, query: Query, curve: Sequence[float]) -> Iterator[Load]:
+    declared, work = measured.of, work_of(measured)
+    via = next((each for each in declared.derived if each.name == measured.via), None)
+    choice: Choice = "partition"
+    # A list is read, and each entity by a point query, but what is asked for is a value that many have
+    if not isinstance(via, IndexEntities) and measured.query_class in (QueryClass.POINT, QueryClass.TABLE_SCAN):
+        choice = "entity" if measured.query_class is QueryClass.POINT else "all"
+    own = via.table(declared.table) if via else declared.table
+    key = key_of(via, declared.key) if via else None
+    if isinstance(via, IndexEntities) and via.is_elsewhere:
+        if key is not None:
+            yield Load(own, partitions_of(declared, key), "partition", query.skew, curve, 1.0)
+            work -= 1.0
+        if work > 0:
+            yield Load(declared.table, primaries(declared), "all", 0.0, curve, work)
+        return
+    is_apart = via is not None and via.is_elsewhere and key is not None
+    if isinstance(via, Index) and is_apart and _completes(via, measured):
+        work -= measured.returned
+        yield Load(declared.table, primaries(declared), "all", 0.0, curve, measured.returned)
+    partitions = partitions_of(declared, key) if is_apart and key else primaries(declared)
+    yield Load(own, partitions, choice, query.skew, curve, work, query.take is not None and choice == "partition")
+
+
+def _completes(via: Index, measured: Measured) -> bool:
+    """Whether the entity of each copy is read too, since a copy does not hold all that is wanted."""
+    is_partial: bool = getattr(via, "include", None) is not None
+    return is_partial and 0 < measured.returned < measured.examined and measured.requests > 1
+
+
+def _written(design: Design, measured: Measured, write: Write, curve: Sequence[float]) -> Iterator[Load]:
+    declared, left = measured.of, work_of(measured)
+    choice: Choice = "new" if write.deed == "insert" else "entity"
+    for table, partitions, kind, most in _besides(design, declared, write, choice):
+        work = min(most, left)
+        left -= work
+        if work > 0:
+            yield Load(table, partitions, kind, write.skew, curve, work)
+    if left > 0:
+        yield Load(declared.table, primaries(declared), choice, write.skew, curve, left)
+
+
+def _besides(
+    design: Design, declared: DeclaredSet, write: Write, choice: Choice
+) -> Iterator[tuple[str, Partitions, Choice, float]]:
+    """Hand out where a write works besides the partition of its entity, how it comes to be there, and how much."""
+    for each in declared.derived:
+        key = key_of(each, declared.key)
+        if each.is_elsewhere and key is not None and touches(each, write):
+            # A row that several entities share is read before it is written; one that moves is written in two places
+            most = 2.0 if each.shares_rows or moves(each, write) else 1.0
+            yield each.table(declared.table), partitions_of(declared, key), choice, most
+    for other in design.sets:
+        for belonging in other.writes:
+            if belonging.name in write.together and other is not declared:
+                yield other.table, primaries(other), "new" if belonging.deed == "insert" else "entity", 1.0
+
+
+def refused_share(rates: Sequence[float], target: float, step: float) -> float:
+    """Return the share of the work that is refused, from 0 to 1.
+
+    Nothing is sent again: what is refused is gone.
+
+    >>> refused_share([3000.0, 1000.0], target=2000, step=300)  # 300,000 too many, but for the first 2,000
+    0.24833333333333332
+
+    :param rates: entities per second, step by step
+    :param target: entities per second that are carried out
+    :param step: seconds between two rates
+    """
+    left = target
+    refused = 0.0
+    for rate, steps in groupby(rates):
+        seconds = step * sum(1 for _ in steps)
+        # It never holds more than a second's worth, so what a quiet time saves is no help in a busy one
+        over = (rate - target) * seconds
+        refused += max(0.0, over - left)
+        left = min(target, max(0.0, left - over))
+    asked = sum(rates) * step
+    return refused / asked if asked else 0.0
+
+
+def first_over(rates: Sequence[float], target: float, step: float) -> float | None:
+    """Return after how many seconds the work first comes faster than the target; None for never."""
+    return next((number * step for number, rate in enumerate(rates) if rate > target), None)

@@ -1,0 +1,267 @@
+"""The monthly cost of a design, from the package's price table or your own."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date, datetime
+from functools import lru_cache
+from pathlib import Path
+from typing import Any, Final, Literal, get_args
+
+from ...errors import BadInput
+from ...filters import QueryClass
+from ...limits import MAX_PAGE_ENTITIES
+from ...recipes.index_entities import IndexEntities
+from ..design.model import DeclaredSet, Design, Query
+from ..design.toml import Section, TomlFile, lines
+from ..model import Bill, BillLine, Measured
+from .growth import grows, volume_of
+
+__all__ = ["MONTH", "PriceTable", "bill"]
+
+Operation = Literal[
+    "table_reads", "table_scans", "table_writes", "table_deletes", "queue_operations", "blob_reads", "blob_writes"
+]
+
+
+def charges_of(measured: Measured) -> Mapping[Operation, float]:
+    """Return the transactions of one call by their kind; their sum is that of all but the free deletions of blobs.
+
+    :param measured: what one call takes
+    """
+    cost = measured.cost
+    found: dict[Operation, float] = {
+        "queue_operations": cost.queue,
+        "blob_reads": cost.blob_read,
+        "blob_writes": cost.blob_write,
+    }
+    left = cost.table
+    for operation, wanted in _of_tables(measured):
+        taken = min(wanted, left)
+        left -= taken
+        found[operation] = found.get(operation, 0.0) + taken
+    return {operation: number for operation, number in found.items() if number > 0}
+
+
+def _of_tables(measured: Measured) -> Iterator[tuple[Operation, float]]:
+    """Hand out how many there are of each kind, the surest first, and of the last as many as are left."""
+    access, everything = measured.access, measured.transactions
+    if isinstance(access, Query):
+        is_point = measured.query_class in (None, QueryClass.POINT)
+        yield "table_reads" if is_point else "table_scans", everything
+        return
+    yield "table_deletes" if access.deed == "delete" else "table_writes", 1.0
+    # What a write reads it reads by keys, an entity at a time
+    yield "table_reads", measured.examined
+    yield "table_writes", everything
+
+
+OPERATIONS: Final[tuple[Operation, ...]] = get_args(Operation)
+PER: Final = 10_000
+"""How many operations a price is for."""
+_DEFAULT: Final = "prices.toml"
+
+
+class BadPriceTable(BadInput):
+    """A price table in which something is wrong; `problems` has all of it, with the lines.
+
+    :param name: what the file is called
+    :param problems: for each its line and what is wrong
+    """
+
+    def __init__(self, name: str, problems: Sequence[tuple[int, str]]) -> None:
+        self.problems = tuple(problems)
+        super().__init__("price table", name, "it has not all prices", "mend it")
+        self.message = lines(name, self.problems)
+
+
+@dataclass(frozen=True)
+class Capacity:
+    """What a GB costs for a month, in one redundancy."""
+
+    tables: float
+    blobs: float
+
+
+@dataclass(frozen=True)
+class PriceTable:
+    """Prices of a region.
+
+    >>> prices = PriceTable.default()
+    >>> prices.currency, prices.dated.isoformat(), prices.operations["table_reads"]
+    ('USD', '2026-09-12', 0.00036)
+
+    :param currency: what they are in
+    :param dated: the day that they are of
+    :param source: where they come from
+    :param region: where they hold
+    :param redundancy: which of the capacities is paid for
+    :param bytes_per_gb: how many bytes are charged for as one GB
+    :param operations: what 10,000 operations of a kind cost
+    :param capacities: what a GB costs for a month, by redundancy
+    """
+
+    currency: str
+    dated: date
+    source: str
+    region: str
+    redundancy: str
+    bytes_per_gb: float
+    operations: Mapping[Operation, float]
+    capacities: Mapping[str, Capacity]
+
+    @property
+    def capacity(self) -> Capacity:
+        """What a GB costs for a month."""
+        return self.capacities[self.redundancy]
+
+    @classmethod
+    def read(cls, given: str | Path) -> PriceTable:
+        """Return the prices of a file, or a text. Everything that is wrong is named at once, with its line and key.
+
+        :param given: the path of a file, or a text with more than one line
+        :raises BadPriceTable: it is no price table
+        :raises OSError: the file cannot be read
+        """
+        return _read(TomlFile.of(given, "prices", BadPriceTable))
+
+    @classmethod
+    def default(cls) -> PriceTable:
+        """Return the prices that come with the package; see the file for how far they are confirmed."""
+        return _default()
+
+
+@lru_cache(maxsize=1)
+def _default() -> PriceTable:
+    return PriceTable.read(Path(__file__).with_name(_DEFAULT))
+
+
+def _read(file: TomlFile) -> PriceTable:
+    values = file.values()
+    top = Section(values, (), "", [])
+    operations = top.section("per_10_000_operations")
+    capacities = top.section("per_gb_month")
+    found = PriceTable(
+        currency=_text(top, "currency"),
+        dated=_day(top, values),
+        source=_text(top, "source"),
+        region=_text(top, "region"),
+        redundancy=_text(top, "redundancy"),
+        bytes_per_gb=_price(top, "bytes_per_gb", least=1),
+        operations={each: _price(operations, each) for each in OPERATIONS},
+        capacities=dict(_capacities(capacities)),
+    )
+    if found.redundancy and found.redundancy not in found.capacities:
+        top.note(
+            f"redundancy = {found.redundancy!r} has no prices: add [per_gb_month.{found.redundancy}]", "redundancy"
+        )
+    for section in (top, operations):
+        section.refuse_others()
+    if top.problems:
+        raise file.refused(top.problems)
+    return found
+
+
+def _text(section: Section, name: str) -> str:
+    before = len(section.problems)
+    text = section.needed(name)
+    if not text and len(section.problems) == before:
+        section.note(f"{name} is empty; give a text", name)
+    return text
+
+
+def _day(top: Section, values: Mapping[str, Any]) -> date:
+    top.offer("dated")
+    day = values.get("dated")
+    if isinstance(day, date) and not isinstance(day, datetime):
+        return day
+    if day is None:
+        top.note("dated is missing; give the day of the prices")
+    else:
+        top.note(f"dated = {day!r}: it must be a day, as in 2026-09-12, without quotes", "dated")
+    return date.min
+
+
+def _price(section: Section, name: str, *, least: float = 0.0) -> float:
+    if name not in section:
+        section.offer(name)
+        section.note(f"{name} is missing; give a number")
+        return least
+    price = section.number(name, least, least=least)
+    if not math.isfinite(price):
+        section.note(f"{name} = {price}: it must be a number", name)
+    return price
+
+
+def _capacities(section: Section) -> Iterator[tuple[str, Capacity]]:
+    for name in section:
+        prices = section.section(name)
+        yield name, Capacity(_price(prices, "tables"), _price(prices, "blobs"))
+        prices.refuse_others()
+
+
+MONTH: Final = 30.44 * 86_400
+"""Seconds of a month."""
+
+
+def bill(design: Design, measured: Iterable[Measured], prices: PriceTable) -> Bill:
+    """Return what a month costs: each access pattern by its transactions, each set by its bytes.
+
+    A query costs a transaction for each page of up to 1,000 entities that it finds, and so more as the set grows; the
+    rates stay as they are declared. Not in it are pages that end early, after five seconds or at the border of a
+    server, data that leave the region, and the deletes of a retention that no access pattern declares.
+
+    :param design: the design
+    :param measured: what one call of each access pattern takes
+    :param prices: what the service charges
+
+    Guide: cost; capacity.
+    """
+    measured = tuple(measured)
+    lines = tuple(_lines(design, measured, prices, 0.0))
+    then = _lines(design, measured, prices, design.years)
+    total = math.fsum(line.amount for line in lines)
+    return Bill(lines, total, math.fsum(line.amount for line in then), prices.currency, prices.dated, prices.source)
+
+
+def _lines(design: Design, measured: Iterable[Measured], prices: PriceTable, years: float) -> Iterator[BillLine]:
+    """Hand out the lines of a bill, as it is after so many years."""
+    for each in measured:
+        subject = f"{each.of.name}: {each.access.name}"
+        for operation, calls in _charges(each, years).items():
+            quantity = calls * each.access.rate * MONTH
+            if quantity:
+                price = prices.operations[operation]
+                yield BillLine(subject, operation.replace("_", " "), quantity, quantity / PER * price)
+    for declared in design.sets:
+        yield from _capacity(declared, prices, years)
+
+
+def _charges(measured: Measured, years: float) -> Mapping[Operation, float]:
+    charges = charges_of(measured)
+    factor = grows(measured, years)
+    if factor == 1:
+        return charges
+    via = next((each for each in measured.of.derived if each.name == measured.via), None)
+    if not isinstance(via, IndexEntities):
+        factor = _pages(measured, factor) / _pages(measured, 1)
+    return {operation: calls * factor for operation, calls in charges.items()}
+
+
+def _pages(measured: Measured, factor: float) -> int:
+    """Return how many pages a query takes if it finds so many times as much.
+
+    A page of a table scan goes on in the next partition; else each partition begins its own.
+    """
+    partitions = 1.0 if measured.query_class is QueryClass.TABLE_SCAN else max(1.0, measured.partitions)
+    return max(1, math.ceil(measured.returned * factor / partitions / MAX_PAGE_ENTITIES))
+
+
+def _capacity(declared: DeclaredSet, prices: PriceTable, years: float) -> Iterator[BillLine]:
+    volume, capacity = volume_of(declared, years), prices.capacity
+    for where, size, price in (("tables", volume.tables, capacity.tables), ("blobs", volume.blobs, capacity.blobs)):
+        if size:
+            quantity = size / prices.bytes_per_gb
+            yield BillLine(declared.name, f"GB in {where}", quantity, quantity * price)

@@ -1,0 +1,205 @@
+"""Sizes: how many bytes the entities of a declared set take, as stored, with the rows that are derived from them.
+
+The sum is that which the service bills capacity by (`entity_size`): strings and keys in UTF-16, and for each property
+its name. Each row has the id of its last write besides.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from ...entity import WRITE_ID
+from ...entity_set.derived import Derived, Index
+from ...entity_set.shared_rows import PART
+from ...key import Key
+from ...limits import MAX_CUSTOM_PROPERTIES
+from ...recipes.encrypted_properties.encrypted_properties import ENCRYPTED_WITH, EncryptedProperties
+from ...recipes.index_entities import IndexEntities
+from ...recipes.large_properties.large_properties import LargeProperties
+from ...recipes.summary import Summary
+from ...write_id import KEPT
+from ..design.model import DeclaredSet, Field, FieldType
+from ..key_parts import pieces_of
+from .load import key_of
+
+_FIXED: Final[Mapping[FieldType, int]] = {
+    "int32": 4, "int64": 8, "double": 8, "boolean": 1, "datetime": 8, "guid": 16,
+}  # fmt: skip
+_TEXTS: Final[Mapping[FieldType, int]] = {"int32": 11, "int64": 20, "datetime": 28, "guid": 36, "boolean": 5}
+_SEALED: Final = 33
+"""What encryption adds to a value."""
+_HEADER: Final = 120
+"""Characters of the property that says how the others were encrypted, but for their names."""
+_POINTS: Final = MAX_CUSTOM_PROPERTIES - 1
+"""How many points of a series one row holds."""
+_LINK: Final = 100
+"""Characters of the address of a blob, but for the keys and names in it."""
+
+
+@dataclass(frozen=True)
+class Sizes:
+    """What one entity takes in one row, in bytes.
+
+    :param row: the row, with its keys
+    :param blobs: what of it is in blobs
+    :param in_blobs: the names of the fields that are
+    :param most: the row at its largest
+    :param properties: how many properties it has, without the three that the service makes
+    :param value: the largest of its values that are texts or bytes; 0 for none
+    """
+
+    row: float
+    blobs: float
+    in_blobs: frozenset[str]
+    most: float
+    properties: int
+    value: int
+
+
+def primary_sizes(declared: DeclaredSet) -> Sizes:
+    """Return what an entity takes in its primary row."""
+    return _sizes(declared, declared.key, set(declared.shape.fields).difference(declared.key.fields))
+
+
+def rows_of(declared: DeclaredSet) -> int:
+    """Return in how many rows an entity lies: a series that is split has one for each 251 points."""
+    points = declared.settings.get("points")
+    if declared.pattern != "data_series" or not declared.settings.get("split") or not isinstance(points, int):
+        return 1
+    return max(1, math.ceil(points / _POINTS))
+
+
+def derived_sizes(declared: DeclaredSet, derived: Derived) -> Sizes | None:
+    """Return what an entity takes in a row of its own among derived rows; None where it shares one with others."""
+    if not isinstance(derived, Index):
+        return None
+    shape = derived.shape(declared.key)
+    held = {name for name in declared.shape.fields if shape.holds(name)}
+    return _sizes(declared, derived.key, held, copies=True)
+
+
+def entry_size(declared: DeclaredSet, derived: Derived) -> float:
+    """Return the bytes that an entity takes in a list which it shares with others; 0 where there is none."""
+    if isinstance(derived, IndexEntities):
+        is_local = not derived.is_elsewhere
+    elif isinstance(derived, Summary) and derived.is_elsewhere:
+        is_local = False
+    else:
+        return 0.0
+    partition, row = key_units(declared.key, declared.shape.fields)
+    units = row + 1 if is_local else partition + row + 2
+    # A summary notes beside each what it adds: one for the count, and its numbers
+    note = 2 + 8 * len(derived.sums) if isinstance(derived, Summary) else 0
+    return 2.0 * (units + note)
+
+
+def list_size(declared: DeclaredSet, derived: Derived) -> float:
+    """Return the bytes that the row of a list takes beside its entries."""
+    key = key_of(derived, declared.key)
+    units = sum(key_units(key, declared.shape.fields)) if key else 0
+    totals = len(derived.properties) if isinstance(derived, Summary) else 0
+    return 4 + 2 * units + 8 + 2 * 7 + 4 + _write_id(1) + totals * (8 + 2 * 12 + 8)
+
+
+def key_units(key: Key, fields: Mapping[str, Field], *, largest: bool = False) -> tuple[int, int]:
+    """Return the UTF-16 units of a PartitionKey and a RowKey.
+
+    :param largest: of the longest there are, in place of the usual ones
+    """
+    return _units(key.partition_template, fields, largest), _units(key.row_template, fields, largest)
+
+
+def value_bytes(field: Field, *, largest: bool = False) -> int:
+    """Return the bytes that a value takes in a row."""
+    size = field.size if not largest or field.largest is None else field.largest
+    if field.type == "string":
+        return 4 + 2 * size
+    return 4 + size if field.type == "binary" else _FIXED[field.type]
+
+
+def _units(template: str, fields: Mapping[str, Field], largest: bool) -> int:
+    return sum(len(piece.literal) + _text(piece.name, piece.width, fields, largest) for piece in pieces_of(template))
+
+
+def _text(name: str | None, width: int | None, fields: Mapping[str, Field], largest: bool) -> int:
+    """Return how many characters a field takes in a key."""
+    if name is None or width is not None:
+        return width or 0
+    field = fields.get(name)
+    if field is None:
+        return 3 if name == PART else 16
+    if field.type in _TEXTS:
+        return _TEXTS[field.type]
+    return field.size if not largest or field.largest is None else field.largest
+
+
+def _sizes(declared: DeclaredSet, key: Key, held: set[str], *, copies: bool = False) -> Sizes:
+    """Return what a row takes that holds some of the fields as properties."""
+    fields = declared.shape.fields
+    kept = {name: _kept(declared, name, fields[name]) for name in held}
+    extra = _of_pattern(declared) if not copies else {}
+    header = _header(declared, held)
+    names = [*kept, *extra, *([ENCRYPTED_WITH] if header else [])]
+    overhead = sum(8 + 2 * len(name) for name in names) + header + sum(extra.values())
+    usual, most = (4 + 2 * sum(key_units(key, fields, largest=largest)) + overhead for largest in (False, True))
+    return Sizes(
+        row=usual + sum(row for row, _, _ in kept.values()) + _write_id(1),
+        blobs=0.0 if copies else sum(blob for _, blob, _ in kept.values()),
+        in_blobs=frozenset(name for name, (_, blob, _) in kept.items() if blob),
+        most=most + sum(largest for _, _, largest in kept.values()) + _write_id(KEPT),
+        properties=len(names) + 1,
+        value=max((largest - 4 for name, (_, _, largest) in kept.items() if _may_be_long(declared, name)), default=0),
+    )
+
+
+def _may_be_long(declared: DeclaredSet, name: str) -> bool:
+    is_sealed = any(isinstance(each, EncryptedProperties) and name in each.fields for each in declared.mappings)
+    return is_sealed or declared.shape.fields[name].type in ("string", "binary")
+
+
+def _kept(declared: DeclaredSet, name: str, field: Field) -> tuple[float, float, int]:
+    """Return the bytes of a value in the row, in a blob, and in the row where it is largest."""
+    usual, most = value_bytes(field), value_bytes(field, largest=True)
+    blob = 0
+    for mapping in sorted(declared.mappings, key=lambda each: each.order):
+        if name not in mapping.fields:
+            continue
+        if isinstance(mapping, EncryptedProperties):
+            usual, most = _sealed(field, usual), _sealed(field, most)
+        elif isinstance(mapping, LargeProperties):
+            link = 4 + 2 * (_LINK + len(mapping.container) + len(declared.table) + len(name))
+            link += 2 * sum(key_units(declared.key, declared.shape.fields, largest=True))
+            if usual - 4 > mapping.above:
+                usual, blob = link, usual - 4
+            most = max(usual, link if most - 4 > mapping.above else most)
+    return float(usual), float(blob), most
+
+
+def _sealed(field: Field, plain: int) -> int:
+    """Return the bytes of an encrypted value: it is encrypted in UTF-8, of which a character usually is one byte."""
+    return 4 + _SEALED + ((plain - 4) // 2 if field.type == "string" else plain)
+
+
+def _header(declared: DeclaredSet, held: set[str]) -> int:
+    """Return the bytes of the property that says how others were encrypted; 0 if none is."""
+    sealed = [name for each in declared.mappings if isinstance(each, EncryptedProperties) for name in each.fields]
+    names = [name for name in sealed if name in held]
+    return 4 + 2 * (_HEADER + sum(len(name) + 3 for name in names)) if names else 0
+
+
+def _of_pattern(declared: DeclaredSet) -> dict[str, int]:
+    """Return the properties that a recipe adds to the declared ones: the points of a series, in one row."""
+    points = declared.settings.get("points") if declared.pattern == "data_series" else None
+    if not isinstance(points, int):
+        return {}
+    name, kind = str(declared.settings.get("name", "Point")), str(declared.settings.get("of", "int"))
+    size = {"bool": 1, "float": 8, "Int64": 8}.get(kind.rpartition(".")[2].strip("'<>"), 4)
+    digits = len(str(points - 1))
+    return {f"{name}{number:0{digits}d}": size for number in range(min(points, _POINTS))}
+
+
+def _write_id(ids: int) -> int:
+    return 8 + 2 * len(WRITE_ID) + 4 + 16 * ids

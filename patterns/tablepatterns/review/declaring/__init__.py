@@ -1,1 +1,0 @@
-"""Declaring: a design as data, from a TOML file or from the sets themselves."""

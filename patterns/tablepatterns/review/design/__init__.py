@@ -1,0 +1,1 @@
+"""Designs: their model, the TOML file, and its checks."""

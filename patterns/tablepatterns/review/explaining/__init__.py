@@ -1,1 +1,0 @@
-"""Explaining: the plan of a query before it is sent."""

@@ -1,0 +1,1 @@
+"""Measure a design's access patterns on the engine."""

@@ -1,0 +1,308 @@
+"""Create a design's sets on an in-memory account of sample entities."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import timedelta
+from functools import partial
+from typing import Any, Final, TypeAlias
+
+from ...edm import Int64
+from ...entity_set.derived import Derived, Index
+from ...entity_set.entity_set import EntitySet
+from ...entity_set.mapping import PropertyMapping
+from ...errors import BadDesign
+from ...key import Key
+from ...recipes.data_series import DataSeries
+from ...recipes.denormalize import Denormalize, Filled
+from ...recipes.index_entities import IndexEntities
+from ...recipes.log_tail import LogTail
+from ...recipes.partition_spread.partition_spread import PartitionSpread
+from ...recipes.period_tables.period import Period
+from ...recipes.period_tables.period_tables import PeriodTables
+from ...recipes.summary import Summary
+from ...recipes.wide_entity.wide_entity import WideEntity
+from ...storage import Storage
+from ..design.model import DeclaredSet, Design, Retention, Shape
+from .sample import Sample, bytes_of, holds_copies, referring, sample, shrunk, width_of
+from .scaling import PERIOD_DAYS, World
+from .sets import BY_RECIPE, Kept, Periods, Plain, Series, Spread, Wide
+
+Keeper: TypeAlias = (
+    EntitySet[Storage]
+    | PartitionSpread[Storage]
+    | PeriodTables[Storage, EntitySet[Storage]]
+    | DataSeries[Storage, Any]
+    | WideEntity[Storage]
+)
+"""A recipe that keeps the entities of one set."""
+
+POINTS: Final[Mapping[str, type]] = {"int": int, "Int64": Int64, "float": float, "bool": bool}
+"""The types that the points of a data series may have, by name."""
+PLAIN: Final = ("entity_set", "compound_key", "one_to_many", "one_to_one")
+"""Patterns whose sets are kept by an `EntitySet`: what is special of them is the key."""
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What a recipe is made of: a declared set without its shape and its access patterns."""
+
+    pattern: str
+    table: str
+    key: Key
+    settings: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    derived: Sequence[Derived] = ()
+    mappings: Sequence[PropertyMapping] = ()
+    retention: Retention | None = None
+    names: Sequence[str] = ()
+    """The names of the entities' properties."""
+
+    @classmethod
+    def of(cls, declared: DeclaredSet) -> Plan:
+        """Return the plan of a declared set."""
+        return cls(
+            declared.pattern,
+            declared.table,
+            declared.key,
+            declared.settings,
+            declared.derived,
+            declared.mappings,
+            declared.retention,
+            tuple(declared.shape.fields),
+        )
+
+
+def built(design: Design, storage: Storage) -> dict[str, Keeper]:
+    """Return the recipes that keep the sets of a design on an account, by the sets' names.
+
+    :param design: the design
+    :param storage: the account
+    :raises BadDesign: the parts of a set cannot work together
+    """
+    made: dict[str, Keeper] = {}
+    for declared in sorted(design.sets, key=_copies_come_in):
+        plan = Plan.of(declared)
+        made[declared.name] = keeper(storage, plan, [_bound(each, made) for each in plan.derived])
+    return {declared.name: made[declared.name] for declared in design.sets}
+
+
+def keeper(account: Storage, plan: Plan, derived: Sequence[Derived]) -> Keeper:
+    """Return the recipe that keeps the entities of one set.
+
+    :param derived: the derived data, whose sources are on the same account
+    :raises BadDesign: there is no such pattern of sets, or its parts cannot work together
+    """
+    if plan.pattern in PLAIN:
+        return EntitySet(account, plan.table, plan.key, derived=derived, mappings=plan.mappings)
+    make = _MAKERS.get(plan.pattern)
+    if make is None:
+        known = ", ".join([*PLAIN, *_MAKERS])
+        raise BadDesign("pattern", plan.pattern, "no set is kept by it", f"use one of {known}")
+    return make(account, plan, derived)
+
+
+def _log_tail(account: Storage, plan: Plan, derived: Sequence[Derived]) -> LogTail[Storage]:
+    at, entry = plan.settings.get("at", "At"), plan.settings.get("entry", "EntryId")
+    prefix = plan.key.row_template.partition("{")[0]
+    log = LogTail(
+        account,
+        plan.table,
+        plan.key.partition_template,
+        at=at,
+        entry=entry,
+        row_prefix=prefix,
+        derived=derived,
+        mappings=plan.mappings,
+    )
+    if log.key != plan.key:
+        rule = f"a log tail has the RowKey {log.key.row_template!r}"
+        raise BadDesign("key", plan.key.row_template, rule, "leave the row out, or use the pattern entity_set")
+    return log
+
+
+def _spread(account: Storage, plan: Plan, derived: Sequence[Derived]) -> PartitionSpread[Storage]:
+    def make(on: Storage, table: str, key: Key) -> EntitySet[Storage]:
+        return EntitySet(on, table, key, derived=derived, mappings=plan.mappings)
+
+    options = {name: plan.settings[name] for name in ("buckets", "by", "bucket") if name in plan.settings}
+    # One bucket after the other, so that the ledger of a review is the same in every run
+    return PartitionSpread(account, plan.table, plan.key, make=make, parallel=1, **options)
+
+
+def _period_tables(
+    account: Storage, plan: Plan, derived: Sequence[Derived]
+) -> PeriodTables[Storage, EntitySet[Storage]]:
+    inner = Plan(
+        str(plan.settings.get("inner", "entity_set")),
+        plan.table,
+        plan.key,
+        {name: plan.settings[name] for name in ("at", "entry") if name in plan.settings},
+        mappings=plan.mappings,
+    )
+    if inner.pattern not in ("entity_set", "log_tail"):
+        raise BadDesign("inner", inner.pattern, "a table of a period is kept by one of two", "use entity_set, log_tail")
+    keep = plan.retention if plan.retention is not None and plan.retention.by == "table" else None
+    return PeriodTables(
+        account,
+        plan.table,
+        Period(plan.settings.get("period", "day")),
+        make=partial(_inner, inner, derived),
+        at=str(plan.settings.get("at", "At")),
+        keep=None if keep is None else timedelta(days=keep.days),
+    )
+
+
+def _inner(plan: Plan, derived: Sequence[Derived], account: Storage, table: str) -> EntitySet[Storage]:
+    if plan.pattern == "log_tail":
+        return _log_tail(account, Plan("log_tail", table, plan.key, plan.settings, mappings=plan.mappings), derived)
+    return EntitySet(account, table, plan.key, derived=derived, mappings=plan.mappings)
+
+
+def _series(account: Storage, plan: Plan, derived: Sequence[Derived]) -> DataSeries[Storage, Any]:
+    _refuse_parts(plan, derived)
+    points, name, of, split = (plan.settings.get(each) for each in ("points", "name", "of", "split"))
+    if points is None or name is None:
+        raise BadDesign("data_series", dict(plan.settings), "it has so many points of a name", "give points and name")
+    kind = POINTS.get(str(of or "int"))
+    if kind is None:
+        raise BadDesign("of", of, "points have another type", f"use one of {', '.join(POINTS)}")
+    return DataSeries(account, plan.table, plan.key, points, name=name, of=kind, split=bool(split))
+
+
+def _wide(account: Storage, plan: Plan, derived: Sequence[Derived]) -> WideEntity[Storage]:
+    _refuse_parts(plan, derived)
+    names = [name for name in plan.names if name not in plan.key.fields] if plan.settings.get("fixed") else ()
+    return WideEntity(account, plan.table, plan.key, properties=names)
+
+
+def _refuse_parts(plan: Plan, derived: Sequence[Derived]) -> None:
+    if derived or plan.mappings:
+        names = [each.name for each in derived] + [each.name for each in plan.mappings]
+        raise BadDesign(
+            "pattern", plan.pattern, f"it keeps nothing beside its rows, and there is {names}", "leave it out"
+        )
+
+
+_MAKERS: Final[Mapping[str, Callable[[Storage, Plan, Sequence[Derived]], Keeper]]] = {
+    "log_tail": _log_tail,
+    "partition_spread": _spread,
+    "period_tables": _period_tables,
+    "data_series": _series,
+    "wide_entity": _wide,
+}
+
+
+def _copies_come_in(declared: DeclaredSet) -> bool:
+    """Whether a set can be made only after those that are copied into its entities."""
+    return any(isinstance(each, Filled) for each in declared.derived)
+
+
+def _bound(derived: Derived, made: Mapping[str, Keeper]) -> Derived:
+    """Return derived data whose source is on this account: copies know the set that they are filled from."""
+    if not isinstance(derived, Filled):
+        return derived
+    for source in made.values():
+        if isinstance(source, EntitySet):
+            for each in source.derived:
+                if isinstance(each, Denormalize) and derived.name == f"{each.name} filled":
+                    return each.filled_from(source)
+    rule = "no set of the design is copied from"
+    raise BadDesign("derived", derived.name, rule, "declare the set with the Denormalize too")
+
+
+_MOST_BYTES: Final = 8_000_000
+_MOST_TABLES: Final = 100
+_MOST_PROPERTIES: Final = 4_000
+"""So many properties are written at most by a recipe itself."""
+_FEWEST: Final = 20
+_YEAR: Final = 365.25
+
+
+@dataclass(frozen=True)
+class Stand:
+    """A design on an account.
+
+    :param declared: what is declared
+    :param made: what was made of it
+    :param kept: the sets, by their names
+    :param samples: the entities of each, by its name
+    """
+
+    storage: Storage
+    declared: World
+    made: World
+    kept: dict[str, Kept]
+    samples: dict[str, Sample]
+
+
+def stood(design: Design, storage: Storage, most: int) -> Stand:
+    """Put a design on an account, with as many entities as are declared, or as may be made.
+
+    :param most: how many entities of a set are made at most
+    :raises BadDesign: the parts of a set cannot work together
+    :raises BadInput: declared values cannot be stored as they are
+    """
+    keepers = built(design, storage)
+    kept = {name: _kept(storage, keeper) for name, keeper in keepers.items()}
+    shapes = {each.name: _sample_shape(each, kept[each.name], most) for each in design.sets}
+    tables = {each.name: _tables(each) for each in design.sets}
+    fewer = {name: min(number, _MOST_TABLES) for name, number in tables.items()}
+    samples = dict[str, Sample]()
+    for each in design.sets:
+        span = timedelta(days=_span(each) * fewer[each.name] / tables[each.name])
+        keys = [each.key, *(key for via in each.derived if (key := _layout(each, via)) is not None)]
+        samples[each.name] = sample(f"{design.name}\n{each.name}", shapes[each.name], keys, span=span)
+    samples = referring(design, samples)
+    for each in sorted(design.sets, key=holds_copies):
+        kept[each.name].load(samples[each.name].stored)
+    declared = World(design, {each.name: each.shape for each in design.sets}, tables)
+    return Stand(storage, declared, World(design, shapes, fewer), kept, samples)
+
+
+def _layout(declared: DeclaredSet, via: Derived) -> Key | None:
+    """Return the key of derived rows, which is made of fields of the entities."""
+    match via:
+        case Index():
+            return via.key
+        case IndexEntities():
+            return via.layout(declared.key)
+        case Summary():
+            return via.layout
+        case _:
+            return None
+
+
+def _kept(storage: Storage, keeper: Keeper) -> Kept:
+    match keeper:
+        case EntitySet():
+            return Plain(storage, keeper)
+        case PartitionSpread():
+            return Spread(storage, keeper)
+        case PeriodTables():
+            return Periods(storage, keeper)
+        case DataSeries():
+            return Series(storage, keeper)
+        case _:
+            return Wide(storage, keeper)
+
+
+def _sample_shape(declared: DeclaredSet, kept: Kept, most: int) -> Shape:
+    most = min(most, max(_FEWEST, _MOST_BYTES // max(1, bytes_of(declared.shape))))
+    if kept.needs_recipe:
+        most = min(most, BY_RECIPE, max(_FEWEST, _MOST_PROPERTIES // width_of(declared)))
+    return shrunk(declared.shape, most)
+
+
+def _span(declared: DeclaredSet) -> float:
+    """Return how many days ago the oldest entity came."""
+    if declared.retention is not None:
+        return declared.retention.days
+    growth = declared.shape.growth
+    return _YEAR if growth <= 0 else max(1.0, min(10 * _YEAR, declared.shape.count / growth * _YEAR))
+
+
+def _tables(declared: DeclaredSet) -> int:
+    if declared.pattern != "period_tables":
+        return 1
+    return max(1, round(_span(declared) / PERIOD_DAYS[str(declared.settings.get("period", "day"))]))

@@ -1,0 +1,415 @@
+"""Generate sample entities with the declared distributions, the same in every run."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import date, datetime, timedelta, timezone
+from functools import lru_cache
+from hashlib import sha256
+from itertools import accumulate
+from typing import Any, Final
+from uuid import UUID
+
+from ...edm import Int64
+from ...key import Key
+from ...limits import MAX_BINARY_BYTES, MAX_CUSTOM_PROPERTIES, MAX_STRING_UNITS
+from ...recipes.denormalize import Denormalize, Filled
+from ..design.model import DeclaredSet, Design, Field, Query, Shape
+from ..key_parts import Piece, pieces_of
+from ..zipf import Zipf
+
+RANGE_SHARE: Final = 0.1
+"""Which share of what the rest of a question leaves a range holds, where its results are not declared."""
+_FEW: Final = 16
+"""So many different values a smaller shape keeps, however small it is."""
+
+_BOOLEANS: Final = 2
+_CHANCE: Final = 1e-6
+
+
+def shrunk(shape: Shape, most: int) -> Shape:
+    """Return a shape of at most so many entities, in which as many as before share the values of a field.
+
+    :param most: at most so many entities
+    """
+    if shape.count <= most:
+        return shape
+    factor = most / shape.count
+    fields = {name: _shrunk(field, factor) for name, field in shape.fields.items()}
+    return replace(shape, count=most, fields=fields, growth=shape.growth * factor)
+
+
+def _shrunk(field: Field, factor: float) -> Field:
+    if field.distinct is None:
+        return field
+    return replace(field, distinct=min(field.distinct, max(_FEW, round(field.distinct * factor))))
+
+
+def different(field: Field) -> int | None:
+    """Return how many different values a field has, None if each entity has its own."""
+    return _BOOLEANS if field.type == "boolean" and field.distinct is None else field.distinct
+
+
+def values_of(shape: Shape, name: str) -> Zipf:
+    """Return how often the values of a field occur."""
+    field = shape.fields.get(name, Field())
+    count = max(1, shape.count)
+    values = different(field)
+    if values is not None:
+        return Zipf(max(1, min(values, count)), field.skew)
+    if field.within is not None:
+        return Zipf(max(1, count // values_of(shape, field.within).count), 0.0)
+    return Zipf(count, 0.0)
+
+
+def names_one(shape: Shape, names: Collection[str]) -> bool:
+    """Whether values of these fields are those of one entity."""
+    fields = [shape.fields.get(name, Field()) for name in names]
+    return any(different(each) is None and (each.within is None or each.within in names) for each in fields)
+
+
+def skewed_field(shape: Shape, names: Collection[str]) -> str | None:
+    """Return the field by which a question is skewed: of those it names, the one with the most values."""
+    return max(names, key=lambda name: values_of(shape, name).count, default=None)
+
+
+def asked_values(shape: Shape, name: str, names: Collection[str], skew: float) -> Zipf:
+    """Return how often the values of a field are asked for.
+
+    :param names: all fields of which the question gives one value
+    :param skew: how unevenly what is asked for is chosen
+    """
+    occurring = values_of(shape, name)
+    exponent = occurring.exponent if names_one(shape, names) else 0.0
+    return Zipf(occurring.count, exponent + (skew if name == skewed_field(shape, names) else 0.0))
+
+
+def shared(values: Zipf, asked: Zipf) -> float:
+    """Return the share of all entities that have the value which is asked for, on average over the questions.
+
+    >>> shared(Zipf(4, 0), Zipf(4, 0))
+    0.25
+    """
+    both = Zipf(values.count, values.exponent + asked.exponent)
+    return values.share(1) * asked.share(1) / both.share(1)
+
+
+def equal(shape: Shape, names: Collection[str], skew: float, asked: Collection[str]) -> float:
+    """Return how many entities have the values that are asked for in all of these fields.
+
+    :param names: some of the fields that are asked for
+    :param asked: all fields of which the question gives one value
+    """
+    shares = [shared(values_of(shape, name), asked_values(shape, name, asked, skew)) for name in _told(shape, names)]
+    if not shares or not shape.count:
+        return float(shape.count)
+    if names_one(shape, names):
+        return 1.0
+    found = shape.count * math.prod(shares)
+    if len(shares) == 1:
+        return max(1.0, found)
+    # Values of several fields meet by chance, and only those are asked for that do
+    return found / -math.expm1(-found) if found > _CHANCE else 1.0
+
+
+def _told(shape: Shape, names: Collection[str]) -> list[str]:
+    """Return the fields that tell entities apart: of several that rise together, the finest alone."""
+    rising = [name for name in names if shape.fields.get(name, Field()).order == "rising"]
+    finest = max(rising, key=lambda name: values_of(shape, name).count, default=None)
+    return [name for name in names if name not in rising or name == finest]
+
+
+def found_by(shape: Shape, query: Query, names: Collection[str] | None = None) -> float:
+    """Return how many entities a question finds, on average.
+
+    :param names: the fields to look at; None for all that the question knows something of
+    """
+    known = {name: how for name, how in query.known.items() if names is None or name in names}
+    asked = [name for name, how in query.known.items() if how == "="]
+    found = equal(shape, [name for name, how in known.items() if how == "="], query.skew, asked)
+    ranges = [how for how in known.values() if how != "="]
+    if not ranges or not shape.count:
+        return found
+    return min(found, max(1.0, found * range_share(shape, query) ** len(ranges)))
+
+
+def range_share(shape: Shape, query: Query) -> float:
+    """Return the share that each range of a question holds of what its single values leave."""
+    ranges = sum(how != "=" for how in query.known.values())
+    if query.results is None or not ranges:
+        return RANGE_SHARE
+    asked = [name for name, how in query.known.items() if how == "="]
+    rest = equal(shape, asked, query.skew, asked)
+    return float(min(1.0, query.results / max(1.0, rest)) ** (1 / ranges))
+
+
+def scaled_results(query: Query, declared: Shape, sample: Shape) -> Query:
+    """Return the question as it is put to a smaller shape: its ranges hold the same share of what the rest leaves."""
+    if query.results is None:
+        return query
+    asked = [name for name, how in query.known.items() if how == "="]
+    rest, left = (equal(shape, asked, query.skew, asked) for shape in (declared, sample))
+    return replace(query, results=max(1.0, query.results * left / max(1.0, rest)))
+
+
+def values_in(shape: Shape, names: Collection[str]) -> float:
+    """Return how many different combinations of values these fields have."""
+    if names_one(shape, names):
+        return float(shape.count)
+    found = 1.0
+    for name in _told(shape, names):
+        found *= values_of(shape, name).count
+    return min(found, float(max(1, shape.count)))
+
+
+NOW: Final = datetime(2014, 8, 22, 12, tzinfo=timezone.utc)
+"""When a review takes place, by the account's clock: no report depends on the day on which it is made."""
+SPARE: Final = 12
+"""How many entities are made that are not stored, to be inserted while it is measured."""
+_KEY_UNITS: Final = 200
+_PROPERTIES: Final = MAX_CUSTOM_PROPERTIES - 4
+_ENTITY_BYTES: Final = 900_000
+_ATTEMPTS: Final = 64
+_DIGITS: Final = "abcdefghij"
+_WIDTH: Final = 4
+
+Fields = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Sample:
+    """Entities that were made.
+
+    :param stored: those that lie in the tables
+    :param spare: those that are still to come
+    :param ranks: for each field the ranks of the stored entities' values, from 1 on
+    """
+
+    stored: Sequence[Fields]
+    spare: Sequence[Fields]
+    ranks: Mapping[str, Sequence[int]]
+
+
+def sample(seed: str, shape: Shape, keys: Sequence[Key], *, span: timedelta) -> Sample:
+    """Return as many entities as the shape has, and some more.
+
+    :param seed: what the draws follow from
+    :param shape: what they look like
+    :param keys: the primary key, then those of the indexes: values fit them, and no two entities share one
+    :param span: how long ago the oldest entity came, where fields rise
+    """
+    count = shape.count
+    pieces = {piece.name: piece for key in reversed(keys) for piece in _pieces(key)}
+    ranks = {name: _ranks(seed, shape, name, count + SPARE) for name in shape.fields}
+    _number_anew(shape, ranks)
+    _keep_apart(shape, keys[0], ranks)
+    makers = {name: _Maker(name, field, pieces.get(name), count, span) for name, field in _storable(shape, pieces)}
+    made = [{name: maker.value(ranks[name][at]) for name, maker in makers.items()} for at in range(count + SPARE)]
+    return Sample(made[:count], made[count:], {name: each[:count] for name, each in ranks.items()})
+
+
+def width_of(declared: DeclaredSet) -> int:
+    """Return how many properties an entity has, the points of a series among them."""
+    points = declared.settings.get("points", 0)
+    return len(declared.shape.fields) + (points if isinstance(points, int) else 0)
+
+
+def bytes_of(shape: Shape) -> int:
+    """Return about how many bytes an entity of the shape takes."""
+    return sum(2 * len(name) + 12 + _size(field) for name, field in shape.fields.items())
+
+
+def _size(field: Field) -> int:
+    return {"string": 2 * field.size, "binary": field.size}.get(field.type, 8)
+
+
+def _pieces(key: Key) -> Iterator[Piece]:
+    for template in (key.partition_template, key.row_template):
+        yield from (piece for piece in pieces_of(template) if piece.name)
+
+
+def _mixed(ranks: Sequence[int], seed: str, shape: Shape, name: str) -> list[int]:
+    """Return the ranks in another order, in which those of any two fields meet about as often as they should.
+
+    The entities are put in the order of the fractions of their number times a square root, another one for each field.
+    Such fractions lie evenly, also those of several roots together, where drawn numbers leave gaps and heaps.
+    """
+    step = math.sqrt(_prime(sorted(shape.fields).index(name)))
+    shift = int.from_bytes(sha256(f"{seed}\n{name}".encode()).digest()[:4], "big") / 2**32
+    order = sorted(range(len(ranks)), key=lambda number: (shift + number * step) % 1)
+    found = [0] * len(ranks)
+    for at, number in enumerate(order):
+        found[number] = ranks[at]
+    return found
+
+
+@lru_cache(maxsize=512)
+def _prime(number: int) -> int:
+    """Return the prime of a number, counted from 0."""
+    if number == 0:
+        return 2
+    found = _prime(number - 1) + 1
+    while any(found % divisor == 0 for divisor in range(2, math.isqrt(found) + 1)):
+        found += 1
+    return found
+
+
+def _ranks(seed: str, shape: Shape, name: str, count: int) -> list[int]:
+    """Return the rank of each entity's value of a field: each value as often as declared."""
+    field, stored = shape.fields[name], max(1, shape.count)
+    if different(field) is None:
+        found = list(range(1, count + 1))
+    else:
+        values = values_of(shape, name)
+        bounds = list(accumulate(values.share(rank) for rank in range(1, values.count + 1)))
+        found, rank = list[int](), 0
+        for at in range(stored):
+            while rank < values.count - 1 and (at + 0.5) / stored >= bounds[rank]:
+                rank += 1
+            found.append(rank + 1)
+        found += [found[-1] if field.order == "rising" else found[at % stored] for at in range(count - stored)]
+    if field.order == "none":
+        # The spare ones stay behind, so that those which are stored are as declared
+        found[: shape.count] = _mixed(found[: shape.count], seed, shape, name)
+    return found
+
+
+def _number_anew(shape: Shape, ranks: dict[str, list[int]]) -> None:
+    for name, field in shape.fields.items():
+        if field.within is None or field.within not in ranks or field.distinct is not None:
+            continue
+        seen: dict[int, int] = {}
+        for at, group in enumerate(ranks[field.within]):
+            seen[group] = ranks[name][at] = seen.get(group, 0) + 1
+
+
+def _keep_apart(shape: Shape, key: Key, ranks: dict[str, list[int]]) -> None:
+    """Give entities whose keys are the same by chance other values of a field of the key."""
+    fields = [name for name in key.fields if name in ranks]
+    free = [name for name in fields if shape.fields[name].order == "none"] or fields
+    if not free or names_one(shape, fields):
+        return
+    moved = max(free, key=lambda name: values_of(shape, name).count)
+    most = values_of(shape, moved).count
+    seen: set[tuple[Any, ...]] = set()
+    for at in range(len(ranks[moved])):
+        for _ in range(_ATTEMPTS):
+            if tuple(ranks[name][at] for name in fields) not in seen:
+                break
+            ranks[moved][at] = ranks[moved][at] % (most if at < shape.count else most + SPARE) + 1
+        seen.add(tuple(ranks[name][at] for name in fields))
+
+
+def _storable(shape: Shape, pieces: Mapping[str | None, Piece]) -> list[tuple[str, Field]]:
+    """Return the fields that an entity can be stored with: what is too much for one is the matter of a finding."""
+    fields = sorted(shape.fields.items(), key=lambda each: each[0] not in pieces)[:_PROPERTIES]
+    left, found = _ENTITY_BYTES, list[tuple[str, Field]]()
+    for name, field in fields:
+        if _size(field) <= left:
+            found.append((name, field))
+            left -= min(_size(field), 2 * MAX_STRING_UNITS)
+    kept = {name for name, _ in found}
+    return [(name, field) for name, field in shape.fields.items() if name in kept]
+
+
+class _Maker:
+    """Makes the values of one field."""
+
+    def __init__(self, name: str, field: Field, piece: Piece | None, count: int, span: timedelta) -> None:
+        self._name = name
+        self._field = field
+        self._spec = piece.spec if piece else None
+        self._width = piece.width if piece else None
+        values = count if field.distinct is None else field.distinct
+        self._step = span / max(1, min(values, count))
+        self._values = max(1, min(values, count))
+
+    def value(self, rank: int) -> Any:
+        match self._field.type:
+            case "string":
+                return self._text(rank)
+            case "int32":
+                return rank
+            case "int64":
+                return Int64(rank)
+            case "double":
+                return rank * 1.25
+            case "boolean":
+                return rank % _BOOLEANS == 1
+            case "datetime":
+                return self._instant(rank)
+            case "guid":
+                return UUID(bytes=sha256(f"{self._name} {rank}".encode()).digest()[:16], version=4)
+            case "binary":
+                return sha256(f"{self._name} {rank}".encode()).digest()[:1] * min(self._field.size, MAX_BINARY_BYTES)
+
+    def _text(self, rank: int) -> str:
+        width = max(len(str(self._values + SPARE)), min(_WIDTH, self._field.size))
+        digits = "".join(_DIGITS[int(digit)] for digit in f"{rank:0{width}d}")
+        if self._field.order == "none":
+            # Backwards, so that a beginning of so many characters is that of every tenth, hundredth, ... value
+            digits = digits[::-1]
+        most = MAX_STRING_UNITS if self._spec is None else _KEY_UNITS
+        return digits.ljust(min(self._field.size, most), "x")
+
+    def _instant(self, rank: int) -> datetime | date:
+        instant = NOW - self._step * max(0, self._values - rank)
+        if rank > self._values:
+            instant = NOW + timedelta(milliseconds=rank - self._values)
+        if self._spec is None or "%" not in self._spec:
+            return instant
+        if "%H" not in self._spec:
+            return datetime.strptime(instant.strftime(self._spec), self._spec).replace(tzinfo=timezone.utc).date()
+        return datetime.strptime(instant.strftime(self._spec), self._spec).replace(tzinfo=timezone.utc)
+
+
+def holds_copies(declared: DeclaredSet) -> bool:
+    """Whether entities of a set refer to others, which must be there first."""
+    return any(isinstance(each, Filled) for each in declared.derived)
+
+
+def referring_fields(declared: DeclaredSet) -> set[str]:
+    """Return the fields by which entities of a set refer to others, and those that are copied."""
+    return {name for each in declared.derived if isinstance(each, Filled) for name in each.reads}
+
+
+def referring(design: Design, samples: Mapping[str, Sample]) -> dict[str, Sample]:
+    """Return the samples, in which who refers to another refers to one that is stored, or to none.
+
+    :param samples: the entities of each set, by its name
+    """
+    found = dict(samples)
+    for declared in design.sets:
+        for filled in declared.derived:
+            source = _source(design, filled.name) if isinstance(filled, Filled) else None
+            if source is not None:
+                of, copies = source
+                there = found[of.name].stored
+                made = found[declared.name]
+                found[declared.name] = Sample(
+                    [_referring(each, at, of, copies, there) for at, each in enumerate(made.stored)],
+                    [_referring(each, at, of, copies, there) for at, each in enumerate(made.spare)],
+                    made.ranks,
+                )
+    return found
+
+
+def _source(design: Design, name: str) -> tuple[DeclaredSet, Denormalize] | None:
+    """Return the set that copies come from, and how."""
+    for declared in design.sets:
+        for each in declared.derived:
+            if isinstance(each, Denormalize) and name == f"{each.name} filled":
+                return declared, each
+    return None
+
+
+def _referring(fields: Fields, at: int, of: DeclaredSet, copies: Denormalize, there: Sequence[Fields]) -> Fields:
+    same = [name for name in of.key.fields if name not in copies.refers]
+    near = [each for each in there if all(each.get(name) == fields.get(name) for name in same)]
+    kept = {name: value for name, value in fields.items() if name not in copies.refers.values()}
+    if near:
+        chosen = near[at % len(near)]
+        kept |= {held: chosen[name] for name, held in copies.refers.items()}
+    return kept

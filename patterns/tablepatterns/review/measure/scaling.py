@@ -1,0 +1,368 @@
+"""Measure a block of code by the ledger, and scale what it took to the declared number of entities."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Generator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, fields, replace
+from math import isclose
+from typing import Final
+
+from ...cost import Cost
+from ...entity_set.derived import Derived, Index
+from ...entity_set.shared_rows import InBlobs
+from ...errors import BadInput
+from ...filters import And, Comparison, Filter, QueryClass, classify, parse, point_keys
+from ...limits import MAX_PAGE_ENTITIES
+from ...recipes.index_entities import IndexEntities
+from ...recipes.summary import Summary
+from ...storage import Storage
+from ...testing import Record
+from ..design.model import DeclaredSet, Design, Query, Shape
+from ..key_parts import pieces_of
+from .questions import Answer
+from .sample import RANGE_SHARE, equal, found_by, range_share, values_in
+
+_MISSING: Final = ("TableNotFound", "QueueNotFound", "ContainerNotFound")
+_MAKING: Final = ("CreateTable", "CreateQueue", "CreateContainer")
+_LOOKS: Final = ("Get", "Query", "List")
+
+
+@dataclass(frozen=True)
+class Taken:
+    """What was asked of an account; the names are those of `outcome.Measured`.
+
+    :param partitions: how many partitions of tables it touched; 0 where a request went to all
+    :param classes: the labels of the classes of its queries
+    """
+
+    requests: float = 0
+    transactions: float = 0
+    examined: float = 0
+    returned: float = 0
+    written: float = 0
+    bytes_in: float = 0
+    bytes_out: float = 0
+    partitions: float = 0
+    queue_operations: float = 0
+    blob_reads: float = 0
+    blob_writes: float = 0
+    blob_deletes: float = 0
+    classes: frozenset[str] = field(default=frozenset())
+
+    @property
+    def figures(self) -> dict[str, float]:
+        """All that is a number, by its name."""
+        return {each.name: getattr(self, each.name) for each in fields(self) if each.name != "classes"}
+
+
+@dataclass
+class Taking:
+    """What a block of code took, once it has ended."""
+
+    taken: Taken = field(default_factory=Taken)
+
+
+@contextmanager
+def taking(storage: Storage) -> Generator[Taking, None, None]:
+    """Take down what a block of code takes on an account in memory.
+
+    :raises BadInput: the account is not in memory
+    """
+    if storage.engine is None:
+        raise BadInput("storage", storage, "only an account in memory has a ledger", "use connect()")
+    found = Taking()
+    with storage.engine.ledger.span() as span:
+        yield found
+    # What is made once, at its first use, is no part of a call
+    span.records = [each for each in span.records if not _makes(each)]
+    totals = span.totals
+    tables = [each for each in span.records if each.service == "table"]
+    cost = sum((Cost.of(each.service, each.operation, each.billable) for each in span.records), Cost())
+    # A list of tables holds no entities, and lies in no partition
+    asked = [each for each in tables if each.operation != "QueryTables"]
+    places = {(each.table, each.partition) for each in asked}
+    goes_everywhere = any(partition is None for _, partition in places)
+    found.taken = Taken(
+        totals.requests,
+        totals.billable,
+        # What is read and written of messages and blobs is no work of a table
+        sum(each.examined for each in tables),
+        sum(each.returned for each in asked),
+        sum(each.written for each in tables),
+        totals.bytes_in,
+        totals.bytes_out,
+        0 if goes_everywhere else len(places),
+        cost.queue,
+        cost.blob_read + cost.blob_other,
+        cost.blob_write + cost.blob_list,
+        cost.blob_delete,
+        frozenset(totals.by_query_class),
+    )
+
+
+def _makes(record: Record) -> bool:
+    """Whether a request made what was missing, or was a write that found it missing; a read finds nothing there."""
+    is_read = record.service != "queue" and record.operation.startswith(_LOOKS)
+    return record.operation in _MAKING or (record.error in _MISSING and not is_read)
+
+
+def mean(taken: Sequence[tuple[Taken, float]]) -> Taken:
+    """Return the weighted mean; nothing for nothing.
+
+    :param taken: what was taken, and its weight; the weights add up to 1
+    """
+    weighted = [(each.figures, weight) for each, weight in taken]
+    means = {name: _mean([(figures[name], weight) for figures, weight in weighted]) for name in Taken().figures}
+    return Taken(**means, classes=frozenset[str]().union(*(each.classes for each, _ in taken)))
+
+
+def _mean(weighted: Sequence[tuple[float, float]]) -> float:
+    first = weighted[0][0] if weighted else 0.0
+    # The mean of one value is that value, whatever its weights are rounded to
+    return (
+        first if all(value == first for value, _ in weighted) else math.fsum(value * each for value, each in weighted)
+    )
+
+
+PERIOD_DAYS: Final[Mapping[str, float]] = {"hour": 1 / 24, "day": 1.0, "week": 7.0, "month": 30.44}
+_RANGES: Final = frozenset({"gt", "ge", "lt", "le"})
+
+
+@dataclass(frozen=True)
+class Expected:
+    """What one call takes.
+
+    :param examined: rows that the service reads
+    :param returned: rows in its answers
+    :param requests: round trips
+    :param partitions: partitions that it reads
+    """
+
+    examined: float
+    returned: float
+    requests: float
+    partitions: float
+
+
+@dataclass(frozen=True)
+class World:
+    """A design with as many entities as were declared, or as there are in the sample.
+
+    :param shapes: what the entities of each set look like, by its name
+    :param tables: over how many tables of a period each set is spread, by its name
+    """
+
+    design: Design
+    shapes: Mapping[str, Shape]
+    tables: Mapping[str, int]
+
+    def expected(self, declared: DeclaredSet, query: Query, answer: Answer) -> Expected:
+        """Return what a call of an access pattern takes, on average."""
+        match answer.way:
+            case "get" | "find" | "totals":
+                tables = self._tables_searched(declared, query)
+                more = 1.0 if answer.completes else 0.0
+                return Expected(1 + more, 1 + more, tables + more, 1 + (more if answer.follows else 0))
+            case "find_all":
+                found = found_by(self.shapes[declared.name], query, answer.given)
+                return Expected(1 + found, 1 + found, 1 + found, 1 + (found if answer.follows else 0))
+            case "range":
+                return self._range(declared, query, answer)
+            case "scan":
+                return self._scan(declared, query, answer)
+            case "filter":
+                return self._filter(declared, query)
+
+    def _range(self, declared: DeclaredSet, query: Query, answer: Answer) -> Expected:
+        shape, buckets = self.shapes[declared.name], self._buckets(declared, query)
+        matching = found_by(shape, query, answer.sent)
+        within = found_by(shape, query, answer.given)
+        if answer.key is not None and not answer.bounds and not pieces_of(answer.key.row_template)[0].literal:
+            within = self.partition(declared, query)
+        wanted, take = matching, answer.takes(query)
+        if take is not None:
+            # Each bucket hands out as many as are wanted of all
+            wanted = min(matching, float(take * buckets))
+            within = min(within, wanted * within / max(1.0, matching))
+        tables = self._tables_in(declared, query, take, within)
+        requests = max(tables, wanted / MAX_PAGE_ENTITIES, 1.0) * buckets
+        if wanted / buckets / tables > MAX_PAGE_ENTITIES:
+            requests = buckets * tables * -(-wanted // (buckets * tables * MAX_PAGE_ENTITIES))
+        else:
+            requests = buckets * tables
+        more = wanted if answer.completes else 0.0
+        away = more if answer.follows else 0.0
+        return Expected(within + more, wanted + more, requests + more, buckets * tables + away)
+
+    def _scan(self, declared: DeclaredSet, query: Query, answer: Answer) -> Expected:
+        rows, tables = self.rows(declared.table), self._tables_in(declared, query, None, 0)
+        rows *= tables / max(1, self.tables.get(declared.name, 1))
+        shape = self.shapes[declared.name]
+        lead = [name for name in answer.where if name in declared.key.partition_fields]
+        share = found_by(shape, query, lead) / max(1, shape.count) if lead else 1.0
+        rows *= share
+        found = found_by(shape, query, answer.sent) if query.known else rows
+        take = answer.takes(query)
+        if take is not None:
+            rows, found = min(rows, max(1.0, take * rows / max(1.0, found))), min(found, float(take))
+        pages = max(tables, tables * -(-found // (tables * MAX_PAGE_ENTITIES)))
+        return Expected(rows, found, pages, max(1.0, share * self.partitions(declared)))
+
+    def _filter(self, declared: DeclaredSet, query: Query) -> Expected:
+        expression = parse(query.filter or "true")
+        keys, worst = point_keys(expression), classify(expression).query_class
+        if worst is QueryClass.POINT:
+            return Expected(1, 1, 1, 1)
+        rows, partitions = self.rows(declared.table), self.partitions(declared)
+        if worst is not QueryClass.TABLE_SCAN:
+            rows, partitions = self.partition(declared, query), 1.0
+        rows *= RANGE_SHARE if worst is QueryClass.RANGE else 1
+        found = min(rows, float(len(keys))) if keys is not None else self._matching(declared, query, expression, rows)
+        tables = self.tables[declared.name]
+        return Expected(rows, found, max(tables, -(-found // MAX_PAGE_ENTITIES)), partitions)
+
+    def _matching(self, declared: DeclaredSet, query: Query, expression: Filter, rows: float) -> float:
+        """Return how many rows satisfy the conditions on properties; about, for `or` and `not`."""
+        if not isinstance(expression, And):
+            terms: tuple[Filter, ...] = (expression,)
+        else:
+            terms = expression.terms
+        equals = [each.name for each in terms if isinstance(each, Comparison) and each.operator == "eq"]
+        shape = self.shapes[declared.name]
+        alone = [name for name in equals if name in shape.fields and name not in declared.key.fields]
+        share = equal(shape, alone, query.skew, alone) / max(1, shape.count)
+        ranged = {each.name for each in terms if isinstance(each, Comparison) and each.operator in _RANGES}
+        return max(1.0, rows * share * RANGE_SHARE ** len(ranged.difference(("RowKey", "PartitionKey"))))
+
+    def partition(self, declared: DeclaredSet, query: Query) -> float:
+        """Return how many rows there are in the partition that is asked for, of all kinds that lie there."""
+        names = declared.key.partition_fields
+        rows = 0.0
+        for each in self._sets_of(declared.table):
+            if each.key.partition_template == declared.key.partition_template:
+                copies = sum(isinstance(via, Index) and not via.is_elsewhere for via in each.derived)
+                rows += (1 + copies) * equal(self.shapes[each.name], names, query.skew, names)
+                shared = [via for via in each.derived if not isinstance(via, Index) and not via.is_elsewhere]
+                rows += sum(self._shared(each, via) for via in shared) / self.partitions(each)
+        return rows
+
+    def rows(self, table: str) -> float:
+        """Return how many rows there are in a table."""
+        rows = 0.0
+        for each in self.design.sets:
+            if each.table.lower() == table.lower():
+                rows += self.shapes[each.name].count
+            for via in each.derived:
+                if via.table(each.table).lower() == table.lower():
+                    rows += self.shapes[each.name].count if isinstance(via, Index) else self._shared(each, via)
+        return rows
+
+    def _shared(self, declared: DeclaredSet, via: Derived) -> float:
+        """Return how many rows there are that entities share, of lists or totals."""
+        if not isinstance(via, (IndexEntities, Summary)) or isinstance(via.whereabouts, InBlobs):
+            return 0.0
+        layout = via.layout(declared.key) if isinstance(via, IndexEntities) else via.layout
+        shape = self.shapes[declared.name]
+        names = [name for name in layout.fields if name in shape.fields]
+        return min(float(shape.count), values_in(shape, names) * via.spread)
+
+    def partitions(self, declared: DeclaredSet) -> float:
+        """Return how many partitions the primary rows of a set are in."""
+        buckets = _number(declared.settings.get("buckets", 1))
+        shape, names = self.shapes[declared.name], declared.key.partition_fields
+        return max(1.0, min(float(shape.count), (values_in(shape, names) if names else 1.0) * buckets))
+
+    def _sets_of(self, table: str) -> list[DeclaredSet]:
+        return [each for each in self.design.sets if each.table.lower() == table.lower()]
+
+    def _buckets(self, declared: DeclaredSet, query: Query) -> int:
+        if declared.pattern != "partition_spread":
+            return 1
+        by = declared.settings.get("by") or declared.key.fields
+        known = isinstance(by, (tuple, list)) and all(query.known.get(str(name)) == "=" for name in by)  # pyright: ignore
+        return 1 if known else int(_number(declared.settings.get("buckets", 16)))
+
+    def _tables_searched(self, declared: DeclaredSet, query: Query) -> float:
+        """Return how many tables of a period are searched for one entity: half of them, if its moment is not known."""
+        at = str(declared.settings.get("at", "At"))
+        if declared.pattern != "period_tables" or query.known.get(at) == "=":
+            return 1.0
+        return 1 + (1 + self.tables[declared.name]) / 2
+
+    def _tables_in(self, declared: DeclaredSet, query: Query, take: int | None, within: float) -> float:
+        """Return how many tables of a period are read: those of the span, or as many as hold what is taken."""
+        if declared.pattern != "period_tables":
+            return 1.0
+        tables, how = self.tables[declared.name], query.known.get(str(declared.settings.get("at", "At")))
+        if how == "=":
+            return 1.0
+        if how is not None:
+            return max(1.0, range_share(self.shapes[declared.name], query) * tables)
+        if take is None:
+            return float(tables)
+        whole = max(1.0, found_by(self.shapes[declared.name], query))
+        return max(1.0, min(float(tables), take * tables / whole))
+
+
+def _number(value: object) -> float:
+    return float(value) if isinstance(value, (int, float)) else 1.0
+
+
+_BY_LABEL: Final = {each.label: each for each in QueryClass}
+
+
+def scaled(
+    found: Answer, took: Taken, likely: Expected, expected: Expected, empty: float, *, is_told: bool = False
+) -> Taken:
+    """Return what a call would take with all declared entities.
+
+    :param found: how it is answered
+    :param took: what it took with those of the sample
+    :param likely: what was to be expected of the sample
+    :param expected: what is to be expected of all
+    :param empty: the bytes of an answer without entities
+    :param is_told: whether the number of results is declared
+    """
+    if likely == expected or not took.requests:
+        return took
+    returned = took.returned * _ratio(expected.returned, likely.returned)
+    examined = took.examined * _ratio(expected.examined, likely.examined)
+    if is_told and took.returned:
+        # A sample holds a whole number of what is declared to be so many
+        examined = expected.returned if isclose(examined, returned) else examined
+        returned = expected.returned
+    more = expected.requests - likely.requests
+    if found.way == "find_all":
+        # A point query for each entity
+        more = took.requests * (_ratio(expected.examined, likely.examined) - 1)
+    each = max(0.0, took.bytes_out - took.requests * empty) / took.returned if took.returned else 0.0
+    requests = max(1.0, took.requests + more)
+    return replace(
+        took,
+        requests=requests,
+        transactions=max(1.0, took.transactions + more),
+        examined=max(returned, examined),
+        returned=returned,
+        bytes_in=took.bytes_in * requests / took.requests,
+        bytes_out=requests * empty + each * returned,
+        partitions=took.partitions * _ratio(expected.partitions, likely.partitions),
+        blob_reads=took.blob_reads * (returned / took.returned if took.returned else 1.0),
+    )
+
+
+def _ratio(all_of_it: float, part: float) -> float:
+    return all_of_it / part if part else 1.0
+
+
+def class_of(query: Query, found: Answer, took: Taken) -> QueryClass:
+    """Return the worst class of the queries, by what they search."""
+    # A list in a blob is read by its name, and where it is empty, nothing else is
+    worst = max((_BY_LABEL[label] for label in took.classes), default=QueryClass.POINT)
+    if worst is QueryClass.RANGE and found.is_scan(query):
+        return QueryClass.PARTITION_SCAN
+    if worst is QueryClass.PARTITION_SCAN and found.takes(query) is not None and not found.where:
+        # The first rows of a partition are a range of it: no more are read than are wanted
+        return QueryClass.RANGE
+    return worst

@@ -1,0 +1,494 @@
+"""Fill each kind of declared set with entities, and call it through the recipe that stores it."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import date, datetime, timezone
+from itertools import islice
+from typing import Any, Final, Literal, TypeAlias
+
+from ...edm import Ticks
+from ...entity import WRITE_ID, Entity
+from ...entity_set.derived import Derived, Index, Keys, RowLayout
+from ...entity_set.entity_set import EntitySet
+from ...entity_set.shared_rows import InBlobs
+from ...filters import Filter, QueryClass
+from ...key import Key
+from ...key.ranges import Between
+from ...recipes.bulk_load.bulk_load import BulkLoad
+from ...recipes.data_series import DataSeries
+from ...recipes.entity_group_transaction import EntityGroupTransaction
+from ...recipes.index_entities import IndexEntities
+from ...recipes.log_tail import LogTail
+from ...recipes.partition_move import PartitionMove
+from ...recipes.partition_spread.partition_spread import PartitionSpread
+from ...recipes.period_tables.period_tables import PeriodTables
+from ...recipes.summary import Summary
+from ...recipes.wide_entity.wide_entity import WideEntity
+from ...storage import Storage
+
+_ID: Final = bytes(16)
+"""As many bytes as the id of a write takes, which every row has."""
+
+Row: TypeAlias = tuple[str, str, str, dict[str, Any]]
+"""Table, PartitionKey, RowKey and properties."""
+
+
+def rows_of(entities: EntitySet[Storage], made: Sequence[Mapping[str, Any]]) -> Iterator[Row]:
+    """Hand out the rows of these entities, and of what is derived from them in tables.
+
+    :param entities: the set that keeps them
+    :param made: the fields of each entity
+    """
+    table = entities.table.name
+    for fields in made:
+        yield _row(table, entities.primary, fields)
+    for derived in entities.derived:
+        yield from _derived_rows(entities, derived, made)
+
+
+def _derived_rows(entities: EntitySet[Storage], derived: Derived, made: Sequence[Mapping[str, Any]]) -> Iterator[Row]:
+    table = derived.table(entities.table.name)
+    match derived:
+        case Index():
+            shape = derived.shape(entities.key)
+            yield from (_row(table, shape, fields) for fields in made if shape.has_row(fields))
+        case IndexEntities() if not isinstance(derived.whereabouts, InBlobs):
+            for keys, members in _groups(entities, derived, made).items():
+                entries = {entities.key.format(_key_of(entities, fields)): "" for fields in members}
+                yield (table, *keys, _stored(derived.roster.properties(keys[0], entries)))
+        case Summary():
+            for keys, members in _groups(entities, derived, made).items():
+                yield (table, *keys, _stored(_totals(entities, derived, keys, members)))
+        case _:
+            return
+
+
+def _groups(
+    entities: EntitySet[Storage], derived: Derived, made: Iterable[Mapping[str, Any]]
+) -> Mapping[Keys, list[Mapping[str, Any]]]:
+    groups = defaultdict[Keys, list[Mapping[str, Any]]](list)
+    for fields in made:
+        for keys in derived.keys(entities.key, fields):
+            groups[keys].append(fields)
+    return groups
+
+
+def _totals(
+    entities: EntitySet[Storage], derived: Summary, keys: Keys, members: Sequence[Mapping[str, Any]]
+) -> dict[str, Any]:
+    parts = {entities.key.format(_key_of(entities, fields)): derived.part(entities.key, fields) for fields in members}
+    numbers = {row: part[keys] for row, part in parts.items()}
+    totals = derived.named([sum(each) for each in zip(*numbers.values(), strict=True)])
+    if not derived.is_elsewhere:
+        return totals
+    notes = {row: ",".join(map(str, each)) for row, each in numbers.items()}
+    return {**totals, **derived.roster.properties(keys[0], notes)}
+
+
+def _key_of(entities: EntitySet[Storage], fields: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: fields[name] for name in entities.key.fields}
+
+
+def _row(table: str, shape: RowLayout, fields: Mapping[str, Any]) -> Row:
+    properties = shape.row(fields)
+    partition_key, row_key = properties.pop("PartitionKey"), properties.pop("RowKey")
+    return table, partition_key, row_key, _stored(properties)
+
+
+def _stored(properties: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: _value(value) for name, value in properties.items()} | {WRITE_ID: _ID}
+
+
+def _value(value: Any) -> Any:
+    if isinstance(value, datetime):
+        return Ticks.of(value)
+    if isinstance(value, date):
+        return Ticks.of(datetime(value.year, value.month, value.day, tzinfo=timezone.utc))
+    return value
+
+
+def fill(storage: Storage, rows: Iterable[Row]) -> None:
+    """Put rows into the tables of an account in memory, past all requests."""
+    tables = defaultdict[str, list[tuple[str, str, dict[str, Any]]]](list)
+    for table, partition_key, row_key, properties in rows:
+        tables[table].append((partition_key, row_key, properties))
+    for table, each in tables.items():
+        if storage.engine is not None:
+            storage.engine.tables.fill(table, each)
+
+
+Way = Literal["get", "find", "totals", "range", "find_all", "scan", "filter"]
+"""How a question is answered: the word of the recipe."""
+BY_RECIPE: Final = 150
+"""How many entities are written by the recipes themselves, where their rows cannot be worked out."""
+
+
+@dataclass(frozen=True)
+class Ask:
+    """A question as it is put to a set.
+
+    :param way: the word that answers it
+    :param via: the derived data that answers it; None for the primary rows
+    :param given: values, ranges and beginnings of the fields of the key that is searched
+    :param where: conditions on properties
+    :param take: how many are wanted; None for all
+    :param select: the properties that are wanted; None for all
+    :param completes: whether the entity of each row that is found is read too
+    """
+
+    way: Way
+    via: Derived | None = None
+    given: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    where: Filter | None = None
+    take: int | None = None
+    select: tuple[str, ...] | None = None
+    completes: bool = False
+
+
+class Kept(ABC):
+    """A set of a design, on an account."""
+
+    parts: Sequence[Derived] = ()
+    """What is derived from its entities."""
+    needs_recipe: bool = True
+    """Whether only the recipe knows what is stored of an entity."""
+
+    def __init__(self, storage: Storage, key: Key) -> None:
+        self.storage = storage
+        self.key = key
+
+    @abstractmethod
+    def load(self, made: Sequence[Mapping[str, Any]]) -> None:
+        """Store entities; what that takes is of no interest."""
+
+    @abstractmethod
+    def ask(self, ask: Ask) -> int:
+        """Put a question, and return how many entities came of it."""
+
+    @abstractmethod
+    def insert(self, fields: Mapping[str, Any]) -> None:
+        """Create an entity."""
+
+    @abstractmethod
+    def update(self, fields: Mapping[str, Any], changes: Mapping[str, Any]) -> None:
+        """Change an entity that exists."""
+
+    @abstractmethod
+    def delete(self, fields: Mapping[str, Any]) -> None:
+        """Delete an entity that exists."""
+
+    def key_of(self, fields: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the fields of the key of an entity."""
+        return {name: fields[name] for name in self.key.fields}
+
+    def make_table(self, name: str) -> None:
+        """Make a table that may stay empty, past all requests."""
+        if self.storage.engine is not None:
+            self.storage.engine.tables.fill(name, ())
+
+    def raw(self, table: str, where: Filter | None, select: Sequence[str] | None = None) -> int:
+        """Send a filter as it is, and return how many rows came back."""
+        client: Any = self.storage.tables.get_table_client(table)
+        if where is None:
+            return sum(1 for _ in client.list_entities(select=select))
+        return sum(1 for _ in client.query_entities(str(where), select=select))
+
+    def work_off(self) -> int:
+        """Do what messages ask for, and return how many there were."""
+        return 0
+
+
+class Plain(Kept):
+    """A set that an `EntitySet` keeps."""
+
+    def __init__(self, storage: Storage, entities: EntitySet[Storage]) -> None:
+        super().__init__(storage, entities.key)
+        self.entities = entities
+        self.parts = entities.derived
+        kinds = (Index, IndexEntities, Summary)
+        in_tables = all(isinstance(each, kinds) and each.store(storage) is None for each in self.parts)
+        self.needs_recipe = bool(entities.mappings.each) or not in_tables
+
+    def load(self, made: Sequence[Mapping[str, Any]]) -> None:
+        for table in {self.entities.table.name, *(via.table(self.entities.table.name) for via in self.parts)}:
+            self.make_table(table)
+        if not self.needs_recipe:
+            fill(self.storage, rows_of(self.entities, made))
+            return
+        BulkLoad(self.entities, parallel=1).load(once(self.key, made), mode="insert_or_replace")
+
+    def ask(self, ask: Ask) -> int:
+        return answered(self.entities, ask, self)
+
+    def insert(self, fields: Mapping[str, Any]) -> None:
+        if isinstance(self.entities, LogTail):
+            self.entities.append(fields)
+        else:
+            self.entities.insert(fields)
+
+    def update(self, fields: Mapping[str, Any], changes: Mapping[str, Any]) -> None:
+        changed(self.storage, self.entities, self.key_of(fields), changes)
+
+    def delete(self, fields: Mapping[str, Any]) -> None:
+        self.entities.delete(self.key_of(fields), unconditionally=True)
+
+    def work_off(self) -> int:
+        return 0 if self.entities.intents is None else self.entities.settle()
+
+
+class Spread(Kept):
+    """A set that is spread over buckets."""
+
+    def __init__(self, storage: Storage, spread: PartitionSpread[Storage]) -> None:
+        super().__init__(storage, spread.key)
+        self.spread = spread
+        self.inner = Plain(storage, spread.entities)
+        self.parts, self.needs_recipe = self.inner.parts, self.inner.needs_recipe
+
+    def load(self, made: Sequence[Mapping[str, Any]]) -> None:
+        # The first tells the table how its entities are spread
+        for first in made[:1]:
+            self.spread.insert(first)
+        self.inner.load([self.spread.placed(fields) for fields in made])
+
+    def ask(self, ask: Ask) -> int:
+        via = ask.via if isinstance(ask.via, Index) else None
+        if ask.way == "get":
+            return _one(self.spread.get(ask.given))
+        if ask.way not in ("range", "find"):
+            return self.inner.ask(ask)
+        if ask.take is not None:
+            return len(
+                self.spread.take(
+                    ask.take, via, ask.given, where=ask.where, allow=QueryClass.TABLE_SCAN, select=ask.select
+                )
+            )
+        return sum(
+            1
+            for _ in self.spread.range(via, ask.given, where=ask.where, allow=QueryClass.TABLE_SCAN, select=ask.select)
+        )
+
+    def insert(self, fields: Mapping[str, Any]) -> None:
+        self.spread.insert(fields)
+
+    def update(self, fields: Mapping[str, Any], changes: Mapping[str, Any]) -> None:
+        changed(self.storage, self.spread.entities, self.spread.placed(self.key_of(fields)), changes)
+
+    def delete(self, fields: Mapping[str, Any]) -> None:
+        self.spread.entities.delete(self.spread.placed(self.key_of(fields)), unconditionally=True)
+
+    def work_off(self) -> int:
+        return self.inner.work_off()
+
+
+def answered(entities: EntitySet[Storage], ask: Ask, kept: Kept) -> int:
+    """Put a question to an `EntitySet`, and return how many entities came of it."""
+    match ask.way, ask.via:
+        case "get", _:
+            return _one(entities.get(ask.given))
+        case "find", Index() as via:
+            return _completed(entities, [entities.find(via, ask.given)], ask)
+        case "find_all", IndexEntities() as via:
+            return len(entities.find_all(via, ask.given))
+        case "totals", Summary() as via:
+            return _one(entities.totals(via, ask.given))
+        case "scan", _:
+            return _scanned(entities, ask)
+        case "filter", _:
+            return kept.raw(entities.table.name, ask.where, ask.select)
+        case _:
+            return _ranged(entities, ask)
+
+
+def _ranged(entities: EntitySet[Storage], ask: Ask) -> int:
+    via = ask.via if isinstance(ask.via, Index) else None
+    if ask.take is None:
+        found = list(entities.range(via, ask.given, where=ask.where, allow=QueryClass.TABLE_SCAN, select=ask.select))
+    else:
+        found = entities.take(ask.take, via, ask.given, where=ask.where, allow=QueryClass.TABLE_SCAN, select=ask.select)
+    return _completed(entities, found, ask)
+
+
+def _completed(entities: EntitySet[Storage], found: Sequence[Entity | None], ask: Ask) -> int:
+    """Read the entities of rows that do not hold all that is wanted."""
+    there = [each for each in found if each is not None]
+    if ask.completes:
+        keys = [{name: each[name] for name in entities.key.fields} for each in there]
+        entities.get_many(keys, limit=1)
+    return len(there)
+
+
+def _scanned(entities: EntitySet[Storage], ask: Ask) -> int:
+    if ask.where is None:
+        found = entities.scan()
+    else:
+        found = entities.query(ask.where, at_worst=QueryClass.TABLE_SCAN, select=ask.select)
+    return sum(1 for _ in islice(found, ask.take))
+
+
+def _one(found: object) -> int:
+    return int(found is not None)
+
+
+def once(key: Key, made: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+    """Return the entities without those whose keys are another's."""
+    by_key = {key.format({name: each[name] for name in key.fields}): each for each in made}
+    return list(by_key.values())
+
+
+def changed(storage: Storage, entities: EntitySet[Storage], key: Mapping[str, Any], changes: Mapping[str, Any]) -> None:
+    """Change an entity: write it back, or let it take another key in its partition, or move it to another one."""
+    moved = {name: changes[name] for name in changes if name in entities.key.fields}
+    if not moved:
+        entities.update(lambda entity: entity.update(changes), key)
+        return
+    found = entities.get(key)
+    if found is None:
+        return
+    if set(moved).intersection(entities.key.partition_fields):
+        PartitionMove(entities).move(found, moved)
+        return
+    EntityGroupTransaction(storage, entities.table.name).commit(
+        entities.deleting(found), entities.inserting({**found, **changes})
+    )
+
+
+class Periods(Kept):
+    """A set that has a table for each period."""
+
+    def __init__(self, storage: Storage, tables: PeriodTables[Storage, EntitySet[Storage]]) -> None:
+        super().__init__(storage, tables.key)
+        self.tables = tables
+        inner = Plain(storage, tables.of(storage.now()))
+        self.parts, self.needs_recipe = inner.parts, inner.needs_recipe
+
+    def load(self, made: Sequence[Mapping[str, Any]]) -> None:
+        by_start: dict[datetime, list[Mapping[str, Any]]] = {self.tables.period.start(self.storage.now()): []}
+        for fields in made:
+            by_start.setdefault(self.tables.period.start(fields[self.tables.at]), []).append(fields)
+        for start, each in by_start.items():
+            Plain(self.storage, self.tables.of(start)).load(each)
+
+    def ask(self, ask: Ask) -> int:
+        at = ask.given.get(self.tables.at)
+        if self._is_latest(ask):
+            return len(self.tables.latest(ask.take or 0, ask.given))
+        if isinstance(at, datetime):
+            inner = self.tables.of(at)
+            return answered(inner, self._within(ask, inner), self)
+        low, high = _span(at)
+        if ask.way == "range" and ask.via is None:
+            given = {name: value for name, value in ask.given.items() if name != self.tables.at}
+            oldest = low or next(iter(self.tables.periods()), self.storage.now())
+            found = self.tables.range(
+                oldest, high, given, where=ask.where, allow=QueryClass.TABLE_SCAN, select=ask.select
+            )
+            return sum(1 for _ in islice(found, ask.take))
+        if ask.way == "get":
+            return int(self.tables.search(ask.given) is not None)
+        starts = self.tables.periods(low, high)
+        return sum(answered(each, self._within(ask, each), self) for each in map(self.tables.of, starts))
+
+    def _is_latest(self, ask: Ask) -> bool:
+        """Whether the newest entities are asked for, and the keys put them first."""
+        newest_first = f"{{{self.tables.at}:inverted}}" in self.key.row_template
+        is_open = self.tables.at not in ask.given and ask.via is None and ask.where is None
+        return ask.way == "range" and ask.take is not None and is_open and newest_first
+
+    def _within(self, ask: Ask, inner: EntitySet[Storage]) -> Ask:
+        """Return the question as it is put to the table of a period, which the moment may be no key of."""
+        shape = inner.key.fields if ask.via is None else (*inner.key.fields, *ask.via.reads)
+        given = {name: value for name, value in ask.given.items() if name in shape}
+        return Ask(ask.way, ask.via, given, ask.where, ask.take, ask.select, ask.completes)
+
+    def insert(self, fields: Mapping[str, Any]) -> None:
+        self.tables.insert(fields)
+
+    def update(self, fields: Mapping[str, Any], changes: Mapping[str, Any]) -> None:
+        if self.tables.at in changes:
+            # It goes to the table of another period
+            self.delete(fields)
+            self.insert({**fields, **changes})
+            return
+        changed(self.storage, self.tables.of(fields), self.key_of(fields), changes)
+
+    def delete(self, fields: Mapping[str, Any]) -> None:
+        self.tables.of(fields).delete(self.key_of(fields), unconditionally=True)
+
+
+def _span(at: object) -> tuple[datetime | None, datetime | None]:
+    if not isinstance(at, Between):
+        return None, None
+    low, high = (end if isinstance(end, datetime) else None for end in (at.low, at.high))
+    return low, high
+
+
+class Series(Kept):
+    """A set of data series."""
+
+    def __init__(self, storage: Storage, series: DataSeries[Storage, Any]) -> None:
+        super().__init__(storage, series.key)
+        self.series = series
+
+    def load(self, made: Sequence[Mapping[str, Any]]) -> None:
+        self.make_table(self.series.table.name)
+        points = {number: self.series.of(1) for number in range(self.series.points)}
+        for fields in once(self.key, made):
+            self.series.set_many(points, **self.key_of(fields))
+
+    def ask(self, ask: Ask) -> int:
+        if ask.way == "get":
+            values: list[Any] = self.series.read(ask.given)
+            return int(any(each is not None for each in values))
+        if ask.way == "range":
+            return sum(1 for _ in self.series.over(ask.given))
+        return self.raw(self.series.table.name, ask.where, ask.select)
+
+    def insert(self, fields: Mapping[str, Any]) -> None:
+        self.series.set(0, self.series.of(1), **self.key_of(fields))
+
+    def update(self, fields: Mapping[str, Any], changes: Mapping[str, Any]) -> None:
+        self.series.set(0, self.series.of(1), **self.key_of(fields))
+
+    def delete(self, fields: Mapping[str, Any]) -> None:
+        partition_key, row_key = self.key.format(self.key_of(fields))
+        client: Any = self.storage.tables.get_table_client(self.series.table.name)
+        client.delete_entity(partition_key, row_key)
+
+
+class Wide(Kept):
+    """A set of wide entities."""
+
+    def __init__(self, storage: Storage, wide: WideEntity[Storage]) -> None:
+        super().__init__(storage, wide.key)
+        self.wide = wide
+
+    def load(self, made: Sequence[Mapping[str, Any]]) -> None:
+        self.make_table(self.wide.table.name)
+        for fields in once(self.key, made):
+            self.wide.insert(fields)
+
+    def ask(self, ask: Ask) -> int:
+        if ask.way == "get":
+            return int(self.wide.get(ask.given, select=ask.select) is not None)
+        return self.raw(self.wide.table.name, ask.where, ask.select)
+
+    def insert(self, fields: Mapping[str, Any]) -> None:
+        self.wide.insert(fields)
+
+    def update(self, fields: Mapping[str, Any], changes: Mapping[str, Any]) -> None:
+        found = self.wide.get(**self.key_of(fields))
+        if found is not None and set(changes).isdisjoint(self.key.fields):
+            self.wide.merge(found, changes)
+        elif found is not None:
+            self.wide.insert({**found, **changes})
+            self.wide.delete(found)
+
+    def delete(self, fields: Mapping[str, Any]) -> None:
+        found = self.wide.get(**self.key_of(fields))
+        if found is not None:
+            self.wide.delete(found)

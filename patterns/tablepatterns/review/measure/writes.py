@@ -1,0 +1,167 @@
+"""Writing: the access patterns that write, carried out on the sample, alone or together with those of other sets."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, Final
+
+from ...entity_set.commit import Write as Change
+from ...recipes.entity_group_transaction import EntityGroupTransaction
+from ...recipes.eventual_transaction import Body, EventualTransaction, Step
+from ...recipes.worker import Worker
+from ...storage import Storage
+from ..design.model import DeclaredSet, Write
+from .sample import Sample, referring_fields
+from .sets import Kept, Plain
+
+_QUEUE: Final = "review-together"
+
+Fields = Mapping[str, Any]
+
+
+class Source:
+    """The entities that the writes of one set are about: another one each time."""
+
+    def __init__(self, sample: Sample) -> None:
+        self._spare = list(sample.spare)
+        self._stored = list(sample.stored)
+
+    def spare(self) -> Fields:
+        """Return an entity that is not stored."""
+        self._spare.append(self._spare.pop(0))
+        return self._spare[-1]
+
+    def other(self, fields: Fields, names: Sequence[str]) -> Fields:
+        """Return other values of these fields, as far as there are any."""
+        found: dict[str, Any] = {}
+        for spare in [self.spare(), *self._spare, *self._stored]:
+            found |= {name: spare[name] for name in names if name not in found and spare[name] != fields[name]}
+            if len(found) == len(names):
+                break
+        return found
+
+    def stored(self, like: Fields) -> Fields | None:
+        """Return an entity that is stored, of those that share these fields; None if there is none."""
+        alike = (number for number, each in enumerate(self._stored) if like.items() <= each.items())
+        number = next(alike, None)
+        if number is None:
+            return None
+        self._stored.append(self._stored.pop(number))
+        return self._stored[-1]
+
+    def forget(self, fields: Fields) -> None:
+        """Take an entity for deleted."""
+        self._stored = [each for each in self._stored if each is not fields]
+
+
+@dataclass(frozen=True)
+class Part:
+    """One write of one entity.
+
+    :param fields: the entity: as it is stored, or as it will be
+    :param changes: what a change makes of it
+    """
+
+    declared: DeclaredSet
+    kept: Kept
+    write: Write
+    fields: Fields
+    changes: Fields
+
+    @classmethod
+    def of(cls, declared: DeclaredSet, kept: Kept, write: Write, source: Source, like: Fields) -> Part | None:
+        """Return a write about the next entity; None where none is left to change.
+
+        :param like: fields that it shares with an entity that is written with it
+        """
+        if write.deed == "insert":
+            return cls(declared, kept, write, {**source.spare(), **like}, {})
+        found = source.stored(like)
+        if found is None:
+            return None
+        if write.deed == "delete":
+            source.forget(found)
+        if set(write.changes).intersection(declared.key.fields):
+            # It is found under another key from now on
+            source.forget(found)
+        names = write.changes or [name for name in found if name not in declared.key.fields]
+        # Another reference may lead nowhere
+        fixed = referring_fields(declared)
+        return cls(declared, kept, write, found, source.other(found, [name for name in names if name not in fixed]))
+
+    def carry_out(self) -> None:
+        """Do it, by itself."""
+        match self.write.deed:
+            case "insert":
+                self.kept.insert(self.fields)
+            case "update":
+                self.kept.update(self.fields, self.changes)
+            case "delete":
+                self.kept.delete(self.fields)
+
+    def change(self, kept: Plain) -> Change:
+        """Return it as one change of an entity group transaction."""
+        if self.write.deed == "insert":
+            return kept.entities.inserting(self.fields)
+        found = kept.entities.get(**kept.key_of(self.fields))
+        if found is None:
+            return kept.entities.inserting(self.fields)
+        if self.write.deed == "delete":
+            return kept.entities.deleting(found)
+        found.update({name: value for name, value in self.changes.items() if name not in kept.key.fields})
+        return kept.entities.replacing(found)
+
+
+def how(declared: DeclaredSet, write: Write, others: Sequence[DeclaredSet]) -> str:
+    """Return the call as a report shows it."""
+    alone = _word(declared, write)
+    if not others:
+        return alone
+    if shares_partition([declared, *others]):
+        return f"EntityGroupTransaction.commit({alone}, {', '.join(write.together)})"
+    return f"EventualTransaction.start({alone}, {', '.join(write.together)})"
+
+
+def _word(declared: DeclaredSet, write: Write) -> str:
+    if declared.pattern == "data_series" and write.deed != "delete":
+        return "set(slot, value)"
+    if write.deed == "insert":
+        return "append(...)" if declared.pattern == "log_tail" else "insert(...)"
+    moved = set(write.changes).intersection(declared.key.fields)
+    if write.deed == "update" and moved:
+        away = moved.intersection(declared.key.partition_fields)
+        return "PartitionMove.move(...)" if away else "EntityGroupTransaction.commit(deleting, inserting)"
+    return f"{write.deed}({', '.join(write.changes) or '...'})"
+
+
+def shares_partition(sets: Sequence[DeclaredSet]) -> bool:
+    """Whether entities of these sets that have their partition's fields in common lie in one partition."""
+    places = {(each.table.lower(), each.key.partition_template, each.pattern in _GROUPED) for each in sets}
+    return len(places) == 1 and next(iter(places))[2]
+
+
+_GROUPED: Final = ("entity_set", "log_tail", "compound_key", "one_to_many", "one_to_one")
+
+
+def carry_out(storage: Storage, parts: Sequence[Part]) -> None:
+    """Carry out writes that belong together: in one transaction where they can be, else by a message and a worker."""
+    if len(parts) == 1:
+        parts[0].carry_out()
+        return
+    plain = [each.kept for each in parts if isinstance(each.kept, Plain)]
+    if len(plain) == len(parts) and shares_partition([each.declared for each in parts]):
+        changes = [part.change(kept) for part, kept in zip(parts, plain, strict=True)]
+        EntityGroupTransaction(storage, parts[0].declared.table).commit(*changes)
+        return
+    steps: dict[str, Step] = {
+        f"{number} {part.write.name}": partial(_step, part.carry_out) for number, part in enumerate(parts)
+    }
+    transaction = EventualTransaction(storage, _QUEUE, "together", steps)
+    transaction.start({})
+    Worker(storage, [transaction]).run_once()
+
+
+def _step(work: Callable[[], None], _: Body) -> None:
+    work()

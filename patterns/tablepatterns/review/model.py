@@ -1,0 +1,270 @@
+"""The result of a review as data; every report format is written from it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import date
+from enum import IntEnum
+
+from ..catalogue import entry
+from ..cost import Cost
+from ..filters import QueryClass
+from .design.model import DeclaredSet, Design, Query, Write
+
+
+class Severity(IntEnum):
+    """How much a finding matters."""
+
+    NOTE = 1
+    """Good to know; nothing has to change."""
+    WARNING = 2
+    """It will cost money, time or consistency that another design would not."""
+    SERIOUS = 3
+    """It will not work at the declared rates, sizes or growth."""
+
+
+@dataclass(frozen=True)
+class Measured:
+    """What one call of an access pattern took, on the engine, at the declared number of entities.
+
+    Where the declared entities are too many to be made, a sample was, and what depends on their number is scaled.
+
+    :param how: the call that answers it, such as `find(<email_{Email}>, ...)`
+    :param via: the name of the derived data that answers it; None for the primary rows
+    :param query_class: the worst class of its queries; None for a write
+    :param requests: round trips
+    :param transactions: storage transactions billed, those of workers that follow included
+    :param examined: entities read by the service
+    :param returned: entities in the answers
+    :param written: entities written or deleted
+    :param bytes_in: bytes sent to the service
+    :param bytes_out: bytes that came back
+    :param partitions: how many partitions of the table it touches
+    :param follows: whether what it writes elsewhere, or reads from elsewhere, follows only eventually
+    :param sample: how many entities were made
+    :param queue_operations: how many of the transactions were of queues
+    :param blob_reads: how many read blobs, or did what costs as much
+    :param blob_writes: how many wrote blobs, or listed them, which costs as much
+    :param blob_deletes: how many deleted blobs, which is free
+    """
+
+    of: DeclaredSet
+    access: Query | Write
+    how: str
+    via: str | None
+    query_class: QueryClass | None
+    requests: float
+    transactions: float
+    examined: float
+    returned: float
+    written: float
+    bytes_in: float
+    bytes_out: float
+    partitions: float
+    follows: bool
+    sample: int
+    queue_operations: float = 0.0
+    blob_reads: float = 0.0
+    blob_writes: float = 0.0
+    blob_deletes: float = 0.0
+
+    @property
+    def cost(self) -> Cost:
+        """The transactions by service."""
+        others = Cost(0, self.queue_operations, self.blob_reads, self.blob_writes, blob_delete=self.blob_deletes)
+        return others + Cost(table=max(0.0, self.transactions - others.transactions))
+
+
+@dataclass(frozen=True)
+class PartitionHeat:
+    """What one partition had to do, step by step, in entities per second.
+
+    :param refused: the share of its work that came above the target, from 0 to 1
+    :param share: its share of all the work on its table, from 0 to 1
+    """
+
+    table: str
+    partition: str
+    rates: tuple[float, ...]
+    refused: float
+    share: float
+
+    @property
+    def peak(self) -> float:
+        """The most entities in one second."""
+        return max(self.rates, default=0.0)
+
+
+@dataclass(frozen=True)
+class Heat:
+    """The work on the partitions of one table through a simulated day.
+
+    :param step: seconds between two rates
+    :param partitions: the busiest first; no more than the report can show
+    :param others: how many more there are
+    :param target: entities per second that one partition can take
+    :param ceiling: by how much the declared rates may be multiplied before a partition reaches the target
+    :param saturated: seconds from the start of the day at which a partition first was over the target, None for never
+    :param moving: whether the busiest partition changes with time, as one that is made of time does
+    :param buckets: how many buckets would keep the busiest partition below half the target; 1 if one is enough
+    :param cooled: the peak of the busiest partition if its work were spread over these buckets
+    """
+
+    table: str
+    step: float
+    partitions: tuple[PartitionHeat, ...]
+    others: int
+    target: float
+    ceiling: float
+    saturated: float | None
+    moving: bool
+    buckets: int
+    cooled: float
+
+
+@dataclass(frozen=True)
+class AccountLoad:
+    """The requests of the whole account through a simulated day, by the second.
+
+    :param rates: requests per second, step by step
+    :param target: requests per second that an account can take
+    """
+
+    step: float
+    rates: tuple[float, ...]
+    target: float
+
+
+@dataclass(frozen=True)
+class InSight:
+    """A limit, and how near a design is to it.
+
+    :param limit: what is limited, such as `bytes of an entity`
+    :param subject: where, such as the set's name
+    :param now: how much there is now
+    :param then: how much at the end of the declared growth
+    :param most: how much there may be
+    :param reached: after how many years it is reached; None for not within the declared growth
+    """
+
+    limit: str
+    subject: str
+    now: float
+    then: float
+    most: float
+    reached: float | None
+
+
+@dataclass(frozen=True)
+class Price:
+    """What a unit costs.
+
+    :param per: how many of the unit the amount is for, such as 10,000 transactions
+    """
+
+    unit: str
+    amount: float
+    per: float
+
+
+@dataclass(frozen=True)
+class BillLine:
+    """One line of the bill of a month.
+
+    :param subject: the access pattern or the set that it is for
+    :param quantity: how many units in a month
+    """
+
+    subject: str
+    unit: str
+    quantity: float
+    amount: float
+
+
+@dataclass(frozen=True)
+class Bill:
+    """What a month costs, now and at the end of the declared growth.
+
+    :param then: the total at the end of the declared growth
+    :param dated: the day of the price table
+    :param source: where its prices come from
+    """
+
+    lines: tuple[BillLine, ...]
+    total: float
+    then: float
+    currency: str
+    dated: date
+    source: str
+
+
+@dataclass(frozen=True)
+class Promise:
+    """What a reader of one access pattern gets, and what a crash leaves.
+
+    :param reads: what may be seen, such as `the last write` or `index rows up to 60 s behind`
+    :param crash: what is there if a writer dies between two requests
+    :param mended: what brings it right again
+    """
+
+    of: DeclaredSet
+    access: Query | Write
+    reads: str
+    crash: str
+    mended: str
+
+
+@dataclass(frozen=True)
+class Finding:
+    """Something that a reviewer would say.
+
+    :param rule: the name of the rule that found it, such as `table-scan`; it stays the same between versions
+    :param subject: the set, the access pattern or the table that it is about
+    :param says: one sentence that states it, with its numbers
+    :param why: the guide's reason
+    :param better: what to do instead, in one or two sentences
+    :param pattern: the pattern that fits better, by its name in the catalogue; None if none does
+    :param trade_offs: what that pattern costs
+    :param guide: the section of the guide
+    """
+
+    rule: str
+    severity: Severity
+    subject: str
+    says: str
+    why: str
+    better: str
+    guide: str
+    pattern: str | None = None
+    trade_offs: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Reviewed:
+    """Everything that a review found out; the worst findings first."""
+
+    design: Design
+    measured: tuple[Measured, ...]
+    heats: tuple[Heat, ...]
+    account: AccountLoad
+    in_sight: tuple[InSight, ...]
+    bill: Bill
+    promises: tuple[Promise, ...]
+    findings: tuple[Finding, ...]
+
+    @property
+    def severity(self) -> Severity | None:
+        """The severity of the worst finding; None if there is none."""
+        return max((each.severity for each in self.findings), default=None)
+
+
+def trade_offs(pattern: str) -> tuple[str, ...]:
+    """Return what a pattern costs: the guide's issues and considerations.
+
+    >>> trade_offs("log_tail")[0]  # doctest: +ELLIPSIS
+    '...'
+
+    :param pattern: its name in the catalogue
+    :raises BadInput: the catalogue has no such pattern
+    """
+    return entry(pattern).trade_offs

@@ -1,0 +1,1 @@
+"""Query plans: explain a query before it is sent."""

@@ -1,0 +1,135 @@
+"""Serving: which derived data of a declared set answers a question, and which would if it were declared."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from dataclasses import replace
+from datetime import datetime
+from typing import Final
+from uuid import UUID
+
+from ...edm import Ticks
+from ...entity_set.compatibility import check_together
+from ...entity_set.derived import Derived, Index
+from ...entity_set.entity_set import EntitySet
+from ...errors import BadDesign, BadKey
+from ...filters import Comparison, Filter, QueryClass
+from ...key import Key
+from ...recipe import Account
+from ...recipes.index_entities import IndexEntities
+from ...recipes.inter_partition_index import InterPartitionIndex
+from ...recipes.intra_partition_index import IntraPartitionIndex
+from .query_plan import KEYS, Better, properties
+from .rewrites import conditions, equalities
+
+_FORMATS: Final[Mapping[type, str]] = {
+    int: ":019d",
+    float: ":float",
+    datetime: ":ticks",
+    Ticks: ":ticks",
+    UUID: ":uuid",
+}
+_RANGES: Final = frozenset({"gt", "ge", "lt", "le"})
+
+
+def served(entities: EntitySet[Account], expression: Filter) -> tuple[Better, ...]:
+    """Return how the set answers a filter by what it keeps, or what it would have to keep; empty for none of these."""
+    terms = conditions(expression)
+    if not properties(expression) or not all(isinstance(each, Comparison) for each in terms):
+        return ()
+    if any(each.name == "RowKey" for each in terms if isinstance(each, Comparison)):
+        return ()
+    known = _known(entities.key, expression)
+    ranged = {each.name for each in terms if isinstance(each, Comparison) and each.operator in _RANGES}
+    kept = [found for via in entities.derived for found in _by(entities.key, via, known, ranged)]
+    kept = [_with_rest(found, expression) for found in kept]
+    kept.sort(key=lambda each: (each.query_class or 0, "find_all" in each.code[0]))
+    return tuple(kept or _declared(entities, expression, known, ranged))
+
+
+def _known(key: Key, expression: Filter) -> dict[str, object]:
+    """Return the fields that every match has one value of: those compared, and those that the PartitionKey tells."""
+    found: dict[str, object] = {}
+    for each in equalities(expression):
+        if each.name == "PartitionKey":
+            try:
+                found |= Key(key.partition_template, "row").parse(str(each.value), "row")
+            except BadKey:
+                continue
+        elif each.name not in KEYS:
+            found[each.name] = each.value
+    return found
+
+
+def _with_rest(found: Better, expression: Filter) -> Better:
+    """Say what of the filter the call does not ask for."""
+    rest = [name for name in properties(expression) if f" {name}=" not in found.code[0]]
+    return replace(found, words=f"{found.words}; check {', '.join(rest)} of what it finds") if rest else found
+
+
+def _by(key: Key, via: Derived, known: Mapping[str, object], ranged: set[str]) -> Iterator[Better]:
+    if isinstance(via, IndexEntities):
+        names = list(via.layout(key).fields)
+        if all(name in known for name in names):
+            words = "the set keeps a list for this: 1 transaction, and 1 for each entity found"
+            yield Better(
+                words, QueryClass.POINT, (_call("find_all", via.name, names, known),), "index entities pattern"
+            )
+    if isinstance(via, Index) and all(name in known for name in via.key.partition_fields):
+        yield from _by_index(key, via, known, ranged)
+
+
+def _by_index(key: Key, via: Index, known: Mapping[str, object], ranged: set[str]) -> Iterator[Better]:
+    row, words = via.key.row_fields, "the set keeps an index for this"
+    given = next((number for number, name in enumerate(row) if name not in known), len(row))
+    names = [*via.key.partition_fields, *row[:given]]
+    try:
+        via.key.range({name: known[name] for name in names})
+    except BadKey:
+        return
+    asked = row[given] if given < len(row) and row[given] in ranged else None
+    if asked is None and not set(names).difference(key.partition_fields):
+        return
+    if given == len(row):
+        yield Better(words, QueryClass.POINT, (_call("find", via.name, names, known),))
+    else:
+        more = [] if asked is None else [f"{asked}=between(...)"]
+        yield Better(words, QueryClass.RANGE, (_call("range", via.name, names, known, *more),))
+
+
+def _call(word: str, via: str, names: list[str], known: Mapping[str, object], *more: str) -> str:
+    given = ", ".join([f"<{via}>", *(f"{name}={known[name]!r}" for name in names), *more])
+    return f"{word}({given})"
+
+
+def _declared(
+    entities: EntitySet[Account], expression: Filter, known: Mapping[str, object], ranged: set[str]
+) -> Iterator[Better]:
+    """Return the index to declare: in the partition where that is known, elsewhere otherwise."""
+    compared = [each for each in conditions(expression) if isinstance(each, Comparison) and each.name != "Timestamp"]
+    useful = [each for each in compared if each.name not in KEYS and (each.name in known or each.name in ranged)]
+    if not useful:
+        return
+    chosen = next((each for each in useful if each.name in known), useful[0])
+    key, head = entities.key, f"{chosen.name.lower()}_"
+    field = f"{head}{{{chosen.name}{_format_of(chosen, ranged)}}}"
+    with suppress(BadDesign):
+        via: IntraPartitionIndex | InterPartitionIndex
+        if all(name in known for name in key.partition_fields):
+            via = IntraPartitionIndex(Key(key.partition_template, f"{field}_{key.row_template}"))
+        elif chosen.name in known:
+            via = InterPartitionIndex(Key(field, f"{head}{key.partition_template}_{key.row_template}"))
+        else:
+            return
+        check_together(entities.table.name, key, (*entities.derived, via), entities.mappings)
+        words = f"declare an index by {chosen.name}, whose rows end with the primary key"
+        place = "intra" if isinstance(via, IntraPartitionIndex) else "inter"
+        code = f"{type(via).__name__}({via.key!r})"
+        yield Better(words, QueryClass.RANGE, (code,), f"{place}-partition secondary index pattern")
+
+
+def _format_of(comparison: Comparison, ranged: set[str]) -> str:
+    if comparison.kind is str:
+        return ":escape" if comparison.name in ranged else ""
+    return next((text for kind, text in _FORMATS.items() if issubclass(comparison.kind, kind)), "")

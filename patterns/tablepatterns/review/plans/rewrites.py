@@ -1,0 +1,135 @@
+"""Rewrites: what to ask instead of a query, known from its filter alone."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+from ...errors import BadFilter
+from ...filters import And, Comparison, Explanation, Filter, Or, QueryClass, classify, comparisons, point_keys, prop
+from .query_plan import Better, properties
+
+_SET_BY_SERVICE: Final = "Timestamp"
+_MAX_SHOWN: Final = 15
+
+
+def rewrites(expression: Filter, found: Explanation) -> tuple[Better, ...]:
+    """Return the better forms of a query, the best first; none for a query than which nothing is faster."""
+    if found.query_class is QueryClass.POINT:
+        return ()
+    if found.bounds.empty:
+        return (Better("leave the query out, no entity can match", None),)
+    better = _points(expression) or _apart(expression, found.query_class)
+    if properties(expression):
+        return (*better, *_patterns(expression, found))
+    return tuple(better) or _keys(expression, found)
+
+
+def equalities(expression: Filter) -> list[Comparison]:
+    """Return the comparisons with `eq` that every match must satisfy: those that no `or` and no `not` holds."""
+    return [each for each in conditions(expression) if isinstance(each, Comparison) and each.operator == "eq"]
+
+
+def conditions(expression: Filter) -> Sequence[Filter]:
+    """Return the terms that are joined by `and`."""
+    return expression.terms if isinstance(expression, And) else (expression,)
+
+
+def _points(expression: Filter) -> list[Better]:
+    """Replace an `or` of keys by a point query for each."""
+    keys = point_keys(expression)
+    if not keys:
+        return []
+    asked = [str((prop("PartitionKey") == partition) & (prop("RowKey") == row)) for partition, row in keys]
+    words = f"ask {len(keys)} point queries, together: {len(keys)} transactions, and {len(keys)} entities read at most"
+    return [Better(words, QueryClass.POINT, tuple(asked))]
+
+
+def _apart(expression: Filter, above: QueryClass) -> list[Better]:
+    """Ask the terms of an `or` one by one, where each alone is a query of a better class."""
+    terms = conditions(expression)
+    for term in terms:
+        if not isinstance(term, Or):
+            continue
+        rest = [other for other in terms if other is not term]
+        try:
+            queries = [And(*rest, each) if rest else each for each in term.terms]
+        except BadFilter:
+            continue
+        worst = max(classify(each).query_class for each in queries)
+        if worst < above:
+            words = f"ask {len(queries)} queries, one for each term of the 'or'; an entity may match several"
+            return [Better(words, worst, tuple(map(str, queries[:_MAX_SHOWN])))]
+    return []
+
+
+def _patterns(expression: Filter, found: Explanation) -> list[Better]:
+    """Name the pattern that makes a key of the properties that are compared."""
+    names = properties(expression)
+    if names == [_SET_BY_SERVICE]:
+        words = "Timestamp is set by the service and no key is made of it: store a moment of your own, in the RowKey"
+        return [Better(words, QueryClass.RANGE, ('LogTail(storage, table, partition, at="At")',), "log tail pattern")]
+    useful = [each.name for each in comparisons(expression) if each.name in names and each.operator != "ne"]
+    if not useful:
+        return [Better("no index helps to find what is unequal: keep a key by what you do look for", None)]
+    equal = [each.name for each in equalities(expression) if each.name in useful]
+    chosen = next((name for name in [*equal, *useful] if name != _SET_BY_SERVICE), useful[0])
+    copies, lists = _indexes(chosen, found)
+    if chosen in equal:
+        return [copies, lists]
+    return [copies] if found.bounds.partition is not None else [_ordered(chosen)]
+
+
+def _ordered(name: str) -> Better:
+    """Return the pattern for a range of values, which a PartitionKey made of the value could not answer."""
+    words = f"keep copies ordered by {name}, in partitions that the question can name; they follow a moment late"
+    code = f'InterPartitionIndex(Key(<a part of {name}, such as its year>, "{name.lower()}_{{{name}}}"))'
+    return Better(words, QueryClass.RANGE, (code,), "inter-partition secondary index pattern")
+
+
+def _indexes(name: str, found: Explanation) -> tuple[Better, Better]:
+    """Return the two ways to find entities by a property: copies in its order, and a list for each value."""
+    row = f"{name.lower()}_{{{name}}}"
+    if found.bounds.partition is not None:
+        return (
+            Better(
+                f"where {name} is unique in a partition, or entities are read in its order, keep a copy under it",
+                QueryClass.RANGE,
+                (f'IntraPartitionIndex(Key(<the same partition>, "{row}"))',),
+                "intra-partition secondary index pattern",
+            ),
+            Better(
+                f"where many entities share a value of {name}, keep a list of them",
+                QueryClass.POINT,
+                (f'IndexEntities("{name}")',),
+                "index entities pattern",
+            ),
+        )
+    return (
+        Better(
+            f"keep copies of the entities in partitions of their own, by {name}; they follow a moment late",
+            QueryClass.RANGE,
+            (f'InterPartitionIndex(Key("{row}", <what tells them apart>))',),
+            "inter-partition secondary index pattern",
+        ),
+        Better(
+            f"where many entities share a value of {name}, keep a list of them, in a table of its own",
+            QueryClass.POINT,
+            (f'IndexEntities("{name}", store=InTable(<name>))',),
+            "index entities pattern",
+        ),
+    )
+
+
+def _keys(expression: Filter, found: Explanation) -> tuple[Better, ...]:
+    """Say which key is missing, where the filter compares nothing else."""
+    if found.query_class is QueryClass.RANGE:
+        return ()
+    if found.query_class is QueryClass.PARTITION_SCAN:
+        return (Better("if only some of the partition is wanted, bound RowKey", QueryClass.RANGE),)
+    if any(each.name == "PartitionKey" for each in comparisons(expression)):
+        return (Better("give PartitionKey eq, one query for each partition that is known", QueryClass.RANGE),)
+    if any(each.name == "RowKey" for each in comparisons(expression)):
+        words = "give PartitionKey too; where it is not known, keep copies in a partition that the RowKey tells"
+        return (Better(words, QueryClass.POINT, pattern="inter-partition secondary index pattern"),)
+    return (Better("ask for one partition at a time, or keep what is wanted in a table of its own", None),)

@@ -1,1 +1,0 @@
-"""Pricing: what a month costs, by a table of prices."""

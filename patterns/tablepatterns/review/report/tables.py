@@ -1,0 +1,277 @@
+"""The tables of a report as data, which each format writes in its own way."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final, Literal
+
+from ...filters import QueryClass
+from ..model import Heat, InSight, Measured, Promise, Reviewed
+from .formatting import (
+    amount,
+    class_of,
+    clock,
+    costs,
+    hottest_first,
+    money,
+    name_of,
+    number,
+    plain,
+    plural,
+    rate,
+    scans,
+    share,
+    sum_of_money,
+    target_sentence,
+    years,
+)
+
+Tone = Literal["plain", "good", "fair", "bad"]
+
+
+@dataclass(frozen=True)
+class Cell:
+    """What a field of a table says.
+
+    :param code: the call that it is about, shown beneath
+    :param note: a word more, shown beneath
+    :param tone: whether it is good or bad news; never the only sign of it
+    """
+
+    text: str
+    code: str = ""
+    note: str = ""
+    tone: Tone = "plain"
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column of a table.
+
+    :param name: its heading
+    :param figures: whether it holds figures, which are set flush right
+    """
+
+    name: str
+    figures: bool = False
+
+
+@dataclass(frozen=True)
+class Sheet:
+    """One part of a report.
+
+    :param name: what links to it
+    :param title: its heading
+    :param says: what it shows, in a sentence
+    :param rows: none where there is nothing to show, as `says` then tells
+    :param total: the last line, set apart
+    :param notes: how to read it
+    """
+
+    name: str
+    title: str
+    says: str
+    columns: tuple[Column, ...]
+    rows: tuple[tuple[Cell, ...], ...]
+    total: tuple[Cell, ...] = ()
+    notes: tuple[str, ...] = ()
+
+
+_TONES: Final[dict[QueryClass | None, Tone]] = {
+    None: "plain",
+    QueryClass.POINT: "good",
+    QueryClass.RANGE: "good",
+    QueryClass.PARTITION_SCAN: "fair",
+    QueryClass.TABLE_SCAN: "bad",
+}
+_NEAR: Final = 0.5
+
+
+def sheets(reviewed: Reviewed) -> tuple[Sheet, ...]:
+    """Return every table of the report, in its order."""
+    return (
+        _accesses(reviewed),
+        _heat(reviewed),
+        _limits(reviewed),
+        _promises(reviewed),
+        _bill(reviewed),
+    )
+
+
+def _accesses(reviewed: Reviewed) -> Sheet:
+    dear = {id(each.of): each.money for each in costs(reviewed)}
+    found = scans(reviewed)
+    scanning = "none of them scans" if not found else f"{number(found)} of them {'scans' if found == 1 else 'scan'}"
+    count = len(reviewed.measured)
+    capped = [each for each in reviewed.measured if each.sample < each.of.shape.count]
+    made = max((each.sample for each in capped), default=0)
+    notes = [
+        "Figures are for one call, on average. Billed: storage transactions, those of workers included; of tables, "
+        "where no other service is named. "
+        "Examined: entities that the service reads.",
+        *([f"Larger sets were measured with {number(made)} entities, and scaled to their counts."] if capped else []),
+    ]
+    return Sheet(
+        "access-patterns",
+        "Access patterns",
+        f"{plural(count, 'access pattern')}, and {scanning}." if count else "The design declares no access pattern.",
+        (
+            Column("Access pattern"),
+            Column("Class"),
+            Column("Rate"),
+            *(Column(name, figures=True) for name in ("Requests", "Billed", "Examined", "Returned", "Written")),
+            Column(f"{plain(reviewed.bill.currency)} a month", figures=True),
+        ),
+        tuple(_access(each, dear.get(id(each))) for each in reviewed.measured),
+        notes=tuple(notes) if count else (),
+    )
+
+
+def _access(found: Measured, dear: float | None) -> tuple[Cell, ...]:
+    busiest = found.access.busiest
+    figures = (found.examined, found.returned, found.written)
+    is_of_tables = found.cost.table == found.cost.transactions
+    return (
+        Cell(name_of(found), plain(found.how)),
+        Cell(class_of(found), note="follows later" if found.follows else "", tone=_TONES[found.query_class]),
+        Cell(rate(found.access.rate), note=f"peak {rate(busiest)}" if busiest > found.access.rate else ""),
+        Cell(number(found.requests) if found.requests else ""),
+        Cell(
+            number(found.transactions) if found.transactions else "", note="" if is_of_tables else found.cost.by_service
+        ),
+        *(Cell(number(each) if each else "") for each in figures),
+        Cell("" if dear is None else sum_of_money(dear)),
+    )
+
+
+def _heat(reviewed: Reviewed) -> Sheet:
+    return Sheet(
+        "heat",
+        "Heat of partitions",
+        target_sentence(reviewed),
+        (
+            Column("Table"),
+            Column("Busiest partition"),
+            *(Column(name, figures=True) for name in ("Peak", "Of target", "Over it from", "Refused", "Room")),
+            Column("A spread key"),
+        ),
+        tuple(_heat_row(each) for each in hottest_first(reviewed)),
+        notes=(
+            f"Peak: entities a second, of {number(reviewed.heats[0].target)} that one partition can take. "
+            "Room: by how much every rate may be multiplied before a partition reaches its target."
+            if reviewed.heats
+            else "Nothing was simulated.",
+        ),
+    )
+
+
+def _heat_row(heat: Heat) -> tuple[Cell, ...]:
+    first = heat.partitions[0] if heat.partitions else None
+    peak = first.peak if first else 0.0
+    portion = peak / heat.target
+    tone: Tone = "bad" if portion > 1 else "fair" if portion > _NEAR else "good"
+    spread = f"{number(heat.buckets)} buckets: {share(heat.cooled / heat.target)}"
+    return (
+        Cell(plain(heat.table)),
+        Cell(plain(first.partition) if first else "none", note="changes with time" if heat.moving else ""),
+        Cell(number(peak)),
+        Cell(share(portion), tone=tone),
+        Cell("never" if heat.saturated is None else clock(heat.saturated)),
+        Cell(share(first.refused) if first else "0%"),
+        Cell(f"× {number(heat.ceiling)}" if peak else ""),
+        Cell(spread if heat.buckets > 1 else "not needed"),
+    )
+
+
+def _limits(reviewed: Reviewed) -> Sheet:
+    horizon = reviewed.design.years
+    found = sorted(reviewed.in_sight, key=lambda each: (-each.then / each.most, each.limit, each.subject))
+    reached = [each for each in found if each.reached is not None]
+    after = f"after {number(horizon)} {'year' if horizon == 1 else 'years'}"
+    if not found:
+        says = f"No limit of the service is near, nor {after} of the declared growth."
+    elif not reached:
+        says = f"No limit of the service is reached {after} of the declared growth."
+    else:
+        verb = "is" if len(reached) == 1 else "are"
+        within = after.replace("after", "within")
+        says = f"{plural(len(reached), 'limit')} {verb} reached {within} of the declared growth."
+    return Sheet(
+        "limits",
+        "Limits in sight",
+        says,
+        (
+            Column("Limit"),
+            Column("Where"),
+            *(Column(name, figures=True) for name in ("Now", "Then", "At most", "Then, of the most")),
+            Column("Reached"),
+        ),
+        tuple(_limit(each, horizon) for each in found),
+        notes=(f"Then: {after} of the declared growth.",) if found else (),
+    )
+
+
+def _limit(found: InSight, horizon: float) -> tuple[Cell, ...]:
+    portion = found.then / found.most
+    tone: Tone = "bad" if found.reached is not None else "fair" if portion > _NEAR else "good"
+    figures = (found.now, found.then, found.most)
+    return (
+        Cell(plain(found.limit)),
+        Cell(plain(found.subject)),
+        *(Cell(amount(each, found.limit)) for each in figures),
+        Cell(share(portion), tone=tone),
+        Cell(years(found.reached, horizon)),
+    )
+
+
+def _promises(reviewed: Reviewed) -> Sheet:
+    late = sum(1 for each in reviewed.measured if each.follows)
+    verb = "meets" if late == 1 else "meet"
+    says = f"{plural(late, 'access pattern')} {verb} data that follows later." if late else "Nothing follows later."
+    return Sheet(
+        "consistency",
+        "Consistency",
+        says if reviewed.promises else "Nothing is promised, because nothing is asked.",
+        (
+            Column("Access pattern"),
+            Column("A reader sees"),
+            Column("A crash leaves"),
+            Column("Brought right by"),
+        ),
+        tuple(_promise(each) for each in reviewed.promises),
+    )
+
+
+def _promise(found: Promise) -> tuple[Cell, ...]:
+    return (
+        Cell(f"{plain(found.of.name)}: {plain(found.access.name)}"),
+        *(Cell(plain(each)) for each in (found.reads, found.crash, found.mended)),
+    )
+
+
+def _bill(reviewed: Reviewed) -> Sheet:
+    bill, horizon = reviewed.bill, reviewed.design.years
+    lines = sorted(bill.lines, key=lambda each: -each.amount)
+    now, then = money(bill.total, bill.currency), money(bill.then, bill.currency)
+    return Sheet(
+        "bill",
+        "Bill of a month",
+        f"{now} a month now, {then} after {number(horizon)} {'year' if horizon == 1 else 'years'}.",
+        (
+            Column("For"),
+            Column("Unit"),
+            Column("Quantity", figures=True),
+            Column(plain(bill.currency), figures=True),
+        ),
+        tuple(
+            (
+                Cell(plain(each.subject)),
+                Cell(plain(each.unit)),
+                Cell(number(each.quantity)),
+                Cell(sum_of_money(each.amount)),
+            )
+            for each in lines
+        ),
+        total=(Cell("Total"), Cell(""), Cell(""), Cell(sum_of_money(bill.total))),
+        notes=(f"Prices of {bill.dated.isoformat()}: {plain(bill.source)}. A month has 30.44 days.",),
+    )

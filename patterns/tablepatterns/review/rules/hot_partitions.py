@@ -1,0 +1,244 @@
+"""Hot: partitions, and the account, that have more to do than they can, and what makes them so."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Final
+
+from ..design.model import DeclaredSet, Query
+from ..measure.sample import values_in, values_of
+from ..model import Finding, Heat, Severity
+from . import waste
+from .known import Asked, Done, Known
+from .rule import Rule
+from .words import entities, listed, number
+
+_LEVELS: Final = "serious where the busiest partition reaches its target; a warning from half of it"
+_NEAR: Final = 2.0
+"""A partition whose rates may no more than double is near its target."""
+_FEW: Final = 32
+_SMALL: Final = 1000
+"""So many entities can be read once, in a page, and kept by every reader."""
+_GUIDE: Final = "Scalability targets; designing your Table service solution to be write efficient"
+PREPEND_APPEND: Final = Rule(
+    name="prepend-append",
+    finds="all writes of a moment go to the first or the last partition, since its key is made of time or counts up",
+    severity=_LEVELS,
+    why="All inserts of a moment hit one partition, so that they cannot be balanced over nodes.",
+    guide="Prepend/append anti-pattern",
+    pattern="partition_spread",
+)
+ONE_PARTITION: Final = Rule(
+    name="one-partition",
+    finds="a table has one partition, and it has too much to do",
+    severity=_LEVELS,
+    why="One node serves a partition: with a single one nothing can be balanced.",
+    guide="Choosing an appropriate PartitionKey",
+    pattern="compound_key",
+)
+FEW_PARTITIONS: Final = Rule(
+    name="few-partitions",
+    finds=f"the PartitionKey has no more than {_FEW} values, too few for the declared rates",
+    severity=_LEVELS,
+    why="More partitions give the service more to balance; each takes its share of the target and no more.",
+    guide="Choosing an appropriate PartitionKey",
+    pattern="partition_spread",
+)
+HOT_PARTITION: Final = Rule(
+    name="hot-partition",
+    finds="one of many partitions has too much to do, since its value is that of most calls",
+    severity=_LEVELS,
+    why="Do not create hot partitions: choose keys that spread requests over partitions at every moment.",
+    guide=_GUIDE,
+    pattern="partition_spread",
+)
+HOT_INDEX: Final = Rule(
+    name="hot-index",
+    finds="the partitions of derived rows have too much to do",
+    severity=_LEVELS,
+    why="Index entities have targets like any others: their partitions must spread the load, too.",
+    guide="Index entities pattern; inter-partition secondary index pattern",
+    pattern="compound_key",
+)
+ACCOUNT_TARGET: Final = Rule(
+    name="account-target",
+    finds="all requests together come near what one storage account takes",
+    severity="serious where the account reaches its target; a warning from half of it",
+    why="Know the maximum throughput that is needed, and the scalability targets, and stay within them.",
+    guide=_GUIDE,
+)
+RULES: Final = (PREPEND_APPEND, ONE_PARTITION, FEW_PARTITIONS, HOT_PARTITION, HOT_INDEX, ACCOUNT_TARGET)
+
+
+@dataclass(frozen=True)
+class _Cause:
+    """The access pattern that most of the work on a table comes from."""
+
+    of: DeclaredSet
+    access: Asked | Done
+
+
+def found(known: Known) -> Iterator[Finding]:
+    """Hand out a finding for each table whose busiest partition is near its target, and one for the account."""
+    for heat in known.heats:
+        severity = _severity(heat.ceiling)
+        cause = _cause(known, heat)
+        if severity is not None and not _is_told_by_scan(cause, severity):
+            yield _finding(known, heat, severity, cause)
+    yield from _account(known)
+
+
+def _is_told_by_scan(cause: _Cause | None, severity: Severity) -> bool:
+    """Whether a query that reads in vain is what makes the partition hot, and is found as that."""
+    told = None if cause is None else waste.severity_of(cause.access.measured)
+    return told is not None and told >= severity
+
+
+def _severity(ceiling: float) -> Severity | None:
+    if ceiling > _NEAR:
+        return None
+    return Severity.SERIOUS if ceiling <= 1 else Severity.WARNING
+
+
+def _cause(known: Known, heat: Heat) -> _Cause | None:
+    """Return what most of the work on a partition comes from; None where it comes from derived rows elsewhere."""
+    accesses: list[Asked | Done] = [*known.queries(), *known.writes()]
+    here = [each for each in accesses if each.of.table == heat.table]
+    if not here:
+        return None
+    busiest = max(here, key=lambda each: each.measured.access.busiest * _work(each) / _partitions(each))
+    return _Cause(busiest.of, busiest)
+
+
+def _work(access: Asked | Done) -> float:
+    return max(1.0, access.measured.examined + access.measured.written) / max(1.0, access.measured.partitions)
+
+
+def _partitions(access: Asked | Done) -> float:
+    """Return over how many partitions the calls are spread, if each were as busy as the busiest."""
+    shape, names = access.of.shape, access.of.key.partition_fields
+    if not names:
+        return 1.0
+    top = 1.0
+    for name in names:
+        top *= values_of(shape, name).share(1)
+    return 1 / top
+
+
+def _finding(known: Known, heat: Heat, severity: Severity, cause: _Cause | None) -> Finding:
+    if cause is None or _is_of_derived(heat, cause):
+        return _index(heat, severity)
+    declared = cause.of
+    if heat.moving and declared.pattern != "partition_spread":
+        return _prepend_append(known, heat, severity, declared)
+    if not declared.key.partition_fields and declared.pattern != "partition_spread":
+        return _one_partition(heat, severity, cause)
+    if values_in(declared.shape, declared.key.partition_fields) <= _FEW:
+        return _few_partitions(heat, severity, declared)
+    return _hot_partition(heat, severity, cause)
+
+
+def _is_of_derived(heat: Heat, cause: _Cause) -> bool:
+    """Whether the busiest partition holds rows of an index in partitions of their own."""
+    hottest = heat.partitions[0].partition if heat.partitions else ""
+    own = cause.of.key.partition_template.split("{")[0]
+    return bool(own) and not hottest.startswith(own) and any(each.is_elsewhere for each in cause.of.derived)
+
+
+def reaches(heat: Heat) -> str:
+    """Say how much the busiest partition of a table has to do, and when it is too much."""
+    hottest = heat.partitions[0]
+    peak = f"{entities(hottest.peak)} a second"
+    told = f"partition {hottest.partition!r} of {heat.table} has {peak} to do at its peak, {_times(heat.ceiling)}"
+    return told if heat.saturated is None else f"{told}, and is over it from {_clock(heat.saturated)} on"
+
+
+def _times(ceiling: float) -> str:
+    return f"{number(1 / ceiling)} times its target" if ceiling <= 1 else f"{1 / ceiling:.0%} of its target"
+
+
+def _clock(seconds: float) -> str:
+    return f"{int(seconds) // 3600:02d}:{int(seconds) % 3600 // 60:02d}"
+
+
+def cooled(heat: Heat) -> str:
+    """Say what spreading the busiest partition would do."""
+    return f"{heat.buckets} buckets would leave {entities(heat.cooled)} a second in the busiest"
+
+
+def _prepend_append(known: Known, heat: Heat, severity: Severity, declared: DeclaredSet) -> Finding:
+    says = (
+        f"The PartitionKey {declared.key.partition_template} moves with time, so the writes of a moment meet: "
+        f"{reaches(heat)}."
+    )
+    by_time = any(
+        name in declared.shape.fields and declared.shape.fields[name].type == "datetime" and how != "="
+        for asked in known.queries_of(declared)
+        for name, how in asked.query.known.items()
+    )
+    if by_time and all(each.write.deed != "update" for each in known.writes_of(declared)):
+        better = f"Keep a log in blobs, where no partition fills up; or spread it: {cooled(heat)}."
+        return PREPEND_APPEND.finding(severity, declared.name, says, better, pattern="blob_log")
+    better = (
+        "Lead the PartitionKey with a field that differs between the writes of a moment, if the queries know it; else "
+        f"spread it: {cooled(heat)}."
+    )
+    return PREPEND_APPEND.finding(severity, declared.name, says, better)
+
+
+def _one_partition(heat: Heat, severity: Severity, cause: _Cause) -> Finding:
+    declared = cause.of
+    says = f"All of {declared.name} is in one partition: {reaches(heat)}."
+    if isinstance(cause.access, Asked) and declared.shape.count <= _SMALL:
+        better = (
+            f"Let each reader keep the {entities(declared.shape.count)} for a while, and read them again when "
+            "it has to."
+        )
+        return ONE_PARTITION.finding(severity, declared.name, says, better, pattern="lookup")
+    fields = listed(list(declared.key.row_fields)) or "a field"
+    better = f"Make a PartitionKey of {fields}, or of a part of it; or spread the partition: {cooled(heat)}."
+    return ONE_PARTITION.finding(severity, declared.name, says, better)
+
+
+def _few_partitions(heat: Heat, severity: Severity, declared: DeclaredSet) -> Finding:
+    count = number(values_in(declared.shape, declared.key.partition_fields))
+    says = f"The PartitionKey {declared.key.partition_template} has {count} values: {reaches(heat)}."
+    better = (
+        f"Put a field with more values into the PartitionKey, if the queries know it; else spread it: {cooled(heat)}."
+    )
+    return FEW_PARTITIONS.finding(severity, declared.name, says, better)
+
+
+def _hot_partition(heat: Heat, severity: Severity, cause: _Cause) -> Finding:
+    declared, hottest = cause.of, heat.partitions[0]
+    says = f"One of many partitions takes {hottest.share:.0%} of the work: {reaches(heat)}."
+    if isinstance(cause.access.measured.access, Query):
+        better = (
+            f"Let readers keep what is read most for a while, or keep copies in several partitions: {cooled(heat)}."
+        )
+        return HOT_PARTITION.finding(severity, declared.name, says, better)
+    better = (
+        "Give the busiest value several partitions, by one more field in the PartitionKey or by buckets: "
+        f"{cooled(heat)}."
+    )
+    return HOT_PARTITION.finding(severity, declared.name, says, better)
+
+
+def _index(heat: Heat, severity: Severity) -> Finding:
+    says = f"Rows that are kept with others lie in few partitions: {reaches(heat)}."
+    better = "Lead the key of these rows with a field that has more values, or spread each of them over several rows."
+    return HOT_INDEX.finding(severity, heat.table, says, better)
+
+
+def _account(known: Known) -> Iterator[Finding]:
+    peak, target = max(known.account.rates, default=0.0), known.account.target
+    if peak * _NEAR < target:
+        return
+    severity = Severity.SERIOUS if peak >= target else Severity.WARNING
+    says = f"All access patterns together make {number(peak)} requests a second at their peak, {_times(target / peak)}."
+    better = (
+        "Keep sets that share no transaction in accounts of their own, write in entity group transactions, or "
+        "read less."
+    )
+    yield ACCOUNT_TARGET.finding(severity, "account", says, better)

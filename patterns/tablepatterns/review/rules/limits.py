@@ -1,0 +1,230 @@
+"""Limits in sight: what is too large for the service, or will be before the declared growth ends."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from ..model import Finding, InSight, Severity
+from . import waste
+from .asked import in_order
+from .known import Asked, Known
+from .rule import Rule
+from .words import number, part_of, size, years
+
+_LEVELS: Final = "serious where it is passed within the declared growth; a warning where it grows to nine tenths"
+_NEAR: Final = 0.9
+VALUE_TOO_LARGE: Final = Rule(
+    name="value-too-large",
+    finds="a property may be larger than 64 KiB",
+    severity=_LEVELS,
+    why="A string or binary property holds 64 KiB, and an entity 1 MiB in all: what is larger belongs in a blob.",
+    guide="Large entities pattern",
+    pattern="large_properties",
+)
+ENTITY_TOO_LARGE: Final = Rule(
+    name="entity-too-large",
+    finds="an entity may be larger than 1 MiB",
+    severity=_LEVELS,
+    why="One entity holds at most 1 MiB in total: what does not fit goes to a blob, or to a second entity.",
+    guide="Large entities pattern; wide entities pattern",
+    pattern="wide_entity",
+)
+TOO_MANY_PROPERTIES: Final = Rule(
+    name="too-many-properties",
+    finds="an entity has more than 252 properties",
+    severity=_LEVELS,
+    why="One entity holds at most 252 properties besides the system's: several entities make one that is wider.",
+    guide="Wide entities pattern; data series pattern",
+    pattern="wide_entity",
+)
+LIST_TOO_LONG: Final = Rule(
+    name="list-too-long",
+    finds="a row that lists entities will not hold them all",
+    severity=_LEVELS,
+    why="One entity holds at most 1 MiB: where a list may be longer, keep it in blobs, or spread it over rows.",
+    guide="Index entities pattern",
+    pattern="index_entities",
+)
+KEY_TOO_LONG: Final = Rule(
+    name="key-too-long",
+    finds="a key may be longer than the service allows",
+    severity=_LEVELS,
+    why="PartitionKey and RowKey hold 1 KiB each, which are 512 characters.",
+    guide="Capacity considerations",
+    pattern="compound_key",
+)
+TRANSACTION_TOO_LARGE: Final = Rule(
+    name="transaction-too-large",
+    finds="a write and what changes with it are more than one transaction holds",
+    severity=_LEVELS,
+    why="An entity group transaction holds at most 100 entities, and less than 4 MB.",
+    guide="Entity group transactions",
+    pattern="eventual_transaction",
+)
+ACCOUNT_FULL: Final = Rule(
+    name="account-full",
+    finds="the account will not hold what is declared",
+    severity=_LEVELS,
+    why="A storage account holds 500 TB in all.",
+    guide="Capacity considerations",
+    pattern="archive",
+)
+LONG_ANSWER: Final = Rule(
+    name="long-answer",
+    finds="a query wants more entities of one partition than it serves in five seconds",
+    severity="a note",
+    why="A query that takes longer than five seconds is cut, and goes on with a continuation token.",
+    guide="Retrieving large numbers of entities from a query",
+    pattern="parallel_reads",
+)
+RULES: Final = (
+    VALUE_TOO_LARGE,
+    ENTITY_TOO_LARGE,
+    TOO_MANY_PROPERTIES,
+    LIST_TOO_LONG,
+    KEY_TOO_LONG,
+    TRANSACTION_TOO_LARGE,
+    ACCOUNT_FULL,
+    LONG_ANSWER,
+)
+
+
+@dataclass(frozen=True)
+class _Told:
+    """How a limit is told.
+
+    :param says: what takes how much, of whom
+    :param spoken: how an amount is spoken
+    :param most: the limit, as the guide writes it
+    """
+
+    rule: Rule
+    says: str
+    spoken: Callable[[float], str]
+    most: str
+    better: str
+
+
+_KEY: Final = "Make the key of less, such as a hash or a number."
+_TOLD: Final[Mapping[str, _Told]] = {
+    "bytes of a property": _Told(
+        VALUE_TOO_LARGE,
+        "A property of {whose} takes up to {amount}",
+        size,
+        "64 KiB",
+        "Keep the large values in blobs (LargeProperties), and their addresses in the entity.",
+    ),
+    "bytes of an entity": _Told(
+        ENTITY_TOO_LARGE,
+        "An entity of {whose} takes up to {amount}",
+        size,
+        "1 MiB",
+        "Keep the entity in several rows that change together (WideEntity), or its large values in blobs.",
+    ),
+    "properties of an entity": _Told(
+        TOO_MANY_PROPERTIES,
+        "An entity of {whose} has {amount} properties",
+        number,
+        "252",
+        "Keep the entity in several rows that change together (WideEntity), or numbers of one kind as a DataSeries.",
+    ),
+    "bytes of a list of entities": _Told(
+        LIST_TOO_LONG,
+        "The longest list of {whose} takes {amount}",
+        size,
+        "1 MiB",
+        "Spread each list over rows (spread), keep it in blobs (InBlobs), or keep copies in place of lists.",
+    ),
+    "characters of a PartitionKey": _Told(
+        KEY_TOO_LONG, "The PartitionKey of {whose} has up to {amount} characters", number, "512", _KEY
+    ),
+    "characters of a RowKey": _Told(
+        KEY_TOO_LONG, "The RowKey of {whose} has up to {amount} characters", number, "512", _KEY
+    ),
+    "operations of a transaction": _Told(
+        TRANSACTION_TOO_LARGE,
+        "A transaction of {whose} changes {amount} rows",
+        number,
+        "100",
+        "Keep fewer copies in the partition.",
+    ),
+    "bytes of a transaction": _Told(
+        TRANSACTION_TOO_LARGE,
+        "A transaction of {whose} takes up to {amount}",
+        size,
+        "4 MB",
+        "Let the copies hold less (include), or keep fewer.",
+    ),
+    "bytes of the account": _Told(
+        ACCOUNT_FULL,
+        "The account of {whose} takes {amount}",
+        size,
+        "500 TB",
+        "Move what is old to an archive, or use several accounts.",
+    ),
+}
+_SLOW: Final = "entities that a partition serves in 5 s"
+
+
+def found(known: Known) -> Iterator[Finding]:
+    """Hand out the limits that are passed or near; of a set whose values are too large, those alone."""
+    large = {
+        each.subject for each in known.in_sight if each.limit == "bytes of a property" and each.reached is not None
+    }
+    for each in known.in_sight:
+        severity = _severity(each)
+        if severity is None or (each.limit != "bytes of a property" and _follows(each, large)):
+            continue
+        if each.limit in _TOLD:
+            told = _TOLD[each.limit]
+            yield told.rule.finding(severity, each.subject, _says(each, told), told.better)
+        elif each.limit == _SLOW:
+            yield from _slow(known, each)
+
+
+def _severity(sight: InSight) -> Severity | None:
+    if sight.reached is not None:
+        return Severity.SERIOUS
+    # What does not grow is declared at its largest, and stays below
+    return Severity.WARNING if sight.then >= _NEAR * sight.most and sight.then > sight.now else None
+
+
+def _follows(sight: InSight, large: set[str]) -> bool:
+    """Whether a limit is passed only because a value is too large."""
+    return (
+        sight.limit.startswith("bytes of a")
+        and sight.limit.endswith(("entity", "transaction"))
+        and (sight.subject.partition(": ")[0] in large)
+    )
+
+
+def _says(sight: InSight, told: _Told) -> str:
+    says = told.says.format(whose=sight.subject, amount=told.spoken(sight.now))
+    if sight.then != sight.now:
+        says = f"{says}, and {told.spoken(sight.then)} at the end of the growth"
+    if sight.reached is None:
+        return f"{says}; the most is {told.most}."
+    when = "which is passed already" if sight.now >= sight.most else f"which is passed {years(sight.reached)}"
+    return f"{says}; the most is {told.most}, {when}."
+
+
+def _slow(known: Known, sight: InSight) -> Iterator[Finding]:
+    for asked in known.queries():
+        named = part_of(asked.of.name, asked.query.name) == sight.subject
+        if named and sight.reached is not None and _is_wanted(asked):
+            then = f", and {number(sight.then)} at the end of the growth" if sight.then != sight.now else ""
+            says = (
+                f"{asked.query.name!r} reads {number(sight.now)} entities of one partition{then}; a partition serves "
+                f"{number(sight.most)} in five seconds."
+            )
+            better = "Read it page by page as it is needed, divide the range, or keep a summary of what is wanted."
+            yield LONG_ANSWER.finding(Severity.NOTE, sight.subject, says, better)
+
+
+def _is_wanted(asked: Asked) -> bool:
+    """Whether all that a query reads is wanted, and often enough to speak of; what is not is found as a scan."""
+    if asked.query.take is not None and in_order(asked):
+        return False
+    return waste.severity_of(asked.measured) is None and asked.query.rate >= waste.ONCE_AN_HOUR

@@ -1,0 +1,93 @@
+"""Secrets: values that whoever can read the table could read."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from ...entity_set.derived import Derived, Index
+from ..design.model import DeclaredSet
+from ..model import Finding, Severity
+from .known import Done, Known
+from .rule import Rule
+from .words import listed, often, part_of
+
+PLAIN: Final = Rule(
+    name="secret-in-plain-text",
+    finds="a secret property is stored as it is",
+    severity="serious",
+    why="The client library can encrypt properties before they are sent; the service and its readers never see them.",
+    guide="Encrypting table data",
+    pattern="encrypted_properties",
+)
+IN_KEY: Final = Rule(
+    name="secret-in-key",
+    finds="a secret is part of a key, which cannot be encrypted",
+    severity="serious",
+    why="Only properties can be encrypted: keys are what the service finds entities by, and are in URLs and logs.",
+    guide="Encrypting table data",
+    pattern="encrypted_properties",
+)
+_OFTEN: Final = 10.0
+MERGE_REFUSED: Final = Rule(
+    name="merge-refused",
+    finds="an entity with encrypted properties is changed often, and each time written as a whole",
+    severity=f"a note from {_OFTEN:.0f} changes a second on",
+    why="Merge is not supported with encryption: properties encrypted earlier, with another key, would be lost.",
+    guide="Encrypting table data",
+    pattern="one_to_one",
+)
+RULES: Final = (PLAIN, IN_KEY, MERGE_REFUSED)
+
+
+def found(known: Known) -> Iterator[Finding]:
+    """Hand out the sets whose secrets are not kept."""
+    for declared in known.design.sets:
+        secrets = [name for name, field in declared.shape.fields.items() if field.secret]
+        in_keys = [name for name in secrets if name in _in_keys(declared)]
+        hidden = {name for each in declared.mappings if each.keeps_secret for name in each.fields}
+        if in_keys:
+            says = f"{listed(in_keys)} of {declared.name} must be kept secret, and can be read in a key."
+            better = (
+                "Make the key of something else, encrypt the property, and look it up by its keyed hash (blind) where "
+                "that is needed."
+            )
+            yield IN_KEY.finding(Severity.SERIOUS, declared.name, says, better)
+        if plain := [name for name in secrets if name not in hidden and name not in in_keys]:
+            says = (
+                f"{listed(plain)} of {declared.name} must be kept secret, and can be read by whoever can read "
+                "the table."
+            )
+            better = (
+                f"Encrypt {listed(plain)} (EncryptedProperties): a merge is then refused, and no filter can ask for it."
+            )
+            yield PLAIN.finding(Severity.SERIOUS, declared.name, says, better)
+
+    for done in known.writes():
+        yield from _merged(done)
+
+
+def _merged(done: Done) -> Iterator[Finding]:
+    refused = [name for each in done.of.mappings if not each.allows_merge for name in each.fields]
+    changes = list(done.write.changes)
+    is_whole = done.write.deed != "update" or not changes or bool(set(refused) & set(changes))
+    if not refused or is_whole or done.write.busiest < _OFTEN:
+        return
+    hidden = listed(refused, most=3)
+    says = (
+        f"{done.write.name!r} changes {listed(changes, most=3)} {often(done.write.busiest)}, and writes all of the "
+        f"entity each time, {hidden} included."
+    )
+    better = f"Keep {hidden} in an entity of its own beside the other, in the same partition."
+    yield MERGE_REFUSED.finding(Severity.NOTE, part_of(done.of.name, done.write.name), says, better)
+
+
+def _in_keys(declared: DeclaredSet) -> set[str]:
+    return {*declared.key.fields, *(name for each in declared.derived for name in _key_fields(declared, each))}
+
+
+def _key_fields(declared: DeclaredSet, derived: Derived) -> tuple[str, ...]:
+    if isinstance(derived, Index):
+        return derived.key.fields
+    own = derived.own_rows(declared.key)
+    return own.fields if own is not None else ()

@@ -1,1 +1,0 @@
-"""Trying: every access pattern of a design, carried out on an account in memory."""

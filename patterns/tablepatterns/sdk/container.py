@@ -1,0 +1,313 @@
+"""Container: one container of blobs, in the words that a recipe may await."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterable, AsyncIterator, Callable, Iterable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import IO, Any, Final, TypeAlias
+from uuid import uuid4
+
+from azure.core import MatchConditions
+from azure.core.exceptions import HttpResponseError, ResourceExistsError, ResourceModifiedError, ResourceNotFoundError
+
+from ..errors import BlobChanged
+from .call import each, settled
+from .errors import code_of
+
+Content: TypeAlias = bytes | IO[bytes] | Iterable[bytes] | AsyncIterable[bytes]
+ABSENT: Final = "absent"
+"""The ETag to give where a blob must not exist yet."""
+_WRITE_ID: Final = "tablepatterns_write"
+_MISSING: Final = ("BlobNotFound", "ContainerNotFound")
+
+
+@dataclass(frozen=True)
+class BlobFacts:
+    """What is known of a blob without its content.
+
+    :param size: in bytes
+    :param blocks: how many blocks an append blob has; None for other kinds, and in lists
+    """
+
+    name: str
+    size: int
+    etag: str
+    modified_at: datetime
+    metadata: Mapping[str, str] = field(default_factory=dict[str, str])
+    content_type: str | None = None
+    blocks: int | None = None
+    write_id: str | None = field(default=None, repr=False)
+    """By what a writer recognises its own write after a lost answer."""
+
+
+class Container:
+    """One container of an account, over an SDK `ContainerClient` or its async twin.
+
+    A container that does not exist is empty: reads find no blob, and the first write makes it.
+
+    :param client: the SDK's client of the container
+    """
+
+    def __init__(self, client: Any) -> None:
+        self._client = client
+
+    @property
+    def name(self) -> str:
+        """The container's name."""
+        return str(self._client.container_name)
+
+    def blob_url(self, name: str) -> str:
+        """Return the address of a blob, without any token."""
+        return str(self._client.get_blob_client(name).url).split("?")[0]
+
+    async def create(self) -> bool:
+        """Create the container; return False if it existed already. Cost: 1 transaction."""
+        try:
+            await settled(self._client.create_container())
+        except ResourceExistsError as error:
+            if code_of(error) != "ContainerAlreadyExists":
+                raise
+            return False
+        return True
+
+    async def drop(self) -> None:
+        """Delete the container with its blobs; one that does not exist is fine. Cost: 1 transaction."""
+        with suppress(ResourceNotFoundError):
+            await settled(self._client.delete_container())
+
+    async def upload(
+        self,
+        name: str,
+        content: Content,
+        *,
+        etag: str | None = None,
+        metadata: Mapping[str, str] | None = None,
+        content_type: str | None = None,
+    ) -> str:
+        """Write a block blob whole, and return its ETag. An upload that breaks off leaves what was there.
+
+        A write whose answer was lost is recognised by an id in its metadata. Cost: 1 transaction up to 64 MiB, beyond
+        that 1 per 4 MiB and 1 to commit; 2 more if the container must be made first. For content that cannot be sent
+        again, 1 to make sure of the container.
+
+        :param content: bytes, a file, or chunks of bytes
+        :param etag: the ETag of the blob to overwrite, or `ABSENT`; None overwrites whatever is there
+        :raises BlobChanged: the blob is not the one with this ETag; nothing has changed
+        """
+        stamp = uuid4().hex
+        options: dict[str, Any] = {"metadata": {**(metadata or {}), _WRITE_ID: stamp}, "overwrite": True}
+        if content_type:
+            # Here, so that who uses no blobs does not load their library
+            from azure.storage.blob import ContentSettings
+
+            options["content_settings"] = ContentSettings(content_type=content_type)
+        client = self._client.get_blob_client(name)
+        options |= _condition(etag)
+        try:
+            if not isinstance(content, bytes):
+                await self.create()
+            answer = await self._in_container(lambda: client.upload_blob(content, **options))
+        except (ResourceExistsError, ResourceModifiedError) as error:
+            if code_of(error) not in ("BlobAlreadyExists", "ConditionNotMet"):
+                raise
+            found = await self.facts(name)
+            if found is None or found.write_id != stamp:
+                raise BlobChanged(f"blob {name!r} is not as expected; read it again and retry", error) from error
+            return found.etag
+        return str(answer["etag"])
+
+    async def download(
+        self, name: str, *, offset: int = 0, length: int | None = None, etag: str | None = None
+    ) -> bytes | None:
+        """Return the content of a blob, or a part of it, or None if there is none; behind its end there is nothing.
+
+        Cost: 1 transaction up to 32 MiB, beyond that 1 per 4 MiB.
+
+        :param etag: the ETag that it must have
+        :raises BlobChanged: it has another
+        """
+        try:
+            found = await self._open(name, offset, length, etag)
+            content: bytes | None = None if found is None else await settled(found.readall())
+        except HttpResponseError as error:
+            if code_of(error) == "InvalidRange":
+                return b""
+            if error.status_code != 412:
+                raise
+            raise BlobChanged(f"blob {name!r} was overwritten; read it again and retry", error) from error
+        return content
+
+    async def read(self, name: str) -> tuple[bytes, str] | None:
+        """Return the content of a blob with its ETag, or None if there is none.
+
+        The cost is that of `download`.
+
+        :raises BlobChanged: it was overwritten while it was read
+        """
+        try:
+            found = await self._open(name, 0, None, None)
+            return None if found is None else (await settled(found.readall()), str(found.properties.etag))
+        except HttpResponseError as error:
+            if error.status_code != 412:
+                raise
+            raise BlobChanged(f"blob {name!r} was overwritten; read it again and retry", error) from error
+
+    async def chunks(self, name: str, *, etag: str | None = None) -> AsyncIterator[bytes]:
+        """Hand out the content of a blob piece by piece, never holding all of it; nothing if there is none.
+
+        The cost is that of `download`.
+
+        :raises BlobChanged: it was overwritten while it was read
+        """
+        try:
+            found = await self._open(name, 0, None, etag)
+            if found is not None:
+                async for chunk in each(found.chunks()):
+                    yield chunk
+        except HttpResponseError as error:
+            if error.status_code != 412:
+                raise
+            raise BlobChanged(f"blob {name!r} was overwritten; read it again and retry", error) from error
+
+    async def _open(self, name: str, offset: int, length: int | None, etag: str | None) -> Any:
+        part = {"offset": offset, "length": length} if offset or length is not None else {}
+        try:
+            return await settled(self._client.download_blob(name, **part, **_condition(etag)))
+        except ResourceNotFoundError as error:
+            if code_of(error) not in _MISSING:
+                raise
+            return None
+
+    async def append(self, name: str, content: bytes, *, position: int | None = None) -> int:
+        """Append a block to an append blob that exists, and return the position it was written at. Cost: 1 transaction.
+
+        A request whose answer was lost is sent again: without `position` the blob may then hold the block twice. With
+        it the second is refused, and it is for the caller to see from the content whose block is there.
+
+        :param position: where the blob must end; None for wherever it does
+        :raises BlobChanged: the blob ends elsewhere, or is not there; nothing has changed
+        """
+        client = self._client.get_blob_client(name)
+        condition = {} if position is None else {"appendpos_condition": position}
+        try:
+            answer = await settled(client.append_block(content, **condition))
+        except HttpResponseError as error:
+            if code_of(error) in _MISSING:
+                raise BlobChanged(f"blob {name!r} is not there; make it first", error) from error
+            if code_of(error) != "AppendPositionConditionNotMet":
+                raise
+            raise BlobChanged(f"blob {name!r} does not end at {position}; read where it ends", error) from error
+        return int(answer["blob_append_offset"])
+
+    async def create_append(self, name: str, *, metadata: Mapping[str, str] | None = None) -> bool:
+        """Make an empty append blob; return False if a blob with this name exists.
+
+        An answer that was lost is recognised as our own success. Cost: 1 transaction.
+        """
+        stamp = uuid4().hex
+        client = self._client.get_blob_client(name)
+        options = {"metadata": {**(metadata or {}), _WRITE_ID: stamp}, **_condition(ABSENT)}
+        try:
+            await self._in_container(lambda: client.create_append_blob(**options))
+        except (ResourceExistsError, ResourceModifiedError) as error:
+            if code_of(error) not in ("BlobAlreadyExists", "ConditionNotMet"):
+                raise
+            found = await self.facts(name)
+            return found is not None and found.write_id == stamp
+        return True
+
+    async def describe(self, name: str, metadata: Mapping[str, str], *, etag: str | None = None) -> str:
+        """Replace the metadata of a blob that exists, and return its new ETag. Cost: 1 transaction.
+
+        An answer that was lost is recognised as our own success.
+
+        :raises BlobChanged: it has another ETag than `etag`, or is not there
+        """
+        stamp = uuid4().hex
+        client = self._client.get_blob_client(name)
+        try:
+            answer = await settled(client.set_blob_metadata({**metadata, _WRITE_ID: stamp}, **_condition(etag)))
+        except ResourceNotFoundError as error:
+            if code_of(error) not in _MISSING:
+                raise
+            raise BlobChanged(f"blob {name!r} is not there; make it first", error) from error
+        except ResourceModifiedError as error:
+            if code_of(error) != "ConditionNotMet":
+                raise
+            found = await self.facts(name)
+            if found is None or found.write_id != stamp:
+                raise BlobChanged(f"blob {name!r} was overwritten; read it again and retry", error) from error
+            return found.etag
+        return str(answer["etag"])
+
+    async def facts(self, name: str) -> BlobFacts | None:
+        """Return what is known of a blob, or None if there is none. Cost: 1 transaction."""
+        try:
+            return _facts(await settled(self._client.get_blob_client(name).get_blob_properties()))
+        except ResourceNotFoundError:
+            return None
+
+    async def delete(self, name: str, *, etag: str | None = None) -> bool:
+        """Delete a blob; return False if there was none. Cost: 1 transaction.
+
+        If the answer of our own deletion was lost, there was none either when the SDK asked again.
+
+        :raises BlobChanged: it has another ETag than `etag`
+        """
+        try:
+            await settled(self._client.delete_blob(name, **_condition(etag)))
+        except ResourceNotFoundError as error:
+            if code_of(error) not in _MISSING:
+                raise
+            return False
+        except ResourceModifiedError as error:
+            raise BlobChanged(f"blob {name!r} was overwritten; nothing was deleted", error) from error
+        return True
+
+    async def blobs(self, prefix: str = "") -> AsyncIterator[BlobFacts]:
+        """Hand out the blobs whose names begin with a prefix, in the order of their names, with their metadata.
+
+        Cost: 1 transaction per 5,000 blobs.
+        """
+        found = self._client.list_blobs(name_starts_with=prefix or None, include=["metadata"])
+        try:
+            async for blob in each(found):
+                yield _facts(blob)
+        except ResourceNotFoundError as error:
+            if code_of(error) != "ContainerNotFound":
+                raise
+
+    async def _in_container(self, call: Callable[[], Any]) -> Any:
+        try:
+            return await settled(call())
+        except ResourceNotFoundError as error:
+            if code_of(error) != "ContainerNotFound":
+                raise
+            await self.create()
+            return await settled(call())
+
+
+def _condition(etag: str | None) -> dict[str, Any]:
+    if etag is None:
+        return {}
+    if etag == ABSENT:
+        # No ETag with it: the SDK would hand it on to the connection, which knows no such word
+        return {"match_condition": MatchConditions.IfMissing}
+    return {"etag": etag, "match_condition": MatchConditions.IfNotModified}
+
+
+def _facts(found: Any) -> BlobFacts:
+    metadata: dict[str, str] = dict(found.metadata or {})
+    write_id = metadata.pop(_WRITE_ID, None)
+    return BlobFacts(
+        found.name,
+        found.size,
+        str(found.etag),
+        found.last_modified,
+        metadata,
+        found.content_settings.content_type,
+        found.append_blob_committed_block_count,
+        write_id,
+    )

@@ -1,0 +1,217 @@
+"""Operation: one write of an entity group transaction, and the rules of such a transaction, checked before sending."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any, Final, Literal
+
+from azure.core import MatchConditions
+from azure.data.tables import EdmType, EntityProperty, UpdateMode
+
+from .. import limits
+from ..edm import Int64, Ticks, entity_size
+from ..entity import WRITE_ID, Entity, Looked, check_key, measured
+from ..errors import BadInput, BadProperty, LimitExceeded
+from ..write_id import Lineage
+
+ANY: Final = "*"
+"""The ETag of an unconditional write: whatever is stored is overwritten or deleted, if only it exists."""
+
+Kind = Literal["insert", "replace", "merge", "insert_or_replace", "insert_or_merge", "delete"]
+
+_PART_BYTES: Final = 1000
+"""More than the headers and the address of one operation take in the body of a transaction."""
+
+
+@dataclass(frozen=True)
+class Operation:
+    """One write, already checked: what the service would refuse is refused when the operation is made.
+
+    `etag` is the ETag that replace, merge and delete are conditional on, or `ANY`.
+
+    >>> Operation.delete("Sales", "empid_000223", ANY)
+    Operation(kind='delete', partition_key='Sales', row_key='empid_000223', etag='*')
+
+    Guide: merge, replace, insert-or-replace, insert-or-merge; entity group transactions.
+    """
+
+    kind: Kind
+    partition_key: str
+    row_key: str
+    etag: str | None = None
+    entity: Mapping[str, Any] = field(default_factory=dict[str, Any], repr=False)
+    lineage: Lineage = field(default=(), repr=False)
+    """The ids of the writes that this one builds on, of the row that was read."""
+    has_room: bool = field(default=True, repr=False)
+    """Whether the row has room for the id of this write."""
+    becomes: Mapping[str, Any] | None = field(default=None, repr=False, compare=False)
+    """The whole row as a merge leaves it, if that is known."""
+
+    @classmethod
+    def insert(cls, entity: Mapping[str, Any], *, seen: dict[str, Looked] | None = None) -> Operation:
+        """Create an entity; one with its keys must not exist.
+
+        :param seen: see `measured`
+        """
+        return cls._of("insert", entity, None, seen)
+
+    @classmethod
+    def replace(cls, entity: Mapping[str, Any], etag: str, *, seen: dict[str, Looked] | None = None) -> Operation:
+        """Replace an entity; properties that are not given are removed.
+
+        :param seen: see `measured`
+        """
+        return cls._of("replace", entity, etag, seen)
+
+    @classmethod
+    def merge(cls, entity: Mapping[str, Any], etag: str, *, becomes: Mapping[str, Any] | None = None) -> Operation:
+        """Overwrite the given properties of an entity and leave the others as they are.
+
+        :param becomes: the entity as it will be then, if that is known
+        """
+        merge = cls._of("merge", entity, etag)
+        if becomes is None:
+            return merge
+        whole = measured(becomes)
+        return replace(merge, has_room=whole.has_room, becomes=whole.sent)
+
+    @classmethod
+    def insert_or_replace(cls, entity: Mapping[str, Any]) -> Operation:
+        """Create an entity or replace the one that exists, whatever it holds."""
+        return cls._of("insert_or_replace", entity, None)
+
+    @classmethod
+    def insert_or_merge(cls, entity: Mapping[str, Any]) -> Operation:
+        """Create an entity or merge into the one that exists, whatever it holds."""
+        return cls._of("insert_or_merge", entity, None)
+
+    @classmethod
+    def delete(cls, partition_key: str, row_key: str, etag: str) -> Operation:
+        """Delete an entity, which must exist."""
+        return cls("delete", check_key("PartitionKey", partition_key), check_key("RowKey", row_key), etag)
+
+    @classmethod
+    def _of(
+        cls, kind: Kind, entity: Mapping[str, Any], etag: str | None, seen: dict[str, Looked] | None = None
+    ) -> Operation:
+        if WRITE_ID in entity:
+            rule = "the name is taken: every write of a recipe carries its own, to be recognised by"
+            raise BadProperty(WRITE_ID, entity[WRITE_ID], rule, "rename the property")
+        sent, size, has_room = measured(entity, seen)
+        operation = cls(kind, sent["PartitionKey"], sent["RowKey"], etag, sent, has_room=has_room)
+        # Every property was looked at, and `size` would look at each again
+        operation.__dict__["size"] = size
+        return operation
+
+    @property
+    def key(self) -> tuple[str, str]:
+        """The PartitionKey and the RowKey."""
+        return self.partition_key, self.row_key
+
+    @property
+    def is_conditional(self) -> bool:
+        """Whether the service rejects it when it is sent again after it was carried out."""
+        return self.kind == "insert" or self.etag not in (None, ANY)
+
+    @property
+    def result(self) -> Mapping[str, Any] | None:
+        """The whole row as this write leaves it; None for a delete, and where that is not known."""
+        if self.kind in ("insert", "replace", "insert_or_replace"):
+            return plain(self.entity)
+        return None if self.becomes is None else plain(self.becomes)
+
+    def on(self, row: Entity | None) -> Operation:
+        """Return the same write on condition that the row is as it was read, None if it does not exist."""
+        if row is None:
+            return replace(self, kind="insert") if self.kind.startswith("insert") else self
+        kind: Kind = "replace" if self.kind == "insert_or_replace" else self.kind
+        kind = "merge" if kind == "insert_or_merge" else kind
+        return replace(self, kind=kind, etag=row.etag, lineage=row.lineage)
+
+    @cached_property
+    def size(self) -> int:
+        """The bytes that the row takes which is sent, by the published formula."""
+        properties = {name: value for name, value in self.entity.items() if name not in limits.SYSTEM_PROPERTIES}
+        return entity_size(self.partition_key, self.row_key, properties)
+
+    @cached_property
+    def payload_bound(self) -> int:
+        """A number of bytes that this operation does not exceed in the body of a transaction."""
+        # JSON spells a UTF-16 unit in six bytes at the most, a third of which is counted in the entity's size
+        rough = 3 * self.size + _PART_BYTES
+        return rough if rough < limits.MAX_TRANSACTION_BYTES // limits.MAX_TRANSACTION_OPERATIONS else self._exact()
+
+    def _exact(self) -> int:
+        return len(json.dumps(self._plain(), default=_spelled)) + _PART_BYTES
+
+    def _plain(self) -> dict[str, Any]:
+        explicit = EntityProperty
+        return {name: each.value if isinstance(each, explicit) else each for name, each in self.entity.items()}
+
+
+def plain(properties: Mapping[str, Any]) -> dict[str, Any]:
+    """Return properties as they are given, of those as the SDK sends them."""
+    return {name: _given(value) for name, value in properties.items()}
+
+
+def _given(value: Any) -> Any:
+    if not isinstance(value, EntityProperty):
+        return value
+    return Int64(value.value) if value.edm_type == EdmType.INT64 else Ticks.parse(str(value.value))
+
+
+def _spelled(value: Any) -> str:
+    return "=" * (-(-len(value) // 3) * 4) if isinstance(value, bytes) else str(value)
+
+
+def check_transaction(operations: Sequence[Operation]) -> None:
+    """Refuse what cannot be one entity group transaction: one partition, each entity once, 100 operations, 4 MB.
+
+    :raises BadInput: two partitions, or an entity that is written twice
+    :raises LimitExceeded: more than 100 operations, or 4 MB and more
+
+    Guide: entity group transactions.
+    """
+    if len(operations) > limits.MAX_TRANSACTION_OPERATIONS:
+        raise LimitExceeded(
+            "operations of a transaction",
+            len(operations),
+            f"an entity group transaction has at most {limits.MAX_TRANSACTION_OPERATIONS}",
+            "split it where half of it may be seen, or use BulkLoad, which names its atomicity",
+        )
+    seen: set[str] = set()
+    for operation in operations:
+        if operation.partition_key != operations[0].partition_key:
+            rule = f"a transaction has one partition, and this one began in {operations[0].partition_key!r}"
+            raise BadInput("PartitionKey", operation.partition_key, rule, "make one transaction per partition")
+        if operation.row_key in seen:
+            rule = "an entity may be written only once in a transaction"
+            raise BadInput("RowKey", operation.row_key, rule, "combine the two writes into one")
+        seen.add(operation.row_key)
+    size = sum(operation.payload_bound for operation in operations)
+    if size >= limits.MAX_TRANSACTION_BYTES:
+        rule = f"the payload of a transaction is less than {limits.MAX_TRANSACTION_BYTES} bytes (4 MB)"
+        raise LimitExceeded("payload of a transaction in bytes", size, rule, "split it, or keep large values in blobs")
+
+
+def sdk_operation(operation: Operation, stamp: Mapping[str, Any]) -> tuple[str, dict[str, Any], dict[str, Any]]:
+    """Return the operation as `TableClient.submit_transaction` takes it, with the write's identity added."""
+    if operation.kind == "delete":
+        entity = {"PartitionKey": operation.partition_key, "RowKey": operation.row_key}
+        return "delete", entity, _condition(operation)
+    entity = {**operation.entity, **stamp}
+    if operation.kind == "insert":
+        return "create", entity, {}
+    mode = UpdateMode.REPLACE if operation.kind.endswith("replace") else UpdateMode.MERGE
+    if operation.etag is None:
+        return "upsert", entity, {"mode": mode}
+    return "update", entity, {"mode": mode, **_condition(operation)}
+
+
+def _condition(operation: Operation) -> dict[str, Any]:
+    if operation.etag == ANY:
+        return {"match_condition": MatchConditions.Unconditionally}
+    return {"etag": operation.etag, "match_condition": MatchConditions.IfNotModified}

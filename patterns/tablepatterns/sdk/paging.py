@@ -1,0 +1,90 @@
+"""Read as many entities as were asked for, past the rows of other sets that lie among them."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Final, TypeVar
+
+from ..entity import Entity
+from ..errors import BadInput
+from ..filters import Filter
+from ..limits import MAX_PAGE_ENTITIES
+from .table import Page, Table
+
+T = TypeVar("T")
+
+_GROWTH: Final = 4
+"""How many times as many rows are requested next, once rows of other sets were met."""
+
+
+async def first_rows(
+    table: Table, count: int, where: Filter, *, select: Sequence[str] | None, fits: Callable[[Entity], bool]
+) -> list[Entity]:
+    """Return the first `count` matching rows that fit, or all if there are fewer.
+
+    Short and empty pages are followed; no page is requested beyond the last one needed. Cost: 1 transaction for up to
+    1,000 rows. Where rows that do not fit lie among them, 1 more for each further page; the pages grow fourfold.
+
+    :raises BadInput: the count is negative
+    """
+    if count < 0:
+        raise BadInput("count", count, "it is a number of entities", "ask for 0 or more")
+    taken: list[Entity] = []
+    token: str | None = None
+    size = 0
+    others = False
+    while len(taken) < count:
+        size = _next_size(count - len(taken), size if others else 0)
+        page = await table.page(where, size=size, token=token, select=select)
+        fitting = [row for row in page.items if fits(row)]
+        others = len(fitting) < len(page.items)
+        taken += fitting
+        token = page.token
+        if token is None:
+            break
+    return taken[:count]
+
+
+async def filled_page(
+    table: Table,
+    where: Filter,
+    *,
+    size: int,
+    token: str | None,
+    select: Sequence[str] | None,
+    choose: Callable[[Entity], Awaitable[T | None]],
+) -> Page[T]:
+    """Return a page with what is made of `size` matching rows, and the token that continues behind the last of them.
+
+    A page is as short as the service makes it, but never because rows were left out. Cost: 1 transaction where no row
+    is left out; else 1 more for each further request, which grow fourfold, and 1 to read up to the last row wanted.
+
+    :param choose: makes an item of a row; None leaves the row out
+    :raises BadInput: the size is not 1 to 1,000
+    :raises BadToken: the token is of another query
+    """
+    chosen: list[T] = []
+    rows = size
+    while True:
+        page = await table.page(where, size=rows, token=token, select=select)
+        found: list[T] = []
+        read = 0
+        for row in page.items:
+            if len(chosen) + len(found) == size:
+                break
+            read += 1
+            if (item := await choose(row)) is not None:
+                found.append(item)
+        if read < len(page.items):
+            # The service's tokens continue behind a whole page, so read only up to the last row that is wanted
+            rows = read
+            continue
+        chosen += found
+        token = page.token
+        if token is None or len(chosen) == size or len(found) == read:
+            return Page(tuple(chosen), token)
+        rows = _next_size(size - len(chosen), rows)
+
+
+def _next_size(missing: int, before: int) -> int:
+    return min(max(missing, _GROWTH * before), MAX_PAGE_ENTITIES)

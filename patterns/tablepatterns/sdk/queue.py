@@ -1,0 +1,218 @@
+"""Queue: one queue, in the words that a recipe may await.
+
+A message is received for a time, its lease: nobody else sees it until the visibility timeout has passed. Whoever
+received it deletes it when its work is done, or lets go, and it is delivered again. So a message may be delivered more
+than once, and messages overtake each other: what reads them must be idempotent.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any, Final
+
+from azure.core.exceptions import HttpResponseError, ResourceExistsError, ResourceNotFoundError
+
+from .. import limits
+from ..errors import NOT_SHOWN, BadInput, LeaseLost, LimitExceeded
+from .call import each, first_page, settled
+from .errors import code_of
+
+_NAME: Final = re.compile(r"[a-z0-9](?!.*--)[a-z0-9-]*[a-z0-9]")
+_LONGEST: Final = int(limits.MAX_VISIBILITY_TIMEOUT.total_seconds())
+_NOT_OURS: Final = ("MessageNotFound", "PopReceiptMismatch")
+
+
+@dataclass(frozen=True)
+class Message:
+    """A message as it was sent, received or peeked at.
+
+    :param pop_receipt: what shows that the lease is ours; a peek gives none
+    :param visible_at: when it can be received again, which ends the lease
+    :param deliveries: how often it was received, this time included
+    """
+
+    id: str
+    text: str = field(repr=False)
+    inserted_at: datetime | None
+    visible_at: datetime | None
+    pop_receipt: str | None
+    deliveries: int
+
+
+class Queue:
+    """One queue of an account, over an SDK `QueueClient` or its async twin, which encodes nothing.
+
+    A queue that does not exist is empty: a receive finds nothing, and the first send makes it.
+
+    :param client: the SDK's client of the queue
+    """
+
+    def __init__(self, client: Any) -> None:
+        self._client = client
+
+    @property
+    def name(self) -> str:
+        """The queue's name."""
+        return str(self._client.queue_name)
+
+    async def create(self) -> bool:
+        """Create the queue; return False if it existed already. Cost: 1 transaction."""
+        try:
+            await settled(self._client.create_queue())
+        except ResourceExistsError as error:
+            if code_of(error) != "QueueAlreadyExists":
+                raise
+            return False
+        return True
+
+    async def drop(self) -> None:
+        """Delete the queue with its messages; one that does not exist is fine. Cost: 1 transaction."""
+        try:
+            await settled(self._client.delete_queue())
+        except ResourceNotFoundError as error:
+            if code_of(error) != "QueueNotFound":
+                raise
+
+    async def send(self, text: str, *, delay: int = 0, lifetime: int = -1) -> Message:
+        """Put a message on the queue, and return it with the pop receipt by which its sender may delete it.
+
+        A request whose answer was lost is sent again: the queue may then hold the message twice.
+        Cost: 1 transaction; 2 more if the queue must be made first.
+
+        :param text: what to say, at most 64 KiB in UTF-8
+        :param delay: seconds until it can be received, 0 to 7 days
+        :param lifetime: seconds until it is dropped if nobody deletes it; -1 for never
+        :raises LimitExceeded: the text is too long for a message
+        :raises BadInput: the delay is out of its range
+        """
+        check_length(text)
+        _check_seconds("delay", delay, 0)
+        options = {"visibility_timeout": delay, "time_to_live": lifetime}
+        try:
+            sent = await settled(self._client.send_message(text, **options))
+        except ResourceNotFoundError as error:
+            if code_of(error) != "QueueNotFound":
+                raise
+            await self.create()
+            sent = await settled(self._client.send_message(text, **options))
+        return Message(sent.id, text, sent.inserted_on, sent.next_visible_on, sent.pop_receipt, 0)
+
+    async def receive(self, count: int = 1, *, lease: int = 30) -> list[Message]:
+        """Take up to `count` messages, which nobody else sees for `lease` seconds. Cost: 1 transaction.
+
+        :param count: at most so many, 1 to 32; fewer may come though more are there
+        :param lease: seconds, 1 to 7 days
+        """
+        _check_count(count)
+        _check_seconds("lease", lease, 1)
+        try:
+            pages = self._client.receive_messages(messages_per_page=count, visibility_timeout=lease).by_page()
+            return [_received(found) async for found in each(await first_page(pages))]
+        except ResourceNotFoundError as error:
+            if code_of(error) != "QueueNotFound":
+                raise
+            return []
+
+    async def peek(self, count: int = 1) -> list[Message]:
+        """Look at up to `count` messages that could be received, without taking them. Cost: 1 transaction."""
+        _check_count(count)
+        try:
+            return [_received(found) for found in await settled(self._client.peek_messages(max_messages=count))]
+        except ResourceNotFoundError as error:
+            if code_of(error) != "QueueNotFound":
+                raise
+            return []
+
+    async def renew(self, message: Message, *, lease: int, text: str | None = None) -> Message:
+        """Keep a message for `lease` seconds from now, and return it with its new pop receipt. Cost: 1 transaction.
+
+        :param lease: seconds, 0 to 7 days; 0 lets go of the message
+        :param text: what it says from now on; None leaves it as it is
+        :raises LeaseLost: the message was deleted, or the visibility timeout passed and somebody else has it
+        :raises LimitExceeded: the text is too long for a message
+        """
+        _check_seconds("lease", lease, 0)
+        if text is not None:
+            check_length(text)
+        kept = message.text if text is None else text
+        try:
+            now = await settled(
+                self._client.update_message(message.id, message.pop_receipt, kept, visibility_timeout=lease)
+            )
+        except HttpResponseError as error:
+            if code_of(error) not in _NOT_OURS:
+                raise
+            raise LeaseLost(f"message {message.id}: the lease ended; it is delivered again", error) from error
+        return Message(message.id, kept, message.inserted_at, now.next_visible_on, now.pop_receipt, message.deliveries)
+
+    async def delete(self, message: Message) -> bool:
+        """Delete a message for good; return False if it is not ours any more. Cost: 1 transaction."""
+        try:
+            await settled(self._client.delete_message(message.id, message.pop_receipt))
+        except HttpResponseError as error:
+            if code_of(error) not in _NOT_OURS:
+                raise
+            return False
+        return True
+
+    async def length(self) -> int:
+        """Return about how many messages there are, hidden ones included. Cost: 1 transaction."""
+        try:
+            found = await settled(self._client.get_queue_properties())
+        except ResourceNotFoundError as error:
+            if code_of(error) != "QueueNotFound":
+                raise
+            return 0
+        return int(found.approximate_message_count or 0)
+
+
+def check_queue_name(name: str) -> str:
+    """Return a queue or container name that the service accepts.
+
+    >>> check_queue_name("employees-intents")
+    'employees-intents'
+
+    :raises BadInput: not 3 to 63 lower-case letters, digits and single dashes between them
+    """
+    lengths = range(limits.QUEUE_NAME_MIN_LENGTH, limits.QUEUE_NAME_MAX_LENGTH + 1)
+    if not isinstance(name, str) or len(name) not in lengths or not _NAME.fullmatch(name):
+        rule = "it has 3 to 63 lower-case letters and digits, with single dashes between them"
+        raise BadInput("name of a queue or container", name, rule, "write it in lower case, with dashes for the rest")
+    return name
+
+
+def check_length(text: str) -> None:
+    """Refuse a text that is too long for a message.
+
+    :raises LimitExceeded: it is
+    """
+    size = len(text.encode())
+    if size > limits.MAX_MESSAGE_BYTES:
+        rule = f"a message has at most {limits.MAX_MESSAGE_BYTES:,} bytes in UTF-8, and this has {size:,}"
+        raise LimitExceeded("message", NOT_SHOWN, rule, "put the content into a blob, and send its name")
+
+
+def _check_seconds(subject: str, seconds: int, least: int) -> None:
+    if not least <= seconds <= _LONGEST:
+        raise BadInput(
+            subject, seconds, f"it is {least} to {_LONGEST:,} seconds, which are 7 days", "give such a number"
+        )
+
+
+def _check_count(count: int) -> None:
+    if not 1 <= count <= limits.MAX_MESSAGES_PER_GET:
+        rule = f"a request has 1 to {limits.MAX_MESSAGES_PER_GET} messages"
+        raise BadInput("count", count, rule, "ask again for more")
+
+
+def _received(message: Any) -> Message:
+    return Message(
+        message.id,
+        message.content,
+        message.inserted_on,
+        message.next_visible_on,
+        message.pop_receipt,
+        message.dequeue_count or 0,
+    )

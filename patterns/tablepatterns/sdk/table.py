@@ -1,0 +1,481 @@
+"""One table as recipes use it, and how writes whose response was lost are recognized."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from datetime import datetime
+from enum import Enum
+from time import monotonic
+from typing import Any, Generic, TypeVar
+from urllib.parse import unquote
+from uuid import UUID, uuid4
+
+from azure.core.credentials import AzureNamedKeyCredential
+from azure.core.exceptions import HttpResponseError, ResourceExistsError, ResourceNotFoundError, ServiceResponseError
+from azure.data.tables import TableAccessPolicy, generate_table_sas
+
+from .. import limits
+from ..edm import Ticks
+from ..entity import WRITE_ID, Entity
+from ..errors import (
+    BadDesign,
+    BadInput,
+    BadTableName,
+    EntityAlreadyExists,
+    EntityChanged,
+    OutcomeUnknown,
+    TooMuchContention,
+)
+from ..filters import Filter, prop
+from ..filters.bounds import Interval, KeyBounds, key_bounds
+from ..same_value import same_value
+from ..write_id import Lineage, after, as_bytes, inserted, is_complete
+from .call import CONNECTION_LOST, Exchange, MaybeCarriedOut, answered, each, first_page, settled
+from .errors import code_of, lacks_table, missing, translated
+from .operation import ANY, Operation, check_transaction, plain, sdk_operation
+from .page_token import Position
+
+
+async def table_names(service: Any, first: str, last: str) -> AsyncIterator[str]:
+    """Hand out the names of an account's tables from `first` to `last`, both included, as they were spelled.
+
+    Cost: 1 transaction per page of up to 1,000 names.
+
+    :param service: the SDK's client of the table service, sync or async
+    """
+    name = prop("TableName")
+    async for table in each(service.query_tables(str((name >= first) & (name <= last)))):
+        yield str(table.name)
+
+
+class Fate(Enum):
+    """What became of a write whose response was lost."""
+
+    MADE = "made"
+    NOT_MADE = "not made"
+    UNKNOWN = "unknown"
+
+
+def fate(operations: Sequence[Operation], stamp: UUID, rows: Sequence[Entity | None]) -> Fate:
+    """Return what became of a conditional transaction, by its rows as they are now, None for each that does not exist.
+
+    All its operations were carried out or none, so one row that proves either is enough.
+    """
+    if any(is_own(stamp, row) for row in rows):
+        return Fate.MADE
+    pairs = list(zip(operations, rows, strict=True))
+    # A transaction is conditional on the row that was read; what lies in its other rows then proves nothing
+    read = [pair for pair in pairs if pair[0].etag not in (None, ANY)]
+    witnesses = read or [pair for pair in pairs if pair[0].is_conditional] or pairs
+    return _decided([_of_conditional(*pair) for pair in witnesses])
+
+
+def fate_of_overwriting(operations: Sequence[Operation], stamp: UUID, rows: Sequence[Entity | None]) -> Fate:
+    """Return what became of a transaction without a condition, which nothing stops from being carried out twice.
+
+    It counts as made if the rows are as it leaves them: to write the same once more would change nothing.
+    """
+    pairs = list(zip(operations, rows, strict=True))
+    if any(is_own(stamp, row) for row in rows) or all(_is_as_sent(*pair) for pair in pairs):
+        return Fate.MADE
+    # A write that has deleted rows leaves nothing to tell it by: another may have inserted them again
+    return Fate.NOT_MADE if any(_was_not_overwritten(*pair) for pair in pairs) else Fate.UNKNOWN
+
+
+def is_own(stamp: UUID, row: Entity | None) -> bool:
+    """Return whether a row has the id of a write, first or under those of writes that build on it."""
+    return row is not None and (stamp in row.lineage or inserted(stamp) in row.lineage)
+
+
+def is_newest(stamp: UUID, operation: Operation, row: Entity | None) -> bool:
+    """Return whether a row is what a write of that id left, and nothing was changed since.
+
+    A merge of another program keeps the id, so the properties count too.
+    """
+    left = operation.result
+    newest: Lineage = () if row is None else row.lineage[:1]
+    is_first = newest in ((stamp,), (inserted(stamp),))
+    return is_first and row is not None and left is not None and same_value(row, left)
+
+
+def _decided(found: Sequence[Fate]) -> Fate:
+    return next((each for each in (Fate.NOT_MADE, Fate.UNKNOWN) if each in found), Fate.MADE)
+
+
+def _of_conditional(operation: Operation, row: Entity | None) -> Fate:
+    if operation.kind == "insert":
+        # A row that is gone may have been ours, as may one that has been written too often since
+        return Fate.NOT_MADE if row is not None and is_complete(row.lineage) else Fate.UNKNOWN
+    if row is None:
+        return Fate.MADE if operation.kind == "delete" else Fate.NOT_MADE
+    # A merge without room for an id leaves the one that it read
+    leaves_no_id = operation.kind == "merge" and not operation.has_room
+    if operation.lineage and operation.lineage[0] in row.lineage and not leaves_no_id:
+        return Fate.NOT_MADE
+    return Fate.UNKNOWN
+
+
+def _was_not_overwritten(operation: Operation, row: Entity | None) -> bool:
+    if operation.kind == "delete":
+        return False
+    return row is None or (operation.has_room and is_complete(row.lineage))
+
+
+def _is_as_sent(operation: Operation, row: Entity | None) -> bool:
+    if operation.kind == "delete" or row is None:
+        return operation.kind == "delete" and row is None
+    sent = plain(operation.entity)
+    merges = operation.kind.endswith("merge")
+    return same_value({name: row.get(name) for name in sent} if merges else row, sent)
+
+
+T = TypeVar("T")
+
+_ATTEMPTS = 3
+_STALE = "W/\"datetime'1601-01-01T00%3A00%3A00.0000000Z'\""
+"""The ETag of what we wrote and others have changed since: our own was lost with the response. No row has it."""
+_ATTEMPTS_TO_OVERWRITE = 10
+"""How often a write without a condition, whose response was lost, is sent on condition of what was read just before."""
+
+
+@dataclass(frozen=True)
+class Page(Generic[T]):
+    """A part of a query's results, and the token that continues it; the last page has none.
+
+    A page may hold fewer entities than asked for, even none, and still be followed by others.
+
+    Guide: large result sets and continuation tokens.
+    """
+
+    items: tuple[T, ...]
+    token: str | None
+
+
+class Table:
+    """One table of an account, over an SDK `TableClient` or its async twin.
+
+    A table that does not exist holds nothing: reads find no entity, and the first write makes it.
+
+    :param client: the SDK's client of the table
+    :param hook: the `raw_response_hook` that the client was made with, if any: writes need a hook of their own, which
+        takes its place and calls it
+    """
+
+    def __init__(self, client: Any, hook: Callable[[Any], None] | None = None) -> None:
+        self._client = client
+        self._hook = hook
+
+    @property
+    def name(self) -> str:
+        """The table's name, as it was given."""
+        return str(self._client.table_name)
+
+    async def create(self) -> bool:
+        """Create the table; return False if it existed already. Cost: 1 transaction.
+
+        After a lost answer the table may be our own work, and False is returned all the same.
+
+        :raises BadTableName: the service refuses the name, which passed our own check
+        """
+        try:
+            await self._created()
+        except ResourceExistsError as error:
+            if code_of(error) != "TableAlreadyExists":
+                raise
+            return False
+        except (HttpResponseError, ValueError) as error:
+            if isinstance(error, HttpResponseError) and error.status_code not in (400, 404):
+                raise
+            # Which of the two the service gives for a reserved name, its own documents do not agree on
+            rule = "the service refuses the name"
+            raise BadTableName("table name", self.name, rule, "choose another") from error
+        return True
+
+    async def _created(self) -> None:
+        for _ in range(_ATTEMPTS - 1):
+            with suppress(*CONNECTION_LOST):
+                await settled(self._client.create_table())
+                return
+        await settled(self._client.create_table())
+
+    async def drop(self) -> None:
+        """Delete the table with everything in it; one that does not exist is fine. Cost: 1 transaction."""
+        await settled(self._client.delete_table())
+
+    @property
+    def service_address(self) -> str:
+        """The URL of the account's Table service."""
+        return str(self._client.url).partition("?")[0]
+
+    def signed(self, **terms: Any) -> str:
+        """Return a shared access signature of this table, made with the account's key. Cost: nothing.
+
+        :param terms: what `azure.data.tables.generate_table_sas` takes
+        :raises BadDesign: the account was connected to without its key
+        """
+        credential = self._client.credential
+        if not isinstance(credential, AzureNamedKeyCredential):
+            rule = "a signature is made with the account's key, and this account was connected to without it"
+            raise BadDesign("credential", type(credential).__name__, rule, "connect with the account's key")
+        return generate_table_sas(credential, self.name, **terms)
+
+    async def policies(self) -> dict[str, TableAccessPolicy | None]:
+        """Return the stored access policies by name. Cost: 1 transaction."""
+        try:
+            found: dict[str, TableAccessPolicy | None] = await settled(self._client.get_table_access_policy())
+        except ResourceNotFoundError:
+            return {}
+        return found
+
+    async def put_policies(self, policies: Mapping[str, TableAccessPolicy | None]) -> None:
+        """Make these the table's stored access policies, in place of all that it has.
+
+        Cost: 1 transaction; 2 more if the table must be made first.
+        """
+        try:
+            await settled(self._client.set_table_access_policy(policies))
+        except ResourceNotFoundError:
+            await self.create()
+            await settled(self._client.set_table_access_policy(policies))
+
+    async def get(self, partition_key: str, row_key: str, select: Sequence[str] | None = None) -> Entity | None:
+        """Read one entity by its keys, or None. Cost: 1 transaction, a point query.
+
+        :raises ServiceResponseError: the response holds another entity
+        """
+        options = {"select": [*dict.fromkeys(("PartitionKey", "RowKey", *select))]} if select else {}
+        try:
+            found = await settled(self._client.get_entity(partition_key, row_key, **options))
+        except ResourceNotFoundError:
+            return None
+        entity = Entity.received(found)
+        self._check_received(
+            entity, KeyBounds(Interval(partition_key, upper=partition_key), Interval(row_key, upper=row_key))
+        )
+        return entity
+
+    async def page(
+        self, where: Filter | None, *, size: int, token: str | None = None, select: Sequence[str] | None = None
+    ) -> Page[Entity]:
+        """Read one page of a query. Cost: 1 transaction.
+
+        :param where: the filter, or None for every entity of the table
+        :param size: at most so many entities, 1 to 1,000
+        :param token: where an earlier page of the same query ended
+        :param select: the properties to read; None for all
+        :raises BadInput: the size is not 1 to 1,000
+        :raises BadToken: the token is of another query, or no token
+        """
+        if not 1 <= size <= limits.MAX_PAGE_ENTITIES:
+            rule = f"a page has 1 to {limits.MAX_PAGE_ENTITIES} entities"
+            raise BadInput("size", size, rule, "ask for smaller pages, and follow their tokens")
+        position = Position.parse(token, self.name, where) if token else None
+        pages = self._pages(where, size, position, select)
+        try:
+            found = await first_page(pages)
+        except ResourceNotFoundError as error:
+            if code_of(error) != "TableNotFound":
+                raise
+            return Page((), None)
+        following = Position.of(pages.continuation_token)
+        items = tuple([Entity.received(entity) async for entity in each(found)])
+        if items and where is not None:
+            # A response to another request is wrong as a whole, so that two of its entities tell
+            for entity in (items[0], items[-1]):
+                self._check_received(entity, key_bounds(where))
+        return Page(items, following.text(self.name, where) if following else None)
+
+    def _check_received(self, entity: Entity, asked: KeyBounds) -> None:
+        """Make sure that a response is to the request that was sent, and not to that of another process.
+
+        :raises ServiceResponseError: it is not
+        """
+        partition_key, row_key = entity.key
+        if partition_key is None or row_key is None or asked.contains(partition_key, row_key):
+            return
+        text = f"table {self.name!r}: the response holds the entity {entity.key!r}, which was not asked for"
+        raise ServiceResponseError(f"{text}; do not share a transport between processes, call connect() in each")
+
+    def _pages(self, where: Filter | None, size: int, position: Position | None, select: Sequence[str] | None) -> Any:
+        options: dict[str, Any] = {"results_per_page": size} | ({"select": list(select)} if select else {})
+        client = self._client
+        found = client.list_entities(**options) if where is None else client.query_entities(str(where), **options)
+        return found.by_page(position.sdk() if position else None)
+
+    async def query(self, where: Filter | None, *, select: Sequence[str] | None = None) -> AsyncIterator[Entity]:
+        """Hand out every entity that matches, page after page. Cost: 1 transaction per page of up to 1,000."""
+        token: str | None = None
+        while True:
+            page = await self.page(where, size=limits.MAX_PAGE_ENTITIES, token=token, select=select)
+            for entity in page.items:
+                yield entity
+            token = page.token
+            if token is None:
+                return
+
+    async def submit(self, *operations: Operation) -> list[Entity]:
+        """Carry out all operations in one entity group transaction, or none of them; return what is stored now.
+
+        Each entity returned carries its keys, its new ETag and Timestamp; that of a delete has no ETag. A missing
+        table is created first.
+
+        Every write carries a `WriteId` of its own. The service may carry out a request whose response is then lost. A
+        write with a condition is sent again, and meets its own work as a conflict; one without is sent again only on
+        condition of what was read in between. The ids that the row keeps tell whether the work is ours, also where
+        others have built on it. An entity that was changed since gets an ETag that matches no row, so that the next
+        conditional write of it raises `EntityChanged`. A delete that finds nothing when sent again is taken for done.
+
+        Cost: 1 transaction; after a lost response 1 more per attempt, and 1 for each row to read back.
+
+        :raises BadInput: no entity group transaction; nothing was sent
+        :raises EntityAlreadyExists: an entity to be inserted exists
+        :raises EntityChanged: an entity changed since the ETag was read
+        :raises EntityNotFound: an entity to be replaced, merged or deleted does not exist
+        :raises TransactionFailed: the service refused for another reason; `index` says which operation
+        :raises OutcomeUnknown: a response was lost, and the row does not tell whether the write was made
+        :raises TooMuchContention: after a lost response other writers were faster at every attempt
+        """
+        check_transaction(operations)
+        if not operations:
+            return []
+        stamp = uuid4()
+        if any(operation.is_conditional for operation in operations):
+            return await self._repeated(operations, stamp)
+        return await self._sent_once(operations, stamp)
+
+    async def _repeated(self, operations: Sequence[Operation], stamp: UUID) -> list[Entity]:
+        """Send a transaction until a response comes; its conditions keep it from being carried out twice."""
+        lost, made = 0, False
+        while True:
+            exchange = Exchange(self._hook)
+            try:
+                return await self._send(operations, stamp, exchange)
+            except CONNECTION_LOST:
+                lost += 1
+                if lost == _ATTEMPTS:
+                    raise
+            except HttpResponseError as error:
+                if not made and lacks_table(error, operations):
+                    await self.create()
+                    made = True
+                    continue
+                if lost or exchange.was_repeated:
+                    written = await self._own_work(operations, stamp, error)
+                    if written:
+                        return written
+                failure = translated(error, operations)
+                raise failure from (None if failure is error else error)
+
+    async def _sent_once(
+        self, operations: Sequence[Operation], stamp: UUID, *, has_table: bool = False
+    ) -> list[Entity]:
+        """Send a transaction without a condition, and not again while it may have been carried out.
+
+        Another writer may have built on it by then, whose change would be undone. So after a lost response the rows are
+        read, and what is sent then is conditional on them.
+        """
+        try:
+            return await self._send(operations, stamp, Exchange(self._hook, sends_once=True))
+        except (*CONNECTION_LOST, MaybeCarriedOut) as error:
+            return await self._after_lost_response(operations, stamp, error)
+        except HttpResponseError as error:
+            if has_table or not lacks_table(error, operations):
+                failure = translated(error, operations)
+                raise failure from (None if failure is error else error)
+        await self.create()
+        return await self._sent_once(operations, stamp, has_table=True)
+
+    async def _after_lost_response(
+        self, operations: Sequence[Operation], stamp: UUID, error: Exception
+    ) -> list[Entity]:
+        rows = await self._rows(operations)
+        found = fate_of_overwriting(operations, stamp, rows)
+        if found is Fate.UNKNOWN:
+            raise _unknown(operations) from error
+        if found is Fate.MADE:
+            return _read_back(operations, rows, stamp)
+        overtaken: EntityAlreadyExists | EntityChanged | None = None
+        begun = monotonic()
+        for _ in range(_ATTEMPTS_TO_OVERWRITE):
+            try:
+                return await self._repeated([each.on(row) for each, row in zip(operations, rows, strict=True)], stamp)
+            except (EntityAlreadyExists, EntityChanged) as refused:
+                overtaken = refused
+            rows = await self._rows(operations)
+        raise TooMuchContention(_ATTEMPTS_TO_OVERWRITE, monotonic() - begun, overtaken) from overtaken
+
+    async def _rows(self, operations: Sequence[Operation]) -> list[Entity | None]:
+        return [await self.get(*operation.key) for operation in operations]
+
+    async def _send(self, operations: Sequence[Operation], stamp: UUID, exchange: Exchange) -> list[Entity]:
+        calls = [sdk_operation(each, _stamped(each, stamp)) for each in operations]
+        if len(calls) > 1:
+            answers = await answered(lambda: self._client.submit_transaction(calls, **exchange.options))
+        else:
+            word, entity, options = calls[0]
+            call = getattr(self._client, f"{word}_entity")
+            answers = [await answered(lambda: call(entity, **options, **exchange.options))]
+            if exchange.status == 404 and not exchange.was_repeated:
+                # The SDK takes the deletion of a missing entity for a success
+                raise missing(operations[0])
+        return [_written(operation, answer, stamp) for operation, answer in zip(operations, answers, strict=True)]
+
+    async def _own_work(
+        self, operations: Sequence[Operation], stamp: UUID, error: HttpResponseError
+    ) -> list[Entity] | None:
+        """Return what an earlier attempt of this very transaction wrote, or None if the conflict is another's."""
+        if error.status_code not in (404, 409, 412):
+            return None
+        rows = await self._rows(operations)
+        found = fate(operations, stamp, rows)
+        if found is Fate.UNKNOWN:
+            raise _unknown(operations, error) from error
+        return None if found is Fate.NOT_MADE else _read_back(operations, rows, stamp)
+
+
+def _unknown(operations: Sequence[Operation], error: HttpResponseError | None = None) -> OutcomeUnknown:
+    text = f"the answer to a write of {operations[0].key} was lost, and nothing tells if it was made; "
+    return OutcomeUnknown(text + "read the entity, and see whether the change is there", error)
+
+
+def _read_back(operations: Sequence[Operation], rows: Sequence[Entity | None], stamp: UUID) -> list[Entity]:
+    """Return what a transaction wrote whose response was lost, by its rows as they are now.
+
+    A row that has changed since gets an ETag that matches no row: with its newest, the next conditional write of our
+    caller would overwrite a change that the caller has not seen.
+    """
+    etags = [
+        row.etag if row is not None and is_newest(stamp, operation, row) else _STALE
+        for operation, row in zip(operations, rows, strict=True)
+    ]
+    return [_written(each, {"etag": etag}, stamp) for each, etag in zip(operations, etags, strict=True)]
+
+
+def _id_of(operation: Operation, stamp: UUID) -> UUID:
+    return inserted(stamp) if operation.kind == "insert" else stamp
+
+
+def _stamped(operation: Operation, stamp: UUID) -> dict[str, bytes]:
+    return {WRITE_ID: as_bytes(after(_id_of(operation, stamp), operation.lineage))} if operation.has_room else {}
+
+
+def _written(operation: Operation, answer: Mapping[str, Any], stamp: UUID) -> Entity:
+    entity = Entity({"PartitionKey": operation.partition_key, "RowKey": operation.row_key})
+    if operation.kind != "delete":
+        entity.etag = answer["etag"]
+        entity.timestamp = None if entity.etag == _STALE else timestamp_of(answer["etag"])
+        entity.lineage = after(_id_of(operation, stamp), operation.lineage) if operation.has_room else ()
+    return entity
+
+
+def timestamp_of(etag: str) -> datetime | None:
+    r"""Return the Timestamp that an ETag of Table storage is made of, or None for an ETag of another make.
+
+    >>> timestamp_of("W/\"datetime'2020-07-24T14%3A34%3A27.8639974Z'\"").isoformat()
+    '2020-07-24T14:34:27.863997+00:00'
+    """
+    with suppress(IndexError, ValueError):
+        return Ticks.parse(unquote(etag.split("'")[1])).datetime()
+    return None

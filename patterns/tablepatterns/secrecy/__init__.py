@@ -1,1 +1,0 @@
-"""Secrecy: what property encryption is made of. All ciphers are those of the `cryptography` package."""

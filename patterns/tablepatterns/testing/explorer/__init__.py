@@ -1,0 +1,1 @@
+"""How `explore` runs actors in every order of their requests."""

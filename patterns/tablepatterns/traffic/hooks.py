@@ -1,0 +1,290 @@
+"""Record requests through the SDK clients' hooks; secrets are removed at once."""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Callable, Generator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
+from datetime import datetime, timezone
+from functools import lru_cache
+from json import loads
+from typing import Any, Final, Protocol, TypeAlias
+from urllib.parse import unquote, urlsplit
+
+from azure.core.exceptions import ResponseNotReadError
+
+from ..edm import Ticks
+from ..errors import BadFilter
+from ..filters import Explanation, QueryClass, classify, parse
+from .request import TELLING, Named, Request, Site, call_site, holding, named
+
+_SIGNATURE: Final = re.compile(r"([?&])sig=[^&]*")
+# A quote inside a value is escaped, so this finds names of properties only
+_KEY: Final = re.compile(rb'"PartitionKey"\s*:\s*("(?:[^"\\]|\\.)*")')
+_TABLE: Final = re.compile(rb'"TableName"\s*:\s*("(?:[^"\\]|\\.)*")')
+_BATCH_ENTITY: Final = re.compile(rb"/([^/\s()?]+)\(PartitionKey='((?:[^'\s]|'')*)'")
+_BATCH_INSERT: Final = re.compile(rb"POST \S+/([^/\s()?]+)(?:\(\))?(?:\?\S*)? HTTP/")
+_BATCH_STATUS: Final = re.compile(rb"HTTP/1\.1 (\d{3})")
+_LITTLE: Final[Mapping[str, str]] = {}
+_NOWHERE: Final[tuple[str | None, str | None]] = (None, None)
+_READS: Final = frozenset({"GET", "HEAD"})
+_BATCH_ANSWER: Final = 202
+
+Moment: TypeAlias = Ticks | float
+"""By the clock of an account in memory, or in seconds by that of this machine."""
+
+
+class Seen:
+    """One attempt of a request, from the moment that it is sent.
+
+    :param service: table, queue or blob
+    :param root: the path of the account's endpoint
+    :param sent: the SDK's request
+    :param site: the line that it comes from
+    :param moment: when it is sent
+    :param attempt: 1, and one more for each time that it was sent before
+    """
+
+    __slots__ = (
+        "_answer",
+        "_headers",
+        "_method",
+        "_named",
+        "_place",
+        "_root",
+        "_url",
+        "attempt",
+        "bytes_in",
+        "bytes_out",
+        "ended",
+        "examined",
+        "moment",
+        "returned",
+        "service",
+        "site",
+        "status",
+    )
+
+    def __init__(self, service: str, root: str, sent: Any, site: Site | None, moment: Moment, attempt: int) -> None:
+        self.service, self.site, self.moment, self.attempt = service, site, moment, attempt
+        self.ended, self.status, self.bytes_out = moment, 0, 0
+        self.examined: int | None = None
+        self.returned: int | None = None
+        self._root, self._method, url = root, sent.method, sent.url
+        self._url: str = _SIGNATURE.sub(r"\1", url) if "sig=" in url else url
+        self._headers = _LITTLE
+        self._answer: Any = None
+        self._named: tuple[Named, Explanation | None] | None = None
+        self.bytes_in, self._place = 0, _NOWHERE
+        # Bodies are not kept: they hold values of properties
+        if self._method not in _READS:
+            headers, content = sent.headers, _content(sent)
+            self._headers = {name: _SIGNATURE.sub(r"\1", headers[name]) for name in TELLING[service] if name in headers}
+            self.bytes_in = len(content)
+            if service == "table" and self._method == "POST":
+                self._place = _place_in(content, url)
+
+    def end(self, answer: Any, moment: Moment) -> None:
+        """Note the answer. That to a transaction is read later, when the SDK has read it."""
+        self.status, self.ended = answer.status_code, moment
+        # Only the answers of an account in memory have it
+        self.examined = getattr(answer, "examined", None)
+        self.returned = getattr(answer, "returned", None)
+        length = answer.headers.get("Content-Length")
+        if length is not None:
+            self.bytes_out = 0 if self._method == "HEAD" else int(length)
+            if self.status != _BATCH_ANSWER:
+                return
+        self._answer = answer
+        self.settle()
+
+    def settle(self) -> None:
+        """Read what the answer holds as soon as the SDK has read it, and let go of it."""
+        if self._answer is None:
+            return
+        try:
+            content: bytes = self._answer.content
+        except ResponseNotReadError:
+            return
+        self._answer = None
+        self.bytes_out = self.bytes_out or len(content)
+        if self.status == _BATCH_ANSWER:
+            parts = [int(status) for status in _BATCH_STATUS.findall(content)]
+            self.status = next((status for status in parts if status >= 400), self.status)
+
+    def request(self, fallback: Site | None) -> Request:
+        """Return the request as it is told.
+
+        :param fallback: the line to name where none is known
+        """
+        self.settle()
+        found, plan = self._named or self._read()
+        return Request(
+            site=self.site or fallback,
+            service=self.service,
+            operation=found.operation,
+            resource=found.resource,
+            partition=found.partition,
+            query_class=_class_of(found, plan),
+            reason=plan.reason if plan else "",
+            rewrite=plan.rewrite if plan else "",
+            moment=_datetime(self.moment),
+            seconds=(_datetime(self.ended) - _datetime(self.moment)).total_seconds(),
+            status=self.status,
+            transactions=int(0 < self.status < 500),
+            bytes_in=self.bytes_in,
+            bytes_out=self.bytes_out,
+            attempt=self.attempt,
+            examined=self.examined,
+            returned=self.returned,
+        )
+
+    def _read(self) -> tuple[Named, Explanation | None]:
+        found = named(self.service, self._root, self._method, self._url, self._headers)
+        plan = None if found.filter is None else _plan(found.filter)
+        table, partition = found.resource or self._place[0], found.partition
+        if partition is None:
+            partition = self._place[1] if plan is None else plan.searched.partition
+        self._named = found._replace(resource=table, partition=partition, filter=None), plan
+        self._url, self._headers = "", _LITTLE
+        return self._named
+
+
+def _datetime(moment: Moment) -> datetime:
+    return moment.datetime() if isinstance(moment, Ticks) else datetime.fromtimestamp(moment, timezone.utc)
+
+
+def _class_of(found: Named, plan: Explanation | None) -> QueryClass | None:
+    if found.operation == "QueryEntity":
+        return QueryClass.POINT
+    return None if plan is None else plan.query_class
+
+
+def _content(sent: Any) -> bytes:
+    """Return a request's body, b"" for one that can be read only once."""
+    content = sent.content if hasattr(sent, "content") else sent.body
+    if isinstance(content, str):
+        return content.encode()
+    return content if isinstance(content, bytes) else b""
+
+
+def _place_in(content: bytes, url: str) -> tuple[str | None, str | None]:
+    """Return the table and the partition that a body tells, where the URL does not: of a POST to the Table service."""
+    path = url.partition("?")[0]
+    if path.endswith("/Tables"):
+        return _text_at(_TABLE.search(content)), None
+    if not path.endswith("/$batch"):
+        return None, _text_at(_KEY.search(content))
+    keyed = _BATCH_ENTITY.search(content)
+    if keyed:
+        return unquote(keyed[1].decode()), unquote(keyed[2].decode()).replace("''", "'")
+    inserted = _BATCH_INSERT.search(content)
+    return (unquote(inserted[1].decode()) if inserted else None), _text_at(_KEY.search(content))
+
+
+def _text_at(found: re.Match[bytes] | None) -> str | None:
+    return None if found is None else str(loads(found[1]))
+
+
+@lru_cache(maxsize=512)
+def _plan(text: str) -> Explanation | None:
+    try:
+        return classify(parse(text))
+    except BadFilter:
+        return None
+
+
+_NOTE: Final = "tablepatterns.traffic"
+"""Where the context of a call keeps what was seen of it last."""
+
+
+class Recorder(Protocol):
+    """Who wants to know of requests."""
+
+    def wants(self, watch: Watch) -> bool:
+        """Tell whether the requests that this watch sees are meant."""
+        ...
+
+    def take(self, seen: Seen) -> None:
+        """Keep a request that was sent."""
+
+
+blocks: ContextVar[tuple[Recorder, ...]] = ContextVar("blocks", default=())
+"""The blocks of code that this thread or task is in, the outermost first."""
+everywhere: Final[list[Recorder]] = []
+"""Those who want the requests of all threads and tasks."""
+
+
+class Watch:
+    """Sees the requests of one connection to an account; it costs next to nothing while nobody wants to know.
+
+    :param account: what connections to the same account have in common: its engine, or its address
+    :param roots: the URL of each service
+    :param now: the account's clock, by default that of this machine
+    """
+
+    def __init__(self, account: object, roots: Mapping[str, str], now: Callable[[], Ticks] | None = None) -> None:
+        self.account = account
+        self._roots = {service: urlsplit(url).path.rstrip("/") for service, url in roots.items()}
+        self._now: Callable[[], Moment] = now or time.time
+
+    def over(self, service: str, options: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the options of an SDK client by which its requests are seen; hooks that it has are called too.
+
+        :param service: table, queue or blob
+        :param options: the client's options
+        """
+        on_request, on_response = options.get("raw_request_hook"), options.get("raw_response_hook")
+
+        def sent(request: Any) -> None:
+            self._sent(service, request)
+            if on_request is not None:
+                on_request(request)
+
+        return {**options, "raw_request_hook": sent, "raw_response_hook": _answered(self._now, on_response)}
+
+    @contextmanager
+    def held(self) -> Generator[None, None, None]:
+        """Let what threads and tasks do in this block count for the line that waits for them."""
+        if not self._recorders():
+            yield
+            return
+        token = holding.set(call_site())
+        try:
+            yield
+        finally:
+            holding.reset(token)
+
+    def _recorders(self) -> list[Recorder]:
+        inside = blocks.get()
+        if everywhere:
+            inside = (*inside, *everywhere)
+        return [each for each in inside if each.wants(self)] if inside else []
+
+    def _sent(self, service: str, request: Any) -> None:
+        recorders = self._recorders()
+        if not recorders:
+            return
+        context = request.context
+        before: Seen | None = context.get(_NOTE)
+        attempt = 1 if before is None else before.attempt + 1
+        seen = Seen(service, self._roots[service], request.http_request, call_site(), self._now(), attempt)
+        context[_NOTE] = seen
+        # A hook given to the call takes the place of the client's
+        theirs = context.options.get("raw_response_hook")
+        if theirs is not None:
+            context.options["raw_response_hook"] = _answered(self._now, theirs)
+        for each in recorders:
+            each.take(seen)
+
+
+def _answered(now: Callable[[], Moment], then: Callable[[Any], object] | None) -> Callable[[Any], object]:
+    def answered(response: Any) -> object:
+        seen: Seen | None = response.context.get(_NOTE)
+        if seen is not None and not seen.status:
+            seen.end(response.http_response, now())
+        return None if then is None else then(response)
+
+    return answered

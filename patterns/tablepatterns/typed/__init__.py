@@ -1,1 +1,0 @@
-"""Typed access: what stands between dataclasses and the properties of entities. Start with `record.py`."""

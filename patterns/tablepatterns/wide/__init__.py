@@ -1,1 +1,0 @@
-"""Wide: one logical entity in several rows."""

@@ -1,1 +1,0 @@
-"""Words: what a recipe may await of an account, over the clients of the SDK."""

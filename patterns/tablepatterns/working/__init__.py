@@ -1,1 +1,0 @@
-"""Working: messages, leases on them, and what becomes of the work that they ask for."""

@@ -1,1 +1,0 @@
-"""Writing: what the caller asks for, as one entity group transaction."""
