@@ -45,7 +45,7 @@ class Backend:
         module: Any = tablepatterns.aio if self.aio else tablepatterns
         storage = module.connect(target or self._target, **(self._options | options))
         self._open.append(storage)
-        return storage.awaited()
+        return storage.as_async()
 
     def service(self, credential: Any, of: str = "table", **options: Any) -> Any:
         """Return the SDK's client of one of the account's services with another credential, to be awaited.

@@ -22,7 +22,7 @@ EXEMPT = {
     "BlobLogHandler": "its methods are those of logging.Handler",
     "Drift": "verify returns it",
     "Finding": "an enumeration",
-    "Gathered": "ParallelReads returns it",
+    "ParallelResult": "ParallelReads returns it",
     "Grant": "grant() returns it",
     "Held": "EntityTypes returns it",
     "InBlobs": "a name, checked by what takes it",
@@ -58,7 +58,7 @@ class Vault:
 def _sets(storage: tp.Storage) -> Made:
     by_email = tp.IntraPartitionIndex(Key("{Department}", "email_{Email}"))
     by_city = tp.InterPartitionIndex(Key("city_{City}", "city_{EmployeeId:06d}"))
-    names = tp.IndexEntities("Name")
+    names = tp.IndexEntity("Name")
     total = tp.Summary(Key("{Department}", "total"))
     staff = tp.EntitySet(storage, "Staff", STAFF, derived=[by_email, by_city, names, total])
     plain = tp.EntitySet(storage, "Plain", STAFF)
@@ -68,13 +68,13 @@ def _sets(storage: tp.Storage) -> Made:
     key = tp.LocalKey.generate("k")
     sealed = tp.EncryptedProperties(["Ssn"], keys=key, blind={"Ssn": "SsnHash"}, blind_key=bytes(range(32)))
     safe = tp.EntitySet(storage, "Safe", STAFF, mappings=[sealed])
-    copied = tp.Denormalize(
+    copied = tp.CopiedFields(
         STAFF, refers={"Department": "Department", "EmployeeId": "Boss"}, copies={"BossName": "Name"}
     )
     return {
         "IntraPartitionIndex": by_email,
         "InterPartitionIndex": by_city,
-        "IndexEntities": names,
+        "IndexEntity": names,
         "Summary": total,
         "EntitySet": staff,
         "plain": plain,
@@ -84,7 +84,7 @@ def _sets(storage: tp.Storage) -> Made:
         "LargeProperties": blob,
         "LocalKey": key,
         "EncryptedProperties": sealed,
-        "Denormalize": copied,
+        "CopiedFields": copied,
     }
 
 
@@ -100,9 +100,9 @@ def _recipes(storage: tp.Storage, folder: Path, sets: Made) -> Made:
         "BlobLog": tp.BlobLog(storage, "logs", "web"),
         "BulkDelete": tp.BulkDelete(staff),
         "BulkLoad": tp.BulkLoad(plain),
-        "CompoundKey": tp.CompoundKey(storage, "Plain", STAFF, "_{Year:04d}"),
+        "ChildSet": tp.ChildSet(storage, "Plain", STAFF, "_{Year:04d}"),
         "DataSeries": tp.DataSeries(storage, "Series", STAFF, 24, name="Hour", of=int),
-        "Denormalized": tp.Denormalized(plain, ["Floor"]),
+        "SharedFields": tp.SharedFields(plain, ["Floor"]),
         "EntityGroupTransaction": tp.EntityGroupTransaction(storage, "Staff"),
         "EntityType": typed,
         "EntityTypes": tp.EntityTypes(typed),
@@ -111,7 +111,7 @@ def _recipes(storage: tp.Storage, folder: Path, sets: Made) -> Made:
         "HashDivision": tp.HashDivision(2),
         "Key": STAFF,
         "KeyRotation": tp.KeyRotation(sets["safe"]),
-        "LargeValues": tp.LargeValues(sets["large"]),
+        "LargePropertyStore": tp.LargePropertyStore(sets["large"]),
         "LogEntry": tp.LogEntry(NOW, "INFO", "started"),
         "LogTail": tp.LogTail(storage, "Log", "{Department}"),
         "Lookup": tp.Lookup(heads),
@@ -219,11 +219,11 @@ _FOR_SETS = "the sets call its methods"
 
 MADE_FOR_THE_LIBRARY = {
     "BlobArchive": "an Archive calls its methods",
-    "Denormalize": _FOR_SETS,
+    "CopiedFields": _FOR_SETS,
     "EncryptedProperties": _FOR_SETS,
     "EntityType": "EntityTypes calls its methods",
     "FileArchive": "an Archive calls its methods",
-    "IndexEntities": _FOR_SETS,
+    "IndexEntity": _FOR_SETS,
     "InterPartitionIndex": _FOR_SETS,
     "IntraPartitionIndex": _FOR_SETS,
     "LargeProperties": _FOR_SETS,

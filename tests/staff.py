@@ -42,7 +42,7 @@ async def drain(world: World, *, unique: bool = False) -> None:
     """Do what a worker does, until nothing is left to do."""
     while world.engine.queues.count(QUEUE):
         await world.storage.sleep(LEASE)
-        await staff_in(world, unique=unique).settle()
+        await staff_in(world, unique=unique).process_intents()
 
 
 def stored(world: World) -> dict[tuple[str, str], dict[str, Any]]:

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tablepatterns import EntitySet, IndexEntities, IntraPartitionIndex, Key, connect
+from tablepatterns import EntitySet, IndexEntity, IntraPartitionIndex, Key, connect
 from tablepatterns.rate_limit import Pace
 from tablepatterns.recipe import finish
 from tablepatterns.recipes.bulk_load.chunk import Chunk, Planned, chunks
@@ -19,7 +19,7 @@ from tablepatterns.sdk.operation import check_transaction
 
 BY_ID = Key("{Department}", "empid_{EmployeeId:06d}")
 INDEXES = [IntraPartitionIndex(Key("{Department}", f"by_{name}_{{{name}}}")) for name in "ABCD"]
-storage = connect().awaited()
+storage = connect().as_async()
 planner = Planner(EntitySet(storage, "Employees", BY_ID, derived=INDEXES), "insert", Pace(storage, None), resumed=False)
 
 
@@ -101,7 +101,7 @@ def test_only_a_chunk_of_one_entity_tells_which_it_was_when_the_service_does_not
 
 
 def test_a_row_that_entities_share_is_written_once_and_tells_of_none_of_them() -> None:
-    names = IndexEntities("LastName")
+    names = IndexEntity("LastName")
     staff = EntitySet(storage, "Employees", BY_ID, derived=[names])
     sharing = Planner(staff, "insert", Pace(storage, None), resumed=False)
     jones = {"Department": "Sales", "LastName": "Jones"}

@@ -19,11 +19,11 @@ from composing.pairs import PAIRS, Pair, everything_in, name_of, parts_of
 from composing.refused import REFUSED, Refused, reason
 from composing.wide import WideHome
 from tablepatterns import (
-    CompoundKey,
+    ChildSet,
     DataSeries,
     EntitySet,
     InBlobs,
-    IndexEntities,
+    IndexEntity,
     InterPartitionIndex,
     IntraPartitionIndex,
     Key,
@@ -38,7 +38,7 @@ from tablepatterns.recipes.encrypted_properties.encrypted_properties import Encr
 from tablepatterns.recipes.entity_types.entity_type import EntityType
 from tablepatterns.recipes.entity_types.entity_types import EntityTypes
 from tablepatterns.recipes.large_properties.large_properties import LargeProperties
-from tablepatterns.recipes.large_properties.large_values import LargeValues
+from tablepatterns.recipes.large_properties.large_values import LargePropertyStore
 from tablepatterns.recipes.partition_move import PartitionMove
 
 ROOT = Path(__file__).parents[1]
@@ -87,7 +87,7 @@ async def test_all_parts_work_together(storage: Any, staff_name: str, home: type
 
 async def test_all_live_in_one_partition(storage: Any, table_name: str) -> None:
     staff = EntitySet(storage, table_name, Key("{Department}", "empid_{EmployeeId:06d}"), derived=[BY_EMAIL])
-    reviews = CompoundKey(storage, table_name, staff.key, "_{Year:04d}", derived=[BY_RATING])
+    reviews = ChildSet(storage, table_name, staff.key, "_{Year:04d}", derived=[BY_RATING])
     claims = LogTail(storage, table_name, "{Department}", row_prefix="claim_")
     counts = DataSeries(storage, table_name, Key("{Department}", "count_{Year:04d}"), 12, name="Month", of=int)
     wide = WideEntity(storage, table_name, Key("{Department}", "wide_{Year:04d}_"))
@@ -140,7 +140,7 @@ async def test_the_blobs_of_a_dropped_period_go_with_its_collections(storage: An
     await logins.insert({"User": "jo", "At": now, "Photo": bytes(100_000)})
     engine.clock.advance(3 * 86_400)
     assert len(await logins.drop_expired()) == 1
-    values = LargeValues(logins.of(now))
+    values = LargePropertyStore(logins.of(now))
     for _ in range(2):
         engine.clock.advance(86_401)
         await values.collect_orphans()
@@ -158,7 +158,7 @@ async def test_a_merge_of_encrypted_objects_is_refused(storage: Any, table_name:
 async def test_a_family_has_its_parent_as_it_is_stored(storage: Any, table_name: str) -> None:
     parent, sealed = Key("{Department}", "empid_{EmployeeId:06d}"), EncryptedProperties(["Ssn"], keys=SECRET)
     staff = EntitySet(storage, table_name, parent, mappings=[sealed])
-    reviews = CompoundKey(storage, table_name, parent, "_{Year:04d}", mappings=[sealed])
+    reviews = ChildSet(storage, table_name, parent, "_{Year:04d}", mappings=[sealed])
     await staff.insert({**JONES, "Ssn": "078-05-1120"})
     await reviews.insert({**JONES, "Year": 2014, "Ssn": "078-05-1120"})
     found, children = await reviews.family(**JONES)
@@ -189,12 +189,12 @@ async def test_two_sets_of_one_connection_cannot_keep_copies_in_one_table_under_
 
 
 async def test_two_sets_of_one_connection_cannot_keep_lists_in_one_container(storage: Any, new_name: Any) -> None:
-    by_name = IndexEntities("LastName", store=InBlobs("names"))
+    by_name = IndexEntity("LastName", store=InBlobs("names"))
     key = Key("{Department}", "{EmployeeId:06d}")
     EntitySet(storage, new_name(), key, derived=[by_name])
     with pytest.raises(BadDesign, match="a row of the container 'names' could"):
         EntitySet(storage, new_name(), key, derived=[by_name])
-    EntitySet(storage, new_name(), key, derived=[IndexEntities("LastName", store=InBlobs("others"))])
+    EntitySet(storage, new_name(), key, derived=[IndexEntity("LastName", store=InBlobs("others"))])
 
 
 async def test_of_two_sets_of_two_connections_each_takes_the_others_copies_for_orphans(

@@ -120,7 +120,7 @@ def contested(staff: EntitySet[Storage]) -> Callable[[Entity], None]:
     staff.insert(ID | {"Count": 0})
 
     def change(entity: Entity) -> None:
-        staff.merge(ID, {"Seen": True}, unconditionally=True)
+        staff.merge(ID, {"Seen": True}, force=True)
         entity["Count"] += 1
 
     return change
@@ -161,7 +161,7 @@ def test_time_that_attempts_take_counts_too(monkeypatch: pytest.MonkeyPatch) -> 
         raise Overtaken
 
     with pytest.raises(TooMuchContention) as refusal:
-        finish(contended(connect().awaited(), attempt, 30))
+        finish(contended(connect().as_async(), attempt, 30))
     assert refusal.value.attempts == 3
 
 
@@ -176,10 +176,10 @@ def test_what_is_no_number_of_seconds_is_rejected_before_any_request(budget: Any
         lambda: staff.insert(ID, retry_for=budget),
         lambda: staff.update(increment, retry_for=budget, **ID),
         lambda: staff.insert_or_replace(ID, retry_for=budget),
-        lambda: staff.delete(ID, unconditionally=True, retry_for=budget),
+        lambda: staff.delete(ID, force=True, retry_for=budget),
         lambda: plain.insert_or_merge(ID, retry_for=budget),
-        lambda: plain.replace(ID, unconditionally=True, retry_for=budget),
-        lambda: plain.delete(ID, unconditionally=True, retry_for=budget),
+        lambda: plain.replace(ID, force=True, retry_for=budget),
+        lambda: plain.delete(ID, force=True, retry_for=budget),
         lambda: wide.get(retry_for=budget, **ID),
         lambda: series.add(1, 1, retry_for=budget, **ID),
     ]

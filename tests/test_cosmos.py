@@ -13,7 +13,7 @@ import pytest
 from azure.core.credentials import AzureNamedKeyCredential
 
 import tablepatterns as tp
-from tablepatterns import EntitySet, IndexEntities, IntraPartitionIndex, Key, WideEntity
+from tablepatterns import EntitySet, IndexEntity, IntraPartitionIndex, Key, WideEntity
 from tablepatterns.catalogue import ENTRIES
 from tablepatterns.connection import in_memory
 from tablepatterns.engine.account import Engine
@@ -74,27 +74,27 @@ DESIGNS: dict[str, tuple[Verdict, Make]] = {
     "BlobLog": ("refused", lambda on: tp.BlobLog(on, "logs", "web")),
     "BulkDelete": ("works", lambda on: tp.BulkDelete(staff(on))),
     "BulkLoad": ("works", lambda on: tp.BulkLoad(staff(on))),
-    "CompoundKey": ("in no order", lambda on: tp.CompoundKey(on, "Staff", KEY, "_{Year:04d}")),
+    "ChildSet": ("in no order", lambda on: tp.ChildSet(on, "Staff", KEY, "_{Year:04d}")),
     "DataSeries": ("in no order", series),
     "DataSeries(split=True)": ("refused", lambda on: series(on, split=True)),
-    "Denormalize": (
+    "CopiedFields": (
         "works",
-        lambda on: staff(on, tp.Denormalize(heads(on).key, refers={"EmployeeId": "Head"}, copies={"Email": "Mail"})),
+        lambda on: staff(on, tp.CopiedFields(heads(on).key, refers={"EmployeeId": "Head"}, copies={"Email": "Mail"})),
     ),
-    "Denormalized": ("works", lambda on: tp.Denormalized(staff(on), ["Floor"])),
+    "SharedFields": ("works", lambda on: tp.SharedFields(staff(on), ["Floor"])),
     "EncryptedProperties": ("works", encrypted),
     "EntityGroupTransaction": ("works", lambda on: tp.EntityGroupTransaction(on, "Staff")),
     "EntitySet": ("in no order", staff),
     "EntitySet.take": ("refused", lambda on: staff(on).take(3, Department="Sales")),
     "EntityTypes": ("in no order", lambda on: tp.EntityTypes(tp.EntityType(Employee, staff(on)))),
     "EventualTransaction": ("refused", lambda on: tp.EventualTransaction(on, "orders", "order", {"pay": nothing})),
-    "IndexEntities": ("works", lambda on: staff(on, IndexEntities("LastName", spread=3))),
-    "IndexEntities(store=InTable())": ("refused", lambda on: staff(on, IndexEntities("LastName", store=tp.InTable()))),
+    "IndexEntity": ("works", lambda on: staff(on, IndexEntity("LastName", spread=3))),
+    "IndexEntity(store=InTable())": ("refused", lambda on: staff(on, IndexEntity("LastName", store=tp.InTable()))),
     "InterPartitionIndex": ("refused", lambda on: staff(on, tp.InterPartitionIndex(Key("email_{Email}", "copy")))),
     "IntraPartitionIndex": ("in no order", lambda on: staff(on, BY_EMAIL)),
     "KeyRotation": ("works", lambda on: tp.KeyRotation(encrypted(on))),
     "LargeProperties": ("refused", lambda on: large(on).insert({"Department": "Sales", "EmployeeId": 1})),
-    "LargeValues": ("refused", lambda on: tp.LargeValues(large(on))),
+    "LargePropertyStore": ("refused", lambda on: tp.LargePropertyStore(large(on))),
     "LogTail": ("refused", lambda on: tp.LogTail(on, "Claims", "{Employee}")),
     "Lookup": ("works", lambda on: tp.Lookup(staff(on))),
     "OneToMany": ("in no order", lambda on: tp.OneToMany(heads(on), staff(on))),
@@ -230,7 +230,7 @@ def test_pages_go_on_to_the_end_in_no_order(unsorted: Any) -> None:
 
 def test_a_family_is_complete_in_no_order(unsorted: Any) -> None:
     hired(staff(unsorted))
-    reviews = tp.CompoundKey(unsorted, "Staff", KEY, "_{Year:04d}")
+    reviews = tp.ChildSet(unsorted, "Staff", KEY, "_{Year:04d}")
     for year in range(2010, 2016):
         reviews.insert({"Department": "Sales", "EmployeeId": 3, "Year": year})
     parent, children = reviews.family(Department="Sales", EmployeeId=3)
@@ -246,7 +246,7 @@ def test_one_has_all_its_many_in_no_order(unsorted: Any) -> None:
 
 
 def test_lists_and_totals_are_right_in_no_order(unsorted: Any) -> None:
-    by_name, total = IndexEntities("LastName", spread=3), tp.Summary(Key("{Department}", "total"))
+    by_name, total = IndexEntity("LastName", spread=3), tp.Summary(Key("{Department}", "total"))
     employees = hired(staff(unsorted, by_name, total))
     found = employees.find_all(by_name, Department="Sales", LastName="Jo")
     assert [each["EmployeeId"] for each in found] == ALL
@@ -277,7 +277,7 @@ def test_series_and_types_are_complete_in_no_order(unsorted: Any) -> None:
 
 def test_what_is_deleted_or_changed_in_bulk_is_all_in_no_order(unsorted: Any) -> None:
     employees = hired(staff(unsorted, BY_EMAIL))
-    assert tp.Denormalized(employees, ["Floor"]).change({"Floor": 4}, chunk=3, Department="Sales").entities == 8
+    assert tp.SharedFields(employees, ["Floor"]).change({"Floor": 4}, chunk=3, Department="Sales").entities == 8
     assert {each["Floor"] for each in employees.range(BY_EMAIL, Department="Sales")} == {4}
     everybody = (tp.prop("PartitionKey") == "Sales") & (tp.prop("RowKey") >= "empid_") & (tp.prop("RowKey") < "f")
     assert tp.BulkDelete(employees).delete(everybody).entities == 8

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tablepatterns import (
-    CompoundKey,
+    ChildSet,
     Entity,
     EntitySet,
     IntraPartitionIndex,
@@ -61,7 +61,7 @@ async def check(owner: Any, expected: list[Any], **fields: Any) -> None:
 @pytest.mark.guide("G-305")
 async def test_the_guides_compound_keys_beside_their_parents(storage: Any, table_name: str) -> None:
     employees = EntitySet(storage, table_name, Key("{Department}", "empid_{EmployeeId:06d}"))
-    reviews = CompoundKey(storage, table_name, employees.key, "_{Year:04d}")
+    reviews = ChildSet(storage, table_name, employees.key, "_{Year:04d}")
     for number in range(1, 6):
         await employees.insert(SALES | {"EmployeeId": number})
         for year in (2011, 2012):
@@ -101,7 +101,7 @@ async def test_the_latest_entities_of_period_tables(storage: Any, new_name: Any)
 
 async def test_the_first_entities_of_a_partition_spread(storage: Any, engine: Engine, table_name: str) -> None:
     spread = PartitionSpread(storage, table_name, Key("{Department}", "{EmployeeId:06d}"), buckets=3)
-    reviews = CompoundKey(storage, table_name, spread.entities.key, "_{Year:04d}")
+    reviews = ChildSet(storage, table_name, spread.entities.key, "_{Year:04d}")
     for number in range(6):
         await spread.insert(SALES | {"EmployeeId": number})
         for year in range(2000, 2020):
@@ -132,7 +132,7 @@ class Review:
 
 async def test_pages_of_one_class_among_others(storage: Any, table_name: str) -> None:
     employees = EntitySet(storage, table_name, Key("{Department}", "empid_{EmployeeId:06d}"))
-    reviews = CompoundKey(storage, table_name, employees.key, "_{Year:04d}")
+    reviews = ChildSet(storage, table_name, employees.key, "_{Year:04d}")
     staff = EntityTypes(EntityType(Employee, employees), EntityType(Review, reviews))
     for number in range(5):
         await staff.insert(Employee("Sales", number))
@@ -203,7 +203,7 @@ async def test_a_count_costs_one_request_where_nothing_else_lies_in_the_range(
 
 async def test_few_entities_among_many_rows_take_few_requests(storage: Any, engine: Engine, table_name: str) -> None:
     employees = EntitySet(storage, table_name, Key("{Department}", "empid_{EmployeeId:06d}"))
-    reviews = CompoundKey(storage, table_name, employees.key, "_{Year:04d}")
+    reviews = ChildSet(storage, table_name, employees.key, "_{Year:04d}")
     await employees.create_table()
     for number in range(2):
         await employees.insert(SALES | {"EmployeeId": number})
@@ -226,7 +226,7 @@ def test_pages_are_right_while_rows_of_the_set_come_and_go() -> None:
 
     def a_reader_and_a_writer(world: World) -> dict[str, Any]:
         employees = EntitySet(world.storage, "Staff", Key("{Department}", "empid_{EmployeeId:06d}"))
-        reviews = CompoundKey(world.storage, "Staff", employees.key, "_{Year:04d}")
+        reviews = ChildSet(world.storage, "Staff", employees.key, "_{Year:04d}")
         for number in (0, 2, 4, 6):
             gone = world.run(employees.insert(SALES | {"EmployeeId": number}))
             world.run(reviews.insert(SALES | {"EmployeeId": number, "Year": 2011}))

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from tablepatterns import (
-    CompoundKey,
+    ChildSet,
     DataSeries,
     EntitySet,
     InterPartitionIndex,
@@ -24,7 +24,7 @@ from tablepatterns import (
 )
 from tablepatterns.engine.account import Engine
 from tablepatterns.errors import BadDesign
-from tablepatterns.recipes.index_entities import IndexEntities
+from tablepatterns.recipes.index_entities import IndexEntity
 
 KEY = Key("{Department}", "{Number:06d}")
 TEXT = Key("{Department}", "{Anything}")
@@ -36,7 +36,7 @@ def series(storage: Any, key: Key, table: str = "Shared") -> Any:
 
 MADE: dict[str, Callable[[Any, str], Any]] = {
     "EntitySet": lambda storage, table: EntitySet(storage, table, TEXT),
-    "CompoundKey": lambda storage, table: CompoundKey(storage, table, KEY, "{Text}"),
+    "ChildSet": lambda storage, table: ChildSet(storage, table, KEY, "{Text}"),
     "LogTail": lambda storage, table: LogTail(storage, table, "{Department}"),
     "WideEntity": lambda storage, table: WideEntity(storage, table, KEY),
     "DataSeries": lambda storage, table: series(storage, KEY, table),
@@ -48,7 +48,7 @@ MADE: dict[str, Callable[[Any, str], Any]] = {
     ),
     "list": lambda storage, table: EntitySet(
         storage, table, Key("{Department}", "y_{Id}"),
-        derived=[IndexEntities("LastName", key=Key("{Department}", "0{LastName}"))],
+        derived=[IndexEntity("LastName", key=Key("{Department}", "0{LastName}"))],
     ),
 }  # fmt: skip
 """Whatever keeps rows in a table, under keys of which text is one."""
@@ -152,4 +152,4 @@ def test_the_table_as_it_is_goes_with_every_set() -> None:
         everything = EntitySet(storage, "Staff", Key("{PartitionKey}", "{RowKey}"))
         staff.insert({"Department": "Sales", "Number": 1})
         assert [each["RowKey"] for each in everything.scan()] == ["000001"]
-        CompoundKey(storage, "Staff", KEY, "_{Year:04d}")
+        ChildSet(storage, "Staff", KEY, "_{Year:04d}")

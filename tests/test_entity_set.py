@@ -90,9 +90,9 @@ async def test_replace_merge_and_delete_of_a_missing_entity_fail(employees: Any,
             employees.replace(entity),
             employees.merge(entity, {"Age": 1}),
             employees.delete(entity),
-            employees.replace(jones(), unconditionally=True),
-            employees.merge(ID, {"Age": 1}, unconditionally=True),
-            employees.delete(ID, unconditionally=True),
+            employees.replace(jones(), force=True),
+            employees.merge(ID, {"Age": 1}, force=True),
+            employees.delete(ID, force=True),
             employees.update(lambda each: each.update(Age=1), **ID),
         ):
             with pytest.raises(EntityNotFound) as refusal:
@@ -144,11 +144,11 @@ async def test_a_changed_copy_of_what_was_read_is_written_back_in_its_place(empl
 async def test_the_check_is_left_out_only_when_told_so(employees: Any) -> None:
     stale = await employees.insert(jones())
     await employees.merge(await employees.get(**ID), {"Age": 99})
-    await employees.merge(stale, {"LastName": "Smith"}, unconditionally=True)
+    await employees.merge(stale, {"LastName": "Smith"}, force=True)
     assert await employees.get(**ID) == jones(Age=99, LastName="Smith")
-    await employees.replace(jones(Age=1), unconditionally=True)
+    await employees.replace(jones(Age=1), force=True)
     assert await employees.get(**ID) == jones(Age=1)
-    await employees.delete(ID, unconditionally=True)
+    await employees.delete(ID, force=True)
     assert await employees.get(**ID) is None
 
 
@@ -197,9 +197,9 @@ async def test_writes_by_key_never_query(storage: Any, engine: Engine, table_nam
     employees = EntitySet(storage, table_name, BY_ID)
     await employees.insert(jones())
     with engine.ledger.span() as span:
-        await employees.merge(ID, {"Age": 1}, unconditionally=True)
+        await employees.merge(ID, {"Age": 1}, force=True)
         await employees.insert_or_replace(jones())
-        await employees.delete(ID, unconditionally=True)
+        await employees.delete(ID, force=True)
     assert [record.query_class for record in span.records] == [None] * 3
 
 

@@ -110,10 +110,10 @@ async def test_a_filter_that_would_scan_is_refused_unless_allowed(storage: Any, 
     either = parse("PartitionKey eq 'Sales' and (RowKey eq '121' or RowKey eq '322')")
     with pytest.raises(BadFilter, match="partition scan"):
         _ = [each async for each in raw.query(either)]
-    found = [each["RowKey"] async for each in raw.query(either, at_worst=QueryClass.PARTITION_SCAN)]
+    found = [each["RowKey"] async for each in raw.query(either, allow=QueryClass.PARTITION_SCAN)]
     assert found == ["121", "322"]
     with pytest.raises(BadFilter, match="table scan"):
-        _ = [each async for each in raw.query(prop("LastName") == "Jones", at_worst=QueryClass.PARTITION_SCAN)]
+        _ = [each async for each in raw.query(prop("LastName") == "Jones", allow=QueryClass.PARTITION_SCAN)]
 
 
 async def test_rows_of_others_in_the_partition_are_left_out(storage: Any, table_name: str) -> None:

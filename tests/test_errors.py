@@ -23,7 +23,16 @@ from hypothesis import strategies as st
 from typer.testing import CliRunner
 
 import tablepatterns
-from tablepatterns import EntitySet, IntraPartitionIndex, Key, LargeProperties, LargeValues, WideEntity, aio, connect
+from tablepatterns import (
+    EntitySet,
+    IntraPartitionIndex,
+    Key,
+    LargeProperties,
+    LargePropertyStore,
+    WideEntity,
+    aio,
+    connect,
+)
 from tablepatterns.cli.help import names, page, section
 from tablepatterns.cli.main import main
 from tablepatterns.errors import (
@@ -226,7 +235,7 @@ def test_an_error_of_a_change_that_is_not_sent_names_them_too(change: str) -> No
 def test_an_error_names_the_set_that_a_pattern_works_on() -> None:
     people = EntitySet(connect(), "Employees", KEY, mappings=[LargeProperties(["Photo"], container="photos")])
     with pytest.raises(EntityNotFound, match=r"\[table Employees, set"):
-        list(LargeValues(people).open(NOBODY, "Photo"))
+        list(LargePropertyStore(people).open(NOBODY, "Photo"))
     with pytest.raises(TablePatternsError, match=r"\[table Employees, set"):
         list(people.range(Department="Sales", Division=1))
 
@@ -263,7 +272,7 @@ def test_a_hint_to_store_a_value_works() -> None:
     ):
         with pytest.raises(BadProperty) as raised:
             people.insert({**NOBODY, "Salary": value})
-        assert hint in raised.value.way_out
+        assert hint in raised.value.hint
 
 
 SOURCE = Path(tablepatterns.__path__[0])

@@ -107,7 +107,7 @@ def test_what_is_no_single_etag_is_refused_before_any_request(engine: Engine, de
         with pytest.raises(BadInput, match="etag"):
             write(etag=etag)
         with pytest.raises(BadInput, match="not both"):
-            write(etag='W/"a"', unconditionally=True)
+            write(etag='W/"a"', force=True)
     assert engine.ledger.totals.requests == 0
 
 

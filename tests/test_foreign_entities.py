@@ -81,7 +81,7 @@ def calls(storage: Any) -> Calls:
         "Archive.archive": archive.archive,
         "Archive.restore": archive.restore,
         "Archive.restore from blobs": blobs.restore,
-        "LargeValues.open": lambda each: _first(tp.LargeValues(large).open(each, "Photo")),
+        "LargePropertyStore.open": lambda each: _first(tp.LargePropertyStore(large).open(each, "Photo")),
         "OneToMany.one_of": OneToMany(EntitySet(storage, "Staff", HEAD), staff).one_of,
         "OneToOne.first_of": links.first_of,
         "OneToOne.second_of": links.second_of,
@@ -182,4 +182,4 @@ async def test_what_one_set_has_may_be_inserted_into_another() -> None:
         jones = await EntitySet(storage, "Staff", STAFF).insert(JONES)
         other = EntitySet(storage, "Former", STAFF)
         await other.insert(jones)
-        assert (await other.replace(jones, unconditionally=True))["Age"] == 34
+        assert (await other.replace(jones, force=True))["Age"] == 34

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 ROOT = Path(__file__).parents[1]
-SHOWN_WITH = {"EntitySet.repair", "LargeValues"}
+SHOWN_WITH = {"EntitySet.repair", "LargePropertyStore"}
 AGAIN = "make guarantees explores anew"
 
 

@@ -12,11 +12,10 @@ import pytest
 import tablepatterns
 from tablepatterns import (
     Archive,
-    CompoundKey,
+    ChildSet,
     DataSeries,
-    Denormalized,
     EntitySet,
-    IndexEntities,
+    IndexEntity,
     InTable,
     IntraPartitionIndex,
     Key,
@@ -28,6 +27,7 @@ from tablepatterns import (
     PartitionSpread,
     Period,
     PeriodTables,
+    SharedFields,
     Summary,
     WideEntity,
     explain,
@@ -69,7 +69,7 @@ def test_every_call_that_takes_fields_takes_them_as_a_mapping(name: str, signatu
 
 async def test_an_entity_set_takes_fields_of_any_name(storage: Any, new_name: Any) -> None:
     emails = IntraPartitionIndex(Key(BY_NAMES.partition_template, "email_{select}"))
-    ages = IndexEntities("where", key=Key(BY_NAMES.partition_template, "age_{where}"))
+    ages = IndexEntity("where", key=Key(BY_NAMES.partition_template, "age_{where}"))
     total = Summary(Key(BY_NAMES.partition_template, "total"), count="count")
     entities = EntitySet(storage, new_name(), BY_NAMES, derived=[emails, ages, total])
     await entities.insert(NAMED | {"select": "jo", "where": "x", "Age": 1})
@@ -77,7 +77,7 @@ async def test_an_entity_set_takes_fields_of_any_name(storage: Any, new_name: An
     assert (await entities.get({"size": 3}, limit="b", token="t", self="a"))["Age"] == 1
     assert (await entities.find(emails, PARTITION | {"select": "jo"}))["size"] == 3
     assert await entities.keys_of(ages, PARTITION | {"where": "x"}) == [NAMED]
-    assert len(await entities.find_all(ages, PARTITION | {"where": "x"}, limit=2)) == 1
+    assert len(await entities.find_all(ages, PARTITION | {"where": "x"}, max_concurrency=2)) == 1
     assert await entities.totals(total, PARTITION) == {"count": 1}
     assert await entities.recount(total, PARTITION) == []
     assert len([each async for each in entities.range(PARTITION | {"size": 3, "token": prefix("t")})]) == 1
@@ -107,7 +107,7 @@ async def test_moves_and_archives_take_fields_of_any_name(storage: Any, new_name
 async def test_related_entities_take_fields_of_any_name(storage: Any, new_name: Any) -> None:
     table = new_name()
     parents = EntitySet(storage, table, Key(BY_NAMES.partition_template, "p_{size:03d}"))
-    children = CompoundKey(storage, table, parents.key, "_{count:02d}")
+    children = ChildSet(storage, table, parents.key, "_{count:02d}")
     await parents.insert(PARTITION | {"size": 3})
     await children.insert(PARTITION | {"size": 3, "count": 1, "Floor": 1})
     owner = PARTITION | {"size": 3}
@@ -117,7 +117,7 @@ async def test_related_entities_take_fields_of_any_name(storage: Any, new_name: 
     many = OneToMany(parents, children)
     assert len([each async for each in many.all_of(owner)]) == 1
     assert len((await many.family(owner)).many) == 1
-    assert (await Denormalized(children, ["Floor"]).change({"Floor": 2}, owner)).written == 1
+    assert (await SharedFields(children, ["Floor"]).change({"Floor": 2}, owner)).written == 1
 
 
 async def test_series_and_wide_entities_take_fields_of_any_name(storage: Any, new_name: Any) -> None:
@@ -164,7 +164,7 @@ async def test_period_tables_take_fields_of_any_name(storage: Any, new_name: Any
 
 
 def test_plans_take_fields_of_any_name() -> None:
-    by_age = IndexEntities("where", key=Key("{self}_{limit}", "age_{where}"), store=InTable())
+    by_age = IndexEntity("where", key=Key("{self}_{limit}", "age_{where}"), store=InTable())
     storage = tablepatterns.connect()
     plans = explain(EntitySet(storage, "Names", BY_NAMES, derived=[by_age]))
     assert plans.get(NAMED).query_class is plans.get_many([NAMED]).query_class

@@ -136,10 +136,10 @@ def run_together(request: pytest.FixtureRequest) -> Callable[..., list[int]]:
 
     def run(*calls: Any, **options: Any) -> list[int]:
         if request.param == "sync":
-            return finish(connect().together(*calls, **options))
+            return finish(connect().gather(*calls, **options))
 
         async def main() -> list[int]:
-            return await tablepatterns.aio.connect().together(*calls, **options)
+            return await tablepatterns.aio.connect().gather(*calls, **options)
 
         return asyncio.run(main())
 
@@ -195,7 +195,7 @@ async def test_point_reads_together_find_what_point_reads_find(storage: Any, tab
     for number in range(12):
         await rows.insert({"Group": "all", "Number": number})
     asked = [{"Group": "all", "Number": number} for number in (7, 99, 0, 11)]
-    found = await rows.get_many(asked, limit=3)
+    found = await rows.get_many(asked, max_concurrency=3)
     assert [each and each["Number"] for each in found] == [7, None, 0, 11]
 
 

@@ -24,10 +24,10 @@ from tablepatterns.errors import (
 )
 from tablepatterns.recipes.encrypted_properties.encrypted_properties import EncryptedProperties
 from tablepatterns.recipes.encrypted_properties.keys import LocalKey
-from tablepatterns.recipes.index_entities import IndexEntities
+from tablepatterns.recipes.index_entities import IndexEntity
 from tablepatterns.recipes.inter_partition_index import InterPartitionIndex
 from tablepatterns.recipes.large_properties.large_properties import LargeProperties
-from tablepatterns.recipes.large_properties.large_values import LargeValues
+from tablepatterns.recipes.large_properties.large_values import LargePropertyStore
 from tablepatterns.recipes.partition_move import PartitionMove
 from tablepatterns.recipes.summary import Summary
 from tablepatterns.testing import World, explore
@@ -48,8 +48,8 @@ def by_email_and_id() -> IntraPartitionIndex:
     return IntraPartitionIndex(Key("{Department}", "mail_{Email}_{EmployeeId:06d}"))
 
 
-def by_name() -> IndexEntities:
-    return IndexEntities("LastName")
+def by_name() -> IndexEntity:
+    return IndexEntity("LastName")
 
 
 def totals() -> Summary:
@@ -64,7 +64,7 @@ def elsewhere(table: str) -> list[Any]:
     return [
         InterPartitionIndex(Key("mail_{Department}", "{Email}_{EmployeeId:06d}"), table=table),
         InterPartitionIndex(Key("email_{Department}", "{Email}"), table=table),
-        IndexEntities("LastName", store=InTable(table)),
+        IndexEntity("LastName", store=InTable(table)),
         Summary(Key("total_{Department}", "all"), store=InTable(table)),
     ]
 
@@ -158,7 +158,7 @@ async def test_encrypted_and_large_properties_are_stored_for_the_new_key(engine:
     staff.rename(entity, EmployeeId=224)
     assert staff.get(**NEW) == fields | NEW == entity
     assert staff.get(**OLD) is None
-    values = LargeValues(staff)
+    values = LargePropertyStore(staff)
     for _ in range(3):
         engine.clock.advance(86_400)
         values.collect_orphans()
@@ -345,7 +345,7 @@ def keeps_what_was_acknowledged(world: World) -> None:
 async def drain(world: World) -> None:
     while world.engine.queues.count(QUEUE):
         await world.storage.sleep(60)
-        await staff_of(world.storage, "Staff", *outside()).settle()
+        await staff_of(world.storage, "Staff", *outside()).process_intents()
 
 
 def copies_follow(world: World) -> None:

@@ -10,7 +10,7 @@ from typing import Final
 from tablepatterns import EntitySet, Key
 from tablepatterns.engine.account import Engine
 from tablepatterns.errors import TooMuchContention
-from tablepatterns.recipes.index_entities import IndexEntities
+from tablepatterns.recipes.index_entities import IndexEntity
 
 from ..data import RecipeScale
 from ..results import Writers
@@ -34,7 +34,7 @@ def contention(scale: RecipeScale) -> Iterator[Writers]:
 
 
 def _measure(writers: int, spread: int, inserts: int) -> Writers:
-    engine, by_name = Engine(), IndexEntities("LastName", spread=spread)
+    engine, by_name = Engine(), IndexEntity("LastName", spread=spread)
     employees: Employees = EntitySet(
         DistantStorage(engine, SECONDS), "Employees", Key("{Department}", "empid_{EmployeeId:06d}"), derived=[by_name]
     )
@@ -69,6 +69,6 @@ async def _insert(employees: Employees, number: int) -> int:
     return 0
 
 
-async def _listed(employees: Employees, by_name: IndexEntities, spread: int) -> list[int]:
+async def _listed(employees: Employees, by_name: IndexEntity, spread: int) -> list[int]:
     found = await employees.keys_of(by_name, Department="Sales", LastName="Jones")
     return sorted(keys["EmployeeId"] for keys in found)

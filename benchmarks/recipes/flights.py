@@ -11,7 +11,7 @@ from zipfile import ZipFile
 
 from tablepatterns import EntitySet, IntraPartitionIndex, Key, Storage
 from tablepatterns.entity_set.derived import Derived
-from tablepatterns.recipes.index_entities import IndexEntities
+from tablepatterns.recipes.index_entities import IndexEntity
 from tablepatterns.recipes.inter_partition_index import InterPartitionIndex
 from tablepatterns.recipes.summary import Summary
 from tablepatterns.tour.data import Source, _flight
@@ -29,7 +29,7 @@ ELSEWHERE: Final = InterPartitionIndex(
     Key("to_{Destination}", "{Date:%Y-%m-%d}_{Carrier}_{Number:04d}_{Origin}"), table="FlightsByDestination"
 )
 PER_DAY: Final = Summary(Key("{Carrier}", "day_{Date:%Y-%m-%d}"), sums={"Miles": "MilesFlown"})
-TO: Final = IndexEntities("Destination")
+TO: Final = IndexEntity("Destination")
 
 
 def january(count: int) -> list[Flight]:
@@ -46,5 +46,5 @@ def year() -> Iterator[Flight]:
         yield from map(_flight, csv.DictReader(TextIOWrapper(file, "utf-8")))
 
 
-def flights(storage: Storage, *derived: Derived, building: Sequence[Derived] = ()) -> EntitySet[Storage]:
-    return EntitySet(storage, TABLE, FLIGHT, derived=derived, building=building)
+def flights(storage: Storage, *derived: Derived, backfilling: Sequence[Derived] = ()) -> EntitySet[Storage]:
+    return EntitySet(storage, TABLE, FLIGHT, derived=derived, backfilling=backfilling)

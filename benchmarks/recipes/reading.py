@@ -89,7 +89,7 @@ def _sync(connected: Callable[[], Storage], keys: Keys, limit: int) -> Callable[
             employees = _employees(storage)
             if limit == 1:
                 return [employees.get(**each) for each in keys]
-            found: list[Any] = employees.get_many(keys, limit=limit)
+            found: list[Any] = employees.get_many(keys, max_concurrency=limit)
             return found
 
     return lambda: read
@@ -101,7 +101,7 @@ def _async(connected: Callable[[], aio.Storage], keys: Keys, limit: int) -> Call
             employees = _employees(storage)
             if limit == 1:
                 return [await employees.get(**each) for each in keys]
-            found: list[Any] = await employees.get_many(keys, limit=limit)
+            found: list[Any] = await employees.get_many(keys, max_concurrency=limit)
             return found
 
     return lambda: lambda: asyncio.run(read())

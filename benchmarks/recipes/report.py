@@ -87,7 +87,7 @@ def _bulk_row(results: RecipeResults, name: str) -> tuple[str, ...]:
 def _contention(results: RecipeResults) -> str:
     least, most = (seconds * 1000 for seconds in SECONDS)
     note = f"""\
-Async writers insert {_scale(results).inserts} entities of one name each; `IndexEntities` lists them in the partition,
+Async writers insert {_scale(results).inserts} entities of one name each; `IndexEntity` lists them in the partition,
 in one row, or spread over several. The time is simulated: a request takes {least:g} to {most:g} ms, back-off its own
 time, and computing none. An attempt is a transaction in the account's ledger. At the end the list is compared with
 what was inserted."""

@@ -33,7 +33,7 @@ def _filled_in(rows: list[Flight], derived: Derived) -> EntitySet[Storage]:
     """Return a set that is to have derived data, of which its entities have none."""
     storage = connect()
     BulkLoad(flights(storage)).load(rows)
-    return flights(storage, derived, building=[] if derived.is_elsewhere else [derived])
+    return flights(storage, derived, backfilling=[] if derived.is_eventual else [derived])
 
 
 def _backfill(rows: list[Flight], derived: Derived) -> Callable[[], Work]:

@@ -30,7 +30,7 @@ def main(storage: Storage) -> None:
     # -- backfill
     tokens: list[str | None] = []
     report = employees.backfill(
-        by_email, pace=50, progress=lambda each: tokens.append(each.token)
+        by_email, max_per_second=50, progress=lambda each: tokens.append(each.token)
     )
     print("looked at:", report.entities, "to go on from:", tokens[-1])
 

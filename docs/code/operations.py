@@ -60,10 +60,10 @@ def main(storage: Storage) -> None:
     for message in worker.poisoned("welcome"):
         what = message.reason.rpartition(" at ")[0]  # the file and the line follow
         print(message.error, "after", message.deliveries, "delivery:", what)
-    print("sent back:", worker.send_back("welcome"))
+    print("sent back:", worker.requeue("welcome"))
 
     # -- nightly
-    report = employees.verify(by_email, pace=100)
+    report = employees.verify(by_email, max_per_second=100)
     print("looked at", report.entities, "out of line", len(report.drifts))
     if not report.is_clean:
         employees.repair(by_email, report)

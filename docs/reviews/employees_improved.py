@@ -7,7 +7,7 @@ from datetime import timedelta
 from tablepatterns import (
     DataSeries,
     EntitySet,
-    IndexEntities,
+    IndexEntity,
     IntraPartitionIndex,
     Key,
     LargeProperties,
@@ -32,7 +32,7 @@ employees = declare_set(
         Key("{Department}", "empid_{EmployeeId:06d}"),
         derived=[
             IntraPartitionIndex(Key("{Department}", "email_{Email}"), name="by e-mail"),
-            IndexEntities("LastName", name="by last name"),
+            IndexEntity("LastName", name="by last name"),
             Summary(Key("{Department}", "department"), count="EmployeeCount", name="employees of a department"),
         ],
     ),

@@ -35,9 +35,9 @@ if TYPE_CHECKING:
     from .recipes.blob_log.logging_handler import BlobLogHandler
     from .recipes.bulk_delete import BulkDelete
     from .recipes.bulk_load.bulk_load import BulkLoad
-    from .recipes.compound_key import CompoundKey
+    from .recipes.compound_key import ChildSet
     from .recipes.data_series import DataSeries
-    from .recipes.denormalize import Denormalize
+    from .recipes.denormalize import CopiedFields
     from .recipes.encrypted_properties.encrypted_properties import ENCRYPTED, EncryptedProperties
     from .recipes.encrypted_properties.key_rotation import KeyRotation
     from .recipes.encrypted_properties.keys import LocalKey, VaultKey
@@ -47,17 +47,17 @@ if TYPE_CHECKING:
     from .recipes.entity_types.mapper import Held
     from .recipes.eventual_transaction import EventualTransaction
     from .recipes.grant import AccessPolicies, Grant, Reach, grant
-    from .recipes.index_entities import IndexEntities
+    from .recipes.index_entities import IndexEntity
     from .recipes.inter_partition_index import InterPartitionIndex
     from .recipes.intra_partition_index import IntraPartitionIndex
     from .recipes.large_properties.large_properties import LargeProperties
-    from .recipes.large_properties.large_values import LargeValues
+    from .recipes.large_properties.large_values import LargePropertyStore
     from .recipes.large_properties.upload import Upload
     from .recipes.log_tail import LogTail
     from .recipes.lookup import Lookup
-    from .recipes.one_to_many import Denormalized, OneToMany
+    from .recipes.one_to_many import OneToMany, SharedFields
     from .recipes.one_to_one import OneToOne
-    from .recipes.parallel_reads import Gathered, ParallelReads
+    from .recipes.parallel_reads import ParallelReads, ParallelResult
     from .recipes.partition_move import PartitionMove
     from .recipes.partition_spread.hot_partitions import anti_pattern, hot_partitions, sequence_of
     from .recipes.partition_spread.partition_spread import PartitionSpread
@@ -81,10 +81,9 @@ __all__ = [
     "BlobLogHandler",
     "BulkDelete",
     "BulkLoad",
-    "CompoundKey",
+    "ChildSet",
+    "CopiedFields",
     "DataSeries",
-    "Denormalize",
-    "Denormalized",
     "Drift",
     "EncryptedProperties",
     "Entity",
@@ -95,21 +94,20 @@ __all__ = [
     "EventualTransaction",
     "FileArchive",
     "Finding",
-    "Gathered",
     "Grant",
     "HashDivision",
     "Held",
     "InBlobs",
     "InPartition",
     "InTable",
-    "IndexEntities",
+    "IndexEntity",
     "Int64",
     "InterPartitionIndex",
     "IntraPartitionIndex",
     "Key",
     "KeyRotation",
     "LargeProperties",
-    "LargeValues",
+    "LargePropertyStore",
     "LocalKey",
     "LogEntry",
     "LogTail",
@@ -119,6 +117,7 @@ __all__ = [
     "OneToOne",
     "Page",
     "ParallelReads",
+    "ParallelResult",
     "PartitionMove",
     "PartitionSpread",
     "Period",
@@ -127,6 +126,7 @@ __all__ = [
     "RangeDivision",
     "Reach",
     "Schema",
+    "SharedFields",
     "Storage",
     "Summary",
     "TablePatternsError",
@@ -164,10 +164,10 @@ _HOMES = {
     "BlobLogHandler": "recipes.blob_log.logging_handler",
     "BulkDelete": "recipes.bulk_delete",
     "BulkLoad": "recipes.bulk_load.bulk_load",
-    "CompoundKey": "recipes.compound_key",
+    "ChildSet": "recipes.compound_key",
     "DataSeries": "recipes.data_series",
-    "Denormalize": "recipes.denormalize",
-    "Denormalized": "recipes.one_to_many",
+    "CopiedFields": "recipes.denormalize",
+    "SharedFields": "recipes.one_to_many",
     "Drift": "entity_set.maintenance",
     "EncryptedProperties": "recipes.encrypted_properties.encrypted_properties",
     "Entity": "entity",
@@ -178,21 +178,21 @@ _HOMES = {
     "EventualTransaction": "recipes.eventual_transaction",
     "FileArchive": "recipes.archive.stores",
     "Finding": "entity_set.reconcile",
-    "Gathered": "recipes.parallel_reads",
+    "ParallelResult": "recipes.parallel_reads",
     "Grant": "recipes.grant",
     "HashDivision": "recipes.work_division",
     "Held": "recipes.entity_types.mapper",
     "InBlobs": "entity_set.shared_rows",
     "InPartition": "entity_set.shared_rows",
     "InTable": "entity_set.shared_rows",
-    "IndexEntities": "recipes.index_entities",
+    "IndexEntity": "recipes.index_entities",
     "Int64": "edm",
     "InterPartitionIndex": "recipes.inter_partition_index",
     "IntraPartitionIndex": "recipes.intra_partition_index",
     "Key": "key",
     "KeyRotation": "recipes.encrypted_properties.key_rotation",
     "LargeProperties": "recipes.large_properties.large_properties",
-    "LargeValues": "recipes.large_properties.large_values",
+    "LargePropertyStore": "recipes.large_properties.large_values",
     "LocalKey": "recipes.encrypted_properties.keys",
     "LogEntry": "recipes.blob_log.entry",
     "LogTail": "recipes.log_tail",

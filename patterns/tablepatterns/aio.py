@@ -143,11 +143,11 @@ class Storage(Account):
         return self._blobs()
 
     @property
-    def runs_now(self) -> bool:
+    def is_sync(self) -> bool:
         """Whether recipes on this account return their results: they are awaited instead."""
         return False
 
-    def awaited(self) -> Storage:
+    def as_async(self) -> Storage:
         """Return this account itself: its recipes are awaited already."""
         return self
 
@@ -182,9 +182,11 @@ class Storage(Account):
         for _ in range(min(1 + int(seconds / _TURN_SECONDS), _MOST_TURNS)):
             await asyncio.sleep(0)
 
-    async def together(self, *calls: Coroutine[Any, Any, T], limit: int = 8, waits: bool = False) -> list[T]:
+    async def gather(
+        self, *calls: Coroutine[Any, Any, T], max_concurrency: int = 8, needs_threads: bool = False
+    ) -> list[T]:
         """Run the calls in tasks, `limit` at a time, and return their results in the order given."""
-        gate = asyncio.Semaphore(max(limit, 1))
+        gate = asyncio.Semaphore(max(max_concurrency, 1))
         results: dict[int, T] = {}
         failures: list[Exception] = []
 
@@ -207,7 +209,7 @@ class Storage(Account):
             raise failures[0]
         return [results[position] for position in range(len(calls))]
 
-    async def meanwhile(
+    async def run_with_heartbeat(
         self, work: Coroutine[Any, Any, T], beat: Callable[[], Coroutine[Any, Any, None]], *, every: float
     ) -> T:
         """Run the work here, and a task beside it that beats."""

@@ -50,22 +50,22 @@ def via_and_fields(
     return None, fields_of(cast("Mapping[str, Any]", via), named)
 
 
-def condition_of(etag: str | None, *, unconditionally: bool) -> str | None:
+def condition_of(etag: str | None, *, force: bool) -> str | None:
     """Return the ETag that a write is conditional on, `ANY` for an unconditional one; None for that of what was read.
 
     The service's ETags are weak, and HTTP headers spell them with or without quotes, so each spelling will do.
 
-    >>> condition_of('"0x8D4BCC2E4835CD0"', unconditionally=False)
+    >>> condition_of('"0x8D4BCC2E4835CD0"', force=False)
     'W/"0x8D4BCC2E4835CD0"'
 
     :raises BadInput: it is not a single ETag, or the write is to be unconditional too
     """
     if etag is None:
-        return ANY if unconditionally else None
-    if unconditionally:
+        return ANY if force else None
+    if force:
         raise BadInput("etag", etag, "a write is conditional or unconditional, not both", "give one of the two")
     opaque = etag.strip().removeprefix("W/").strip('"') if isinstance(etag, str) else ""
     if not opaque or opaque == ANY or '"' in opaque:
         rule = "it is a single ETag, as `Entity.etag` and the If-Match header spell it"
-        raise BadInput("etag", etag, rule, 'for any version say unconditionally=True, for "*" too')
+        raise BadInput("etag", etag, rule, 'for any version say force=True, for "*" too')
     return f'W/"{opaque}"'

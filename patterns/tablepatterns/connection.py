@@ -154,8 +154,8 @@ def _checked(credential: Any, urls: Mapping[str, str]) -> Any:
             raise BadTarget("target", urls["table"], "a token is sent over https only", "give the account's https URL")
     elif not isinstance(credential, AzureSasCredential):
         rule = "it is no credential of azure-core that the Table service takes"
-        way_out = "give AzureNamedKeyCredential(account, key), AzureSasCredential(signature) or a token credential"
-        raise BadTarget("credential", type(credential).__name__, rule, way_out)
+        hint = "give AzureNamedKeyCredential(account, key), AzureSasCredential(signature) or a token credential"
+        raise BadTarget("credential", type(credential).__name__, rule, hint)
     return credential
 
 
@@ -163,8 +163,8 @@ def _check_key(key: str) -> None:
     try:
         b64decode(key, validate=True)
     except ValueError:
-        way_out = "copy it from the account's access keys, to its last character"
-        raise BadTarget("account key", NOT_SHOWN, "an account's key is Base64, and this is not", way_out) from None
+        hint = "copy it from the account's access keys, to its last character"
+        raise BadTarget("account key", NOT_SHOWN, "an account's key is Base64, and this is not", hint) from None
 
 
 def _from_environment() -> Target:
@@ -207,8 +207,8 @@ def _account_url(text: str, credential: Any) -> Target:
         credential = AzureSasCredential(address.query)
     if credential is None:
         rule = "an account's URL needs a credential"
-        way_out = "give credential=AzureNamedKeyCredential(...), AzureSasCredential(...) or a token credential"
-        raise BadTarget("target", _without_secrets(text), rule, way_out)
+        hint = "give credential=AzureNamedKeyCredential(...), AzureSasCredential(...) or a token credential"
+        raise BadTarget("target", _without_secrets(text), rule, hint)
     urls = _addresses(address)
     return Target(urls, _checked(credential, urls))
 
@@ -217,8 +217,8 @@ def _address(subject: str, text: str) -> SplitResult:
     """Return the parts of a URL that names a host, and nobody's password."""
     if website := _WEBSITE.search(text.lower()):
         rule = "a static website serves pages only, and has no tables, queues or containers"
-        way_out = f"give https://{website['account']}.table.{website['suffix']}"
-        raise BadTarget(subject, _without_secrets(text), rule, way_out)
+        hint = f"give https://{website['account']}.table.{website['suffix']}"
+        raise BadTarget(subject, _without_secrets(text), rule, hint)
     with suppress(ValueError):
         parsed = urlsplit(text)
         if parsed.scheme in ("http", "https") and parsed.hostname and parsed.port != 0 and parsed.username is None:

@@ -181,16 +181,16 @@ class BadInput(TablePatternsError, ValueError):
     :param subject: what was wrong: a field, a property, a parameter
     :param value: the offending value, shown shortened; MISSING where there is none
     :param rule: the rule that it breaks
-    :param way_out: what to do instead
+    :param hint: what to do instead
     """
 
-    def __init__(self, subject: str, value: object, rule: str, way_out: str) -> None:
+    def __init__(self, subject: str, value: object, rule: str, hint: str) -> None:
         self.subject = subject
         self.value = value
         self.rule = rule
-        self.way_out = way_out
+        self.hint = hint
         found = f"{subject} is missing" if value is MISSING else f"{subject} = {shown(value)}"
-        super().__init__(f"{found}: {rule}; {way_out}")
+        super().__init__(f"{found}: {rule}; {hint}")
 
 
 class BadTarget(BadInput):

@@ -60,11 +60,11 @@ class Account(ABC):
 
     @property
     @abstractmethod
-    def runs_now(self) -> bool:
+    def is_sync(self) -> bool:
         """Whether a recipe's caller gets its result at once, rather than something to await."""
 
     @abstractmethod
-    def awaited(self) -> Account:
+    def as_async(self) -> Account:
         """Return this account as a recipe sees it, where every recipe is awaited."""
 
     @abstractmethod
@@ -96,7 +96,9 @@ class Account(ABC):
         await self.sleep(seconds)
 
     @abstractmethod
-    async def together(self, *calls: Coroutine[Any, Any, T], limit: int = 8, waits: bool = False) -> list[T]:
+    async def gather(
+        self, *calls: Coroutine[Any, Any, T], max_concurrency: int = 8, needs_threads: bool = False
+    ) -> list[T]:
         """Run all `calls`, `limit` at a time, and return their results in the order given.
 
         At once in tasks on an async account, in a small pool of threads on a sync one. When one fails, those that
@@ -105,7 +107,7 @@ class Account(ABC):
         """
 
     @abstractmethod
-    async def meanwhile(
+    async def run_with_heartbeat(
         self, work: Coroutine[Any, Any, T], beat: Callable[[], Coroutine[Any, Any, None]], *, every: float
     ) -> T:
         """Run `work`, and `beat()` about every so many seconds while it runs; return what the work returns.
@@ -143,7 +145,7 @@ class Pattern(Generic[Account_co]):
         """Return this pattern as its own recipes see it: its recipes, and those of its parts, are awaited."""
         if self._inner is None:
             view = copy.copy(self)
-            view.account = self.account.awaited()
+            view.account = self.account.as_async()
             for name, part in vars(self).items():
                 if isinstance(part, Pattern):
                     setattr(view, name, part.inside())
@@ -179,7 +181,7 @@ class recipe(Generic[P, T]):  # noqa: N801 - it is used as a decorator
     def __get__(self, pattern: Pattern[Account] | None, owner: Any = None) -> Callable[..., Any]:
         if pattern is None:
             return self._function
-        if not pattern.account.runs_now:
+        if not pattern.account.is_sync:
             return MethodType(self._function, pattern)
         awaited: Callable[P, Coroutine[Any, Any, T]] = MethodType(self._function, pattern.inside())
 
@@ -219,7 +221,7 @@ class stream(Generic[P, T]):  # noqa: N801 - it is used as a decorator
     def __get__(self, pattern: Pattern[Account] | None, owner: Any = None) -> Callable[..., Any]:
         if pattern is None:
             return self._function
-        if not pattern.account.runs_now:
+        if not pattern.account.is_sync:
             return MethodType(self._function, pattern)
         awaited = MethodType(self._function, pattern.inside())
 

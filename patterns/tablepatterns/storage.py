@@ -147,11 +147,11 @@ class Storage(BlockingAccount):
         return self._blobs()
 
     @property
-    def runs_now(self) -> bool:
+    def is_sync(self) -> bool:
         """Whether recipes on this account return their results, which they do."""
         return self._runs_now
 
-    def awaited(self) -> Account:
+    def as_async(self) -> Account:
         """Return this account as a recipe sees it: the same clients, but every recipe is awaited."""
         view = copy.copy(self)
         view._runs_now = False
@@ -192,15 +192,17 @@ class Storage(BlockingAccount):
             # In proportion: threads that lost a race would meet again if they all came back at once
             time.sleep(min(seconds * _REAL_SECONDS, _LONGEST_PAUSE_SECONDS))
 
-    async def together(self, *calls: Coroutine[Any, Any, T], limit: int = 8, waits: bool = False) -> list[T]:
+    async def gather(
+        self, *calls: Coroutine[Any, Any, T], max_concurrency: int = 8, needs_threads: bool = False
+    ) -> list[T]:
         """Run the calls in a pool of `limit` threads and return their results in the order given.
 
         On an account in memory one after the other, unless they wait for more than requests: threads would only take
         turns there, which is a tenth of the time.
         """
-        if len(calls) <= 1 or limit <= 1 or not (waits or self._takes_time):
+        if len(calls) <= 1 or max_concurrency <= 1 or not (needs_threads or self._takes_time):
             return await _in_turn(calls)
-        with ThreadPoolExecutor(min(limit, len(calls))) as pool:
+        with ThreadPoolExecutor(min(max_concurrency, len(calls))) as pool:
             with self.watch.held():
                 pending = [pool.submit(copy_context().run, finish, call) for call in calls]
             try:
@@ -211,7 +213,7 @@ class Storage(BlockingAccount):
                         call.close()
                 raise
 
-    async def meanwhile(
+    async def run_with_heartbeat(
         self, work: Coroutine[Any, Any, T], beat: Callable[[], Coroutine[Any, Any, None]], *, every: float
     ) -> T:
         """Run the work in this thread, and a thread beside it that beats."""

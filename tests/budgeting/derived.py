@@ -9,23 +9,23 @@ from budgeting.budget import Call, budget, changing, employee, first, staff
 from tablepatterns import EntitySet, InterPartitionIndex, IntraPartitionIndex, Key
 from tablepatterns.cost import Cost
 from tablepatterns.entity_set.shared_rows import InBlobs, InTable
-from tablepatterns.recipes.denormalize import Denormalize
-from tablepatterns.recipes.index_entities import IndexEntities
+from tablepatterns.recipes.denormalize import CopiedFields
+from tablepatterns.recipes.index_entities import IndexEntity
 from tablepatterns.recipes.summary import Summary
 
 INTRA = IntraPartitionIndex(Key("empid_{Department}", "email_{Email}"))
 INTER = InterPartitionIndex(Key("email_{Department}", "{Email}"))
 KEYS_ONLY = InterPartitionIndex(Key("email_{Department}", "{Email}"), include=[])
 UNIQUE = InterPartitionIndex(Key("email_{Department}", "{Email}"), unique=True)
-LISTED = IndexEntities("LastName")
-LISTED_IN_BLOBS = IndexEntities("Department", "LastName", store=InBlobs("names"))
-LISTED_ELSEWHERE = IndexEntities("Department", "LastName", store=InTable("Names"))
+LISTED = IndexEntity("LastName")
+LISTED_IN_BLOBS = IndexEntity("Department", "LastName", store=InBlobs("names"))
+LISTED_ELSEWHERE = IndexEntity("Department", "LastName", store=InTable("Names"))
 TOTAL = Summary(Key("empid_{Department}", "total"), sums={"Salary": "Payroll"})
 TOTAL_ELSEWHERE = Summary(Key("{Department}", "total"), sums={"Salary": "Payroll"}, store=InTable("Totals"))
 HEAD = Key("empid_{Department}", "manager")
 REFERS, COPIES = {"EmployeeId": "Manager"}, {"Email": "ManagerEmail"}
-MANAGER = Denormalize(HEAD, refers=REFERS, copies=COPIES)
-MANAGER_ELSEWHERE = Denormalize(Key("{Department}", "manager"), refers=REFERS, copies=COPIES, store=InTable("Heads"))
+MANAGER = CopiedFields(HEAD, refers=REFERS, copies=COPIES)
+MANAGER_ELSEWHERE = CopiedFields(Key("{Department}", "manager"), refers=REFERS, copies=COPIES, store=InTable("Heads"))
 
 
 def inserting(derived: Any) -> Callable[[Any], Call]:
@@ -100,22 +100,22 @@ def verify(account: Any) -> Call:
     return lambda: entities.verify(INTER)
 
 
-budget("IndexEntities", "insert", 2)(inserting(LISTED))
-budget("IndexEntities", "replace", 3, "a change of the value: two lists")(replacing(LISTED, LastName="Smith"))
-budget("IndexEntities", "replace", 1, "a change of anything else")(replacing(LISTED, Age=35))
-budget("IndexEntities", "delete", 2)(deleting(LISTED))
-budget("IndexEntities", "insert", Cost(table=4, queue=2), "lists in another table")(inserting(LISTED_ELSEWHERE))
-budget("IndexEntities", "replace", Cost(table=6, queue=2), "a change of the value, lists in another table")(
+budget("IndexEntity", "insert", 2)(inserting(LISTED))
+budget("IndexEntity", "replace", 3, "a change of the value: two lists")(replacing(LISTED, LastName="Smith"))
+budget("IndexEntity", "replace", 1, "a change of anything else")(replacing(LISTED, Age=35))
+budget("IndexEntity", "delete", 2)(deleting(LISTED))
+budget("IndexEntity", "insert", Cost(table=4, queue=2), "lists in another table")(inserting(LISTED_ELSEWHERE))
+budget("IndexEntity", "replace", Cost(table=6, queue=2), "a change of the value, lists in another table")(
     replacing(LISTED_ELSEWHERE, LastName="Smith")
 )
-budget("IndexEntities", "insert", Cost(table=2, queue=2, blob_read=1, blob_write=1), "lists in blobs")(
+budget("IndexEntity", "insert", Cost(table=2, queue=2, blob_read=1, blob_write=1), "lists in blobs")(
     inserting(LISTED_IN_BLOBS)
 )
-budget("IndexEntities", "keys_of", Cost(blob_read=1), "from a blob")(finding(LISTED_IN_BLOBS, "keys_of", **JONES))
-budget("IndexEntities", "find_all", 3, "2 entities: 1 for the list, 1 for each entity, sent together")(
+budget("IndexEntity", "keys_of", Cost(blob_read=1), "from a blob")(finding(LISTED_IN_BLOBS, "keys_of", **JONES))
+budget("IndexEntity", "find_all", 3, "2 entities: 1 for the list, 1 for each entity, sent together")(
     finding(LISTED, "find_all", **JONES)
 )
-budget("IndexEntities", "keys_of", 1)(finding(LISTED, "keys_of", **JONES))
+budget("IndexEntity", "keys_of", 1)(finding(LISTED, "keys_of", **JONES))
 
 budget("Summary", "insert", 2)(inserting(TOTAL))
 budget("Summary", "replace", 2, "a change of a number that is summed")(replacing(TOTAL, Salary=6000))
@@ -135,17 +135,17 @@ def departments(account: Any) -> Any:
     return employees, heads
 
 
-@budget("Denormalize", "replace", 2, "a change of a field that is copied")
+@budget("CopiedFields", "replace", 2, "a change of a field that is copied")
 def change_of_copied(account: Any) -> Call:
     return changing(departments(account)[0], Email="jo@contoso.com")
 
 
-@budget("Denormalize", "replace", 1, "a change of anything else")
+@budget("CopiedFields", "replace", 1, "a change of anything else")
 def change_of_others(account: Any) -> Call:
     return changing(departments(account)[0], Age=35)
 
 
-@budget("Denormalize", "replace", Cost(table=4, queue=2), "a change of a field that is copied to another table")
+@budget("CopiedFields", "replace", Cost(table=4, queue=2), "a change of a field that is copied to another table")
 def change_of_copied_elsewhere(account: Any) -> Call:
     employees = staff(account, MANAGER_ELSEWHERE)
     heads = EntitySet(account, "Heads", MANAGER_ELSEWHERE.into, derived=[MANAGER_ELSEWHERE.filled_from(employees)])
@@ -153,7 +153,7 @@ def change_of_copied_elsewhere(account: Any) -> Call:
     return changing(employees, Email="jo@contoso.com")
 
 
-@budget("Denormalize", "replace", 2, "to refer to another entity")
+@budget("CopiedFields", "replace", 2, "to refer to another entity")
 def change_of_reference(account: Any) -> Call:
     _, heads = departments(account)
     sales = heads.get(Department="Sales")

@@ -46,7 +46,7 @@ def delete(account: Any) -> Call:
     entities = staff(account, numbers=())
     BulkLoad(entities).load([employee(number) for number in range(1000)])
     where = (prop("PartitionKey") == "empid_Sales") & (prop("Age") > 0)
-    return lambda: BulkDelete(entities).delete(where, at_worst=QueryClass.PARTITION_SCAN)
+    return lambda: BulkDelete(entities).delete(where, allow=QueryClass.PARTITION_SCAN)
 
 
 def hiring(account: Any, *, remember: bool = False) -> Any:
@@ -110,9 +110,9 @@ def look_at_poison(account: Any) -> Call:
 
 
 @budget("Worker", "send_back", Cost(queue=3), "1 message: 1 to receive it, 1 to send it, 1 to delete it")
-def send_back(account: Any) -> Call:
+def requeue(account: Any) -> Call:
     worker = poisoned(account)
-    return lambda: worker.send_back("hiring")
+    return lambda: worker.requeue("hiring")
 
 
 def archive(account: Any) -> Any:

@@ -10,7 +10,7 @@ from tablepatterns.recipes.encrypted_properties.encrypted_properties import Encr
 from tablepatterns.recipes.encrypted_properties.key_rotation import KeyRotation
 from tablepatterns.recipes.encrypted_properties.keys import LocalKey
 from tablepatterns.recipes.large_properties.large_properties import LargeProperties, Upload
-from tablepatterns.recipes.large_properties.large_values import LargeValues
+from tablepatterns.recipes.large_properties.large_values import LargePropertyStore
 
 OLD, NEW = LocalKey("1", bytes(32)), LocalKey("2", bytes(range(32)))
 PHOTO = bytes(1_000_000)
@@ -58,16 +58,18 @@ def insert_upload(account: Any) -> Call:
     return lambda: entities.insert(employee(4, Photo=Upload([PHOTO])))
 
 
-@budget("LargeValues", "open", Cost(table=1, blob_read=1), "up to 32 MiB")
+@budget("LargePropertyStore", "open", Cost(table=1, blob_read=1), "up to 32 MiB")
 def open_value(account: Any) -> Call:
     entities = with_photo(account)
-    return lambda: list(LargeValues(entities).open(employee(3), "Photo"))
+    return lambda: list(LargePropertyStore(entities).open(employee(3), "Photo"))
 
 
-@budget("LargeValues", "verify", Cost(table=1, blob_list=1), "up to 5,000 blobs and 1,000 rows, all of them there")
+@budget(
+    "LargePropertyStore", "verify", Cost(table=1, blob_list=1), "up to 5,000 blobs and 1,000 rows, all of them there"
+)
 def verify(account: Any) -> Call:
     entities = with_photo(account)
-    return lambda: LargeValues(entities).verify()
+    return lambda: LargePropertyStore(entities).verify()
 
 
 def with_orphan(account: Any) -> Any:
@@ -77,29 +79,29 @@ def with_orphan(account: Any) -> Any:
     return entities
 
 
-@budget("LargeValues", "collect_orphans", Cost(table=1, blob_write=1, blob_list=1), "1 orphan, which is marked")
+@budget("LargePropertyStore", "collect_orphans", Cost(table=1, blob_write=1, blob_list=1), "1 orphan, which is marked")
 def mark_orphan(account: Any) -> Call:
-    values = LargeValues(with_orphan(account))
+    values = LargePropertyStore(with_orphan(account))
     return values.collect_orphans
 
 
 @budget(
-    "LargeValues",
+    "LargePropertyStore",
     "collect_orphans",
     Cost(table=1, blob_list=1, blob_delete=2),
     "1 orphan, which is deleted with its mark",
 )
 def delete_orphan(account: Any) -> Call:
-    values = LargeValues(with_orphan(account))
+    values = LargePropertyStore(with_orphan(account))
     values.collect_orphans()
     account.engine.clock.advance(2 * 86_400)
     return values.collect_orphans
 
 
-@budget("LargeValues", "collect_orphans", Cost(blob_list=1), "nothing older than the grace, up to 5,000 blobs")
+@budget("LargePropertyStore", "collect_orphans", Cost(blob_list=1), "nothing older than the grace, up to 5,000 blobs")
 def collect(account: Any) -> Call:
     entities = with_photo(account)
-    return lambda: LargeValues(entities).collect_orphans()
+    return lambda: LargePropertyStore(entities).collect_orphans()
 
 
 @budget("EncryptedProperties", "insert", 1)

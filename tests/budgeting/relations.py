@@ -9,7 +9,7 @@ from budgeting.budget import Call, budget, employee, first, staff
 from tablepatterns import EntitySet, Key
 from tablepatterns.recipes.grant import AccessPolicies, grant
 from tablepatterns.recipes.lookup import Lookup
-from tablepatterns.recipes.one_to_many import Denormalized, OneToMany
+from tablepatterns.recipes.one_to_many import OneToMany, SharedFields
 from tablepatterns.recipes.one_to_one import OneToOne
 from tablepatterns.recipes.parallel_reads import ParallelReads
 
@@ -44,9 +44,9 @@ def family(account: Any) -> Call:
     return lambda: found.family(**SALES)
 
 
-@budget("Denormalized", "change", 2, "up to 100 entities of a partition")
+@budget("SharedFields", "change", 2, "up to 100 entities of a partition")
 def change(account: Any) -> Call:
-    found = Denormalized(staff(account), ["Floor"])
+    found = SharedFields(staff(account), ["Floor"])
     return lambda: found.change({"Floor": 4}, **SALES)
 
 

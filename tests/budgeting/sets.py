@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from budgeting.budget import BY_ID, Call, budget, changing, employee, first, staff
-from tablepatterns import BulkLoad, CompoundKey, EntityGroupTransaction, EntitySet, prop
+from tablepatterns import BulkLoad, ChildSet, EntityGroupTransaction, EntitySet, prop
 from tablepatterns.recipes.entity_types.entity_type import EntityType
 from tablepatterns.recipes.entity_types.entity_types import EntityTypes
 
@@ -111,26 +111,26 @@ def commit(account: Any) -> Call:
 
 def reviews(account: Any) -> Any:
     staff(account)
-    children = CompoundKey(account, "Staff", BY_ID, "_{Year:04d}")
+    children = ChildSet(account, "Staff", BY_ID, "_{Year:04d}")
     for year in (2012, 2013):
         children.insert({"Department": "Sales", "EmployeeId": 1, "Year": year})
     return children
 
 
-@budget("CompoundKey", "insert", 1)
+@budget("ChildSet", "insert", 1)
 def insert_child(account: Any) -> Call:
     review = {"Department": "Sales", "EmployeeId": 1, "Year": 2014}
     children = reviews(account)
     return lambda: children.insert(review)
 
 
-@budget("CompoundKey", "children", 1, "up to 1,000")
+@budget("ChildSet", "children", 1, "up to 1,000")
 def children(account: Any) -> Call:
     found = reviews(account)
     return lambda: list(found.children(Department="Sales", EmployeeId=1))
 
 
-@budget("CompoundKey", "family", 1, "a parent and up to 999 children")
+@budget("ChildSet", "family", 1, "a parent and up to 999 children")
 def family(account: Any) -> Call:
     found = reviews(account)
     return lambda: found.family(Department="Sales", EmployeeId=1)

@@ -65,7 +65,7 @@ class Deletion(Part):
 
     async def deleted(self, staff: Any, those: list[Fields]) -> bool:
         for entities in staff.sets():
-            deleted = await BulkDelete(entities).delete(prop("Salary") > 0, at_worst=QueryClass.TABLE_SCAN)
+            deleted = await BulkDelete(entities).delete(prop("Salary") > 0, allow=QueryClass.TABLE_SCAN)
             assert deleted.left == 0
         return True
 

@@ -9,8 +9,8 @@ from composing.homes import Home
 from composing.part import Fields, Part
 from tablepatterns import EntitySet, IntraPartitionIndex, Key
 from tablepatterns.entity_set.shared_rows import InBlobs, InTable
-from tablepatterns.recipes.denormalize import Denormalize
-from tablepatterns.recipes.index_entities import IndexEntities
+from tablepatterns.recipes.denormalize import CopiedFields
+from tablepatterns.recipes.index_entities import IndexEntity
 from tablepatterns.recipes.inter_partition_index import InterPartitionIndex
 from tablepatterns.recipes.summary import Summary
 
@@ -73,10 +73,10 @@ class Unique(Inter):
 
 
 class Listed(Kept):
-    name = "IndexEntities"
+    name = "IndexEntity"
 
     def derived(self, home: type[Home], table: str) -> list[Any]:
-        return [IndexEntities("LastName", name=self.name)]
+        return [IndexEntity("LastName", name=self.name)]
 
     async def check(self, staff: Any, those: list[Fields]) -> None:
         for group in staff.groups(those):
@@ -96,24 +96,24 @@ def number(fields: Fields) -> int:
 
 
 class ListedElsewhere(Listed):
-    name = "IndexEntities in a table"
-    is_elsewhere = True
+    name = "IndexEntity in a table"
+    is_eventual = True
 
     def derived(self, home: type[Home], table: str) -> list[Any]:
         key = Key("lastname_{Department}", "names_{LastName}")
-        return [IndexEntities("Department", "LastName", key=key, ids="Elsewhere", store=InTable(), name=self.name)]
+        return [IndexEntity("Department", "LastName", key=key, ids="Elsewhere", store=InTable(), name=self.name)]
 
     def asked(self, home: Any, fields: Fields) -> Fields:
         return {"Department": fields["Department"]}
 
 
 class ListedInBlobs(ListedElsewhere):
-    name = "IndexEntities in blobs"
+    name = "IndexEntity in blobs"
 
     def derived(self, home: type[Home], table: str) -> list[Any]:
         store = InBlobs(f"{table.lower()}-lists")
         key = Key("blob_{Department}", "{LastName}")
-        return [IndexEntities("Department", "LastName", key=key, store=store, name=self.name)]
+        return [IndexEntity("Department", "LastName", key=key, store=store, name=self.name)]
 
 
 class Totals(Kept):
@@ -140,7 +140,7 @@ class Totals(Kept):
 
 class TotalsElsewhere(Totals):
     name = "Summary in a table"
-    is_elsewhere = is_verified = True
+    is_eventual = is_verified = True
 
     def derived(self, home: type[Home], table: str) -> list[Any]:
         key = Key("total_{Department}", "sum")
@@ -151,11 +151,11 @@ class TotalsElsewhere(Totals):
 
 
 class Copied(Kept):
-    name = "Denormalize"
+    name = "CopiedFields"
 
     def derived(self, home: type[Home], table: str) -> list[Any]:
         into, copies = Key(home.partition, "manager"), {"Email": "ManagerEmail"}
-        return [Denormalize(into, refers={home.number: "ManagerId"}, copies=copies, name=self.name)]
+        return [CopiedFields(into, refers={home.number: "ManagerId"}, copies=copies, name=self.name)]
 
     def departments(self, entities: Any) -> Any:
         """Return the departments beside a set of employees."""

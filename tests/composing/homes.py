@@ -11,7 +11,7 @@ from uuid import UUID
 
 from composing.fields import SHOWN, ident, moment, shown
 from composing.part import Fields, Part
-from tablepatterns import CompoundKey, EntitySet, Key, LogTail, PartitionSpread, Period, PeriodTables
+from tablepatterns import ChildSet, EntitySet, Key, LogTail, PartitionSpread, Period, PeriodTables
 from tablepatterns.recipes.entity_types.entity_type import EntityType
 from tablepatterns.recipes.entity_types.entity_types import EntityTypes
 
@@ -98,12 +98,12 @@ class Home(Part):
 class CompoundKeyHome(Home):
     """Reviews of employees."""
 
-    name = "CompoundKey"
+    name = "ChildSet"
     row = "empid_{EmployeeId:06d}_{Year:04d}"
 
     def begin(self) -> None:
         parent = Key(self.partition, "empid_{EmployeeId:06d}")
-        self.set = CompoundKey(self.storage, self.table, parent, "_{Year:04d}", **self.options(self.table))
+        self.set = ChildSet(self.storage, self.table, parent, "_{Year:04d}", **self.options(self.table))
 
     def stored(self, fields: Fields) -> Fields:
         return fields | {"Year": 2014}
@@ -304,11 +304,11 @@ class PeriodsOfLogs(PeriodTablesHome):
 class PeriodsOfChildren(PeriodTablesHome):
     """Reviews of employees, in a table for each day."""
 
-    name = "PeriodTables of CompoundKey"
+    name = "PeriodTables of ChildSet"
     row = CompoundKeyHome.row
 
     def made(self, account: Any, table: str, options: dict[str, Any]) -> Any:
-        return CompoundKey(account, table, Key(self.partition, Home.row), "_{Year:04d}", **options)
+        return ChildSet(account, table, Key(self.partition, Home.row), "_{Year:04d}", **options)
 
     def stored(self, fields: Fields) -> Fields:
         return fields | {"Year": 2014, "At": moment(fields)}
@@ -349,7 +349,7 @@ class TypedLog(EntityTypesHome):
 class TypedChildren(EntityTypesHome):
     """Reviews of employees as objects."""
 
-    name = "EntityTypes of CompoundKey"
+    name = "EntityTypes of ChildSet"
     row = CompoundKeyHome.row
     of = Review
     stored = CompoundKeyHome.stored

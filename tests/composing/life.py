@@ -62,7 +62,7 @@ class Staff:
 
     def sharing(self, part: Any, group: list[Fields], those: list[Fields]) -> list[Fields]:
         """Return those who share the rows that a part derives: of the partition, or of table and department."""
-        if not part.is_elsewhere:
+        if not part.is_eventual:
             return group
         table, department = self.home.set_of(group[0]).table.name, group[0]["Department"]
         return [

@@ -12,7 +12,7 @@ from tablepatterns import IntraPartitionIndex, Key
 from tablepatterns.recipes.encrypted_properties.encrypted_properties import EncryptedProperties
 from tablepatterns.recipes.encrypted_properties.keys import LocalKey
 from tablepatterns.recipes.large_properties.large_properties import LargeProperties
-from tablepatterns.recipes.large_properties.large_values import LargeValues
+from tablepatterns.recipes.large_properties.large_values import LargePropertyStore
 
 BLIND_KEY = bytes(range(32))
 SECRET = LocalKey("2026", bytes(range(32)))
@@ -72,7 +72,7 @@ class Large(Part):
         """Collections remove all blobs, which takes two days."""
         engine = staff.storage.engine
         for entities in staff.sets():
-            values = LargeValues(entities)
+            values = LargePropertyStore(entities)
             if engine is None:
                 continue
             for _ in range(3):

@@ -17,7 +17,7 @@ class Part:
     """Nothing, unless a part says otherwise."""
 
     name: ClassVar[str]
-    is_elsewhere: ClassVar[bool] = False
+    is_eventual: ClassVar[bool] = False
     """Whether what it derives is shared by all partitions of a table."""
     is_verified: ClassVar[bool] = True
     """Whether `verify` can tell whether what it derives is right."""

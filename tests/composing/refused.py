@@ -12,7 +12,7 @@ from composing.mappings import BLIND_KEY, SECRET
 from tablepatterns import (
     Archive,
     BlobArchive,
-    CompoundKey,
+    ChildSet,
     DataSeries,
     EntitySet,
     IntraPartitionIndex,
@@ -29,15 +29,15 @@ from tablepatterns.engine.account import Engine
 from tablepatterns.engine.clock import Clock
 from tablepatterns.entity_set.shared_rows import InBlobs
 from tablepatterns.errors import BadDesign
-from tablepatterns.recipes.denormalize import Denormalize
+from tablepatterns.recipes.denormalize import CopiedFields
 from tablepatterns.recipes.encrypted_properties.encrypted_properties import EncryptedProperties
 from tablepatterns.recipes.encrypted_properties.key_rotation import KeyRotation
 from tablepatterns.recipes.entity_types.entity_type import EntityType
 from tablepatterns.recipes.entity_types.entity_types import EntityTypes
-from tablepatterns.recipes.index_entities import IndexEntities
+from tablepatterns.recipes.index_entities import IndexEntity
 from tablepatterns.recipes.inter_partition_index import InterPartitionIndex
 from tablepatterns.recipes.large_properties.large_properties import LargeProperties
-from tablepatterns.recipes.large_properties.large_values import LargeValues
+from tablepatterns.recipes.large_properties.large_values import LargePropertyStore
 from tablepatterns.recipes.one_to_many import OneToMany
 from tablepatterns.recipes.partition_move import PartitionMove
 from tablepatterns.recipes.summary import Summary
@@ -100,9 +100,9 @@ def _derived_of(name: str, mapping: Any, what: str) -> tuple[Refused, ...]:
     kinds: dict[str, Any] = {
         "IntraPartitionIndex": BY_EMAIL,
         "InterPartitionIndex": InterPartitionIndex(email),
-        "IndexEntities": IndexEntities("Email"),
+        "IndexEntity": IndexEntity("Email"),
         "Summary": Summary(Key(Home.partition, "total"), sums={"Salary": "Payroll"}),
-        "Denormalize": Denormalize(
+        "CopiedFields": CopiedFields(
             Key(Home.partition, "manager"), refers={"EmployeeId": "Manager"}, copies={"Email": "ManagerEmail"}
         ),
     }
@@ -156,12 +156,12 @@ REFUSED: tuple[Refused, ...] = (
         ),
     ),
     Refused(
-        ("IndexEntities", "PeriodTables"),
+        ("IndexEntity", "PeriodTables"),
         "in blobs",
         lambda account: periods(
             account,
             lambda inner, table: staff(
-                inner, IndexEntities("Department", "LastName", store=InBlobs("lists")), table=table
+                inner, IndexEntity("Department", "LastName", store=InBlobs("lists")), table=table
             ),
         ),
     ),
@@ -227,9 +227,15 @@ REFUSED: tuple[Refused, ...] = (
         ("KeyRotation", "WideEntity"), "of entities that are not encrypted", lambda account: KeyRotation(wide(account))
     ),
     Refused(
-        ("LargeValues", "WideEntity"), "of entities without large values", lambda account: LargeValues(wide(account))
+        ("LargePropertyStore", "WideEntity"),
+        "of entities without large values",
+        lambda account: LargePropertyStore(wide(account)),
     ),
-    Refused(("LargeValues", "EntitySet"), "of a set without large values", lambda account: LargeValues(staff(account))),
+    Refused(
+        ("LargePropertyStore", "EntitySet"),
+        "of a set without large values",
+        lambda account: LargePropertyStore(staff(account)),
+    ),
     Refused(
         ("PeriodTables", "LogTail"),
         "with instants in another field",
@@ -248,14 +254,14 @@ REFUSED: tuple[Refused, ...] = (
         lambda account: periods(account, lambda inner, table: PartitionSpread(inner, table, KEY, buckets=3)),
     ),
     Refused(
-        ("PartitionSpread", "CompoundKey"),
+        ("PartitionSpread", "ChildSet"),
         "with a key that has no bucket",
-        lambda account: spread(account, lambda inner, table, key: CompoundKey(inner, table, KEY, "_{Year:04d}")),
+        lambda account: spread(account, lambda inner, table, key: ChildSet(inner, table, KEY, "_{Year:04d}")),
     ),
     Refused(
-        ("CompoundKey", "EntitySet"),
+        ("ChildSet", "EntitySet"),
         "under a parent whose key may be of any length",
-        lambda account: CompoundKey(account, "Staff", Key("{Department}", "{Name}"), "_{Year:04d}"),
+        lambda account: ChildSet(account, "Staff", Key("{Department}", "{Name}"), "_{Year:04d}"),
     ),
     Refused(
         ("EntityTypes", "EntitySet"),
@@ -323,5 +329,5 @@ def reason(refused: Refused) -> str:
         except BadDesign as error:
             assert storage.engine is not None
             assert storage.engine.ledger.totals.requests == 0
-            return f"{error.subject}: {error.rule}; {error.way_out}"
+            return f"{error.subject}: {error.rule}; {error.hint}"
     raise AssertionError(f"{' x '.join(refused.parts)} {refused.what} is not refused: {made}")

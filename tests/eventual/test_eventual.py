@@ -71,7 +71,7 @@ WORDS: dict[str, Callable[[Any], Any]] = {
     "insert": lambda staff: staff.insert(jones(EmployeeId=224, Email="new@contoso.com")),
     "move": lambda staff: staff.update(lambda each: each.update(Email="jo@contoso.com"), **ID),
     "change": lambda staff: staff.update(lambda each: each.update(Age=99), **ID),
-    "delete": lambda staff: staff.delete(ID, unconditionally=True),
+    "delete": lambda staff: staff.delete(ID, force=True),
 }
 
 
@@ -93,7 +93,7 @@ async def test_wherever_a_writer_dies_the_copies_are_right_in_the_end(
             except Died:
                 deaths += 1
             engine.clock.advance(LEASE)
-            await reliable.settle()
+            await reliable.process_intents()
             assert await copies_of(storage, table) == await expected_of(storage, table)
             assert waiting(engine, f"{table.lower()}-intents") == 0
             assert (await reliable.verify(kind)).is_clean
@@ -111,7 +111,7 @@ async def test_the_same_message_may_be_handled_again_at_any_time(
     before = await rows_of(storage, table_name)
     for _ in range(2):
         await storage.queue(queue).send(message)
-    assert await staff.settle() == 2
+    assert await staff.process_intents() == 2
     assert await rows_of(storage, table_name) == before
 
 
@@ -133,7 +133,7 @@ async def test_once_the_entity_is_written_nothing_that_fails_is_raised(
     assert jones()["Email"] not in caplog.text
     assert waiting(engine, queue) == 1
     engine.clock.advance(LEASE)
-    assert await staff.settle() == 1
+    assert await staff.process_intents() == 1
     assert (await staff.verify(by_email)).is_clean
     await staff.merge(entity, {"Age": 35})
 
@@ -159,7 +159,7 @@ async def test_a_write_that_nobody_can_tell_of_leaves_its_message(
     assert set(await rows_of(storage, table_name)) == {PRIMARY}
     assert waiting(engine, queue) == 1
     engine.clock.advance(LEASE)
-    await staff.settle()
+    await staff.process_intents()
     assert await copies_of(storage, table_name) == await expected_of(storage, table_name)
 
 
@@ -228,7 +228,7 @@ async def test_a_reservation_of_the_dead_holds_until_its_message_is_worked_off(
     with pytest.raises(EntityAlreadyExists):
         await reliable.insert(jones(EmployeeId=224))
     engine.clock.advance(LEASE)
-    await reliable.settle()
+    await reliable.process_intents()
     assert await rows_of(storage, table_name) == {}
     await reliable.insert(jones(EmployeeId=224))
 
@@ -268,7 +268,7 @@ async def test_a_worker_does_the_work_of_the_dead(
 
 async def test_messages_of_other_kinds_are_left_in_the_queue(storage: Any, staff: Any, queue: str) -> None:
     await storage.queue(queue).send(Envelope("other work", {}).text())
-    assert await staff.settle() == 0
+    assert await staff.process_intents() == 0
     assert await storage.queue(queue).length() == 1
     await storage.queue(queue).drop()
 
@@ -281,7 +281,7 @@ async def test_messages_of_other_kinds_are_left_in_the_queue(storage: Any, staff
 async def test_a_message_that_spells_no_intent_is_refused(storage: Any, staff: Any, queue: str, body: Any) -> None:
     await storage.queue(queue).send(Envelope(staff.reconciler().kind, body).text())
     with pytest.raises(BadMessage):
-        await staff.settle()
+        await staff.process_intents()
     await storage.queue(queue).drop()
 
 
@@ -289,7 +289,7 @@ async def test_a_message_of_derived_data_that_is_not_declared_is_refused(storage
     intent = Intent(uuid4(), (Claim(PRIMARY, (Trace("by_phone", ("a", "b")),)),))
     await storage.queue(queue).send(Envelope(staff.reconciler().kind, intent.body()).text())
     with pytest.raises(BadMessage, match="the set keeps"):
-        await staff.settle()
+        await staff.process_intents()
     await storage.queue(queue).drop()
 
 
@@ -353,7 +353,7 @@ def test_strands_of_an_actor_wait_for_each_others_lock() -> None:
 
     async def both(world: World) -> None:
         lock, inside = world.storage.lock(), list[int]()
-        await world.storage.together(strand(world, lock, inside), strand(world, lock, inside))
+        await world.storage.gather(strand(world, lock, inside), strand(world, lock, inside))
 
     result = explore(lambda world: [both(world)])
     assert result.exhaustive

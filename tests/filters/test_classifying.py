@@ -162,7 +162,7 @@ def test_scans_are_refused_with_class_reason_and_rewrite(text):
         refuse_scans(parse(text))
     assert found.query_class.label in refused.value.rule
     assert found.reason in refused.value.rule
-    assert refused.value.way_out == found.rewrite
+    assert refused.value.hint == found.rewrite
 
 
 @pytest.mark.guide("G-087")

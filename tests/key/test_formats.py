@@ -111,7 +111,7 @@ def test_a_value_of_another_kind_or_out_of_range_is_refused_and_never_converted(
         row_key(spec, value)
     assert refused.value.subject == "V"
     assert rule in refused.value.rule
-    assert refused.value.way_out
+    assert refused.value.hint
 
 
 @pytest.mark.parametrize("spec", ["ticks", "inverted"])
@@ -127,7 +127,7 @@ def test_a_forbidden_character_is_refused_with_the_escape_as_the_way_out(charact
     with pytest.raises(BadKey) as refused:
         row_key("", f"a{character}b")
     assert repr(character) in refused.value.rule
-    assert "{V:escape}" in refused.value.way_out
+    assert "{V:escape}" in refused.value.hint
 
 
 @pytest.mark.parametrize("character", ' !"$.>@[]~\xa0')

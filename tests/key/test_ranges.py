@@ -206,7 +206,7 @@ def test_what_is_no_single_range_of_rows_is_refused(key: Key, fields: dict[str, 
         key.range(fields)
     assert refused.value.subject == subject
     assert rule in refused.value.rule
-    assert refused.value.way_out
+    assert refused.value.hint
 
 
 def test_inverted_ends_the_wrong_way_round_are_refused_too() -> None:

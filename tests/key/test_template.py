@@ -126,7 +126,7 @@ def test_text_that_holds_the_separator_is_refused_with_the_escape_as_the_way_out
     with pytest.raises(BadKey, match="separator") as refused:
         key.format({"A": value} | ({"B": 1} if "B" in key.fields else {}))
     assert (refused.value.subject, refused.value.value) == ("A", value)
-    assert "{A:escape}" in refused.value.way_out
+    assert "{A:escape}" in refused.value.hint
 
 
 @pytest.mark.guide("G-195")

@@ -43,7 +43,7 @@ async def test_old_entities_go_in_transactions_of_their_partition(
 ) -> None:
     logins = await with_logins(storage, table_name, users=3, each=151)
     with engine.ledger.span() as span:
-        done = await BulkDelete(logins).delete(OLD, at_worst=ANYWHERE)
+        done = await BulkDelete(logins).delete(OLD, allow=ANYWHERE)
     assert done == Deleted(entities=450, transactions=6, left=0)
     assert await numbers(logins) == [150] * 3
     with engine.ledger.span() as single:
@@ -60,7 +60,7 @@ async def test_entities_of_a_range_of_keys_go_whatever_lies_beside(storage: Any,
     assert await deletion.delete(User="user0", At=early) == Deleted(3, 1, 0)
     assert sorted(await numbers(logins)) == sorted([*range(3, 8), *range(8)])
     scan = QueryClass.PARTITION_SCAN
-    assert await deletion.delete(prop("Number") > 5, {"User": "user0"}, at_worst=scan) == Deleted(2, 1, 0)
+    assert await deletion.delete(prop("Number") > 5, {"User": "user0"}, allow=scan) == Deleted(2, 1, 0)
     assert await deletion.delete({"User": "user1"}) == Deleted(8, 1, 0)
     assert sorted(await numbers(logins)) == [3, 4, 5]
 
@@ -79,9 +79,9 @@ async def test_fields_that_make_no_range_are_refused_before_any_request(engine: 
 async def test_it_is_the_same_on_every_backend(storage: Any, table_name: str) -> None:
     logins = await with_logins(storage, table_name, users=2, each=8)
     only_one = (prop("PartitionKey") == "user1") & OLD
-    assert await BulkDelete(logins).delete(only_one, at_worst=QueryClass.PARTITION_SCAN) == Deleted(7, 1, 0)
+    assert await BulkDelete(logins).delete(only_one, allow=QueryClass.PARTITION_SCAN) == Deleted(7, 1, 0)
     assert await numbers(logins) == [*range(8), 7]
-    assert await BulkDelete(logins).delete(only_one, at_worst=QueryClass.PARTITION_SCAN) == Deleted()
+    assert await BulkDelete(logins).delete(only_one, allow=QueryClass.PARTITION_SCAN) == Deleted()
 
 
 async def test_derived_rows_go_too_and_count_towards_the_hundred(storage: Any, engine: Engine, table_name: str) -> None:
@@ -89,7 +89,7 @@ async def test_derived_rows_go_too_and_count_towards_the_hundred(storage: Any, e
     logins = await with_logins(
         storage, table_name, users=1, each=121, key=Key("{User}", "at_{At:ticks}"), derived=[index]
     )
-    assert await BulkDelete(logins).delete(OLD, at_worst=ANYWHERE) == Deleted(entities=120, transactions=3, left=0)
+    assert await BulkDelete(logins).delete(OLD, allow=ANYWHERE) == Deleted(entities=120, transactions=3, left=0)
     assert len(engine.tables.query(table_name).entities) == 2
 
 
@@ -115,7 +115,7 @@ async def test_what_was_changed_or_deleted_meanwhile_is_left(storage: Any, engin
                 engine.tables.apply(table_name, meanwhile.pop())
             return super().deleting(entity)
 
-    done = await BulkDelete(Meddled(storage, table_name, BY_MOMENT)).delete(OLD, at_worst=ANYWHERE)
+    done = await BulkDelete(Meddled(storage, table_name, BY_MOMENT)).delete(OLD, allow=ANYWHERE)
     assert (done.entities, done.left) == (38, 2)
     assert await numbers(logins) == [7, 40]
 
@@ -123,7 +123,7 @@ async def test_what_was_changed_or_deleted_meanwhile_is_left(storage: Any, engin
 async def test_it_keeps_its_pace(storage: Any, engine: Engine, table_name: str) -> None:
     logins = await with_logins(storage, table_name, users=5, each=2)
     before = engine.clock.now()
-    await BulkDelete(logins, pace=0.1).delete(OLD, at_worst=ANYWHERE)
+    await BulkDelete(logins, max_per_second=0.1).delete(OLD, allow=ANYWHERE)
     assert 40 <= (engine.clock.now() - before) / 10_000_000 < 50
 
 
@@ -133,9 +133,9 @@ async def test_what_an_error_left_the_next_call_deletes(storage: Any, engine: En
         engine.faults.refuse_connection(operation="Transaction", after=1),
         pytest.raises(ServiceRequestError),
     ):
-        await BulkDelete(logins).delete(OLD, at_worst=ANYWHERE)
+        await BulkDelete(logins).delete(OLD, allow=ANYWHERE)
     assert await numbers(logins) == [4, *range(5), *range(5)]
-    assert await BulkDelete(logins).delete(OLD, at_worst=ANYWHERE) == Deleted(8, 2, 0)
+    assert await BulkDelete(logins).delete(OLD, allow=ANYWHERE) == Deleted(8, 2, 0)
 
 
 # -- explored: one deletes, and another renews an entity that was found
@@ -154,7 +154,7 @@ def a_deleter_and_a_renewal(world: World, kind: type[EntitySet[Any]] = EntitySet
     keys = [{"User": "jo", "At": NOON + timedelta(seconds=number)} for number in range(2)]
     world.run(logins.table.submit(*(logins.inserting({**each, "Old": True}).primary() for each in keys)))
     return {
-        "deleter": BulkDelete(logins).delete(OLD, at_worst=ANYWHERE),
+        "deleter": BulkDelete(logins).delete(OLD, allow=ANYWHERE),
         "renewal": logins.update(lambda entity: entity.update(Old=False), **keys[1]),
     }
 

@@ -48,7 +48,7 @@ def plain(storage: Any, table_name: str) -> Any:
 
 @pytest.mark.guide("G-073", "G-063")
 async def test_every_entity_and_its_copy_are_in_the_table(employees: Any, storage: Any, table_name: str) -> None:
-    loaded = await BulkLoad(employees, parallel=3, window=100).load(iter(staff(130, departments=4)))
+    loaded = await BulkLoad(employees, max_concurrency=3, window=100).load(iter(staff(130, departments=4)))
     assert await rows_of(storage, table_name) == rows_for(staff(130, departments=4))
     assert (loaded.entities, loaded.recognised, loaded.atomicity) == (130, 0, "chunk")
     assert (loaded.transactions, loaded.partitions) == (8, 8)
@@ -340,7 +340,7 @@ async def test_progress_begins_before_the_first_request_and_ends_with_the_result
         reports.append(report)
         requests.append(engine.ledger.totals.requests)
 
-    loaded = await BulkLoad(employees, parallel=1, window=120).load(staff(200, departments=2), progress=tell)
+    loaded = await BulkLoad(employees, max_concurrency=1, window=120).load(staff(200, departments=2), progress=tell)
     assert requests[0] == 0
     assert [report.entities for report in reports] == [0, 50, 60, 110, 120, 120, 160, 200]
     assert [report.transactions for report in reports] == [0, 1, 2, 3, 4, 4, 5, 6]

@@ -76,7 +76,7 @@ async def test_partitions_are_written_at_once_but_never_two_transactions_of_one(
     await employees_of(storage, table_name).table.create()
     watch = Watch()
     watched = backend.connect(engine, transport=(AioWatched if backend.aio else Watched)(engine, watch))
-    load = BulkLoad(employees_of(watched, table_name), parallel=PARTITIONS, window=360)
+    load = BulkLoad(employees_of(watched, table_name), max_concurrency=PARTITIONS, window=360)
     await load.load(staff(540, departments=PARTITIONS))
     assert len(watch.together) == PARTITIONS * (3 + 2)
     assert [seen for seen in watch.together if len(set(seen)) < len(seen)] == []
@@ -85,17 +85,17 @@ async def test_partitions_are_written_at_once_but_never_two_transactions_of_one(
 
 @pytest.mark.guide("G-108")
 @pytest.mark.parametrize("parallel", [1, 3])
-async def test_requests_are_paced(backend: Any, engine: Engine, table_name: str, parallel: int) -> None:
+async def test_requests_are_paced(backend: Any, engine: Engine, table_name: str, max_concurrency: int) -> None:
     start = datetime(2014, 8, 22, tzinfo=timezone.utc)
     engine = Engine(clock=Clock(start))
     employees = employees_of(backend.connect(engine), table_name)
     await employees.table.create()
     with engine.ledger.span() as span:
-        await BulkLoad(employees, parallel=parallel, pace=4).load(staff(550, departments=3))
+        await BulkLoad(employees, max_concurrency=max_concurrency, max_per_second=4).load(staff(550, departments=3))
     seconds = [(record.moment.datetime() - start).total_seconds() for record in span.records]
     assert len(seconds) == 12
     assert seconds[-1] >= 11 / 4
-    if parallel == 1:
+    if max_concurrency == 1:
         assert seconds == [number / 4 for number in range(12)]
 
 
@@ -106,6 +106,6 @@ async def test_reads_are_paced_too(backend: Any, engine: Engine, table_name: str
     employees = employees_of(backend.connect(engine), table_name)
     await employees.table.create()
     with engine.ledger.span() as span:
-        await BulkLoad(employees, parallel=1, pace=4).load(staff(10), mode="insert_or_replace")
+        await BulkLoad(employees, max_concurrency=1, max_per_second=4).load(staff(10), mode="insert_or_replace")
     assert len(span.records) == 11
     assert (engine.clock.now().datetime() - start).total_seconds() == 10 / 4

@@ -98,7 +98,7 @@ async def test_a_lost_answer_stops_the_load_and_the_entities_are_known_again(
     await employees_of(storage, table_name).table.create()
     flaky = unreliable(backend, engine, lambda write: "answer lost" if write >= 3 else None)
     with pytest.raises(LoadInterrupted, match="connection reset") as stop:
-        await load_of(flaky, table_name, parallel=1).load(entities, mode=mode)
+        await load_of(flaky, table_name, max_concurrency=1).load(entities, mode=mode)
     assert isinstance(stop.value.__cause__, ServiceResponseError)
     assert (stop.value.position, stop.value.status_code) == (None, None)
     loaded = await load_of(storage, table_name).load(entities, mode=mode, resume=stop.value.token)
@@ -115,7 +115,7 @@ async def test_what_was_in_flight_when_another_partition_failed_is_not_sent_agai
     await employees_of(storage, table_name).insert(taken)
     with pytest.raises(LoadInterrupted) as stop:
         await load_of(storage, table_name, window=300).load(staff(300, departments=3))
-    await employees_of(storage, table_name).delete(taken, unconditionally=True)
+    await employees_of(storage, table_name).delete(taken, force=True)
     loaded = await load_of(storage, table_name).load(staff(300, departments=3), resume=stop.value.token)
     assert (loaded.entities, loaded.recognised) == (300, 0)
     assert await rows_of(storage, table_name) == rows_for(staff(300, departments=3))
@@ -230,7 +230,7 @@ async def test_any_input_survives_any_crash_in_order(
 
     def load(storage: Any) -> Any:
         into = employees_of(storage, "Employees") if indexed else EntitySet(storage, "Employees", BY_ID)
-        return BulkLoad(into, window=window, parallel=2)
+        return BulkLoad(into, window=window, max_concurrency=2)
 
     await lived(load(mortal(backend, engine, Life(crash, after))), entities, notebook, mode="insert_or_replace")
     await load(backend.connect(engine)).load(entities, mode="insert_or_replace", resume=notebook.tokens[-1])

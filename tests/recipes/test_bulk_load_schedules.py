@@ -10,7 +10,7 @@ from weakref import WeakKeyDictionary
 
 import pytest
 
-from tablepatterns import EntitySet, IndexEntities, Key, Summary, limits
+from tablepatterns import EntitySet, IndexEntity, Key, Summary, limits
 from tablepatterns.entity_set.commit import Step, Write, carry_out, steps_on
 from tablepatterns.entity_set.pending import Pending
 from tablepatterns.errors import LoadInterrupted
@@ -21,7 +21,7 @@ from tablepatterns.sdk.operation import ANY
 from tablepatterns.testing import Counterexample, World, explore
 
 RECIPE = "BulkLoad"
-BY_NAME = IndexEntities("LastName")
+BY_NAME = IndexEntity("LastName")
 PAYROLL = Summary(Key("{Department}", "total"), count="Employees", sums={"Salary": "Payroll"})
 Make = Callable[[World], dict[str, Any]]
 

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 import tablepatterns
 from employees import BY_ID, by_email, employees_of, jones, rows_of
 from mortal import Died, Life, mortal
-from tablepatterns import EntitySet, IndexEntities, Int64, Key, Summary
+from tablepatterns import EntitySet, IndexEntity, Int64, Key, Summary
 from tablepatterns.engine.account import Engine
 from tablepatterns.errors import (
     BadProperty,
@@ -25,11 +25,11 @@ from tablepatterns.errors import (
     TooMuchContention,
 )
 from tablepatterns.recipes.bulk_load.bulk_load import BulkLoad
-from tablepatterns.recipes.denormalize import Denormalize
+from tablepatterns.recipes.denormalize import CopiedFields
 from unreliable import unreliable
 
 NAMES = ("Jones", "Smith", "Brown")
-BY_NAME = IndexEntities("LastName")
+BY_NAME = IndexEntity("LastName")
 PAYROLL = Summary(Key("{Department}", "department"), count="EmployeeCount", sums={"Salary": "Payroll"})
 MODES = ["insert", "insert_or_replace"]
 
@@ -117,7 +117,7 @@ async def test_own_rows_and_shared_ones_are_in_one_chunk(storage: Any, engine: E
 
 @pytest.mark.guide("G-066")
 async def test_a_chunk_with_a_long_list_stays_below_4_mb(storage: Any, engine: Engine, table_name: str) -> None:
-    wide = IndexEntities("LastName", key=Key("{Department}", "lastname_{LastName}"))
+    wide = IndexEntity("LastName", key=Key("{Department}", "lastname_{LastName}"))
     employees = EntitySet(storage, table_name, Key("{Department}", "empid_{EmployeeId:0500d}"), derived=[wide])
     text = {f"Text{number}": "x" * 30_000 for number in range(3)}
     with engine.ledger.span() as span:
@@ -132,7 +132,7 @@ async def test_reads_of_shared_rows_are_paced(backend: Any, table_name: str) -> 
     employees = sharing(backend.connect(engine), table_name)
     await employees.create_table()
     start = engine.clock.now().datetime()
-    await BulkLoad(employees, parallel=1, pace=4).load(staff(10))
+    await BulkLoad(employees, max_concurrency=1, max_per_second=4).load(staff(10))
     # Four reads and a transaction
     assert 4 / 4 <= (engine.clock.now().datetime() - start).total_seconds()
 
@@ -249,7 +249,7 @@ async def test_a_list_that_others_took_away_is_made_again(backend: Any, engine: 
     def interfere(write: int) -> None:
         if write == 1:
             for each in (gone, *staff(96)):
-                others.delete(each, unconditionally=True)
+                others.delete(each, force=True)
 
     mine = sharing(unreliable(backend, engine, interfere), table_name)
     await BulkLoad(mine).load(staff(150))
@@ -342,7 +342,7 @@ async def test_any_input_survives_any_crash_in_order(
     ]
     dying = sharing(mortal(backend, engine, Life(crash, after)), "Employees")
     with suppress(Died):
-        await BulkLoad(dying, window=window, parallel=2).load(
+        await BulkLoad(dying, window=window, max_concurrency=2).load(
             entities, mode="insert_or_replace", progress=lambda report: tokens.append(report.token)
         )
     into = sharing(backend.connect(engine), "Employees")
@@ -354,7 +354,7 @@ async def test_any_input_survives_any_crash_in_order(
 # ------------------------------------------------------------------ copies of what is referred to
 
 
-MANAGER = Denormalize(
+MANAGER = CopiedFields(
     Key("{Department}", "team_{Team}"), refers={"EmployeeId": "ManagerId"}, copies={"Email": "ManagerEmail"}
 )
 

@@ -7,13 +7,13 @@ from typing import Any
 import pytest
 
 from employees import BY_ID, employees_of, jones
-from tablepatterns import CompoundKey, EntityGroupTransaction, Key
+from tablepatterns import ChildSet, EntityGroupTransaction, Key
 from tablepatterns.engine.account import Engine
 from tablepatterns.errors import BadDesign, BadKey
 
 
 def reviews_of(storage: Any, table: str) -> Any:
-    return CompoundKey(storage, table, BY_ID, "_{Year:04d}")
+    return ChildSet(storage, table, BY_ID, "_{Year:04d}")
 
 
 def review(number: int, year: int) -> dict[str, Any]:
@@ -106,4 +106,4 @@ async def test_the_whole_key_of_the_parent_must_be_given(storage: Any, table_nam
 @pytest.mark.guide("G-195")
 async def test_a_parent_that_could_run_into_its_children_is_refused(storage: Any) -> None:
     with pytest.raises(BadDesign, match="fixed width"):
-        CompoundKey(storage, "Employees", Key("{Department}", "{Name}"), "_{Year:04d}")
+        ChildSet(storage, "Employees", Key("{Department}", "{Name}"), "_{Year:04d}")

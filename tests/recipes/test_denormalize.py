@@ -14,7 +14,7 @@ from tablepatterns.engine.account import Engine
 from tablepatterns.entity_set.reconcile import Finding
 from tablepatterns.entity_set.shared_rows import InBlobs, InTable
 from tablepatterns.errors import BadDesign, BadInput, BadKey, EntityAlreadyExists, EntityChanged, ReferenceNotFound
-from tablepatterns.recipes.denormalize import Denormalize
+from tablepatterns.recipes.denormalize import CopiedFields
 from tablepatterns.recipes.summary import Summary
 from tablepatterns.sdk.operation import ANY, Operation
 
@@ -27,14 +27,14 @@ COPIES: dict[str, Any] = {
 }
 
 
-def here() -> Denormalize:
-    return Denormalize(DEPARTMENT, **COPIES)
+def here() -> CopiedFields:
+    return CopiedFields(DEPARTMENT, **COPIES)
 
 
-Make = Callable[[Places], Denormalize]
+Make = Callable[[Places], CopiedFields]
 ELSEWHERE: dict[str, Make] = {
-    "another table": lambda places: Denormalize(DEPARTMENT, store=InTable(places.other), **COPIES),
-    "another partition": lambda places: Denormalize(Key("d_{Department}", "d"), store=InTable(), **COPIES),
+    "another table": lambda places: CopiedFields(DEPARTMENT, store=InTable(places.other), **COPIES),
+    "another partition": lambda places: CopiedFields(Key("d_{Department}", "d"), store=InTable(), **COPIES),
 }
 OUTSIDE = pytest.mark.parametrize("make", list(ELSEWHERE.values()), ids=list(ELSEWHERE))
 EVERYWHERE = pytest.mark.parametrize(
@@ -48,14 +48,14 @@ def places(backend: Any, storage: Any, new_name: Any) -> Iterator[Places]:
         yield found
 
 
-def both(places: Places, manager: Denormalize) -> tuple[Any, Any]:
+def both(places: Places, manager: CopiedFields) -> tuple[Any, Any]:
     """Return the set of the employees, and that of the departments."""
     employees = places.employees(manager)
     table = manager.table(places.table)
     return employees, EntitySet(places.storage, table, manager.into, derived=[manager.filled_from(employees)])
 
 
-async def staffed(places: Places, manager: Denormalize) -> tuple[Any, Any]:
+async def staffed(places: Places, manager: CopiedFields) -> tuple[Any, Any]:
     """Return both sets, with Jo Jones as the manager of Sales and Ann Jones beside her."""
     employees, departments = both(places, manager)
     await employees.insert(jones(EmployeeId=1, FirstName="Jo", Email="jo@contoso.com"))
@@ -288,7 +288,7 @@ async def test_copies_can_be_filled_checked_and_mended(places: Places, make: Mak
     await table.submit(Operation.merge({**keys, "ManagerEmail": "wrong"}, ANY))
     assert await employees.repair(manager) == 1
     assert await managed(departments) == ("1@contoso.com", "Jo")
-    await past.delete({"Department": "Sales", "EmployeeId": 1}, unconditionally=True)
+    await past.delete({"Department": "Sales", "EmployeeId": 1}, force=True)
     assert len((await employees.verify(manager)).of(Finding.ORPHANED)) == 1
     await employees.repair(manager)
     assert await managed(departments) == (None, None)
@@ -310,7 +310,7 @@ async def test_copies_can_be_filled_checked_and_mended(places: Places, make: Mak
 )
 def test_copies_that_cannot_work_are_refused(options: Any, rule: str) -> None:
     with pytest.raises(BadDesign, match=rule):
-        Denormalize(DEPARTMENT, **(COPIES | options))
+        CopiedFields(DEPARTMENT, **(COPIES | options))
 
 
 def test_copies_that_do_not_fit_the_sets_are_refused() -> None:
@@ -329,7 +329,7 @@ def test_copies_that_do_not_fit_the_sets_are_refused() -> None:
 
 
 def test_an_entity_that_would_be_copied_into_itself_is_refused() -> None:
-    manager = Denormalize(Key("{Department}", "empid_{Boss}"), **COPIES)
+    manager = CopiedFields(Key("{Department}", "empid_{Boss}"), **COPIES)
     employees = EntitySet(connect(), "Staff", BY_ID, derived=[manager])
     with pytest.raises(BadKey, match="a primary row may have these keys"):
         employees.insert(jones(Boss="000001"))

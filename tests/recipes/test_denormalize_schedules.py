@@ -11,10 +11,10 @@ from tablepatterns import EntitySet, IntraPartitionIndex, Key
 from tablepatterns.entity_set.shared_rows import InTable
 from tablepatterns.errors import EntityAlreadyExists, EntityChanged, EntityNotFound, OutcomeUnknown
 from tablepatterns.recipes import denormalize
-from tablepatterns.recipes.denormalize import Denormalize, Filled
+from tablepatterns.recipes.denormalize import CopiedFields, Filled
 from tablepatterns.testing import Counterexample, World, explore
 
-RECIPE = "Denormalize"
+RECIPE = "CopiedFields"
 KEY = Key("{Department}", "empid_{EmployeeId:01d}")
 DEPARTMENT = Key("{Department}", "department")
 COPIES: dict[str, Any] = {"refers": {"EmployeeId": "ManagerId"}, "copies": {"Email": "ManagerEmail"}}
@@ -24,25 +24,25 @@ REFUSED = (EntityAlreadyExists, EntityChanged, EntityNotFound)
 SALES = {"Department": "Sales"}
 
 
-def here() -> Denormalize:
-    return Denormalize(DEPARTMENT, **COPIES)
+def here() -> CopiedFields:
+    return CopiedFields(DEPARTMENT, **COPIES)
 
 
-def elsewhere() -> Denormalize:
-    return Denormalize(DEPARTMENT, store=InTable("Departments"), **COPIES)
+def elsewhere() -> CopiedFields:
+    return CopiedFields(DEPARTMENT, store=InTable("Departments"), **COPIES)
 
 
-def sets_in(world: World, manager: Denormalize) -> tuple[Any, Any]:
+def sets_in(world: World, manager: CopiedFields) -> tuple[Any, Any]:
     employees = EntitySet(world.storage, "Staff", KEY, derived=[manager], lease=LEASE)
     table = manager.table("Staff")
     return employees, EntitySet(world.storage, table, DEPARTMENT, derived=[manager.filled_from(employees)])
 
 
-def staffed(world: World, manager: Denormalize) -> tuple[Any, Any]:
+def staffed(world: World, manager: CopiedFields) -> tuple[Any, Any]:
     """Return both sets, with two employees, the first of whom manages Sales."""
     for table in ("Staff", "Departments"):
         world.engine.tables.create(table)
-    if manager.is_elsewhere:
+    if manager.is_eventual:
         world.engine.queues.create(QUEUE)
     employees, departments = sets_in(world, manager)
     for number, email in enumerate("ab"):
@@ -64,12 +64,12 @@ def copies_are_exact(world: World, table: str = "Staff") -> None:
     assert department.get("ManagerEmail") == manager.get("Email")
 
 
-async def drain(world: World, manager: Denormalize) -> None:
+async def drain(world: World, manager: CopiedFields) -> None:
     """Do what a worker does, until nothing is left to do."""
     employees, _ = sets_in(world, manager)
     while world.engine.queues.count(QUEUE):
         await world.storage.sleep(LEASE)
-        await employees.settle()
+        await employees.process_intents()
 
 
 def right_once_drained(world: World) -> None:
@@ -87,21 +87,21 @@ def explored(make: Any, **options: Any) -> None:
 # -- one writes the employee, and one the department
 
 
-def a_new_email_and_a_new_manager(world: World, manager: Denormalize) -> list[Any]:
+def a_new_email_and_a_new_manager(world: World, manager: CopiedFields) -> list[Any]:
     employees, departments = staffed(world, manager)
     chosen = world.run(employees.get(**SALES, EmployeeId=1))
     department = world.run(departments.get(**SALES))
     return [employees.merge(chosen, {"Email": "c"}), departments.merge(department, {"ManagerId": 1})]
 
 
-def a_farewell_and_a_new_manager(world: World, manager: Denormalize) -> list[Any]:
+def a_farewell_and_a_new_manager(world: World, manager: CopiedFields) -> list[Any]:
     employees, departments = staffed(world, manager)
     chosen = world.run(employees.get(**SALES, EmployeeId=1))
     department = world.run(departments.get(**SALES))
     return [employees.delete(chosen), departments.merge(department, {"ManagerId": 1})]
 
 
-def two_emails_of_the_manager(world: World, manager: Denormalize) -> list[Any]:
+def two_emails_of_the_manager(world: World, manager: CopiedFields) -> list[Any]:
     employees, _ = staffed(world, manager)
 
     def write(email: str) -> Any:
@@ -165,7 +165,7 @@ def test_without_a_word_to_those_who_copy_the_copy_is_of_yesterday(monkeypatch: 
 # -- an employee that was read from an index
 
 
-def a_new_email_by_index_and_a_new_manager(world: World, manager: Denormalize) -> list[Any]:
+def a_new_email_by_index_and_a_new_manager(world: World, manager: CopiedFields) -> list[Any]:
     _, departments = staffed(world, manager)
     by_badge = IntraPartitionIndex(Key("{Department}", "badge_{Badge}"))
     employees = EntitySet(world.storage, "Staff", KEY, derived=[manager, by_badge])

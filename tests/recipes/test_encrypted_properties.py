@@ -13,9 +13,9 @@ from employees import BY_ID, jones
 from sealed import KEY, NEW, OLD, SECRET, sealed, staff_of
 from tablepatterns import BulkLoad, Entity, EntityGroupTransaction, EntitySet, IntraPartitionIndex, Key, Schema, prop
 from tablepatterns.errors import BadDesign, BadFilter, BadInput, BadProperty, DuplicateIndexValue
-from tablepatterns.recipes.denormalize import Denormalize
+from tablepatterns.recipes.denormalize import CopiedFields
 from tablepatterns.recipes.encrypted_properties.encrypted_properties import ENCRYPTED, EncryptedProperties
-from tablepatterns.recipes.index_entities import IndexEntities
+from tablepatterns.recipes.index_entities import IndexEntity
 from tablepatterns.recipes.inter_partition_index import InterPartitionIndex
 from tablepatterns.recipes.summary import Summary
 
@@ -47,7 +47,7 @@ async def test_what_is_replaced_is_encrypted_too_by_every_word_that_writes_whole
     entity["Salary"] = 1
     await staff.replace(entity)
     await staff.insert_or_replace(EMPLOYEE | {"Salary": 2})
-    await staff.replace(EMPLOYEE | {"Salary": 3}, unconditionally=True)
+    await staff.replace(EMPLOYEE | {"Salary": 3}, force=True)
 
     def raised(employee: Entity) -> None:
         employee["Salary"] += 1
@@ -81,7 +81,7 @@ async def test_every_merge_is_refused_before_it_is_sent(storage: Any, table_name
     before = await stored(storage, table_name)
     for merging in (
         staff.merge(entity, {"Age": 35}),
-        staff.merge(KEY, {"Salary": 1}, unconditionally=True),
+        staff.merge(KEY, {"Salary": 1}, force=True),
         staff.insert_or_merge({**KEY, "Age": 35}),
     ):
         with pytest.raises(BadInput, match="encrypted properties writes an entity whole"):
@@ -206,8 +206,8 @@ async def test_an_index_on_an_encrypted_field_is_refused(storage: Any, table_nam
     [
         Summary(Key("{Department}", "total"), sums={"Salary": "Payroll"}),
         Summary(Key("{Department}", "total_{Ssn}")),
-        IndexEntities("Ssn"),
-        Denormalize(Key("{Department}", "boss"), refers={"EmployeeId": "Boss"}, copies={"Salary": "BossSalary"}),
+        IndexEntity("Ssn"),
+        CopiedFields(Key("{Department}", "boss"), refers={"EmployeeId": "Boss"}, copies={"Salary": "BossSalary"}),
     ],
     ids=lambda derived: derived.name,
 )

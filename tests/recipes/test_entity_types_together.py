@@ -25,7 +25,7 @@ from tablepatterns.recipes.encrypted_properties.encrypted_properties import Encr
 from tablepatterns.recipes.encrypted_properties.keys import LocalKey
 from tablepatterns.recipes.entity_types.entity_type import EntityType
 from tablepatterns.recipes.entity_types.entity_types import EntityTypes
-from tablepatterns.recipes.index_entities import IndexEntities
+from tablepatterns.recipes.index_entities import IndexEntity
 from tablepatterns.recipes.inter_partition_index import InterPartitionIndex
 from typed_staff import (
     ID,
@@ -91,7 +91,7 @@ async def test_of_a_transaction_that_is_refused_nothing_is_written(storage: Any,
 async def test_an_index_is_read_as_objects_and_never_taken_for_entities(
     storage: Any, engine: Engine, table_name: str
 ) -> None:
-    by_rank = IndexEntities("Rank")
+    by_rank = IndexEntity("Rank")
     staff = staff_of(storage, table_name, derived=[by_email, by_rank])
     await staff.insert(Department("Sales"))
     for number, email in enumerate(("jo@contoso.com", "ann@contoso.com")):

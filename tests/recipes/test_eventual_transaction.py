@@ -217,7 +217,7 @@ async def test_the_poison_says_which_step_failed_and_how_and_goes_on_from_there(
     (found,) = await worker.poisoned(name)
     assert found.error == "StepFailed"
     assert found.reason.startswith("order: the step 'ship' failed: ValueError at test_eventual_transaction.py:")
-    await worker.send_back(name)
+    await worker.requeue(name)
     assert (await worker.drain()).handled == 1
     assert steps.taken == ["pay", "ship", "ship", "ship", "tell"]
 

@@ -15,7 +15,7 @@ from tablepatterns import EntitySet, Key, at_least, between, connect, prefix
 from tablepatterns.engine.account import Engine
 from tablepatterns.errors import BadDesign, BadInput, BadKey, LimitExceeded
 from tablepatterns.recipes.grant import AccessPolicies, Reach, grant
-from tablepatterns.recipes.index_entities import IndexEntities
+from tablepatterns.recipes.index_entities import IndexEntity
 from tablepatterns.recipes.inter_partition_index import InterPartitionIndex
 from tablepatterns.recipes.summary import Summary
 
@@ -66,7 +66,7 @@ async def test_a_whole_table_is_the_default(backend: Any, storage: Any, table_na
     assert [each["User"] async for each in theirs.scan()] == ["ann", "bob"]
     await theirs.insert(note("cid"))
     await theirs.update(lambda found: found.update(Text="changed"), User="ann", Note=1)
-    await theirs.delete(note("bob"), unconditionally=True)
+    await theirs.delete(note("bob"), force=True)
     assert [each["Text"] async for each in notes.scan()] == ["changed", "by cid"]
 
 
@@ -280,9 +280,9 @@ def test_copies_of_other_entities_are_kept_out() -> None:
 def test_lists_and_counts_of_a_partition_are_kept_out_of_its_rows() -> None:
     storage = connect()
     one = {"Department": "Sales", "EmployeeId": between(1, 5)}
-    for derived in (IndexEntities("LastName"), Summary(Key("{Department}", "department"))):
+    for derived in (IndexEntity("LastName"), Summary(Key("{Department}", "department"))):
         assert given(storage, employees_of(storage, "Staff", derived), within=one)
-    mixed = IndexEntities("LastName", key=Key("{Department}", "empid_{LastName}"))
+    mixed = IndexEntity("LastName", key=Key("{Department}", "empid_{LastName}"))
     with pytest.raises(BadDesign, match="could lie"):
         given(storage, employees_of(storage, "Staff", mixed), within=one)
 

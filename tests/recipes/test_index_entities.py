@@ -15,7 +15,7 @@ from tablepatterns import EntityGroupTransaction, EntitySet, Key, connect
 from tablepatterns.engine.account import Engine
 from tablepatterns.entity_set.shared_rows import InBlobs, InTable
 from tablepatterns.errors import BadDesign, BadInput, BadKey, DerivedDataMismatch, LimitExceeded, TooMuchContention
-from tablepatterns.recipes.index_entities import IndexEntities
+from tablepatterns.recipes.index_entities import IndexEntity
 from tablepatterns.sdk.operation import Operation
 
 
@@ -28,8 +28,8 @@ def places(backend: Any, storage: Any, new_name: Any) -> Iterator[Places]:
 # -- what lists look like
 
 
-def guides() -> IndexEntities:
-    return IndexEntities("LastName", key=AS_IN_GUIDE, ids="EmployeeIDs")
+def guides() -> IndexEntity:
+    return IndexEntity("LastName", key=AS_IN_GUIDE, ids="EmployeeIDs")
 
 
 @pytest.mark.guide("G-167", "G-171", "G-172", "G-173", "G-186")
@@ -47,7 +47,7 @@ async def test_the_list_of_a_name_is_a_row_of_the_department(places: Places) -> 
 
 @pytest.mark.guide("G-183")
 async def test_an_id_is_listed_once_and_never_holds_the_delimiter(places: Places) -> None:
-    via = IndexEntities("LastName", ids="Names")
+    via = IndexEntity("LastName", ids="Names")
     employees: Any = EntitySet(places.storage, places.table, Key("{Department}", "name_{Name}"), derived=[via])
     for name in ("al", "jo", "a/l"):
         entity = {"Department": "Sales", "Name": name, "LastName": "Jones"}
@@ -68,7 +68,7 @@ async def test_an_id_is_listed_once_and_never_holds_the_delimiter(places: Places
 
 @pytest.mark.guide("G-178", "G-180")
 async def test_a_list_in_another_table_holds_both_keys(places: Places) -> None:
-    employees = places.employees(IndexEntities("LastName", store=InTable(places.other)))
+    employees = places.employees(IndexEntity("LastName", store=InTable(places.other)))
     await employees.insert(jones(Department="Sales", EmployeeId=223))
     await employees.insert(jones(Department="Marketing", EmployeeId=5))
     rows = await rows_of(places.storage, places.other)
@@ -77,7 +77,7 @@ async def test_a_list_in_another_table_holds_both_keys(places: Places) -> None:
 
 @pytest.mark.guide("G-164", "G-165")
 async def test_a_list_in_a_blob_holds_both_keys_line_by_line(places: Places) -> None:
-    employees = places.employees(IndexEntities("LastName", store=InBlobs(places.container)))
+    employees = places.employees(IndexEntity("LastName", store=InBlobs(places.container)))
     await employees.insert(jones(Department="Sales", EmployeeId=223))
     marketing = await employees.insert(jones(Department="Marketing", EmployeeId=5))
     container = places.storage.container(places.container)
@@ -166,11 +166,11 @@ async def test_sixteen_writers_of_one_list_at_a_time_lose_no_entry(places: Place
     employees = places.employees(via)
     await places.ready()
     writes = (employees.insert(jones(EmployeeId=number)) for number in range(16))
-    await places.storage.together(*writes, limit=16)
+    await places.storage.gather(*writes, max_concurrency=16)
     assert await numbers(employees, via) == list(range(16))
 
 
-class Rivalled(IndexEntities):
+class Rivalled(IndexEntity):
     """Another writer changes the list each time after it was read."""
 
     def __init__(self, engine: Engine, table: str, times: int) -> None:
@@ -262,7 +262,7 @@ async def test_a_list_that_fills_its_row_is_refused_with_the_way_out(places: Pla
 
 @pytest.mark.guide("G-182")
 async def test_a_list_in_a_blob_may_be_longer_than_any_row(places: Places) -> None:
-    via = IndexEntities("LastName", store=InBlobs(places.container))
+    via = IndexEntity("LastName", store=InBlobs(places.container))
     lines = b"".join(b"Sales#%0500d\n" % number for number in range(2200))
     await places.storage.container(places.container).upload("lastname_Jones/ids", lines)
     employees = places.employees(via)
@@ -272,7 +272,7 @@ async def test_a_list_in_a_blob_may_be_longer_than_any_row(places: Places) -> No
 
 
 async def test_a_list_that_is_spread_lies_in_several_rows(places: Places) -> None:
-    via = IndexEntities("LastName", spread=4)
+    via = IndexEntity("LastName", spread=4)
     employees = places.employees(via)
     for number in range(20):
         await employees.insert(jones(EmployeeId=number))
@@ -303,9 +303,9 @@ async def test_a_name_that_could_be_an_employee_is_refused(places: Places) -> No
 
 
 async def test_lists_of_another_set_cannot_be_asked(places: Places) -> None:
-    employees = places.employees(IndexEntities("LastName"))
+    employees = places.employees(IndexEntity("LastName"))
     with pytest.raises(BadInput, match="the set keeps"):
-        await employees.keys_of(IndexEntities("LastName"), **SALES)
+        await employees.keys_of(IndexEntity("LastName"), **SALES)
     with pytest.raises(BadKey, match="Department"):
         await employees.find_all(employees.derived[0], LastName="Jones")
 
@@ -313,12 +313,12 @@ async def test_lists_of_another_set_cannot_be_asked(places: Places) -> None:
 @pytest.mark.parametrize(
     ("derived", "rule"),
     [
-        ([IndexEntities("LastName", key=Key("all", "name_{LastName}"))], "share the primary's partition"),
-        ([IndexEntities("LastName", key=AS_IN_GUIDE, store=InTable())], "would share the primary's partition"),
-        ([IndexEntities("LastName", key=Key("{Department}", "{FirstName}"))], "no field of the key of its rows"),
+        ([IndexEntity("LastName", key=Key("all", "name_{LastName}"))], "share the primary's partition"),
+        ([IndexEntity("LastName", key=AS_IN_GUIDE, store=InTable())], "would share the primary's partition"),
+        ([IndexEntity("LastName", key=Key("{Department}", "{FirstName}"))], "no field of the key of its rows"),
         ([guides(), by_email], "could have the keys of 'LastName'"),
-        ([IndexEntities("LastName"), guides()], "could have the keys of 'LastName'"),
-        ([IndexEntities("LastName", key=Key("{LastName}", "empid_{Any}"), store=InTable())], "of the primary rows"),
+        ([IndexEntity("LastName"), guides()], "could have the keys of 'LastName'"),
+        ([IndexEntity("LastName", key=Key("{LastName}", "empid_{Any}"), store=InTable())], "of the primary rows"),
     ],
 )
 def test_lists_that_cannot_lie_where_they_should_are_refused(derived: Any, rule: str) -> None:
@@ -338,4 +338,4 @@ def test_lists_that_cannot_lie_where_they_should_are_refused(derived: Any, rule:
 )
 def test_lists_that_cannot_work_are_refused(fields: Any, options: Any, rule: str) -> None:
     with pytest.raises(BadInput, match=rule):
-        IndexEntities(*fields, **options)
+        IndexEntity(*fields, **options)

@@ -13,7 +13,7 @@ from sharing import Places, places_on
 from tablepatterns import BulkLoad
 from tablepatterns.entity_set.reconcile import Finding
 from tablepatterns.entity_set.shared_rows import InTable
-from tablepatterns.recipes.index_entities import IndexEntities
+from tablepatterns.recipes.index_entities import IndexEntity
 from tablepatterns.sdk.operation import ANY, Operation
 
 
@@ -39,7 +39,7 @@ async def test_lists_follow_inserts_renames_and_deletes(places: Places, make: Ma
     renamed["LastName"] = "Smith"
     await employees.replace(renamed)
     await employees.insert_or_merge({"Department": "Sales", "EmployeeId": 152, "Age": 50})
-    await employees.delete({"Department": "Sales", "EmployeeId": 7}, unconditionally=True)
+    await employees.delete({"Department": "Sales", "EmployeeId": 7}, force=True)
     await employees.insert(jones(EmployeeId=1, LastName=None))
     assert await numbers(employees, via) == [152, 223]
     assert await numbers(employees, via, "Smith") == [42]
@@ -59,7 +59,7 @@ async def test_lists_elsewhere_find_a_name_in_the_whole_organisation(places: Pla
 
 @pytest.mark.guide("G-181")
 async def test_lists_in_the_partition_find_a_name_in_a_department(places: Places) -> None:
-    via = IndexEntities("LastName")
+    via = IndexEntity("LastName")
     employees = places.employees(via)
     for department in ("Sales", "Marketing"):
         await employees.insert(jones(Department=department))
@@ -67,7 +67,7 @@ async def test_lists_in_the_partition_find_a_name_in_a_department(places: Places
 
 
 async def test_entities_that_have_left_a_list_which_is_late_are_left_out(places: Places) -> None:
-    via = IndexEntities("LastName", store=InTable(places.other))
+    via = IndexEntity("LastName", store=InTable(places.other))
     employees = places.employees(via)
     await employees.insert(jones(EmployeeId=1))
     past = places.employees()
@@ -80,7 +80,7 @@ async def test_entities_that_have_left_a_list_which_is_late_are_left_out(places:
 
 
 async def test_a_list_may_be_of_several_fields(places: Places) -> None:
-    via = IndexEntities("LastName", "FirstName")
+    via = IndexEntity("LastName", "FirstName")
     employees = places.employees(via)
     for number, first in enumerate(("Jo", "Ann", "Jo")):
         await employees.insert(jones(EmployeeId=number, FirstName=first))
@@ -113,7 +113,7 @@ async def test_lists_that_others_have_left_behind_are_found_and_mended(places: P
     employees, past = places.employees(via), places.employees()
     for number in range(3):
         await employees.insert(jones(EmployeeId=number))
-    await past.delete({"Department": "Sales", "EmployeeId": 1}, unconditionally=True)
+    await past.delete({"Department": "Sales", "EmployeeId": 1}, force=True)
     await past.insert(jones(EmployeeId=7))
     await past.update(lambda employee: employee.update(LastName="Smith"), Department="Sales", EmployeeId=2)
     report = await employees.verify(via)
@@ -130,8 +130,8 @@ async def test_lists_that_others_have_left_behind_are_found_and_mended(places: P
 
 @pytest.mark.guide("G-181")
 async def test_one_set_may_keep_lists_of_one_field_in_several_places(places: Places) -> None:
-    kinds = [IndexEntities("LastName"), *(make(places) for make in (ELSEWHERE["another table"], ELSEWHERE["blobs"]))]
-    named = [kinds[0], IndexEntities("LastName", store=kinds[1].whereabouts, name="everywhere"), kinds[2]]
+    kinds = [IndexEntity("LastName"), *(make(places) for make in (ELSEWHERE["another table"], ELSEWHERE["blobs"]))]
+    named = [kinds[0], IndexEntity("LastName", store=kinds[1].whereabouts, name="everywhere"), kinds[2]]
     employees = places.employees(*named, by_email)
     for number in (2, 1):
         await employees.insert(jones(EmployeeId=number, Email=f"{number}@contoso.com"))

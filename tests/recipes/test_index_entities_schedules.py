@@ -14,11 +14,11 @@ from tablepatterns import EntitySet, Key
 from tablepatterns.entity_set.intents import Intents
 from tablepatterns.entity_set.shared_rows import InBlobs, InTable
 from tablepatterns.errors import EntityAlreadyExists, EntityChanged, EntityNotFound, OutcomeUnknown
-from tablepatterns.recipes.index_entities import IndexEntities
+from tablepatterns.recipes.index_entities import IndexEntity
 from tablepatterns.sdk.operation import ANY
 from tablepatterns.testing import Counterexample, World, explore
 
-RECIPE = "IndexEntities"
+RECIPE = "IndexEntity"
 KEY = Key("{Department}", "empid_{EmployeeId:01d}")
 LEASE = 60
 QUEUE = "staff-intents"
@@ -26,31 +26,31 @@ REFUSED = (EntityAlreadyExists, EntityChanged, EntityNotFound)
 Lists = Mapping[str, set[str]]
 
 
-def staff_in(world: World, via: IndexEntities) -> Any:
+def staff_in(world: World, via: IndexEntity) -> Any:
     return EntitySet(world.storage, "Staff", KEY, derived=[via], lease=LEASE)
 
 
-def here() -> IndexEntities:
-    return IndexEntities("Name")
+def here() -> IndexEntity:
+    return IndexEntity("Name")
 
 
-def in_a_table() -> IndexEntities:
-    return IndexEntities("Name", store=InTable("Lists"))
+def in_a_table() -> IndexEntity:
+    return IndexEntity("Name", store=InTable("Lists"))
 
 
-def in_blobs() -> IndexEntities:
-    return IndexEntities("Name", store=InBlobs("lists"))
+def in_blobs() -> IndexEntity:
+    return IndexEntity("Name", store=InBlobs("lists"))
 
 
 def employee(number: int, name: str) -> dict[str, Any]:
     return {"Department": "Sales", "EmployeeId": number, "Name": name}
 
 
-def prepared(world: World, via: IndexEntities, *names: str) -> Any:
+def prepared(world: World, via: IndexEntity, *names: str) -> Any:
     """Return the set with everything made, and employees of these names in it, numbered from 0."""
     for table in ("Staff", "Lists"):
         world.engine.tables.create(table)
-    if via.is_elsewhere:
+    if via.is_eventual:
         world.engine.queues.create(QUEUE)
         world.run(world.storage.container("lists").create())
     staff = staff_in(world, via)
@@ -91,14 +91,14 @@ def lists_are_right(world: World) -> None:
     assert listed_here(world) == wanted(world)
 
 
-async def drain(world: World, via: IndexEntities) -> None:
+async def drain(world: World, via: IndexEntity) -> None:
     """Do what a worker does, until nothing is left to do."""
     while world.engine.queues.count(QUEUE):
         await world.storage.sleep(LEASE)
-        await staff_in(world, via).settle()
+        await staff_in(world, via).process_intents()
 
 
-async def listed_in(world: World, via: IndexEntities) -> Lists:
+async def listed_in(world: World, via: IndexEntity) -> Lists:
     staff = staff_in(world, via)
     found = {}
     for name in ("a", "b", "c"):
@@ -108,7 +108,7 @@ async def listed_in(world: World, via: IndexEntities) -> Lists:
     return found
 
 
-def right_once_drained(world: World, via: IndexEntities) -> None:
+def right_once_drained(world: World, via: IndexEntity) -> None:
     world.run(drain(world, via))
     assert world.run(listed_in(world, via)) == wanted(world)
 
@@ -123,23 +123,23 @@ def explored(make: Any, **options: Any) -> None:
 # -- two writers of one list
 
 
-def two_first_inserts(world: World, via: IndexEntities) -> list[Any]:
+def two_first_inserts(world: World, via: IndexEntity) -> list[Any]:
     staff = prepared(world, via)
     return [staff.insert(employee(number, "a")) for number in range(2)]
 
 
-def an_insert_and_the_last_one_leaves(world: World, via: IndexEntities) -> list[Any]:
+def an_insert_and_the_last_one_leaves(world: World, via: IndexEntity) -> list[Any]:
     staff = prepared(world, via, "a")
     return [staff.delete(read(world, staff, 0)), staff.insert(employee(1, "a"))]
 
 
-def two_trade_names(world: World, via: IndexEntities) -> list[Any]:
+def two_trade_names(world: World, via: IndexEntity) -> list[Any]:
     staff = prepared(world, via, "a", "b")
     entities = [read(world, staff, number) for number in range(2)]
     return [rename(staff, entities[0], "b"), rename(staff, entities[1], "a")]
 
 
-def two_renames_of_one(world: World, via: IndexEntities) -> list[Any]:
+def two_renames_of_one(world: World, via: IndexEntity) -> list[Any]:
     staff = prepared(world, via, "a")
     return [rename(staff, read(world, staff, 0), name) for name in ("b", "c")]
 
@@ -196,7 +196,7 @@ def test_lists_in_blobs_are_right_in_the_end_whichever_answer_is_lost() -> None:
 # -- with a step left out the search finds what goes wrong
 
 
-class Careless(IndexEntities):
+class Careless(IndexEntity):
     """Writes lists whatever has become of them since they were read."""
 
     def mended(self, keys: Any, row: Any, primary: Any) -> Any:

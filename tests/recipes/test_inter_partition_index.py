@@ -112,11 +112,11 @@ async def test_every_word_of_a_set_keeps_the_copies_right(staff_of: Any, storage
     await staff.insert_or_replace(jones())
     await staff.insert_or_merge(ID | {"Age": 35})
     await staff.update(lambda each: each.update(Age=each["Age"] + 1), **ID)
-    await staff.merge(ID, {"Title": "Head"}, unconditionally=True)
+    await staff.merge(ID, {"Title": "Head"}, force=True)
     assert (await staff.find(by_email, Department="Sales", Email=COPY[1])) == jones(Age=36, Title="Head")
-    await staff.replace(jones(Age=1), unconditionally=True)
+    await staff.replace(jones(Age=1), force=True)
     assert (await staff.find(by_email, Department="Sales", Email=COPY[1])) == jones(Age=1)
-    await staff.delete(ID, unconditionally=True)
+    await staff.delete(ID, force=True)
     assert await rows_of(storage, table_name) == {}
 
 
@@ -282,7 +282,7 @@ async def test_a_copy_holds_what_the_primary_holds_however_that_is_stored(
     rows = await rows_of(storage, table_name)
     assert rows[PRIMARY]["LastName"] == rows[COPY]["LastName"] != "Jones"
     assert (await staff.verify(by_email)).is_clean
-    await EntitySet(storage, table_name, BY_ID).merge(ID, {"Age": 99}, unconditionally=True)
+    await EntitySet(storage, table_name, BY_ID).merge(ID, {"Age": 99}, force=True)
     await staff.repair(by_email)
     assert await staff.find(by_email, Department="Sales", Email=COPY[1]) == jones(Age=99)
 

@@ -118,7 +118,7 @@ def a_move_and_a_worker(world: World) -> list[Any]:
 
     async def work() -> None:
         await world.storage.sleep(LEASE + 1)
-        await staff.settle()
+        await staff.process_intents()
         await staff.merge(await staff.get(**JONES), {"Email": "c"})
 
     return [staff.merge(read(world, staff), {"Email": "b"}), work()]

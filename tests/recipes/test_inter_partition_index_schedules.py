@@ -66,7 +66,7 @@ def a_slow_move_and_a_worker(world: World) -> list[Any]:
     async def work() -> None:
         for _ in range(3):
             await world.storage.sleep(LEASE / 2 - 5)
-            await staff.settle(lease=LEASE)
+            await staff.process_intents(lease=LEASE)
 
     return [staff.merge(read(world, staff), {"Email": "b"}), work()]
 
@@ -82,7 +82,7 @@ def a_move_a_worker_and_a_move(world: World) -> list[Any]:
 
     async def work() -> None:
         await world.storage.sleep(LEASE + 1)
-        await staff.settle()
+        await staff.process_intents()
 
     async def move() -> None:
         await world.storage.sleep(LEASE + 1)
@@ -110,7 +110,7 @@ def a_crowd(world: World, *, unique: bool) -> list[Any]:
     async def work() -> None:
         for _ in range(3):
             await world.storage.sleep(LEASE / 2 - 5)
-            await staff.settle()
+            await staff.process_intents()
 
     other = {"Department": "Sales", "EmployeeId": 2, "Email": "b" if unique else "c"}
     return [staff.merge(read(world, staff), {"Email": "b"}), leave_and_come_back(), work(), staff.insert(other)]

@@ -35,7 +35,7 @@ async def test_the_copy_of_another_living_entity_is_left_alone(staff_of: Any, st
 async def test_a_copy_that_its_owner_left_is_taken_over(staff_of: Any, storage: Any, table_name: str) -> None:
     staff = staff_of()
     await staff.insert(jones())
-    await EntitySet(storage, table_name, BY_ID).delete(ID, unconditionally=True)
+    await EntitySet(storage, table_name, BY_ID).delete(ID, force=True)
     await staff.insert(jones(EmployeeId=224))
     assert (await rows_of(storage, table_name))[COPY]["EmployeeId"] == 224
 

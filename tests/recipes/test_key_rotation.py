@@ -173,7 +173,7 @@ def test_a_writer_beside_a_rotation(monkeypatch: pytest.MonkeyPatch, bound: dict
 async def careless(staff: Any) -> None:
     """Write over whatever is there by now."""
     found = await staff.get(Department="Sales", EmployeeId=1)
-    await staff.replace(found, unconditionally=True)
+    await staff.replace(found, force=True)
 
 
 def test_a_rotation_that_writes_unconditionally_loses_a_change(monkeypatch: pytest.MonkeyPatch) -> None:

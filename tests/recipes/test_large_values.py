@@ -15,7 +15,7 @@ from tablepatterns.recipes.encrypted_properties.encrypted_properties import Encr
 from tablepatterns.recipes.encrypted_properties.keys import LocalKey
 from tablepatterns.recipes.large_properties import blobs as kept
 from tablepatterns.recipes.large_properties.large_properties import LargeProperties
-from tablepatterns.recipes.large_properties.large_values import Collected, LargeReport, LargeValues, Missing
+from tablepatterns.recipes.large_properties.large_values import Collected, LargePropertyStore, LargeReport, Missing
 from tablepatterns.recipes.large_properties.upload import Upload
 
 PHOTO = bytes(range(256)) * 300
@@ -27,7 +27,7 @@ AT_ONCE = timedelta(0)
 
 async def test_a_large_value_is_read_piece_by_piece_and_a_small_one_too(storage: Any, table_name: str) -> None:
     staff = staff_of(storage, table_name)
-    values = LargeValues(staff)
+    values = LargePropertyStore(staff)
     jones = await staff.insert({**JONES, "Photo": Upload(iter([PHOTO] * 3)), "Report": "naïve"})
     assert b"".join([piece async for piece in values.open(jones, "Photo")]) == PHOTO * 3
     assert [piece async for piece in values.open(jones, "Report")] == ["naïve".encode()]
@@ -41,21 +41,21 @@ async def test_a_value_that_is_not_there_has_no_pieces_and_an_empty_one_has_no_c
 ) -> None:
     staff = staff_of(storage, table_name)
     await staff.insert({**JONES, "Photo": Upload(iter([]))})
-    assert [piece async for piece in LargeValues(staff).open(JONES, "Report")] == []
-    assert b"".join([piece async for piece in LargeValues(staff).open(JONES, "Photo")]) == b""
+    assert [piece async for piece in LargePropertyStore(staff).open(JONES, "Report")] == []
+    assert b"".join([piece async for piece in LargePropertyStore(staff).open(JONES, "Photo")]) == b""
 
 
 async def test_a_stream_costs_two_transactions(storage: Any, engine: Any, table_name: str) -> None:
     staff = staff_of(storage, table_name)
     await staff.insert({**JONES, "Photo": PHOTO})
     with engine.ledger.span() as span:
-        assert len(b"".join([piece async for piece in LargeValues(staff).open(JONES, "Photo")])) == len(PHOTO)
+        assert len(b"".join([piece async for piece in LargePropertyStore(staff).open(JONES, "Photo")])) == len(PHOTO)
     assert span.totals.requests == 2
 
 
 async def test_what_cannot_be_opened_is_told(storage: Any, table_name: str) -> None:
     staff = staff_of(storage, table_name)
-    values = LargeValues(staff)
+    values = LargePropertyStore(staff)
     with pytest.raises(EntityNotFound):
         [piece async for piece in values.open(JONES, "Photo")]
     await staff.insert({**JONES, "Photo": PHOTO})
@@ -69,7 +69,7 @@ async def test_what_cannot_be_opened_is_told(storage: Any, table_name: str) -> N
 
 def test_a_set_without_large_properties_is_refused(storage: Any, table_name: str) -> None:
     with pytest.raises(BadDesign, match="none of its mappings"):
-        LargeValues(EntitySet(storage, table_name, BY_ID))
+        LargePropertyStore(EntitySet(storage, table_name, BY_ID))
 
 
 # -- orphans
@@ -86,7 +86,7 @@ async def test_blobs_of_values_that_were_replaced_deleted_or_never_kept_go_in_th
     await staff.merge(entity, {"Photo": PHOTO[::-1], "Report": "small"})
     never = await staff.inserting({**JONES, "EmployeeId": 225, "Photo": PHOTO}).encoded()
     await never.before[0]()
-    values = LargeValues(staff)
+    values = LargePropertyStore(staff)
     assert await values.collect_orphans(grace=AT_ONCE) == Collected(seen=5, marked=4)
     assert await values.collect_orphans(grace=AT_ONCE) == Collected(seen=5, deleted=4)
     assert await values.collect_orphans(grace=AT_ONCE) == Collected(seen=1)
@@ -97,7 +97,7 @@ async def test_blobs_of_values_that_were_replaced_deleted_or_never_kept_go_in_th
 
 async def test_a_blob_goes_when_its_grace_is_over_twice(storage: Any, engine: Any, table_name: str) -> None:
     staff = staff_of(storage, table_name)
-    values = LargeValues(staff)
+    values = LargePropertyStore(staff)
     await staff.delete(await staff.insert({**JONES, "Photo": PHOTO}))
     done = []
     for minutes in (59, 1, 59, 1):
@@ -109,7 +109,7 @@ async def test_a_blob_goes_when_its_grace_is_over_twice(storage: Any, engine: An
 
 async def test_what_a_collection_costs(storage: Any, engine: Any, table_name: str) -> None:
     staff = staff_of(storage, table_name)
-    values = LargeValues(staff)
+    values = LargePropertyStore(staff)
     for number in range(3):
         await staff.insert({**JONES, "EmployeeId": number, "Photo": PHOTO})
         await staff.insert_or_replace({**JONES, "EmployeeId": number, "Photo": PHOTO})
@@ -135,7 +135,7 @@ async def test_blobs_of_others_are_left_alone(storage: Any, table_name: str) -> 
     await container.upload(f"{table_name.lower()}/readme.txt", b"not ours")
     before = await blobs_of(storage, table_name)
     for _ in range(2):
-        assert await LargeValues(staff).collect_orphans(grace=AT_ONCE) == Collected(seen=1)
+        assert await LargePropertyStore(staff).collect_orphans(grace=AT_ONCE) == Collected(seen=1)
     assert await blobs_of(storage, table_name) == before
 
 
@@ -149,7 +149,7 @@ async def test_many_partitions_and_batches_are_gone_through(
             entity = {"Department": department, "EmployeeId": number, "Photo": PHOTO, "Report": "r" * LIMIT}
             await staff.insert(entity)
             await staff.insert_or_replace(entity | {"Report": "small"})
-    values = LargeValues(staff)
+    values = LargePropertyStore(staff)
     assert await values.collect_orphans(grace=AT_ONCE) == Collected(seen=36, marked=24)
     assert await values.collect_orphans(grace=AT_ONCE) == Collected(seen=36, deleted=24)
     assert await values.verify(grace=AT_ONCE) == LargeReport()
@@ -164,18 +164,18 @@ async def test_marks_without_a_blob_and_of_a_blob_that_is_needed_are_removed(sto
     lone = name.replace("empid_000223", "empid_000001")
     for mark in (f"{name}.orphan", f"{lone}.orphan"):
         await container.upload(mark, b"")
-    assert await LargeValues(staff).collect_orphans(grace=AT_ONCE) == Collected(seen=1)
+    assert await LargePropertyStore(staff).collect_orphans(grace=AT_ONCE) == Collected(seen=1)
     assert await blobs_of(storage, table_name) == [name]
 
 
 async def test_a_grace_below_nothing_is_refused(storage: Any, table_name: str) -> None:
     for word in ("collect_orphans", "verify"):
         with pytest.raises(BadInput, match="it is a length of time"):
-            await getattr(LargeValues(staff_of(storage, table_name)), word)(grace=-HOUR)
+            await getattr(LargePropertyStore(staff_of(storage, table_name)), word)(grace=-HOUR)
 
 
 async def test_nothing_at_all_is_fine(storage: Any, table_name: str) -> None:
-    values = LargeValues(staff_of(storage, table_name))
+    values = LargePropertyStore(staff_of(storage, table_name))
     assert await values.collect_orphans() == Collected()
     assert (await values.verify()).is_clean
 
@@ -185,7 +185,7 @@ async def test_nothing_at_all_is_fine(storage: Any, table_name: str) -> None:
 
 async def test_verify_tells_what_is_missing_and_what_nobody_needs(storage: Any, table_name: str) -> None:
     staff = staff_of(storage, table_name)
-    values = LargeValues(staff)
+    values = LargePropertyStore(staff)
     await staff.insert({**JONES, "Photo": PHOTO, "Report": "r" * LIMIT})
     await staff.insert({**JONES, "EmployeeId": 224, "Photo": PHOTO})
     assert (await values.verify(grace=AT_ONCE)).is_clean
@@ -217,7 +217,7 @@ async def test_what_is_encrypted_and_then_too_large_goes_to_a_blob_that_holds_no
     assert b"secret" not in content
     assert await staff.get(**JONES) == entity
     with pytest.raises(BadInput, match="it is one of the encrypted properties, which are read whole"):
-        [piece async for piece in LargeValues(staff).open(JONES, "Photo")]
+        [piece async for piece in LargePropertyStore(staff).open(JONES, "Photo")]
 
 
 async def test_an_encrypted_value_goes_to_a_blob_where_its_ciphertext_is_too_large(

@@ -9,7 +9,16 @@ import pytest
 from backends import awaited
 from employees import BY_ID
 from large_staff import HOUR, JONES, blobs_of, container_of, no_container_is_left, row_of, staff_of  # noqa: F401
-from tablepatterns import Archive, EntitySet, IntraPartitionIndex, Key, LargeProperties, LargeValues, WideEntity, Worker
+from tablepatterns import (
+    Archive,
+    EntitySet,
+    IntraPartitionIndex,
+    Key,
+    LargeProperties,
+    LargePropertyStore,
+    WideEntity,
+    Worker,
+)
 from tablepatterns.errors import LargeValueMissing
 from tablepatterns.recipes.large_properties.large_values import Missing
 
@@ -53,7 +62,7 @@ async def test_a_link_to_the_value_of_another_is_refused_on_every_way_to_it(
         lambda: staff.take(1, **JONES),
         lambda: staff.find(BY_EMAIL, Department="Sales", Email="jo@contoso.com"),
         lambda: staff.update(lambda found: found.update(Age=1), **JONES),
-        lambda: anext(aiter(LargeValues(staff).open(JONES, "Photo"))),
+        lambda: anext(aiter(LargePropertyStore(staff).open(JONES, "Photo"))),
     ):
         with pytest.raises(LargeValueMissing, match=r"Photo of the entity .* belongs to another one"):
             await call()
@@ -72,7 +81,7 @@ async def test_a_wide_entity_with_the_link_of_another_is_refused(storage: Any, t
     with pytest.raises(LargeValueMissing, match="belongs to another one"):
         await staff.get(**JONES)
     with pytest.raises(LargeValueMissing, match="belongs to another one"):
-        await anext(aiter(LargeValues(staff).open(JONES, "Photo")))
+        await anext(aiter(LargePropertyStore(staff).open(JONES, "Photo")))
 
 
 async def test_an_archive_takes_no_value_of_another(storage: Any, table_name: str) -> None:
@@ -92,7 +101,7 @@ async def test_verify_tells_foreign_links_and_a_collection_deletes_no_blob_of_an
     storage: Any, engine: Any, table_name: str
 ) -> None:
     staff = staff_of(storage, table_name)
-    values = LargeValues(staff)
+    values = LargePropertyStore(staff)
     await staff.insert({**JONES, "Photo": OURS})
     link = await address(storage, table_name, "row")
     theirs = link.split(f"/{container_of(table_name)}/", 1)[1]

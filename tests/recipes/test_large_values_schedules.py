@@ -16,7 +16,7 @@ from tablepatterns.errors import EntityAlreadyExists, EntityChanged, EntityNotFo
 from tablepatterns.recipes.large_properties import large_properties
 from tablepatterns.recipes.large_properties.blobs import Batch
 from tablepatterns.recipes.large_properties.large_properties import LargeProperties
-from tablepatterns.recipes.large_properties.large_values import Collected, LargeValues
+from tablepatterns.recipes.large_properties.large_values import Collected, LargePropertyStore
 from tablepatterns.testing import Counterexample, World, explore
 
 TABLE, CONTAINER = "Staff", "photos"
@@ -65,7 +65,7 @@ def in_the_end_there_is_one_blob_for_each_address(world: World) -> None:
     the_last_one_told_is_there(world)
     for _ in range(3):
         world.engine.clock.advance(3600)
-        world.run(LargeValues(staff_of(world)).collect_orphans(grace=HOUR))
+        world.run(LargePropertyStore(staff_of(world)).collect_orphans(grace=HOUR))
     assert blobs(world) == needed(world), "blobs that nobody needs"
 
 
@@ -91,7 +91,7 @@ async def replace(staff: Any, value: bytes) -> bytes:
 
 
 async def merge(staff: Any, value: bytes) -> bytes:
-    await staff.merge(JONES, of(value), unconditionally=True)
+    await staff.merge(JONES, of(value), force=True)
     return value
 
 
@@ -101,15 +101,15 @@ async def insert(staff: Any, value: bytes) -> bytes:
 
 
 async def delete(staff: Any, _: bytes) -> None:
-    await staff.delete(JONES, unconditionally=True)
+    await staff.delete(JONES, force=True)
 
 
-async def collect(values: LargeValues[Any], times: int = 2, grace: timedelta = HOUR) -> None:
+async def collect(values: LargePropertyStore[Any], times: int = 2, grace: timedelta = HOUR) -> None:
     for _ in range(times):
         await values.collect_orphans(grace=grace)
 
 
-async def collect_later(values: LargeValues[Any], pause: float = 1) -> None:
+async def collect_later(values: LargePropertyStore[Any], pause: float = 1) -> None:
     """Collect twice, with a pause between the two in which everybody may stall."""
     await values.collect_orphans(grace=HOUR)
     await values.account.sleep(pause)
@@ -120,11 +120,11 @@ def actors(
     writers: dict[str, Any],
     *,
     reads: bool = False,
-    collects: Callable[[LargeValues[Any]], Any] | None = None,
+    collects: Callable[[LargePropertyStore[Any]], Any] | None = None,
     old: bool = True,
     stray: bool = False,
     kind: type[LargeProperties] = LargeProperties,
-    keeper: type[LargeValues[Any]] = LargeValues,
+    keeper: type[LargePropertyStore[Any]] = LargePropertyStore,
 ) -> Make:
     """Return what makes writers, who write their own names, a reader, and somebody who collects.
 
@@ -181,25 +181,27 @@ def test_two_write() -> None:
 
 
 @pytest.mark.guide("G-248", "G-249")
-@pytest.mark.guarantee("LargeValues", "a reader finds what it has the address of, beside a writer and collections")
+@pytest.mark.guarantee(
+    "LargePropertyStore", "a reader finds what it has the address of, beside a writer and collections"
+)
 def test_a_reader_beside_a_writer_and_collections() -> None:
     make = actors({"b": merge}, reads=True, collects=collect)
     explored(make, invariant=in_the_end_there_is_one_blob_for_each_address, preemptions=2)
 
 
-@pytest.mark.guarantee("LargeValues", "so it does if all stall for less than the grace, at any point")
+@pytest.mark.guarantee("LargePropertyStore", "so it does if all stall for less than the grace, at any point")
 def test_a_reader_a_writer_and_collections_that_stall() -> None:
     make = actors({"b": merge}, reads=True, collects=collect_later)
     explored(make, stalls=[3500], preemptions=1, invariant=the_last_one_told_is_there)
 
 
-@pytest.mark.guarantee("LargeValues", "two collections at once, of which one may die anywhere, do no harm")
+@pytest.mark.guarantee("LargePropertyStore", "two collections at once, of which one may die anywhere, do no harm")
 def test_two_collections_at_once_and_a_death() -> None:
     def make(world: World) -> dict[str, Any]:
         actors({}, stray=True)(world)
-        world.run(collect(LargeValues(staff_of(world)), 1))
+        world.run(collect(LargePropertyStore(staff_of(world)), 1))
         world.engine.clock.advance(3600)
-        return {name: collect(LargeValues(staff_of(world)), 1) for name in ("one", "two")}
+        return {name: collect(LargePropertyStore(staff_of(world)), 1) for name in ("one", "two")}
 
     explored(make, kills=1, preemptions=2)
 
@@ -215,7 +217,7 @@ class RowFirst(LargeProperties):
         return large_properties.Encoded(encoded.fields)
 
 
-class NoMark(LargeValues[Any]):
+class NoMark(LargePropertyStore[Any]):
     """Deletes what nobody needs as soon as it is old."""
 
     async def _collect(self, batch: Batch, since: Any) -> Collected:
@@ -226,7 +228,7 @@ class NoMark(LargeValues[Any]):
         return Collected()
 
 
-class NoLook(LargeValues[Any]):
+class NoLook(LargePropertyStore[Any]):
     """Deletes what was marked long ago, whoever needs it now."""
 
     async def _needed(self, batch: Batch) -> frozenset[str]:

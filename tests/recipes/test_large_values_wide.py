@@ -12,7 +12,7 @@ from tablepatterns import EntitySet, Key, connect
 from tablepatterns.engine.account import Engine
 from tablepatterns.errors import BadDesign, BadInput, EntityNotFound, LargeValueMissing
 from tablepatterns.recipes.large_properties.large_properties import LargeProperties
-from tablepatterns.recipes.large_properties.large_values import Collected, LargeReport, LargeValues, Missing
+from tablepatterns.recipes.large_properties.large_values import Collected, LargePropertyStore, LargeReport, Missing
 from tablepatterns.sdk.operation import Operation
 from wide_staff import JONES, PHOTO, SMITH, SPREAD, large, row_with, rows_of, sealed, wide_of
 
@@ -35,7 +35,7 @@ async def test_blobs_of_values_that_were_replaced_or_deleted_go_in_the_end(
     gone = await wide.insert(SMITH | {"Name": "Smith", "Photo": PHOTO})
     await wide.delete(gone)
     await wide.merge(entity, {"Plan": PHOTO, "Other": 1})
-    values = LargeValues(wide)
+    values = LargePropertyStore(wide)
     assert await values.collect_orphans(grace=AT_ONCE) == Collected(seen=4, marked=2)
     assert await values.collect_orphans(grace=AT_ONCE) == Collected(seen=4, deleted=2)
     assert await values.collect_orphans(grace=AT_ONCE) == Collected(seen=2)
@@ -50,7 +50,7 @@ async def test_the_blob_of_a_row_that_no_head_names_stays_until_it_is_swept_away
     await wide.merge(entity, {"Photo": b"small"})
     stray = {"PartitionKey": "000223", "RowKey": f"02_{'0' * 32}", "Photo": row["Photo"]}
     await storage.table(table_name).submit(Operation.insert(stray))
-    values = LargeValues(wide)
+    values = LargePropertyStore(wide)
     for _ in range(2):
         assert await values.collect_orphans(grace=AT_ONCE) == Collected(seen=1)
     assert await wide.sweep(**JONES) == 1
@@ -62,9 +62,9 @@ async def test_entities_of_one_partition_keep_their_blobs(storage: Any, table_na
     wide = staff_of(storage, table_name, key=Key("{Employee}", "{Name}"))
     for name in ("a", "a02", "b", "a-02"):
         await wide.insert(JONES | {"Name": name, "P0": "x" * 40, "P1": "x" * 40, "P2": "x" * 40, "Photo": PHOTO})
-    await LargeValues(wide).collect_orphans(grace=AT_ONCE)
-    assert await LargeValues(wide).collect_orphans(grace=AT_ONCE) == Collected(seen=4)
-    assert await LargeValues(wide).verify(grace=AT_ONCE) == LargeReport()
+    await LargePropertyStore(wide).collect_orphans(grace=AT_ONCE)
+    assert await LargePropertyStore(wide).collect_orphans(grace=AT_ONCE) == Collected(seen=4)
+    assert await LargePropertyStore(wide).verify(grace=AT_ONCE) == LargeReport()
 
 
 async def test_blobs_and_rows_of_others_are_left_alone(storage: Any, backend: Any, table_name: str) -> None:
@@ -79,7 +79,7 @@ async def test_blobs_and_rows_of_others_are_left_alone(storage: Any, backend: An
     # One connection would reject it: it could be a second part
     second = EntitySet(backend.connect(), table_name, Key("{Employee}", "02"), mappings=[large(table_name)])
     await second.insert(SMITH | {"Photo": PHOTO})
-    values = LargeValues(wide)
+    values = LargePropertyStore(wide)
     for _ in range(2):
         assert await values.collect_orphans(grace=AT_ONCE) == Collected(seen=1)
     assert await values.verify(grace=AT_ONCE) == LargeReport()
@@ -93,13 +93,13 @@ async def test_verify_tells_what_is_missing_and_what_nobody_needs(storage: Any, 
     photo, _, other = await blobs_of(storage, table_name)
     await storage.container(container_of(table_name)).delete(photo)
     await wide.merge(entity, {"Photo": b"small"})
-    found = await LargeValues(wide).verify(grace=AT_ONCE)
+    found = await LargePropertyStore(wide).verify(grace=AT_ONCE)
     assert found == LargeReport((Missing(("000223", "01"), "Photo", photo),), (other,))
 
 
 async def test_a_value_is_read_piece_by_piece_from_whatever_row(storage: Any, table_name: str) -> None:
     wide = staff_of(storage, table_name)
-    values = LargeValues(wide)
+    values = LargePropertyStore(wide)
     with pytest.raises(EntityNotFound):
         [piece async for piece in values.open(JONES, "Photo")]
     entity = await wide.insert(JONES | {"Name": "Jones", "Photo": PHOTO * 2, "Plan": b"small"})
@@ -118,7 +118,7 @@ async def test_what_a_collection_costs(storage: Any, engine: Engine, table_name:
     for number in range(3):
         entity = await wide.insert({"Employee": f"{number}", "Name": "Jones", "Photo": PHOTO})
         await wide.merge(entity, {"Photo": PLAN})
-    values, costs = LargeValues(wide), []
+    values, costs = LargePropertyStore(wide), []
     for _ in range(4):
         with engine.ledger.span() as span:
             await values.collect_orphans(grace=timedelta(hours=1))
@@ -138,8 +138,10 @@ async def test_a_partition_of_entities_costs_one_query_while_all_blobs_are_neede
     await wide.replace(await wide.merge(entity, {"Plan": PLAN}))
     await wide.replace(await wide.insert(JONES | {"Name": "d", "Text": "x" * 40, "Photo": PHOTO}))
     with engine.ledger.span() as span:
-        assert await LargeValues(wide).collect_orphans(grace=timedelta(minutes=30)) == Collected(seen=8, marked=1)
-        assert await LargeValues(wide).collect_orphans(grace=timedelta(hours=2)) == Collected(seen=8)
+        assert await LargePropertyStore(wide).collect_orphans(grace=timedelta(minutes=30)) == Collected(
+            seen=8, marked=1
+        )
+        assert await LargePropertyStore(wide).collect_orphans(grace=timedelta(hours=2)) == Collected(seen=8)
     # The photo that was replaced is old: the entity is read once more, and it is marked
     assert span.totals.requests == (1 + 1 + 1 + 1) + 1
 
@@ -148,7 +150,7 @@ async def test_encrypted_values_are_collected_too(storage: Any, table_name: str)
     wide = wide_of(storage, table_name, large(table_name), sealed("Photo"), **SPREAD)
     entity = await wide.insert(JONES | {"Photo": PHOTO})
     await wide.replace(entity)
-    values = LargeValues(wide)
+    values = LargePropertyStore(wide)
     await values.collect_orphans(grace=AT_ONCE)
     assert await values.collect_orphans(grace=AT_ONCE) == Collected(seen=2, deleted=1)
     assert await wide.get(**JONES) == JONES | {"Photo": PHOTO}
@@ -163,9 +165,9 @@ async def test_a_row_that_is_no_part_has_no_say(storage: Any, table_name: str) -
     await storage.table(table_name).submit(Operation.insert(row | {"RowKey": "02_note"}))
     await wide.delete(entity)
     assert list(await rows_of(storage, table_name)) == ["02_note"]
-    assert await LargeValues(wide).collect_orphans(grace=AT_ONCE) == Collected(seen=1, marked=1)
+    assert await LargePropertyStore(wide).collect_orphans(grace=AT_ONCE) == Collected(seen=1, marked=1)
 
 
 def test_wide_entities_without_large_properties_are_refused() -> None:
     with connect() as storage, pytest.raises(BadDesign, match="none of its mappings keeps large"):
-        LargeValues(wide_of(storage, "Staff"))
+        LargePropertyStore(wide_of(storage, "Staff"))

@@ -116,7 +116,7 @@ async def test_it_can_be_refreshed_and_told_to_forget(storage: Any, table_name: 
 
     assert await floor() == 0
     for now, renew in enumerate((lookup.refresh, lookup.forget, lambda: lookup.forget(Department="Sales")), 1):
-        await departments.merge({"Department": "Sales"}, {"Floor": now}, unconditionally=True)
+        await departments.merge({"Department": "Sales"}, {"Floor": now}, force=True)
         assert await floor() == now - 1
         if (waiting := renew()) is not None:
             await waiting
@@ -206,7 +206,7 @@ async def test_whoever_forgets_while_others_read_has_the_last_word(whole: bool) 
         reading = asyncio.ensure_future(lookup.get(Department="Sales"))
         for _ in range(50):
             await asyncio.sleep(0)
-        await departments.merge({"Department": "Sales"}, {"Floor": 9}, unconditionally=True)
+        await departments.merge({"Department": "Sales"}, {"Floor": 9}, force=True)
         lookup.forget(Department="Sales")
         gate.set()
         assert [found and found["Floor"] for found in (await reading, await lookup.get(Department="Sales"))] == [0, 9]

@@ -12,7 +12,7 @@ from tablepatterns import EntityGroupTransaction, EntitySet, Int64, IntraPartiti
 from tablepatterns.engine.account import Engine
 from tablepatterns.entity_set.shared_rows import InTable
 from tablepatterns.errors import BadDesign, BadInput, BadKey, BadProperty, BadToken, EntityChanged
-from tablepatterns.recipes.one_to_many import Changed, Denormalized, OneToMany
+from tablepatterns.recipes.one_to_many import Changed, OneToMany, SharedFields
 from tablepatterns.recipes.summary import Summary
 from working import queue_names
 
@@ -94,7 +94,7 @@ async def test_apart_each_changes_by_one_operation_and_the_count_follows(
     jones = await employees.insert(employee(223))
     await employees.insert(employee(152))
     await employees.delete(jones)
-    await employees.settle()
+    await employees.process_intents()
     assert await employees.totals(counted, **SALES) == {"EmployeeCount": 1}
     assert (await staff.family(**SALES)).one == SALES
 
@@ -112,7 +112,7 @@ async def test_apart_the_count_of_a_writer_that_died_converges_by_queue(backend:
         await employees_in(mortal(backend, engine, Life(at=1, after=True))).insert(employee(2))
     assert await employees_in(storage).totals(counted, **SALES) == {"EmployeeCount": 1}
     engine.clock.advance(61)
-    await employees_in(storage).settle()
+    await employees_in(storage).process_intents()
     assert await employees_in(storage).totals(counted, **SALES) == {"EmployeeCount": 2}
 
 
@@ -185,7 +185,7 @@ async def test_a_change_reaches_every_employee_chunk_by_chunk(storage: Any, tabl
     employees = await filled(storage, table_name, 5)
     await employees.insert(employee(9, "Marketing", Floor=3))
     told: list[Changed] = []
-    done = await Denormalized(employees, ["Floor"]).change(
+    done = await SharedFields(employees, ["Floor"]).change(
         {"Floor": 4}, chunk=2, progress=told.append, Department="Sales"
     )
     assert done == Changed(5, 5, None) == told[-1]
@@ -201,9 +201,9 @@ async def test_a_change_that_died_is_resumed_where_it_was(backend: Any, engine: 
     told: list[Changed] = []
     dying = EntitySet(mortal(backend, engine, Life(at=3, after=True)), "Staff", STAFF)
     with pytest.raises(Died):
-        await Denormalized(dying, ["Floor"]).change({"Floor": 4}, chunk=2, progress=told.append, Department="Sales")
+        await SharedFields(dying, ["Floor"]).change({"Floor": 4}, chunk=2, progress=told.append, Department="Sales")
     assert [each["Floor"] async for each in employees.range(Department="Sales")] == [4, 4, 4, 4, 3, 3]
-    resumed = Denormalized(employees, ["Floor"])
+    resumed = SharedFields(employees, ["Floor"])
     assert await resumed.change({"Floor": 4}, resume=told[-1].token, chunk=2, Department="Sales") == Changed(4, 2, None)
     assert [each["Floor"] async for each in employees.range(Department="Sales")] == [4] * 6
     with pytest.raises(BadToken):
@@ -214,7 +214,7 @@ async def test_a_chunk_costs_a_read_and_a_write_and_no_write_twice(
     storage: Any, engine: Engine, table_name: str
 ) -> None:
     employees = await filled(storage, table_name, 120)
-    departments = Denormalized(employees, ["Floor"])
+    departments = SharedFields(employees, ["Floor"])
     with engine.ledger.span() as span:
         assert (await departments.change({"Floor": 4}, Department="Sales")).written == 120
     assert span.totals.requests == 4
@@ -229,7 +229,7 @@ async def test_what_is_derived_of_them_follows_in_as_many_transactions_as_it_tak
     by_email = IntraPartitionIndex(Key("{Department}", "email_{Email}"))
     by_floor = IntraPartitionIndex(Key("{Department}", "floor_{Floor:02d}_{EmployeeId:06d}"))
     employees = await filled(storage, table_name, 60, by_email, by_floor)
-    await Denormalized(employees, ["Floor"]).change({"Floor": 4}, Department="Sales")
+    await SharedFields(employees, ["Floor"]).change({"Floor": 4}, Department="Sales")
     copies = [each["Floor"] async for each in employees.range(by_email, Department="Sales")]
     assert copies == [4] * 60
     assert [each["Floor"] async for each in employees.range(by_floor, Department="Sales")] == [4] * 60
@@ -240,7 +240,7 @@ async def test_a_value_that_is_equal_and_of_another_type_is_written(storage: Any
     employees = await filled(storage, table_name, 1)
     if value is True:
         await employees.update(lambda found: found.update(Floor=1), Department="Sales", EmployeeId=0)
-    departments = Denormalized(employees, ["Floor"])
+    departments = SharedFields(employees, ["Floor"])
     assert (await departments.change({"Floor": value}, Department="Sales")).written == 1
     assert type((await employees.get(Department="Sales", EmployeeId=0))["Floor"]) is type(value)
     assert (await departments.change({"Floor": value}, Department="Sales")).written == 0
@@ -249,13 +249,13 @@ async def test_a_value_that_is_equal_and_of_another_type_is_written(storage: Any
 async def test_a_value_that_cannot_be_stored_is_refused_and_changes_nothing(storage: Any, table_name: str) -> None:
     employees = await filled(storage, table_name, 2)
     with pytest.raises(BadProperty, match="Floor"):
-        await Denormalized(employees, ["Floor"]).change({"Floor": object()}, Department="Sales")
+        await SharedFields(employees, ["Floor"]).change({"Floor": object()}, Department="Sales")
     assert [each["Floor"] async for each in employees.range(Department="Sales")] == [3, 3]
 
 
 async def test_a_field_can_be_taken_away(storage: Any, table_name: str) -> None:
     employees = await filled(storage, table_name, 2)
-    assert (await Denormalized(employees, ["Floor"]).change({"Floor": None}, Department="Sales")).written == 2
+    assert (await SharedFields(employees, ["Floor"]).change({"Floor": None}, Department="Sales")).written == 2
     assert ["Floor" in each async for each in employees.range(Department="Sales")] == [False, False]
 
 
@@ -270,7 +270,7 @@ async def test_others_who_write_the_same_employees_lose_nothing(storage: Any, en
         async def meddle(self) -> None:
             if not self.done:
                 self.done = True
-                await employees.merge({"Department": "Sales", "EmployeeId": 2}, {"Age": 50}, unconditionally=True)
+                await employees.merge({"Department": "Sales", "EmployeeId": 2}, {"Age": 50}, force=True)
 
     busy = Busy(storage, table_name, STAFF)
     page = busy.page
@@ -281,7 +281,7 @@ async def test_others_who_write_the_same_employees_lose_nothing(storage: Any, en
         return found
 
     busy.page = meddled
-    done = await Denormalized(busy, ["Floor"]).change({"Floor": 4}, Department="Sales")
+    done = await SharedFields(busy, ["Floor"]).change({"Floor": 4}, Department="Sales")
     assert done.entities == 4
     two = await employees.get(Department="Sales", EmployeeId=2)
     assert (two["Age"], two["Floor"]) == (50, 4)
@@ -291,8 +291,8 @@ async def test_what_cannot_be_changed_so_is_refused(storage: Any, table_name: st
     employees = EntitySet(storage, table_name, STAFF)
     for fields in ([], ["Department"]):
         with pytest.raises(BadDesign):
-            Denormalized(employees, fields)
-    departments = Denormalized(employees, ["Floor"])
+            SharedFields(employees, fields)
+    departments = SharedFields(employees, ["Floor"])
     with pytest.raises(BadInput, match="Age"):
         await departments.change({"Age": 4}, Department="Sales")
     for chunk in (0, 101):

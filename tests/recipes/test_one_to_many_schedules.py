@@ -14,11 +14,11 @@ import pytest
 from tablepatterns import EntitySet, IntraPartitionIndex, Key
 from tablepatterns.entity_set.commit import commit
 from tablepatterns.errors import EntityChanged
-from tablepatterns.recipes.one_to_many import Changed, Denormalized
+from tablepatterns.recipes.one_to_many import Changed, SharedFields
 from tablepatterns.sdk.operation import ANY
 from tablepatterns.testing import Counterexample, World, explore
 
-RECIPE = "Denormalized"
+RECIPE = "SharedFields"
 STAFF = Key("{Department}", "empid_{EmployeeId:01d}")
 BY_FLOOR = IntraPartitionIndex(Key("{Department}", "floor_{Floor:01d}_{EmployeeId:01d}"))
 SALES = {"Department": "Sales"}
@@ -37,7 +37,7 @@ async def change(world: World) -> None:
     def keep(told: Changed) -> None:
         TOKENS[world].append(told.token)
 
-    departments: Any = Denormalized(staff_in(world), ["Floor"])
+    departments: Any = SharedFields(staff_in(world), ["Floor"])
     await departments.change({"Floor": 4}, chunk=2, resume=TOKENS[world][-1], progress=keep, **SALES)
 
 
@@ -110,7 +110,7 @@ def test_a_change_reaches_all_of_the_many_and_no_write_of_others_is_lost(case: A
 # ------------------------------------------------------------------ broken variants, which must be found
 
 
-class WritesOverWhateverIsThere(Denormalized[Any]):
+class WritesOverWhateverIsThere(SharedFields[Any]):
     """What was read is written back, whatever others have written since."""
 
     async def _write(self, entities: list[Any], retry_for: float) -> None:
@@ -120,7 +120,7 @@ class WritesOverWhateverIsThere(Denormalized[Any]):
             await commit(self.account, self.many.table, late, retry_for=retry_for)
 
 
-class LeavesOutWhatOthersChange(Denormalized[Any]):
+class LeavesOutWhatOthersChange(SharedFields[Any]):
     """A chunk that another writer was faster with is taken for done."""
 
     async def _write(self, entities: list[Any], retry_for: float) -> None:
@@ -133,6 +133,6 @@ class LeavesOutWhatOthersChange(Denormalized[Any]):
     [(WritesOverWhateverIsThere, "a birthday is lost"), (LeavesOutWhatOthersChange, "one of the many was left out")],
 )
 def test_a_broken_change_is_found(monkeypatch: pytest.MonkeyPatch, broken: type, what: str) -> None:
-    monkeypatch.setattr(sys.modules[__name__], "Denormalized", broken)
+    monkeypatch.setattr(sys.modules[__name__], "SharedFields", broken)
     with pytest.raises(Counterexample, match=what):
         explored(a_change_and_a_birthday)

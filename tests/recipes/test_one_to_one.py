@@ -99,7 +99,7 @@ async def test_whoever_has_a_partner_gets_no_other(storage: Any, new_name: Any) 
 async def test_a_link_to_what_changed_meanwhile_is_refused_and_is_none(storage: Any, new_name: Any) -> None:
     drives = linked(storage, new_name(), new_name())
     jones, car = await drives.first.insert(JONES), await drives.second.insert(CAR)
-    await drives.second.merge(CAR, {"Colour": "red"}, unconditionally=True)
+    await drives.second.merge(CAR, {"Colour": "red"}, force=True)
     with pytest.raises(EntityChanged):
         await drives.link(jones, car)
     jones = await drives.first.get(**JONES)

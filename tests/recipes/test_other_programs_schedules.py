@@ -24,7 +24,7 @@ from tablepatterns import (
     DataSeries,
     EntityGroupTransaction,
     EntitySet,
-    IndexEntities,
+    IndexEntity,
     InterPartitionIndex,
     Key,
     LogTail,
@@ -193,7 +193,7 @@ async def appended(world: World) -> None:
 
 LOG_KEY = Key("{Department}", "{At:inverted}_{EntryId:uuid}")
 ENTRY = {"Department": "Sales", "At": START, "EntryId": UUID(int=1)}
-BY_NAME = IndexEntities("LastName")
+BY_NAME = IndexEntity("LastName")
 COPIES = InterPartitionIndex(Key("{Department}", "{Email}"), table="Emails")
 TOTALS = Summary(Key("{Department}", "total"), sums={"Age": "Ages"})
 KINDS: dict[str, dict[str, Any]] = {

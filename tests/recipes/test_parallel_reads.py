@@ -159,7 +159,7 @@ def test_no_more_threads_than_the_limit_send_requests() -> None:
                 gauge.leave()
 
     with connect(engine, transport=Measured(engine)) as storage:
-        reads = ParallelReads(EntitySet(storage, "Staff", BY_ID), limit=3)
+        reads = ParallelReads(EntitySet(storage, "Staff", BY_ID), max_concurrency=3)
         assert len(reads.ranges({"Department": f"{number}"} for number in range(12)).reads) == 12
     assert gauge.most == 3
 
@@ -179,7 +179,7 @@ async def test_no_more_tasks_than_the_limit_send_requests() -> None:
                 gauge.leave()
 
     async with aio.connect(engine, transport=Measured(engine)) as storage:
-        reads = ParallelReads(EntitySet(storage, "Staff", BY_ID), limit=3)
+        reads = ParallelReads(EntitySet(storage, "Staff", BY_ID), max_concurrency=3)
         await reads.ranges({"Department": f"{number}"} for number in range(12))
     assert gauge.most == 3
 
@@ -199,5 +199,5 @@ async def test_what_makes_no_range_is_refused_before_anything_is_read(
         await reads.ranges(ALL, where=prop("EmployeeId") == 1)
     assert not list(engine.ledger.records)
     with pytest.raises(BadDesign):
-        ParallelReads(reads.source, limit=0)
+        ParallelReads(reads.source, max_concurrency=0)
     assert issubclass(ServiceRequestError, AzureError)

@@ -233,7 +233,7 @@ async def test_an_entity_in_the_new_place_is_never_overwritten(storage: Any, tab
     assert await move.entities.get(**ID) == jones()
     assert (await move.entities.get(**THERE))["LastName"] == "Other"
     assert await storage.queue(queue_name).length() == 0
-    await move.entities.delete(THERE, unconditionally=True)
+    await move.entities.delete(THERE, force=True)
     await move.move(await move.entities.get(**ID), Department="Marketing")
 
 
@@ -258,7 +258,7 @@ async def test_what_changed_or_went_since_it_was_read_is_refused(
         await move.move(stale, Department="Marketing")
     fresh = await move.entities.get(**ID)
     assert MOVING_TO not in fresh
-    await move.entities.delete(ID, unconditionally=True)
+    await move.entities.delete(ID, force=True)
     with pytest.raises(EntityNotFound):
         await move.move(fresh, Department="Marketing")
     assert await storage.queue(queue_name).length() == 0

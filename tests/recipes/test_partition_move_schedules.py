@@ -179,7 +179,7 @@ class Careless(Relocation):
 
     async def leave(self, source: Entity) -> None:
         try:
-            await self.entities.delete(source, unconditionally=True)
+            await self.entities.delete(source, force=True)
         except EntityNotFound as error:
             raise Overtaken from error
 

@@ -83,7 +83,7 @@ async def test_the_set_behind_does_all_that_a_set_can(storage: Any, table_name: 
     assert (await events.get(**event(5)))["Text"] == "stopped"
     await events.entities.insert_or_merge(events.placed(event(5, Level=3)))
     assert (await events.get(**event(5)))["Level"] == 3
-    await events.entities.delete(events.placed(event(5)), unconditionally=True)
+    await events.entities.delete(events.placed(event(5)), force=True)
     assert await events.get(**event(5)) is None
 
 

@@ -79,7 +79,7 @@ async def test_totals_follow_every_kind_of_write(places: Places, make: Make) -> 
     await employees.insert_or_replace(jones(EmployeeId=2))
     assert await totals(employees, via) == (3, 5_000_000_000)
     await employees.delete(entity)
-    await employees.delete({"Department": "Sales", "EmployeeId": 2}, unconditionally=True)
+    await employees.delete({"Department": "Sales", "EmployeeId": 2}, force=True)
     assert await totals(employees, via) == (1, 0)
     assert await totals(employees, via, "Marketing") == (1, 7)
 
@@ -205,7 +205,7 @@ async def test_eight_writers_of_one_group_at_a_time_are_all_counted(places: Plac
     via = make(places)
     employees = places.employees(via)
     await places.ready()
-    await places.storage.together(*(employees.insert(jones(EmployeeId=number, Salary=3)) for number in range(8)))
+    await places.storage.gather(*(employees.insert(jones(EmployeeId=number, Salary=3)) for number in range(8)))
     assert await totals(employees, via) == (8, 24)
 
 
@@ -222,7 +222,7 @@ def test_totals_are_those_of_the_entities_whatever_is_written(changes: Any, stor
     for number, group, points in changes:
         fields = {"Department": "Sales", "EmployeeId": number}
         if points == 0 and number in model:
-            employees.delete(fields, unconditionally=True)
+            employees.delete(fields, force=True)
             del model[number]
         else:
             employees.insert_or_replace({**fields, "Group": group, "Points": points})
@@ -243,11 +243,11 @@ async def test_totals_that_are_younger_than_the_entities_are_recounted(places: P
     via = here()
     employees = places.employees(via)
     with pytest.raises(DerivedDataMismatch, match="recount"):
-        await employees.delete({"Department": "Sales", "EmployeeId": 0}, unconditionally=True)
+        await employees.delete({"Department": "Sales", "EmployeeId": 0}, force=True)
     assert await employees.recount(via, Department="Sales") == [ROW]
     assert await totals(employees, via) == (5, 50)
     assert await employees.recount(via, Department="Sales") == []
-    await past.delete({"Department": "Sales", "EmployeeId": 0}, unconditionally=True)
+    await past.delete({"Department": "Sales", "EmployeeId": 0}, force=True)
     assert await employees.recount(via, Department="Sales") == [ROW]
     assert await totals(employees, via) == (4, 40)
 
@@ -308,7 +308,7 @@ async def test_totals_elsewhere_can_be_filled_checked_and_mended(places: Places,
     employees = places.employees(via)
     await employees.backfill(via)
     assert await totals(employees, via) == (5, 50)
-    await past.delete({"Department": "Sales", "EmployeeId": 1}, unconditionally=True)
+    await past.delete({"Department": "Sales", "EmployeeId": 1}, force=True)
     await past.update(lambda each: each.update(Salary=20), Department="Sales", EmployeeId=2)
     report = await employees.verify(via)
     assert len(report.of(Finding.ORPHANED)) == len(report.of(Finding.STALE)) == 1
@@ -377,7 +377,7 @@ async def test_a_partition_is_recounted_as_a_whole(places: Places) -> None:
 async def test_a_summary_that_is_being_built_counts_changes_until_it_is_recounted(places: Places) -> None:
     await places.employees().insert(jones(EmployeeId=1, Salary=10))
     via = here()
-    employees = places.employees(via, building=[via])
+    employees = places.employees(via, backfilling=[via])
     await employees.insert(jones(EmployeeId=2, Salary=10))
     assert await totals(employees, via) == (1, 10)
     await employees.recount(via, Department="Sales")

@@ -40,7 +40,7 @@ def prepared(world: World, via: Summary, *salaries: int) -> Any:
     """Return the set with everything made, and employees of these salaries in it, numbered from 0."""
     for table in ("Staff", "Totals"):
         world.engine.tables.create(table)
-    if via.is_elsewhere:
+    if via.is_eventual:
         world.engine.queues.create(QUEUE)
     staff = staff_in(world, via)
     for number, salary in enumerate(salaries):
@@ -75,7 +75,7 @@ async def drain(world: World, via: Summary) -> None:
     """Do what a worker does, until nothing is left to do."""
     while world.engine.queues.count(QUEUE):
         await world.storage.sleep(LEASE)
-        await staff_in(world, via).settle()
+        await staff_in(world, via).process_intents()
 
 
 def right_once_drained(world: World, via: Summary) -> None:

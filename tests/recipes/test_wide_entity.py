@@ -117,7 +117,7 @@ async def test_the_part_of_a_declared_property_is_known_without_reading(
     counts = counts_of(storage, table_name, properties=DAYS)
     await counts.insert(year())
     with engine.ledger.span() as span:
-        await counts.merge(JONES, {"Day300": 7}, unconditionally=True)
+        await counts.merge(JONES, {"Day300": 7}, force=True)
         found = await counts.get(**JONES, select=["Day300", "Day301"])
     assert [(record.operation, record.examined) for record in span.records] == [("MergeEntity", 0), ("QueryEntity", 1)]
     assert dict(found) == JONES | {"Day300": 7, "Day301": 300}
@@ -172,7 +172,7 @@ async def test_deleting_leaves_no_part_behind(counts: Any, storage: Any, table_n
     with pytest.raises(EntityNotFound):
         await counts.delete(entity)
     await counts.insert(year())
-    await counts.delete(JONES, unconditionally=True)
+    await counts.delete(JONES, force=True)
     assert await counts.get(**JONES) is None
 
 
@@ -285,18 +285,18 @@ async def test_update_begins_again_when_another_was_faster(counts: Any, engine: 
 
 async def test_an_unconditional_merge_needs_no_entity_as_read(counts: Any) -> None:
     with pytest.raises(EntityNotFound):
-        await counts.merge(JONES, {"Day300": 1}, unconditionally=True)
+        await counts.merge(JONES, {"Day300": 1}, force=True)
     stale, _ = await counts.insert(year()), await counts.update(lambda entity: None, **JONES)
-    await counts.merge(stale, {"Day001": 7, "Day300": 8}, unconditionally=True)
+    await counts.merge(stale, {"Day001": 7, "Day300": 8}, force=True)
     assert await counts.get(**JONES) == year(Day001=7, Day300=8)
     with pytest.raises(EntityNotFound):
-        await counts.merge({"Employee": "000224"}, {"Day300": 1}, unconditionally=True)
+        await counts.merge({"Employee": "000224"}, {"Day300": 1}, force=True)
 
 
 async def test_declared_names_may_be_added_at_the_end(storage: Any, table_name: str) -> None:
     await counts_of(storage, table_name, properties=DAYS[:200]).insert(JONES | {"Day001": 1})
     longer = counts_of(storage, table_name, properties=DAYS)
-    await longer.merge(JONES, {"Day365": 2}, unconditionally=True)
+    await longer.merge(JONES, {"Day365": 2}, force=True)
     assert await longer.get(**JONES) == JONES | {"Day001": 1, "Day365": 2}
     assert list(await rows_of(storage, table_name)) == ["01", "02"]
 

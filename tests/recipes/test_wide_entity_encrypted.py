@@ -96,7 +96,7 @@ async def test_a_merge_is_refused_where_some_are_encrypted_before_any_request(
     wide = wide_of(storage, table_name, sealed(), **SPREAD)
     entity = await wide.insert(PAID)
     with engine.ledger.span() as span:
-        for write in (wide.merge(entity, {"Name": "Smith"}), wide.merge(JONES, {"Ssn": SSN}, unconditionally=True)):
+        for write in (wide.merge(entity, {"Name": "Smith"}), wide.merge(JONES, {"Ssn": SSN}, force=True)):
             with pytest.raises(BadInput, match="encrypted properties writes an entity whole"):
                 await write
     assert span.totals.requests == 0

@@ -116,7 +116,7 @@ async def test_declared_properties_are_found_under_a_generation_too(storage: Any
     wide = wide_of(storage, table_name, properties=names, part_bytes=900_000)
     await wide.insert(JONES | dict.fromkeys(names, 1))
     assert len(await row_keys(storage, table_name)) == 3
-    await wide.merge(JONES, {"P300": 2, "P599": 3}, unconditionally=True)
+    await wide.merge(JONES, {"P300": 2, "P599": 3}, force=True)
     assert await wide.get(**JONES, select=["P300", "P301"]) == JONES | {"P300": 2, "P301": 1}
     assert await wide.get(**JONES, select=["P001"]) == JONES | {"P001": 1}
     assert (await wide.get(**JONES))["P599"] == 3

@@ -80,11 +80,11 @@ async def test_an_unconditional_merge_takes_large_values(storage: Any, table_nam
     options: dict[str, Any] = {"properties": ["Name", "Photo"]} if declared else SPREAD
     wide = wide_of(storage, table_name, large(table_name), **options)
     await wide.insert(JONES | {"Name": "Jones", "Photo": b"small"})
-    merged = await wide.merge(JONES, {"Photo": PHOTO}, unconditionally=True)
+    merged = await wide.merge(JONES, {"Photo": PHOTO}, force=True)
     assert merged == JONES | {"Photo": PHOTO}
     assert await wide.get(**JONES) == JONES | {"Name": "Jones", "Photo": PHOTO}
     with pytest.raises(EntityNotFound):
-        await wide.merge(SMITH, {"Photo": b""}, unconditionally=True)
+        await wide.merge(SMITH, {"Photo": b""}, force=True)
 
 
 async def test_an_unconditional_merge_of_declared_properties_needs_no_reading(
@@ -93,7 +93,7 @@ async def test_an_unconditional_merge_of_declared_properties_needs_no_reading(
     wide = wide_of(storage, table_name, large(table_name), properties=["Name", "Photo"])
     await wide.insert(JONES | {"Name": "Jones", "Photo": PHOTO})
     with engine.ledger.span() as span:
-        await wide.merge(JONES, {"Photo": REVERSED}, unconditionally=True)
+        await wide.merge(JONES, {"Photo": REVERSED}, force=True)
     assert [record.operation for record in span.records] == ["PutBlob", "MergeEntity"]
 
 
@@ -101,7 +101,7 @@ async def test_a_large_value_may_be_sent_from_chunks(storage: Any, table_name: s
     wide = wide_of(storage, table_name, large(table_name), **SPREAD)
     await wide.insert(JONES | {"Name": "Jones", "Photo": Upload(iter([PHOTO] * 2))})
     assert (await wide.get(**JONES))["Photo"] == PHOTO * 2
-    await wide.merge(JONES, {"Photo": Upload(iter([REVERSED] * 2))}, unconditionally=True)
+    await wide.merge(JONES, {"Photo": Upload(iter([REVERSED] * 2))}, force=True)
     assert (await wide.get(**JONES))["Photo"] == REVERSED * 2
 
 
@@ -139,14 +139,14 @@ async def test_nothing_is_uploaded_for_what_is_refused(storage: Any, engine: Eng
             (LimitExceeded, wide.insert(SMITH | {f"P{n}": "x" * 60 for n in range(50)} | {"Photo": PHOTO})),
             (BadProperty, wide.insert(SMITH | {"A": [1], "Photo": PHOTO})),
             (BadProperty, wide.merge(entity, {"WideParts": 1, "Photo": PHOTO})),
-            (BadProperty, wide.merge(JONES, {"WriteId": "x", "Photo": PHOTO}, unconditionally=True)),
-            (BadProperty, declared.merge(JONES, {"A": 1, "Photo": PHOTO}, unconditionally=True)),
-            (LimitExceeded, declared.merge(JONES, {"Text": "x" * 2000, "Photo": PHOTO}, unconditionally=True)),
+            (BadProperty, wide.merge(JONES, {"WriteId": "x", "Photo": PHOTO}, force=True)),
+            (BadProperty, declared.merge(JONES, {"A": 1, "Photo": PHOTO}, force=True)),
+            (LimitExceeded, declared.merge(JONES, {"Text": "x" * 2000, "Photo": PHOTO}, force=True)),
         ):
             with pytest.raises(refused):
                 await write
         with pytest.raises(EntityNotFound):
-            await wide.merge(SMITH, {"Photo": PHOTO}, unconditionally=True)
+            await wide.merge(SMITH, {"Photo": PHOTO}, force=True)
     assert {record.operation for record in span.records} == {"QueryEntities"}
 
 
@@ -157,7 +157,7 @@ async def test_nothing_is_uploaded_where_one_transaction_cannot_take_the_rest(
     # Each of these characters takes six bytes in a request, where two are counted
     texts = dict.fromkeys([*DAYS[:15], *DAYS[-15:]], "\x01" * 30_000)
     with engine.ledger.span() as span, pytest.raises(LimitExceeded, match="payload"):
-        await wide.merge(JONES, {"Photo": PHOTO, **texts}, unconditionally=True)
+        await wide.merge(JONES, {"Photo": PHOTO, **texts}, force=True)
     assert span.totals.requests == 0
 
 
@@ -192,7 +192,7 @@ async def test_a_selection_reads_only_the_blobs_that_it_needs(storage: Any, engi
         with engine.ledger.span() as span:
             assert await wide.get(**JONES, select=["Photo"]) == JONES | {"Photo": PHOTO}
         assert span.totals.requests == 2
-        await wide.delete(JONES, unconditionally=True)
+        await wide.delete(JONES, force=True)
 
 
 async def test_deleting_and_sweeping_need_no_blob_and_no_key(storage: Any, table_name: str) -> None:
@@ -206,7 +206,7 @@ async def test_deleting_and_sweeping_need_no_blob_and_no_key(storage: Any, table
     with pytest.raises(UnknownKey):
         await other.get(**JONES)
     assert await other.sweep(**JONES) == 0
-    await other.delete(JONES, unconditionally=True)
+    await other.delete(JONES, force=True)
     assert await rows_of(storage, table_name) == {}
 
 

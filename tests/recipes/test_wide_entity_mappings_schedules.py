@@ -14,7 +14,7 @@ from tablepatterns.engine.tables.service import Tables
 from tablepatterns.entity_set.mapping import Encoded
 from tablepatterns.errors import EntityAlreadyExists, EntityChanged
 from tablepatterns.recipes.large_properties.large_properties import LargeProperties
-from tablepatterns.recipes.large_properties.large_values import LargeValues
+from tablepatterns.recipes.large_properties.large_values import LargePropertyStore
 from tablepatterns.recipes.wide_entity.wide_entity import WideEntity
 from tablepatterns.testing import Counterexample, World, explore
 
@@ -87,7 +87,7 @@ def in_the_end_there_is_one_blob_for_each_address(world: World) -> None:
     world.run(wide.sweep(**JONES))
     for _ in range(3):
         world.engine.clock.advance(3600)
-        world.run(LargeValues(wide).collect_orphans(grace=HOUR))
+        world.run(LargePropertyStore(wide).collect_orphans(grace=HOUR))
     assert blobs(world) == needed(world), "blobs that nobody needs"
     assert len(blobs(world)) == 1
 
@@ -114,7 +114,7 @@ async def rename(wide: Any, _: str) -> None:
     await wide.merge(await wide.get(**JONES), {"Name": "a" * 21, "Notes": "a" * 21})
 
 
-def collect_by(kind: type[LargeValues[Any]]) -> Callable[[Any], Any]:
+def collect_by(kind: type[LargePropertyStore[Any]]) -> Callable[[Any], Any]:
     return lambda wide: kind(wide).collect_orphans(grace=HOUR)
 
 
@@ -175,13 +175,13 @@ def test_two_write_large_values_and_one_may_die() -> None:
 
 @pytest.mark.guarantee("WideEntity", "a reader finds the large value of the rows that she read")
 def test_a_reader_of_a_large_value_beside_a_writer_and_a_collection() -> None:
-    others = {"reader": get, "collector": collect_by(LargeValues)}
+    others = {"reader": get, "collector": collect_by(LargePropertyStore)}
     explored(actors({"b": replace}, LARGE, others=others), invariant=the_last_one_told_is_there, preemptions=1)
 
 
-@pytest.mark.guarantee("LargeValues", "an address that moves to another row of a wide entity is seen")
+@pytest.mark.guarantee("LargePropertyStore", "an address that moves to another row of a wide entity is seen")
 def test_an_address_that_moves_while_the_rows_are_read() -> None:
-    make = actors({"b": rename}, LARGE, others={"collector": collect_by(LargeValues)}, is_marked=True)
+    make = actors({"b": rename}, LARGE, others={"collector": collect_by(LargePropertyStore)}, is_marked=True)
     explored(make, invariant=no_address_is_without_its_blob, preemptions=2)
 
 
@@ -195,7 +195,7 @@ class RowFirst(LargeProperties):
         return Encoded((await super().encode(fields, place)).fields)
 
 
-class OneLook(LargeValues[Any]):
+class OneLook(LargePropertyStore[Any]):
     """Takes the rows of a query for those of one instant."""
 
     async def _moved(self, unseen: Any) -> set[str]:

@@ -61,7 +61,7 @@ async def test_the_queries_of_all_ranges_give_each_entity_once(storage: Any, tab
     for worker in range(division.workers):
         where = division.filter(worker)
         assert where is not None
-        mine = [each["Site"] async for each in pages.query(where, at_worst=QueryClass.TABLE_SCAN)]
+        mine = [each["Site"] async for each in pages.query(where, allow=QueryClass.TABLE_SCAN)]
         assert {division.owner(site) for site in mine} == {worker}
         found += mine
     assert found == SITES[:9]

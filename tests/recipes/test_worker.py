@@ -96,8 +96,8 @@ async def test_several_workers_share_a_queue(backend: Any, storage: Any, name: s
     handlers = [Told(), Told(), Told()]
     for number in range(20):
         await queue.send(message(Number=number))
-    workers = [worker_of(backend.connect(), name, handler, parallel=4) for handler in handlers]
-    reports = await storage.together(*(worker.drain() for worker in workers))
+    workers = [worker_of(backend.connect(), name, handler, max_concurrency=4) for handler in handlers]
+    reports = await storage.gather(*(worker.drain() for worker in workers))
     assert sum(reports, Report()) == Report(received=20, handled=20)
     assert sorted(body["Number"] for handler in handlers for body in handler.bodies) == list(range(20))
 
@@ -105,7 +105,7 @@ async def test_several_workers_share_a_queue(backend: Any, storage: Any, name: s
 async def test_messages_are_worked_on_at_once_up_to_the_given_number(storage: Any, name: str, queue: Any) -> None:
     for number in range(5):
         await queue.send(message(Number=number))
-    worker = worker_of(storage, name, Told(), parallel=3)
+    worker = worker_of(storage, name, Told(), max_concurrency=3)
     assert [(await worker.run_once()).received for _ in range(3)] == [3, 2, 0]
 
 
@@ -209,7 +209,7 @@ async def test_the_poison_queue_can_be_named_and_shared(storage: Any, new_queue:
     await storage.queue(other).send("2")
     assert (await worker.run_once()).poisoned == 2
     assert {(found.queue, found.text) for found in await worker.poisoned(one)} == {(one, "1"), (other, "2")}
-    assert [await worker.send_back(one), await worker.send_back(one)] == [1, 0]
+    assert [await worker.requeue(one), await worker.requeue(one)] == [1, 0]
     assert [found.text for found in await storage.queue(one).peek(32)] == ["1"]
 
 
@@ -223,7 +223,7 @@ async def test_the_longest_message_goes_to_poison_whole_and_its_reason_follows(
     whole, note = await poison_of(storage, name)
     assert whole == Poisoned(None, text)
     assert (note.queue, note.text, note.error) == (name, None, "BadMessage")
-    assert await worker.send_back(name) == 1
+    assert await worker.requeue(name) == 1
     assert (await queue.peek())[0].text == text
     assert await storage.queue(f"{name}-poison").length() == 0
 
@@ -233,7 +233,7 @@ async def test_poison_is_sent_back_as_it_was_once_the_handler_is_mended(storage:
     worker = worker_of(storage, name, handler, max_deliveries=1)
     await queue.send(message(Name="Jones"))
     assert (await worker.run_once()).poisoned == 1
-    assert await worker.send_back(name) == 1
+    assert await worker.requeue(name) == 1
     assert await worker.drain() == Report(received=1, handled=1)
     assert handler.bodies == [{"Name": "Jones"}] * 2
     assert await poison_of(storage, name) == []
@@ -244,7 +244,7 @@ async def test_poison_that_somebody_else_put_there_is_sent_back_as_it_is(storage
     handler = Told()
     worker = worker_of(storage, name, handler)
     assert await worker.poisoned(name) == [Poisoned(None, message(Name="Jones"))]
-    await worker.send_back(name)
+    await worker.requeue(name)
     await worker.run_once()
     assert handler.bodies == [{"Name": "Jones"}]
 
@@ -255,7 +255,7 @@ async def test_a_note_of_poison_that_nobody_wrote_so_is_sent_back_as_it_is(
 ) -> None:
     forged = message("poison", **{**asdict(Poisoned(name, message())), field: 7})
     await storage.queue(f"{name}-poison").send(forged)
-    assert await worker_of(storage, name, Told()).send_back(name) == 1
+    assert await worker_of(storage, name, Told()).requeue(name) == 1
     assert (await queue.peek())[0].text == forged
 
 
@@ -347,7 +347,7 @@ def test_a_worker_without_work_is_refused() -> None:
 
 def test_a_queue_that_is_not_served_is_refused_by_name() -> None:
     with connect() as storage, pytest.raises(BadInput, match="serves orders"):
-        Worker(storage, {"orders": [Told()]}).send_back("odrers")
+        Worker(storage, {"orders": [Told()]}).requeue("odrers")
 
 
 async def test_a_message_that_says_it_is_lost_is_not_poison(storage: Any, name: str, queue: Any) -> None:

@@ -84,7 +84,7 @@ FAILING: dict[str, Callable[[Any], Callable[[Any], Any]]] = {
     "a message that is refused": lambda _: refused,
     "an entity": lambda storage: lambda body: staff(storage).insert({**body, "EmployeeId": SECRET}),
     "an entity that is not there": lambda storage: (
-        lambda body: staff(storage).delete({"Department": SECRET, "EmployeeId": 7}, unconditionally=True)
+        lambda body: staff(storage).delete({"Department": SECRET, "EmployeeId": 7}, force=True)
     ),
     "a property": lambda storage: (
         lambda body: staff(storage).insert({"Department": SECRET, "EmployeeId": 7, SECRET: body})
@@ -142,7 +142,7 @@ def test_a_message_of_any_handler_is_not_told(body: dict[str, Any], which: int, 
     kinds = [*(handler.kind for handler in handlers), SECRET]
     text = json.dumps({"v": version, "kind": kinds[which], "body": body})
     text = text[: len(text) - cut]
-    finish(storage.awaited().queue("all").send(text))
+    finish(storage.as_async().queue("all").send(text))
     assert is_hidden(*work_off(storage, worker))
     assert is_hidden(*(f"{note.error} {note.reason} {note!r}" for note in worker.poisoned("all")))
     if cut or version != 1 or kinds[which] == SECRET:

@@ -46,7 +46,7 @@ class BeatingStorage(SteppedStorage):
                 if not is_over:
                     await beat()
 
-        await self.together(working(), beating())
+        await self.gather(working(), beating())
         return done[0]
 
 
@@ -75,7 +75,7 @@ class Shift:
         await self._storage.sleep(PART)
         await lease.rewrite({"Part": 2})
         await self._storage.sleep(PART)
-        await rows.delete(self._row, unconditionally=True)
+        await rows.delete(self._row, force=True)
 
 
 def two_workers(kind: type[SteppedStorage]) -> Callable[[World], dict[str, Any]]:
@@ -87,7 +87,7 @@ def two_workers(kind: type[SteppedStorage]) -> Callable[[World], dict[str, Any]]
         world.run(storage.queue("orders").send(message(Part=1)))
 
         def worker(who: str) -> Any:
-            return Worker(storage, {"orders": [Shift(storage, who)]}, lease=LEASE, parallel=1)
+            return Worker(storage, {"orders": [Shift(storage, who)]}, lease=LEASE, max_concurrency=1)
 
         async def looks() -> Report:
             found = Report()

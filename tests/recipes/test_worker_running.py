@@ -170,9 +170,9 @@ async def test_messages_in_hand_are_finished_and_the_rest_are_let_go(storage: An
     for _ in range(2):
         await queue.send(message())
     observer = Noting()
-    worker = worker_of(storage, name, handler, parallel=2, observer=observer)
+    worker = worker_of(storage, name, handler, max_concurrency=2, observer=observer)
     report = await worker.run(lambda: stop.is_set() or len(observer.noted) > 0)
-    assert report == Report(received=2, let_go=2)
+    assert report == Report(received=2, released=2)
     assert len(await queue.receive(2)) == 2
 
 

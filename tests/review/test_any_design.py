@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 import tablepatterns.aio
 from tablepatterns import (
     EntitySet,
-    IndexEntities,
+    IndexEntity,
     InterPartitionIndex,
     IntraPartitionIndex,
     Key,
@@ -92,8 +92,8 @@ def derived_of(key: Key) -> list[Derived]:
     return [
         IntraPartitionIndex(Key(key.partition_template, "text_{Text}_{Id:uuid}"), include=["Any"]),
         InterPartitionIndex(Key("{Text}", "{Id:uuid}"), table="ByText"),
-        IndexEntities("Text", store=InBlobs("lists")),
-        IndexEntities("Group", key=Key("{Group}", "list"), store=InTable("Groups"), spread=2),
+        IndexEntity("Text", store=InBlobs("lists")),
+        IndexEntity("Group", key=Key("{Group}", "list"), store=InTable("Groups"), spread=2),
     ]
 
 

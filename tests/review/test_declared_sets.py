@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 
 from tablepatterns import (
-    CompoundKey,
+    ChildSet,
     DataSeries,
     EntitySet,
-    IndexEntities,
+    IndexEntity,
     InterPartitionIndex,
     IntraPartitionIndex,
     Key,
@@ -61,14 +61,14 @@ def logs_by_day(storage: Storage, table: str) -> LogTail[Storage]:
 def keepers() -> dict[str, Pattern[Any]]:
     parent = Key("{Device}", "day_{Day:06d}")
     return {
-        "entity_set": EntitySet(connect(), "Events", EVENT_KEY, derived=[IndexEntities("Kind")]),
+        "entity_set": EntitySet(connect(), "Events", EVENT_KEY, derived=[IndexEntity("Kind")]),
         "log_tail": LogTail(connect(), "Events", "{Device}", row_prefix="log_"),
         "partition_spread": PartitionSpread(connect(), "Events", EVENT_KEY, buckets=4, by=["EventId"]),
         "period_tables": PeriodTables(connect(), "Events", Period.DAY, make=by_day, keep=timedelta(days=60)),
         "period_tables of log tails": PeriodTables(connect(), "Events", Period.WEEK, make=logs_by_day, keep=4),
         "data_series": DataSeries(connect(), "Events", Key("{Device}", ""), 24, name="Hour", of=float),
         "wide_entity": WideEntity(connect(), "Events", Key("{Device}", "wide_")),
-        "compound_key": CompoundKey(connect(), "Events", parent, "_{Number:04d}"),
+        "compound_key": ChildSet(connect(), "Events", parent, "_{Number:04d}"),
     }
 
 
@@ -165,7 +165,7 @@ def staff() -> Design:
     """Return the design of the file, from the sets that a program has."""
     storage = connect()
     by_email = IntraPartitionIndex(Key("{Department}", "email_{Email}"))
-    by_name = IndexEntities("LastName", key=Key("lastname_{LastName}", "list"), store=InTable("Names"))
+    by_name = IndexEntity("LastName", key=Key("lastname_{LastName}", "list"), store=InTable("Names"))
     employees = EntitySet(
         storage, "Employees", Key("{Department}", "empid_{EmployeeId:06d}"), derived=[by_email, by_name]
     )

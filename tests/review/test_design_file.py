@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tablepatterns import IndexEntities, InterPartitionIndex, IntraPartitionIndex, Key, Summary
+from tablepatterns import IndexEntity, InterPartitionIndex, IntraPartitionIndex, Key, Summary
 from tablepatterns.entity_set.derived import Derived
 from tablepatterns.entity_set.shared_rows import InBlobs, InTable
 from tablepatterns.recipes.denormalize import Filled
@@ -201,12 +201,12 @@ def test_derived_data_and_mappings_are_declared_with_all_that_they_take() -> Non
     )
     text = STAFF.replace('\n[[set.derived]]\npattern = "intra', fields, 1) + DERIVED
     declared = only(text)
-    kinds: list[type[Derived]] = [IntraPartitionIndex, InterPartitionIndex, IndexEntities, Summary]
+    kinds: list[type[Derived]] = [IntraPartitionIndex, InterPartitionIndex, IndexEntity, Summary]
     assert [type(each) for each in declared.derived] == kinds
     _, elsewhere, lists, totals = declared.derived
     assert isinstance(elsewhere, InterPartitionIndex)
     assert (elsewhere.is_unique, elsewhere.include) == (True, {"Email"})
-    assert isinstance(lists, IndexEntities)
+    assert isinstance(lists, IndexEntity)
     assert lists.whereabouts == InBlobs("mails")
     assert isinstance(totals, Summary)
     assert (totals.whereabouts, totals.count, totals.spread) == (InTable("Totals"), None, 4)

@@ -81,7 +81,7 @@ def test_a_condition_on_a_property_names_the_pattern_that_makes_a_key_of_it(text
 
 def test_no_list_of_entities_is_proposed_for_a_range_of_values_which_it_could_not_answer() -> None:
     for text in ("Age gt 60", "PartitionKey eq 'Sales' and Age gt 60"):
-        assert all("IndexEntities" not in code for better in explain(text).better for code in better.code)
+        assert all("IndexEntity" not in code for better in explain(text).better for code in better.code)
 
 
 def test_a_missing_partition_key_is_asked_for() -> None:

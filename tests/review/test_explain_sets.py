@@ -11,12 +11,12 @@ from tablepatterns import EntitySet, InterPartitionIndex, IntraPartitionIndex, K
 from tablepatterns.entity_set.derived import Derived
 from tablepatterns.errors import BadFilter, BadInput, BadKey
 from tablepatterns.filters import QueryClass
-from tablepatterns.recipes.index_entities import IndexEntities
+from tablepatterns.recipes.index_entities import IndexEntity
 from tablepatterns.review import Plans, explain
 
 BY_EMAIL = IntraPartitionIndex(Key("{Department}", "email_{Email}"))
 BY_BADGE = InterPartitionIndex(Key("badge_{Badge}", "row"))
-BY_NAME = IndexEntities("LastName")
+BY_NAME = IndexEntity("LastName")
 SALES = prop("PartitionKey") == "Sales"
 JONES = {"Department": "Sales", "EmployeeId": 223, "Email": "jonesj@contoso.com", "LastName": "Jones", "Badge": "b7"}
 
@@ -98,7 +98,7 @@ def test_the_call_that_is_named_finds_what_the_scan_finds() -> None:
     entities = full()
     entities.insert(JONES)
     where = SALES & (prop("Email") == "jonesj@contoso.com")
-    (scanned,) = entities.query(where, at_worst=QueryClass.PARTITION_SCAN)
+    (scanned,) = entities.query(where, allow=QueryClass.PARTITION_SCAN)
     assert better_code(entities, where)[0].startswith("find(<email_{Email}>, Department='Sales'")
     assert entities.find(BY_EMAIL, Department="Sales", Email="jonesj@contoso.com") == scanned
 
@@ -141,7 +141,7 @@ def test_a_filter_under_or_is_served_by_no_index() -> None:
     [
         (lambda of: of.get(Department="Sales"), BadKey),
         (lambda of: of.find(IntraPartitionIndex(Key("{Department}", "x_{X}")), Department="S", X="1"), BadInput),
-        (lambda of: of.find_all(IndexEntities("Age"), Department="S", Age="1"), BadInput),
+        (lambda of: of.find_all(IndexEntity("Age"), Department="S", Age="1"), BadInput),
         (lambda of: of.range(Department="Sales", where=prop("RowKey") > "a"), BadFilter),
     ],
 )

@@ -13,7 +13,7 @@ from declared_staff import EMPLOYEE, declared, design, log, measured
 from tablepatterns import (
     EncryptedProperties,
     EntitySet,
-    IndexEntities,
+    IndexEntity,
     InterPartitionIndex,
     IntraPartitionIndex,
     Key,
@@ -102,7 +102,7 @@ def test_a_large_value_is_in_a_blob_and_its_address_in_the_entity() -> None:
 
 @pytest.mark.parametrize("store", [None, InTable("Names")])
 def test_a_list_takes_what_it_takes_when_it_is_stored(store: InTable | None) -> None:
-    by_name = IndexEntities("LastName", store=store)
+    by_name = IndexEntity("LastName", store=store)
     staff = declared(derived=(by_name,))
     storage = connect()
     entities = EntitySet(storage, "Employees", staff.key, derived=[by_name])
@@ -117,7 +117,7 @@ def test_a_list_takes_what_it_takes_when_it_is_stored(store: InTable | None) -> 
 
 def test_the_volume_is_that_of_all_rows() -> None:
     by_email = IntraPartitionIndex(Key("{Department}", "email_{Email}"))
-    by_name = IndexEntities("LastName")
+    by_name = IndexEntity("LastName")
     staff = declared(derived=(by_email, by_name), growth=10_000)
     copies = derived_sizes(staff, by_email)
     assert copies is not None
@@ -194,7 +194,7 @@ def test_a_long_key_is_in_sight() -> None:
 
 
 def test_a_list_grows_until_its_row_is_full() -> None:
-    by_name = IndexEntities("LastName", store=InTable("ByName"))
+    by_name = IndexEntity("LastName", store=InTable("ByName"))
     fields = EMPLOYEE | {"LastName": Field(size=10, distinct=2)}
     staff = declared(fields=fields, derived=(by_name,), growth=10_000)
     found = limits(staff, years=5.0)["bytes of a list of entities"]
@@ -207,8 +207,8 @@ def test_a_list_grows_until_its_row_is_full() -> None:
 def test_a_list_that_is_spread_or_in_blobs_has_room() -> None:
     fields = EMPLOYEE | {"LastName": Field(size=10, distinct=2)}
     for by_name in (
-        IndexEntities("LastName", store=InTable("ByName"), spread=16),
-        IndexEntities("LastName", store=InBlobs("names")),
+        IndexEntity("LastName", store=InTable("ByName"), spread=16),
+        IndexEntity("LastName", store=InBlobs("names")),
     ):
         assert "bytes of a list of entities" not in limits(declared(fields=fields, derived=(by_name,)))
 
@@ -260,7 +260,7 @@ def test_the_account_has_room_for_so_much() -> None:
 
 @given(st.integers(0, 50_000), st.integers(0, 200_000), st.floats(0.5, 10), st.integers(1, 50))
 def test_what_is_reached_is_reached_on_a_straight_line(count: int, growth: int, years: float, distinct: int) -> None:
-    by_name = IndexEntities("LastName", store=InTable("ByName"))
+    by_name = IndexEntity("LastName", store=InTable("ByName"))
     fields = EMPLOYEE | {"LastName": Field(size=10, distinct=distinct)}
     staff = declared(fields=fields, derived=(by_name,), count=count, growth=float(growth))
     for each in in_sight(design(staff, years=years), []):
@@ -274,7 +274,7 @@ def test_what_is_reached_is_reached_on_a_straight_line(count: int, growth: int, 
 
 @given(st.floats(0, 1e7), st.floats(0, 1e7))
 def test_who_grows_faster_uses_no_less(slow: float, more: float) -> None:
-    by_name = IndexEntities("LastName", store=InTable("ByName"))
+    by_name = IndexEntity("LastName", store=InTable("ByName"))
     then = [
         {each.limit: each.then for each in in_sight(design(declared(derived=(by_name,), growth=growth)), [])}
         for growth in (slow, slow + more)

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from declared_staff import EMPLOYEE, EMPLOYEES, declared, design, log, measured
-from tablepatterns import IndexEntities, InterPartitionIndex, IntraPartitionIndex, Key, Summary
+from tablepatterns import IndexEntity, InterPartitionIndex, IntraPartitionIndex, Key, Summary
 from tablepatterns.entity_set.shared_rows import InBlobs, InTable
 from tablepatterns.filters import QueryClass
 from tablepatterns.review.capacity.day import STEP, STEPS, day_curve
@@ -150,7 +150,7 @@ def test_totals_of_all_in_one_place_are_a_hot_row() -> None:
 
 
 def test_a_list_is_read_where_it_lies_and_its_entities_where_they_do() -> None:
-    by_name = IndexEntities("LastName", store=InTable("ByName"))
+    by_name = IndexEntity("LastName", store=InTable("ByName"))
     staff = declared(derived=(by_name,))
     query = Query("by name", {"LastName": "="}, rate=100)
     found = measured(staff, query, via=by_name.name, examined=41.0, requests=41.0, transactions=41.0, returned=40.0)
@@ -159,7 +159,7 @@ def test_a_list_is_read_where_it_lies_and_its_entities_where_they_do() -> None:
 
 
 def test_a_list_in_the_partition_is_read_with_its_entities() -> None:
-    by_name = IndexEntities("LastName")
+    by_name = IndexEntity("LastName")
     staff = declared(fields=EMPLOYEE | {"Department": Field(distinct=4, skew=1.0)}, derived=(by_name,))
     query = Query("by name", {"Department": "=", "LastName": "="}, rate=100)
     found = heat(staff, measured(staff, query, via=by_name.name, examined=11.0, requests=11.0, returned=10.0))
@@ -167,7 +167,7 @@ def test_a_list_in_the_partition_is_read_with_its_entities() -> None:
 
 
 def test_lists_in_blobs_are_no_work_of_a_table() -> None:
-    staff = declared(derived=(IndexEntities("LastName", store=InBlobs("names")),))
+    staff = declared(derived=(IndexEntity("LastName", store=InBlobs("names")),))
     heats, _ = heat_of(design(staff), [measured(staff, HIRE, written=1.0)])
     assert [each.table for each in heats] == ["Employees"]
 

@@ -10,7 +10,7 @@ import pytest
 from declared_staff import EMPLOYEE, EMPLOYEES, declared, design, measured
 from tablepatterns import (
     EntitySet,
-    IndexEntities,
+    IndexEntity,
     InterPartitionIndex,
     IntraPartitionIndex,
     Key,
@@ -60,7 +60,7 @@ def simulated(of: DeclaredSet, access: Query | Write, work: float, **other: Any)
     [
         IntraPartitionIndex(Key("{Department}", "email_{Email}")),
         InterPartitionIndex(Key("email_{Department}", "{Email}"), table="Derived"),
-        IndexEntities("LastName", store=InTable("Derived")),
+        IndexEntity("LastName", store=InTable("Derived")),
         Summary(Key("totals", "{Department}"), store=InTable("Derived")),
     ],
     ids=repr,

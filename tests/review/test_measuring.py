@@ -11,7 +11,7 @@ from tablepatterns import (
     DataSeries,
     EncryptedProperties,
     EntitySet,
-    IndexEntities,
+    IndexEntity,
     InterPartitionIndex,
     IntraPartitionIndex,
     Key,
@@ -50,7 +50,7 @@ IN_DEPARTMENT = COUNT // DEPARTMENTS
 BY_EMAIL = IntraPartitionIndex(Key("{Department}", "email_{Email}"))
 BY_EMAIL_ALONE = InterPartitionIndex(Key("{Email}", "{Department}_{EmployeeId:06d}"), table="EmployeesByEmail")
 BY_SINCE = IntraPartitionIndex(Key("{Department}", "since_{Since:inverted}_{EmployeeId:06d}"))
-BY_NAME = IndexEntities("LastName")
+BY_NAME = IndexEntity("LastName")
 
 
 def staff(
@@ -246,7 +246,7 @@ def test_a_write_takes_what_its_recipe_says(
     found = written(deed, *derived, changes=("Age",) if deed == "update" else ())
     assert (found.transactions, found.written) == (transactions, written_rows)
     assert found.query_class is None
-    assert found.follows == any(each.is_elsewhere for each in derived)
+    assert found.follows == any(each.is_eventual for each in derived)
 
 
 def test_a_field_of_the_row_key_that_changes_makes_another_row_in_one_transaction() -> None:

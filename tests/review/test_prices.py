@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from declared_staff import EMPLOYEE, declared, design, log, measured
-from tablepatterns import IndexEntities, InterPartitionIndex, Key, LargeProperties
+from tablepatterns import IndexEntity, InterPartitionIndex, Key, LargeProperties
 from tablepatterns.entity_set.shared_rows import InBlobs, InTable
 from tablepatterns.errors import BadInput
 from tablepatterns.filters import QueryClass
@@ -127,7 +127,7 @@ def test_deletions_of_blobs_are_free() -> None:
 
 
 def test_lists_in_blobs_are_read_and_written_as_blobs() -> None:
-    by_name = IndexEntities("LastName", store=InBlobs("names"))
+    by_name = IndexEntity("LastName", store=InBlobs("names"))
     staff = declared(derived=(by_name,))
     of_blobs = {"blob_reads": 1.0, "blob_writes": 1.0}
     found = measured(staff, HIRE, transactions=6.0, examined=1.0, queue_operations=2.0, **of_blobs)
@@ -150,7 +150,7 @@ def test_what_was_measured_is_what_is_charged() -> None:
 
 
 def test_a_list_that_names_more_entities_costs_more_to_follow() -> None:
-    by_name = IndexEntities("LastName", store=InTable("ByName"))
+    by_name = IndexEntity("LastName", store=InTable("ByName"))
     staff = declared(derived=(by_name,), growth=20_000)
     query = Query("by name", {"LastName": "="}, rate=1)
     asked = measured(staff, query, via=by_name.name, transactions=41.0, examined=41.0, returned=40.0)
@@ -179,7 +179,7 @@ def test_every_transaction_is_charged_once(
     transactions: float, examined: float, share: float, query_class: QueryClass, what: str
 ) -> None:
     staff = declared(
-        derived=(IndexEntities("LastName", store=InBlobs("names")), InterPartitionIndex(Key("i", "{Email}")))
+        derived=(IndexEntity("LastName", store=InBlobs("names")), InterPartitionIndex(Key("i", "{Email}")))
     )
     access = {"get": BY_ID, "insert": HIRE, "delete": FIRE}[what]
     elsewhere = {"queue_operations": transactions * share, "blob_reads": transactions * share / 2}

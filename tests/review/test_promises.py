@@ -8,9 +8,9 @@ import pytest
 
 from declared_staff import EMPLOYEE, declared, design, measured
 from tablepatterns import (
-    Denormalize,
+    CopiedFields,
     EntitySet,
-    IndexEntities,
+    IndexEntity,
     InterPartitionIndex,
     IntraPartitionIndex,
     Key,
@@ -49,7 +49,7 @@ def test_primary_rows_give_the_last_write_and_a_crash_leaves_nothing_half_done()
     ("via", "says"),
     [
         (IntraPartitionIndex(Key("{Department}", "email_{Email}")), "copies that are exact at any time"),
-        (IndexEntities("LastName"), "lists that are exact at any time"),
+        (IndexEntity("LastName"), "lists that are exact at any time"),
         (Summary(Key("{Department}", "department")), "totals that are exact at any time"),
     ],
 )
@@ -64,7 +64,7 @@ def test_what_lies_in_the_partition_is_exact(via: Derived, says: str) -> None:
     ("via", "says"),
     [
         (ELSEWHERE, "an old copy may be found, or none"),
-        (IndexEntities("LastName", store=InTable("ByName")), "no entity that has another value by now"),
+        (IndexEntity("LastName", store=InTable("ByName")), "no entity that has another value by now"),
         (Summary(Key("totals", "all"), store=InTable("Totals")), "totals that follow"),
     ],
 )
@@ -103,7 +103,7 @@ def test_a_write_that_touches_nothing_elsewhere_leaves_nothing_behind() -> None:
 def test_copies_of_other_entities_are_told_where_they_are_read() -> None:
     head = Key("{Department}", "department")
     for store, says in ((None, "are exact at any time"), (InTable("Departments"), "follow, as a rule")):
-        manager = Denormalize(head, refers={"EmployeeId": "ManagerId"}, copies={"Email": "ManagerEmail"}, store=store)
+        manager = CopiedFields(head, refers={"EmployeeId": "ManagerId"}, copies={"Email": "ManagerEmail"}, store=store)
         staff = declared(derived=(manager,))
         table = "Departments" if store else "Employees"
         departments = declared(head, {"Department": Field(distinct=4)}, name="Departments", table=table)

@@ -6,13 +6,13 @@ from dataclasses import replace
 
 import pytest
 
-from tablepatterns import Denormalize, EntitySet, IntraPartitionIndex, Key, connect
+from tablepatterns import CopiedFields, EntitySet, IntraPartitionIndex, Key, connect
 from tablepatterns.errors import BadDesign
 from tablepatterns.filters import QueryClass
 from tablepatterns.review import DeclaredSet, Design, Field, Query, Shape, Write, declare_set, review
 
 INTO = Key("{Department}", "department")
-MANAGER = Denormalize(INTO, refers={"EmployeeId": "ManagerId"}, copies={"Email": "ManagerEmail"})
+MANAGER = CopiedFields(INTO, refers={"EmployeeId": "ManagerId"}, copies={"Email": "ManagerEmail"})
 
 
 def sets() -> tuple[DeclaredSet, DeclaredSet]:

@@ -65,7 +65,7 @@ def all_of_it_once_more() -> object:
 
         async def give_a_raise() -> None:
             await world.storage.sleep(30)
-            await employees.merge(jones, {"Salary": 110}, unconditionally=True)
+            await employees.merge(jones, {"Salary": 110}, force=True)
 
         return {"load": load(), "writer": give_a_raise(), "again": again()}
 

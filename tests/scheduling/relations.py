@@ -56,7 +56,7 @@ def whole_employees_without_their_etags() -> object:
         async def change() -> None:
             async for employee in employees.range(**SALES):
                 employee["Floor"] = 4
-                await employees.replace(employee, unconditionally=True)
+                await employees.replace(employee, force=True)
 
         async def give_a_raise() -> None:
             await employees.update(lambda each: each.update(Salary=110), **jones)
@@ -97,9 +97,9 @@ def what_is_at_hand_is_written_back() -> object:
         async def give_a_floor() -> None:
             sales = await lookup.get(**SALES)
             sales["Floor"] = 3
-            await departments.replace(sales, unconditionally=True)
+            await departments.replace(sales, force=True)
 
-        return {"ann": give_a_floor(), "bob": departments.merge(SALES, {"Manager": "Jo"}, unconditionally=True)}
+        return {"ann": give_a_floor(), "bob": departments.merge(SALES, {"Manager": "Jo"}, force=True)}
 
     def has_the_new_manager(world: World) -> None:
         (row,) = world.engine.tables.query("Departments").entities

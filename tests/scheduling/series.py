@@ -110,7 +110,7 @@ def a_request_for_each_part() -> object:
 
         async def write() -> None:
             for part in ("01", "02"):
-                await wide.merge({"Employee": "000223", "Part": part}, {"Unit": "b"}, unconditionally=True)
+                await wide.merge({"Employee": "000223", "Part": part}, {"Unit": "b"}, force=True)
 
         return {"ann": write()}
 

@@ -97,7 +97,7 @@ async def test_verify_resumes_where_it_broke(plain: Any, staff: Any, index: Any,
 async def test_backfill_keeps_to_its_pace(plain: Any, staff: Any, index: Any, engine: Engine) -> None:
     await fill(plain, 20)
     before = engine.clock.now().datetime()
-    await staff.backfill(index, pace=2, parallel=1)
+    await staff.backfill(index, max_per_second=2, max_concurrency=1)
     assert 9 <= (engine.clock.now().datetime() - before).total_seconds() < 12
 
 
@@ -127,9 +127,9 @@ async def test_derived_data_of_another_set_and_bad_numbers_are_refused(staff: An
         with pytest.raises(BadInput, match="the set keeps"):
             await work(stranger)
         with pytest.raises(BadInput):
-            await work(index, pace=0)
+            await work(index, max_per_second=0)
         with pytest.raises(BadInput):
-            await work(index, parallel=0)
+            await work(index, max_concurrency=0)
 
 
 # ------------------------------------------------------------------ writers while the rows are being built
@@ -142,7 +142,7 @@ async def test_while_rows_are_built_entities_without_them_can_be_changed(
     strict = EntitySet(storage, table_name, BY_ID, derived=[NEAR])
     with pytest.raises(DerivedDataMismatch):
         await change(strict, 0, Age=1)
-    staff = EntitySet(storage, table_name, BY_ID, derived=[NEAR], building=[NEAR])
+    staff = EntitySet(storage, table_name, BY_ID, derived=[NEAR], backfilling=[NEAR])
     await change(staff, 0, Age=1)
     await change(staff, 1, Email="moved@contoso.com")
     await staff.delete(await staff.get(Department="Sales", EmployeeId=2))
@@ -157,4 +157,4 @@ async def test_while_rows_are_built_entities_without_them_can_be_changed(
 
 async def test_what_is_built_must_be_declared(storage: Any) -> None:
     with pytest.raises(BadDesign, match="does not derive"):
-        EntitySet(storage, "Staff", BY_ID, building=[NEAR])
+        EntitySet(storage, "Staff", BY_ID, backfilling=[NEAR])

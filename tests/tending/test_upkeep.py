@@ -48,7 +48,7 @@ async def test_verify_tells_what_is_missing_stale_orphaned_and_contested(
         await staff.insert(person(number))
     await change(plain, 1, Age=99)
     await change(plain, 2, Email="moved@contoso.com")
-    await plain.delete({"Department": "Sales", "EmployeeId": 3}, unconditionally=True)
+    await plain.delete({"Department": "Sales", "EmployeeId": 3}, force=True)
     await plain.insert(person(7, Email="5@contoso.com"))
     report = await staff.verify(index)
     assert found_by(report) == {
@@ -74,11 +74,11 @@ async def test_repair_mends_all_but_what_is_contested(plain: Any, staff: Any, in
         await staff.insert(person(number))
     await change(plain, 1, Age=99)
     await change(plain, 2, Email="moved@contoso.com")
-    await plain.delete({"Department": "Sales", "EmployeeId": 3}, unconditionally=True)
+    await plain.delete({"Department": "Sales", "EmployeeId": 3}, force=True)
     await plain.insert(person(7, Email="5@contoso.com"))
     assert await staff.repair(index) == 4
     assert found_by(await staff.verify(index)) == {Finding.CONTESTED: ["5@contoso.com"]}
-    await plain.delete({"Department": "Sales", "EmployeeId": 5}, unconditionally=True)
+    await plain.delete({"Department": "Sales", "EmployeeId": 5}, force=True)
     assert await staff.repair(index) == 1
     assert (await staff.verify(index)).is_clean
     assert (await staff.find(index, Department="Sales", Email="5@contoso.com"))["EmployeeId"] == 7
@@ -190,7 +190,7 @@ class Names(Derived):
     shares_rows = True
 
     @property
-    def is_elsewhere(self) -> bool:
+    def is_eventual(self) -> bool:
         return self._partition != "empid_{}"
 
     def join(self, key: Key) -> None:
@@ -230,10 +230,10 @@ async def test_rows_that_entities_share_are_kept_filled_verified_and_mended(
     assert set((await rows_of(storage, table_name))[row]) == {f"_id_{number:06d}" for number in range(3)}
     await staff.insert(person(3))
     await change(staff, 0, LastName="Smith")
-    await staff.delete({"Department": "Sales", "EmployeeId": 1}, unconditionally=True)
+    await staff.delete({"Department": "Sales", "EmployeeId": 1}, force=True)
     assert (await staff.verify(names)).is_clean
     assert set((await rows_of(storage, table_name))[row]) == {"_id_000002", "_id_000003"}
-    await plain.delete({"Department": "Sales", "EmployeeId": 2}, unconditionally=True)
+    await plain.delete({"Department": "Sales", "EmployeeId": 2}, force=True)
     await change(plain, 3, LastName="Brown")
     report = await staff.verify(names)
     assert found_by(report) == {Finding.ORPHANED: ["name_Jones", "name_Jones"], Finding.MISSING: ["name_Brown"]}

@@ -121,7 +121,7 @@ def two_careless_birthdays(world: World) -> list[Any]:
 
     async def birthday() -> Entity:
         employee = await employees.get(**JONES)
-        return await employees.replace(employee | {"Age": employee["Age"] + 1}, unconditionally=True)
+        return await employees.replace(employee | {"Age": employee["Age"] + 1}, force=True)
 
     return [birthday(), birthday()]
 

@@ -12,7 +12,7 @@ from tablepatterns.testing import Counterexample, World, explore, replay
 
 def at_once(*rows: str, limit: int = 8) -> Any:
     async def act(world: World, table: Any) -> list[bool]:
-        return await world.storage.together(*(write_if_new(table, row) for row in rows), limit=limit)
+        return await world.storage.gather(*(write_if_new(table, row) for row in rows), max_concurrency=limit)
 
     return lambda world: [act(world, pages(world))]
 
@@ -56,7 +56,7 @@ def test_calls_within_calls_have_a_place_of_their_own() -> None:
 def test_when_one_fails_the_others_end_and_the_rest_never_begins() -> None:
     async def act(world: World, table: Any) -> None:
         await write(table, "1")
-        await world.storage.together(write(table, "1"), write(table, "2", "3"), write(table, "4"), limit=2)
+        await world.storage.gather(write(table, "1"), write(table, "2", "3"), write(table, "4"), max_concurrency=2)
 
     def make(world: World) -> list[Any]:
         return [act(world, pages(world))]
@@ -73,7 +73,7 @@ def test_the_first_error_is_raised() -> None:
         raise error
 
     async def act(world: World, table: Any) -> None:
-        await world.storage.together(fail(table, "1", KeyError()), fail(table, "2", LookupError()))
+        await world.storage.gather(fail(table, "1", KeyError()), fail(table, "2", LookupError()))
 
     def make(world: World) -> list[Any]:
         return [act(world, pages(world))]

@@ -29,7 +29,7 @@ async def test_a_scan_fails_with_its_line_its_reason_and_the_rewrite(storage: An
     where = SALES & ((prop("RowKey") == "a") | (prop("RowKey") == "b"))
     with Traffic(storage) as traffic:
         for _ in range(2):
-            assert await all_of(employees.query(where, at_worst=QueryClass.TABLE_SCAN)) == []
+            assert await all_of(employees.query(where, allow=QueryClass.TABLE_SCAN)) == []
     with pytest.raises(AssertionError) as caught:
         traffic.assert_no_scans()
     text = str(caught.value)

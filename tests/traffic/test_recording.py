@@ -87,7 +87,7 @@ async def test_queries_have_their_class_and_what_would_be_better(storage: Any, t
         await employees.get(Department="Sales", EmployeeId=1)
         _ = [found async for found in _each(employees.range(Department="Sales"))]
         where = (prop("PartitionKey") == "Sales") & (prop("Age") > 30)
-        _ = [found async for found in _each(employees.query(where, at_worst=QueryClass.TABLE_SCAN))]
+        _ = [found async for found in _each(employees.query(where, allow=QueryClass.TABLE_SCAN))]
         _ = [found async for found in _each(employees.scan())]
     assert [(each.query_class, each.partition) for each in traffic.requests] == [
         (QueryClass.POINT, "Sales"),
@@ -225,7 +225,7 @@ async def test_nothing_secret_is_told(storage: Any, table_name: str) -> None:
     with Traffic(storage) as traffic:
         await employees.insert({**person(1), "Password": "hunter2"})
         where = (prop("PartitionKey") == "Sales") & (prop("Password") == "hunter2")
-        _ = [each async for each in _each(employees.query(where, at_worst=QueryClass.PARTITION_SCAN))]
+        _ = [each async for each in _each(employees.query(where, allow=QueryClass.PARTITION_SCAN))]
     with pytest.raises(AssertionError) as caught:
         traffic.assert_no_scans()
     lines = str(caught.value).splitlines()

@@ -38,7 +38,7 @@ def recorded() -> Traffic:
         with engine.faults.busy(times=1):
             employees.insert({"Department": "Sales", "EmployeeId": 9})
         employees.insert({"Department": "Law", "EmployeeId": 9})
-        list(employees.query(prop("Age") > 3, at_worst=QueryClass.TABLE_SCAN))
+        list(employees.query(prop("Age") > 3, allow=QueryClass.TABLE_SCAN))
     return traffic
 
 

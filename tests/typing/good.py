@@ -15,7 +15,7 @@ from typing_extensions import assert_type
 import tablepatterns.aio
 from tablepatterns import (
     BulkLoad,
-    CompoundKey,
+    ChildSet,
     Entity,
     EntityGroupTransaction,
     EntitySet,
@@ -147,8 +147,8 @@ def the_other_recipes_on_a_sync_account(storage: Storage, moment: datetime) -> N
     assert_type(loaded.entities, int)
     assert_type(employees.update(lambda each: each.update(Age=1), Department="Sales", EmployeeId=1), Entity)
     assert_type(employees.get_many([{"Department": "Sales", "EmployeeId": 1}]), "list[Entity | None]")
-    assert_type(employees.query(prop("PartitionKey") == "Sales", at_worst=QueryClass.TABLE_SCAN), Iterator[Entity])
-    reviews = CompoundKey(storage, "Employees", KEY, "_{Year:04d}")
+    assert_type(employees.query(prop("PartitionKey") == "Sales", allow=QueryClass.TABLE_SCAN), Iterator[Entity])
+    reviews = ChildSet(storage, "Employees", KEY, "_{Year:04d}")
     assert_type(reviews.children(Department="Sales", EmployeeId=1), Iterator[Entity])
     assert_type(reviews.family(Department="Sales", EmployeeId=1), "tuple[Entity | None, list[Entity]]")
     log = LogTail(storage, "Claims", "{Employee}")
@@ -162,7 +162,7 @@ def the_other_recipes_on_a_sync_account(storage: Storage, moment: datetime) -> N
 async def the_other_recipes_on_an_async_account(storage: tablepatterns.aio.Storage, moment: datetime) -> None:
     employees = EntitySet(storage, "Employees", KEY)
     assert_type((await BulkLoad(employees).load([])).token, str)
-    reviews = CompoundKey(storage, "Employees", KEY, "_{Year:04d}")
+    reviews = ChildSet(storage, "Employees", KEY, "_{Year:04d}")
     assert_type(reviews.children(Department="Sales", EmployeeId=1), AsyncIterator[Entity])
     log = LogTail(storage, "Claims", "{Employee}")
     assert_type(await log.latest(10, Employee="1"), list[Entity])

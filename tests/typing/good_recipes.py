@@ -16,8 +16,7 @@ from tablepatterns import (
     EncryptedProperties,
     Entity,
     EntitySet,
-    Gathered,
-    IndexEntities,
+    IndexEntity,
     InterPartitionIndex,
     Key,
     KeyRotation,
@@ -27,6 +26,7 @@ from tablepatterns import (
     LogTail,
     Lookup,
     ParallelReads,
+    ParallelResult,
     PartitionMove,
     Period,
     PeriodTables,
@@ -39,7 +39,7 @@ from tablepatterns.recipes.worker import Report
 
 KEY = Key("{Department}", "empid_{EmployeeId:06d}")
 BY_EMAIL = InterPartitionIndex(Key("email_{Department}", "{Email}"))
-BY_NAME = IndexEntities("LastName")
+BY_NAME = IndexEntity("LastName")
 TOTAL = Summary(Key("{Department}", "total"), sums={"Total": "Salary"})
 
 
@@ -59,7 +59,7 @@ def derived_data_on_a_sync_account(storage: Storage) -> None:
     assert_type(employees.keys_of(BY_NAME, Department="Sales", LastName="Jones"), list[dict[str, Any]])
     assert_type(employees.totals(TOTAL, Department="Sales"), dict[str, Any])
     assert_type(Lookup(employees).get(Department="Sales", EmployeeId=1), "Entity | None")
-    assert_type(ParallelReads(employees).points([]), Gathered)
+    assert_type(ParallelReads(employees).points([]), ParallelResult)
     archive = Archive(employees, EntitySet(storage, "Former", KEY))
     assert_type(archive.children(Department="Sales", EmployeeId=1), Iterator[Entity])
     assert_type(Worker(storage, [archive]).run_once(), Report)
@@ -69,7 +69,7 @@ async def derived_data_on_an_async_account(storage: tablepatterns.aio.Storage) -
     employees = EntitySet(storage, "Employees", KEY, derived=[BY_EMAIL, BY_NAME, TOTAL])
     assert_type(await employees.find_all(BY_NAME, Department="Sales", LastName="Jones"), list[Entity])
     assert_type(await Lookup(employees).get(Department="Sales", EmployeeId=1), "Entity | None")
-    assert_type(await ParallelReads(employees).points([]), Gathered)
+    assert_type(await ParallelReads(employees).points([]), ParallelResult)
     assert_type(PartitionMove(employees), PartitionMove[tablepatterns.aio.Storage])
     working = Worker(storage, {"q": []}).run_once()
     _ = assert_type(working, Coroutine[Any, Any, Report])

@@ -98,7 +98,7 @@ class Crossed(EngineTransport):
 
 
 def get_a_word(numbers: Any, number: int) -> Any:
-    return finish(numbers.account.awaited().table("Numbers").get("all", f"{number:06d}", ["Word"]))
+    return finish(numbers.account.as_async().table("Numbers").get("all", f"{number:06d}", ["Word"]))
 
 
 @pytest.mark.parametrize(

@@ -243,7 +243,7 @@ async def test_over_http_an_answer_that_broke_off_is_a_lost_one(engine: Engine, 
     ports = Listeners(ports=dict.fromkeys(PORTS, 0))
     with serving(engine, ports) as target:
         storage: Any = aio.connect(target) if style == "aio" else connect(target)
-        employees = EntitySet(storage.awaited(), "Staff", PLAIN, derived=derived)
+        employees = EntitySet(storage.as_async(), "Staff", PLAIN, derived=derived)
         await employees.table.create()
         with engine.faults.break_body(3, table="Staff", times=1):
             await employees.insert(jones(EmployeeId=152))
@@ -383,7 +383,7 @@ async def test_an_unconditional_delete_does_not_delete_what_another_inserted_sin
     await reliable.insert(jones())
     plan = unreliable(backend, engine, lambda number: None if number else kind, insert_again)
     with pytest.raises(OutcomeUnknown):
-        await EntitySet(plan, table_name, PLAIN).delete(ID, unconditionally=True)
+        await EntitySet(plan, table_name, PLAIN).delete(ID, force=True)
     assert (await reliable.get(**ID))["Age"] == 1
 
 

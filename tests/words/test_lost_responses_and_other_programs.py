@@ -43,8 +43,8 @@ WRITES: dict[str, Write] = {
     "replace": lambda entities, read: entities.replace(read | {"Age": 35}),
     "merge": lambda entities, read: entities.merge(read, {"Age": 35}),
     "update": lambda entities, _: entities.update(older, **ID),
-    "unconditional replace": lambda entities, _: entities.replace(jones(Age=35), unconditionally=True),
-    "unconditional merge": lambda entities, _: entities.merge(ID, {"Age": 35}, unconditionally=True),
+    "unconditional replace": lambda entities, _: entities.replace(jones(Age=35), force=True),
+    "unconditional merge": lambda entities, _: entities.merge(ID, {"Age": 35}, force=True),
     "insert_or_replace": lambda entities, _: entities.insert_or_replace(jones(Age=35)),
     "insert_or_merge": lambda entities, _: entities.insert_or_merge({**ID, "Age": 35}),
     "transaction of insert": lambda entities, _: in_transaction(entities, entities.inserting(jones(Age=35))),
@@ -95,11 +95,11 @@ async def test_no_write_of_another_program_is_lost(
             return WideEntity(storage, table_name, PLAIN)
         return EntitySet(storage, table_name, PLAIN, derived=[by_email] if home == "indexed row" else [])
 
-    reliable = entities_on(backend.connect(engine).awaited())
+    reliable = entities_on(backend.connect(engine).as_async())
     await reliable.table.create()
     read = None if write in INSERTS else await reliable.insert(jones(Age=34))
     other = OtherProgram(engine, table_name, ROWS["wide" if home == "wide" else "row"], properties)
-    flaky = entities_on(unreliable(backend, engine, lambda number: None if number else kind, other.write).awaited())
+    flaky = entities_on(unreliable(backend, engine, lambda number: None if number else kind, other.write).as_async())
     written: Any = None
     with suppress(*REJECTED):
         written = await WRITES[write](flaky, read)

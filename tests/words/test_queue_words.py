@@ -290,7 +290,7 @@ async def test_a_rewritten_message_says_something_else_when_it_comes_again(stora
     lease = await leased(storage, queue)
     await lease.rewrite({"Name": "Smith"})
     assert lease.work == Envelope("greet", {"Name": "Smith"})
-    await lease.let_go()
+    await lease.release()
     (again,) = await queue.receive()
     assert Envelope.parse(again.text) == lease.work
 
@@ -298,14 +298,14 @@ async def test_a_rewritten_message_says_something_else_when_it_comes_again(stora
 async def test_a_message_in_base64_is_rewritten_in_base64(storage: Any, queue: Any) -> None:
     lease = await leased(storage, queue, base64=True)
     await lease.rewrite({"Name": "Smith"})
-    await lease.let_go()
+    await lease.release()
     (again,) = await queue.receive()
     assert again.text == Envelope("greet", {"Name": "Smith"}).text(base64=True)
 
 
 async def test_who_lets_go_may_say_when_it_comes_again(storage: Any, queue: Any, engine: Engine) -> None:
     lease = await leased(storage, queue)
-    await lease.let_go(60)
+    await lease.release(60)
     engine.clock.advance(59)
     assert await queue.receive() == []
     engine.clock.advance(1)
@@ -316,7 +316,7 @@ async def test_a_lease_that_somebody_else_has_is_lost(storage: Any, queue: Any) 
     lease = await leased(storage, queue)
     await queue.renew(lease.message, lease=0)
     await queue.receive()
-    for word in (lease.renew(), lease.rewrite({}), lease.let_go()):
+    for word in (lease.renew(), lease.rewrite({}), lease.release()):
         with pytest.raises(LeaseLost):
             await word
     assert not await lease.done()
@@ -334,8 +334,8 @@ async def test_a_message_sent_hidden_is_ours_from_the_start(storage: Any, queue:
 
 async def test_renewals_and_rewrites_at_once_do_not_make_each_other_lose(storage: Any, queue: Any) -> None:
     lease = await leased(storage, queue)
-    await storage.together(*(lease.renew() for _ in range(4)), lease.rewrite({"Name": "Smith"}))
-    await lease.let_go()
+    await storage.gather(*(lease.renew() for _ in range(4)), lease.rewrite({"Name": "Smith"}))
+    await lease.release()
     (again,) = await queue.receive()
     assert json.loads(again.text)["body"] == {"Name": "Smith"}
 
@@ -361,7 +361,7 @@ async def test_work_that_ends_at_once_needs_no_beat(storage: Any) -> None:
     async def beat() -> None:
         raise Tired
 
-    assert await storage.meanwhile(work(), beat, every=60) == 42
+    assert await storage.run_with_heartbeat(work(), beat, every=60) == 42
 
 
 async def test_the_error_of_the_work_is_raised(storage: Any) -> None:
@@ -371,4 +371,4 @@ async def test_the_error_of_the_work_is_raised(storage: Any) -> None:
     async def beat() -> None: ...
 
     with pytest.raises(Tired):
-        await storage.meanwhile(work(), beat, every=60)
+        await storage.run_with_heartbeat(work(), beat, every=60)

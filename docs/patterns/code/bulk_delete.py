@@ -21,7 +21,7 @@ NOON = datetime(2014, 7, 31, 12, tzinfo=timezone.utc)
 def main(storage: Storage) -> None:
     # -- declare
     logins = EntitySet(storage, "Logins", Key("{User}", "{At:ticks}"))
-    deletion = BulkDelete(logins, pace=50)
+    deletion = BulkDelete(logins, max_per_second=50)
 
     # -- write
     BulkLoad(logins).load(
@@ -43,11 +43,11 @@ def main(storage: Storage) -> None:
 
     # -- one
     by_jo = (prop("PartitionKey") == "jo") & of_the_test
-    print(deletion.delete(by_jo, at_worst=QueryClass.PARTITION_SCAN))
+    print(deletion.delete(by_jo, allow=QueryClass.PARTITION_SCAN))
 
     # -- all
     with Traffic(storage) as traffic:
-        print(deletion.delete(of_the_test, at_worst=QueryClass.TABLE_SCAN))
+        print(deletion.delete(of_the_test, allow=QueryClass.TABLE_SCAN))
     print(len(traffic.requests), "requests")
     print("left:", sum(1 for _ in logins.scan()))
     # -- end

@@ -8,7 +8,7 @@ def main(storage: Storage) -> None:
     # -- declare
     by_id = Key("{Department}", "empid_{EmployeeId:06d}")
     employees = EntitySet(storage, "Employees", by_id)
-    load = BulkLoad(employees, parallel=4, pace=500)
+    load = BulkLoad(employees, max_concurrency=4, max_per_second=500)
 
     # -- load
     staff = ({"Department": "Sales", "EmployeeId": n} for n in range(1000))

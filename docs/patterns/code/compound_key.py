@@ -1,7 +1,7 @@
 """The yearly reviews of an employee, in her partition and under her key."""
 
 from tablepatterns import (
-    CompoundKey,
+    ChildSet,
     EntityGroupTransaction,
     EntitySet,
     Key,
@@ -17,7 +17,7 @@ def main(storage: Storage) -> None:
     # -- declare
     by_id = Key("{Department}", "empid_{EmployeeId:06d}")
     employees = EntitySet(storage, "Employees", by_id)
-    reviews = CompoundKey(storage, "Employees", by_id, "_{Year:04d}")
+    reviews = ChildSet(storage, "Employees", by_id, "_{Year:04d}")
 
     # -- write
     jones = employees.insert(JONES | {"LastName": "Jones", "Grade": 2})

@@ -1,6 +1,6 @@
 """A department with its manager's name and e-mail, in one point query."""
 
-from tablepatterns import Denormalize, EntitySet, Key, Storage, connect
+from tablepatterns import CopiedFields, EntitySet, Key, Storage, connect
 from tablepatterns.errors import ReferenceNotFound
 
 JONES = {"Department": "Sales", "EmployeeId": 223, "LastName": "Jones"}
@@ -11,7 +11,7 @@ def main(storage: Storage) -> None:
     # -- declare
     by_id = Key("{Department}", "empid_{EmployeeId:06d}")
     by_department = Key("{Department}", "department")
-    manager = Denormalize(
+    manager = CopiedFields(
         by_department,
         refers={"EmployeeId": "ManagerId"},
         copies={"LastName": "ManagerName", "Email": "ManagerEmail"},

@@ -39,7 +39,7 @@ def main(storage: Storage) -> None:
         staff.get(**SMITH)
     except DecryptionFailed as error:
         print(error)
-    staff.delete(SMITH, unconditionally=True)
+    staff.delete(SMITH, force=True)
 
     # -- rotate
     new = LocalKey.generate("payroll-2026")

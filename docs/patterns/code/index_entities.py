@@ -1,12 +1,12 @@
 """All employees called Jones, in a department and in the whole organisation."""
 
-from tablepatterns import EntitySet, IndexEntities, InTable, Key, Storage, connect
+from tablepatterns import EntitySet, IndexEntity, InTable, Key, Storage, connect
 
 
 def main(storage: Storage) -> None:
     # -- declare
-    by_name = IndexEntities("LastName")
-    everywhere = IndexEntities("LastName", store=InTable("Names"), name="everywhere")
+    by_name = IndexEntity("LastName")
+    everywhere = IndexEntity("LastName", store=InTable("Names"), name="everywhere")
     employees = EntitySet(
         storage,
         "Employees",

@@ -6,7 +6,7 @@ from tablepatterns import (
     EntitySet,
     Key,
     LargeProperties,
-    LargeValues,
+    LargePropertyStore,
     Storage,
     Traffic,
     connect,
@@ -38,7 +38,7 @@ def main(storage: Storage) -> None:
     print(found["LastName"], "by", len(traffic.requests), "request")
 
     # -- pieces
-    values = LargeValues(employees)
+    values = LargePropertyStore(employees)
     print(sum(len(piece) for piece in values.open(jones, "Photo")), "in pieces")
 
     # -- change

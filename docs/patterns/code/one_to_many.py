@@ -1,10 +1,10 @@
 """A department and its employees: together, apart, and as one type."""
 
 from tablepatterns import (
-    Denormalized,
     EntitySet,
     Key,
     OneToMany,
+    SharedFields,
     Storage,
     Summary,
     connect,
@@ -41,7 +41,7 @@ def main(storage: Storage) -> None:
     print([each["EmployeeId"] for each in living.all_of(Building="York")])
 
     # -- denormalised
-    said = Denormalized(employees, ["Floor"])
+    said = SharedFields(employees, ["Floor"])
     print(said.change({"Floor": 4}, Department="Sales"))
     print(employees.get(Department="Sales", EmployeeId=152))
     # -- end

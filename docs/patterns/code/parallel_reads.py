@@ -19,7 +19,7 @@ def main(storage: Storage) -> None:
     # -- declare
     by_id = Key("{Department}", "empid_{EmployeeId:06d}")
     employees = EntitySet(storage, "Employees", by_id)
-    reads = ParallelReads(employees, limit=4)
+    reads = ParallelReads(employees, max_concurrency=4)
 
     # -- write
     BulkLoad(employees).load(

@@ -6,7 +6,7 @@ from tablepatterns import (
     EncryptedProperties,
     Key,
     LargeProperties,
-    LargeValues,
+    LargePropertyStore,
     LocalKey,
     Storage,
     Traffic,
@@ -37,7 +37,7 @@ def main(storage: Storage) -> None:
     # -- change
     counts.merge(jones, {"Day365": 12})
     with Traffic(storage) as traffic:
-        counts.merge({"Employee": "000223"}, {"Day001": 7}, unconditionally=True)
+        counts.merge({"Employee": "000223"}, {"Day001": 7}, force=True)
     print("a merge of one part:", len(traffic.requests), "request")
 
     # -- refuse
@@ -56,7 +56,7 @@ def main(storage: Storage) -> None:
     found = staff.insert(smith | dict.fromkeys(DAYS, 0))
     found["Photo"] = bytes(2_000_000)
     staff.replace(found)
-    report = LargeValues(staff).verify(grace=timedelta(0))
+    report = LargePropertyStore(staff).verify(grace=timedelta(0))
     print(len(report.orphans), "orphan,", len(report.missing), "missing")
     # -- end
 

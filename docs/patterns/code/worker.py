@@ -37,7 +37,7 @@ def main(storage: Storage) -> None:
 
     # -- back
     departments.add("Marketing")
-    print("sent back:", worker.send_back("staff"))
+    print("sent back:", worker.requeue("staff"))
     print(worker.drain())
     # -- end
 

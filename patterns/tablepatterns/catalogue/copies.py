@@ -17,7 +17,7 @@ COPIES: Final = (
         problem="Normalised tables cost several round trips: one for the department, one for its manager.",
         solution="Copy what is wanted of the one entity into the other that refers to it, and keep the copies equal.",
         keys="None of its own; the copies lie in the entity that refers",
-        classes=("Denormalize",),
+        classes=("CopiedFields",),
         modules=("denormalize",),
         guarantee="In the partition the copies change in one transaction with what they are copied from. Elsewhere "
         "they follow, and are right once the messages are worked off.",

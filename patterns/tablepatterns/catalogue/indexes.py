@@ -106,7 +106,7 @@ INDEXES: Final = (
         solution="Keep a list of keys for each value: in a row of the same partition, in a row elsewhere, or in a "
         "blob. Read the list, then the entities on it.",
         keys="PartitionKey `Sales`, RowKey `lastname_Jones`, with a list of RowKeys such as `empid_000152`",
-        classes=("IndexEntities", "InPartition", "InTable", "InBlobs"),
+        classes=("IndexEntity", "InPartition", "InTable", "InBlobs"),
         modules=("index_entities",),
         guarantee="In the partition a list changes in one transaction with its entities, and is exact at every moment. "
         "Elsewhere, once the messages are worked off, each list is what the entities say.",

@@ -18,7 +18,7 @@ RELATIONSHIPS: Final = (
         solution="Keep two types whose keys share fields, in one partition or apart; or put what is said of the one "
         "in each of the many.",
         keys="PartitionKey `Sales` for the department and for its employees; RowKeys with a prefix for each type",
-        classes=("OneToMany", "Denormalized"),
+        classes=("OneToMany", "SharedFields"),
         modules=("one_to_many",),
         guarantee="Both sides are found without a scan. Together, both change in one transaction. A denormalised "
         "change is written to each of the many, and resumes where it broke off.",
@@ -27,7 +27,7 @@ RELATIONSHIPS: Final = (
             "A family is read by two requests, so it is not of one instant.",
             "A denormalised change is not seen everywhere at one instant.",
         ),
-        cost="`one_of` 1, a page of `all_of` 1, `family` 2; `Denormalized.change` 2 for each hundred of a partition.",
+        cost="`one_of` 1, a page of `all_of` 1, `family` 2; `SharedFields.change` 2 for each hundred of a partition.",
         use_when=(
             "Together: one must change with the other, such as a count with each insert.",
             "Apart: the load must spread over partitions.",

@@ -77,7 +77,7 @@ SIZE: Final = (
         problem="A property holds at most 64 KiB and an entity 1 MiB. A photo makes an entity too large to store.",
         solution="Keep large values in blobs and their addresses in the entity.",
         keys="Those of the set; the blob's name is made of table, keys, property and a new id for each write",
-        classes=("LargeProperties", "LargeValues", "Upload"),
+        classes=("LargeProperties", "LargePropertyStore", "Upload"),
         modules=("large_properties",),
         guarantee="No reader ever finds an address without its blob, whoever died where.",
         limits=(
@@ -110,7 +110,7 @@ SIZE: Final = (
         solution="Store it as entities of another type in the same partition. Their RowKey is the parent's, and what "
         "tells them apart.",
         keys="PartitionKey `Sales`, RowKey `empid_000123_2012`",
-        classes=("CompoundKey", "Key"),
+        classes=("ChildSet", "Key"),
         modules=("compound_key",),
         guarantee="A parent's range holds every one of its children, and nothing else. A key parses back to its "
         "fields.",

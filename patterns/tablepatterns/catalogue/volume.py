@@ -105,7 +105,7 @@ VOLUME: Final = (
         solution="Read them at once, within a limit, and keep what was found where one fails. Workers divide "
         "partitions among them by hash or by range.",
         keys="Any, as long as requests are spread over several partitions",
-        classes=("ParallelReads", "Gathered", "HashDivision", "RangeDivision"),
+        classes=("ParallelReads", "ParallelResult", "HashDivision", "RangeDivision"),
         modules=("parallel_reads", "work_division"),
         guarantee="Results come in the order asked for. A read that fails does not break off the others. A partition "
         "has exactly one owner.",

@@ -44,8 +44,8 @@ def section(name: str) -> str:
     found = {_plain(each): each for each in _sections()}
     if (wanted := _plain(name)) not in found:
         near = [found[each] for each in get_close_matches(wanted, found)]
-        way_out = f"did you mean {' or '.join(near)}?" if near else "`tablepatterns help` lists them"
-        raise BadInput("name", name, "there is no help under this name", way_out)
+        hint = f"did you mean {' or '.join(near)}?" if near else "`tablepatterns help` lists them"
+        raise BadInput("name", name, "there is no help under this name", hint)
     return f"## {found[wanted]}\n\n{_sections()[found[wanted]]}\n"
 
 

@@ -103,7 +103,7 @@ def design_of(source: str) -> Design:
 
 
 def _in_python(source: str, module: str, attribute: str) -> Design:
-    way_out = "give package.module:design, where design is a Design, or a function that returns one"
+    hint = "give package.module:design, where design is a Design, or a function that returns one"
     if str(Path.cwd()) not in sys.path:
         sys.path.insert(0, str(Path.cwd()))
     try:
@@ -113,9 +113,9 @@ def _in_python(source: str, module: str, attribute: str) -> Design:
         raise
     except Exception as error:  # Whatever code of the user's raises is no finding
         rule = f"it cannot be loaded: {type(error).__name__}: {error}"
-        raise BadInput("design", source, rule, way_out) from error
+        raise BadInput("design", source, rule, hint) from error
     if not isinstance(made, Design):
-        raise BadInput("design", source, f"{module} has no Design of that name", way_out)
+        raise BadInput("design", source, f"{module} has no Design of that name", hint)
     return made
 
 

@@ -22,9 +22,9 @@ def load(name: str) -> Worker[Any]:
     :raises BadInput: there is no such worker
     """
     module_name, _, attribute = name.partition(":")
-    way_out = "give package.module:worker, where worker is a Worker, or a function that returns one"
+    hint = "give package.module:worker, where worker is a Worker, or a function that returns one"
     if not module_name or not attribute:
-        raise BadInput("worker", name, "it is no module and name", way_out)
+        raise BadInput("worker", name, "it is no module and name", hint)
     if str(Path.cwd()) not in sys.path:
         sys.path.insert(0, str(Path.cwd()))
     try:
@@ -32,12 +32,12 @@ def load(name: str) -> Worker[Any]:
     except ModuleNotFoundError as error:
         if error.name is None or not f"{module_name}.".startswith(f"{error.name}."):
             raise
-        raise BadInput("worker", name, f"there is no module {error.name!r}", way_out) from error
+        raise BadInput("worker", name, f"there is no module {error.name!r}", hint) from error
     found: Any = getattr(module, attribute, None)
     made: Any = found() if callable(found) else found
     worker = cast("Worker[Any]", made)
     if not _is_worker(worker):
-        raise BadInput("worker", name, f"{module_name} has no worker of that name", way_out)
+        raise BadInput("worker", name, f"{module_name} has no worker of that name", hint)
     return worker
 
 
@@ -48,7 +48,7 @@ def _is_worker(found: object) -> bool:
 def work(worker: Worker[Any]) -> Report:
     """Run a worker until SIGINT or SIGTERM comes, close its account, and report."""
     with on_signals() as stopping:
-        if not worker.account.runs_now:
+        if not worker.account.is_sync:
             return asyncio.run(_work_on_loop(worker, stopping))
         run = cast("Callable[[Stopping], Report]", worker.run)
         try:

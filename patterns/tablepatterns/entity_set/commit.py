@@ -81,7 +81,7 @@ class Write:
     """What announces the change, where something follows from it outside the partition."""
     guards: tuple[tuple[Derived, Operation], ...] = field(default=(), repr=False)
     """Writes that make sure of what the change was completed with."""
-    building: frozenset[Derived] = field(default=frozenset(), repr=False)
+    backfilling: frozenset[Derived] = field(default=frozenset(), repr=False)
     """What is derived of which entities may lack the rows as yet."""
 
     async def encoded(self) -> Write:
@@ -312,7 +312,7 @@ async def steps_on(pending: Pending, write: Write, own: Sequence[Step]) -> list[
     for step in own:
         if step.owner is not None:
             pending.take(step.operation)
-    shared = [each for each in write.derived if each.shares_rows and not each.is_elsewhere]
+    shared = [each for each in write.derived if each.shares_rows and not each.is_eventual]
     return _once([*own, *await _derived(pending, write, shared)])
 
 
@@ -321,7 +321,7 @@ async def _all_steps(table: RowReader, write: Write) -> list[Step]:
     completed = await write.completed(table)
     if isinstance(table, Pending):
         _foresee(table, completed)
-    return await steps_with(table, completed, [each for each in write.derived if not each.is_elsewhere])
+    return await steps_with(table, completed, [each for each in write.derived if not each.is_eventual])
 
 
 async def steps_with(table: RowReader, write: Write, kinds: Iterable[Derived]) -> list[Step]:
@@ -355,7 +355,7 @@ async def _derived(table: RowReader, write: Write, kinds: Iterable[Derived]) -> 
     steps: list[Step] = []
     for each in kinds:
         # What the kind would take for granted is not there yet: its rows are looked at
-        takes_none = each in write.building and not each.shares_rows
+        takes_none = each in write.backfilling and not each.shares_rows
         operations = Derived.operations if takes_none else type(each).operations
         for operation in await operations(each, write.change, table):
             steps.append(Step(operation, write, each))

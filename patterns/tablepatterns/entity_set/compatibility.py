@@ -32,11 +32,11 @@ def check_together(table: str, key: Key, derived: Collection[Derived], mappings:
         if isinstance(each, Index) and (held := each.shape(key).include) is not None:
             mappings.check_held(each.name, held)
         own = each.own_rows(key)
-        if each.is_elsewhere and own is not None and each.place(table) == ("table", table.lower()):
+        if each.is_eventual and own is not None and each.place(table) == ("table", table.lower()):
             _check_apart(each.name, own, key, "the primary rows")
         _check_copies(each, key, derived)
     for one, other in combinations(derived, 2):
-        if one.is_elsewhere and other.is_elsewhere and one.name == other.name:
+        if one.is_eventual and other.is_eventual and one.name == other.name:
             rule = "messages name derived data, and this set has the name twice"
             raise BadDesign("derived", one.name, rule, "give each its own name")
         rows = one.own_rows(key), other.own_rows(key)
@@ -95,12 +95,12 @@ def check_within(table: str, derived: Collection[Derived], account: Account) -> 
             raise BadDesign("derived", each.name, rule, "keep them in the table of the primary rows")
 
 
-def building_of(derived: Collection[Derived], building: Iterable[Derived]) -> frozenset[Derived]:
+def building_of(derived: Collection[Derived], backfilling: Iterable[Derived]) -> frozenset[Derived]:
     """Return what of the derived data is still being built.
 
     :raises BadDesign: it is not among the derived data of the set
     """
-    found = frozenset(building)
+    found = frozenset(backfilling)
     for each in found.difference(derived):
         raise BadDesign("building", each.name, "the set does not derive it", "give it as derived too")
     return found
@@ -115,7 +115,7 @@ def intents_of(
     :param lease: seconds for which a message is hidden
     :raises BadDesign: the lease is not above zero
     """
-    elsewhere = [each for each in derived if each.is_elsewhere]
+    elsewhere = [each for each in derived if each.is_eventual]
     if not elsewhere:
         return None
     if lease < 1:

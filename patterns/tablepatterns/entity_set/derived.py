@@ -98,7 +98,7 @@ class Derived(ABC):
     """
 
     @property
-    def is_elsewhere(self) -> bool:
+    def is_eventual(self) -> bool:
         """Whether the rows lie outside the primary's partition, and follow it by intent, write, reconcile."""
         return False
 
@@ -108,7 +108,7 @@ class Derived(ABC):
         return False
 
     @property
-    def is_told_by_each(self) -> bool:
+    def is_verifiable(self) -> bool:
         """Whether each entity tells what its part of a row must be, so that the rows can be verified and mended."""
         return True
 
@@ -286,7 +286,7 @@ class RowLayout:
     include: frozenset[str] | None = None
     table: str | None = None
     """The table that the rows are in; None for that of the primary rows."""
-    is_elsewhere: bool = False
+    is_eventual: bool = False
     """Whether the rows lie outside the primary's partition, so that their ETags do not guard the entity."""
     hides: str | None = None
     """A property that rows have which are not to be handed out."""

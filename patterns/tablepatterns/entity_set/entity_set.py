@@ -90,9 +90,9 @@ class EntitySet(Pattern[Account_co]):
     :param schema: what entities must look like; None, the default, for any shape
     :param intents: the queue that announces changes of what is derived outside the primary's partition; by default the
         table's name in lower case, with `-intents` behind it
-    :param lease: for how many seconds such a message is hidden: twice as long as a request may take
-    :param building: what of `derived` the entities lack that are older than it, until `backfill` has come to its end.
-        Changes then read 1 row more for each, and take no row for granted
+    :param lease: how many seconds such a message is hidden: twice as long as a request may take
+    :param backfilling: the part of `derived` that `backfill` has not finished yet, so that older entities lack it.
+        Changes then read 1 more row for each
     :raises BadTableName: the service would refuse the table's name
     :raises BadDesign: the parts cannot work together, or rows of another set could have the same keys, and why
 
@@ -111,7 +111,7 @@ class EntitySet(Pattern[Account_co]):
         schema: Schema | None = None,
         intents: str | None = None,
         lease: int = 60,
-        building: Iterable[Derived] = (),
+        backfilling: Iterable[Derived] = (),
     ) -> None:
         super().__init__(account)
         check_least("lease", lease, 1, BadDesign)
@@ -126,7 +126,7 @@ class EntitySet(Pattern[Account_co]):
             check_together(table, key, self.derived, self.mappings)
             self._declare()
             self.rows = DerivedRows(account, self.table, key, self.derived)
-            self.building = building_of(self.derived, building)
+            self.backfilling = building_of(self.derived, backfilling)
             self.intents = intents_of(account, self.rows, self.derived, intents, lease)
 
     def __repr__(self) -> str:
@@ -184,20 +184,20 @@ class EntitySet(Pattern[Account_co]):
         return await self._point(self._shape(via), fields_of(key, fields))
 
     @recipe
-    async def get_many(self, keys: Iterable[Mapping[str, Any]], *, limit: int = 8) -> list[Entity | None]:
+    async def get_many(self, keys: Iterable[Mapping[str, Any]], *, max_concurrency: int = 8) -> list[Entity | None]:
         """Return the entities with these primary keys in the order asked for, None for those that do not exist.
 
-        One point query per key, `limit` at a time: what an `or` of RowKeys would turn into a partition scan.
+        One point query per key, `max_concurrency` at a time: what an `or` of RowKeys would turn into a partition scan.
         Cost: 1 transaction per key.
 
         :param keys: for each entity, a value for every field of the key
-        :param limit: how many point queries at a time
+        :param max_concurrency: how many point queries at a time
 
         Guide: query classes (the rule about `or`); asynchronous and parallel operations.
         """
-        check_least("limit", limit, 1)
+        check_least("max_concurrency", max_concurrency, 1)
         asked = [self.key.format(fields) for fields in keys]
-        rows = await self.account.together(*(self.table.get(*each) for each in asked), limit=limit)
+        rows = await self.account.gather(*(self.table.get(*each) for each in asked), max_concurrency=max_concurrency)
         return [await self._read(row, self.primary) if row else None for row in rows]
 
     @stream
@@ -302,20 +302,20 @@ class EntitySet(Pattern[Account_co]):
 
     @stream
     async def query(
-        self, where: Filter, *, at_worst: QueryClass = QueryClass.RANGE, select: Sequence[str] | None = None
+        self, where: Filter, *, allow: QueryClass = QueryClass.RANGE, select: Sequence[str] | None = None
     ) -> AsyncIterator[Entity]:
         """Hand out the primary rows that match a filter on PartitionKey, RowKey and properties.
 
-        A filter of a worse class than `at_worst` is refused before any request. Cost: 1 transaction per page.
+        A filter of a worse class than `allow` is refused before any request. Cost: 1 transaction per page.
 
         :param where: any filter
-        :param at_worst: the worst class of query to allow; `QueryClass.TABLE_SCAN` allows every filter
+        :param allow: the worst class of query to allow; `QueryClass.TABLE_SCAN` allows every filter
         :param select: the properties to read; the fields of the key always come with them
         :raises BadFilter: the query would be worse, with the reason and the rewrite
 
         Guide: query classes.
         """
-        refuse_scans(where, at_worst)
+        refuse_scans(where, allow)
         self.mappings.check_filter(where)
         async for row in self.table.query(where, select=self.primary.selected(self._stored(select))):
             if self.primary.fits(row):
@@ -354,15 +354,15 @@ class EntitySet(Pattern[Account_co]):
 
     @recipe
     async def find_all(
-        self, via: Lists, key: Mapping[str, Any] | None = None, /, *, limit: int = 8, **fields: Any
+        self, via: Lists, key: Mapping[str, Any] | None = None, /, *, max_concurrency: int = 8, **fields: Any
     ) -> list[Entity]:
         """Return all entities with a value, in the order of their keys; none for an unknown value.
 
         Where an entity has changed since the list was read, or the list is late, it is left out if it has another
-        value by now. Cost: that of `keys_of`, and 1 transaction for each key, `limit` at a time.
+        value by now. Cost: that of `keys_of`, and 1 transaction for each key, `max_concurrency` at a time.
 
         :param via: the index entities, one of the set's own
-        :param limit: how many point queries at a time
+        :param max_concurrency: how many point queries at a time
         :param key: the fields as one mapping, where a name is also that of a parameter
         :param fields: a value for every field of their key
         :raises BadKey: a field is missing, or has a value that cannot be a key
@@ -370,10 +370,10 @@ class EntitySet(Pattern[Account_co]):
 
         Guide: index entities pattern.
         """
-        check_least("limit", limit, 1)
+        check_least("max_concurrency", max_concurrency, 1)
         given = fields_of(key, fields)
         listed = await self._listed(via, given)
-        rows = await self.account.together(*(self.table.get(*keys) for keys in listed), limit=limit)
+        rows = await self.account.gather(*(self.table.get(*keys) for keys in listed), max_concurrency=max_concurrency)
         asked = {name: value for name, value in given.items() if name != PART}
         return [await self._read(row, self.primary) for row in rows if row is not None and self._has(via, row, asked)]
 
@@ -430,15 +430,15 @@ class EntitySet(Pattern[Account_co]):
         entity: Mapping[str, Any],
         *,
         etag: str | None = None,
-        unconditionally: bool = False,
+        force: bool = False,
         retry_for: float = RETRY_FOR,
     ) -> Entity:
         """Write an entity back whole, unless it changed since it was read; fields that it lacks are removed.
 
-        The entity itself gets the new ETag. With derived data, `etag` and `unconditionally` read the entity first, for
+        The entity itself gets the new ETag. With derived data, `etag` and `force` read the entity first, for
         what it was; one that has another ETag then raises `EntityChanged`.
 
-        Cost: 1 transaction; with derived data and `etag` 1 more to read, with `unconditionally` for each attempt.
+        Cost: 1 transaction; with derived data and `etag` 1 more to read, with `force` for each attempt.
 
         >>> employees = EntitySet(connect(), "Employees", Key("{Department}", "empid_{EmployeeId:06d}"))
         >>> if_match = employees.insert({"Department": "Sales", "EmployeeId": 223, "Age": 34}).etag
@@ -449,7 +449,7 @@ class EntitySet(Pattern[Account_co]):
         :param entity: an entity of this set as it was read, with some of its fields changed; its key must stay
         :param etag: the ETag that the stored entity must have, such as one from a request's If-Match header: then any
             mapping with the fields of the key will do, and nothing has to be read before, unless data is derived
-        :param unconditionally: overwrite whatever is stored, if only there is something; any mapping will do
+        :param force: overwrite whatever is stored, if only there is something; any mapping will do
         :param retry_for: for how many seconds to retry when others write the same rows; see `update`
         :raises EntityChanged: the entity changed since it was read
         :raises EntityNotFound: there is no such entity any more
@@ -458,7 +458,7 @@ class EntitySet(Pattern[Account_co]):
 
         Guide: concurrency; merge or replace.
         """
-        condition = condition_of(etag, unconditionally=unconditionally)
+        condition = condition_of(etag, force=force)
         if condition is not None:
             return await self._overwrite(self._fields(entity), None, retry_for, condition)
         await self._guard(entity)
@@ -472,23 +472,23 @@ class EntitySet(Pattern[Account_co]):
         changes: Mapping[str, Any],
         *,
         etag: str | None = None,
-        unconditionally: bool = False,
+        force: bool = False,
         retry_for: float = RETRY_FOR,
     ) -> Entity:
         """Overwrite some fields of an entity, unless it changed since it was read; the others stay as they are.
 
         A change to None leaves the stored value. The entity itself gets the changes and the new ETag.
-        Cost: 1 transaction; with derived data and `etag` 1 more to read, with `unconditionally` for each attempt.
+        Cost: 1 transaction; with derived data and `etag` 1 more to read, with `force` for each attempt.
 
         :param entity: an entity of this set as it was read
         :param changes: the fields to overwrite; none of the key
         :param etag: as for `replace`; where nothing is derived, only the key and the changes of the result are known
-        :param unconditionally: merge into whatever is stored; any mapping with the fields of the key will do
+        :param force: merge into whatever is stored; any mapping with the fields of the key will do
         :param retry_for: for how many seconds to retry when others write the same rows; see `update`
 
         The errors are those of `replace`. Guide: concurrency; merge or replace.
         """
-        condition = condition_of(etag, unconditionally=unconditionally)
+        condition = condition_of(etag, force=force)
         if condition is not None:
             self.mappings.check_merge()
             given, key = self._given(changes), self.primary.key_fields(entity)
@@ -536,7 +536,7 @@ class EntitySet(Pattern[Account_co]):
         entity: Mapping[str, Any],
         *,
         etag: str | None = None,
-        unconditionally: bool = False,
+        force: bool = False,
         retry_for: float = RETRY_FOR,
     ) -> None:
         """Delete an entity with all its derived rows, unless it changed since it was read.
@@ -545,18 +545,18 @@ class EntitySet(Pattern[Account_co]):
         may return. To let exactly one of them take it, claim it first with a conditional write, and delete it only if
         that write succeeded: `delete(replace(entity | {"TakenBy": worker}))`.
 
-        Cost: 1 transaction; with derived data and `etag` 1 more to read, with `unconditionally` for each attempt.
+        Cost: 1 transaction; with derived data and `etag` 1 more to read, with `force` for each attempt.
 
         :param entity: an entity of this set as it was read
         :param etag: as for `replace`
-        :param unconditionally: delete whatever is stored; any mapping with the fields of the key will do
+        :param force: delete whatever is stored; any mapping with the fields of the key will do
         :param retry_for: for how many seconds to retry when others write the same rows; see `update`
         :raises EntityChanged: the entity changed since it was read
         :raises EntityNotFound: there is no such entity any more
 
         Guide: modifying entities; concurrency.
         """
-        condition = condition_of(etag, unconditionally=unconditionally)
+        condition = condition_of(etag, force=force)
         if condition is None:
             await self._guard(entity)
             await commit(self.account, self.table, self.deleting(entity), retry_for=retry_for)
@@ -732,7 +732,7 @@ class EntitySet(Pattern[Account_co]):
         return self._intents()
 
     @recipe
-    async def settle(self, *, lease: int = 60, retry_for: float = RETRY_FOR) -> int:
+    async def process_intents(self, *, lease: int = 60, retry_for: float = RETRY_FOR) -> int:
         """Do the work of all intents that can be received now; return how many there were.
 
         For tests and small programs; a `Worker` does the same, all the time. Messages of other kinds are left, hidden
@@ -770,13 +770,13 @@ class EntitySet(Pattern[Account_co]):
         *,
         resume: str | None = None,
         progress: Told | None = None,
-        pace: float | None = None,
-        parallel: int = 8,
+        max_per_second: float | None = None,
+        max_concurrency: int = 8,
         retry_for: float = RETRY_FOR,
     ) -> Report:
         """Give every entity the rows of a kind of derived data that is younger than the entities.
 
-        Declare it first, in every program that writes: as `building` too where it lies in the primary's partition.
+        Declare it first, in every program that writes: as `backfilling` too where it lies in the primary's partition.
         What is there and right stays as it is, so it does no harm to do it again.
 
         Cost: a transaction for each page of up to 1,000 rows of the table. For each entity two to look, and one to
@@ -787,8 +787,8 @@ class EntitySet(Pattern[Account_co]):
         :param derived: one of the set's own
         :param resume: the token of a report of an earlier call, which is continued; None to begin
         :param progress: called after each page with a report, whose `token` resumes from there
-        :param pace: how many entities a second, evenly spaced; None for as fast as it goes
-        :param parallel: how many entities at a time
+        :param max_per_second: how many entities a second, evenly spaced; None for as fast as it goes
+        :param max_concurrency: how many entities at a time
         :param retry_for: for how many seconds to retry while others write the same entity
         :raises BadInput: the set derives nothing like that, or a number is not above zero
         :raises TooMuchContention: others write the same entity all the time; what was done before stays
@@ -797,7 +797,10 @@ class EntitySet(Pattern[Account_co]):
 
         Guide: writing efficiently; eventually consistent transactions.
         """
-        inspector, mender = Inspector(self.rows, derived), self._mender(derived, pace, parallel, retry_for)
+        inspector, mender = (
+            Inspector(self.rows, derived),
+            self._mender(derived, max_per_second, max_concurrency, retry_for),
+        )
         report = Report()
         async for stretch in walk(self.rows, derived, "backfill", resume, to_orphans=False):
             needed = [(entity, keys) for entity in stretch.entities.values() if (keys := inspector.keys(entity))]
@@ -814,8 +817,8 @@ class EntitySet(Pattern[Account_co]):
         *,
         resume: str | None = None,
         progress: Told | None = None,
-        pace: float | None = None,
-        parallel: int = 8,
+        max_per_second: float | None = None,
+        max_concurrency: int = 8,
     ) -> Report:
         """Compare a kind of derived data with all entities, and return what is out of line; nothing is written.
 
@@ -829,8 +832,8 @@ class EntitySet(Pattern[Account_co]):
 
         The other parameters and errors are those of `backfill`. Guide: eventually consistent transactions.
         """
-        self._check(derived, parallel)
-        inspector, turn = Inspector(self.rows, derived), Pace(self.account, pace).turn
+        self._check(derived, max_concurrency)
+        inspector, turn = Inspector(self.rows, derived), Pace(self.account, max_per_second).turn
         report = Report()
 
         async def look_at(stretch: Stretch, entity: Primary) -> Sequence[Drift]:
@@ -840,7 +843,7 @@ class EntitySet(Pattern[Account_co]):
         async for stretch in walk(self.rows, derived, "verify", resume, to_orphans=True):
             lacking = (look_at(stretch, entity) for entity in stretch.entities.values())
             orphaned = (inspector.orphans(row, stretch.entities) for row in stretch.rows.values())
-            found = await self.account.together(*lacking, *orphaned, limit=parallel)
+            found = await self.account.gather(*lacking, *orphaned, max_concurrency=max_concurrency)
             report = replace(
                 report,
                 entities=report.entities + len(stretch.entities),
@@ -858,8 +861,8 @@ class EntitySet(Pattern[Account_co]):
         derived: Derived,
         report: Report | None = None,
         *,
-        pace: float | None = None,
-        parallel: int = 8,
+        max_per_second: float | None = None,
+        max_concurrency: int = 8,
         retry_for: float = RETRY_FOR,
     ) -> int:
         """Mend what a report found out of line, and return how many rows that were.
@@ -871,16 +874,16 @@ class EntitySet(Pattern[Account_co]):
 
         :param derived: one of the set's own
         :param report: what `verify` found; None to verify first
-        :param pace: how many entities a second, evenly spaced; None for as fast as it goes
-        :param parallel: how many entities at a time
+        :param max_per_second: how many entities a second, evenly spaced; None for as fast as it goes
+        :param max_concurrency: how many entities at a time
         :param retry_for: for how many seconds to retry while others write the same entity
         :raises BadInput: the set derives nothing like that, or a number is not above zero
         :raises TooMuchContention: others write the same entity all the time; what was done before stays
 
         Guide: eventually consistent transactions.
         """
-        mender = self._mender(derived, pace, parallel, retry_for)
-        found = report or await self.verify(derived, pace=pace, parallel=parallel)
+        mender = self._mender(derived, max_per_second, max_concurrency, retry_for)
+        found = report or await self.verify(derived, max_per_second=max_per_second, max_concurrency=max_concurrency)
         needed = defaultdict[Keys, list[Keys]](list)
         for drift in found.drifts:
             if drift.derived == derived.name and drift.finding is not Finding.CONTESTED:
@@ -909,7 +912,7 @@ class EntitySet(Pattern[Account_co]):
         Guide: denormalization pattern.
         """
         self._check_own(via)
-        if via.is_elsewhere:
+        if via.is_eventual:
             rule = "its rows list their entities, so that each can be checked by itself"
             raise BadInput("summary", via.name, rule, "use verify, and repair")
         partition = fields_of(key, fields)
@@ -1028,7 +1031,7 @@ class EntitySet(Pattern[Account_co]):
             self.derived,
             mappings=self.mappings,
             intents=self.intents,
-            building=self.building,
+            backfilling=self.backfilling,
         )
 
     async def _guard(self, entity: Mapping[str, Any]) -> None:
@@ -1055,7 +1058,7 @@ class EntitySet(Pattern[Account_co]):
     def _guards(self, shape: RowLayout) -> bool:
         """Whether the ETag of a row of this shape guards its entity."""
         needs_primary = any(each.needs_primary_etag for each in self.derived)
-        return not shape.is_elsewhere and (shape == self.primary or not needs_primary)
+        return not shape.is_eventual and (shape == self.primary or not needs_primary)
 
     def _fields(self, entity: Mapping[str, Any], *, in_part: bool = False) -> dict[str, Any]:
         for name in ("PartitionKey", "RowKey"):
@@ -1073,9 +1076,7 @@ class EntitySet(Pattern[Account_co]):
     def _as_read(self, entity: Mapping[str, Any], *, whole: bool) -> tuple[Reading, Entity]:
         if not isinstance(entity, Entity) or not isinstance(entity.reading, Reading):
             rule = "it was not read from this set, so there is no ETag to tell whether it changed since"
-            raise BadInput(
-                "entity", self.primary.key_fields(entity), rule, "read it first, or say unconditionally=True"
-            )
+            raise BadInput("entity", self.primary.key_fields(entity), rule, "read it first, or say force=True")
         self.identity.check(entity)
         if whole:
             self._check_whole(entity, entity.reading)
@@ -1107,18 +1108,26 @@ class EntitySet(Pattern[Account_co]):
             return await lease.done()
         return False
 
-    def _mender(self, derived: Derived, pace: float | None, parallel: int, retry_for: float) -> Mender:
-        self._check(derived, parallel)
+    def _mender(self, derived: Derived, max_per_second: float | None, max_concurrency: int, retry_for: float) -> Mender:
+        self._check(derived, max_concurrency)
         check_retry_for(retry_for)
-        return Mender(self.account, self.rows, derived, self.intents, Pace(self.account, pace), parallel, retry_for)
+        return Mender(
+            self.account,
+            self.rows,
+            derived,
+            self.intents,
+            Pace(self.account, max_per_second),
+            max_concurrency,
+            retry_for,
+        )
 
-    def _check(self, derived: Derived, parallel: int) -> None:
-        if parallel < 1:
-            raise BadInput("parallel", parallel, "there must be at least one", "give 1 or more")
+    def _check(self, derived: Derived, max_concurrency: int) -> None:
+        if max_concurrency < 1:
+            raise BadInput("parallel", max_concurrency, "there must be at least one", "give 1 or more")
         if derived not in self.derived:
             rule = f"the set keeps {[each.name for each in self.derived]}"
             raise BadInput("derived", derived.name, rule, "give one of the set's own, or declare it")
-        if not derived.is_told_by_each:
+        if not derived.is_verifiable:
             rule = "one entity does not tell what a row in its partition must hold"
             raise BadDesign("derived", derived.name, rule, "use recount, which reads them all")
 

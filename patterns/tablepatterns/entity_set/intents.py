@@ -68,8 +68,8 @@ class Intent:
             return cls(UUID(body["id"]), tuple(_claim(each["row"], each["traces"]) for each in body["entities"]))
         except (KeyError, TypeError, ValueError, AttributeError) as error:
             rule = 'it has an "id", and "entities" with their "row" and their "traces"'
-            way_out = "let the version of the library that sent it read it"
-            raise BadMessage("intent", NOT_SHOWN, rule, way_out) from error
+            hint = "let the version of the library that sent it read it"
+            raise BadMessage("intent", NOT_SHOWN, rule, hint) from error
 
 
 def shares(claims: Iterable[Claim], kind: str) -> Iterator[Sequence[Claim]]:
@@ -257,11 +257,11 @@ class Intents:
         except OVERTAKEN as error:
             raise Overtaken from error
 
-    async def _at_once(self, calls: Sequence[Coroutine[Any, Any, None]], limit: int = 8) -> None:
+    async def _at_once(self, calls: Sequence[Coroutine[Any, Any, None]], max_concurrency: int = 8) -> None:
         if len(calls) == 1:
             await calls[0]
         else:
-            await self._account.together(*calls, limit=limit)
+            await self._account.gather(*calls, max_concurrency=max_concurrency)
 
 
 _log: Final = logging.getLogger(__name__)

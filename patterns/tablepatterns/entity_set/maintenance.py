@@ -32,8 +32,8 @@ class Mender:
     :param rows: the derived rows of the set
     :param derived: the kind
     :param intents: what announces the work, where the rows lie outside the primary's partition
-    :param pace: how many entities a second
-    :param parallel: how many entities at a time
+    :param max_per_second: how many entities a second
+    :param max_concurrency: how many entities at a time
     :param retry_for: for how many seconds to retry while others write an entity
     """
 
@@ -43,16 +43,16 @@ class Mender:
         rows: DerivedRows,
         derived: Derived,
         intents: Intents | None,
-        pace: Pace,
-        parallel: int,
+        max_per_second: Pace,
+        max_concurrency: int,
         retry_for: float,
     ) -> None:
         self._account = account
         self._rows = rows
         self._derived = derived
         self._intents = intents
-        self._pace = pace
-        self._parallel = parallel
+        self._pace = max_per_second
+        self._parallel = max_concurrency
         self._retry_for = retry_for
 
     async def mend(self, needed: Iterable[tuple[Primary, Sequence[Keys]]], *, are_absent: bool = False) -> None:
@@ -65,7 +65,7 @@ class Mender:
             (primary, Claim(primary.row, tuple(Trace(self._derived.name, keys) for keys in rows)))
             for primary, rows in needed
         ]
-        if not self._derived.is_elsewhere:
+        if not self._derived.is_eventual:
             await self._mend_here([claim for _, claim in claims])
         elif self._intents is not None:
             primaries = {primary.row: primary for primary, _ in claims} if are_absent else {}
@@ -97,7 +97,7 @@ class Mender:
             calls: list[Coroutine[Any, Any, None]] = [self._mend_all(each) for each in partitions.values()]
         else:
             calls = [self._mend_all([claim]) for each in partitions.values() for claim in each]
-        await self._account.together(*calls, limit=self._parallel)
+        await self._account.gather(*calls, max_concurrency=self._parallel)
 
     async def _mend_all(self, claims: Iterable[Claim]) -> None:
         for claim in claims:

@@ -65,7 +65,7 @@ def with_keys(keys: Keys, properties: Mapping[str, Any]) -> dict[str, Any]:
     return {**properties, "PartitionKey": keys[0], "RowKey": keys[1]}
 
 
-def check_size(name: str, keys: Keys, properties: Mapping[str, Any], way_out: str) -> None:
+def check_size(name: str, keys: Keys, properties: Mapping[str, Any], hint: str) -> None:
     """Refuse a row that its list makes too large.
 
     :param name: what the error calls it
@@ -74,7 +74,7 @@ def check_size(name: str, keys: Keys, properties: Mapping[str, Any], way_out: st
     size = entity_size(*keys, plain(properties))
     if size + _OVERHEAD > MAX_ENTITY_BYTES:
         rule = "the entities that it lists fill a row (1 MiB)"
-        raise LimitExceeded(f"{name} {keys}, in bytes", size, rule, way_out)
+        raise LimitExceeded(f"{name} {keys}, in bytes", size, rule, hint)
 
 
 _BETWEEN: Final = "/"
@@ -159,7 +159,7 @@ def _filled(texts: Iterable[str]) -> Iterator[str]:
 class InPartition:
     """In the partition of the primary rows: they change in one entity group transaction, and are exact at any time."""
 
-    is_elsewhere: ClassVar[bool] = False
+    is_eventual: ClassVar[bool] = False
 
     def table(self, primary: str) -> str:
         """Return the name of the table of the rows, by that of the primary rows."""
@@ -175,7 +175,7 @@ class InTable:
     """
 
     name: str | None = None
-    is_elsewhere: ClassVar[bool] = True
+    is_eventual: ClassVar[bool] = True
 
     def table(self, primary: str) -> str:
         """Return the name of the table of the rows, by that of the primary rows."""
@@ -190,17 +190,17 @@ class InBlobs:
     """
 
     container: str
-    is_elsewhere: ClassVar[bool] = True
+    is_eventual: ClassVar[bool] = True
 
     def table(self, primary: str) -> str:
         """Return the name of the table of the primary rows: the others are in none."""
         return primary
 
 
-Whereabouts: TypeAlias = InPartition | InTable | InBlobs
+Placement: TypeAlias = InPartition | InTable | InBlobs
 
 
-def check_partition(name: str, key: Key, primary: Key, store: Whereabouts) -> None:
+def check_partition(name: str, key: Key, primary: Key, store: Placement) -> None:
     """Refuse rows that would lie, by their key, where their store says they do not.
 
     :param name: what the error calls them
@@ -220,7 +220,7 @@ def check_partition(name: str, key: Key, primary: Key, store: Whereabouts) -> No
 class SharedRows(Derived):
     """Derived rows that several entities have a part in, or that are those of others; in the partition or elsewhere."""
 
-    whereabouts: Whereabouts
+    whereabouts: Placement
     """Where the rows are."""
     spread: int = 1
     """Over how many rows that which has one value is spread."""
@@ -232,9 +232,9 @@ class SharedRows(Derived):
         return self._name
 
     @property
-    def is_elsewhere(self) -> bool:
+    def is_eventual(self) -> bool:
         """Whether the rows lie outside the primary's partition."""
-        return self.whereabouts.is_elsewhere
+        return self.whereabouts.is_eventual
 
     @property
     def shares_rows(self) -> bool:
@@ -269,7 +269,7 @@ class SharedRows(Derived):
 
 
 class Lists(SharedRows):
-    """Rows that each list the keys of the entities with one value: `IndexEntities`."""
+    """Rows that each list the keys of the entities with one value: `IndexEntity`."""
 
     @abstractmethod
     def layout(self, primary: Key) -> Key:

@@ -97,8 +97,8 @@ class Property:
 
     def _compare(self, operator: Operator, value: Comparable) -> Comparison:
         if isinstance(value, Property):
-            way_out = "read the entities and compare in Python"
-            raise BadFilter(self.name, value, "a property compares only with a constant", way_out)
+            hint = "read the entities and compare in Python"
+            raise BadFilter(self.name, value, "a property compares only with a constant", hint)
         comparison = Comparison(self.name, operator, typed(self.name, value))
         expected = _SYSTEM_TYPES.get(self.name, comparison.kind)
         if comparison.kind is not expected:
@@ -107,8 +107,8 @@ class Property:
         return comparison
 
     def _unbracketed(self, other: object) -> NoReturn:
-        way_out = "put each comparison in brackets: (prop('A') > 1) & (prop('B') == 2)"
-        raise BadFilter(self.name, other, "& and | bind tighter than a comparison in Python", way_out)
+        hint = "put each comparison in brackets: (prop('A') > 1) & (prop('B') == 2)"
+        raise BadFilter(self.name, other, "& and | bind tighter than a comparison in Python", hint)
 
     __and__ = __rand__ = __or__ = __ror__ = _unbracketed
 

@@ -47,10 +47,8 @@ class Filter(ABC):
         return Not(self)
 
     def __bool__(self) -> NoReturn:
-        way_out = (
-            "combine comparisons, each in brackets, with & | ~; instead of low <= x <= high use x.between(low, high)"
-        )
-        raise BadFilter("filter", str(self), "a filter has no truth value", way_out)
+        hint = "combine comparisons, each in brackets, with & | ~; instead of low <= x <= high use x.between(low, high)"
+        raise BadFilter("filter", str(self), "a filter has no truth value", hint)
 
     @abstractmethod
     def __str__(self) -> str:
@@ -145,8 +143,8 @@ class Junction(Filter):
 
     def __init__(self, *terms: Filter) -> None:
         if len(terms) < 2:
-            way_out = "a single condition stands for itself"
-            raise BadFilter("terms", len(terms), f"'{self.word}' joins at least two conditions", way_out)
+            hint = "a single condition stands for itself"
+            raise BadFilter("terms", len(terms), f"'{self.word}' joins at least two conditions", hint)
         for term in terms:
             _check_term(term)
         object.__setattr__(self, "terms", tuple(_flat(type(self), terms)))
@@ -208,8 +206,8 @@ def check_name(name: str) -> None:
 
 def not_a_filter(value: object) -> BadFilter:
     """Return the error for a value that was given in place of a filter."""
-    way_out = "parse() a text, or compare a property: prop('Age') > 30"
-    return BadFilter("filter", value, f"a {type(value).__name__} is no filter", way_out)
+    hint = "parse() a text, or compare a property: prop('Age') > 30"
+    return BadFilter("filter", value, f"a {type(value).__name__} is no filter", hint)
 
 
 def _check_term(term: object) -> None:

@@ -34,19 +34,19 @@ _COMPARE: Final = "compare one property with one constant; filter the rest in Py
 class FilterSyntaxError(BadFilter):
     """A text that is no filter; `position` is where the offending token ends, `rule` the service's own text."""
 
-    def __init__(self, text: str, position: int, way_out: str) -> None:
+    def __init__(self, text: str, position: int, hint: str) -> None:
         self.position = position
-        super().__init__("$filter", text, f"Syntax error at position {position} in '{text}'", way_out)
+        super().__init__("$filter", text, f"Syntax error at position {position} in '{text}'", hint)
         # The rule shows the text already
-        self.message = f"$filter: {self.rule}; {way_out}"
+        self.message = f"$filter: {self.rule}; {hint}"
         self.args = (self.message,)
 
 
 class UnsupportedFilter(BadFilter):
     """Valid OData that the service does not carry out; it answers 501 NotImplemented."""
 
-    def __init__(self, text: str, rule: str, way_out: str = _COMPARE) -> None:
-        super().__init__("$filter", text, rule, way_out)
+    def __init__(self, text: str, rule: str, hint: str = _COMPARE) -> None:
+        super().__init__("$filter", text, rule, hint)
 
 
 @checked
@@ -144,8 +144,8 @@ class _Parser:
         if word in ("true", "false"):
             return _Literal(word == "true")
         if word == "null":
-            way_out = "a property that is null does not exist, and no comparison matches it"
-            raise BadFilter("$filter", self._text, "One of the request inputs is not valid", way_out)
+            hint = "a property that is null does not exist, and no comparison matches it"
+            raise BadFilter("$filter", self._text, "One of the request inputs is not valid", hint)
         try:
             number = read_number(word)
             if number is not None:
@@ -218,5 +218,5 @@ class _Parser:
             case _:
                 raise self._error(position, "compare the literal with a property")
 
-    def _error(self, position: int, way_out: str) -> FilterSyntaxError:
-        return FilterSyntaxError(self._text, position, way_out)
+    def _error(self, position: int, hint: str) -> FilterSyntaxError:
+        return FilterSyntaxError(self._text, position, hint)

@@ -41,8 +41,8 @@ def typed(name: str, value: object) -> Value:
         case bytes():
             return bytes(value)
         case _:
-            way_out = "compare with str, bool, int, Int64, float, an aware datetime, Ticks, UUID or bytes"
-            raise BadFilter(name, value, f"a filter has no literal for {type(value).__name__}", way_out)
+            hint = "compare with str, bool, int, Int64, float, an aware datetime, Ticks, UUID or bytes"
+            raise BadFilter(name, value, f"a filter has no literal for {type(value).__name__}", hint)
 
 
 def _text(name: str, value: str) -> str:

@@ -50,8 +50,8 @@ class Format(ABC):
         Need not notice a text that `write` would have spelled otherwise: whoever reads writes again and compares.
         """
 
-    def refusal(self, value: object, rule: str, way_out: str) -> BadKey:
-        return BadKey(self.name, value, rule, way_out)
+    def refusal(self, value: object, rule: str, hint: str) -> BadKey:
+        return BadKey(self.name, value, rule, hint)
 
 
 _SIGN: Final = 2**63
@@ -104,8 +104,8 @@ class Padded(Format):
     def write(self, value: object) -> str:
         number = _integer(self, value)
         if number < 0:
-            way_out = f"use the signed format {{{self.name}:+0{self.digits}d}}"
-            raise self.refusal(value, "a padded number is not negative", way_out)
+            hint = f"use the signed format {{{self.name}:+0{self.digits}d}}"
+            raise self.refusal(value, "a padded number is not negative", hint)
         if number >= _beyond(self.digits):
             raise self.refusal(value, f"it does not fit in {self.digits} digits", "use a wider format")
         return f"{number:0{self.digits}d}"
@@ -392,8 +392,8 @@ class Text(Format):
         text = _checked(self, value)
         found = FORBIDDEN.search(text)
         if found:
-            way_out = f"use the format {{{self.name}:escape}} or another value"
-            raise self.refusal(value, f"a key may not contain {found[0]!r}", way_out)
+            hint = f"use the format {{{self.name}:escape}} or another value"
+            raise self.refusal(value, f"a key may not contain {found[0]!r}", hint)
         return text
 
     def read(self, text: str) -> str:

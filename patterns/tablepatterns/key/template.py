@@ -177,8 +177,6 @@ def _field(form: Format, literal: str, *, last: bool) -> Field:
     if last and not literal:
         return Field(form, "")
     if not (literal or form.terminator or form.width):
-        rule, way_out = "nothing says where the text ends and the next field begins", "put literal text between them"
-        raise BadDesign(
-            f"the separator after {{{form.name}}}", literal, rule, f"{way_out}, or use {{{form.name}:escape}}"
-        )
+        rule, hint = "nothing says where the text ends and the next field begins", "put literal text between them"
+        raise BadDesign(f"the separator after {{{form.name}}}", literal, rule, f"{hint}, or use {{{form.name}:escape}}")
     return Field(form, form.terminator + literal)

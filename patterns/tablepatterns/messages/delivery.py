@@ -82,12 +82,12 @@ class Delivery:
             text = f"it was received {self._message.deliveries} times, and whoever had it last did not say what failed"
             return await self._to_poison(self._message, Reason("TooManyDeliveries", text))
         try:
-            await self._account.meanwhile(
+            await self._account.run_with_heartbeat(
                 _work(handler, lease), lambda: self._keep(lease), every=max(self._rules.lease / 4, 0.5)
             )
         except _NotAwaitable:
             # Every message would fail in this way, and end as poison: the worker is to be corrected instead
-            await self.let_go()
+            await self.released()
             rule = f"`handle` of the handler of {self._kind!r} returned something that cannot be awaited"
             name = type(handler).__name__
             raise BadDesign("handle", name, rule, "write `async def handle(self, lease)`") from None
@@ -99,7 +99,7 @@ class Delivery:
             return await self._failed(lease, error)
         return await self._handled(lease)
 
-    async def let_go(self) -> Outcome:
+    async def released(self) -> Outcome:
         """Give the message back at once, its work not begun. Cost: 1 transaction."""
         try:
             await self._served.queue.renew(self._message, lease=0)
@@ -147,7 +147,7 @@ class Delivery:
         if tries >= self._rules.max_deliveries:
             return await self._to_poison(lease.message, reason)
         try:
-            await lease.let_go(min(self._rules.retry_after * 2 ** (tries - 1), LONGEST_RETRY))
+            await lease.release(min(self._rules.retry_after * 2 ** (tries - 1), LONGEST_RETRY))
         except LeaseLost as lost:
             return self._lost(lost)
         return "failed"

@@ -82,7 +82,7 @@ class Lease:
         await self._update(self._seconds, work.text(base64=self._base64))
         self.work = work
 
-    async def let_go(self, seconds: int = 0) -> None:
+    async def release(self, seconds: int = 0) -> None:
         """Give the message back: it can be received again in `seconds`. Cost: 1 transaction.
 
         :raises LeaseLost: it is not ours any more

@@ -56,7 +56,7 @@ class Reason:
         Reason(error='ValueError', text='raised outside any function')
         """
         if isinstance(error, BadMessage):
-            text = one_line(f"{error.subject}: {error.rule}; {error.way_out}")[:_LONGEST_REASON]
+            text = one_line(f"{error.subject}: {error.rule}; {error.hint}")[:_LONGEST_REASON]
         elif isinstance(error, StepFailed):
             # Made of the reason of its cause
             text = one_line(error.message)

@@ -59,21 +59,21 @@ class BulkDelete(Pattern[Account_co]):
     >>> logins = EntitySet(connect(), "Logins", Key("{User}", "{At:ticks}"))
     >>> for day in range(1, 31):
     ...     _ = logins.insert({"User": "jo", "At": datetime(2014, 6, day, tzinfo=timezone.utc), "Day": day})
-    >>> BulkDelete(logins).delete(prop("Day") < 20, at_worst=QueryClass.TABLE_SCAN)
+    >>> BulkDelete(logins).delete(prop("Day") < 20, allow=QueryClass.TABLE_SCAN)
     Deleted(entities=19, transactions=1, left=0)
 
     :param of: the set
-    :param pace: transactions per second that delete, evenly spaced; None for as fast as it goes
+    :param max_per_second: transactions per second that delete, evenly spaced; None for as fast as it goes
     :raises BadInput: the pace is not above zero
 
     Guide: high volume delete pattern; entity group transactions.
     """
 
     @checked
-    def __init__(self, of: EntitySet[Account_co], *, pace: float | None = None) -> None:
+    def __init__(self, of: EntitySet[Account_co], *, max_per_second: float | None = None) -> None:
         super().__init__(cast("Account_co", of.account))
         self.of = of
-        self.pace = Pace(self.account, pace)
+        self.max_per_second = Pace(self.account, max_per_second)
 
     @recipe
     async def delete(
@@ -82,7 +82,7 @@ class BulkDelete(Pattern[Account_co]):
         key: Mapping[str, Any] | None = None,
         /,
         *,
-        at_worst: QueryClass = QueryClass.RANGE,
+        allow: QueryClass = QueryClass.RANGE,
         retry_for: float = RETRY_FOR,
         **fields: Any,
     ) -> Deleted:
@@ -97,12 +97,12 @@ class BulkDelete(Pattern[Account_co]):
         ...     _ = messages.insert({"User": "jo", "Number": number, "Read": number < 8})
         >>> BulkDelete(messages).delete(User="jo", Number=between(1, 3))
         Deleted(entities=3, transactions=1, left=0)
-        >>> BulkDelete(messages).delete(prop("Read") == True, User="jo", at_worst=QueryClass.PARTITION_SCAN)
+        >>> BulkDelete(messages).delete(prop("Read") == True, User="jo", allow=QueryClass.PARTITION_SCAN)
         Deleted(entities=5, transactions=1, left=0)
 
         :param where: any filter; with fields of the key, a further condition on the entities of their range
         :param key: the fields as one mapping, where a name is also that of a parameter
-        :param at_worst: the worst class of query to allow; `QueryClass.TABLE_SCAN` allows every filter
+        :param allow: the worst class of query to allow; `QueryClass.TABLE_SCAN` allows every filter
         :param retry_for: for how many seconds to retry a transaction when others write rows that entities share
         :param fields: the partition, and what is known of the row
         :raises BadFilter: the query would be worse, with the reason and the rewrite
@@ -115,7 +115,7 @@ class BulkDelete(Pattern[Account_co]):
         found: list[Entity] = []
         most = max(1, MAX_TRANSACTION_OPERATIONS // (1 + len(self.of.derived)))
         condition, given = via_and_fields(where, key, fields)
-        async for entity in self._meant(condition, given, at_worst):
+        async for entity in self._meant(condition, given, allow):
             if found and (entity.partition_key != found[0].partition_key or len(found) == most):
                 await self._delete(found, done, retry_for)
                 found = []
@@ -124,18 +124,18 @@ class BulkDelete(Pattern[Account_co]):
             await self._delete(found, done, retry_for)
         return done
 
-    def _meant(self, where: Filter | None, fields: Mapping[str, Any], at_worst: QueryClass) -> AsyncIterator[Entity]:
+    def _meant(self, where: Filter | None, fields: Mapping[str, Any], allow: QueryClass) -> AsyncIterator[Entity]:
         of = cast("EntitySet[Account]", self.of)
         if fields:
-            return of.range(fields, where=where, allow=at_worst)
+            return of.range(fields, where=where, allow=allow)
         if where is None:
             rule = "it says what to delete, by a filter or by fields of the key"
             raise BadInput("where", where, rule, "to delete everything, drop the table")
-        return of.query(where, at_worst=at_worst)
+        return of.query(where, allow=allow)
 
     async def _delete(self, found: list[Entity], done: Deleted, retry_for: float) -> None:
         """Delete entities of one partition in one transaction; in two of half of them where that cannot be."""
-        await self.pace.turn()
+        await self.max_per_second.turn()
         try:
             await commit(self.account, self.of.table, *map(self.of.deleting, found), retry_for=retry_for)
         except (EntityChanged, EntityNotFound, LimitExceeded) as error:

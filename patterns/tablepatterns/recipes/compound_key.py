@@ -19,7 +19,7 @@ from ..key import Key
 from ..recipe import Account_co, recipe, stream
 
 
-class CompoundKey(EntitySet[Account_co]):
+class ChildSet(EntitySet[Account_co]):
     """Keep an entity's related entities in its partition, with RowKeys that begin with its own.
 
     Goal: the reviews of an employee by year, without a join: one review by a point query, all of them by one range
@@ -37,10 +37,10 @@ class CompoundKey(EntitySet[Account_co]):
     Cost: what the `EntitySet` methods cost; `children` is 1 storage transaction per page of up to 1,000, and `family`
     reads a parent with all its children for the same.
 
-    >>> from tablepatterns import CompoundKey, EntitySet, Key, connect
+    >>> from tablepatterns import ChildSet, EntitySet, Key, connect
     >>> storage = connect()
     >>> employees = EntitySet(storage, "Employees", Key("{Department}", "empid_{EmployeeId:06d}"))
-    >>> reviews = CompoundKey(storage, "Employees", employees.key, "_{Year:04d}")
+    >>> reviews = ChildSet(storage, "Employees", employees.key, "_{Year:04d}")
     >>> for year in (2012, 2013):
     ...     _ = reviews.insert({"Department": "Sales", "EmployeeId": 123, "Year": year, "ManagerRating": 4})
     >>> reviews.get(Department="Sales", EmployeeId=123, Year=2012).row_key

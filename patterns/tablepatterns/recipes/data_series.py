@@ -240,8 +240,8 @@ class DataSeries(Pattern[Account_co], Generic[Account_co, V]):
         most = _ROOM * (_MAX_ROWS if self.split else 1)
         if not 1 <= self.points <= most:
             rule = f"a series has 1 to {most} points" + ("" if self.split else " in one entity")
-            way_out = "" if self.split else "spread it over several with split=True, or "
-            raise LimitExceeded("points", self.points, rule, way_out + "keep it in a blob (large entities)")
+            hint = "" if self.split else "spread it over several with split=True, or "
+            raise LimitExceeded("points", self.points, rule, hint + "keep it in a blob (large entities)")
         storable(self._property(0), 0)
         if self.of not in DTYPES:
             raise BadDesign("of", self.of, f"a point is one of {[each.__name__ for each in DTYPES]}", "use one of them")
@@ -458,7 +458,7 @@ class DataSeries(Pattern[Account_co], Generic[Account_co, V]):
         found = slots_before(period, self.points, count, until)
         given = fields_of(key, fields)
         windows = [(slots, self.fields_at(at, start, given)) for start, slots in found]
-        parts = await self.account.together(*(self.read(slots, each) for slots, each in windows))
+        parts = await self.account.gather(*(self.read(slots, each) for slots, each in windows))
         return [point for part in parts for point in part]
 
     @checked

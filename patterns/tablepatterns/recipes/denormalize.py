@@ -18,8 +18,8 @@ from ..entity_set.shared_rows import (
     InBlobs,
     InPartition,
     InTable,
+    Placement,
     SharedRows,
-    Whereabouts,
     check_partition,
     merging,
     rewriting,
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from ..entity_set.entity_set import EntitySet
 
 
-class Denormalize(SharedRows):
+class CopiedFields(SharedRows):
     """Copy fields of the entities of one set into the entity of another set that refers to them.
 
     Goal: a department with its manager's name and e-mail in one point query, where the department holds the manager's
@@ -59,7 +59,7 @@ class Denormalize(SharedRows):
 
     >>> from tablepatterns import EntitySet, Key, connect
     >>> by_department = Key("{Department}", "department")
-    >>> manager = Denormalize(by_department, refers={"EmployeeId": "ManagerId"}, copies={"Email": "ManagerEmail"})
+    >>> manager = CopiedFields(by_department, refers={"EmployeeId": "ManagerId"}, copies={"Email": "ManagerEmail"})
     >>> storage = connect()
     >>> employees = EntitySet(storage, "Staff", Key("{Department}", "empid_{EmployeeId:06d}"), derived=[manager])
     >>> departments = EntitySet(storage, "Staff", by_department, derived=[manager.filled_from(employees)])
@@ -88,7 +88,7 @@ class Denormalize(SharedRows):
         *,
         refers: Mapping[str, str],
         copies: Mapping[str, str],
-        store: Whereabouts | None = None,
+        store: Placement | None = None,
         name: str | None = None,
     ) -> None:
         self.into = into
@@ -113,7 +113,7 @@ class Denormalize(SharedRows):
     @property
     def needs_primary_etag(self) -> bool:
         """Whether an entity that comes to refer to one relies on the ETag of its primary row: so in the partition."""
-        return not self.is_elsewhere
+        return not self.is_eventual
 
     def filled_from(self, source: EntitySet[Any]) -> Derived:
         """Return what the set of the entities with the copies must be made with, so that it fills them in.
@@ -188,7 +188,7 @@ class Denormalize(SharedRows):
             return None
 
     def __repr__(self) -> str:
-        return f"<Denormalize {self.name} {self.copies}>"
+        return f"<CopiedFields {self.name} {self.copies}>"
 
 
 class Filled(Derived, FollowsOtherSet):
@@ -199,7 +199,7 @@ class Filled(Derived, FollowsOtherSet):
     :raises BadDesign: that set does not keep the copies
     """
 
-    def __init__(self, copies: Denormalize, source: EntitySet[Any]) -> None:
+    def __init__(self, copies: CopiedFields, source: EntitySet[Any]) -> None:
         if copies not in source.derived:
             rule = f"the set keeps {[each.name for each in source.derived]}"
             raise BadDesign("source", source.table.name, rule, "declare the copies for that set first")
@@ -261,17 +261,17 @@ class Filled(Derived, FollowsOtherSet):
             return self._with(change, {} if change.old is None else change.old), []
         if new is None:
             return self._with(change, {}), []
-        row = await (self._source.table if self._copies.is_elsewhere else table).get(*new)
+        row = await (self._source.table if self._copies.is_eventual else table).get(*new)
         if row is None:
             text = f"{self._copies.name}: there is no entity {new} to refer to; insert it first; nothing has changed"
             raise ReferenceNotFound(text)
         copied = self._copies.copied(self._source.primary.entity(row))
-        return self._with(change, copied), [] if self._copies.is_elsewhere else [_unchanged(new, row)]
+        return self._with(change, copied), [] if self._copies.is_eventual else [_unchanged(new, row)]
 
     def announced(self, change: Change) -> list[tuple[Intents, Change]]:
         """Return what must be told of the entity that this one comes to refer to, where it lies elsewhere."""
         intents, new = self._source.intents, change.new
-        if not self._copies.is_elsewhere or intents is None or new is None:
+        if not self._copies.is_eventual or intents is None or new is None:
             return []
         referred = self._referred(new)
         if referred is None or (change.old is not None and self._referred(change.old) == referred):

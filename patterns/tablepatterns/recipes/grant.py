@@ -26,7 +26,7 @@ from ..key.template import Template
 from ..limits import MAX_ACCESS_POLICIES
 from ..recipe import Account, Account_co, Pattern, recipe
 from ..sdk.table import Table
-from .index_entities import IndexEntities
+from .index_entities import IndexEntity
 from .summary import Summary
 
 _LAST: Final = "\uffff"
@@ -462,10 +462,10 @@ def _check_own(subject: AnySet, reach: Reach, letters: str) -> None:
     """Refuse a stretch with rows that follow from other entities, or whose holder could not write what follows."""
     writes = bool(_WRITES.intersection(letters))
     for each in subject.derived:
-        if writes and (each.is_elsewhere or reach.has_rows_of_a_partition):
+        if writes and (each.is_eventual or reach.has_rows_of_a_partition):
             rule = "its rows lie outside of what is granted, so that whoever writes cannot keep them right"
             raise BadDesign("derived", each.name, rule, "grant 'r' only, and write by a service of your own")
-        follows_others = each.is_elsewhere or reach.has_rows_of_a_partition
+        follows_others = each.is_eventual or reach.has_rows_of_a_partition
         if follows_others and not reach.is_everything and _is_in(each, subject, subject.table.name):
             _check_apart(each.name, _keys_of(each, subject), reach)
 
@@ -483,8 +483,8 @@ def _check_other(subject: AnySet | str, reach: Reach, other: AnySet) -> None:
 def _check_apart(what: str, key: Key | None, reach: Reach) -> None:
     if key is None or reach.meets(key):
         rule = f"its rows could lie in what is granted, {reach}"
-        way_out = "give what one holder may reach a PartitionKey or a RowKey prefix of its own"
-        raise BadDesign(what, key, rule, way_out)
+        hint = "give what one holder may reach a PartitionKey or a RowKey prefix of its own"
+        raise BadDesign(what, key, rule, hint)
 
 
 def _is_in(derived: Derived, subject: AnySet, table: str) -> bool:
@@ -496,6 +496,6 @@ def _keys_of(derived: Derived, subject: AnySet) -> Key | None:
     """Return how rows are keyed, or None where nobody can tell."""
     if isinstance(derived, Index):
         return derived.key
-    if isinstance(derived, IndexEntities):
+    if isinstance(derived, IndexEntity):
         return derived.layout(subject.key)
     return derived.layout if isinstance(derived, Summary) else None

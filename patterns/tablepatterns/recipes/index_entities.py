@@ -19,8 +19,8 @@ from ..entity_set.shared_rows import (
     InBlobs,
     InPartition,
     Lists,
+    Placement,
     Roster,
-    Whereabouts,
     check_partition,
     check_size,
     rewriting,
@@ -33,7 +33,7 @@ from ..recipe import Account
 from ..sdk.operation import Operation
 
 
-class IndexEntities(Lists):
+class IndexEntity(Lists):
     """Find all entities that have a value, by a row that lists their keys.
 
     Goal: all employees called Jones in a department, or in the whole organisation, without a scan.
@@ -58,7 +58,7 @@ class IndexEntities(Lists):
     read transaction, as much as 11 table operations. `find_all` takes one more for each entity found, sent together.
 
     >>> from tablepatterns import EntitySet, Key, connect
-    >>> by_name = IndexEntities("LastName")
+    >>> by_name = IndexEntity("LastName")
     >>> employees = EntitySet(connect(), "Employees", Key("{Department}", "empid_{EmployeeId:06d}"), derived=[by_name])
     >>> for number in (223, 152):
     ...     _ = employees.insert({"Department": "Sales", "EmployeeId": number, "LastName": "Jones"})
@@ -84,7 +84,7 @@ class IndexEntities(Lists):
         self,
         *fields: str,
         key: Key | None = None,
-        store: Whereabouts | None = None,
+        store: Placement | None = None,
         ids: str = "Ids",
         spread: int = 1,
         name: str | None = None,
@@ -115,7 +115,7 @@ class IndexEntities(Lists):
     def layout(self, primary: Key) -> Key:
         """Return the key of the rows, for entities with that primary key."""
         if self._key is None:
-            return _default(primary, self.fields, is_elsewhere=self.is_elsewhere, spread=self.spread)
+            return _default(primary, self.fields, is_eventual=self.is_eventual, spread=self.spread)
         return spread_key(self._key) if self.spread > 1 else self._key
 
     def place(self, primary: str) -> StoreName:
@@ -184,17 +184,17 @@ class IndexEntities(Lists):
         return rewriting(keys, row, lists)
 
     def __repr__(self) -> str:
-        return f"<IndexEntities {self.name} {self.whereabouts}>"
+        return f"<IndexEntity {self.name} {self.whereabouts}>"
 
 
 @lru_cache
-def _default(primary: Key, fields: tuple[str, ...], *, is_elsewhere: bool, spread: int) -> Key:
+def _default(primary: Key, fields: tuple[str, ...], *, is_eventual: bool, spread: int) -> Key:
     """Return the key that is made of the fields: `lastname_{LastName}`."""
     part = f"{{{PART}:03d}}" if spread > 1 else ""
     # Text that more follows must say where it ends
-    last = "" if is_elsewhere or not part else ":escape"
+    last = "" if is_eventual or not part else ":escape"
     spelled = [*(f"{{{field}:escape}}" for field in fields[:-1]), f"{{{fields[-1]}{last}}}"]
     text = "_".join([*(field.lower() for field in fields), *spelled])
-    if is_elsewhere:
+    if is_eventual:
         return Key(text, f"ids{part}", max_units=primary.max_units)
     return Key(primary.partition_template, text + part, max_units=primary.max_units)

@@ -95,7 +95,7 @@ class InterPartitionIndex(Index):
         return self._name
 
     @property
-    def is_elsewhere(self) -> bool:
+    def is_eventual(self) -> bool:
         """Whether the copies lie outside the primary's partition, which they do."""
         return True
 
@@ -111,7 +111,7 @@ class InterPartitionIndex(Index):
     def shape(self, primary: Key) -> RowLayout:
         """Return how the copies are keyed and what they hold, for entities with that primary key."""
         include = None if self.include is None else self.include | set(primary.fields)
-        return RowLayout(self.key, include, self._table, is_elsewhere=True, hides=INTENT_ID if self.is_unique else None)
+        return RowLayout(self.key, include, self._table, is_eventual=True, hides=INTENT_ID if self.is_unique else None)
 
     def join(self, key: Key) -> None:
         """Check that the copies need not lie in the primary's partition."""

@@ -79,8 +79,8 @@ class IntraPartitionIndex(Index):
         """Check that the copies fall in the primary's partition and cannot be taken for primaries."""
         if self.key.partition_template != key.partition_template:
             rule = f"its copies must share the primary's partition, {key.partition_template!r}"
-            way_out = "use the same PartitionKey template, or an InterPartitionIndex"
-            raise BadDesign(f"index {self.name}", self.key.partition_template, rule, way_out)
+            hint = "use the same PartitionKey template, or an InterPartitionIndex"
+            raise BadDesign(f"index {self.name}", self.key.partition_template, rule, hint)
         if self.key.overlaps(key):
             rule = f"a copy could have the key of a primary, {key.row_template!r}"
             raise BadDesign(f"index {self.name}", self.key.row_template, rule, "give each its own RowKey prefix")

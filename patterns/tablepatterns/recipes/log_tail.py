@@ -142,7 +142,7 @@ class LogTail(EntitySet[Account_co]):
         Guide: log tail pattern; asynchronous and parallel operations.
         """
         asked = partitions_of(self.key, partitions, max_concurrency)
-        return await self.account.together(*(self.latest(count, each) for each in asked), limit=max_concurrency)
+        return await self.account.gather(*(self.latest(count, each) for each in asked), max_concurrency=max_concurrency)
 
     @stream
     async def between(

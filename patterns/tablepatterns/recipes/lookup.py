@@ -57,7 +57,7 @@ class Lookup(Pattern[Account_co]):
     :param expires: for how long what was read is good; None for ever
     :param whole: whether to read the whole table at once, which must be small; each partition is a page at least
     :param capacity: how many keys to keep; the oldest go first. A whole table is kept whatever its size
-    :param limit: how many requests at a time
+    :param max_concurrency: how many requests at a time
     :raises BadDesign: the time or the capacity is not above zero
 
     Guide: join in the client (look-up data).
@@ -71,18 +71,18 @@ class Lookup(Pattern[Account_co]):
         expires: timedelta | None = _FOR_A_WHILE,
         whole: bool = False,
         capacity: int = _CAPACITY,
-        limit: int = 8,
+        max_concurrency: int = 8,
     ) -> None:
         super().__init__(cast("Account_co", source.account))
         if expires is not None and expires <= timedelta(0):
             raise BadDesign("expires", expires, "it is for how long to keep what was read", "give some time, or None")
         if capacity < 1:
             raise BadDesign("capacity", capacity, "there must be room for a key", "give 1 or more")
-        check_least("limit", limit, 1, BadDesign)
+        check_least("max_concurrency", max_concurrency, 1, BadDesign)
         self.source: EntitySet[Account] = source
         self.expires = expires
         self.whole = whole
-        self.limit = limit
+        self.max_concurrency = max_concurrency
         self._kept = _Kept(capacity)
         self._turn = source.account.lock()
 
@@ -171,7 +171,7 @@ class Lookup(Pattern[Account_co]):
                     return {keys: everything.get(keys) for keys in asked}
                 return {keys: self._kept.at_hand(keys, now) for keys in asked}
             missing = [keys for keys in asked if not self._kept.has(keys, now)]
-            fresh = await self.source.get_many([asked[keys] for keys in missing], limit=self.limit)
+            fresh = await self.source.get_many([asked[keys] for keys in missing], max_concurrency=self.max_concurrency)
             read = dict(zip(missing, fresh, strict=True))
             found = {keys: read[keys] if keys in read else self._kept.at_hand(keys, now) for keys in asked}
             self._kept.put(read, until, version)

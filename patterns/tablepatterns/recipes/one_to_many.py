@@ -90,7 +90,7 @@ class OneToMany(Pattern[Account_co]):
         self.one: EntitySet[Account] = one
         self.many: EntitySet[Account] = many
         self.via = via
-        if one.account.runs_now != many.account.runs_now:
+        if one.account.is_sync != many.account.is_sync:
             rule = "one of the two accounts is sync, and the other is not"
             raise BadDesign("many", many.account, rule, "connect to both in the same way")
         self.names = {field: field for field in one.key.fields} | dict(by or {})
@@ -153,7 +153,7 @@ class OneToMany(Pattern[Account_co]):
         async def many() -> list[Entity | None]:
             return [entity async for entity in self.all_of(given)]
 
-        (found,), belonging = await self.account.together(one(), many())
+        (found,), belonging = await self.account.gather(one(), many())
         return Family(found, tuple(each for each in belonging if each is not None))
 
 
@@ -171,7 +171,7 @@ class Changed:
     token: str | None
 
 
-class Denormalized(Pattern[Account_co]):
+class SharedFields(Pattern[Account_co]):
     """Keep what is said of the one in each of its many, so that one request reads it all.
 
     Goal: employees with the name and the floor of their department, where departments hardly ever change.
@@ -192,7 +192,7 @@ class Denormalized(Pattern[Account_co]):
     >>> employees = EntitySet(storage, "Employees", Key("{Department}", "empid_{EmployeeId:06d}"))
     >>> for number in (152, 223):
     ...     _ = employees.insert({"Department": "Sales", "EmployeeId": number, "Floor": 3})
-    >>> departments = Denormalized(employees, ["Floor", "Manager"])
+    >>> departments = SharedFields(employees, ["Floor", "Manager"])
     >>> departments.change({"Floor": 4}, Department="Sales")
     Changed(entities=2, written=2, token=None)
     >>> departments.change({"Floor": 4}, Department="Sales").written

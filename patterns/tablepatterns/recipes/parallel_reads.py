@@ -36,7 +36,7 @@ class Read:
 
 
 @dataclass(frozen=True)
-class Gathered:
+class ParallelResult:
     """What became of all reads, in the order in which they were asked for."""
 
     reads: tuple[Read, ...]
@@ -69,7 +69,7 @@ class ParallelReads(Pattern[Account_co]):
 
     Keys: those of the set. Reads of one partition are served by one node, so only several partitions gain by it.
 
-    Guarantees: results come in the order asked for, whichever is read first, and there are never more than `limit`
+    Guarantees: results come in the order asked for, whichever is read first, with at most `max_concurrency`
     requests at a time. A read that fails does not break off the others: what they found is there, and the error.
 
     Does not: give an answer of one instant, or a part of a partition as if it were the whole. On the Cosmos DB Table
@@ -87,19 +87,21 @@ class ParallelReads(Pattern[Account_co]):
     ([0, 2, 1], [])
 
     :param source: the set to read
-    :param limit: how many requests at a time, in threads or tasks
+    :param max_concurrency: how many requests at a time, in threads or tasks
     :raises BadDesign: the limit is not above zero
 
     Guide: asynchronous and parallel operations.
     """
 
     @checked
-    def __init__(self, source: EntitySet[Account_co], *, limit: int = 8) -> None:
+    def __init__(self, source: EntitySet[Account_co], *, max_concurrency: int = 8) -> None:
         super().__init__(cast("Account_co", source.account))
-        if limit < 1:
-            raise BadDesign("limit", limit, "there must be at least one request at a time", "give 1 or more")
+        if max_concurrency < 1:
+            raise BadDesign(
+                "max_concurrency", max_concurrency, "there must be at least one request at a time", "give 1 or more"
+            )
         self.source: EntitySet[Account] = source
-        self.limit = limit
+        self.max_concurrency = max_concurrency
 
     @recipe
     async def ranges(
@@ -111,7 +113,7 @@ class ParallelReads(Pattern[Account_co]):
         where: Filter | None = None,
         allow: QueryClass = QueryClass.RANGE,
         select: Sequence[str] | None = None,
-    ) -> Gathered:
+    ) -> ParallelResult:
         """Read a range of each of several partitions, each to its end. Cost: 1 transaction per page of each.
 
         :param asked: for each range the fields that `EntitySet.range` takes; those of the partition at least
@@ -132,7 +134,7 @@ class ParallelReads(Pattern[Account_co]):
         return await self._gathered(read, asked, key.range)
 
     @recipe
-    async def points(self, asked: Iterable[Mapping[str, Any]], /) -> Gathered:
+    async def points(self, asked: Iterable[Mapping[str, Any]], /) -> ParallelResult:
         """Read many entities by their keys; one that does not exist is an empty result. Cost: 1 transaction each.
 
         :param asked: for each entity a value for every field of the key
@@ -152,7 +154,7 @@ class ParallelReads(Pattern[Account_co]):
         read: Callable[[Mapping[str, Any]], Coroutine[Any, Any, list[Entity]]],
         asked: Iterable[Mapping[str, Any]],
         check: Callable[[Mapping[str, object]], object],
-    ) -> Gathered:
+    ) -> ParallelResult:
         wanted = list(asked)
         for fields in wanted:
             check(fields)
@@ -166,4 +168,6 @@ class ParallelReads(Pattern[Account_co]):
             except AzureError as error:
                 return Read(fields, (), error)
 
-        return Gathered(tuple(await self.account.together(*map(outcome, wanted), limit=self.limit)))
+        return ParallelResult(
+            tuple(await self.account.gather(*map(outcome, wanted), max_concurrency=self.max_concurrency))
+        )

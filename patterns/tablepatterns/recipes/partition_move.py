@@ -221,7 +221,7 @@ def _check_indexes(entities: EntitySet[Account], moved: Collection[str]) -> None
     :param moved: the fields of the key that change
     """
     for each in entities.derived:
-        if isinstance(each, Index) and each.is_elsewhere and not set(moved).intersection(each.key.fields):
+        if isinstance(each, Index) and each.is_eventual and not set(moved).intersection(each.key.fields):
             _check_copies(each, each.shape(entities.key).include is None)
 
 

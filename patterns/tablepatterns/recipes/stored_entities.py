@@ -28,7 +28,7 @@ from .wide_parts import PARTS, Fields, Stored, head_of, stored
 Entities: TypeAlias = EntitySet[Account] | WideEntity[Account]
 
 
-class EntityRows(ABC):
+class StoredEntities(ABC):
     """The rows of entities, each known by the key that its mappings know it by."""
 
     moves: ClassVar[bool]
@@ -81,7 +81,7 @@ class EntityRows(ABC):
         """Return the stored properties of an entity, None if there is none. Cost: 1 transaction."""
 
 
-class RowsOfSet(EntityRows):
+class RowsOfSet(StoredEntities):
     """The primary rows of a set."""
 
     moves = False
@@ -119,7 +119,7 @@ class RowsOfSet(EntityRows):
         return await self.table.get(*key, select=self.selected(names))
 
 
-class RowsOfWide(EntityRows):
+class RowsOfWide(StoredEntities):
     """The parts of wide entities, those of no value included; the key is that of the head."""
 
     moves = True
@@ -171,7 +171,7 @@ class RowsOfWide(EntityRows):
         return found.fields if found.parts else None
 
 
-def entity_rows(entities: Entities) -> EntityRows:
+def entity_rows(entities: Entities) -> StoredEntities:
     """Return the rows of a set, or of wide entities."""
     return RowsOfWide(entities) if isinstance(entities, WideEntity) else RowsOfSet(entities)
 

@@ -17,9 +17,9 @@ from ..entity_set.row_store import RowReader
 from ..entity_set.shared_rows import (
     InBlobs,
     InPartition,
+    Placement,
     Roster,
     Totals,
-    Whereabouts,
     check_partition,
     check_size,
     merging,
@@ -87,7 +87,7 @@ class Summary(Totals):
         *,
         count: str | None = "Count",
         sums: Mapping[str, str] | None = None,
-        store: Whereabouts | None = None,
+        store: Placement | None = None,
         spread: int = 1,
         members: str = "Members",
         name: str | None = None,
@@ -115,9 +115,9 @@ class Summary(Totals):
             raise BadDesign("spread", self.spread, "a group has 1 to 1,000 rows", "leave it out")
 
     @property
-    def is_told_by_each(self) -> bool:
+    def is_verifiable(self) -> bool:
         """Whether the rows list their entities, which those in the partition do not."""
-        return self.is_elsewhere
+        return self.is_eventual
 
     @property
     def reads(self) -> Collection[str]:
@@ -131,7 +131,7 @@ class Summary(Totals):
 
     def own_rows(self, key: Key) -> Key | None:
         """Return the key of the rows elsewhere; in the partition they may be those of other entities."""
-        return self.layout if self.is_elsewhere else None
+        return self.layout if self.is_eventual else None
 
     def join(self, key: Key) -> None:
         """Check that the rows fall where the store says."""
@@ -184,7 +184,7 @@ class Summary(Totals):
     def owners(self, key: Key, row: Entity) -> list[Keys] | None:
         """Return the keys of the entities that a row elsewhere lists; None if it is not of this kind."""
         keys = row["PartitionKey"], row["RowKey"]
-        if not self.is_elsewhere or not self.layout.matches(*keys) or self.may_be_primary(keys, key):
+        if not self.is_eventual or not self.layout.matches(*keys) or self.may_be_primary(keys, key):
             return None
         return list(self.roster.entries(row)) if self.roster.is_in(row) else None
 

@@ -49,7 +49,7 @@ class Report:
     :param failed: their work failed, and they are delivered again
     :param poisoned: they are on the poison queue
     :param lost: they were not ours any more before their work was done
-    :param let_go: they were given back unopened, since the worker is to stop
+    :param released: they were given back unopened, since the worker is to stop
     """
 
     received: int = 0
@@ -57,7 +57,7 @@ class Report:
     failed: int = 0
     poisoned: int = 0
     lost: int = 0
-    let_go: int = 0
+    released: int = 0
 
     @classmethod
     def of(cls, outcomes: Iterable[Outcome]) -> Report:
@@ -99,7 +99,7 @@ class Worker(Pattern[Account_co]):
     >>> welcome = EventualTransaction(storage, "welcome", "welcome", [lambda body: welcomed.append(body["Name"])])
     >>> _ = welcome.start({"Name": "Jones"})
     >>> Worker(storage, [welcome]).run_once()
-    Report(received=1, handled=1, failed=0, poisoned=0, lost=0, let_go=0)
+    Report(received=1, handled=1, failed=0, poisoned=0, lost=0, released=0)
     >>> welcomed
     ['Jones']
 
@@ -108,8 +108,8 @@ class Worker(Pattern[Account_co]):
     :param lease: for how many seconds a message is hidden when it is received, 1 to 7 days
     :param max_deliveries: how often a message is received before it goes to poison
     :param poison: the name of a queue's poison queue, in which `{queue}` stands for its own
-    :param parallel: how many messages of a queue are worked on at a time, 1 to 32: in tasks, or in threads on a sync
-        account, where handlers then must bear that
+    :param max_concurrency: how many messages of a queue are processed at a time, 1 to 32: in tasks, or in threads on a
+        sync account, where handlers must then be thread-safe
     :param retry_after: the seconds until a failed message can be received again, doubled each time, an hour at most
     :param idle: the most seconds between two looks at an empty queue
     :param base64: whether to write messages in Base64, for clients that expect it; reading takes both
@@ -128,7 +128,7 @@ class Worker(Pattern[Account_co]):
         lease: int = 30,
         max_deliveries: int = 5,
         poison: str = "{queue}-poison",
-        parallel: int = 1,
+        max_concurrency: int = 1,
         retry_after: int = 10,
         idle: float = 10,
         base64: bool = False,
@@ -138,11 +138,11 @@ class Worker(Pattern[Account_co]):
         longest = int(limits.MAX_VISIBILITY_TIMEOUT.total_seconds())
         _check("lease", lease, 1, longest)
         _check("max_deliveries", max_deliveries, 1, None)
-        _check("parallel", parallel, 1, limits.MAX_MESSAGES_PER_GET)
+        _check("parallel", max_concurrency, 1, limits.MAX_MESSAGES_PER_GET)
         _check("retry_after", retry_after, 0, longest)
         _check("idle", idle, _FIRST_WAIT, None)
         self._rules = Rules(lease, max_deliveries, retry_after, base64, observer or Observer())
-        self._parallel = parallel
+        self._parallel = max_concurrency
         self._idle = idle
         self._served = {name: self._serving(name, handlers, poison) for name, handlers in _by_queue(queues).items()}
         if not self._served:
@@ -158,7 +158,7 @@ class Worker(Pattern[Account_co]):
         if isinstance(handler, Pattern):
             account: object = handler.account
             mine: object = self.account
-            if handler.account.runs_now != self.account.runs_now:
+            if handler.account.is_sync != self.account.is_sync:
                 rule = f"the handler of {handler.kind!r} is on a sync account and the worker is not, or the reverse"
                 raise BadDesign("account", account, rule, "connect to both in the same way")
             if account is not mine and _queues_of(account) != _queues_of(mine):
@@ -219,7 +219,9 @@ class Worker(Pattern[Account_co]):
         with on_signals() if stopping is None else nullcontext(stopping) as asked:
             ending = Ending(asked)
             serving = (self._serve(served, ending) for served in self._served.values())
-            return sum(await self.account.together(*serving, limit=len(self._served), waits=True), Report())
+            return sum(
+                await self.account.gather(*serving, max_concurrency=len(self._served), needs_threads=True), Report()
+            )
 
     @recipe
     async def handle_text(self, text: str) -> None:
@@ -252,7 +254,7 @@ class Worker(Pattern[Account_co]):
         return [Poisoned.parse(message.text) for message in await self._of(queue).poison.peek(count)]
 
     @recipe
-    async def send_back(self, queue: str, count: int = 32) -> int:
+    async def requeue(self, queue: str, count: int = 32) -> int:
         """Send up to `count` messages that went to poison again, as they were, and return how many.
 
         A message is sent before it is deleted, so that it may be sent twice, and is never lost. Cost: with one message
@@ -317,10 +319,10 @@ class Worker(Pattern[Account_co]):
 
         async def deal_with(message: Message) -> Outcome:
             delivery = Delivery(self.account, served, self._rules, message, since)
-            return await (delivery.let_go() if ending() else delivery.deal_with())
+            return await (delivery.released() if ending() else delivery.deal_with())
 
         dealing = map(deal_with, messages)
-        return Report.of(await self.account.together(*dealing, limit=self._parallel, waits=True))
+        return Report.of(await self.account.gather(*dealing, max_concurrency=self._parallel, needs_threads=True))
 
     async def _rest(self, seconds: float, ending: Ending) -> None:
         """Wait, and look now and then whether it is time to stop."""

@@ -12,8 +12,8 @@ from typing import Final
 
 from ..entity_set.derived import Derived, Index
 from ..filters import QueryClass
-from ..recipes.denormalize import Denormalize
-from ..recipes.index_entities import IndexEntities
+from ..recipes.denormalize import CopiedFields
+from ..recipes.index_entities import IndexEntity
 from ..recipes.large_properties.large_properties import LargeProperties
 from ..recipes.summary import Summary
 from .capacity.load import moves_away, touches
@@ -70,7 +70,7 @@ def _query(design: Design, measured: Measured, query: Query) -> list[_Part]:
     declared = measured.of
     via = next((each for each in declared.derived if each.name == measured.via), None)
     parts = [_primary(declared) if via is None else _derived(declared, via)]
-    if isinstance(via, Index) and via.is_elsewhere and getattr(via, "include", None) is not None:
+    if isinstance(via, Index) and via.is_eventual and getattr(via, "include", None) is not None:
         parts.append(_Part("what the copies do not hold is read from the primary rows, as it is then"))
     if via is None:
         parts += [_filled(each) for each in _copied_into(design, declared)]
@@ -110,13 +110,13 @@ def _primary(declared: DeclaredSet) -> _Part:
 
 def _derived(declared: DeclaredSet, via: Derived) -> _Part:
     """Return what a reader of derived rows gets."""
-    if not via.is_elsewhere:
+    if not via.is_eventual:
         if isinstance(via, Summary):
             return _Part("totals that are exact at any time: they change in one transaction with the entities")
-        what = "lists" if isinstance(via, IndexEntities) else "copies"
+        what = "lists" if isinstance(via, IndexEntity) else "copies"
         return _Part(f"{what} that are exact at any time: they change in one transaction with the entity")
     crash, mended = _behind(declared, [via])
-    if isinstance(via, IndexEntities):
+    if isinstance(via, IndexEntity):
         reads = f"lists that follow, {_LATE}; no entity that has another value by now, but one may be missing"
     elif isinstance(via, Summary):
         reads = f"totals that follow, {_LATE}"
@@ -125,21 +125,21 @@ def _derived(declared: DeclaredSet, via: Derived) -> _Part:
     return _Part(reads, crash, mended)
 
 
-def _copied_into(design: Design, declared: DeclaredSet) -> list[Denormalize]:
+def _copied_into(design: Design, declared: DeclaredSet) -> list[CopiedFields]:
     """Return what other sets copy into the entities of this one."""
     return [
         each
         for other in design.sets
         for each in other.derived
-        if isinstance(each, Denormalize)
+        if isinstance(each, CopiedFields)
         and each.into == declared.key
         and each.table(other.table).lower() == declared.table.lower()
     ]
 
 
-def _filled(copies: Denormalize) -> _Part:
+def _filled(copies: CopiedFields) -> _Part:
     names = ", ".join(copies.copies.values())
-    if copies.is_elsewhere:
+    if copies.is_eventual:
         return _Part(f"{names}, copied from other entities, follow, {_LATE}")
     return _Part(f"{names}, copied from other entities, are exact at any time")
 
@@ -149,7 +149,7 @@ def _filled(copies: Denormalize) -> _Part:
 
 def _write(design: Design, declared: DeclaredSet, write: Write) -> list[_Part]:
     parts = [_own(declared, write)]
-    elsewhere = [each for each in declared.derived if each.is_elsewhere and touches(each, write)]
+    elsewhere = [each for each in declared.derived if each.is_eventual and touches(each, write)]
     if elsewhere:
         names = ", ".join(each.name for each in elsewhere)
         crash, mended = _behind(declared, elsewhere)
@@ -169,7 +169,7 @@ def _own(declared: DeclaredSet, write: Write) -> _Part:
     """Return what is seen of a write in its own partition."""
     if declared.pattern == "wide_entity":
         return _primary(declared)
-    local = [each.name for each in declared.derived if not each.is_elsewhere and touches(each, write)]
+    local = [each.name for each in declared.derived if not each.is_eventual and touches(each, write)]
     if local:
         return _Part(f"the change at once, with {', '.join(local)}: one transaction")
     return _Part("the change at once")

@@ -98,9 +98,9 @@ class Seen:
             if self.status != _BATCH_ANSWER:
                 return
         self._answer = answer
-        self.settle()
+        self.process_intents()
 
-    def settle(self) -> None:
+    def process_intents(self) -> None:
         """Read what the answer holds as soon as the SDK has read it, and let go of it."""
         if self._answer is None:
             return
@@ -119,7 +119,7 @@ class Seen:
 
         :param fallback: the line to name where none is known
         """
-        self.settle()
+        self.process_intents()
         found, plan = self._named or self._read()
         return Request(
             site=self.site or fallback,

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from review.rules.made import EMPLOYEES, STEP, asked, done, found, hot, told
-from tablepatterns import IndexEntities, InTable, Key
+from tablepatterns import IndexEntity, InTable, Key
 from tablepatterns.filters import QueryClass
 from tablepatterns.review.design.model import DeclaredSet, Field, Query, Shape, Write
 from tablepatterns.review.model import AccountLoad, Severity
@@ -76,7 +76,7 @@ class TestAHotPartition:
         assert told(found(scan, heats=[hot("Employees", 6000)])) == [("missing-index", "Employees: by age")]
 
     def test_of_lists_in_another_table_is_that_of_the_index(self) -> None:
-        listed = replace(EMPLOYEES, derived=(IndexEntities("LastName", store=InTable("Names")),))
+        listed = replace(EMPLOYEES, derived=(IndexEntity("LastName", store=InTable("Names")),))
         query = asked(listed, Query("it", {"LastName": "="}, rate=1, fresh=60), via="LastName")
         assert told(found(query, heats=[hot("Names", 6000)])) == [("hot-index", "Names")]
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from review.rules.made import EMPLOYEES, asked, done, found, told
-from tablepatterns import IndexEntities, InterPartitionIndex, IntraPartitionIndex, Key, Summary
+from tablepatterns import IndexEntity, InterPartitionIndex, IntraPartitionIndex, Key, Summary
 from tablepatterns.entity_set.derived import Derived
 from tablepatterns.filters import QueryClass
 from tablepatterns.review.design.model import DeclaredSet, Field, Query, Write
@@ -91,7 +91,7 @@ class TestASecondRead:
 
     @pytest.mark.parametrize(("rate", "rules"), [(10.0, ["second-read"]), (9.9, [])])
     def test_of_each_entity_on_a_list_is_told_from_a_hundred_a_second_on(self, rate: float, rules: list[str]) -> None:
-        of = having(IndexEntities("LastName"))
+        of = having(IndexEntity("LastName"))
         query = Query("it", {"Department": "=", "LastName": "="}, rate=rate)
         listed = found(asked(of, query, via="LastName", returned=10, examined=11))
         assert [each.rule for each in listed] == rules

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from review.rules.made import asked, done, found, hot
-from tablepatterns import IndexEntities, InTable, InterPartitionIndex, IntraPartitionIndex, Key, Summary
+from tablepatterns import IndexEntity, InTable, InterPartitionIndex, IntraPartitionIndex, Key, Summary
 from tablepatterns.catalogue import entry
 from tablepatterns.filters import QueryClass
 from tablepatterns.review.design.model import DeclaredSet, Field, Query, Retention, Shape, Write
@@ -23,7 +23,7 @@ KEYS = [
 DERIVED = [
     (),
     (InterPartitionIndex(Key("by_{C}", "by_{C2}"), name="by C", unique=True),),
-    (InterPartitionIndex(Key("by_{C}", "by"), name="by C"), IndexEntities("C2", store=InTable("Lists"))),
+    (InterPartitionIndex(Key("by_{C}", "by"), name="by C"), IndexEntity("C2", store=InTable("Lists"))),
     (Summary(Key("total_{C}", "total"), store=InTable("Totals"), name="totals"),),
 ]
 numbers = st.sampled_from([0.0, 0.5, 1.0, 7.0, 150.0, 2_500.0, 40_000.0, 9e8])

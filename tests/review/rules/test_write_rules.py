@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from review.rules.made import EMPLOYEES, asked, done, found, told
-from tablepatterns import IndexEntities, InTable, InterPartitionIndex, Key, Summary
+from tablepatterns import IndexEntity, InTable, InterPartitionIndex, Key, Summary
 from tablepatterns.review.design.model import DeclaredSet, Field, Query, Retention, Shape, Write
 from tablepatterns.review.model import Severity
 
@@ -108,13 +108,13 @@ class TestContention:
         used = Query("it", {"LastName": "="}, rate=1, fresh=60)
         rules = {}
         for spread in (1, 2):
-            index = IndexEntities("LastName", store=InTable("Names"), spread=spread)
+            index = IndexEntity("LastName", store=InTable("Names"), spread=spread)
             of = replace(EMPLOYEES, derived=(index,))
             rules[spread] = [each.rule for each in found(done(of, write), asked(of, used, via="LastName"))]
         assert rules == {1: ["contention"], 2: []}
 
     def test_on_a_list_is_none_of_updates_that_leave_it_alone(self) -> None:
-        of = replace(EMPLOYEES, derived=(IndexEntities("Age"),))
+        of = replace(EMPLOYEES, derived=(IndexEntity("Age"),))
         query = asked(of, Query("it", {"Age": "=", "Department": "="}, rate=1), via="Age")
         write = Write("name", "update", ("LastName",), rate=0.00001, peak=19_999, writers=2)
         assert found(query, done(of, write)) == []

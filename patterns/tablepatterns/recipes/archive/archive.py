@@ -283,7 +283,7 @@ def _check_target(source: EntitySet[Account_co], target: EntitySet[Account_co]) 
     is_same_table = source.table.name.lower() == target.table.name.lower() and source.account is target.account
     if is_same_table and source.key == target.key:
         raise BadDesign("target", target.table.name, "it is the source itself", "give another table or key")
-    if source.account.runs_now != target.account.runs_now:
+    if source.account.is_sync != target.account.is_sync:
         rule = "one of the two accounts is sync, and the other is not"
         raise BadDesign("target", target.account, rule, "connect to both in the same way")
     for mapping in source.mappings.each:

@@ -105,7 +105,7 @@ def totals_of(one: EntitySet[Account], many: EntitySet[Account], names: Mapping[
     row = tuple(_renamed(text, names) for text in (one.key.partition_template, one.key.row_template))
     found: dict[str, Any] = {}
     for each in many.derived:
-        if not isinstance(each, Totals) or each.is_elsewhere:
+        if not isinstance(each, Totals) or each.is_eventual:
             continue
         if (each.layout.partition_template, each.layout.row_template) == row:
             found |= each.named(each.held(None))

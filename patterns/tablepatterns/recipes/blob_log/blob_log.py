@@ -242,7 +242,7 @@ class BlobLog(Pattern[Account_co]):
         names = iter(doomed)
         dropped = 0
         while some := list(islice(names, _DELETED_TOGETHER)):
-            dropped += sum(await self.account.together(*(self.container.delete(name) for name in some)))
+            dropped += sum(await self.account.gather(*(self.container.delete(name) for name in some)))
         return dropped
 
     async def _blobs(self, prefix: str) -> AsyncIterator[tuple[LogName, BlobFacts]]:
@@ -257,8 +257,8 @@ class BlobLog(Pattern[Account_co]):
             if await segment.add(self.container, block, self.ahead):
                 self._segments.give_back(segment)
                 return
-        way_out = "let nobody else write or delete blobs of an hour that is logged to"
-        raise BlobChanged(f"{_ATTEMPTS} blobs under {block.hour:%Y/%m/%d/%H00} changed while written; {way_out}")
+        hint = "let nobody else write or delete blobs of an hour that is logged to"
+        raise BlobChanged(f"{_ATTEMPTS} blobs under {block.hour:%Y/%m/%d/%H00} changed while written; {hint}")
 
     async def _begin(self, block: Block) -> Segment:
         """Make a blob with the next number of the hour that nobody has taken."""

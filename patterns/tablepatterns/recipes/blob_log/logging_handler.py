@@ -56,7 +56,7 @@ class BlobLogHandler(logging.Handler):
     def __init__(
         self, log: BlobLog[BlockingAccount], level: int | str = logging.NOTSET, *, flush_level: int = logging.ERROR
     ) -> None:
-        if not log.account.runs_now:
+        if not log.account.is_sync:
             rule = "loggers do not await, and the recipes of this log must be awaited"
             raise BadDesign("log", log, rule, "give a log on a sync account")
         super().__init__(level)

@@ -78,8 +78,8 @@ class BulkLoad(Pattern[Account_co]):
     (1000, 20, 'chunk')
 
     :param into: the set to load
-    :param parallel: how many partitions are written at a time
-    :param pace: requests per second, evenly spaced, of all loads of this object together; None for as fast as it goes
+    :param max_concurrency: how many partitions are written at a time
+    :param max_per_second: requests per second of all loads of this object together, evenly spaced; None for no limit
     :param window: how many entities are gathered before they are grouped by partition; a window of large entities is
         closed before it takes some hundred megabytes, values that go to blobs included
     :raises BadInput: one of the numbers is not above zero
@@ -89,15 +89,20 @@ class BulkLoad(Pattern[Account_co]):
 
     @checked
     def __init__(
-        self, into: EntitySet[Account_co], *, parallel: int = 8, pace: float | None = None, window: int = 10_000
+        self,
+        into: EntitySet[Account_co],
+        *,
+        max_concurrency: int = 8,
+        max_per_second: float | None = None,
+        window: int = 10_000,
     ) -> None:
         super().__init__(cast("Account_co", into.account))
-        for name, number in (("parallel", parallel), ("window", window)):
+        for name, number in (("parallel", max_concurrency), ("window", window)):
             if number < 1:
                 raise BadInput(name, number, "there must be at least one", "give 1 or more")
         self.into = into
-        self.parallel = parallel
-        self.pace = Pace(self.account, pace)
+        self.max_concurrency = max_concurrency
+        self.max_per_second = Pace(self.account, max_per_second)
         self.window = window
 
     @recipe
@@ -168,7 +173,7 @@ class BulkLoad(Pattern[Account_co]):
         key = self.into.key
         digest = KeyDigest(self.into.table.name.lower(), key.partition_template, key.row_template)
         mark = Mark(digest.text()) if resume is None else Mark.parse(resume)
-        planner = Planner(self.into, mode, self.pace, resumed=resume is not None)
+        planner = Planner(self.into, mode, self.max_per_second, resumed=resume is not None)
         return _Run(enumerate(entities), digest, planner, Tally(mark, progress), retry_for)
 
     async def _left_over(self, run: _Run) -> list[Planned]:
@@ -208,7 +213,9 @@ class BulkLoad(Pattern[Account_co]):
             shares[each.key[0]].append(each)
         # The window is over when its last partition is, so the largest begin first
         largest_first = sorted(shares.values(), key=len, reverse=True)
-        await self.account.together(*(self._write_share(run, share) for share in largest_first), limit=self.parallel)
+        await self.account.gather(
+            *(self._write_share(run, share) for share in largest_first), max_concurrency=self.max_concurrency
+        )
         if run.tally.failure:
             raise run.tally.failure
 
@@ -228,7 +235,7 @@ class BulkLoad(Pattern[Account_co]):
 
     async def _write_sharing(self, run: _Run, planned: Sequence[Planned]) -> None:
         """Write entities that have parts in the same rows, each chunk planned on what those before it have left."""
-        share = Share(run.planner, KeptRows(self.into.table, self.pace), planned)
+        share = Share(run.planner, KeptRows(self.into.table, self.max_per_second), planned)
         while not (share.is_written or run.tally.failure):
             await self._write_next(run, share)
 
@@ -273,14 +280,16 @@ class BulkLoad(Pattern[Account_co]):
 
     async def _planned_anew(self, run: _Run, planned: Sequence[Planned]) -> list[Planned]:
         """Plan entities on what is stored now; those that are there already are left out."""
-        anew = await self.account.together(*(run.planner.anew(each) for each in planned), limit=self.parallel)
+        anew = await self.account.gather(
+            *(run.planner.anew(each) for each in planned), max_concurrency=self.max_concurrency
+        )
         for before, after in zip(planned, anew, strict=True):
             if after is None:
                 run.tally.recognised(before.position)
         return [each for each in anew if each is not None]
 
     async def _submit(self, run: _Run, chunk: Chunk) -> list[Entity]:
-        await self.pace.turn()
+        await self.max_per_second.turn()
         try:
             written = await carry_out(self.into.table, chunk.steps, run.retry_for)
         except AzureError as error:

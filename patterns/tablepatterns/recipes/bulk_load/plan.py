@@ -54,13 +54,13 @@ class Planner:
     :param resumed: whether some of the entities may be stored already because this very load wrote them
     """
 
-    def __init__(self, into: EntitySet[Account], mode: Mode, pace: Pace, *, resumed: bool) -> None:
+    def __init__(self, into: EntitySet[Account], mode: Mode, max_per_second: Pace, *, resumed: bool) -> None:
         self._into = into
         self._mode = mode
-        self._pace = pace
+        self._pace = max_per_second
         self._resumed = resumed
-        self._sharing = tuple(each for each in into.derived if each.shares_rows and not each.is_elsewhere)
-        self._own = tuple(each for each in into.derived if not each.shares_rows and not each.is_elsewhere)
+        self._sharing = tuple(each for each in into.derived if each.shares_rows and not each.is_eventual)
+        self._own = tuple(each for each in into.derived if not each.shares_rows and not each.is_eventual)
         self._apart_from = {*into.key.fields, *(name for each in into.derived for name in each.adds)}
 
     @property

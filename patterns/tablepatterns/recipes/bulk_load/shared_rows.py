@@ -26,12 +26,12 @@ class KeptRows:
     What is kept may be out of date. A write that is conditional on its ETag is then refused, and nothing is lost.
 
     :param stored: where the rows are
-    :param pace: how fast they are read
+    :param max_per_second: how fast they are read
     """
 
-    def __init__(self, stored: RowReader, pace: Pace) -> None:
+    def __init__(self, stored: RowReader, max_per_second: Pace) -> None:
         self._stored = stored
-        self._pace = pace
+        self._pace = max_per_second
         self._rows: dict[Keys, Entity | None] = {}
         self._bytes = 0
 

@@ -97,7 +97,7 @@ def to_bytes(name: str, value: Any) -> bytes:
         return _written(typed(name, value))
     except BadInput as error:
         # Its own text would show what is to be kept secret
-        raise BadProperty(name, NOT_SHOWN, error.rule, error.way_out) from None
+        raise BadProperty(name, NOT_SHOWN, error.rule, error.hint) from None
 
 
 def from_bytes(written: bytes) -> Any:

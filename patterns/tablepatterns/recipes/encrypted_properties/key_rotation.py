@@ -20,7 +20,7 @@ from ...limits import MAX_PAGE_ENTITIES
 from ...recipe import Account_co, Pattern, recipe
 from ...retry import RETRY_FOR, check_retry_for
 from ...sdk.table import Page
-from ..stored_entities import EntityRows, entity_rows, keys_of
+from ..stored_entities import StoredEntities, entity_rows, keys_of
 from ..wide_entity.wide_entity import WideEntity
 from .encrypted_properties import EncryptedProperties
 from .header import ENCRYPTED_WITH, Header
@@ -78,14 +78,14 @@ class KeyRotation(Pattern[Account_co]):
     {'2': 1}
 
     :param entities: the set, or the wide entities, whose mappings encrypt properties
-    :param parallel: how many entities are written at a time
+    :param max_concurrency: how many entities are written at a time
     :raises BadDesign: the set encrypts nothing
 
     Guide: encrypting table data (client side).
     """
 
     @checked
-    def __init__(self, entities: EntitySet[Account_co] | WideEntity[Account_co], *, parallel: int = 8) -> None:
+    def __init__(self, entities: EntitySet[Account_co] | WideEntity[Account_co], *, max_concurrency: int = 8) -> None:
         super().__init__(cast("Account_co", entities.account))
         found = [each for each in entities.mappings.each if isinstance(each, EncryptedProperties)]
         if not found:
@@ -93,7 +93,7 @@ class KeyRotation(Pattern[Account_co]):
             raise BadDesign("entities", entities.table.name, rule, "give it an EncryptedProperties")
         (self.encrypted,) = found
         self.entities = entities
-        self.parallel = parallel
+        self.max_concurrency = max_concurrency
 
     @recipe
     async def rotate(
@@ -148,7 +148,9 @@ class KeyRotation(Pattern[Account_co]):
         page = await self._page(self._rows.table.name, done.token)
         found = await self._stored([row for row in page.items if self._rows.stands(row)])
         stale = [key for key, stored in found if not self.encrypted.is_current(stored, key)]
-        written = await self.account.together(*(self._rewrite(key, retry_for) for key in stale), limit=self.parallel)
+        written = await self.account.gather(
+            *(self._rewrite(key, retry_for) for key in stale), max_concurrency=self.max_concurrency
+        )
         return Rotated(done.seen + len(found), done.rewritten + sum(written), page.token)
 
     async def _page(self, table: str, token: str | None) -> Page[Entity]:
@@ -161,7 +163,9 @@ class KeyRotation(Pattern[Account_co]):
         if not rows.moves:
             return [(keys_of(row), row) for row in page]
         heads = [keys_of(row) for row in page if rows.stands(row)]
-        found = await self.account.together(*(rows.stored(key, self._names()) for key in heads), limit=self.parallel)
+        found = await self.account.gather(
+            *(rows.stored(key, self._names()) for key in heads), max_concurrency=self.max_concurrency
+        )
         others = [(keys_of(row), row) for row in page if rows.key_of(row) is None]
         return [*others, *((key, stored) for key, stored in zip(heads, found, strict=True) if stored is not None)]
 
@@ -177,7 +181,7 @@ class KeyRotation(Pattern[Account_co]):
         return [ENCRYPTED_WITH, *self.encrypted.fields]
 
     @property
-    def _rows(self) -> EntityRows:
+    def _rows(self) -> StoredEntities:
         return entity_rows(self.entities)
 
     def _kid(self, key: Keys, stored: Fields) -> str | None:

@@ -65,7 +65,7 @@ class Nested(Codec):
         try:
             return as_json(part)
         except BadProperty as error:
-            raise Misfit(value, error.rule, error.way_out) from error
+            raise Misfit(value, error.rule, error.hint) from error
         except RecursionError as error:
             raise Misfit(value, "JSON does not nest so deep", "keep it flatter, or in a blob") from error
 
@@ -98,13 +98,13 @@ class AnyJson(Nested):
         return "a value that JSON has" if self._kind is object else f"a {self._kind.__name__} that JSON has"
 
     def to_json(self, value: object) -> object:
-        way_out = "use lists, dicts with text for keys, text, finite numbers, True, False and None"
+        hint = "use lists, dicts with text for keys, text, finite numbers, True, False and None"
         try:
             again = json.loads(as_json(value))
         except (BadProperty, RecursionError) as error:
-            raise Misfit(value, "it has no JSON form", way_out) from error
+            raise Misfit(value, "it has no JSON form", hint) from error
         if not isinstance(value, self._kind) or again != value:
-            raise Misfit(value, "it would come back from JSON as another value", way_out)
+            raise Misfit(value, "it would come back from JSON as another value", hint)
         return value
 
     def from_json(self, part: object) -> object:

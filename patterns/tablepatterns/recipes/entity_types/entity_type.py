@@ -116,7 +116,7 @@ class EntityType(Generic[Account_co]):
         try:
             return self.record.encoded_field(name, value)
         except Misfit as misfit:
-            raise BadKey(self._subject(misfit), self._shown(misfit), misfit.rule, misfit.way_out) from None
+            raise BadKey(self._subject(misfit), self._shown(misfit), misfit.rule, misfit.hint) from None
 
     def value(self, entity: Entity, version: int) -> Any:
         """Return the object that an entity is.
@@ -161,7 +161,7 @@ class EntityType(Generic[Account_co]):
         try:
             return self.record.decoded(fields)
         except Misfit as misfit:
-            text = f"{misfit.path} = {shown(self._shown(misfit))}: {misfit.rule}; {misfit.way_out}"
+            text = f"{misfit.path} = {shown(self._shown(misfit))}: {misfit.rule}; {misfit.hint}"
             raise UnrecognizedEntity(f"{who}: {text}") from None
         except (TypeError, ValueError) as error:
             raise UnrecognizedEntity(f"{who}: its class refuses the fields; mend the entity, or the class") from error
@@ -169,7 +169,7 @@ class EntityType(Generic[Account_co]):
     def _refuse(self, misfit: Misfit) -> NoReturn:
         kind = BadKey if misfit.path in self.entities.key.fields else BadProperty
         # What a text could not be read as tells of the text: no cause is shown
-        raise kind(self._subject(misfit), self._shown(misfit), misfit.rule, misfit.way_out) from None
+        raise kind(self._subject(misfit), self._shown(misfit), misfit.rule, misfit.hint) from None
 
     def _subject(self, misfit: Misfit) -> str:
         return f"{self.of.__name__}.{misfit.path}"

@@ -22,21 +22,21 @@ class Misfit(ValueError):
 
     :param value: the value, or the part of it that does not fit
     :param rule: the rule that it breaks
-    :param way_out: what to do instead
+    :param hint: what to do instead
     :param path: where in the field the part is
     """
 
-    def __init__(self, value: object, rule: str, way_out: str, path: str = "") -> None:
+    def __init__(self, value: object, rule: str, hint: str, path: str = "") -> None:
         super().__init__(rule)
         self.value = value
         self.rule = rule
-        self.way_out = way_out
+        self.hint = hint
         self.path = path
 
     def under(self, step: str) -> Misfit:
         """Return the same of the value that holds this one, under a name or a position."""
         between = "" if not self.path or self.path.startswith("[") else "."
-        return Misfit(self.value, self.rule, self.way_out, f"{step}{between}{self.path}")
+        return Misfit(self.value, self.rule, self.hint, f"{step}{between}{self.path}")
 
 
 class Codec(ABC):
@@ -63,9 +63,9 @@ class Codec(ABC):
         """Return the value of a part of JSON."""
         return self.decode(part)
 
-    def misfit(self, value: object, way_out: str = "convert it, or change the field's type") -> Misfit:
+    def misfit(self, value: object, hint: str = "convert it, or change the field's type") -> Misfit:
         """Return what is wrong with a value of another type."""
-        return Misfit(value, f"the field wants {self.name}", way_out)
+        return Misfit(value, f"the field wants {self.name}", hint)
 
 
 _FIRST: Final = Ticks.of(DATETIME_MIN)

@@ -42,9 +42,9 @@ class LargeProperties(PropertyMapping):
     So no reader ever finds an address without its blob, whoever died where, and a reader of the row as it was still
     finds the value as it was. Values come back as the text or the bytes they were, also what reads like an address.
 
-    Does not: remove the blobs of values that were overwritten or deleted, or of a writer who died: see
-    `LargeValues.collect_orphans`. A writer who waits longer than twice its grace between blob and entity, or a reader
-    who waits longer than the grace between entity and blob, may miss the blob; a reader is told so by
+    Does not: remove the blobs of values that were overwritten or deleted, or of a writer that crashed: see
+    `LargePropertyStore.collect_orphans`. A writer that waits longer than twice its grace between blob and entity, or a
+    reader that waits longer than the grace between entity and blob, may miss the blob; a reader is told so by
     `LargeValueMissing`. So is one who finds the address of a blob of another entity, property or table, such as in rows
     that were copied to a table of another name. Nobody else may write blobs under the table's name in this container.
 
@@ -119,7 +119,7 @@ class LargeProperties(PropertyMapping):
         if not blobs:
             return dict(fields)
         container = place.account.container(self.container)
-        found = await place.account.together(*(_downloaded(container, blob, place) for blob in blobs.values()))
+        found = await place.account.gather(*(_downloaded(container, blob, place) for blob in blobs.values()))
         return {**fields, **dict(zip(blobs, found, strict=True))}
 
     def link(self, stored: object, table: str, key: tuple[str, str], name: str) -> BlobName | None:
@@ -182,5 +182,7 @@ async def _downloaded(container: Container, blob: BlobName, place: Place) -> str
     found = await container.download(str(blob))
     if found is None:
         text = f"{blob.field} of the entity {place.key} should be in the blob {blob}, which is not there"
-        raise LargeValueMissing(f"{text}; read the entity again, and if that does not help, ask LargeValues.verify")
+        raise LargeValueMissing(
+            f"{text}; read the entity again, and if that does not help, ask LargePropertyStore.verify"
+        )
     return found.decode("utf-8", "surrogatepass") if blob.is_text else found

@@ -17,7 +17,7 @@ from ...entity_set.entity_set import EntitySet
 from ...errors import BadDesign, BadInput, BlobChanged, EntityNotFound, LargeValueMissing
 from ...recipe import Account_co, Pattern, recipe, stream
 from ...sdk.container import ABSENT
-from ..stored_entities import EntityRows, entity_rows, keys_of
+from ..stored_entities import StoredEntities, entity_rows, keys_of
 from ..wide_entity.wide_entity import WideEntity
 from .blobs import ORPHAN, Batch, Kept, batches, linked, prefix_of
 from .large_properties import LargeProperties
@@ -72,7 +72,7 @@ class LargeReport:
         return not self.missing and not self.orphans and not self.foreign
 
 
-class LargeValues(Pattern[Account_co]):
+class LargePropertyStore(Pattern[Account_co]):
     """Look after the blobs of the large properties of a set, or of wide entities.
 
     Goal: blobs of values that were overwritten or deleted, and of writers who died, go in the end; values too large
@@ -101,7 +101,7 @@ class LargeValues(Pattern[Account_co]):
     >>> storage, photos = connect(), LargeProperties(["Photo"], container="employees")
     >>> employees = EntitySet(storage, "Employees", Key("{Department}", "empid_{EmployeeId:06d}"), mappings=[photos])
     >>> jones = employees.insert({"Department": "Sales", "EmployeeId": 223, "Photo": bytes(5_000_000)})
-    >>> values = LargeValues(employees)
+    >>> values = LargePropertyStore(employees)
     >>> sum(len(chunk) for chunk in values.open(jones, "Photo"))
     5000000
     >>> employees.delete(jones)
@@ -217,12 +217,12 @@ class LargeValues(Pattern[Account_co]):
         # The blobs were listed before the rows are read: an address that is not there now will not come any more
         needed = await self._needed(replace(batch, blobs=due)) if due else frozenset[str]()
         orphans = [kept for kept in due if str(kept.name) not in needed]
-        marked = await self.account.together(*(self._mark(kept) for kept in orphans if kept.marked is None))
+        marked = await self.account.gather(*(self._mark(kept) for kept in orphans if kept.marked is None))
         over = [kept for kept in orphans if kept.marked is not None and kept.marked <= since]
-        await self.account.together(*map(self._delete, over))
+        await self.account.gather(*map(self._delete, over))
         kept_on = [kept for kept in due if kept.marked is not None and str(kept.name) in needed]
         leftovers = [*(f"{kept.name}{ORPHAN}" for kept in kept_on), *batch.lone_marks]
-        await self.account.together(*map(self.container.delete, leftovers))
+        await self.account.gather(*map(self.container.delete, leftovers))
         return Collected(len(batch.blobs), sum(marked), len(over))
 
     async def _mark(self, kept: Kept) -> bool:
@@ -252,7 +252,7 @@ class LargeValues(Pattern[Account_co]):
         if not self._rows.moves:
             return set()
         keys = sorted({kept.name.key for kept in unseen})
-        each = await self.account.together(*(self._links_of(key) for key in keys))
+        each = await self.account.gather(*(self._links_of(key) for key in keys))
         return {blob for links in each for blob in links}
 
     async def _missing(self, key: Keys, blob: str) -> Missing | None:
@@ -291,7 +291,7 @@ class LargeValues(Pattern[Account_co]):
             yield batch
 
     @property
-    def _rows(self) -> EntityRows:
+    def _rows(self) -> StoredEntities:
         return entity_rows(self.entities)
 
     def _selected(self) -> list[str]:

@@ -37,7 +37,7 @@ class _Run(Generic[T]):
 
 
 async def merged(
-    account: Account, asks: Sequence[Ask[T]], order: Callable[[T], str], *, parallel: int
+    account: Account, asks: Sequence[Ask[T]], order: Callable[[T], str], *, max_concurrency: int
 ) -> AsyncIterator[T]:
     """Hand out the items of all queries in order, one page of each at a time.
 
@@ -46,10 +46,10 @@ async def merged(
 
     :param asks: the queries, each of which gives its items in order
     :param order: what the items are ordered by
-    :param parallel: how many first pages are read at a time
+    :param max_concurrency: how many first pages are read at a time
     """
     runs = [_Run(ask) for ask in asks]
-    more = await account.together(*(run.read_on() for run in runs), limit=parallel)
+    more = await account.gather(*(run.read_on() for run in runs), max_concurrency=max_concurrency)
     heads = [(order(run.items[0]), number) for number, run in enumerate(runs) if more[number]]
     heapq.heapify(heads)
     while heads:

@@ -75,7 +75,7 @@ class PartitionSpread(Pattern[Account_co]):
     :param by: the fields of the key that say in which bucket an entity is; None for all of them
     :param bucket: the name of the field that holds the bucket
     :param make: makes the set, given the account, the table's name and the key with the bucket; None for a plain one
-    :param parallel: how many buckets are asked at a time
+    :param max_concurrency: how many buckets are asked at a time
     :raises BadDesign: the account does not keep key order, there is no bucket, or the parts cannot work together
 
     Guide: prepend/append anti-pattern; compound key pattern.
@@ -92,14 +92,14 @@ class PartitionSpread(Pattern[Account_co]):
         by: Sequence[str] | None = None,
         bucket: str = "Bucket",
         make: Callable[[Account_co, str, Key], EntitySet[Account_co]] | None = None,
-        parallel: int = 8,
+        max_concurrency: int = 8,
     ) -> None:
         super().__init__(account)
         account.check_key_order("buckets are read together")
-        check_least("parallel", parallel, 1, BadDesign)
+        check_least("parallel", max_concurrency, 1, BadDesign)
         self.key = key
         self.bucket = bucket
-        self.parallel = parallel
+        self.max_concurrency = max_concurrency
         self.buckets = Buckets(key, buckets, key.fields if by is None else by)
         width = max(2, len(str(buckets - 1)))
         template = f"{{{bucket}:0{width}d}}_{key.partition_template}"
@@ -242,7 +242,7 @@ class PartitionSpread(Pattern[Account_co]):
         # Not left to the first pages, which are read together and would each ask
         await self._table.check()
         asks = [partial(self._page, via, size, where, allow, select, part) for part in parts]
-        async for entity in merged(self.account, asks, _row_key, parallel=self.parallel):
+        async for entity in merged(self.account, asks, _row_key, max_concurrency=self.max_concurrency):
             yield entity
 
     async def _page(

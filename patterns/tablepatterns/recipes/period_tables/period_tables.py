@@ -370,8 +370,8 @@ class PeriodTables(Pattern[Account_co], Generic[Account_co, Set_co]):
         asked = partitions_of(self.key, partitions, max_concurrency)
         self._check_newest_first(count)
         starts = await self._kept() if asked else []
-        return await self.account.together(
-            *(self._newest(starts, count, each) for each in asked), limit=max_concurrency
+        return await self.account.gather(
+            *(self._newest(starts, count, each) for each in asked), max_concurrency=max_concurrency
         )
 
     def _check_newest_first(self, count: int) -> None:
@@ -427,7 +427,7 @@ class PeriodTables(Pattern[Account_co], Generic[Account_co, Set_co]):
             series = cast("DataSeries[Account, Any]", self._set(start))
             return await series.read(slots, each)
 
-        parts = await self.account.together(*(read(*window) for window in windows))
+        parts = await self.account.gather(*(read(*window) for window in windows))
         return [point for part in parts for point in part]
 
     # -- periods

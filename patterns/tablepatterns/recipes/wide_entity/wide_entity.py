@@ -219,7 +219,7 @@ class WideEntity(Pattern[Account_co]):
         entity: Mapping[str, Any],
         changes: Mapping[str, Any],
         *,
-        unconditionally: bool = False,
+        force: bool = False,
         retry_for: float = RETRY_FOR,
     ) -> Entity:
         """Overwrite some fields, unless a part that holds one of them changed since the entity was read.
@@ -227,12 +227,12 @@ class WideEntity(Pattern[Account_co]):
         A change to None leaves the stored value. Fields of one part are one merge of its row; those of several are one
         transaction. A field that is new, or has no room where it is, also needs the head as it was read.
 
-        Cost: 1 transaction; with `unconditionally` and no declared `properties` 1 more to read, for each attempt.
+        Cost: 1 transaction; with `force` and no declared `properties` 1 more to read, for each attempt.
         Besides, 1 for each large value that goes to a blob.
 
         :param entity: an entity as it was read
         :param changes: the fields to overwrite; none of the key
-        :param unconditionally: merge into whatever is stored; any mapping with the fields of the key will do. Of the
+        :param force: merge into whatever is stored; any mapping with the fields of the key will do. Of the
             entity that is returned only the key and the changes are known
         :param retry_for: for how many seconds to retry while others write the entity; see `update`
         :raises EntityChanged: a part changed since the entity was read
@@ -246,7 +246,7 @@ class WideEntity(Pattern[Account_co]):
             if name in changes:
                 raise BadKey(name, changes[name], "it is a part of the key, which stays", "leave it out")
         self.mappings.check_merge()
-        if unconditionally:
+        if force:
             return await self._merge_into_any(entity, given, retry_for)
         seen, read = self._as_read(entity)
         if not given:
@@ -288,22 +288,20 @@ class WideEntity(Pattern[Account_co]):
         return await self._from_current(fields_of(key, fields), write, retry_for)
 
     @recipe
-    async def delete(
-        self, entity: Mapping[str, Any], *, unconditionally: bool = False, retry_for: float = RETRY_FOR
-    ) -> None:
+    async def delete(self, entity: Mapping[str, Any], *, force: bool = False, retry_for: float = RETRY_FOR) -> None:
         """Delete an entity with all its parts, unless one changed since it was read.
 
-        Cost: 1 transaction; with `unconditionally` 1 more to read, for each attempt.
+        Cost: 1 transaction; with `force` 1 more to read, for each attempt.
 
         :param entity: an entity as it was read
-        :param unconditionally: delete whatever is stored; any mapping with the fields of the key will do
+        :param force: delete whatever is stored; any mapping with the fields of the key will do
         :param retry_for: for how many seconds to retry while others write the entity; see `update`
         :raises EntityChanged: a part changed since the entity was read
         :raises EntityNotFound: there is no such entity any more
 
         Guide: wide entities pattern.
         """
-        if unconditionally:
+        if force:
             await self._from_current(entity, self._delete, retry_for)
             return
         seen, _ = self._as_read(entity)

@@ -13,8 +13,8 @@ from ...entity_set.derived import Derived, Index
 from ...entity_set.shared_rows import InBlobs
 from ...filters import QueryClass
 from ...key import Key
-from ...recipes.denormalize import Denormalize
-from ...recipes.index_entities import IndexEntities
+from ...recipes.denormalize import CopiedFields
+from ...recipes.index_entities import IndexEntity
 from ...recipes.summary import Summary
 from ..design.model import DeclaredSet, Design, Query, Write
 from ..key_parts import pieces_of
@@ -180,11 +180,11 @@ def key_of(derived: Derived, primary: Key) -> Key | None:
     """
     if isinstance(derived, Index):
         return derived.key
-    if isinstance(derived, IndexEntities):
+    if isinstance(derived, IndexEntity):
         return None if isinstance(derived.whereabouts, InBlobs) else derived.layout(primary)
     if isinstance(derived, Summary):
         return derived.layout
-    return derived.into if isinstance(derived, Denormalize) else None
+    return derived.into if isinstance(derived, CopiedFields) else None
 
 
 def touches(derived: Derived, write: Write) -> bool:
@@ -235,18 +235,18 @@ def _read(measured: Measured, query: Query, curve: Sequence[float]) -> Iterator[
     via = next((each for each in declared.derived if each.name == measured.via), None)
     choice: Choice = "partition"
     # A list is read, and each entity by a point query, but what is asked for is a value that many have
-    if not isinstance(via, IndexEntities) and measured.query_class in (QueryClass.POINT, QueryClass.TABLE_SCAN):
+    if not isinstance(via, IndexEntity) and measured.query_class in (QueryClass.POINT, QueryClass.TABLE_SCAN):
         choice = "entity" if measured.query_class is QueryClass.POINT else "all"
     own = via.table(declared.table) if via else declared.table
     key = key_of(via, declared.key) if via else None
-    if isinstance(via, IndexEntities) and via.is_elsewhere:
+    if isinstance(via, IndexEntity) and via.is_eventual:
         if key is not None:
             yield Load(own, partitions_of(declared, key), "partition", query.skew, curve, 1.0)
             work -= 1.0
         if work > 0:
             yield Load(declared.table, primaries(declared), "all", 0.0, curve, work)
         return
-    is_apart = via is not None and via.is_elsewhere and key is not None
+    is_apart = via is not None and via.is_eventual and key is not None
     if isinstance(via, Index) and is_apart and _completes(via, measured):
         work -= measured.returned
         yield Load(declared.table, primaries(declared), "all", 0.0, curve, measured.returned)
@@ -278,7 +278,7 @@ def _besides(
     """Hand out where a write works besides the partition of its entity, how it comes to be there, and how much."""
     for each in declared.derived:
         key = key_of(each, declared.key)
-        if each.is_elsewhere and key is not None and touches(each, write):
+        if each.is_eventual and key is not None and touches(each, write):
             # A row that several entities share is read before it is written; one that moves is written in two places
             most = 2.0 if each.shares_rows or moves(each, write) else 1.0
             yield each.table(declared.table), partitions_of(declared, key), choice, most

@@ -13,7 +13,7 @@ from typing import Any, Final, Literal, get_args
 from ...errors import BadInput
 from ...filters import QueryClass
 from ...limits import MAX_PAGE_ENTITIES
-from ...recipes.index_entities import IndexEntities
+from ...recipes.index_entities import IndexEntity
 from ..design.model import DeclaredSet, Design, Query
 from ..design.toml import Section, TomlFile, lines
 from ..model import Bill, BillLine, Measured
@@ -245,7 +245,7 @@ def _charges(measured: Measured, years: float) -> Mapping[Operation, float]:
     if factor == 1:
         return charges
     via = next((each for each in measured.of.derived if each.name == measured.via), None)
-    if not isinstance(via, IndexEntities):
+    if not isinstance(via, IndexEntity):
         factor = _pages(measured, factor) / _pages(measured, 1)
     return {operation: calls * factor for operation, calls in charges.items()}
 

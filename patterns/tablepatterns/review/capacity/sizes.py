@@ -17,7 +17,7 @@ from ...entity_set.shared_rows import PART
 from ...key import Key
 from ...limits import MAX_CUSTOM_PROPERTIES
 from ...recipes.encrypted_properties.encrypted_properties import ENCRYPTED_WITH, EncryptedProperties
-from ...recipes.index_entities import IndexEntities
+from ...recipes.index_entities import IndexEntity
 from ...recipes.large_properties.large_properties import LargeProperties
 from ...recipes.summary import Summary
 from ...write_id import KEPT
@@ -83,9 +83,9 @@ def derived_sizes(declared: DeclaredSet, derived: Derived) -> Sizes | None:
 
 def entry_size(declared: DeclaredSet, derived: Derived) -> float:
     """Return the bytes that an entity takes in a list which it shares with others; 0 where there is none."""
-    if isinstance(derived, IndexEntities):
-        is_local = not derived.is_elsewhere
-    elif isinstance(derived, Summary) and derived.is_elsewhere:
+    if isinstance(derived, IndexEntity):
+        is_local = not derived.is_eventual
+    elif isinstance(derived, Summary) and derived.is_eventual:
         is_local = False
     else:
         return 0.0

@@ -11,13 +11,13 @@ from typing import Any, Final, TypeVar, cast, get_args
 from ...entity_set.derived import Derived
 from ...entity_set.entity_set import EntitySet
 from ...entity_set.mapping import PropertyMapping
-from ...entity_set.shared_rows import InBlobs, InPartition, InTable, Whereabouts
+from ...entity_set.shared_rows import InBlobs, InPartition, InTable, Placement
 from ...errors import BadInput
 from ...key import Key
-from ...recipes.denormalize import Denormalize
+from ...recipes.denormalize import CopiedFields
 from ...recipes.encrypted_properties.encrypted_properties import EncryptedProperties
 from ...recipes.encrypted_properties.keys import LocalKey
-from ...recipes.index_entities import IndexEntities
+from ...recipes.index_entities import IndexEntity
 from ...recipes.inter_partition_index import InterPartitionIndex
 from ...recipes.intra_partition_index import IntraPartitionIndex
 from ...recipes.large_properties.large_properties import LargeProperties
@@ -227,7 +227,7 @@ def _list(section: Section, primary: Key) -> Derived | None:
     section.offer("key")
     ids, name = section.text("ids", "Ids") or "Ids", section.text("name")
     return tried(
-        section, lambda: IndexEntities(*fields, key=key, store=store, ids=ids, spread=spread, name=name), "fields"
+        section, lambda: IndexEntity(*fields, key=key, store=store, ids=ids, spread=spread, name=name), "fields"
     )
 
 
@@ -237,7 +237,7 @@ def _copies(section: Section, primary: Key) -> Derived | None:
     return (
         None
         if into is None
-        else tried(section, lambda: Denormalize(into, refers=refers, copies=copies, store=store, name=name))
+        else tried(section, lambda: CopiedFields(into, refers=refers, copies=copies, store=store, name=name))
     )
 
 
@@ -261,7 +261,7 @@ def _include(section: Section) -> tuple[str, ...] | None:
     return section.texts("include") if "include" in section else None
 
 
-def _store(section: Section) -> Whereabouts | None:
+def _store(section: Section) -> Placement | None:
     """Return where derived rows are: `"partition"`, `"table"`, `{ table = ... }` or `{ container = ... }`."""
     table = section.text("table")
     if "store" not in section:
@@ -462,7 +462,7 @@ def _derived(section: Section, key: Key | None) -> tuple[list[Derived], tuple[tu
 def _filled(section: Section, source: str, made: Mapping[str, DeclaredSet], storage: Storage) -> Derived | None:
     declared = made.get(f'set "{source}"')
     for each in declared.derived if declared is not None else ():
-        if declared is not None and isinstance(each, Denormalize):
+        if declared is not None and isinstance(each, CopiedFields):
             copied = EntitySet(storage, declared.table, declared.key, derived=declared.derived)
             return tried(section, partial(each.filled_from, copied), "filled_from")
     section.note(

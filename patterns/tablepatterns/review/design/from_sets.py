@@ -11,7 +11,7 @@ from ...entity_set.entity_set import EntitySet
 from ...entity_set.mapping import Mappings
 from ...errors import BadInput
 from ...recipe import Account, Pattern
-from ...recipes.compound_key import CompoundKey
+from ...recipes.compound_key import ChildSet
 from ...recipes.data_series import DataSeries
 from ...recipes.log_tail import LogTail
 from ...recipes.partition_spread.partition_spread import PartitionSpread
@@ -82,7 +82,7 @@ def _entity_set(entities: EntitySet[Account]) -> DeclaredSet:
     pattern, settings = "entity_set", dict[str, Any]()
     if isinstance(entities, LogTail):
         pattern, settings = "log_tail", {"at": entities.at, "entry": entities.entry}
-    elif isinstance(entities, CompoundKey):
+    elif isinstance(entities, ChildSet):
         pattern = "compound_key"
     return DeclaredSet(
         "",

@@ -15,8 +15,8 @@ from ...entity_set.mapping import PropertyMapping
 from ...errors import BadDesign
 from ...key import Key
 from ...recipes.data_series import DataSeries
-from ...recipes.denormalize import Denormalize, Filled
-from ...recipes.index_entities import IndexEntities
+from ...recipes.denormalize import CopiedFields, Filled
+from ...recipes.index_entities import IndexEntity
 from ...recipes.log_tail import LogTail
 from ...recipes.partition_spread.partition_spread import PartitionSpread
 from ...recipes.period_tables.period import Period
@@ -127,7 +127,7 @@ def _spread(account: Storage, plan: Plan, derived: Sequence[Derived]) -> Partiti
 
     options = {name: plan.settings[name] for name in ("buckets", "by", "bucket") if name in plan.settings}
     # One bucket after the other, so that the ledger of a review is the same in every run
-    return PartitionSpread(account, plan.table, plan.key, make=make, parallel=1, **options)
+    return PartitionSpread(account, plan.table, plan.key, make=make, max_concurrency=1, **options)
 
 
 def _period_tables(
@@ -205,10 +205,10 @@ def _bound(derived: Derived, made: Mapping[str, Keeper]) -> Derived:
     for source in made.values():
         if isinstance(source, EntitySet):
             for each in source.derived:
-                if isinstance(each, Denormalize) and derived.name == f"{each.name} filled":
+                if isinstance(each, CopiedFields) and derived.name == f"{each.name} filled":
                     return each.filled_from(source)
     rule = "no set of the design is copied from"
-    raise BadDesign("derived", derived.name, rule, "declare the set with the Denormalize too")
+    raise BadDesign("derived", derived.name, rule, "declare the set with the CopiedFields too")
 
 
 _MOST_BYTES: Final = 8_000_000
@@ -265,7 +265,7 @@ def _layout(declared: DeclaredSet, via: Derived) -> Key | None:
     match via:
         case Index():
             return via.key
-        case IndexEntities():
+        case IndexEntity():
             return via.layout(declared.key)
         case Summary():
             return via.layout

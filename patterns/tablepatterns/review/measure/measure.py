@@ -149,7 +149,7 @@ def _named(design: Design, declared: DeclaredSet, name: str) -> tuple[DeclaredSe
 
 def _follows(stand: Stand, sets: Sequence[DeclaredSet]) -> bool:
     """Whether something is written that follows only eventually."""
-    elsewhere = any(via.is_elsewhere for each in sets for via in stand.kept[each.name].parts)
+    elsewhere = any(via.is_eventual for each in sets for via in stand.kept[each.name].parts)
     return elsewhere or (len(sets) > 1 and not shares_partition(sets))
 
 

@@ -13,7 +13,7 @@ from ...entity_set.shared_rows import PART
 from ...filters import And, Comparison, Filter, Not, Or, comparisons, parse, prop
 from ...key import Key, between, prefix
 from ...key.ranges import Between, Prefix
-from ...recipes.index_entities import IndexEntities
+from ...recipes.index_entities import IndexEntity
 from ...recipes.summary import Summary
 from ..design.model import DeclaredSet, Known, Query, Shape
 from ..key_parts import Piece, pieces_of
@@ -53,7 +53,7 @@ class Answer:
     @property
     def follows(self) -> bool:
         """Whether what answers follows the entities only eventually."""
-        return self.via is not None and self.via.is_elsewhere
+        return self.via is not None and self.via.is_eventual
 
     @property
     def sent(self) -> tuple[str, ...]:
@@ -116,7 +116,7 @@ def _answers(declared: DeclaredSet, query: Query) -> Iterator[Answer | None]:
     for via in declared.derived:
         if isinstance(via, Index):
             yield _by_key(declared, query, via, via.shape(declared.key), mapped)
-        elif isinstance(via, IndexEntities):
+        elif isinstance(via, IndexEntity):
             yield _by_list(declared, query, via)
         elif isinstance(via, Summary):
             yield _by_totals(query, via)
@@ -199,7 +199,7 @@ def _holds_all(declared: DeclaredSet, query: Query, shape: RowLayout, client: tu
     return all(name in shape.key.fields or shape.holds(name) for name in wanted)
 
 
-def _by_list(declared: DeclaredSet, query: Query, via: IndexEntities) -> Answer | None:
+def _by_list(declared: DeclaredSet, query: Query, via: IndexEntity) -> Answer | None:
     layout = via.layout(declared.key)
     names = [name for name in layout.fields if name not in (PART, declared.settings.get("bucket"))]
     if any(query.known.get(name) != "=" for name in names):

@@ -15,7 +15,7 @@ from uuid import UUID
 from ...edm import Int64
 from ...key import Key
 from ...limits import MAX_BINARY_BYTES, MAX_CUSTOM_PROPERTIES, MAX_STRING_UNITS
-from ...recipes.denormalize import Denormalize, Filled
+from ...recipes.denormalize import CopiedFields, Filled
 from ..design.model import DeclaredSet, Design, Field, Query, Shape
 from ..key_parts import Piece, pieces_of
 from ..zipf import Zipf
@@ -396,16 +396,16 @@ def referring(design: Design, samples: Mapping[str, Sample]) -> dict[str, Sample
     return found
 
 
-def _source(design: Design, name: str) -> tuple[DeclaredSet, Denormalize] | None:
+def _source(design: Design, name: str) -> tuple[DeclaredSet, CopiedFields] | None:
     """Return the set that copies come from, and how."""
     for declared in design.sets:
         for each in declared.derived:
-            if isinstance(each, Denormalize) and name == f"{each.name} filled":
+            if isinstance(each, CopiedFields) and name == f"{each.name} filled":
                 return declared, each
     return None
 
 
-def _referring(fields: Fields, at: int, of: DeclaredSet, copies: Denormalize, there: Sequence[Fields]) -> Fields:
+def _referring(fields: Fields, at: int, of: DeclaredSet, copies: CopiedFields, there: Sequence[Fields]) -> Fields:
     same = [name for name in of.key.fields if name not in copies.refers]
     near = [each for each in there if all(each.get(name) == fields.get(name) for name in same)]
     kept = {name: value for name, value in fields.items() if name not in copies.refers.values()}

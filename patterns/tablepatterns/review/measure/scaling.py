@@ -15,7 +15,7 @@ from ...entity_set.shared_rows import InBlobs
 from ...errors import BadInput
 from ...filters import And, Comparison, Filter, QueryClass, classify, parse, point_keys
 from ...limits import MAX_PAGE_ENTITIES
-from ...recipes.index_entities import IndexEntities
+from ...recipes.index_entities import IndexEntity
 from ...recipes.summary import Summary
 from ...storage import Storage
 from ...testing import Record
@@ -242,9 +242,9 @@ class World:
         rows = 0.0
         for each in self._sets_of(declared.table):
             if each.key.partition_template == declared.key.partition_template:
-                copies = sum(isinstance(via, Index) and not via.is_elsewhere for via in each.derived)
+                copies = sum(isinstance(via, Index) and not via.is_eventual for via in each.derived)
                 rows += (1 + copies) * equal(self.shapes[each.name], names, query.skew, names)
-                shared = [via for via in each.derived if not isinstance(via, Index) and not via.is_elsewhere]
+                shared = [via for via in each.derived if not isinstance(via, Index) and not via.is_eventual]
                 rows += sum(self._shared(each, via) for via in shared) / self.partitions(each)
         return rows
 
@@ -261,9 +261,9 @@ class World:
 
     def _shared(self, declared: DeclaredSet, via: Derived) -> float:
         """Return how many rows there are that entities share, of lists or totals."""
-        if not isinstance(via, (IndexEntities, Summary)) or isinstance(via.whereabouts, InBlobs):
+        if not isinstance(via, (IndexEntity, Summary)) or isinstance(via.whereabouts, InBlobs):
             return 0.0
-        layout = via.layout(declared.key) if isinstance(via, IndexEntities) else via.layout
+        layout = via.layout(declared.key) if isinstance(via, IndexEntity) else via.layout
         shape = self.shapes[declared.name]
         names = [name for name in layout.fields if name in shape.fields]
         return min(float(shape.count), values_in(shape, names) * via.spread)

@@ -21,7 +21,7 @@ from ...key.ranges import Between
 from ...recipes.bulk_load.bulk_load import BulkLoad
 from ...recipes.data_series import DataSeries
 from ...recipes.entity_group_transaction import EntityGroupTransaction
-from ...recipes.index_entities import IndexEntities
+from ...recipes.index_entities import IndexEntity
 from ...recipes.log_tail import LogTail
 from ...recipes.partition_move import PartitionMove
 from ...recipes.partition_spread.partition_spread import PartitionSpread
@@ -56,7 +56,7 @@ def _derived_rows(entities: EntitySet[Storage], derived: Derived, made: Sequence
         case Index():
             shape = derived.shape(entities.key)
             yield from (_row(table, shape, fields) for fields in made if shape.has_row(fields))
-        case IndexEntities() if not isinstance(derived.whereabouts, InBlobs):
+        case IndexEntity() if not isinstance(derived.whereabouts, InBlobs):
             for keys, members in _groups(entities, derived, made).items():
                 entries = {entities.key.format(_key_of(entities, fields)): "" for fields in members}
                 yield (table, *keys, _stored(derived.roster.properties(keys[0], entries)))
@@ -83,7 +83,7 @@ def _totals(
     parts = {entities.key.format(_key_of(entities, fields)): derived.part(entities.key, fields) for fields in members}
     numbers = {row: part[keys] for row, part in parts.items()}
     totals = derived.named([sum(each) for each in zip(*numbers.values(), strict=True)])
-    if not derived.is_elsewhere:
+    if not derived.is_eventual:
         return totals
     notes = {row: ",".join(map(str, each)) for row, each in numbers.items()}
     return {**totals, **derived.roster.properties(keys[0], notes)}
@@ -209,7 +209,7 @@ class Plain(Kept):
         super().__init__(storage, entities.key)
         self.entities = entities
         self.parts = entities.derived
-        kinds = (Index, IndexEntities, Summary)
+        kinds = (Index, IndexEntity, Summary)
         in_tables = all(isinstance(each, kinds) and each.store(storage) is None for each in self.parts)
         self.needs_recipe = bool(entities.mappings.each) or not in_tables
 
@@ -219,7 +219,7 @@ class Plain(Kept):
         if not self.needs_recipe:
             fill(self.storage, rows_of(self.entities, made))
             return
-        BulkLoad(self.entities, parallel=1).load(once(self.key, made), mode="insert_or_replace")
+        BulkLoad(self.entities, max_concurrency=1).load(once(self.key, made), mode="insert_or_replace")
 
     def ask(self, ask: Ask) -> int:
         return answered(self.entities, ask, self)
@@ -234,10 +234,10 @@ class Plain(Kept):
         changed(self.storage, self.entities, self.key_of(fields), changes)
 
     def delete(self, fields: Mapping[str, Any]) -> None:
-        self.entities.delete(self.key_of(fields), unconditionally=True)
+        self.entities.delete(self.key_of(fields), force=True)
 
     def work_off(self) -> int:
-        return 0 if self.entities.intents is None else self.entities.settle()
+        return 0 if self.entities.intents is None else self.entities.process_intents()
 
 
 class Spread(Kept):
@@ -279,7 +279,7 @@ class Spread(Kept):
         changed(self.storage, self.spread.entities, self.spread.placed(self.key_of(fields)), changes)
 
     def delete(self, fields: Mapping[str, Any]) -> None:
-        self.spread.entities.delete(self.spread.placed(self.key_of(fields)), unconditionally=True)
+        self.spread.entities.delete(self.spread.placed(self.key_of(fields)), force=True)
 
     def work_off(self) -> int:
         return self.inner.work_off()
@@ -292,7 +292,7 @@ def answered(entities: EntitySet[Storage], ask: Ask, kept: Kept) -> int:
             return _one(entities.get(ask.given))
         case "find", Index() as via:
             return _completed(entities, [entities.find(via, ask.given)], ask)
-        case "find_all", IndexEntities() as via:
+        case "find_all", IndexEntity() as via:
             return len(entities.find_all(via, ask.given))
         case "totals", Summary() as via:
             return _one(entities.totals(via, ask.given))
@@ -318,7 +318,7 @@ def _completed(entities: EntitySet[Storage], found: Sequence[Entity | None], ask
     there = [each for each in found if each is not None]
     if ask.completes:
         keys = [{name: each[name] for name in entities.key.fields} for each in there]
-        entities.get_many(keys, limit=1)
+        entities.get_many(keys, max_concurrency=1)
     return len(there)
 
 
@@ -326,7 +326,7 @@ def _scanned(entities: EntitySet[Storage], ask: Ask) -> int:
     if ask.where is None:
         found = entities.scan()
     else:
-        found = entities.query(ask.where, at_worst=QueryClass.TABLE_SCAN, select=ask.select)
+        found = entities.query(ask.where, allow=QueryClass.TABLE_SCAN, select=ask.select)
     return sum(1 for _ in islice(found, ask.take))
 
 
@@ -417,7 +417,7 @@ class Periods(Kept):
         changed(self.storage, self.tables.of(fields), self.key_of(fields), changes)
 
     def delete(self, fields: Mapping[str, Any]) -> None:
-        self.tables.of(fields).delete(self.key_of(fields), unconditionally=True)
+        self.tables.of(fields).delete(self.key_of(fields), force=True)
 
 
 def _span(at: object) -> tuple[datetime | None, datetime | None]:

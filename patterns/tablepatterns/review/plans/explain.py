@@ -14,7 +14,7 @@ from ...entity_set.range_query import Question
 from ...errors import BadInput
 from ...filters import Constant, Filter, QueryClass, classify, parse, prop
 from ...recipe import Account
-from ...recipes.index_entities import IndexEntities
+from ...recipes.index_entities import IndexEntity
 from .index_choice import served
 from .query_plan import COSTS, GUIDE, NO_QUERY, OR_RULE, RULES, QueryPlan, reads
 from .rewrites import rewrites
@@ -112,7 +112,7 @@ class Plans:
             raise BadInput("keys", [], "without keys nothing is asked", "give at least one")
         return _times(plans, "1 for each key")
 
-    def find_all(self, via: IndexEntities, key: Mapping[str, Any] | None = None, /, **fields: Any) -> QueryPlan:
+    def find_all(self, via: IndexEntity, key: Mapping[str, Any] | None = None, /, **fields: Any) -> QueryPlan:
         """Return the plan of `EntitySet.find_all`: the list first, then a point query for each of its keys.
 
         :raises BadKey: a field is missing, or has a value that cannot be a key

@@ -17,7 +17,7 @@ from ...errors import BadDesign, BadKey
 from ...filters import Comparison, Filter, QueryClass
 from ...key import Key
 from ...recipe import Account
-from ...recipes.index_entities import IndexEntities
+from ...recipes.index_entities import IndexEntity
 from ...recipes.inter_partition_index import InterPartitionIndex
 from ...recipes.intra_partition_index import IntraPartitionIndex
 from .query_plan import KEYS, Better, properties
@@ -69,7 +69,7 @@ def _with_rest(found: Better, expression: Filter) -> Better:
 
 
 def _by(key: Key, via: Derived, known: Mapping[str, object], ranged: set[str]) -> Iterator[Better]:
-    if isinstance(via, IndexEntities):
+    if isinstance(via, IndexEntity):
         names = list(via.layout(key).fields)
         if all(name in known for name in names):
             words = "the set keeps a list for this: 1 transaction, and 1 for each entity found"

@@ -101,7 +101,7 @@ def _indexes(name: str, found: Explanation) -> tuple[Better, Better]:
             Better(
                 f"where many entities share a value of {name}, keep a list of them",
                 QueryClass.POINT,
-                (f'IndexEntities("{name}")',),
+                (f'IndexEntity("{name}")',),
                 "index entities pattern",
             ),
         )
@@ -115,7 +115,7 @@ def _indexes(name: str, found: Explanation) -> tuple[Better, Better]:
         Better(
             f"where many entities share a value of {name}, keep a list of them, in a table of its own",
             QueryClass.POINT,
-            (f'IndexEntities("{name}", store=InTable(<name>))',),
+            (f'IndexEntity("{name}", store=InTable(<name>))',),
             "index entities pattern",
         ),
     )

@@ -40,7 +40,7 @@ def found(known: Known) -> Iterator[Finding]:
 
 def _stale(known: Known, asked: Asked) -> Iterator[Finding]:
     via = asked.via
-    if asked.query.fresh > 0 or via is None or not via.is_elsewhere:
+    if asked.query.fresh > 0 or via is None or not via.is_eventual:
         return
     writes = [each.write for each in known.writes_of(asked.of)]
     if not any(each.rate for each in writes):

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from ...entity_set.derived import Derived
-from ...recipes.index_entities import IndexEntities
+from ...recipes.index_entities import IndexEntity
 from ...recipes.summary import Summary
 from ..design.model import DeclaredSet, Write
 from ..measure.sample import names_one, values_of
@@ -38,7 +38,7 @@ def found(known: Known) -> Iterator[Finding]:
             if done.write.deed == "update" and done.write.writers > 1:
                 yield from _entity(declared, done.write)
         for derived in declared.derived:
-            if isinstance(derived, (IndexEntities, Summary)):
+            if isinstance(derived, (IndexEntity, Summary)):
                 yield from _shared(known, declared, derived)
 
 
@@ -68,7 +68,7 @@ def _entity(declared: DeclaredSet, write: Write) -> Iterator[Finding]:
         yield CONTENTION.finding(severity, part_of(declared.name, write.name), says, better)
 
 
-def _shared(known: Known, declared: DeclaredSet, derived: IndexEntities | Summary) -> Iterator[Finding]:
+def _shared(known: Known, declared: DeclaredSet, derived: IndexEntity | Summary) -> Iterator[Finding]:
     names, rows = _group(declared, derived), derived.spread
     writes = [each.write for each in known.writes_of(declared) if _changes(each.write, derived)]
     writers = max((each.writers for each in writes), default=1)
@@ -76,7 +76,7 @@ def _shared(known: Known, declared: DeclaredSet, derived: IndexEntities | Summar
     severity = _severity(rate)
     if severity is None or writers < 2:
         return
-    kind = "list" if isinstance(derived, IndexEntities) else "total"
+    kind = "list" if isinstance(derived, IndexEntity) else "total"
     says = (
         f"The busiest {kind} of {derived.name!r} in {declared.name} changes {often(rate)}, by {writers} writers: "
         f"{_lost(rate)}."
@@ -90,16 +90,16 @@ def _shared(known: Known, declared: DeclaredSet, derived: IndexEntities | Summar
 
 
 def _pattern(derived: Derived) -> str:
-    return "index_entities" if isinstance(derived, IndexEntities) else "summary"
+    return "index_entities" if isinstance(derived, IndexEntity) else "summary"
 
 
-def _group(declared: DeclaredSet, derived: IndexEntities | Summary) -> list[str]:
+def _group(declared: DeclaredSet, derived: IndexEntity | Summary) -> list[str]:
     """Return the fields whose values say which row an entity has a part in."""
-    key = derived.layout(declared.key) if isinstance(derived, IndexEntities) else derived.layout
+    key = derived.layout(declared.key) if isinstance(derived, IndexEntity) else derived.layout
     return [name for name in key.fields if name in declared.shape.fields]
 
 
-def _changes(write: Write, derived: IndexEntities | Summary) -> bool:
+def _changes(write: Write, derived: IndexEntity | Summary) -> bool:
     """Whether a write changes such rows: an update only if it changes what they are made of."""
     return write.deed != "update" or not write.changes or bool(set(write.changes) & set(derived.reads))
 

@@ -143,7 +143,7 @@ def _is_of_derived(heat: Heat, cause: _Cause) -> bool:
     """Whether the busiest partition holds rows of an index in partitions of their own."""
     hottest = heat.partitions[0].partition if heat.partitions else ""
     own = cause.of.key.partition_template.split("{")[0]
-    return bool(own) and not hottest.startswith(own) and any(each.is_elsewhere for each in cause.of.derived)
+    return bool(own) and not hottest.startswith(own) and any(each.is_eventual for each in cause.of.derived)
 
 
 def reaches(heat: Heat) -> str:

@@ -7,7 +7,7 @@ from typing import Final
 
 from ...entity_set.derived import Index
 from ...key import Key
-from ...recipes.index_entities import IndexEntities
+from ...recipes.index_entities import IndexEntity
 from ...recipes.inter_partition_index import InterPartitionIndex
 from ..design.model import DeclaredSet, Field
 from ..key_parts import pieces_of
@@ -95,7 +95,7 @@ def _written(known: Known, declared: DeclaredSet) -> str:
 def _unused(known: Known, declared: DeclaredSet) -> Iterator[tuple[str, Finding]]:
     used = {asked.measured.via for asked in known.queries_of(declared)}
     for index in declared.derived:
-        is_kept_for_queries = isinstance(index, (Index, IndexEntities))
+        is_kept_for_queries = isinstance(index, (Index, IndexEntity))
         if not is_kept_for_queries or index.name in used or (isinstance(index, Index) and index.is_unique):
             continue
         says = f"No query of {declared.name} is answered by {index.name!r}: {_cost(known, declared)}."
@@ -173,7 +173,7 @@ def _colliding(declared: DeclaredSet, index: Index) -> Finding:
     count = number(_combinations(declared, index.key.fields))
     says = (
         f"{index.name!r} has {count} keys, of {listed(list(index.key.fields))}, for {entities(declared.shape.count)}: "
-        f"{'the second one of a key has no copy' if index.is_elsewhere else 'the second insert of a key is refused'}."
+        f"{'the second one of a key has no copy' if index.is_eventual else 'the second insert of a key is refused'}."
     )
     rest = [name for name in declared.key.fields if name not in index.key.fields]
     better = f"Let {listed(rest)} follow in the RowKey of the index: each entity then has a key of its own."
@@ -182,13 +182,13 @@ def _colliding(declared: DeclaredSet, index: Index) -> Finding:
 
 def _second_read(asked: Asked) -> Iterator[Finding]:
     via, more = asked.via, asked.measured.returned * asked.query.busiest
-    if isinstance(via, IndexEntities) and more >= _LISTED:
+    if isinstance(via, IndexEntity) and more >= _LISTED:
         says = (
             f"{asked.query.name!r} reads a list and then {entities(asked.measured.returned)} one by one, "
             f"{often(asked.query.busiest)}: {number(more)} reads a second."
         )
         better = "Keep copies ordered by the value and the key: one range query reads them all."
-        yield SECOND_READ.finding(Severity.WARNING, _subject(asked), says, better, pattern=_copies(via.is_elsewhere))
+        yield SECOND_READ.finding(Severity.WARNING, _subject(asked), says, better, pattern=_copies(via.is_eventual))
     if isinstance(via, Index) and (missing := _missing(asked, via)):
         severity = Severity.WARNING if more >= _READS_AGAIN else Severity.NOTE
         says = (
@@ -196,15 +196,15 @@ def _second_read(asked: Asked) -> Iterator[Finding]:
             f"{number(more)} reads more a second."
         )
         better = f"Include {listed(missing)} in the copies, or all properties."
-        yield SECOND_READ.finding(severity, _subject(asked), says, better, pattern=_copies(via.is_elsewhere))
+        yield SECOND_READ.finding(severity, _subject(asked), says, better, pattern=_copies(via.is_eventual))
 
 
 def _subject(asked: Asked) -> str:
     return part_of(asked.of.name, asked.query.name)
 
 
-def _copies(is_elsewhere: bool) -> str:
-    return "inter_partition_index" if is_elsewhere else "intra_partition_index"
+def _copies(is_eventual: bool) -> str:
+    return "inter_partition_index" if is_eventual else "intra_partition_index"
 
 
 def _missing(asked: Asked, via: Index) -> list[str]:

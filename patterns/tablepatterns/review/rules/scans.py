@@ -8,7 +8,7 @@ from typing import Final
 
 from ...cost import Cost
 from ...filters import QueryClass, classify, parse, point_keys
-from ...recipes.index_entities import IndexEntities
+from ...recipes.index_entities import IndexEntity
 from ..model import Finding
 from . import waste
 from .asked import in_order, partition_known, terms_of, unindexed
@@ -101,7 +101,7 @@ def _advice(known: Known, asked: Asked) -> _Advice:
 
 def _is_served(asked: Asked) -> bool:
     """Whether keys lead to the results in their order: what is read more is the price of a list, or of buckets."""
-    by_list = isinstance(asked.via, IndexEntities)
+    by_list = isinstance(asked.via, IndexEntity)
     return by_list or (
         asked.query.filter is None and partition_known(asked) and in_order(asked) and not unindexed(asked)
     )
@@ -179,7 +179,7 @@ def _missing_index(known: Known, asked: Asked) -> _Advice:
             f"They take {copies_take(asked.of)} more, and no transaction."
         )
         if equal and is_shared(asked.of, equal):
-            better = f"{better} Lists of those that share a value (IndexEntities) take less room, and a read of each."
+            better = f"{better} Lists of those that share a value (IndexEntity) take less room, and a read of each."
         return _Advice(MISSING_INDEX, says, better)
     code = index_elsewhere(asked.of, chosen)
     written = sum(each.write.rate for each in known.writes_of(asked.of))

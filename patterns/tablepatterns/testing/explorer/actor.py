@@ -102,15 +102,15 @@ class Point:
         """Which of the calls that the actor makes together waits here; empty where it makes one at a time."""
         self._heard: Any = None
 
-    def settle(self, heard: Any) -> None:
+    def process_intents(self, heard: Any) -> None:
         """Let the coroutine go on with a result, or an error."""
         self._heard = heard
 
     def __await__(self) -> Generator[tuple[Point, ...], object, Any]:
         if in_event_loop():
             rule = "it is made in a task of an event loop, which the schedule cannot step"
-            way_out = "await requests one after another, or use `together` of the account"
-            raise BadInput("request", "in a task", rule, way_out)
+            hint = "await requests one after another, or use `together` of the account"
+            raise BadInput("request", "in a task", rule, hint)
         yield (self,)
         if isinstance(self._heard, Exception):
             raise self._heard

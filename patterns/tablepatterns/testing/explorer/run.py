@@ -185,7 +185,7 @@ class Run:
     def _hear(self, actor: Actor, call: Call, heard: Any) -> None:
         known = repr(heard) if isinstance(heard, Exception) else of_answer(heard, self.world.stamps)
         actor.learn(call.strand, known)
-        call.settle(heard)
+        call.process_intents(heard)
         self._go_on(actor, call)
 
     def _turn_to(self, actor: Actor) -> None:

@@ -198,8 +198,8 @@ class Search:
             is_last = position == len(branch.choices)
             if not run.allows(choice) or (is_last and self._state(run) != branch.state):
                 rule = f"its actors did something else when the schedule {line_of(branch.choices)!r} was repeated"
-                way_out = "let them learn only from answers, and from the account's `now`, `random` and `uuid4`"
-                raise BadInput("make", self._scenario.make, rule, way_out)
+                hint = "let them learn only from answers, and from the account's `now`, `random` and `uuid4`"
+                raise BadInput("make", self._scenario.make, rule, hint)
             run.take(choice)
 
     def _follow(self, run: Run) -> None:

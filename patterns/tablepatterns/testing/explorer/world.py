@@ -175,15 +175,17 @@ class SteppedStorage(Storage):
         """Wait in the world's time."""
         await self._world.sleep(seconds)
 
-    async def together(self, *calls: Coroutine[Any, Any, T], limit: int = 8, waits: bool = False) -> list[T]:
+    async def gather(
+        self, *calls: Coroutine[Any, Any, T], max_concurrency: int = 8, needs_threads: bool = False
+    ) -> list[T]:
         """Run the calls at once; the schedule decides in which order they go on."""
-        return await together(calls, limit)
+        return await together(calls, max_concurrency)
 
     def lock(self) -> AbstractAsyncContextManager[object]:
         """Return a lock that the strands of an actor wait for in the world's time."""
         return SteppedLock(self._world)
 
-    async def meanwhile(
+    async def run_with_heartbeat(
         self, work: Coroutine[Any, Any, T], beat: Callable[[], Coroutine[Any, Any, None]], *, every: float
     ) -> T:
         """Run the work without a beat.
@@ -240,7 +242,7 @@ class World:
         while not isinstance(reached, Ended):
             point = reached[0]
             if isinstance(point, Call):
-                point.settle(point.carry_out())
+                point.process_intents(point.carry_out())
             elif isinstance(point, Sleep):
                 self.pass_until(point.until)
             reached = advance(coroutine, point)
