@@ -66,7 +66,7 @@ READS: list[tuple[str, QueryClass, int, int]] = [
     (f"{SALES} and RowKey ge '003' and RowKey lt '007' and Name eq 'Jones'", QueryClass.RANGE, 4, 1),
     (f"{SALES} and RowKey ge '015'", QueryClass.RANGE, 5, 5),
     (f"{SALES} and RowKey lt '005'", QueryClass.RANGE, 5, 5),
-    (SALES, QueryClass.PARTITION_SCAN, ROWS, ROWS),
+    (SALES, QueryClass.RANGE, ROWS, ROWS),
     (f"{SALES} and Name eq 'Jones'", QueryClass.PARTITION_SCAN, ROWS, 4),
     (f"{SALES} and (RowKey eq '003' or RowKey eq '007')", QueryClass.PARTITION_SCAN, ROWS, 2),
     (f"({SALES} and RowKey eq '003') or ({SALES} and RowKey eq '007')", QueryClass.PARTITION_SCAN, ROWS, 2),

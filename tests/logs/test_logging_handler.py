@@ -205,8 +205,8 @@ def test_closing_writes_what_waits(log: Any, start: datetime, handler: Any, logg
 AT_EXIT = """
 import atexit, logging
 from tablepatterns import connect
-from tablepatterns.logs.logging_handler import BlobLogHandler
-from tablepatterns.recipes.blob_log import BlobLog
+from tablepatterns.recipes.blob_log.blob_log import BlobLog
+from tablepatterns.recipes.blob_log.logging_handler import BlobLogHandler
 
 log = BlobLog(connect(), "logs", "shop")
 start = log.account.now()

@@ -325,7 +325,7 @@ async def test_indexes_with_partitions_of_their_own_get_along(storage: Any) -> N
 
 
 async def test_a_lease_of_no_time_and_a_bad_queue_are_refused(storage: Any) -> None:
-    with pytest.raises(BadDesign, match="number of seconds"):
+    with pytest.raises(BadDesign, match="lease = 0: it must be at least 1"):
         EntitySet(storage, "Employees", BY_ID, derived=[by_email], lease=0)
     with pytest.raises(BadInput, match="lower-case"):
         EntitySet(storage, "Employees", BY_ID, derived=[by_email], intents="Not a queue")

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from backends import Backend
 from logins import BY_MOMENT, BY_SESSION, DAY, NOON, drop_all, login, logins_of, logs_of, names_of
-from tablepatterns import BulkLoad, DataSeries, EntitySet, IntraPartitionIndex, Key, LogTail, Ticks, connect, prop
+from tablepatterns import BulkLoad, EntitySet, IntraPartitionIndex, Key, LogTail, Ticks, WideEntity, connect, prop
 from tablepatterns.engine.account import Engine
 from tablepatterns.engine.clock import Clock
 from tablepatterns.errors import BadDesign, BadInput, BadKey, BadTableName, LoadInterrupted
@@ -127,9 +127,10 @@ def test_a_name_that_no_series_can_have_is_refused(name: str, error: type[Except
 def test_what_make_makes_must_be_a_set_of_the_table_with_the_same_moment() -> None:
     storage = connect()
     always_one = EntitySet(storage, "Logins", BY_MOMENT)
-    points: Any = lambda account, table: DataSeries(account, table, Key("{Host}", "cpu"), 24, name="Cpu", of=float)  # noqa: E731
-    with pytest.raises(BadDesign, match="it made a DataSeries, and each period's table is that of an EntitySet"):
-        PeriodTables(storage, "Points", Period.DAY, make=points)
+    wide: Any = lambda account, table: WideEntity(account, table, Key("{Host}", "cpu"))  # noqa: E731
+    rule = "it made a WideEntity, and each period's table is that of an EntitySet or a DataSeries"
+    with pytest.raises(BadDesign, match=rule):
+        PeriodTables(storage, "Points", Period.DAY, make=wide)
     with pytest.raises(BadDesign, match="give the set the table's name"):
         PeriodTables(storage, "Logins", Period.DAY, make=lambda account, table: always_one)
     with pytest.raises(BadDesign, match="name the same field"):

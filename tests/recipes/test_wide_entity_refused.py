@@ -58,7 +58,7 @@ def test_a_declared_part_that_is_too_large_is_refused_with_the_way_out() -> None
 @pytest.mark.parametrize(
     ("key", "options", "subject"),
     [
-        (Key("{Employee}", "{select}"), {}, "select"),
+        (Key("{Employee}", "{WidePart}"), {}, "WidePart"),
         (Key("{Employee}", ""), {"properties": ["A", "B", "A"]}, "'A'"),
         (Key("{Employee}", ""), {"properties": ["Employee"]}, "Employee"),
         (Key("{Employee}", ""), {"part_bytes": 2**20}, "part_bytes"),

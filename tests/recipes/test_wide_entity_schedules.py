@@ -178,7 +178,7 @@ def test_a_read_in_several_pages_while_a_value_is_written(options: dict[str, int
 class HeadFirst(WideEntity[Any]):
     """Turns the head to a generation, and writes its rows then."""
 
-    async def _publish(self, old: Any, parts: Any) -> Any:
+    async def _publish(self, old: Any, parts: Any, retry_for: float) -> Any:
         generation = "f" * 32
         flip, *others = publishing(old, parts, generation)
         answers = await self.table.submit(flip, *(each for each in others if each.kind == "delete"))

@@ -27,7 +27,7 @@ LINES: list[tuple[tuple[str, str, dict[str, str], object], tuple[Any, ...]]] = [
     (("GET", "/Employees()", JSON, b""), ("QueryEntities", "Employees", None, "table scan", 1, 1)),
     (
         ("GET", "/Employees()?$filter=PartitionKey%20eq%20'q'", JSON, b""),
-        ("QueryEntities", "Employees", "q", "partition scan", 0, 0),
+        ("QueryEntities", "Employees", "q", "range query", 0, 0),
     ),
     (("GET", "/Tables", JSON, b""), ("QueryTables", None, None, None, 0, 1)),
     (("GET", "/Tables('Employees')", JSON, b""), ("QueryTable", "Employees", None, None, 0, 1)),
