@@ -28,6 +28,8 @@ class Format(ABC):
     terminator: ClassVar[str] = ""
     """What ends the text wherever more of the key follows; it sorts before all that could continue the text."""
     descending: ClassVar[bool] = False
+    reads_exactly: ClassVar[bool] = False
+    """Whether `read` refuses every text that `write` would have spelled otherwise."""
 
     @property
     @abstractmethod
@@ -47,7 +49,7 @@ class Format(ABC):
     def read(self, text: str) -> object:
         """Return the value of a key text; ValueError where it has none.
 
-        Need not notice a text that `write` would have spelled otherwise: whoever reads writes again and compares.
+        Where it is not exact, the text that `write` makes of the value must be compared with this one.
         """
 
     def refusal(self, value: object, rule: str, hint: str) -> BadKey:
@@ -96,22 +98,31 @@ class Padded(Format):
     """An integer of 0 or more, in a fixed number of digits."""
 
     digits: int
+    reads_exactly: ClassVar[bool] = True
 
     @cached_property
     def characters(self) -> Sequence[Characters]:
         return [DIGIT] * self.digits
 
+    @cached_property
+    def _beyond(self) -> int:
+        """The first number that needs more digits."""
+        return _beyond(self.digits)
+
     def write(self, value: object) -> str:
-        number = _integer(self, value)
+        number = value if type(value) is int else _integer(self, value)
         if number < 0:
             hint = f"use the signed format {{{self.name}:+0{self.digits}d}}"
             raise self.refusal(value, "a padded number is not negative", hint)
-        if number >= _beyond(self.digits):
+        if number >= self._beyond:
             raise self.refusal(value, f"it does not fit in {self.digits} digits", "use a wider format")
         return f"{number:0{self.digits}d}"
 
     def read(self, text: str) -> int:
-        return _digits(text)
+        # The digits 0 to 9 alone; one of another script is a digit to str too
+        if not (text.isascii() and text.isdigit()):
+            raise ValueError(f"{text!r} is not made of digits")
+        return int(text)
 
 
 @dataclass(frozen=True)
@@ -229,6 +240,8 @@ def from_inverted_ticks(text: str) -> Ticks:
 class TickCount(Format):
     """An instant as its ticks of 100 nanoseconds, in 19 digits."""
 
+    reads_exactly: ClassVar[bool] = True
+
     @property
     def characters(self) -> Sequence[Characters]:
         return _TICKS
@@ -244,6 +257,7 @@ class InvertedTicks(Format):
     """An instant as the ticks that are left until the end of the year 9999: the newest first."""
 
     descending: ClassVar[bool] = True
+    reads_exactly: ClassVar[bool] = True
 
     @property
     def characters(self) -> Sequence[Characters]:
@@ -367,6 +381,7 @@ class Calendar(Format):
 
 FORBIDDEN: Final = re.compile(FORBIDDEN_IN_KEYS)
 _LONE_SURROGATE: Final = re.compile("[\ud800-\udfff]")
+_NO_KEY_TEXT: Final = re.compile(f"{FORBIDDEN_IN_KEYS}|{_LONE_SURROGATE.pattern}")
 
 _RUNS: Final = {
     "!": range(0x24),
@@ -384,11 +399,15 @@ _CODE: Final = re.compile(r"[!.>\[~]([0-9a-f]{2})")
 class Text(Format):
     """Plain text, kept as it is."""
 
+    reads_exactly: ClassVar[bool] = True
+
     @property
     def characters(self) -> Characters:
         return KEY_TEXT
 
     def write(self, value: object) -> str:
+        if type(value) is str and not _NO_KEY_TEXT.search(value):
+            return value
         text = _checked(self, value)
         found = FORBIDDEN.search(text)
         if found:
@@ -397,7 +416,7 @@ class Text(Format):
         return text
 
     def read(self, text: str) -> str:
-        return text
+        return self.write(text) if _NO_KEY_TEXT.search(text) else text
 
 
 class Escaped(Format):
@@ -431,6 +450,8 @@ def _checked(field: Format, value: object) -> str:
 class Uuid(Format):
     """A UUID in its usual 36 characters, lower case."""
 
+    reads_exactly: ClassVar[bool] = True
+
     @cached_property
     def characters(self) -> Sequence[Characters]:
         return [one_of("-") if each == "-" else HEX for each in str(UUID(int=0))]
@@ -441,7 +462,10 @@ class Uuid(Format):
         return str(value)
 
     def read(self, text: str) -> UUID:
-        return UUID(text)
+        found = UUID(text)
+        if str(found) != text:
+            raise ValueError(f"{text!r} is not how a UUID is written")
+        return found
 
 
 _NAMED: Final[dict[str, type[Format]]] = {

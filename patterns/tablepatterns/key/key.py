@@ -107,7 +107,8 @@ class Key:
 
         Guide: compound key.
         """
-        _check_texts(partition_key, row_key)
+        if type(partition_key) is not str or type(row_key) is not str:
+            _check_texts(partition_key, row_key)
         return self._partition.read(partition_key) | self._row.read(row_key)
 
     def matches(self, partition_key: str, row_key: str) -> bool:
@@ -117,11 +118,14 @@ class Key:
         False
         """
         _check_texts(partition_key, row_key)
+        return self.found(partition_key, row_key) is not None
+
+    def found(self, partition_key: str, row_key: str) -> dict[str, object] | None:
+        """Return the values that make these keys, or None where these are not of this kind."""
         try:
-            self.parse(partition_key, row_key)
+            return self.parse(partition_key, row_key)
         except BadKey:
-            return False
-        return True
+            return None
 
     @checked
     def overlaps(self, other: Key) -> bool:

@@ -63,7 +63,11 @@ class Field:
             raise ValueError(f"{self.tail!r} is missing")
         value = self.format.read(text[start:end])
         following = end + len(self.tail)
-        if self.write(value) != text[start:following]:
+        if self.format.reads_exactly:
+            is_ours = following <= len(text) and text.startswith(self.tail, end)
+        else:
+            is_ours = self.write(value) == text[start:following]
+        if not is_ours:
             raise ValueError(f"{text[start:]!r} is not how {self.name} is written")
         return value, following
 
@@ -118,26 +122,29 @@ class Template:
 
     def write(self, values: Mapping[str, object]) -> str:
         """Return the key of these values, or raise BadKey."""
-        return self._sized(self.head + "".join([field.write(_value_of(field, values)) for field in self.fields]))
+        text = self.head
+        for field in self.fields:
+            if field.name not in values:
+                raise BadKey(field.name, MISSING, "the key needs this field", "give it a value")
+            text += field.write(values[field.name])
+        return text if len(text) <= self.max_units and text.isascii() else self._sized(text)
 
     def read(self, key: str) -> dict[str, object]:
         """Return the values of a key that this template wrote; BadKey for any other."""
-        self._sized(key)
+        if len(key) > self.max_units or not key.isascii():
+            self._sized(key)
+        values: dict[str, object] = {}
+        position = len(self.head)
         try:
-            return self._read(key)
+            if not key.startswith(self.head):
+                raise ValueError(f"it does not begin with {self.head!r}")
+            for field in self.fields:
+                values[field.name], position = field.read(key, position)
+            if position != len(key):
+                raise ValueError(f"{key[position:]!r} is left over")
         except ValueError as error:
             rule = f"it is not a key of {self.text!r} ({said(error)})"
             raise BadKey(self.half, key, rule, "parse a key with the template that wrote it") from error
-
-    def _read(self, key: str) -> dict[str, object]:
-        if not key.startswith(self.head):
-            raise ValueError(f"it does not begin with {self.head!r}")
-        values: dict[str, object] = {}
-        position = len(self.head)
-        for field in self.fields:
-            values[field.name], position = field.read(key, position)
-        if position != len(key):
-            raise ValueError(f"{key[position:]!r} is left over")
         return values
 
     def _sized(self, key: str) -> str:
@@ -145,13 +152,6 @@ class Template:
             rule = f"a key has at most {self.max_units} UTF-16 code units, and this one has {utf16_length(key)}"
             raise BadKey(self.half, key, rule, "shorten its values")
         return key
-
-
-def _value_of(field: Field, values: Mapping[str, object]) -> object:
-    """Return the field's value, or raise BadKey where it is missing."""
-    if field.name not in values:
-        raise BadKey(field.name, MISSING, "the key needs this field", "give it a value")
-    return values[field.name]
 
 
 def _split(half: str, text: str) -> tuple[list[str], list[Format]]:
