@@ -1,9 +1,9 @@
-"""The pytest plugin: for each test an account in memory, its clock, its faults and its traffic.
+"""The pytest plugin: each test gets a new in-memory account, with its clock, faults and traffic.
 
-It is installed with the package, and pytest loads it in every run. It stands beside the package and not in it, so that
-this loads neither the package nor the SDK: they are imported by the first test that asks for a fixture.
+Installing the package registers it, and pytest loads it in every run. It is a module next to the package, not inside
+it, so that loading it imports neither the package nor the SDK: the first test that uses a fixture does.
 
-Each fixture can be overridden: an `azure_clock` of your own, say, is the clock of all the others.
+Override a fixture to change all that build on it: your own `azure_clock` becomes the clock of all the others.
 """
 
 from __future__ import annotations
@@ -30,15 +30,15 @@ def azure_clock() -> Clock:
 
 @pytest.fixture
 def azure_engine(azure_clock: Clock) -> Engine:
-    """The account in memory, new for each test; all the other fixtures are about this one."""
+    """The in-memory account, new for each test; all the other fixtures use it."""
     from tablepatterns.testing import Engine
 
     return Engine(clock=azure_clock)
 
 
 @pytest.fixture
-def storage(azure_engine: Engine) -> Iterator[Storage]:
-    """A `tablepatterns.Storage` of the account: the SDK's own clients, and what recipes run on."""
+def azure_storage(azure_engine: Engine) -> Iterator[Storage]:
+    """A `tablepatterns.Storage` of the account: the SDK's own clients, on which recipes run."""
     from tablepatterns import connect
 
     with connect(azure_engine) as storage:
@@ -46,26 +46,26 @@ def storage(azure_engine: Engine) -> Iterator[Storage]:
 
 
 @pytest.fixture
-def aio_storage(azure_engine: Engine) -> Iterator[tablepatterns.aio.Storage]:
+def azure_aio_storage(azure_engine: Engine) -> Iterator[tablepatterns.aio.Storage]:
     """A `tablepatterns.aio.Storage` of the account; any event loop may use it, whichever plugin runs the test."""
     from tablepatterns import aio
     from tablepatterns.recipe import finish
 
     storage = aio.connect(azure_engine)
     yield storage
-    # In memory nothing waits, so the clients can be closed where there is no event loop
+    # In memory nothing waits, so the clients can be closed without an event loop
     finish(storage.close())
 
 
 @pytest.fixture
 def azure_faults(azure_engine: Engine) -> Faults:
-    """The account's faults: rules by which requests fail."""
+    """The account's faults: rules that make requests fail."""
     return azure_engine.faults
 
 
 @pytest.fixture
-def traffic(azure_engine: Engine) -> Iterator[AccountTraffic]:
-    """The requests since this fixture was set up: those of the test, and of the fixtures named behind this one."""
+def azure_traffic(azure_engine: Engine) -> Iterator[AccountTraffic]:
+    """The requests since this fixture was set up: those of the test, and of fixtures requested after this one."""
     from tablepatterns.testing.traffic import AccountTraffic
 
     with AccountTraffic(azure_engine) as traffic, azure_engine.ledger.span(traffic):

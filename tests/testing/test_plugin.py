@@ -13,7 +13,7 @@ import pytest
 import pytest_tablepatterns
 
 ROOT = Path(__file__).parents[2]
-FIXTURES = ("storage", "aio_storage", "azure_clock", "azure_engine", "azure_faults", "traffic")
+FIXTURES = ("azure_aio_storage", "azure_clock", "azure_engine", "azure_faults", "azure_storage", "azure_traffic")
 
 
 @pytest.fixture
@@ -39,17 +39,19 @@ def test_each_test_has_a_new_account_that_its_fixtures_share(project: pytest.Pyt
         import pytest
 
         @pytest.mark.parametrize("again", [1, 2])
-        def test_sync_and_aio(again, storage, aio_storage, azure_engine, azure_clock, azure_faults, traffic):
-            assert storage.engine is aio_storage.engine is azure_engine
+        def test_sync_and_aio(
+            again, azure_storage, azure_aio_storage, azure_engine, azure_clock, azure_faults, azure_traffic
+        ):
+            assert azure_storage.engine is azure_aio_storage.engine is azure_engine
             assert (azure_engine.clock, azure_engine.faults) == (azure_clock, azure_faults)
-            storage.tables.create_table("Employees")
+            azure_storage.tables.create_table("Employees")
 
             async def names():
-                async with aio_storage.tables as service:
+                async with azure_aio_storage.tables as service:
                     return [table.name async for table in service.list_tables()]
 
             assert asyncio.run(names()) == ["Employees"]
-            assert traffic.totals.by_operation == {"CreateTable": 1, "QueryTables": 1}
+            assert azure_traffic.totals.by_operation == {"CreateTable": 1, "QueryTables": 1}
         """
     )
     assert passed(project) == 2
@@ -60,14 +62,14 @@ def test_a_test_moves_time_and_makes_requests_fail(project: pytest.Pytester) -> 
         """
         from datetime import datetime, timedelta, timezone
 
-        def test_it(storage, azure_clock, azure_faults, traffic):
+        def test_it(azure_storage, azure_clock, azure_faults, azure_traffic):
             azure_clock.set(datetime(2014, 8, 22, tzinfo=timezone.utc))
             with azure_faults.busy(operation="CreateTable", times=3) as busy:
-                table = storage.tables.create_table("Employees")
+                table = azure_storage.tables.create_table("Employees")
             table.create_entity({"PartitionKey": "Sales", "RowKey": "000223"})
             written = table.get_entity("Sales", "000223").metadata["timestamp"]
             assert timedelta(seconds=4) < written - datetime(2014, 8, 22, tzinfo=timezone.utc) < timedelta(seconds=60)
-            assert [record.status for record in traffic.records] == [503] * busy.hits + [201, 201, 200]
+            assert [record.status for record in azure_traffic.records] == [503] * busy.hits + [201, 201, 200]
         """
     )
     assert passed(project) == 1
@@ -87,9 +89,9 @@ def test_a_project_sets_the_clock_for_all_its_tests_by_overriding_one_fixture(pr
     )
     project.makepyfile(
         """
-        def test_it(storage, azure_clock):
-            assert storage.now() == azure_clock.now().datetime() == storage.now()
-            assert storage.now().year == 2014
+        def test_it(azure_storage, azure_clock):
+            assert azure_storage.now() == azure_clock.now().datetime() == azure_storage.now()
+            assert azure_storage.now().year == 2014
         """
     )
     assert passed(project) == 1
@@ -101,11 +103,11 @@ def test_a_fixture_of_the_project_goes_before_one_of_the_same_name(project: pyte
         import pytest
 
         @pytest.fixture
-        def storage():
+        def azure_storage():
             return "mine"
 
-        def test_it(storage):
-            assert storage == "mine"
+        def test_it(azure_storage):
+            assert azure_storage == "mine"
         """
     )
     assert passed(project) == 1
@@ -117,15 +119,15 @@ def test_traffic_is_what_is_asked_from_there_on(project: pytest.Pytester) -> Non
         import pytest
 
         @pytest.fixture
-        def table(storage):
-            return storage.tables.create_table("Employees")
+        def table(azure_storage):
+            return azure_storage.tables.create_table("Employees")
 
-        def test_the_preparation_does_not_count(table, traffic):
+        def test_the_preparation_does_not_count(table, azure_traffic):
             table.upsert_entity({"PartitionKey": "Sales", "RowKey": "000223"})
-            assert traffic.totals.billable == 1
+            assert azure_traffic.totals.billable == 1
 
-        def test_the_preparation_counts(traffic, table):
-            assert traffic.totals.billable == 1
+        def test_the_preparation_counts(azure_traffic, table):
+            assert azure_traffic.totals.billable == 1
         """
     )
     assert passed(project) == 2

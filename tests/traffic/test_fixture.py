@@ -1,4 +1,4 @@
-"""The fixture `traffic` of the pytest plugin: what it was, and assertions that name lines."""
+"""The fixture `azure_traffic` of the pytest plugin: what it was, and assertions that name lines."""
 
 from __future__ import annotations
 
@@ -30,38 +30,38 @@ def test_the_assertions_pass_and_fail_with_the_line_of_the_users_own_code(projec
         from tablepatterns.engine.transport import EngineTransport
         from tablepatterns.testing import Span
 
-        def test_scan(storage, traffic):
-            older_than(storage.tables.create_table("Employees"), 30)
-            traffic.assert_transactions(at_most=2)
-            traffic.assert_no_scans()
+        def test_scan(azure_storage, azure_traffic):
+            older_than(azure_storage.tables.create_table("Employees"), 30)
+            azure_traffic.assert_transactions(at_most=2)
+            azure_traffic.assert_no_scans()
 
-        def test_budget(storage, traffic):
-            older_than(storage.tables.create_table("Employees"), 30)
-            traffic.assert_transactions(at_most=1)
+        def test_budget(azure_storage, azure_traffic):
+            older_than(azure_storage.tables.create_table("Employees"), 30)
+            azure_traffic.assert_transactions(at_most=1)
 
-        def test_client_of_its_own(azure_engine, traffic):
+        def test_client_of_its_own(azure_engine, azure_traffic):
             key = AzureNamedKeyCredential(azure_engine.account_name, azure_engine.account_key)
             url = f"https://{azure_engine.account_name}.table.core.windows.net"
             with TableServiceClient(url, credential=key, transport=EngineTransport(azure_engine)) as service:
                 older_than(service.create_table("Employees"), 30)
-            assert traffic.requests == []
-            assert traffic.totals.billable == 2
-            traffic.assert_transactions(at_most=2)
-            traffic.assert_no_scans()
+            assert azure_traffic.requests == []
+            assert azure_traffic.totals.billable == 2
+            azure_traffic.assert_transactions(at_most=2)
+            azure_traffic.assert_no_scans()
 
         async def register(service):
             async with service.get_table_client("Employees") as table:
                 await table.create_table()
                 await table.create_entity({"PartitionKey": "Sales", "RowKey": "1"})
 
-        def test_async(aio_storage, traffic):
+        def test_async(azure_aio_storage, azure_traffic):
             import asyncio
-            asyncio.run(register(aio_storage.tables))
-            assert isinstance(traffic, Span)
-            assert [each.operation for each in traffic.requests] == ["CreateTable", "InsertEntity"]
-            assert [each.site.function for each in traffic.requests] == ["register", "register"]
-            traffic.assert_transactions(at_most=2)
-            traffic.assert_no_scans()
+            asyncio.run(register(azure_aio_storage.tables))
+            assert isinstance(azure_traffic, Span)
+            assert [each.operation for each in azure_traffic.requests] == ["CreateTable", "InsertEntity"]
+            assert [each.site.function for each in azure_traffic.requests] == ["register", "register"]
+            azure_traffic.assert_transactions(at_most=2)
+            azure_traffic.assert_no_scans()
         """,
     )
     result = project.runpytest_subprocess("-p", "pytest_tablepatterns", "-W", "error", "--tb=short")

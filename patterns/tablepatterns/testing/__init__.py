@@ -1,7 +1,7 @@
-"""What users' own tests need: an account in memory whose time, network and capacity are the test's to decide.
+"""Test your own code on an in-memory account whose time, network and capacity the test controls.
 
-With pytest the fixtures `storage`, `aio_storage`, `azure_clock`, `azure_faults` and `traffic` hand these out, and
-nothing needs to be imported; see "Testing your own code" in the documentation.
+With pytest, use the fixtures `azure_storage`, `azure_aio_storage`, `azure_clock`, `azure_faults` and `azure_traffic`
+without importing anything; see "Testing your own code" in the documentation.
 
 >>> from tablepatterns import connect
 >>> engine = Engine()
