@@ -149,7 +149,7 @@ def test_whatever_fits_together_is_tried(design: Design) -> None:
 def test_another_process_measures_the_same() -> None:
     path = Path(__file__).parents[2] / "docs" / "reviews" / "employees_improved.toml"
     program = (
-        "import sys; from tablepatterns.review import read_design;, declare_set"
+        "import sys; from tablepatterns.review import read_design; "
         "from tablepatterns.review.measure.measure import measure; "
         "print([(each.how, each.transactions, each.examined, each.bytes_in, each.bytes_out) "
         "for each in measure(read_design(sys.argv[1]))])"

@@ -163,5 +163,5 @@ def test_a_wrong_filter_gets_the_error_of_the_parser_with_its_position() -> None
 
 
 def test_what_cannot_be_explained_is_refused() -> None:
-    with pytest.raises(BadInput, match="only a filter's text, a filter, or an EntitySet"):
+    with pytest.raises(BadInput, match="it must be a str or a Filter or an EntitySet, not int"):
         explain(3)  # type: ignore[call-overload]
