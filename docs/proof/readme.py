@@ -1,4 +1,4 @@
-"""The parts of the README that follow from elsewhere: the table of patterns, and the figures on how it is tested."""
+"""Write the generated parts of the README: the table of patterns, and the figures on how it is tested."""
 
 from __future__ import annotations
 
@@ -21,35 +21,32 @@ FIGURES = {
     "alike": ("docs/fidelity.md", r"the engine does ([\d,]+) as the service does"),
     "budgets": ("docs/budgets.md", r"Each of these ([\d,]+) rows"),
 }
-"""Where each figure stands."""
+"""The page and the sentence that each figure comes from."""
 TESTED = """\
-- One body of a test runs on the account in memory and on a real Azurite, through the sync and the async SDK. There are
-  more than 20,000 tests.
-- {tables} random operations on tables, {queues} on queues and {blobs} on blobs were asked of the account in memory and
-  of Azurite, and the answers compared: [the record](tests/differential/record.md), with every known difference.
-- Of {behaviours} [behaviours of the service](docs/fidelity.md), listed with what is known of each and from where, the
-  account in memory does {alike} alike; for the others the page says what it does instead.
-- {recipes} recipes of more than one request were stepped through every order of their requests, with deaths and lost
-  answers at each, within stated bounds: {schedules} schedules, and nothing found. {broken} variants that are broken on
-  purpose are all found: [what is guaranteed](docs/guarantees.md).
-- [{budgets} rows of costs](docs/budgets.md) are measured by the ledger of the account; a call that takes one request
-  more fails its test. [What works together](docs/compositions.md) was put together, two by two and all at once."""
+- More than 20,000 tests: one body runs in memory and on a real Azurite, through the sync and the async SDK.
+- {tables} random operations on tables, {queues} on queues and {blobs} on blobs were compared with Azurite, and
+  [every known difference](tests/differential/record.md) is recorded.
+- The in-memory engine reproduces {alike} of {behaviours} listed [behaviors of the service](docs/fidelity.md).
+- {recipes} recipes were explored in every order of their requests, with a crash or a lost response at each, within
+  [stated bounds](docs/guarantees.md): {schedules} schedules passed, and {broken} deliberately broken variants failed.
+- [{budgets} costs](docs/budgets.md) are measured: one more request fails a test. [Combinations](docs/compositions.md)
+  of recipes are tested in pairs and all at once."""
 
 
 def render() -> str:
-    """Return the README with these parts as they should be."""
+    """Return the README with its generated parts up to date."""
     text = (ROOT / PAGE).read_text(encoding="utf-8")
     return between(between(text, "patterns", patterns()), "tested", TESTED.format(**figures()))
 
 
 def patterns() -> str:
-    """Return a row for each pattern that is there to be used, with a link to its page."""
+    """Return the table of patterns, each with its classes and a link to its page."""
     rows = [_cells(each) for each in ENTRIES if each.classes and each.kind not in ("anti-pattern", "guidance")]
-    return table(("Pattern", "What it does", "Here"), rows)
+    return table(("Pattern", "What it does", "Classes"), rows)
 
 
 def figures() -> dict[str, str]:
-    """Return the figures, each as its page has it."""
+    """Return the figures, as their pages state them."""
     found = {name: re.search(pattern, _read(path)) for name, (path, pattern) in FIGURES.items()}
     return {name: match[1] for name, match in found.items() if match}
 
@@ -61,5 +58,5 @@ def _cells(each: CatalogueEntry) -> tuple[str, ...]:
 
 
 def _read(path: str) -> str:
-    # A sentence may go over two lines
+    # A sentence may continue on the next line
     return " ".join((ROOT / path).read_text(encoding="utf-8").split())
