@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Coroutine
+from collections.abc import AsyncIterator, Callable, Coroutine, Mapping
 from contextlib import AbstractAsyncContextManager, suppress
 from datetime import datetime, timezone
 from importlib.util import find_spec
@@ -18,7 +18,7 @@ from .extras import how_to_install
 from .recipe import VIRTUAL_BEAT, Account
 from .sdk.call import Once
 from .sdk.container import Container
-from .sdk.process_transport import STORAGE_DEFAULTS, with_aio_process_transport
+from .sdk.process_transport import STORAGE_DEFAULTS
 from .sdk.queue import Queue, check_queue_name
 from .sdk.table import Table, table_names
 from .set_identity import account_identity
@@ -112,19 +112,17 @@ class Storage(Account):
         # Without self, so that an account in memory ends with its last reference
         over = self.watch.over
         self._table_service = Once(
-            lambda: TableServiceClient(target.url("table"), **over("table", with_aio_process_transport(options)))
+            lambda: TableServiceClient(target.url("table"), **over("table", _with_process_transport(options)))
         )
         if target.urls["table"]:
             self._table_service()
         self._queues = Once(
             lambda: _queue_service(
-                target.url("queue"), over("queue", with_aio_process_transport(options, STORAGE_DEFAULTS))
+                target.url("queue"), over("queue", _with_process_transport(options, STORAGE_DEFAULTS))
             )
         )
         self._blobs = Once(
-            lambda: _blob_service(
-                target.url("blob"), over("blob", with_aio_process_transport(options, STORAGE_DEFAULTS))
-            )
+            lambda: _blob_service(target.url("blob"), over("blob", _with_process_transport(options, STORAGE_DEFAULTS)))
         )
 
     @property
@@ -266,3 +264,13 @@ def _blob_service(url: str, options: dict[str, Any]) -> BlobServiceClient:
     from azure.storage.blob.aio import BlobServiceClient
 
     return BlobServiceClient(url, **options)
+
+
+def _with_process_transport(options: Mapping[str, Any], defaults: Mapping[str, Any] | None = None) -> dict[str, Any]:
+    """Return the options of an async SDK client with a transport of this kind, unless they have a transport."""
+    if "transport" in options:
+        return dict(options)
+    # Here, for it needs aiohttp
+    from .sdk.aio_process_transport import AioProcessTransport
+
+    return {**options, "transport": AioProcessTransport({**(defaults or {}), **options})}

@@ -11,7 +11,7 @@ import os
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
-from azure.core.pipeline.transport import AsyncHttpTransport, HttpTransport
+from azure.core.pipeline.transport import HttpTransport
 
 STORAGE_DEFAULTS: Final[Mapping[str, Any]] = {
     "connection_timeout": 20,
@@ -28,7 +28,7 @@ class ProcessTransport(HttpTransport[Any, Any]):
     """
 
     def __init__(self, make: Callable[[], Any]) -> None:
-        self._own = _PerProcess(make)
+        self._own = PerProcess(make)
 
     @property
     def connection_config(self) -> Any:
@@ -55,45 +55,7 @@ class ProcessTransport(HttpTransport[Any, Any]):
         self.close()
 
 
-class AioProcessTransport(AsyncHttpTransport[Any, Any]):
-    """The same for async clients; the forked process runs an event loop of its own.
-
-    :param make: makes the SDK's transport
-    """
-
-    def __init__(self, make: Callable[[], Any]) -> None:
-        self._own = _PerProcess(make)
-
-    @property
-    def connection_config(self) -> Any:
-        """The timeouts, which the SDK's retry policy looks up."""
-        return self._own().connection_config
-
-    async def send(self, request: Any, **options: Any) -> Any:
-        """Send a request and return its response."""
-        return await self._own().send(request, **options)
-
-    async def sleep(self, duration: float) -> None:
-        """Wait between two attempts."""
-        await self._own().sleep(duration)
-
-    async def open(self) -> None:
-        """Open the connections of this process."""
-        await self._own().open()
-
-    async def close(self) -> None:
-        """Close the connections of this process."""
-        await self._own().close()
-
-    async def __aenter__(self) -> AioProcessTransport:
-        await self.open()
-        return self
-
-    async def __aexit__(self, *error: object) -> None:
-        await self.close()
-
-
-class _PerProcess:
+class PerProcess:
     """What each process makes for itself. Without a lock, which another thread might hold during a fork."""
 
     def __init__(self, make: Callable[[], Any]) -> None:
@@ -118,13 +80,3 @@ def with_process_transport(options: Mapping[str, Any], defaults: Mapping[str, An
 
     given = {**(defaults or {}), **options}
     return {**options, "transport": ProcessTransport(lambda: RequestsTransport(**given))}
-
-
-def with_aio_process_transport(options: Mapping[str, Any], defaults: Mapping[str, Any] | None = None) -> dict[str, Any]:
-    """Return the options of an async SDK client with a transport of this kind, unless they have a transport."""
-    if "transport" in options:
-        return dict(options)
-    from azure.core.pipeline.transport import AioHttpTransport
-
-    given = {**(defaults or {}), **options}
-    return {**options, "transport": AioProcessTransport(lambda: AioHttpTransport(**given))}
