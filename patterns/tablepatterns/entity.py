@@ -34,6 +34,7 @@ _SYSTEM: Final = frozenset(limits.SYSTEM_PROPERTIES)
 _FORBIDDEN: Final = re.compile(limits.FORBIDDEN_IN_KEYS)
 _NAME: Final = re.compile(limits.PROPERTY_NAME_PATTERN)
 _AS_THEY_ARE: Final = frozenset({str, float, bool, bytes, UUID, Int64})
+_RECEIVED_AS_THEY_ARE: Final = frozenset({str, int, float, bool, bytes, UUID})
 _KEEPS: Final = "Int64, datetime, UUID, bytes, str, bool, int and float are stored"
 
 
@@ -73,7 +74,7 @@ class Entity(dict[str, Any]):
 
     def be(self, row: Entity) -> None:
         """Take over the identity of a row: its keys, its ETag and its Timestamp."""
-        self.partition_key, self.row_key = row.key
+        self.partition_key, self.row_key = row.partition_key, row.row_key
         self.etag, self.timestamp, self.lineage = row.etag, row.timestamp, row.lineage
 
     def copy(self) -> Entity:
@@ -92,7 +93,13 @@ class Entity(dict[str, Any]):
     @classmethod
     def received(cls, found: Any) -> Entity:
         """Return an entity as the SDK handed it out, with its 64-bit integers as `Int64`."""
-        entity = cls({name: _received(value) for name, value in found.items() if value is not None})
+        entity = cls()
+        for name, value in found.items():
+            if type(value) in _RECEIVED_AS_THEY_ARE:
+                entity[name] = value
+            elif value is not None:
+                entity[name] = _received(value)
+        entity.partition_key, entity.row_key = entity.get("PartitionKey"), entity.get("RowKey")
         entity.etag = found.metadata.get("etag")
         entity.timestamp = found.metadata.get("timestamp")
         entity.lineage = from_bytes(entity.pop(WRITE_ID, None))

@@ -41,7 +41,7 @@ def is_complete(ids: Lineage) -> bool:
 
 def as_bytes(ids: Iterable[UUID]) -> bytes:
     """Return the value of the property that a row keeps its lineage in."""
-    return b"".join(each.bytes for each in ids)
+    return b"".join([each.bytes for each in ids])
 
 
 def from_bytes(value: Any) -> Lineage:
@@ -54,7 +54,7 @@ def from_bytes(value: Any) -> Lineage:
     """
     if not isinstance(value, bytes) or len(value) % 16:
         return ()
-    return tuple(UUID(bytes=value[start : start + 16]) for start in range(0, len(value), 16))
+    return tuple([UUID(bytes=value[start : start + 16]) for start in range(0, len(value), 16)])
 
 
 def after(stamp: UUID, built_on: Lineage) -> Lineage:

@@ -336,16 +336,24 @@ class RowLayout:
         """Whether a row of the table is of this kind; the partition may hold others."""
         return self.key.matches(row["PartitionKey"], row["RowKey"])
 
-    def shows(self, row: Entity) -> bool:
-        """Whether a row is of this kind, and not one that holds a key for an entity to come."""
-        return self.fits(row) and (self.hides is None or self.hides not in row)
+    def shown(self, row: Entity) -> Entity | None:
+        """Return the logical entity of a row; None for a row of another kind, and for a reservation."""
+        if self.hides is not None and self.hides in row:
+            return None
+        fields = self.key.found(row["PartitionKey"], row["RowKey"])
+        return None if fields is None else _logical(row, fields)
 
     def entity(self, row: Entity) -> Entity:
-        """Return the logical entity of a row: its properties and the fields of its key."""
-        fields = {name: value for name, value in row.items() if name not in ("PartitionKey", "RowKey")}
-        entity = Entity(fields | self.key.parse(row["PartitionKey"], row["RowKey"]))
-        entity.be(row)
-        return entity
+        """Return the logical entity of a row of this kind: its properties and the fields of its key."""
+        return _logical(row, self.key.parse(row["PartitionKey"], row["RowKey"]))
+
+
+def _logical(row: Entity, key_fields: Fields) -> Entity:
+    entity = Entity(row)
+    del entity["PartitionKey"], entity["RowKey"]
+    entity.update(key_fields)
+    entity.be(row)
+    return entity
 
 
 def copy_operations(shape: RowLayout, change: Change) -> list[Operation]:

@@ -198,7 +198,7 @@ class EntitySet(Pattern[Account_co]):
         check_least("max_concurrency", max_concurrency, 1)
         asked = [self.key.format(fields) for fields in keys]
         rows = await self.account.gather(*(self.table.get(*each) for each in asked), max_concurrency=max_concurrency)
-        return [await self._read(row, self.primary) if row else None for row in rows]
+        return [await self._read(self.primary.entity(row), self.primary) if row else None for row in rows]
 
     @stream
     async def range(
@@ -233,8 +233,8 @@ class EntitySet(Pattern[Account_co]):
         """
         question = self._question(*via_and_fields(via, key, fields), where, select, allow)
         async for row in self._table(question.shape).query(question.filter, select=question.select):
-            if question.shape.shows(row):
-                yield await self._read(row, question.shape, select)
+            if (entity := question.shape.shown(row)) is not None:
+                yield await self._read(entity, question.shape, select)
 
     @recipe
     async def page(
@@ -265,11 +265,12 @@ class EntitySet(Pattern[Account_co]):
         question = self._question(*via_and_fields(via, key, fields), where, select, allow)
 
         async def choose(row: Entity) -> Entity | None:
-            return row if question.shape.shows(row) else None
+            return question.shape.shown(row)
 
         table = self._table(question.shape)
         page = await filled_page(table, question.filter, size=size, token=token, select=question.select, choose=choose)
-        return Page(tuple([await self._read(row, question.shape, select) for row in page.items]), page.token)
+        entities = [await self._read(entity, question.shape, select) for entity in page.items]
+        return Page(tuple(entities), page.token)
 
     @recipe
     async def take(
@@ -297,8 +298,8 @@ class EntitySet(Pattern[Account_co]):
         self.account.check_key_order("the first ones are those")
         question = self._question(*via_and_fields(via, key, fields), where, select, allow)
         table, shape = self._table(question.shape), question.shape
-        rows = await first_rows(table, count, question.filter, select=question.select, fits=shape.shows)
-        return [await self._read(row, shape, select) for row in rows]
+        entities = await first_rows(table, count, question.filter, select=question.select, choose=shape.shown)
+        return [await self._read(entity, shape, select) for entity in entities]
 
     @stream
     async def query(
@@ -318,8 +319,8 @@ class EntitySet(Pattern[Account_co]):
         refuse_scans(where, allow)
         self.mappings.check_filter(where)
         async for row in self.table.query(where, select=self.primary.selected(self._stored(select))):
-            if self.primary.fits(row):
-                yield await self._read(row, self.primary, select)
+            if (entity := self.primary.shown(row)) is not None:
+                yield await self._read(entity, self.primary, select)
 
     @stream
     async def scan(self, where: Filter | None = None) -> AsyncIterator[Entity]:
@@ -332,8 +333,8 @@ class EntitySet(Pattern[Account_co]):
         """
         self.mappings.check_filter(where)
         async for row in self.table.query(where):
-            if self.primary.fits(row):
-                yield await self._read(row, self.primary)
+            if (entity := self.primary.shown(row)) is not None:
+                yield await self._read(entity, self.primary)
 
     @recipe
     async def keys_of(self, via: Lists, key: Mapping[str, Any] | None = None, /, **fields: Any) -> list[dict[str, Any]]:
@@ -375,7 +376,8 @@ class EntitySet(Pattern[Account_co]):
         listed = await self._listed(via, given)
         rows = await self.account.gather(*(self.table.get(*keys) for keys in listed), max_concurrency=max_concurrency)
         asked = {name: value for name, value in given.items() if name != PART}
-        return [await self._read(row, self.primary) for row in rows if row is not None and self._has(via, row, asked)]
+        entities = [self.primary.entity(row) for row in rows if row is not None]
+        return [await self._read(each, self.primary) for each in entities if self._has(via, each, asked)]
 
     @recipe
     async def totals(
@@ -720,7 +722,8 @@ class EntitySet(Pattern[Account_co]):
         Guide: retrieving heterogeneous types.
         """
         shape = self.primary if via is None else self._shape(via)
-        return await self._read(row, shape) if shape.shows(row) else None
+        entity = shape.shown(row)
+        return None if entity is None else await self._read(entity, shape)
 
     def reconciler(self) -> Intents:
         """Return what does the work of this set's intents: a handler for a `Worker`, which knows their queue.
@@ -933,7 +936,8 @@ class EntitySet(Pattern[Account_co]):
 
     async def _point(self, shape: RowLayout, fields: Mapping[str, Any]) -> Entity | None:
         row = await self._table(shape).get(*shape.key.format(fields))
-        return await self._read(row, shape) if row is not None and shape.shows(row) else None
+        entity = None if row is None else shape.shown(row)
+        return None if entity is None else await self._read(entity, shape)
 
     def _question(
         self,
@@ -965,9 +969,9 @@ class EntitySet(Pattern[Account_co]):
     def _table(self, shape: RowLayout) -> Table:
         return self.table if shape.table is None else self.rows.table(shape.table)
 
-    async def _read(self, row: Entity, shape: RowLayout, select: Sequence[str] | None = None) -> Entity:
-        entity = shape.entity(row)
-        source = Source(shape, (row["PartitionKey"], row["RowKey"]), row.etag or "", row.lineage)
+    async def _read(self, entity: Entity, shape: RowLayout, select: Sequence[str] | None = None) -> Entity:
+        """Return the logical entity of a row as its readers get it: decoded, and with what the set remembers of it."""
+        source = Source(shape, (entity.partition_key or "", entity.row_key or ""), entity.etag or "", entity.lineage)
         stored = fields = dict(entity)
         if self.mappings.each:
             fields = await self.mappings.decode(stored, select if shape.is_complete else ())
@@ -976,10 +980,10 @@ class EntitySet(Pattern[Account_co]):
         entity.reading = Reading(source, stored, fields, shape.is_complete and select is None, self.identity)
         return entity
 
-    def _has(self, via: Lists, row: Entity, asked: dict[str, Any]) -> bool:
-        """Whether a row that was read after its list still has the values."""
+    def _has(self, via: Lists, entity: Entity, asked: dict[str, Any]) -> bool:
+        """Whether an entity that was read after its list still has the values, as they are stored."""
         layout = via.layout(self.key)
-        found = [layout.parse(*keys) for keys in via.keys(self.key, dict(self.primary.entity(row)))]
+        found = [layout.parse(*keys) for keys in via.keys(self.key, dict(entity))]
         wanted = layout.parse(*layout.format({**asked, **({PART: 0} if via.spread > 1 else {})}))
         return any({**each, PART: 0} == {**wanted, PART: 0} for each in found)
 

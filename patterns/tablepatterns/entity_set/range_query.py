@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 from .. import limits
 from ..errors import BadFilter, BadInput
 from ..filters import Filter, QueryClass, comparisons, prop, refuse_scans
 from ..key import Key, KeyRange
 from .derived import RowLayout
+
+_PARTITION_KEY: Final = prop("PartitionKey")
+_ROW_KEY: Final = prop("RowKey")
 
 
 @dataclass(frozen=True)
@@ -68,8 +71,8 @@ def range_filter(keys: KeyRange) -> Filter:
 
     Guide: range query.
     """
-    row = prop("RowKey")
-    found: Filter = prop("PartitionKey") == keys.partition_key
+    row = _ROW_KEY
+    found: Filter = _PARTITION_KEY == keys.partition_key
     if keys.row_key is not None:
         return found & (row == keys.row_key)
     if keys.lower:

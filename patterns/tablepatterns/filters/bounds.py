@@ -45,6 +45,8 @@ class Interval:
 
     def contains(self, key: str) -> bool:
         """Return whether the key is in the range."""
+        if self.lower == self.upper:
+            return key == self.lower and self.lower_inclusive and self.upper_inclusive
         place, lower = ordinal(key), ordinal(self.lower)
         if place < lower or (place == lower and not self.lower_inclusive):
             return False

@@ -115,6 +115,6 @@ class ChildSet(EntitySet[Account_co]):
         async for row in self.table.query(range_filter(self.parent.family(fields_of(key, parent)))):
             if parents.fits(row):
                 found = parents.entity(row)
-            elif self.primary.fits(row):
-                children.append(await self._read(row, self.primary))
+            elif (child := self.primary.shown(row)) is not None:
+                children.append(await self._read(child, self.primary))
         return found, children

@@ -18,25 +18,26 @@ _GROWTH: Final = 4
 
 
 async def first_rows(
-    table: Table, count: int, where: Filter, *, select: Sequence[str] | None, fits: Callable[[Entity], bool]
-) -> list[Entity]:
-    """Return the first `count` matching rows that fit, or all if there are fewer.
+    table: Table, count: int, where: Filter, *, select: Sequence[str] | None, choose: Callable[[Entity], T | None]
+) -> list[T]:
+    """Return what is made of the first `count` matching rows that fit, or of all if there are fewer.
 
     Short and empty pages are followed; no page is requested beyond the last one needed. Cost: 1 transaction for up to
     1,000 rows. Where rows that do not fit lie among them, 1 more for each further page; the pages grow fourfold.
 
+    :param choose: makes an item of a row; None leaves the row out
     :raises BadInput: the count is negative
     """
     if count < 0:
         raise BadInput("count", count, "it is a number of entities", "ask for 0 or more")
-    taken: list[Entity] = []
+    taken: list[T] = []
     token: str | None = None
     size = 0
     others = False
     while len(taken) < count:
         size = _next_size(count - len(taken), size if others else 0)
         page = await table.page(where, size=size, token=token, select=select)
-        fitting = [row for row in page.items if fits(row)]
+        fitting = [item for item in map(choose, page.items) if item is not None]
         others = len(fitting) < len(page.items)
         taken += fitting
         token = page.token

@@ -32,7 +32,7 @@ from ..filters import Filter, prop
 from ..filters.bounds import Interval, KeyBounds, key_bounds
 from ..same_value import same_value
 from ..write_id import Lineage, after, as_bytes, inserted, is_complete
-from .call import CONNECTION_LOST, Exchange, MaybeCarriedOut, answered, each, first_page, settled
+from .call import CONNECTION_LOST, Exchange, MaybeCarriedOut, all_of, answered, each, first_page, settled
 from .errors import code_of, lacks_table, missing, translated
 from .operation import ANY, Operation, check_transaction, plain, sdk_operation
 from .page_token import Position
@@ -251,9 +251,10 @@ class Table:
         except ResourceNotFoundError:
             return None
         entity = Entity.received(found)
-        self._check_received(
-            entity, KeyBounds(Interval(partition_key, upper=partition_key), Interval(row_key, upper=row_key))
-        )
+        if entity.row_key != row_key or entity.partition_key != partition_key:
+            self._check_received(
+                entity, KeyBounds(Interval(partition_key, upper=partition_key), Interval(row_key, upper=row_key))
+            )
         return entity
 
     async def page(
@@ -280,11 +281,12 @@ class Table:
                 raise
             return Page((), None)
         following = Position.of(pages.continuation_token)
-        items = tuple([Entity.received(entity) async for entity in each(found)])
+        items = tuple(map(Entity.received, await all_of(found)))
         if items and where is not None:
             # A response to another request is wrong as a whole, so that two of its entities tell
+            bounds = key_bounds(where)
             for entity in (items[0], items[-1]):
-                self._check_received(entity, key_bounds(where))
+                self._check_received(entity, bounds)
         return Page(items, following.text(self.name, where) if following else None)
 
     def _check_received(self, entity: Entity, asked: KeyBounds) -> None:
@@ -292,7 +294,7 @@ class Table:
 
         :raises ServiceResponseError: it is not
         """
-        partition_key, row_key = entity.key
+        partition_key, row_key = entity.partition_key, entity.row_key
         if partition_key is None or row_key is None or asked.contains(partition_key, row_key):
             return
         text = f"table {self.name!r}: the response holds the entity {entity.key!r}, which was not asked for"
