@@ -10,7 +10,7 @@ from weakref import WeakKeyDictionary
 
 from archives import KEY, KEYS
 from tablepatterns import EntitySet
-from tablepatterns.engine.blobs.container import Question
+from tablepatterns.engine.blobs.listing import ListBlobsQuery
 from tablepatterns.recipes.archive.archive import Archive
 from tablepatterns.recipes.archive.stores import BlobArchive, FileArchive, Keys, Properties, Snapshot, name_of
 from tablepatterns.testing import World
@@ -66,7 +66,7 @@ class InBlobs(Place):
         world.run(world.storage.container("former").create())
 
     def ages(self, world: World) -> list[int]:
-        blobs = world.engine.blobs.page("former", Question()).items
+        blobs = world.engine.blobs.page("former", ListBlobsQuery()).items
         return [decoded(bytes(blob.content), KEYS, blob.name)["Age"] for blob in blobs]
 
 

@@ -8,7 +8,7 @@ from uuid import UUID
 
 from tablepatterns.engine.blobs.blob import Blob, Content, ContentHeaders, Draft, Where
 from tablepatterns.engine.blobs.conditions import Terms
-from tablepatterns.engine.blobs.container import Item, Question
+from tablepatterns.engine.blobs.listing import Item, ListBlobsQuery
 from tablepatterns.engine.blobs.service import Blobs
 
 HOME = "photos"
@@ -50,21 +50,21 @@ def put(blobs: Blobs, name: str, text: str = "", **options: Any) -> Blob:
     return blobs.put(HOME, name, of(text), **options)
 
 
-def all_items(blobs: Blobs, container: str = HOME, **question: Any) -> list[Item]:
+def all_items(blobs: Blobs, container: str = HOME, **query: Any) -> list[Item]:
     """Return the items of all pages of a list."""
-    page = blobs.page(container, Question(**question))
+    page = blobs.page(container, ListBlobsQuery(**query))
     items = list(page.items)
     while page.next is not None:
-        page = blobs.page(container, Question(**{**question, "start": page.next}))
+        page = blobs.page(container, ListBlobsQuery(**{**query, "start": page.next}))
         items += page.items
     return items
 
 
-def all_names(blobs: Blobs, container: str = HOME, **question: Any) -> list[str]:
+def all_names(blobs: Blobs, container: str = HOME, **query: Any) -> list[str]:
     """Return the names of all items, those of snapshots with a mark behind."""
     return [
         item.name + ("@" if item.snapshot else "") if isinstance(item, Blob) else str(item)
-        for item in all_items(blobs, container, **question)
+        for item in all_items(blobs, container, **query)
     ]
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from families import EMPLOYEE, SALES, Family, employee, family_of, fill, sets_in
-from tablepatterns.engine.blobs.container import Question
+from tablepatterns.engine.blobs.listing import ListBlobsQuery
 from tablepatterns.errors import EntityNotFound
 from tablepatterns.messages.lease import Lease
 from tablepatterns.recipes.archive import archive as recipe
@@ -68,7 +68,7 @@ class InBlobs(Place):
 
     def there(self, world: World) -> Held:
         found = {}
-        blobs: Any = world.engine.blobs.page("closed", Question()).items
+        blobs: Any = world.engine.blobs.page("closed", ListBlobsQuery()).items
         for blob in blobs:
             row = blob.name.removeprefix("Sales/").removesuffix(".json")
             found[row] = decoded(bytes(blob.content), ("Sales", row), blob.name)

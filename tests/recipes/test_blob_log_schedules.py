@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from blob_logs import fill, log_of, minute
-from tablepatterns.engine.blobs.container import Question
+from tablepatterns.engine.blobs.listing import ListBlobsQuery
 from tablepatterns.recipes.blob_log.blob_log import BlobLog
 from tablepatterns.recipes.blob_log.entry import LogEntry
 from tablepatterns.sdk.container import Container
@@ -26,7 +26,7 @@ RECIPE = "BlobLog"
 def blobs(world: World) -> list[Any]:
     if not world.engine.blobs.containers.page()[0]:
         return []
-    return list(world.engine.blobs.page("logs", Question()).items)
+    return list(world.engine.blobs.page("logs", ListBlobsQuery()).items)
 
 
 def entries_in(blob: Any) -> list[LogEntry]:

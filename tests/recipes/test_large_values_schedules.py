@@ -11,7 +11,7 @@ import pytest
 from employees import BY_ID
 from large_staff import HOUR, JONES
 from tablepatterns import EntitySet
-from tablepatterns.engine.blobs.container import Question
+from tablepatterns.engine.blobs.listing import ListBlobsQuery
 from tablepatterns.errors import EntityAlreadyExists, EntityChanged, EntityNotFound
 from tablepatterns.recipes.large_properties import large_properties
 from tablepatterns.recipes.large_properties.blobs import Batch
@@ -34,7 +34,7 @@ def staff_of(world: World, kind: type[LargeProperties] = LargeProperties) -> Any
 def blobs(world: World) -> set[str]:
     if not world.engine.blobs.containers.page()[0]:
         return set()
-    return {blob.name for blob in world.engine.blobs.page(CONTAINER, Question()).items}
+    return {blob.name for blob in world.engine.blobs.page(CONTAINER, ListBlobsQuery()).items}
 
 
 def needed(world: World) -> set[str]:

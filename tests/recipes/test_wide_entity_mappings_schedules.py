@@ -11,7 +11,7 @@ from uuid import UUID
 import pytest
 
 from tablepatterns import Key
-from tablepatterns.engine.blobs.container import Question
+from tablepatterns.engine.blobs.listing import ListBlobsQuery
 from tablepatterns.engine.tables.service import Tables
 from tablepatterns.entity_set.mapping import Encoded
 from tablepatterns.errors import EntityAlreadyExists, EntityChanged
@@ -46,7 +46,7 @@ def wide_of(world: World, options: dict[str, int], kind: type[LargeProperties] =
 def blobs(world: World) -> set[str]:
     if not world.engine.blobs.containers.page()[0]:
         return set()
-    return {blob.name for blob in world.engine.blobs.page(CONTAINER, Question()).items}
+    return {blob.name for blob in world.engine.blobs.page(CONTAINER, ListBlobsQuery()).items}
 
 
 def needed(world: World) -> set[str]:

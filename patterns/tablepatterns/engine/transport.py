@@ -19,9 +19,9 @@ from azure.core.utils import case_insensitive_dict
 from typing_extensions import Self
 
 from .account import Engine
+from .dispatch import AccountApi
 from .faults import READ_TIMEOUT, check_whole, suffer
 from .http.bearer_token import TrustTokens
-from .http.dispatch import AccountApi
 from .http.message import Request, Response
 from .http.multipart import read_responses
 

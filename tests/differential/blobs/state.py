@@ -11,7 +11,7 @@ from differential.blobs.terms import Place
 from tablepatterns.edm import Ticks
 from tablepatterns.engine.account import Engine
 from tablepatterns.engine.blobs.blob import Blob
-from tablepatterns.engine.blobs.container import Container, ContainerProperties, Slot
+from tablepatterns.engine.blobs.state import Container, ContainerProperties, Slot
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ from differential.tables.operations import Operation
 from differential.tables.strategies import ALL_TABLES
 from tablepatterns.engine.account import Engine
 from tablepatterns.engine.errors import Refusal
-from tablepatterns.engine.tables.key_range import Stretch
+from tablepatterns.engine.key_range import Stretch
 
 
 def _empty(account: Account) -> None:

@@ -6,8 +6,8 @@ import pytest
 
 from blob_states import HOME, put
 from engine_states import Refused
-from tablepatterns.engine.blobs.container import PublicAccess
 from tablepatterns.engine.blobs.service import Blobs
+from tablepatterns.engine.blobs.state import PublicAccess
 from tablepatterns.engine.resources import AccessPolicy, CorsRule, ServiceProperties
 
 READERS = AccessPolicy("readers", permission="rl")

@@ -11,7 +11,7 @@ from hypothesis import given
 from blob_states import HOME, ONE, all_items, all_names, of, put
 from engine_states import Refused
 from tablepatterns.engine.blobs.blob import Blob
-from tablepatterns.engine.blobs.container import Prefix, Question, Uncommitted, beyond
+from tablepatterns.engine.blobs.listing import ListBlobsQuery, Prefix, Uncommitted, beyond
 from tablepatterns.engine.blobs.service import Blobs
 from tablepatterns.engine.clock import Clock
 
@@ -88,14 +88,14 @@ def test_a_group_of_which_nothing_is_shown_is_not_shown(blobs: Blobs) -> None:
 def test_a_last_page_that_is_full_has_no_mark(blobs: Blobs) -> None:
     put(blobs, "a")
     put(blobs, "b")
-    assert blobs.page(HOME, Question(limit=2)).next is None
-    assert blobs.page(HOME, Question(limit=1)).next is not None
+    assert blobs.page(HOME, ListBlobsQuery(limit=2)).next is None
+    assert blobs.page(HOME, ListBlobsQuery(limit=1)).next is not None
 
 
 @pytest.mark.parametrize("limit", [0, -1])
 def test_a_page_of_nothing_is_refused(blobs: Blobs, refused: Refused, limit: int) -> None:
     with refused("OutOfRangeQueryParameterValue"):
-        blobs.page(HOME, Question(limit=limit))
+        blobs.page(HOME, ListBlobsQuery(limit=limit))
     with refused("OutOfRangeQueryParameterValue"):
         blobs.containers.page(limit=limit)
 
@@ -104,7 +104,7 @@ def test_a_page_of_nothing_is_refused(blobs: Blobs, refused: Refused, limit: int
 def test_a_page_has_up_to_5000_items_whatever_is_asked_for(blobs: Blobs, limit: int) -> None:
     for number in range(5001):
         put(blobs, f"{number:04}")
-    assert len(blobs.page(HOME, Question(limit=limit)).items) == 5000
+    assert len(blobs.page(HOME, ListBlobsQuery(limit=limit)).items) == 5000
 
 
 @given(prefix=st.text("ab\U0010ffff", max_size=3), name=st.text("ab\U0010ffff", max_size=5))

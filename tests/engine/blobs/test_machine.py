@@ -16,8 +16,8 @@ from blob_states import HOME, ONE, TWO, A, B, all_names, of, text_of
 from engine_states import refusal_of
 from tablepatterns.engine.blobs.blob import Blob, Draft, Kind, Where
 from tablepatterns.engine.blobs.conditions import Terms
-from tablepatterns.engine.blobs.container import Question
 from tablepatterns.engine.blobs.leases import Acquire, Break, Release
+from tablepatterns.engine.blobs.listing import ListBlobsQuery
 from tablepatterns.engine.blobs.service import Blobs, CopySource
 from tablepatterns.engine.clock import Clock
 
@@ -275,7 +275,7 @@ class BlobsMachine(RuleBasedStateMachine):
                 blocks = self.blobs.blocks(HOME, name)
                 assert {block.id: bytes(block.content).decode() for block in blocks.uncommitted} == known.staged
         taken = [text for name in committed for text in self.known[name].snapshots]
-        page = self.blobs.page(HOME, Question(snapshots=True)).items
+        page = self.blobs.page(HOME, ListBlobsQuery(snapshots=True)).items
         assert [text_of(blob) for blob in page if isinstance(blob, Blob) and blob.snapshot] == taken
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tablepatterns.engine.account import Engine
-from tablepatterns.engine.http.dispatch import AccountApi, service_of
+from tablepatterns.engine.dispatch import AccountApi, service_of
 from tablepatterns.engine.http.message import Request
 
 

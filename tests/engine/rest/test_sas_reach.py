@@ -14,7 +14,7 @@ from table_signatures import FAILED, UNAUTHORIZED, URL, account_sas, ask, entity
 from tablepatterns.engine.account import Engine
 from tablepatterns.engine.errors import Refusal
 from tablepatterns.engine.http.permissions import AccountPermit, Need, ResourcePermit
-from tablepatterns.engine.tables.key_range import KeyScope
+from tablepatterns.engine.key_range import KeyScope
 from tablepatterns.engine.tables.service import Operation
 from tablepatterns.engine.transport import EngineTransport
 from wire import JSON, Wire, attempt, batch, entity_path

@@ -25,10 +25,10 @@ from ..http.xml import boolean, child, read_document
 from . import container_api, read_api, write_api
 from .body import RangeRefusal
 from .call import ACCOUNT, LIST_BLOBS, READ, READ_CONTAINER, BlobCall
-from .container import PublicAccess
 from .container_api import lease_blob, lease_container, run_batch
 from .errors import NOT_MODIFIED
 from .sas import BlobAccess
+from .state import PublicAccess
 from .write_api import SourceRefusal
 
 _NOT_HERE: Final = ("DeleteRetentionPolicy", "StaticWebsite")

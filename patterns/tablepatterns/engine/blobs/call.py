@@ -16,7 +16,7 @@ from ..http.message import Request
 from ..http.permissions import Need, Owner, Permit
 from ..http.supported import BLOB_SUPPORT
 from ..resources import invalid_parameter
-from .container import Containers
+from .containers import Containers
 from .service import Blobs
 
 ROOT: Final = "$root"

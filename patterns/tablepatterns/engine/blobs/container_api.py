@@ -27,7 +27,6 @@ from .call import (
     WRITE_CONTAINER,
     BlobCall,
 )
-from .container import ContainerProperties, PublicAccess
 from .headers import (
     guid,
     invalid,
@@ -45,6 +44,7 @@ from .headers import (
     write_marker,
 )
 from .leases import Acquire, Action, Break, Change, Lease, Release, Renew
+from .state import ContainerProperties, PublicAccess
 from .write_api import delete_blob, set_tier
 from .xml import write_containers
 

@@ -19,9 +19,9 @@ from ..http.headers import http_date, metadata_headers
 from ..tables.entity_api import read_token, write_token
 from .blob import Blob, ContentHeaders, CopyRecord, Kind, Tier
 from .conditions import ANY, Terms
-from .container import Mark
 from .errors import CONDITIONS_NOT_SUPPORTED, INVALID_HEADER, INVALID_MD5, MISSING_HEADER
 from .leases import INFINITE, Lease, State
+from .listing import Mark
 from .tag_conditions import TagCondition, parse_tag_condition
 
 _NUMBER: Final = re.compile(r"-?\d{1,18}", re.ASCII)

@@ -12,7 +12,6 @@ from ..resources import invalid_parameter
 from .blob import Blob, Content
 from .body import Range, crc64_of, is_structured, md5_of, read_range, write_structured
 from .call import LIST_BLOBS, READ, TAGS, BlobCall
-from .container import Question
 from .headers import (
     base64,
     invalid,
@@ -24,6 +23,7 @@ from .headers import (
     version_headers,
     write_marker,
 )
+from .listing import ListBlobsQuery
 from .sas import BlobPermit
 from .xml import write_blobs, write_block_list, write_tags
 
@@ -99,18 +99,18 @@ def list_blobs(call: BlobCall) -> Response:
     """Return a page of the list of blobs."""
     call.begin("ListBlobs", LIST_BLOBS)
     query = call.address.query
-    page = call.blobs.page(call.resource, _read_question(query))
+    page = call.blobs.page(call.resource, _read_list_query(query))
     call.notes.examined = call.notes.returned = len(page.items)
     marker = "" if page.next is None else write_marker(page.next)
     return Response(200, {**_XML}, write_blobs(page.items, call.address.base, call.resource, query, marker, call.now))
 
 
-def _read_question(query: Mapping[str, str]) -> Question:
+def _read_list_query(query: Mapping[str, str]) -> ListBlobsQuery:
     include = read_words(query, "include", _INCLUDES)
     delimiter = query.get("delimiter", "")
     if delimiter and "snapshots" in include:
         raise invalid_parameter("include", query["include"])
-    return Question(
+    return ListBlobsQuery(
         prefix=query.get("prefix", ""),
         delimiter=delimiter,
         start=read_marker(query.get("marker", "")),

@@ -29,8 +29,10 @@ from .blob import (
     checked_tags,
 )
 from .conditions import ANY, NO_TERMS, Terms, check_create, check_read, check_tier, check_write
-from .container import Container, Containers, Page, Question, Slot, Snapshots, list_page
+from .containers import Containers
 from .leases import BLOB, NO_LEASE, Action, Lease
+from .listing import ListBlobsQuery, Page, list_page
+from .state import Container, Slot, Snapshots
 from .versions import Appended, CopySource, check_kind
 
 __all__ = ["Appended", "Blobs", "CopySource", "Snapshots"]
@@ -90,13 +92,13 @@ class Blobs:
         check_kind(blob, Kind.BLOCK)
         return BlockList(blob, blob.blocks, () if snapshot else staged)
 
-    def page(self, container: str, question: Question) -> Page:
+    def page(self, container: str, query: ListBlobsQuery) -> Page:
         """Return a page of the blobs of a container in order of their names.
 
         :raises Refusal: ContainerNotFound; OutOfRangeQueryParameterValue for a limit below 1
         """
         with self._lock:
-            return list_page(self.containers.find(container).slots, question, self._clock.now())
+            return list_page(self.containers.find(container).slots, query, self._clock.now())
 
     # -- Making and replacing
 

@@ -13,8 +13,8 @@ from ..errors import REQUEST_BODY_TOO_LARGE, Refusal
 from . import errors as blob_errors
 from .blob import Blob, Content, CopyRecord, Draft, Kind, Where, chosen
 from .conditions import NO_TERMS, Terms
-from .container import Slot
 from .leases import INFINITE
+from .state import Slot
 
 
 @dataclass(frozen=True, slots=True)

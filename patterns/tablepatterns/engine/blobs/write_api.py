@@ -17,7 +17,6 @@ from . import errors as blob_errors
 from .blob import Blob, Content, Draft, Kind, Tier
 from .body import CRC64_BYTES, Payload, check_crc64, check_md5, md5_of, parse_range, read_payload
 from .call import ADD, CREATE, DELETE, READ, SNAPSHOT, TAGS, WRITE, BlobCall
-from .container import Snapshots
 from .errors import NO_PENDING_COPY
 from .headers import (
     MD5_BYTES,
@@ -37,6 +36,7 @@ from .headers import (
     word,
     written_headers,
 )
+from .state import Snapshots
 from .versions import CopySource
 from .xml import read_block_list, read_tags, read_tags_header
 

@@ -12,10 +12,11 @@ from ..errors import INVALID_XML_DOCUMENT, Refusal
 from ..http.headers import http_date, seven_digits
 from ..http.xml import element, optional, read_document, write_document, xml_text
 from .blob import Blob, Block, BlockList, CopyRecord, Kind, Tier, Where
-from .container import ContainerProperties, Item, Prefix, Uncommitted
 from .errors import INVALID_TAGS
 from .headers import base64, duration_of
 from .leases import State
+from .listing import Item, Prefix, Uncommitted
+from .state import ContainerProperties
 
 
 def read_block_list(body: bytes) -> list[tuple[Where, str]]:

@@ -8,7 +8,7 @@ from typing import Final, NamedTuple
 
 from .. import errors
 from ..errors import Refusal
-from ..tables.key_range import KeyScope
+from ..key_range import KeyScope
 
 
 class Need(NamedTuple):
@@ -29,14 +29,6 @@ def on_object(letters: str) -> Need:
     return Need("o", (letters,), (letters,))
 
 
-QUERY: Final = on_object("r")
-ADD: Final = on_object("a")
-UPDATE: Final = on_object("u")
-UPSERT: Final = on_object("au")
-REMOVE: Final = on_object("d")
-LIST_TABLES: Final = Need("c", ("l",))
-CREATE_TABLE: Final = Need("c", ("c", "w"))
-DELETE_TABLE: Final = Need("c", ("d",))
 READ_SERVICE: Final = Need("s", ("r",))
 WRITE_SERVICE: Final = Need("s", ("w",))
 OWNER_ONLY: Final = Need("", ())

@@ -2,164 +2,43 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Mapping
-from typing import Final, Literal, NamedTuple, TypeAlias
-from urllib.parse import unquote
+from collections.abc import Callable
+from typing import Final, TypeAlias
 
-from ...edm import Ticks
 from ...limits import DEFAULT_TIME_TO_LIVE, DEFAULT_VISIBILITY_TIMEOUT, MAX_PAGE_QUEUES
 from ..account import Engine
 from ..errors import Refusal
-from ..http.address import NOWHERE, Address, read_address
 from ..http.api import Api, Service
 from ..http.authorization import Authorization
 from ..http.bearer_token import TrustTokens
-from ..http.call import Call
-from ..http.errors import INVALID_URI, Refusals
+from ..http.errors import Refusals
 from ..http.headers import http_date, metadata_headers, read_metadata, read_number, read_words, required
-from ..http.message import Request, Response
-from ..http.permissions import Need, Permit, ResourcePermit, on_object
-from ..http.sas import SharedAccess
+from ..http.message import Response
 from ..http.service_properties import get_policies, get_properties, get_statistics, set_policies, set_properties
 from ..http.shared_key import storage_texts
-from ..http.supported import QUEUE_SUPPORT
-from ..resources import invalid_parameter
-from .service import Queues
+from .call import (
+    CLEAR,
+    CREATE_QUEUE,
+    DELETE,
+    DELETE_QUEUE,
+    GET,
+    LIST_QUEUES,
+    PEEK,
+    PUT,
+    READ_METADATA,
+    UPDATE,
+    WRITE_METADATA,
+    QueueCall,
+)
+from .sas import QueueAccess
 from .xml import read_marker, read_text, write_list, write_peeked, write_put, write_received
 
-Kind: TypeAlias = Literal["service", "list", "properties", "stats", "queue", "metadata", "acl", "messages", "message"]
-
-_OF_SERVICE: Final[Mapping[tuple[str | None, str | None], Kind]] = {
-    (None, "list"): "list",
-    ("service", "properties"): "properties",
-    ("service", "stats"): "stats",
-}
-_OF_QUEUE: Final[Mapping[str | None, Kind]] = {None: "queue", "metadata": "metadata", "acl": "acl"}
-
-
-class Target(NamedTuple):
-    """What a request is about.
-
-    :param message: the id of a message
-    """
-
-    address: Address
-    kind: Kind
-    queue: str = ""
-    message: str = ""
-
-
-UNKNOWN: Final = Target(NOWHERE, "service")
-"""What is known of a request before its URL is read."""
-
-
-def locate(url: str, account: str) -> Target:
-    """Return what a URL is about.
-
-    :raises Refusal: InvalidUri where it is no URL, or names nothing in this account; InvalidQueryParameterValue
-    """
-    address = read_address(url, account)
-    queue, *below = map(_decoded, address.tail[1:].split("/"))
-    if not queue:
-        return Target(address, _service(address.query))
-    match below:
-        case [] | [""]:
-            return Target(address, _queue(address.query), queue)
-        case ["messages"] | ["messages", ""]:
-            return Target(address, "messages", queue)
-        case ["messages", message]:
-            return Target(address, "message", queue, message)
-        case _:
-            raise Refusal(INVALID_URI)
-
-
-def _decoded(segment: str) -> str:
-    if "%" not in segment:
-        return segment
-    try:
-        return unquote(segment, errors="strict")
-    except UnicodeDecodeError as error:
-        raise Refusal(INVALID_URI) from error
-
-
-def _service(query: Mapping[str, str]) -> Kind:
-    kind = _OF_SERVICE.get((query.get("restype"), query.get("comp")))
-    if kind is None:
-        raise Refusal(INVALID_URI)
-    return kind
-
-
-def _queue(query: Mapping[str, str]) -> Kind:
-    comp = query.get("comp")
-    kind = _OF_QUEUE.get(comp)
-    if kind is None:
-        raise invalid_parameter("comp", comp)
-    return kind
-
-
-class QueueCall(Call):
-    """A request to the Queue service.
-
-    :param target: what it is about, once its URL is read
-    """
-
-    __slots__ = ("target",)
-
-    service = "Queue"
-    support = QUEUE_SUPPORT
-
-    def __init__(self, engine: Engine, request: Request, id: str, now: Ticks) -> None:  # noqa: A002
-        super().__init__(engine, request, id, now)
-        self.target = UNKNOWN
-
-    def locate(self) -> None:
-        """Read the URL."""
-        self.target = locate(self.request.url, self.engine.account_name)
-
-    @property
-    def address(self) -> Address:
-        """Where it came in."""
-        return self.target.address
-
-    @property
-    def kind(self) -> str:
-        """What its URL names."""
-        return self.target.kind
-
-    @property
-    def resource(self) -> str:
-        """The queue that it is about."""
-        return self.target.queue
-
-    @property
-    def queues(self) -> Queues:
-        """The state that the operations work on."""
-        self.reach_state()
-        return self.engine.queues
-
-    @property
-    def settings(self) -> Queues:
-        """The state of the service."""
-        return self.queues
-
-
-LIST_QUEUES: Final = Need("s", ("l",))
-CREATE_QUEUE: Final = Need("c", ("c", "w"))
-DELETE_QUEUE: Final = Need("c", ("d",))
-READ_METADATA: Final = Need("c", ("r",), ("r",))
-WRITE_METADATA: Final = Need("c", ("w",))
-PUT: Final = on_object("a")
-GET: Final = on_object("p")
-PEEK: Final = on_object("r")
-UPDATE: Final = on_object("u")
-DELETE: Final = on_object("p")
-CLEAR: Final = Need("o", ("d",))
-"""Only an account's signature reaches it: no signature of a queue has the letter."""
-
-
 _INCLUDES: Final = frozenset({"metadata"})
+_XML: Final = {"Content-Type": "application/xml"}
 _FRESH: Final = {"Cache-Control": "no-cache"}
+_FRESH_XML: Final = {**_XML, "Cache-Control": "no-cache", "Vary": "Origin"}
+_TIME_TO_LIVE: Final = int(DEFAULT_TIME_TO_LIVE.total_seconds())
+_VISIBILITY: Final = int(DEFAULT_VISIBILITY_TIMEOUT.total_seconds())
 
 
 def list_queues(call: QueueCall) -> Response:
@@ -202,12 +81,6 @@ def set_metadata(call: QueueCall) -> Response:
     call.begin("SetQueueMetadata", WRITE_METADATA)
     call.queues.set_metadata(call.target.queue, read_metadata(call.request))
     return Response(204, {})
-
-
-_XML: Final = {"Content-Type": "application/xml"}
-_FRESH_XML: Final = {**_XML, "Cache-Control": "no-cache", "Vary": "Origin"}
-_TIME_TO_LIVE: Final = int(DEFAULT_TIME_TO_LIVE.total_seconds())
-_VISIBILITY: Final = int(DEFAULT_VISIBILITY_TIMEOUT.total_seconds())
 
 
 def put_message(call: QueueCall) -> Response:
@@ -271,30 +144,6 @@ def clear_messages(call: QueueCall) -> Response:
     return Response(204, {})
 
 
-_LETTERS: Final = re.compile("(?=.)r?a?u?p?")
-_FIELDS: Final = ("si", "sip", "spr", "sv")
-
-
-class QueueAccess(SharedAccess):
-    """Checks the signatures in the queries of requests to the Queue service."""
-
-    service = "q"
-    letters = _LETTERS
-
-    def resource(self, call: Call) -> str:
-        """Return the queue that the request is about: the signature does not name its own."""
-        return call.resource
-
-    def text(self, query: Mapping[str, str], resource: str) -> str:
-        """Return what such a signature signs."""
-        head = [query.get("sp", ""), query.get("st", ""), query.get("se", ""), f"/queue/{self.account}/{resource}"]
-        return "\n".join(head + [query.get(name, "") for name in _FIELDS])
-
-    def granted(self, resource: str, letters: frozenset[str], query: Mapping[str, str]) -> Permit:
-        """Return what a valid signature allows."""
-        return ResourcePermit(resource, letters)
-
-
 _Handler: TypeAlias = Callable[[QueueCall], Response]
 
 _HANDLERS: Final[dict[tuple[str, str], _Handler]] = {
@@ -330,7 +179,7 @@ class QueueApi(Api[QueueCall]):
 
     Every request gets an answer: what is malformed, forbidden or unknown gets the service's refusal.
 
-    >>> from tablepatterns.engine.rest.message import Request
+    >>> from tablepatterns.engine.http.message import Request
     >>> api = QueueApi(Engine("contoso"))
     >>> response = api.answer(Request("GET", "https://contoso.queue.core.windows.net/?comp=list", {}))
     >>> response.status, response.headers["x-ms-error-code"]

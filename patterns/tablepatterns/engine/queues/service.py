@@ -23,6 +23,7 @@ from ...limits import (
 )
 from .. import errors
 from ..clock import SECOND, Clock
+from ..collections import OrderedMap
 from ..errors import Refusal
 from ..resources import (
     AccessPolicy,
@@ -34,7 +35,6 @@ from ..resources import (
     invalid_parameter,
     same_metadata,
 )
-from ..tables.state import Ordered
 from .state import Message, Queue, check_receipt, check_text, new_receipt
 
 __all__ = ["NEVER", "Listed", "Message", "Queues"]
@@ -83,7 +83,7 @@ class Queues:
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
         self._lock = threading.RLock()
-        self._queues: Ordered[Queue] = Ordered()
+        self._queues: OrderedMap[Queue] = OrderedMap()
         self._properties = ServiceProperties()
         self.deletions = Deletions(clock, errors.QUEUE_BEING_DELETED)
         self._series = str(uuid4())[:24]

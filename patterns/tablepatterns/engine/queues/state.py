@@ -12,7 +12,7 @@ from typing import Final, NamedTuple
 from ...edm import Ticks
 from ...limits import MAX_MESSAGE_BYTES
 from .. import errors
-from ..clock import Agenda
+from ..collections import TimerQueue
 from ..errors import Refusal
 from ..resources import AccessPolicy, invalid_parameter
 
@@ -92,8 +92,8 @@ class Queue:
     def clear(self) -> None:
         """Drop all messages."""
         self._messages: dict[str, Message] = {}
-        self._by_visibility: Agenda[Message] = Agenda()
-        self._by_expiry: Agenda[Message] = Agenda()
+        self._by_visibility: TimerQueue[Message] = TimerQueue()
+        self._by_expiry: TimerQueue[Message] = TimerQueue()
 
     def find(self, message_id: str) -> Message | None:
         """Return the message with this id, or None."""
@@ -125,9 +125,9 @@ class Queue:
 
     def check(self) -> None:
         """Assert that each message is filed under its id and in both orders, once, and what holds of messages."""
-        for agenda, moment in ((self._by_visibility, "visible"), (self._by_expiry, "expires")):
-            agenda.check()
-            found = list(agenda.due(Ticks.MAX))
+        for timers, moment in ((self._by_visibility, "visible"), (self._by_expiry, "expires")):
+            timers.check()
+            found = list(timers.due(Ticks.MAX))
             moments = [(getattr(message, moment), message.number) for message in found]
             if moments != sorted(set(moments)) or {message.id: message for message in found} != self._messages:
                 raise AssertionError(f"queue {self.name!r} has other messages than its order by {moment!r}")

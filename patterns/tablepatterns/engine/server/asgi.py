@@ -12,8 +12,8 @@ from typing import Any, Final, NamedTuple, TypeAlias
 from ...limits import MIB
 from ..account import Engine
 from ..blobs.blob import Content
+from ..dispatch import AccountApi
 from ..faults import Fault
-from ..http.dispatch import AccountApi
 from ..http.message import Request, Response
 from ..tables.call import absolute
 from .origin import Hosts, Refused

@@ -12,9 +12,9 @@ from ..errors import Refusal
 from ..http.api import Api, Service
 from ..http.authorization import Authorization
 from ..http.bearer_token import TrustTokens
-from ..http.errors import Refusals
+from ..http.errors import KEY_COUNT, Refusals
 from ..http.message import Response
-from ..http.permissions import CREATE_TABLE, DELETE_TABLE, LIST_TABLES
+from ..http.permissions import OWNER_ONLY
 from ..http.service_properties import (
     get_policies,
     get_properties,
@@ -26,7 +26,7 @@ from ..http.service_properties import (
 )
 from ..http.shared_key import table_texts
 from .batch import run_batch
-from .call import TableCall, refuse_below_table
+from .call import CREATE_TABLE, DELETE_TABLE, LIST_TABLES, TableCall
 from .entity_api import (
     get_entity,
     query_entities,
@@ -41,6 +41,11 @@ from .json import errors_in_xml, read_body, refuse_atom, table_path
 from .sas import TableAccess
 
 _LIST: Final = "Tables"
+_ANSWERS: Final = {
+    "GET": errors.NOT_IMPLEMENTED,
+    # A body sent to a table is an entity to the service, here one without keys
+    "POST": errors.PROPERTIES_NEED_VALUE,
+}
 _CONTINUATION: Final = "x-ms-continuation-NextTableName"
 
 
@@ -118,6 +123,15 @@ def delete_table(call: TableCall) -> Response:
     return Response(204, {})
 
 
+def refuse_below_table(call: TableCall) -> Response:
+    """Refuse it in the words that the service has for it, which the SDK explains to its user."""
+    call.allow(OWNER_ONLY)
+    if call.target.below == "$batch":
+        raise Refusal(errors.MEDIA_TYPE_NOT_SUPPORTED)
+    call.tables.table(call.target.table)
+    raise Refusal(_ANSWERS.get(call.method, KEY_COUNT))
+
+
 _Handler: TypeAlias = Callable[[TableCall], Response]
 
 _SERVICE_KINDS: Final = frozenset({"properties", "stats", "table acl", "table properties"})
@@ -171,7 +185,7 @@ class TableApi(Api[TableCall]):
 
     Every request gets an answer: what is malformed, forbidden or unknown gets the service's refusal.
 
-    >>> from tablepatterns.engine.rest.message import Request
+    >>> from tablepatterns.engine.http.message import Request
     >>> api = TableApi(Engine("contoso"))
     >>> response = api.answer(Request("GET", "https://contoso.table.core.windows.net/Tables", {}))
     >>> response.status, response.reason, response.headers["WWW-Authenticate"][:6]

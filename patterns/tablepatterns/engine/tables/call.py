@@ -1,4 +1,4 @@
-"""One request to the Table service: what its URL names, and paths below a table."""
+"""One request to the Table service: what its URL names, and the permission that it needs."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from ..errors import Refusal
 from ..http.address import NOWHERE, Address, read_address
 from ..http.call import Call
 from ..http.errors import KEY_COUNT
-from ..http.message import Request, Response
-from ..http.permissions import OWNER_ONLY
+from ..http.message import Request
+from ..http.permissions import Need, on_object
 from ..http.supported import TABLE_SUPPORT
 from .json import Level, Renderer, negotiate
 from .service import Tables
@@ -213,17 +213,11 @@ def verb(method: str, tunnelled: str | None) -> str:
     return meant if method == "POST" and meant in _TUNNELLED else method
 
 
-_ANSWERS: Final = {
-    "GET": errors.NOT_IMPLEMENTED,
-    # A body sent to a table is an entity to the service, here one without keys
-    "POST": errors.PROPERTIES_NEED_VALUE,
-}
-
-
-def refuse_below_table(call: TableCall) -> Response:
-    """Refuse it in the words that the service has for it, which the SDK explains to its user."""
-    call.allow(OWNER_ONLY)
-    if call.target.below == "$batch":
-        raise Refusal(errors.MEDIA_TYPE_NOT_SUPPORTED)
-    call.tables.table(call.target.table)
-    raise Refusal(_ANSWERS.get(call.method, KEY_COUNT))
+QUERY: Final = on_object("r")
+ADD: Final = on_object("a")
+UPDATE: Final = on_object("u")
+UPSERT: Final = on_object("au")
+REMOVE: Final = on_object("d")
+LIST_TABLES: Final = Need("c", ("l",))
+CREATE_TABLE: Final = Need("c", ("c", "w"))
+DELETE_TABLE: Final = Need("c", ("d",))

@@ -16,9 +16,9 @@ from .. import errors
 from ..errors import INVALID_INPUT, Refusal
 from ..http.errors import MISSING_CONDITION, UNSUPPORTED_VERB
 from ..http.message import Response
-from ..http.permissions import ADD, QUERY, REMOVE, UPDATE, UPSERT, Need, Permit
+from ..http.permissions import Need, Permit
 from ..http.supported import TABLE_SUPPORT
-from .call import TableCall, Target
+from .call import ADD, QUERY, REMOVE, UPDATE, UPSERT, TableCall, Target
 from .entities import Entity, Kind, Operation
 from .json import Level, Renderer, entity_path, negotiate, read_body, refuse_atom
 from .query import Page

@@ -9,8 +9,8 @@ from functools import lru_cache
 from ...edm import ordinal
 from ...filters import Filter, Interval, KeyBounds, QueryClass, classify, matcher
 from ...limits import MAX_PAGE_ENTITIES
+from ..key_range import FIRST, KeyScope, Stretch, after
 from .entities import Entity
-from .key_range import FIRST, KeyScope, Stretch, after
 from .state import Table
 
 

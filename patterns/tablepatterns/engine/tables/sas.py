@@ -11,7 +11,7 @@ from ..errors import Refusal
 from ..http.call import Call
 from ..http.permissions import Permit, ResourcePermit
 from ..http.sas import SharedAccess
-from .key_range import KeyScope
+from ..key_range import KeyScope
 
 _LETTERS: Final = re.compile("(?=.)r?a?u?d?")
 _FIELDS: Final = ("si", "sip", "spr", "sv", "spk", "srk", "epk", "erk")

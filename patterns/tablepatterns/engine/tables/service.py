@@ -13,12 +13,13 @@ from ...filters import Filter, Value
 from ...limits import MAX_PAGE_ENTITIES, RESERVED_TABLE_NAMES, TABLE_NAME_MAX_LENGTH, TABLE_NAME_MIN_LENGTH
 from .. import errors
 from ..clock import Clock
+from ..collections import OrderedMap
 from ..errors import Refusal
+from ..key_range import KeyScope, after
 from ..resources import AccessPolicy, Deletions, ServiceProperties, check_policies
 from .entities import Entity, Operation, check_key, checked, checked_transaction, each, outcome
-from .key_range import KeyScope, after
 from .query import Page, make_plan, run
-from .state import Ordered, Table
+from .state import Table
 
 __all__ = ["KeyScope", "Operation", "Page", "Tables"]
 
@@ -47,7 +48,7 @@ class Tables:
         self._clock = clock
         self._page_examines = page_examines
         self._lock = threading.RLock()
-        self._tables: Ordered[Table] = Ordered()
+        self._tables: OrderedMap[Table] = OrderedMap()
         self._properties = ServiceProperties()
         self.deletions = Deletions(clock, errors.TABLE_BEING_DELETED)
 

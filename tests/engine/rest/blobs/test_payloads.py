@@ -10,7 +10,7 @@ import pytest
 from blob_wire import APPEND_BLOB, BLOCK_BLOB, STRUCTURED, BlobWire, checksum, structured
 from queue_wire import said_by
 from tablepatterns.engine.account import Engine
-from tablepatterns.engine.blobs.container import Item, Question
+from tablepatterns.engine.blobs.listing import Item, ListBlobsQuery
 
 TEXT = b"Don Hall"
 MD5 = b64encode(hashlib.md5(TEXT, usedforsecurity=False).digest()).decode()
@@ -172,4 +172,4 @@ def test_the_checksum_of_a_range_is_calculated_for_who_asks(name: str, told: str
 
 
 def blobs_of(engine: Engine) -> list[Item]:
-    return list(engine.blobs.page("photos", Question()).items)
+    return list(engine.blobs.page("photos", ListBlobsQuery()).items)

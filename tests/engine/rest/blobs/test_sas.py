@@ -26,8 +26,8 @@ import blob_states
 from blob_wire import APPEND_BLOB, BLOCK_BLOB, BlobWire
 from tablepatterns.edm import Ticks
 from tablepatterns.engine.account import Engine
-from tablepatterns.engine.blobs.container import PublicAccess
 from tablepatterns.engine.blobs.leases import Acquire
+from tablepatterns.engine.blobs.state import PublicAccess
 from tablepatterns.engine.clock import Clock
 from tablepatterns.engine.resources import AccessPolicy as StoredPolicy
 from tablepatterns.engine.transport import EngineTransport

@@ -12,7 +12,7 @@ from queue_wire import said_by
 from tablepatterns.edm import Ticks
 from tablepatterns.engine.account import Engine
 from tablepatterns.engine.blobs.blob import Tier
-from tablepatterns.engine.blobs.container import PublicAccess
+from tablepatterns.engine.blobs.state import PublicAccess
 from tablepatterns.engine.http.headers import http_date
 from tablepatterns.limits import MAX_APPEND_BYTES
 

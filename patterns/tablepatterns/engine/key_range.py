@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from ...edm import ordinal
+from ..edm import ordinal
 
 Position: TypeAlias = tuple[str, str]
 

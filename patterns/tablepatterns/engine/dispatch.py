@@ -7,13 +7,13 @@ from collections.abc import Mapping
 from functools import lru_cache
 from typing import Any, Final
 
-from ..account import Engine
-from ..blobs.api import BlobApi
-from ..queues.api import QueueApi
-from ..tables.api import TableApi
-from .api import Api
-from .bearer_token import TrustTokens
-from .message import Request, Response
+from .account import Engine
+from .blobs.api import BlobApi
+from .http.api import Api
+from .http.bearer_token import TrustTokens
+from .http.message import Request, Response
+from .queues.api import QueueApi
+from .tables.api import TableApi
 
 _HOST: Final = re.compile(r"https?://(?:[^/?#.]+\.(table|queue|blob)\.)?[^/?#:]*(?::(\d+))?", re.IGNORECASE)
 _PORTS: Final[Mapping[str | None, str]] = {"10000": "blob", "10001": "queue", "10002": "table"}
@@ -22,7 +22,7 @@ _PORTS: Final[Mapping[str | None, str]] = {"10000": "blob", "10001": "queue", "1
 class AccountApi:
     """Answer requests to any service of one account; threads may share it.
 
-    >>> from tablepatterns.engine.rest.message import Request
+    >>> from tablepatterns.engine.http.message import Request
     >>> api = AccountApi(Engine("contoso"))
     >>> [api.answer(Request("GET", f"https://contoso.{name}.core.windows.net/", {})).headers["Server"][:19]
     ...     for name in ("table", "queue", "blob")]

@@ -1,0 +1,97 @@
+"""Sorted collections: values by key, and values by due time."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, Generic, TypeVar
+
+from sortedcontainers import SortedList
+
+T = TypeVar("T")
+
+
+class OrderedMap(Generic[T]):
+    """Values by key; keys are compared as Python compares strings.
+
+    Finding is hashing; putting in and taking out cost a binary search; a walk costs one more, and what it yields.
+
+    >>> rows = OrderedMap[int]()
+    >>> rows["b"], rows["a"] = 2, 1
+    >>> list(rows.walk()), list(rows.walk("b")), rows.get("c")
+    ([1, 2], [2], None)
+    """
+
+    __slots__ = ("_order", "_values")
+
+    def __init__(self) -> None:
+        self._values: dict[str, T] = {}
+        self._order: Any = SortedList()
+
+    def __len__(self) -> int:
+        return len(self._values)
+
+    def __getitem__(self, key: str) -> T:
+        return self._values[key]
+
+    def __setitem__(self, key: str, value: T) -> None:
+        if key not in self._values:
+            self._order.add(key)
+        self._values[key] = value
+
+    def __delitem__(self, key: str) -> None:
+        del self._values[key]
+        self._order.remove(key)
+
+    def get(self, key: str) -> T | None:
+        """Return the value of a key, None if there is none."""
+        return self._values.get(key)
+
+    def walk(self, lower: str = "", upper: str | None = None) -> Iterator[T]:
+        """Return the values from a key, included, to another, excluded, in key order; None is the end."""
+        return map(self._values.__getitem__, self._order.irange(lower, upper, (True, False)))
+
+    def check(self) -> None:
+        """Assert that the order is that of the keys, and that nothing is missing from it or in it twice."""
+        self._order._check()
+        if list(self._order) != sorted(self._values):
+            raise AssertionError(f"the order {list(self._order)} is not that of {sorted(self._values)}")
+
+
+class TimerQueue(Generic[T]):
+    """Things by moment, those of one moment by number; no two have the same number.
+
+    Putting in and taking out cost a binary search, whatever the moment; what is not due yet is never touched.
+
+    >>> queue = TimerQueue[str]()
+    >>> queue.add(20, 1, "later")
+    >>> queue.add(10, 2, "sooner")
+    >>> list(queue.due(10)), list(queue.due(20))
+    (['sooner'], ['sooner', 'later'])
+    """
+
+    __slots__ = ("_entries",)
+
+    def __init__(self) -> None:
+        self._entries: Any = SortedList()
+
+    def __len__(self) -> int:
+        return len(self._entries)
+
+    def add(self, moment: int, number: int, thing: T) -> None:
+        """Note a thing for a moment."""
+        self._entries.add((moment, number, thing))
+
+    def remove(self, moment: int, number: int, thing: T) -> None:
+        """Strike out a thing, which must be noted for that moment."""
+        self._entries.remove((moment, number, thing))
+
+    def due(self, now: int) -> Iterator[T]:
+        """Yield what is due, the earliest first; nothing may be added or removed meanwhile."""
+        for moment, _, thing in self._entries:
+            if moment > now:
+                return
+            yield thing
+
+    def check(self) -> None:
+        """Assert that the order is sound."""
+        self._entries._check()

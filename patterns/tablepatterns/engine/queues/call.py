@@ -1,0 +1,148 @@
+"""One request to the Queue service: what its URL names, and the permission that it needs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final, Literal, NamedTuple, TypeAlias
+from urllib.parse import unquote
+
+from ...edm import Ticks
+from ..account import Engine
+from ..errors import Refusal
+from ..http.address import NOWHERE, Address, read_address
+from ..http.call import Call
+from ..http.errors import INVALID_URI
+from ..http.message import Request
+from ..http.permissions import Need, on_object
+from ..http.supported import QUEUE_SUPPORT
+from ..resources import invalid_parameter
+from .service import Queues
+
+Kind: TypeAlias = Literal["service", "list", "properties", "stats", "queue", "metadata", "acl", "messages", "message"]
+
+_OF_SERVICE: Final[Mapping[tuple[str | None, str | None], Kind]] = {
+    (None, "list"): "list",
+    ("service", "properties"): "properties",
+    ("service", "stats"): "stats",
+}
+_OF_QUEUE: Final[Mapping[str | None, Kind]] = {None: "queue", "metadata": "metadata", "acl": "acl"}
+
+
+class Target(NamedTuple):
+    """What a request is about.
+
+    :param message: the id of a message
+    """
+
+    address: Address
+    kind: Kind
+    queue: str = ""
+    message: str = ""
+
+
+UNKNOWN: Final = Target(NOWHERE, "service")
+"""What is known of a request before its URL is read."""
+
+
+def locate(url: str, account: str) -> Target:
+    """Return what a URL is about.
+
+    :raises Refusal: InvalidUri where it is no URL, or names nothing in this account; InvalidQueryParameterValue
+    """
+    address = read_address(url, account)
+    queue, *below = map(_decoded, address.tail[1:].split("/"))
+    if not queue:
+        return Target(address, _service(address.query))
+    match below:
+        case [] | [""]:
+            return Target(address, _queue(address.query), queue)
+        case ["messages"] | ["messages", ""]:
+            return Target(address, "messages", queue)
+        case ["messages", message]:
+            return Target(address, "message", queue, message)
+        case _:
+            raise Refusal(INVALID_URI)
+
+
+def _decoded(segment: str) -> str:
+    if "%" not in segment:
+        return segment
+    try:
+        return unquote(segment, errors="strict")
+    except UnicodeDecodeError as error:
+        raise Refusal(INVALID_URI) from error
+
+
+def _service(query: Mapping[str, str]) -> Kind:
+    kind = _OF_SERVICE.get((query.get("restype"), query.get("comp")))
+    if kind is None:
+        raise Refusal(INVALID_URI)
+    return kind
+
+
+def _queue(query: Mapping[str, str]) -> Kind:
+    comp = query.get("comp")
+    kind = _OF_QUEUE.get(comp)
+    if kind is None:
+        raise invalid_parameter("comp", comp)
+    return kind
+
+
+class QueueCall(Call):
+    """A request to the Queue service.
+
+    :param target: what it is about, once its URL is read
+    """
+
+    __slots__ = ("target",)
+
+    service = "Queue"
+    support = QUEUE_SUPPORT
+
+    def __init__(self, engine: Engine, request: Request, id: str, now: Ticks) -> None:  # noqa: A002
+        super().__init__(engine, request, id, now)
+        self.target = UNKNOWN
+
+    def locate(self) -> None:
+        """Read the URL."""
+        self.target = locate(self.request.url, self.engine.account_name)
+
+    @property
+    def address(self) -> Address:
+        """Where it came in."""
+        return self.target.address
+
+    @property
+    def kind(self) -> str:
+        """What its URL names."""
+        return self.target.kind
+
+    @property
+    def resource(self) -> str:
+        """The queue that it is about."""
+        return self.target.queue
+
+    @property
+    def queues(self) -> Queues:
+        """The state that the operations work on."""
+        self.reach_state()
+        return self.engine.queues
+
+    @property
+    def settings(self) -> Queues:
+        """The state of the service."""
+        return self.queues
+
+
+LIST_QUEUES: Final = Need("s", ("l",))
+CREATE_QUEUE: Final = Need("c", ("c", "w"))
+DELETE_QUEUE: Final = Need("c", ("d",))
+READ_METADATA: Final = Need("c", ("r",), ("r",))
+WRITE_METADATA: Final = Need("c", ("w",))
+PUT: Final = on_object("a")
+GET: Final = on_object("p")
+PEEK: Final = on_object("r")
+UPDATE: Final = on_object("u")
+DELETE: Final = on_object("p")
+CLEAR: Final = Need("o", ("d",))
+"""Only an account's signature reaches it: no signature of a queue has the letter."""
