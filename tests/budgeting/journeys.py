@@ -109,7 +109,7 @@ def look_at_poison(account: Any) -> Call:
     return lambda: worker.poisoned("hiring")
 
 
-@budget("Worker", "send_back", Cost(queue=3), "1 message: 1 to receive it, 1 to send it, 1 to delete it")
+@budget("Worker", "requeue", Cost(queue=3), "1 message: 1 to receive it, 1 to send it, 1 to delete it")
 def requeue(account: Any) -> Call:
     worker = poisoned(account)
     return lambda: worker.requeue("hiring")

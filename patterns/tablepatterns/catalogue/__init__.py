@@ -1,8 +1,8 @@
-"""The catalogue: the guide's patterns as data, from which docs, pattern map, review and command line take theirs."""
+"""The catalogue: the guide's patterns as data. The docs, the pattern map, the review and the CLI read it."""
 
+from .entries import ENTRIES, RELATIONS
 from .entry import Basis, CatalogueEntry, Concern, Kind, Relation
-from .find import CONCERNS, ENTRIES, by_concern, entry, related
-from .relations import RELATIONS
+from .find import CONCERNS, by_concern, entry, related
 
 __all__ = [
     "CONCERNS",

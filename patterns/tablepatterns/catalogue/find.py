@@ -13,30 +13,9 @@ from rich.table import Table
 from rich.text import Text
 
 from ..errors import BadInput
-from .consistency import CONSISTENCY
-from .copies import COPIES
+from .entries import ENTRIES, RELATIONS
 from .entry import CatalogueEntry, Concern, Kind
-from .guidance import GUIDANCE
-from .indexes import INDEXES
-from .logs import LOGS
-from .relations import RELATIONS
-from .relationships import RELATIONSHIPS
-from .size import SIZE
-from .types_and_access import TYPES_AND_ACCESS
-from .volume import VOLUME
 
-ENTRIES: Final[tuple[CatalogueEntry, ...]] = (
-    *INDEXES,
-    *CONSISTENCY,
-    *COPIES,
-    *SIZE,
-    *LOGS,
-    *VOLUME,
-    *RELATIONSHIPS,
-    *TYPES_AND_ACCESS,
-    *GUIDANCE,
-)
-"""The whole catalogue, related entries together."""
 CONCERNS: Final[tuple[Concern, ...]] = get_args(Concern)
 _NEAR: Final = 0.6
 

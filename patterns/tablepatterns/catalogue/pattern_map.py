@@ -8,9 +8,9 @@ from collections.abc import Iterator
 from html import escape
 from typing import Final, NamedTuple
 
+from .entries import RELATIONS
 from .entry import CatalogueEntry
 from .find import entry
-from .relations import RELATIONS
 
 GRID: Final = (
     ("blob_log", "log_data", "period_tables"),
