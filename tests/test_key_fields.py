@@ -92,7 +92,7 @@ async def test_an_entity_set_takes_fields_of_any_name(storage: Any, new_name: An
     Lookup(entities).forget(NAMED)
     with pytest.raises(BadKey, match="pass each field once"):
         await entities.get(NAMED, size=3)
-    with pytest.raises(BadInput, match="one mapping"):
+    with pytest.raises(BadInput, match="it must be a mapping or None, not list; pass a mapping or None"):
         await entities.get([("size", 3)])
 
 

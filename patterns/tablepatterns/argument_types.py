@@ -36,9 +36,8 @@ _ERRORS: Final[Mapping[str, type[BadInput]]] = {
 _HINTS: Final[Mapping[str, str]] = {
     "where": "build it with prop(), or parse the text with parse()",
     "select": "pass a list of names, such as ['Age']",
-    "at_worst": "pass a QueryClass, such as QueryClass.TABLE_SCAN",
+    "allow": "pass a QueryClass, such as QueryClass.TABLE_SCAN",
     "entity": "pass an entity that was read, or a mapping of its fields",
-    "key": 'pass Key("{Department}", "empid_{EmployeeId:06d}") or the like',
 }
 _SECRET: Final = frozenset(
     {"amount", "blind_key", "body", "changes", "content", "credential", "entity", "fields", "keys"}
