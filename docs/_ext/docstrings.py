@@ -1,4 +1,4 @@
-"""Docstrings as the site shows them: `Guarantees:` and its like stand out, tables of Markdown are tables."""
+"""Format docstrings for the site: bold leads such as `Consistency:`, and Markdown tables as tables."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from sphinx.application import Sphinx
 
-_LEAD = re.compile(r"^(Guarantees|Does not|Cost|Goal|Keys|Guide|Status):(?= )")
-_SENTENCE = re.compile(r"(?<=[.;] )(Guarantees|Does not|Cost|Guide):(?= )")
+_LEAD = re.compile(r"^(Consistency|Uniqueness|Guarantees|Does not|Cost|Goal|Keys|Guide|Status):(?= )")
+_SENTENCE = re.compile(r"(?<=[.;] )(Consistency|Uniqueness|Guarantees|Does not|Cost|Guide):(?= )")
 _BACKSLASH = re.compile(r"(?<!`)`([^`]*\\[^`]*)`(?!`)")
 _ROW = re.compile(r"^\s*\|.*\|\s*$")
 _RULE = re.compile(r"^[\s|:-]+$")

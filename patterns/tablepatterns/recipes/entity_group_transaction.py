@@ -1,7 +1,4 @@
-"""Entity group transaction: several changes in one partition, of several sets, all or none.
-
-Status: ready
-"""
+"""Commit several changes in one partition, of one set or several, as one atomic request."""
 
 from __future__ import annotations
 
@@ -15,19 +12,9 @@ from ..retry import RETRY_FOR
 class EntityGroupTransaction(Pattern[Account_co]):
     """Commit changes of several entities, of one type or many, as one atomic request.
 
-    Goal: entities of several types that share a partition change together, such as a department's count of employees
-    with each employee.
-
-    Keys: all changes fall in one table and one PartitionKey; that is often the reason to keep several types in one
-    table.
-
-    Guarantees: all changes with all their derived rows are applied, or none is; each is conditional on the ETag of
-    what the caller read. A refusal names the change that failed, and nothing has changed.
-
-    Does not: reach across partitions or tables, hold more than 100 operations or 4 MB (both are refused before any
-    request), or touch one entity twice.
-
-    Cost: 1 storage transaction.
+    Use it if entities of one partition must change together, such as a department's count of employees with each
+    employee. All changes must be in one table and one PartitionKey; that is often the reason to keep several types in
+    one table.
 
     >>> from tablepatterns import EntityGroupTransaction, EntitySet, Key, connect
     >>> storage = connect()
@@ -41,9 +28,17 @@ class EntityGroupTransaction(Pattern[Account_co]):
     >>> departments.get(Department="Sales")["EmployeeCount"]
     1
 
+    Consistency: all changes with all their derived rows are applied, or none is. Each is conditional on the ETag that
+    the caller read. An error names the change that failed; nothing was written.
+
+    A transaction cannot span partitions or tables, hold more than 100 operations or 4 MB, or touch one entity twice.
+    All of this is checked before any request.
+
+    Cost: 1 storage transaction.
+
     :param account: where the table is
     :param table: the table's name
-    :raises BadTableName: the service would refuse the table's name
+    :raises BadTableName: the service would reject the table's name
 
     Guide: entity group transactions.
     """
@@ -55,7 +50,7 @@ class EntityGroupTransaction(Pattern[Account_co]):
 
     @property
     def location(self) -> str:
-        """The table that errors name."""
+        """The table, for errors."""
         return f"table {self.table.name}"
 
     @recipe
@@ -63,14 +58,14 @@ class EntityGroupTransaction(Pattern[Account_co]):
         """Apply all the changes or none, and return each entity with its new ETag. Cost: 1 transaction.
 
         :param changes: made by `inserting`, `replacing`, `merging` and `deleting` of sets on this table
-        :param retry_for: for how many seconds to retry when others write rows that the changes share with them, such
-            as totals and lists; not where an entity itself changed
+        :param retry_for: for how many seconds to retry while others write rows that entities share, such as totals and
+            lists; a change of an entity itself is not retried
         :raises BadInput: the changes are of several tables or partitions, or touch one entity twice
         :raises LimitExceeded: more than 100 operations or 4 MB, derived rows included
         :raises EntityChanged: an entity changed since it was read; `index` says which operation failed
         :raises EntityAlreadyExists: an entity to be inserted exists
         :raises EntityNotFound: an entity to be changed does not exist
-        :raises TransactionFailed: the service refused for another reason
+        :raises TransactionFailed: the service rejected the transaction for another reason
 
         Guide: entity group transactions.
         """

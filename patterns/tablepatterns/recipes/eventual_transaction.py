@@ -1,7 +1,4 @@
-"""Eventual transaction: a sequence of idempotent steps that a message carries to its end, whoever dies on the way.
-
-Status: ready
-"""
+"""Carry out a sequence of idempotent steps that one message asks for, even if processes crash."""
 
 from __future__ import annotations
 
@@ -19,28 +16,17 @@ from ..sdk.queue import check_length
 
 Body: TypeAlias = Mapping[str, Any]
 Step: TypeAlias = Callable[[Body], Awaitable[object] | object]
-"""Does one step, given the body of the message: a function, or on an async account an async one."""
+"""Performs one step, given the body of the message: a function, or on an async account an async one."""
 
 DONE: Final = "_done"
-"""The field of a body that names the steps which are done."""
+"""The field of a body with the names of the completed steps."""
 
 
 class EventualTransaction(Pattern[Account_co]):
     """Make changes that no entity group transaction can hold: in several partitions, tables, accounts or systems.
 
-    Goal: an order is paid for, shipped and put on the search index, or it is in a queue where someone sees that it
-    was not. One message asks for all of it; a `Worker` takes the steps one after another.
-
-    Guarantees: once `start` has returned, every step is done at least once, in this order, or the message is on the
-    poison queue with the step and the reason. Whoever dies at whatever point, a worker begins again from the first
-    step; or with `remember` after the last step that the message knows to be done.
-
-    Does not: isolate. Who looks in between sees some steps done and others not; nothing is undone when a step fails
-    for good. A step may be done twice, even by two workers at the same time after a stall, and by a message that was
-    delivered twice: it must be idempotent, such as insert-or-replace and delete-if-exists are.
-
-    Cost: `start` 1 queue transaction, as much as 11 table operations. The worker takes two more of the queue, to
-    receive and to delete the message, and what the steps take; with `remember` another after each step but the last.
+    Use it for work in several places that must be completed, such as charging, shipping and indexing an order. One
+    message asks for all of it, and a `Worker` runs the steps one after another.
 
     >>> from tablepatterns import EntitySet, Key, connect
     >>> from tablepatterns.recipes.worker import Worker
@@ -60,12 +46,23 @@ class EventualTransaction(Pattern[Account_co]):
     >>> [found["EmployeeId"] for found in by_name.range(LastName="Jones")]
     [223]
 
+    Consistency: once `start` has returned, every step runs at least once, in this order, or the message goes to the
+    poison queue with the step and the reason. If a process crashes at any point, a worker starts again from the first
+    step; or with `remember`, after the last step that the message records as done. There is no isolation: readers see
+    some steps done and others not, and nothing is undone when a step fails for good.
+
+    A step may run twice, even in two workers at once after a stall. So each must be idempotent, as insert-or-replace
+    and delete-if-exists are.
+
+    Cost: `start` 1 queue transaction, as much as 11 table operations. The worker takes two more of the queue, to
+    receive and to delete the message, and the cost of the steps; with `remember` another after each step but the last.
+
     :param account: where the queue is
-    :param queue: the queue's name; it is made by the first message
-    :param name: the kind of its messages, by which a worker knows whose they are
-    :param steps: functions of the body, in order: plain ones, or on an async account async ones; their `__name__` is
-        the step's name. Or the same by name, as a dict
-    :param remember: whether the message is rewritten after each step, so that what is done is not done again
+    :param queue: the queue's name; the first message creates it
+    :param name: the kind of its messages, by which a worker finds this handler
+    :param steps: functions of the body, in order: plain ones, or on an async account async ones; a step's name is its
+        `__name__`. Or a dict from names to functions
+    :param remember: whether the message is rewritten after each step, so that completed steps are not repeated
     :param base64: whether to send messages in Base64, for clients that expect it; workers read both
     :raises BadDesign: there is no step, or two have the same name
 
@@ -95,40 +92,40 @@ class EventualTransaction(Pattern[Account_co]):
 
     @recipe
     async def start(self, body: Body, *, delay: int = 0) -> str:
-        """Ask for the steps to be done, and return the id of the message.
+        """Queue a message that asks for the steps, and return its id.
+
+        If the response is lost, the message is sent again, so the steps may be requested twice. Put the ids of what the
+        steps create in the body: a step that generates an id generates another one when it is repeated.
 
         Cost: 1 queue transaction, as much as 11 table operations.
 
-        A request whose answer was lost is sent again, so that the steps may be asked for twice. What the body speaks
-        of had better be named by it: a step that makes up an id makes up another one when it is repeated.
-
-        :param body: what the steps are given: texts, numbers, booleans, None, lists and dicts of them
-        :param delay: seconds until a worker can receive it, 0 to 7 days
-        :raises BadInput: the body has no JSON form, or a field `_done`
-        :raises LimitExceeded: it is over 64 KiB as a message; with `remember`, with the names of the steps
+        :param body: the argument of each step: texts, numbers, booleans, None, lists and dicts of them
+        :param delay: seconds until a worker can receive the message, 0 to 7 days
+        :raises BadInput: the body cannot be written as JSON, or has a field `_done`
+        :raises LimitExceeded: the message is over 64 KiB; with `remember`, including the names of the steps
         """
         if DONE in body:
             raise BadInput(DONE, NOT_SHOWN, "the steps that are done are kept under this name", "use another name")
         if self.remember:
-            # What was begun must not get too long on its way
+            # The message must not outgrow the limit while steps are recorded
             *done, _ = self.steps
             check_length(Envelope(self.kind, {**body, DONE: done}).text(base64=self._base64))
         sent = await self._messages.send(Envelope(self.kind, body).text(base64=self._base64), delay=delay)
         return sent.id
 
     async def handle(self, lease: Lease) -> None:
-        """Take the steps that a message asks for; a `Worker` calls this.
+        """Run the steps that a message asks for; a `Worker` calls this.
 
         :raises StepFailed: a step failed; its cause says how
-        :raises BadMessage: a step says that no repetition will help
-        :raises LeaseLost: the message was not ours any more before the last step was begun
+        :raises BadMessage: a step reported that retrying will not help
+        :raises LeaseLost: another worker received the message before the last step began
         """
         body = dict(lease.work.body)
         done = _names_done(body.pop(DONE, []))
         for name, step in self.steps.items():
             if name in done:
                 continue
-            # Who stalled for longer than the lease must not go on beside the one who has the message now
+            # After stalling for longer than the lease, another worker may have the message
             await lease.keep()
             await self._take(name, step, body)
             done.append(name)

@@ -1,7 +1,4 @@
-"""Grant: let somebody without the account's key read or change some rows of a table, for a while.
-
-Status: ready
-"""
+"""Give clients without the account key temporary access to some rows of a table."""
 
 from __future__ import annotations
 
@@ -30,28 +27,28 @@ from .index_entities import IndexEntity
 from .summary import Summary
 
 _LAST: Final = "\uffff"
-"""Sorts after every other character, so that a text with it behind sorts after what else begins with the text."""
+"""Sorts after every other character, so a text followed by it sorts after every other text with that prefix."""
 _FIRST: Final = " "
-"""Sorts before every other character that a key may hold."""
+"""Sorts before every other character that a key may contain."""
 
 
 @dataclass(frozen=True)
 class Reach:
-    """A stretch of keys, its ends included, in the order of the table: by PartitionKey, then by RowKey.
-
-    None is an open end; no end at all is the whole table. Across partitions the rows bound the first and the last
-    partition only, and all rows of those between belong to it.
+    """A range of keys, both ends included, in the order of the table: by PartitionKey, then by RowKey.
 
     >>> sales = Reach("Sales", "Sales")
     >>> sales.contains("Sales", "empid_000223"), sales.contains("Marketing", "empid_000001")
     (True, False)
 
+    None is an open end; without any end it is the whole table. Across partitions, `first_row` and `last_row` bound the
+    first and the last partition only; all rows of the partitions between them are included.
+
     :param first_partition: the first PartitionKey
     :param last_partition: the last PartitionKey
     :param first_row: the first RowKey of the first partition
     :param last_row: the last RowKey of the last partition
-    :raises BadInput: a row is bounded and its partition is not, or the ends are the wrong way round
-    :raises BadKey: an end holds a character that no key may
+    :raises BadInput: there is a row without its partition, or the ends are in the wrong order
+    :raises BadKey: an end contains a character that is not allowed in keys
 
     Guide: shared access signatures (ranges of PartitionKey and RowKey).
     """
@@ -69,7 +66,7 @@ class Reach:
                 raise BadInput(f"{which}_row", row, rule, f"give {which}_partition too")
             for name, value in ((f"{which}_partition", partition), (f"{which}_row", row)):
                 if value == "":
-                    # The SDK leaves an empty bound out, and the signature would be of the whole table
+                    # The SDK omits an empty bound, so the signature would cover the whole table
                     raise BadInput(name, value, "an empty end is no end to the service", "leave it out for an open end")
                 if value is not None:
                     check_key("RowKey" if name.endswith("row") else "PartitionKey", value)
@@ -79,10 +76,10 @@ class Reach:
     @classmethod
     @checked
     def of(cls, rows: KeyRange) -> Reach:
-        """Return the reach of a range of rows of one partition, no row more.
+        """Return the reach of exactly a range of rows of one partition.
 
-        An end that does not belong to the range is moved to the nearest key that does. Keys in which U+FFFF follows
-        such an end are left out, though the range holds them.
+        An end that is outside the range is moved to the nearest key inside it. Keys in which U+FFFF follows such an end
+        are left out, although the range includes them.
 
         >>> from tablepatterns import Key, prefix
         >>> rows = Key("{Department}", "email_{Email}").range({"Department": "Sales", "Email": prefix("a")})
@@ -108,7 +105,7 @@ class Reach:
 
     @checked
     def contains(self, partition_key: str, row_key: str) -> bool:
-        """Whether a signature with this reach is for the row with these keys."""
+        """Return whether a signature with this reach covers the row with these keys."""
         keys = ordinal(partition_key), ordinal(row_key)
         after_first = self.first_partition is None or keys >= self._first
         if self.last_partition is None:
@@ -119,7 +116,7 @@ class Reach:
 
     @checked
     def meets(self, key: Key) -> bool:
-        """Whether a row with that kind of key could lie in it; told by the literal beginning of the RowKey.
+        """Return whether a row with that kind of key could be in the reach, by the literal prefix of the RowKey.
 
         >>> Reach("Sales", "Sales", "empid_000001", "empid_000009").meets(Key("{Department}", "email_{Email}"))
         False
@@ -143,7 +140,7 @@ class Reach:
 
 
 def _touches(template: Template, first: str | None, last: str | None) -> bool:
-    """Whether texts of a template may lie from `first` to `last`."""
+    """Return whether texts of a template may be between `first` and `last`."""
     head = template.head
     end = after_prefix(head) if template.fields else head + _FIRST
     begins_in_time = last is None or ordinal(head) <= ordinal(last)
@@ -151,7 +148,7 @@ def _touches(template: Template, first: str | None, last: str | None) -> bool:
 
 
 def _before(text: str) -> str:
-    """Return an end below a text that leaves out none of the keys before it, but for those with U+FFFF."""
+    """Return an end below a text that includes all keys before it, except those with U+FFFF."""
     previous = _previous(text[-1])
     while previous >= _FIRST and FORBIDDEN.match(previous):
         previous = _previous(previous)
@@ -159,7 +156,7 @@ def _before(text: str) -> str:
 
 
 def _previous(character: str) -> str:
-    """Return the previous character in UTF-16 order, where the surrogate pairs lie between U+D7FF and U+E000."""
+    """Return the previous character in UTF-16 order, where surrogate pairs are between U+D7FF and U+E000."""
     return {"\U00010000": "\ud7ff", "\ue000": "\U0010ffff"}.get(character) or chr(ord(character) - 1)
 
 
@@ -170,7 +167,7 @@ _LETTERS: Final = "raud"
 _WRITES: Final = frozenset("aud")
 _MAX_POLICY_NAME: Final = 64
 _SHORTEST: Final = timedelta(seconds=2)
-"""A token ends with a whole second: of less than this, not a quarter might be left of it."""
+"""The shortest lifetime. A token ends at a whole second, so a shorter one might have less than a quarter left."""
 
 
 @checked
@@ -186,24 +183,11 @@ def grant(
     ip: str | None = None,
     protocol: Protocols | None = None,
 ) -> Grant:
-    """Return what lets its holder reach some rows of a table without the account's key; no request is made.
+    """Create a shared access signature for some rows of a table; no request is made.
 
-    Goal: an app on a phone reads its user's own entities straight from the table, and nobody else's.
-
-    Keys: a signature is for a stretch of keys. Let the PartitionKey be the user, or the RowKey begin with a field that
-    says whose the row is.
-
-    Guarantees: the service refuses whatever lies outside the stretch, the permissions and the time. The stretch is that
-    of `EntitySet.range`, no row more, where a signature by itself would include the end of a prefix. It is refused here
-    if rows that were not meant could lie in it: copies of other entities, or rows of the sets given as `beside`. It
-    is refused too if its holder may write and could not keep what is derived of an entity right. The account's key is
-    in no token, and the token in no repr.
-
-    Does not: know of sets that it is not told of. Take a token back: let it expire soon, or name a `policy`. Reach
-    blobs and queues. Refuse what a holder who may write puts there: any row in the stretch, of any shape. Keys in
-    which U+FFFF follows the end of a prefix are left out.
-
-    Cost: no storage transaction.
+    Use it to let a client read its own entities directly from the table, such as an app on a phone, without access to
+    other users' entities. A signature covers a range of keys, so make the user the PartitionKey, or the beginning of
+    the RowKey.
 
     >>> from tablepatterns import EntitySet, Key, connect
     >>> storage = connect()
@@ -215,21 +199,33 @@ def grant(
     >>> [note["Text"] for note in phone.scan()]
     ['by ann']
 
+    The service rejects everything outside the range, the permissions and the lifetime. The range is exactly that of
+    `EntitySet.range`; a plain signature would include the end of a prefix. A grant raises `BadDesign` if other rows
+    could be in the range, such as copies of other entities, or rows of the sets in `beside`. It also does if the client
+    may write and could not keep derived data consistent. Tokens do not contain the account key, and no repr shows a
+    token.
+
+    A token cannot be revoked unless you name a `policy`; let it expire soon. Blobs and queues are not covered. Sets
+    that are not in `beside` are not checked. A client that may write can put any row in the range, of any shape. Keys
+    in which U+FFFF follows the end of a prefix are left out.
+
+    Cost: no storage transaction.
+
     :param account: the account, connected with its key
     :param subject: a set, or a table's name
-    :param permissions: letters of `raud`: to read, add, update and delete; None where the policy says so. To
-        insert-or-replace and insert-or-merge takes `a` and `u`
-    :param expires: for how long a token is good: two seconds or more, since it says to the second when it ends
-    :param within: which rows: the fields of a partition, for all that is in it; fields of rows too, as
-        `EntitySet.range` takes them; or a `Reach`. None for the whole table
+    :param permissions: letters of `raud`: to read, add, update and delete; None to use those of the policy.
+        Insert-or-replace and insert-or-merge need `a` and `u`
+    :param expires: the lifetime of a token: two seconds or more, since it ends at a whole second
+    :param within: which rows: the fields of a partition, for all its rows; fields of rows too, as `EntitySet.range`
+        takes them; or a `Reach`. None for the whole table
     :param beside: other sets that have rows in the table
     :param policy: the name of a stored access policy, which can be revoked; see `AccessPolicies`
-    :param ip: an IPv4 address, or two with `-` between them, from which requests may come
-    :param protocol: `https`, or `https,http`; by default what the account itself is reached by
+    :param ip: an IPv4 address, or two with `-` between them, that requests may come from
+    :param protocol: `https`, or `https,http`; by default that of the account's own address
     :raises BadInput: there is no such permission, time or address
     :raises BadKey: the fields do not make a range
-    :raises BadDesign: the stretch would not keep others out, or what is derived cannot be kept right, and why; or the
-        account was connected to without its key, or does not keep key order
+    :raises BadDesign: the range may include other rows, or derived data could not be kept consistent; or the account
+        was connected without its key, or does not sort by key
 
     Guide: shared access signatures.
     """
@@ -240,7 +236,7 @@ def grant(
         rule = "a stretch of keys cannot be signed for on the Cosmos DB Table API"
         raise BadDesign("within", within, rule, "grant the whole table, or use Azure Table storage")
     if not isinstance(subject, str):
-        # What a policy allows may be changed later, so that it counts as everything
+        # A policy's permissions may change later, so assume all of them
         _check_own(subject, reach, _LETTERS if letters is None else letters)
     for other in beside:
         _check_other(subject, reach, other)
@@ -251,9 +247,9 @@ def grant(
 
 @dataclass(frozen=True)
 class Terms:
-    """What every token of a grant says.
+    """The terms of every token of a grant.
 
-    :param permissions: letters of `raud` in this order, or None where the policy says so
+    :param permissions: letters of `raud` in this order, or None to use those of the policy
     """
 
     permissions: str | None
@@ -264,7 +260,7 @@ class Terms:
     protocol: str
 
     def signature(self, expiry: datetime) -> dict[str, Any]:
-        """Return what `generate_table_sas` takes."""
+        """Return the arguments of `generate_table_sas`."""
         return {
             "permission": self.permissions,
             "expiry": expiry,
@@ -279,10 +275,10 @@ class Terms:
 
 
 class Grant:
-    """Access to some rows of a table for a while, in the hands of whoever has the account's key; made by `grant`.
+    """Temporary access to some rows of a table, held by the process with the account key; created by `grant`.
 
-    A token is kept, and a new one is made once three quarters of its time are over. So whoever hands out tokens hands
-    out one that is good for at least a quarter of the time, and makes few. Threads may share it.
+    A token is reused until three quarters of its lifetime are over. So a token that you hand out is valid for at least
+    a quarter of the lifetime, and few are made. Threads may share the object.
 
     Guide: shared access signatures (generating and delivering cost something).
     """
@@ -295,31 +291,31 @@ class Grant:
 
     @property
     def token(self) -> str:
-        """The signature, to be handed to somebody; it is a secret."""
+        """The signature to give to a client. It is a secret."""
         return self._current()[0]
 
     @property
     def expires_at(self) -> datetime:
-        """When the token that is handed out now expires, in UTC."""
+        """When the current token expires, in UTC."""
         return self._current()[1]
 
     @property
     def address(self) -> str:
-        """The URL of the account's Table service, which is no secret."""
+        """The URL of the account's Table service. It is not a secret."""
         return self._table.service_address
 
     @property
     def url(self) -> str:
-        """The address with the token: whoever connects to it has the access. It is a secret."""
+        """The URL with the token, which gives access to anyone who has it. It is a secret."""
         return f"{self.address}?{self.token}"
 
     @property
     def credential(self) -> AzureSasCredential:
-        """A credential for `connect` and the SDK's clients, which renews itself while this object is there to do it."""
+        """A credential for `connect` and the SDK's clients in this process, which renews itself."""
         return _Renewing(self)
 
     def renew(self) -> None:
-        """Make a new token now; those handed out before stay good for their time."""
+        """Make a new token now; earlier tokens stay valid until they expire."""
         self._made = self._new()
 
     def _new(self) -> tuple[str, datetime]:
@@ -337,7 +333,7 @@ class Grant:
 
 
 class _Renewing(AzureSasCredential):
-    """Gives the SDK's clients the grant's current token for each request."""
+    """Give the SDK's clients the grant's current token for each request."""
 
     def __init__(self, grant: Grant) -> None:
         self._grant = grant
@@ -349,19 +345,9 @@ class _Renewing(AzureSasCredential):
 
 
 class AccessPolicies(Pattern[Account_co]):
-    """What grants may do, kept with the table, so that it can be taken back from tokens that are out already.
+    """Stored access policies of a table, with which you can revoke tokens that clients already have.
 
-    Goal: a phone is lost, and its token must end before its time.
-
-    Keys: none; a table has up to five policies.
-
-    Guarantees: once the service knows of it everywhere, a token of a policy that was revoked is refused, and one of a
-    policy that was changed may do what it says now. Other policies stay as they are.
-
-    Does not: take effect at once: the service may take 30 seconds. Guard against another program that changes policies
-    at the same time: the service keeps the last list, and what one of the two did is undone, a revocation too.
-
-    Cost: 2 storage transactions to put or revoke; 2 more if the table must be made; `names` is 1.
+    Use them if a token may have to end early, such as when a phone is lost. A table has up to five policies.
 
     >>> from tablepatterns import connect
     >>> storage = connect()
@@ -371,8 +357,14 @@ class AccessPolicies(Pattern[Account_co]):
     >>> policies.revoke("phones")
     True
 
+    Consistency: the service may take 30 seconds to apply a change. After that, tokens of a revoked policy are rejected,
+    and those of a changed policy have its new permissions. If two programs change policies at the same time, the
+    service keeps the last list, so the other's change is lost, even if it was a revocation.
+
+    Cost: 2 storage transactions to put or revoke; 2 more if the table must be made; `names` is 1.
+
     :param account: the account, connected with its key
-    :param table: the table's name; it is made by the first policy
+    :param table: the table's name; the first policy creates it
 
     Guide: shared access signatures.
     """
@@ -384,11 +376,11 @@ class AccessPolicies(Pattern[Account_co]):
 
     @recipe
     async def put(self, name: str, permissions: str) -> None:
-        """Make a policy, or change what it allows. Cost: 2 transactions; 2 more if the table must be made.
+        """Create a policy, or change its permissions. Cost: 2 transactions; 2 more if the table must be created.
 
-        :param name: what grants call it, 1 to 64 characters
+        :param name: the name that grants use, 1 to 64 characters
         :param permissions: letters of `raud`
-        :raises BadInput: no such name or permissions
+        :raises BadInput: the name or the permissions are invalid
         :raises LimitExceeded: the table has five others
         """
         if not 1 <= len(name) <= _MAX_POLICY_NAME:
@@ -402,7 +394,7 @@ class AccessPolicies(Pattern[Account_co]):
 
     @recipe
     async def revoke(self, name: str) -> bool:
-        """End all tokens of a policy; return False if there was none of that name. Cost: 2 transactions."""
+        """End all tokens of a policy; return False if there is none of that name. Cost: 2 transactions."""
         policies = await self.table.policies()
         if name not in policies:
             return False
@@ -417,7 +409,7 @@ class AccessPolicies(Pattern[Account_co]):
 
 
 def _checked(permissions: str | None, policy: str | None) -> str | None:
-    """Return the letters in the order that the service wants."""
+    """Return the letters in the order that the service requires."""
     if permissions is None and policy is not None:
         return None
     if not permissions or not set(permissions) <= set(_LETTERS) or policy is not None:
@@ -453,13 +445,13 @@ def _reach(subject: AnySet | str, within: Mapping[str, object] | Reach | None) -
         raise BadInput("within", within, "a table's name says nothing of fields", "give the set, or a Reach")
     rows = subject.key.range(within)
     if set(within) <= set(subject.key.partition_fields):
-        # With all that is derived in the partition, so that its holder can write there too
+        # Include what is derived in the partition, so that the client can write it too
         return Reach(rows.partition_key, rows.partition_key)
     return Reach.of(rows)
 
 
 def _check_own(subject: AnySet, reach: Reach, letters: str) -> None:
-    """Refuse a stretch with rows that follow from other entities, or whose holder could not write what follows."""
+    """Reject a range with rows derived from other entities, or whose client could not update derived rows."""
     writes = bool(_WRITES.intersection(letters))
     for each in subject.derived:
         if writes and (each.is_eventual or reach.has_rows_of_a_partition):
@@ -471,7 +463,7 @@ def _check_own(subject: AnySet, reach: Reach, letters: str) -> None:
 
 
 def _check_other(subject: AnySet | str, reach: Reach, other: AnySet) -> None:
-    """Refuse a stretch that rows of another set of the same table could lie in."""
+    """Reject a range that rows of another set of the same table could be in."""
     name = subject if isinstance(subject, str) else subject.table.name
     if other.table.name.lower() == name.lower():
         _check_apart("the set beside it", other.key, reach)
@@ -488,12 +480,12 @@ def _check_apart(what: str, key: Key | None, reach: Reach) -> None:
 
 
 def _is_in(derived: Derived, subject: AnySet, table: str) -> bool:
-    """Whether the rows are in a table, and in this one."""
+    """Return whether the rows are in a table, and in this one."""
     return derived.store(subject.account) is None and derived.table(subject.table.name).lower() == table.lower()
 
 
 def _keys_of(derived: Derived, subject: AnySet) -> Key | None:
-    """Return how rows are keyed, or None where nobody can tell."""
+    """Return the key of the rows, or None if it is not known."""
     if isinstance(derived, Index):
         return derived.key
     if isinstance(derived, IndexEntity):

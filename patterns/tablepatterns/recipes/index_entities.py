@@ -1,7 +1,4 @@
-"""Index entities: for each value of a field the list of all entities that have it, in one row.
-
-Status: ready
-"""
+"""List, in one row per value of a field, the keys of all entities that have the value."""
 
 from __future__ import annotations
 
@@ -34,28 +31,10 @@ from ..sdk.operation import Operation
 
 
 class IndexEntity(Lists):
-    """Find all entities that have a value, by a row that lists their keys.
+    """Find all entities with a value, by a row that lists their keys.
 
-    Goal: all employees called Jones in a department, or in the whole organisation, without a scan.
-
-    Keys: a row for each value, by default under the RowKey `lastname_Jones` in the partition of the employees, or
-    under that PartitionKey elsewhere. It lists the RowKeys of the employees, or both keys where it lies elsewhere, in
-    their order. The last one that leaves takes the row with it.
-
-    Guarantees: in the partition, the list changes in one entity group transaction with the entity, on condition of the
-    ETags of both; whoever is overtaken by another writer of the list begins again. Elsewhere, lists follow by intent,
-    write, reconcile: whoever dies, and wherever, once the messages are worked off each list is what the entities say.
-    `find_all` gives no entity that has another value by now, also where a list is late. No entity is listed twice.
-
-    Does not: write the same list often at a time; writers of one value wait for each other, and `spread` makes that
-    seldom. A row holds 1 MiB, some 20,000 keys: more are refused in the partition, where nothing changes then, and
-    left to the poison queue elsewhere; spread the list, or keep it in blobs. Lists elsewhere are late for a moment.
-
-    Cost: in the partition one more point query for each list that a write changes, and nothing where it changes none.
-    In another table `insert` 4 table + 2 queue transactions, as much as 26 table operations; `replace` 6 table + 2
-    queue transactions, as much as 28 table operations, where the value changes. In blobs `insert` 2 table + 2 queue + 1
-    blob read + 1 blob write transactions, as much as 174 table operations. `keys_of` 1 table transaction, or 1 blob
-    read transaction, as much as 11 table operations. `find_all` takes one more for each entity found, sent together.
+    Use it to find entities by a value that many of them share, such as all employees called Jones, in a department or
+    in the whole organization, without a scan.
 
     >>> from tablepatterns import EntitySet, Key, connect
     >>> by_name = IndexEntity("LastName")
@@ -67,14 +46,34 @@ class IndexEntity(Lists):
     >>> employees.keys_of(by_name, Department="Sales", LastName="Jones")[0]
     {'Department': 'Sales', 'EmployeeId': 152}
 
-    :param fields: the fields by whose values to find entities; those of the primary's PartitionKey come by themselves
-        in its partition. An entity that lacks one of them is in no list
-    :param key: the key of the rows; by default it is made of the fields, which must then be text
+    There is one row per value, by default with the RowKey `lastname_Jones` in the partition of the employees, or with
+    that PartitionKey elsewhere. In the partition it lists the RowKeys of the employees in order, elsewhere both keys.
+    When the last employee leaves the list, the row is deleted.
+
+    Consistency: in the partition, the list changes in one entity group transaction with the entity, on condition of
+    both ETags; if another writer of the list was faster, the write is retried. In a table or in blobs, lists are
+    eventually consistent: if a process crashes at any point, draining the intents queue leaves each list correct; see
+    docs/protocols/intents.md. `find_all` reads the entities too, so it never returns one that no longer has the value.
+    No entity is listed twice.
+
+    Writers of one list contend with each other; `spread` reduces that. A row holds 1 MiB, some 20,000 keys. In the
+    partition a write beyond that is rejected; elsewhere its message goes to the poison queue. Spread the list, or keep
+    it in blobs.
+
+    Cost: in the partition one more point query for each list that a write changes, and nothing if it changes none. In
+    another table `insert` 4 table + 2 queue transactions, as much as 26 table operations; `replace` 6 table + 2 queue
+    transactions, as much as 28 table operations, if the value changes. In blobs `insert` 2 table + 2 queue + 1 blob
+    read + 1 blob write transactions, as much as 174 table operations. `keys_of` 1 table transaction, or 1 blob read
+    transaction, as much as 11 table operations. `find_all` takes one more for each entity found, sent together.
+
+    :param fields: the fields to find entities by; in the primary's partition, the fields of its PartitionKey are added.
+        An entity that lacks one of them is in no list
+    :param key: the key of the rows; by default made of the fields, which must then be text
     :param store: where the rows are: `InPartition()`, `InTable(name)` or `InBlobs(container)`
-    :param ids: the property that holds the list; what one cannot hold goes on in others, with a number behind the name
-    :param spread: over how many rows to spread each list, so that it can be longer, and its writers meet less often
-    :param name: what errors, reports and messages call it; by default the fields
-    :raises BadDesign: it cannot work, and why; also when a set is made with it
+    :param ids: the property that holds the list; a long list continues in properties with a number after this name
+    :param spread: over how many rows to spread each list, for longer lists and fewer conflicts between writers
+    :param name: a label for errors, reports and messages; by default the fields
+    :raises BadDesign: the parameters cannot be combined, with each other or with a set
 
     Guide: index entities pattern.
     """
@@ -103,11 +102,11 @@ class IndexEntity(Lists):
 
     @property
     def reads(self) -> Collection[str]:
-        """The names of the fields that the keys of the lists are made of."""
+        """The names of the fields in the keys of the lists."""
         return {*self.fields, *(self._key.fields if self._key else ())}
 
     def store(self, account: Account) -> RowStore | None:
-        """Return the container that the lists are in; None where they are in a table."""
+        """Return the container of the lists; None if they are in a table."""
         if not isinstance(self.whereabouts, InBlobs):
             return None
         return BlobRows(account, self.whereabouts.container, self.roster.name)
@@ -119,7 +118,7 @@ class IndexEntity(Lists):
         return spread_key(self._key) if self.spread > 1 else self._key
 
     def place(self, primary: str) -> StoreName:
-        """Return the table that the rows are in, or the container."""
+        """Return the table or the container of the rows."""
         if isinstance(self.whereabouts, InBlobs):
             return "container", self.whereabouts.container
         return super().place(primary)
@@ -129,7 +128,7 @@ class IndexEntity(Lists):
         return self.layout(key)
 
     def join(self, key: Key) -> None:
-        """Check that the rows fall where the store says, and that their values are told by the entities."""
+        """Check that the rows are where the store says, and that entities have the fields of their key."""
         layout = self.layout(key)
         check_partition(self.name, layout, key, self.whereabouts)
         for field in self.fields:
@@ -138,7 +137,7 @@ class IndexEntity(Lists):
                 raise BadDesign(self.name, field, rule, "leave out the key, or name the field there")
 
     def keys(self, key: Key, fields: Fields) -> list[Keys]:
-        """Return the keys of the row whose list an entity is in, if it is in one."""
+        """Return the keys of the row that lists an entity, if any does."""
         return self.rows_of(self.layout(key), key, fields)
 
     def touched(self, change: Change) -> list[Keys]:
@@ -158,15 +157,15 @@ class IndexEntity(Lists):
         return self._written(keys, row, entries)
 
     def owners(self, key: Key, row: Entity) -> list[Keys] | None:
-        """Return the keys that a row lists; None if it is not of this kind."""
+        """Return the keys that a row lists; None if the row is of another kind."""
         keys = row["PartitionKey"], row["RowKey"]
         is_one = self.layout(key).matches(*keys) and not self.may_be_primary(keys, key) and self.roster.is_in(row)
         return list(self.roster.entries(row)) if is_one else None
 
     def listed(self, keys: Keys, row: Entity | None) -> dict[Keys, str]:
-        """Return the keys that a row lists, with no notes.
+        """Return the keys that a row lists, without notes.
 
-        :raises DerivedDataMismatch: the row is no list
+        :raises DerivedDataMismatch: the row is not a list
         """
         if row is None:
             return {}
@@ -178,7 +177,7 @@ class IndexEntity(Lists):
     def _written(self, keys: Keys, row: Entity | None, entries: Mapping[Keys, str]) -> Operation | None:
         lists = self.roster.properties(keys[0], entries)
         if isinstance(self.whereabouts, InBlobs) and lists:
-            # What a blob holds is under no limit of an entity
+            # The limits of an entity do not apply to a blob
             return Operation("replace" if row else "insert", *keys, row.etag if row else None, with_keys(keys, lists))
         check_size(self.name, keys, lists, "spread the lists, or keep them in blobs (InBlobs)")
         return rewriting(keys, row, lists)
@@ -189,9 +188,9 @@ class IndexEntity(Lists):
 
 @lru_cache
 def _default(primary: Key, fields: tuple[str, ...], *, is_eventual: bool, spread: int) -> Key:
-    """Return the key that is made of the fields: `lastname_{LastName}`."""
+    """Return the key made of the fields: `lastname_{LastName}`."""
     part = f"{{{PART}:03d}}" if spread > 1 else ""
-    # Text that more follows must say where it ends
+    # A text that is followed by another needs a separator
     last = "" if is_eventual or not part else ":escape"
     spelled = [*(f"{{{field}:escape}}" for field in fields[:-1]), f"{{{fields[-1]}{last}}}"]
     text = "_".join([*(field.lower() for field in fields), *spelled])

@@ -1,7 +1,4 @@
-"""Inter-partition secondary index: a second copy of each entity in another partition or table, under keys of its own.
-
-Status: ready
-"""
+"""Keep a second copy of each entity in another partition or table, as an inter-partition secondary index."""
 
 from __future__ import annotations
 
@@ -14,34 +11,11 @@ from ..key import Key
 
 
 class InterPartitionIndex(Index):
-    """Find and order entities by another key in other partitions, which carry the load of it, a moment late.
+    """Look up and sort entities by a second key, using copies stored in other partitions.
 
-    Goal: look employees up by e-mail at a rate that the partition of the primary rows should not bear, or without
-    knowing their department.
-
-    Keys: the copies have a PartitionKey and a RowKey of their own; a prefix in the PartitionKey names the index where
-    copies and primaries share a table. The keys must be those of one entity: follow values that are not with the
-    primary's, or make the index unique.
-
-    Guarantees: copies follow their primaries by intent, write, reconcile. Whoever dies, and wherever, once the
-    messages of the intents queue are worked off each copy is what its primary says, and there are no others. The
-    writer brings the copies in line itself before it returns, so that a worker is needed only for writers that died or
-    were cut off. A copy is never written over, or deleted for, another living entity. With `unique` a key is reserved
-    before the primary row is written, and a second entity with the same value is refused with `DuplicateIndexValue`,
-    with nothing changed. An entity found here may be written back: it is refused if the primary says otherwise.
-
-    Does not: show a change at the very moment at which it is made: a reader may find an old copy for a while, or
-    none; read the primary row where that matters. Without `unique` two entities with one value are not refused: the
-    first keeps the copy, and `verify` tells. A process that stalls for longer than half the lease between one request
-    and the next may leave a copy that nobody knows of, or break `unique`: `verify` finds and `repair` mends it.
-
-    Cost: `insert` 3 table + 2 queue transactions, as much as 25 table operations: the intent, the primary, the copy, a
-    look at the primary, the end of the intent. With `unique` and a new value `insert` 4 table + 2 queue transactions,
-    as much as 26 table operations. `replace` 4 table + 2 queue transactions, as much as 26 table operations, where what
-    copies hold changes; 5 table + 2 queue transactions, as much as 27 table operations, where the index key does; 1
-    table transaction where no copy changes. `delete` 4 table + 2 queue transactions, as much as 26 table operations.
-    Each further index takes one to three transactions of a table on top. `find`, and each page of a range, 1 table
-    transaction.
+    Use it when lookups by the second key should not load the primary's partition, or when callers do not know that
+    partition. If the copies can share the primary's partition, prefer `IntraPartitionIndex`: it is always consistent
+    and costs one request.
 
     >>> from tablepatterns import EntitySet, Key, connect, prefix
     >>> by_email = InterPartitionIndex(Key("email_{Department}", "{Email}"))
@@ -54,16 +28,39 @@ class InterPartitionIndex(Index):
     >>> [found["Email"] for found in employees.range(by_email, Department="Sales", Email=prefix("j"))]
     ['jonesj@contoso.com']
 
+    If copies and primaries share a table, begin the PartitionKey of the copies with a prefix. If several entities may
+    have the same value, append the primary's key to the RowKey, or make the index unique.
+
+    Consistency: the writer updates the copies right after the primary. Until then a reader may see an old copy, or
+    none; use `get` when you need the current entity. If the writer crashes in between, a worker finishes the update
+    from the intents queue; once the queue is empty, every copy matches its primary, and there are no others. An entity
+    that was read from a copy can be written back; the write is rejected if the primary has changed. A process that
+    stalls for more than half the lease between two requests may leave an orphaned copy or a duplicate: `verify` finds
+    it and `repair` fixes it. How this works: docs/protocols/intents.md.
+
+    Uniqueness: with `unique=True`, the key is reserved before the primary is written, and a second entity with the same
+    key raises `DuplicateIndexValue`; nothing is written. Otherwise the first entity keeps the copy, and `verify`
+    reports the other.
+
+    Cost: `insert` 3 table + 2 queue transactions, as much as 25 table operations: the intent, the primary, the copy, a
+    check of the primary, the end of the intent. With `unique` and a new value `insert` 4 table + 2 queue transactions,
+    as much as 26 table operations. `replace` 4 table + 2 queue transactions, as much as 26 table operations, if the
+    copies change; 5 table + 2 queue transactions, as much as 27 table operations, if the index key does; 1 table
+    transaction if no copy changes. `delete` 4 table + 2 queue transactions, as much as 26 table operations. Each
+    further index takes one to three transactions of a table on top. `find`, and each page of a range, 1 table
+    transaction.
+
     :param key: the key of the copies
     :param table: the table of the copies; None, the default, for that of the primaries. No other set may keep copies
-        there under keys of the same form: `repair` of one would take those of the other for orphans, and delete them.
-        Two such sets of one connection are refused; those of other processes are not seen
+        there under keys of the same form: `repair` of one would delete those of the other as orphans. Two such sets of
+        one connection are rejected; those of other processes are not detected
     :param include: the properties that a copy holds besides the fields of both keys; None, the default, for all, so
-        that the copy answers every question and can be written back as it was read
-    :param unique: whether a second entity with the same key is refused
-    :param name: what errors, reports and messages call the index; by default the key's templates. Give one where the
-        templates may change, since messages may outlive them
-    :raises BadDesign: when a set is made with it: its copies would lie with the primaries, or with those of another set
+        that a copy is complete and can be written back
+    :param unique: whether to reject a second entity with the same key
+    :param name: a label for errors, reports and messages; by default the key's templates. Set it if the templates may
+        change, since queued messages refer to it
+    :raises BadDesign: when a set is created with it: its copies would share the partition of the primaries, or the keys
+        of another set's copies
 
     Guide: inter-partition secondary index pattern.
     """
@@ -96,25 +93,25 @@ class InterPartitionIndex(Index):
 
     @property
     def is_eventual(self) -> bool:
-        """Whether the copies lie outside the primary's partition, which they do."""
+        """Whether the copies are outside the primary's partition: always."""
         return True
 
     @property
     def is_unique(self) -> bool:
-        """Whether a second entity with the same key is refused."""
+        """Whether a second entity with the same key is rejected."""
         return self._is_unique
 
     def table(self, primary: str) -> str:
-        """Return the name of the table that the copies are in."""
+        """Return the name of the table of the copies."""
         return self._table or primary
 
     def shape(self, primary: Key) -> RowLayout:
-        """Return how the copies are keyed and what they hold, for entities with that primary key."""
+        """Return the key and the properties of the copies, for entities with that primary key."""
         include = None if self.include is None else self.include | set(primary.fields)
         return RowLayout(self.key, include, self._table, is_eventual=True, hides=INTENT_ID if self.is_unique else None)
 
     def join(self, key: Key) -> None:
-        """Check that the copies need not lie in the primary's partition."""
+        """Check that the copies are outside the primary's partition."""
         if self._table is None and self.key.partition_template == key.partition_template:
             rule = "its copies would share the primary's partition"
             raise BadDesign(f"index {self.name}", self.key.partition_template, rule, "use an IntraPartitionIndex")

@@ -1,7 +1,4 @@
-"""Intra-partition secondary index: a second copy of each entity in its own partition, under another RowKey.
-
-Status: ready
-"""
+"""Keep a second copy of each entity in its own partition, as an intra-partition secondary index."""
 
 from __future__ import annotations
 
@@ -16,23 +13,10 @@ from ..sdk.operation import Operation
 
 
 class IntraPartitionIndex(Index):
-    """Find and order the entities of a partition by another key, exactly, with one point or range query.
+    """Look up and sort the entities of a partition by a second key, using copies in the same partition.
 
-    Goal: look employees up by e-mail as well as by number, within a department, without a scan.
-
-    Keys: the copies share the primary's PartitionKey; a prefix of their own in the RowKey keeps the two apart, and
-    what follows it gives the order. Values that form no unique key should be followed by the primary's.
-
-    Guarantees: copies and primary change in one entity group transaction, so no reader ever sees them differ. The
-    copy is written with *insert*: its key is a unique constraint, and a second entity with the same value is refused
-    with `DuplicateIndexValue`, with nothing changed. An entity in which a field of the key is None has no copy.
-
-    Does not: reach across partitions (that is the inter-partition secondary index), or notice rows that other
-    programs write past the set. Order results on the Cosmos DB Table API.
-
-    Cost: no further storage transaction on insert, replace, merge and delete; one row more per entity, which counts
-    towards the 100 operations of the transaction, the throughput of the partition, and the bill for capacity.
-    `find` and each page of a range are 1 transaction.
+    Use it for lookups whose callers know the partition, such as employees of a department by e-mail as well as by
+    number. To look entities up across partitions, use `InterPartitionIndex`.
 
     >>> from tablepatterns import EntitySet, Key, connect, prefix
     >>> by_email = IntraPartitionIndex(Key("{Department}", "email_{Email}"))
@@ -45,12 +29,25 @@ class IntraPartitionIndex(Index):
     >>> [found["Email"] for found in employees.range(by_email, Department="Sales", Email=prefix("j"))]
     ['jonesj@contoso.com']
 
+    The copies share the primary's PartitionKey. Their RowKey begins with a prefix of its own; what follows it is the
+    sort order. If several entities may have the same value, append the primary's key.
+
+    Consistency: copies and primary change in one entity group transaction, so readers never see them differ. Rows that
+    other programs write without the set are not indexed. The Cosmos DB Table API does not sort results.
+
+    Uniqueness: a copy is written with *insert*, so its key is unique. A second entity with the same key raises
+    `DuplicateIndexValue`; nothing is written. An entity in which a field of the key is None has no copy.
+
+    Cost: no further storage transaction on insert, replace, merge and delete; one row more per entity, which counts
+    towards the 100 operations of the transaction, the throughput of the partition, and the bill for capacity. `find`
+    and each page of a range are 1 transaction.
+
     :param key: the key of the copies; its PartitionKey must be the primary's
     :param include: the properties that a copy holds besides the fields of both keys; None, the default, for all, so
-        that the copy answers every question and can be written back as it was read
-    :param name: what errors and reports call the index; by default the RowKey's template
-    :raises BadDesign: when a set is made with it: its partition is not the primary's, or its rows could be taken for
-        the primary's
+        that a copy is complete and can be written back
+    :param name: a label for errors and reports; by default the RowKey template
+    :raises BadDesign: when a set is created with it: its partition is not the primary's, or its rows could be mistaken
+        for primaries
 
     Guide: intra-partition secondary index pattern.
     """
@@ -72,11 +69,11 @@ class IntraPartitionIndex(Index):
         return self._name
 
     def shape(self, primary: Key) -> RowLayout:
-        """Return how the copies are keyed and what they hold, for entities with that primary key."""
+        """Return the key and the properties of the copies, for entities with that primary key."""
         return RowLayout(self.key, None if self.include is None else self.include | set(primary.fields))
 
     def join(self, key: Key) -> None:
-        """Check that the copies fall in the primary's partition and cannot be taken for primaries."""
+        """Check that the copies are in the primary's partition and cannot be mistaken for primaries."""
         if self.key.partition_template != key.partition_template:
             rule = f"its copies must share the primary's partition, {key.partition_template!r}"
             hint = "use the same PartitionKey template, or an InterPartitionIndex"
@@ -86,7 +83,7 @@ class IntraPartitionIndex(Index):
             raise BadDesign(f"index {self.name}", self.key.row_template, rule, "give each its own RowKey prefix")
 
     async def operations(self, change: Change, table: RowReader) -> list[Operation]:
-        """Return the writes that bring the copy in line with the change."""
+        """Return the operations that update the copy for a change."""
         return copy_operations(self.shape(change.key), change)
 
     def __repr__(self) -> str:

@@ -1,7 +1,4 @@
-"""Log tail: the newest entities of a partition first, by a RowKey that counts time backwards.
-
-Status: ready
-"""
+"""Read the newest entities of a partition first, by a RowKey that decreases over time."""
 
 from __future__ import annotations
 
@@ -26,21 +23,8 @@ from ..retry import RETRY_FOR
 class LogTail(EntitySet[Account_co]):
     """Read the most recent entities of a partition with one request, however many there are.
 
-    Goal: the latest ten expense claims of an employee. `$top` gives the first entities of a partition, and nothing
-    gives the last, so the newest must sort first.
-
-    Keys: the RowKey is an inverted tick count (the ticks of 100 ns left until the end of the year 9999, in 19 digits)
-    and an id: `2519936321679999999_4f8c...`. A later instant has a smaller key. The id keeps two entries of
-    one instant apart; among themselves they are in no particular order.
-
-    Guarantees: no entry overwrites another, also in the same tick, and an append that is sent again after a lost
-    answer does not add the entry twice. Instants are in UTC; a datetime without a zone is refused.
-
-    Does not: spread the writes of one partition, which all go to its front: give busy logs more partitions. It
-    refuses the Cosmos DB Table API, which does not sort by key.
-
-    Cost: append 1 storage transaction; `latest` 1 for up to 1,000 entries, `latest_of_each` the same for each
-    partition; `between` 1 per page of up to 1,000.
+    Use it for newest-first reads, such as an employee's latest ten expense claims. A query returns the first entities
+    of a partition and cannot return the last, so the newest must sort first.
 
     >>> from datetime import timezone
     >>> from tablepatterns import LogTail, connect
@@ -51,15 +35,28 @@ class LogTail(EntitySet[Account_co]):
     >>> [claim["Amount"] for claim in claims.latest(2, Employee="000223")]
     [30.0, 20.0]
 
+    The RowKey is an inverted tick count (the ticks of 100 ns until the end of the year 9999, in 19 digits) and an id:
+    `2519936321679999999_4f8c...`. A later instant has a smaller key. The id separates entries with the same instant,
+    whose order is undefined.
+
+    Consistency: entries never overwrite each other, even in the same tick. If a response is lost, retrying the append
+    does not add the entry twice. Instants are in UTC; a datetime without a time zone is rejected.
+
+    All writes of a partition go to its beginning, so divide busy logs into more partitions. The Cosmos DB Table API is
+    rejected, since it does not sort by key.
+
+    Cost: append 1 storage transaction; `latest` 1 for up to 1,000 entries, `latest_of_each` the same for each
+    partition; `between` 1 per page of up to 1,000.
+
     :param account: where the table is
-    :param table: the table's name; it is made by the first write
+    :param table: the table's name; the first write creates it
     :param partition: the template of the PartitionKey, such as `"{Employee}"`
     :param at: the field that holds the instant of an entry
     :param entry: the field that holds the id of an entry, a `UUID`
-    :param row_prefix: literal text that the RowKey begins with, where the partition holds other entities too
-    :param derived: what else to keep right with each entry
-    :param mappings: how fields are stored where they are not stored as they are
-    :raises BadDesign: the account does not keep key order, or the parts cannot work together
+    :param row_prefix: a literal prefix of the RowKey, if the partition holds other entities too
+    :param derived: what to derive from each entry
+    :param mappings: how fields are stored, if not as they are
+    :raises BadDesign: the account does not sort by key, or the parts cannot be combined
 
     Guide: log tail pattern.
     """
@@ -87,10 +84,10 @@ class LogTail(EntitySet[Account_co]):
     async def append(self, entity: Mapping[str, Any], *, retry_for: float = RETRY_FOR) -> Entity:
         """Add an entry and return it with its instant and id. Cost: 1 transaction.
 
-        The instant is now, by the account's clock, unless the entry has one; the id is a new one unless it has one.
-        An id of the caller's makes the append idempotent: the second time it is refused as existing already.
+        By default the instant is now, by the account's clock, and the id is new. Give the entry an instant and an id to
+        make the append idempotent: a second append then raises `EntityAlreadyExists`.
 
-        :param entity: the fields of the entry, those of the partition among them
+        :param entity: the fields of the entry, including those of the partition
         :param retry_for: as for `EntitySet.insert`
         :raises EntityAlreadyExists: an entry with the same instant and id exists
         :raises BadKey: a field of the partition is missing, or the instant has no time zone
@@ -100,12 +97,12 @@ class LogTail(EntitySet[Account_co]):
 
     @recipe
     async def latest(self, count: int, key: Mapping[str, Any] | None = None, /, **partition: Any) -> list[Entity]:
-        """Return the newest `count` entries of a partition, newest first; all of them if there are fewer.
+        """Return the newest `count` entries of a partition, newest first, or all if there are fewer.
 
         Cost: 1 transaction for up to 1,000 entries, if the service does not cut its pages shorter.
 
         :param count: how many entries
-        :param key: the fields as one mapping, where a name is also that of a parameter
+        :param key: the fields as a mapping, for field names that are also parameter names
         :param partition: a value for every field of the PartitionKey
 
         Guide: log tail pattern.
@@ -118,8 +115,8 @@ class LogTail(EntitySet[Account_co]):
     ) -> list[list[Entity]]:
         """Return the newest `count` entries of each of several partitions, newest first, in the order asked for.
 
-        Use it for the latest reading of each device, or the latest claims of each employee. A partition without
-        entries gives an empty list. For one list of all, newest first, merge the results by the instant.
+        Use it for the latest reading of each device, or the latest claims of each employee. A partition without entries
+        gives an empty list. To get one list, newest first, merge the results by instant.
 
         >>> claims = LogTail(connect(), "EmployeeExpense", "{Employee}")
         >>> for amount, employee in enumerate(["000223", "000152", "000223"]):
@@ -137,7 +134,7 @@ class LogTail(EntitySet[Account_co]):
         :param partitions: for each partition, a value for every field of the PartitionKey
         :param max_concurrency: how many requests run at once, in threads or tasks
         :raises BadInput: `partitions` is not a list of mappings; nothing was read
-        :raises BadKey: a field is missing, or has a value that cannot be a key; nothing was read
+        :raises BadKey: a key field is missing, or its value cannot be part of a key; nothing was read
 
         Guide: log tail pattern; asynchronous and parallel operations.
         """
@@ -153,13 +150,13 @@ class LogTail(EntitySet[Account_co]):
         /,
         **partition: Any,
     ) -> AsyncIterator[Entity]:
-        """Hand out the entries from `earliest` to `latest`, both included, newest first.
+        """Yield the entries from `earliest` to `latest`, both included, newest first.
 
         Only entries of that time are read. Cost: 1 transaction per page of up to 1,000.
 
         :param earliest: an aware datetime
-        :param latest: an aware datetime, or None for now and beyond
-        :param key: the fields as one mapping, where a name is also that of a parameter
+        :param latest: an aware datetime, or None for no upper bound
+        :param key: the fields as a mapping, for field names that are also parameter names
         :param partition: a value for every field of the PartitionKey
 
         Guide: log tail pattern.

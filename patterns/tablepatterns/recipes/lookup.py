@@ -1,7 +1,4 @@
-"""Lookup: join in the client, with a table that changes seldom kept at hand for a while.
-
-Status: ready
-"""
+"""Join in the client, with entities that change seldom kept in a cache."""
 
 from __future__ import annotations
 
@@ -24,23 +21,10 @@ _CAPACITY: Final = 10_000
 
 
 class Lookup(Pattern[Account_co]):
-    """Find the entities that others refer to, with one request for each at most, and mostly with none.
+    """Look up the entities that others refer to, from a cache.
 
-    Goal: employees with the names of their departments. Table storage has no joins; the departments are few and change
-    seldom.
-
-    Keys: those of the set that is looked into; what refers to it has the fields of its key.
-
-    Guarantees: what is given was stored at most `expires` ago, by the account's clock. That there is no entity is
-    remembered as well. A look-up asks for each key once, however often it occurs, and for all that is missing
-    together; of several at the same time, one asks. What is given is a copy: to change it changes nothing here.
-
-    Does not: hear of changes: what was read stays until it expires, `forget` or `refresh`. An entity that was
-    changed meanwhile can be written back all the same: it is refused by its ETag. It serves nothing old when a
-    request fails.
-
-    Cost: nothing for what is at hand; else 1 storage transaction for each key. With `whole` 1 for each 1,000 rows of
-    the table, once for each time it expires, and none for any key.
+    Use it to join with a small set that changes seldom, such as employees with the names of their departments: Table
+    storage has no joins. Entities that refer to the set have the fields of its key.
 
     >>> from tablepatterns import EntitySet, Key, connect
     >>> storage = connect()
@@ -53,11 +37,20 @@ class Lookup(Pattern[Account_co]):
     Jones Mary
     Smith None
 
-    :param source: the set to look into
-    :param expires: for how long what was read is good; None for ever
-    :param whole: whether to read the whole table at once, which must be small; each partition is a page at least
-    :param capacity: how many keys to keep; the oldest go first. A whole table is kept whatever its size
-    :param max_concurrency: how many requests at a time
+    Consistency: an entity read from the cache is at most `expires` old, by the account's clock; changes are seen after
+    it expires, or after `forget` or `refresh`. A missing entity is cached as well. Each key is requested once per call,
+    and missing keys are requested together; concurrent calls share one request. You get copies, so changing them does
+    not change the cache. You may write a cached entity back: its ETag rejects the write if it is stale. If a request
+    fails, no expired entity is returned instead.
+
+    Cost: nothing for cached entities; else 1 storage transaction for each key. With `whole` 1 for each 1,000 rows of
+    the table, once for each time it expires, and none for any key.
+
+    :param source: the set to look up
+    :param expires: how long a cached entity is valid; None for indefinitely
+    :param whole: whether to read the whole table at once, which must be small; each partition takes at least one page
+    :param capacity: how many keys to cache; the oldest are dropped first. A whole table is cached whatever its size
+    :param max_concurrency: how many requests run at a time
     :raises BadDesign: the time or the capacity is not above zero
 
     Guide: join in the client (look-up data).
@@ -103,10 +96,10 @@ class Lookup(Pattern[Account_co]):
     async def get_many(self, keys: Iterable[Mapping[str, Any]]) -> list[Entity | None]:
         """Return the entities with these keys in the order asked for, None for those that do not exist.
 
-        Cost: 1 transaction for each key that is not at hand.
+        Cost: 1 transaction for each key that is not cached.
 
-        :param keys: for each entity, a value for every field of the key; the same may occur more than once
-        :raises BadKey: a field is missing, or has a value that cannot be a key
+        :param keys: for each entity, a value for every field of the key; duplicates are allowed
+        :raises BadKey: a key field is missing, or its value cannot be part of a key
 
         Guide: join in the client.
         """
@@ -121,12 +114,12 @@ class Lookup(Pattern[Account_co]):
     ) -> list[tuple[Mapping[str, Any], Entity | None]]:
         """Return each row with the entity that it refers to, or with None.
 
-        Cost: 1 transaction for each key that is not at hand.
+        Cost: 1 transaction for each key that is not cached.
 
         :param rows: entities, or other mappings; one without a value for a field of the key refers to nothing
-        :param on: for a field of the key the name that the rows have for it, where that is another
+        :param on: for a field of the key, its name in the rows, if different
         :raises BadInput: the key has no such field
-        :raises BadKey: a row has a value that cannot be a key
+        :raises BadKey: a row has a value that cannot be part of a key
 
         Guide: join in the client.
         """
@@ -141,7 +134,7 @@ class Lookup(Pattern[Account_co]):
 
     @recipe
     async def refresh(self) -> None:
-        """Forget everything, and with `whole` read the table now. Cost: none, or 1 transaction per 1,000 rows.
+        """Empty the cache, and with `whole` read the table now. Cost: none, or 1 transaction per 1,000 rows.
 
         Guide: join in the client.
         """
@@ -151,9 +144,9 @@ class Lookup(Pattern[Account_co]):
 
     @checked
     def forget(self, key: Mapping[str, Any] | None = None, /, **fields: Any) -> None:
-        """Let the next look-up of a key ask for it again; without fields, that of every key. Cost: nothing.
+        """Remove a key from the cache; without fields, every key. Cost: nothing.
 
-        :param key: the fields as one mapping, where a name is also that of a parameter
+        :param key: the fields as a mapping, for field names that are also parameter names
         :param fields: a value for every field of the key, or none
         """
         given = fields_of(key, fields)
@@ -181,12 +174,12 @@ class Lookup(Pattern[Account_co]):
         try:
             return None if self.expires is None else now + self.expires
         except OverflowError:
-            # Beyond the calendar
+            # Later than the last datetime
             return None
 
 
 class _Kept:
-    """What was read, and until when it is good. Whoever drops something while others read has the last word."""
+    """The cached entities and when they expire. Removing a key takes precedence over concurrent reads of it."""
 
     def __init__(self, capacity: int) -> None:
         self._capacity = capacity

@@ -1,7 +1,4 @@
-"""One to many: what belongs to an entity, as entities of another type, or with what is said of the one in each.
-
-Status: ready
-"""
+"""Relate a parent to its children, as entities of two types, or with the parent's fields copied into each child."""
 
 from __future__ import annotations
 
@@ -25,10 +22,10 @@ from ..same_value import same_value
 
 @dataclass(frozen=True)
 class Family:
-    """One entity with all that belong to it.
+    """One parent with all its children.
 
-    :param one: the entity, or None where there is none
-    :param many: those that belong to it, in the order of their keys; on the Cosmos DB Table API in none
+    :param one: the parent, or None if it does not exist
+    :param many: its children, in key order; on the Cosmos DB Table API the order is undefined
     """
 
     one: Entity | None
@@ -36,22 +33,9 @@ class Family:
 
 
 class OneToMany(Pattern[Account_co]):
-    """Find what belongs to an entity, and what an entity belongs to, with point and range queries only.
+    """Find the children of a parent, and the parent of a child, with point and range queries only.
 
-    Goal: a department and its employees, as entities of two types.
-
-    Keys: the fields of the one's key are fields of each of the many, and make the PartitionKey of the many, or of an
-    index of theirs. The two types share a partition, where their RowKeys have prefixes of their own, or they are in
-    partitions, tables or accounts of their own: `is_together` tells.
-
-    Guarantees: reading needs no scan. Together, both change in one transaction: give the many a `Summary` whose row is
-    the one's, and its count of them is exact with every insert and delete; or commit both with an
-    `EntityGroupTransaction`. Apart, each is changed by one operation, and such a count follows by a queue.
-
-    Does not: keep the one from being deleted while it has many, nor the many from naming one that is not there. Give a
-    family's answer of one instant: it is read by two requests.
-
-    Cost: `one_of` 1 storage transaction; `all_of` 1 per page of up to 1,000; `family` both, sent together.
+    Use it for one-to-many relationships, such as a department and its employees.
 
     >>> from tablepatterns import EntitySet, Key, connect
     >>> from tablepatterns.recipes.summary import Summary
@@ -68,11 +52,23 @@ class OneToMany(Pattern[Account_co]):
     >>> [found["EmployeeId"] for found in staff.all_of(Department="Sales")]
     [223]
 
-    :param one: the set of those that each have many
-    :param many: the set of those that each belong to one
-    :param by: for a field of the one's key the field of the many, where that has another name
-    :param via: an index of the many whose PartitionKey is made of these fields; None where their own is
-    :raises BadDesign: the many of one would not be a range, and why
+    Each child has the fields of the parent's key. They make the PartitionKey of the children, or of one of their
+    indexes. The two types share a partition, where their RowKeys have different prefixes, or they are in different
+    partitions, tables or accounts; `is_together` says which.
+
+    Consistency: if they share a partition, parent and child can change in one transaction: give the children a
+    `Summary` whose row is the parent's, and its count is exact after every insert and delete; or commit both with an
+    `EntityGroupTransaction`. Otherwise each is changed by a request of its own, and such a count is eventually
+    consistent. Nothing prevents deleting a parent that has children, or inserting a child whose parent does not exist.
+    `family` reads with two requests, so its result may mix two instants.
+
+    Cost: `one_of` 1 storage transaction; `all_of` 1 per page of up to 1,000; `family` both, sent together.
+
+    :param one: the set of the parents
+    :param many: the set of the children
+    :param by: for a field of the parent's key, its name in the children, if different
+    :param via: an index of the children whose PartitionKey is made of these fields; None to use their primary key
+    :raises BadDesign: the children of one parent would not be a range; the error says why
 
     Guide: one-to-many relationships (separate entities, in the same or in different partitions).
     """
@@ -107,15 +103,15 @@ class OneToMany(Pattern[Account_co]):
 
     @property
     def is_together(self) -> bool:
-        """Whether the one and its many share a partition, so that one transaction can change both."""
+        """Whether a parent and its children share a partition, so that one transaction can change both."""
         one, many = (self.one.account, self.one.table.name.lower()), (self.many.account, self.many.table.name.lower())
         return one == many and self.one.key.partition_template == self.many.key.partition_template
 
     @recipe
     async def one_of(self, entity: Mapping[str, Any]) -> Entity | None:
-        """Return what an entity belongs to; None if it is not there, or not named. Cost: 1 transaction.
+        """Return a child's parent; None if it does not exist or the child names none. Cost: 1 transaction.
 
-        :param entity: one of the many, or its fields
+        :param entity: a child, or its fields
         """
         self.many.identity.check(entity)
         fields = {field: entity.get(name) for field, name in self.names.items()}
@@ -123,13 +119,13 @@ class OneToMany(Pattern[Account_co]):
 
     @stream
     async def all_of(self, key: Mapping[str, Any] | None = None, /, **fields: Any) -> AsyncIterator[Entity]:
-        """Hand out all that belong to one, in the order of their keys. Cost: 1 transaction per page of up to 1,000.
+        """Yield all children of a parent, in key order. Cost: 1 transaction per page of up to 1,000.
 
-        On the Cosmos DB Table API they come in no order.
+        On the Cosmos DB Table API the order is undefined.
 
-        :param key: the fields as one mapping, where a name is also that of a parameter
-        :param fields: a value for every field of the one's key
-        :raises BadKey: a field is missing, or has a value that cannot be a key
+        :param key: the fields as a mapping, for field names that are also parameter names
+        :param fields: a value for every field of the parent's key
+        :raises BadKey: a key field is missing, or its value cannot be part of a key
         """
         given = fields_of(key, fields)
         self.one.key.format(given)
@@ -139,11 +135,11 @@ class OneToMany(Pattern[Account_co]):
 
     @recipe
     async def family(self, key: Mapping[str, Any] | None = None, /, **fields: Any) -> Family:
-        """Return one with all that belong to it. Cost: 1 transaction, and 1 per page of up to 1,000, at once.
+        """Return a parent with all its children. Cost: 1 transaction, and 1 per page of up to 1,000, at once.
 
-        :param key: the fields as one mapping, where a name is also that of a parameter
-        :param fields: a value for every field of the one's key
-        :raises BadKey: a field is missing, or has a value that cannot be a key
+        :param key: the fields as a mapping, for field names that are also parameter names
+        :param fields: a value for every field of the parent's key
+        :raises BadKey: a key field is missing, or its value cannot be part of a key
         """
         given = fields_of(key, fields)
 
@@ -159,9 +155,9 @@ class OneToMany(Pattern[Account_co]):
 
 @dataclass(frozen=True)
 class Changed:
-    """How far a change of denormalised fields has come.
+    """The progress of a change of shared fields.
 
-    :param entities: how many entities were looked at so far
+    :param entities: how many entities were checked so far
     :param written: how many of them had to be written
     :param token: resumes after them; None once all are done
     """
@@ -172,20 +168,10 @@ class Changed:
 
 
 class SharedFields(Pattern[Account_co]):
-    """Keep what is said of the one in each of its many, so that one request reads it all.
+    """Store the parent's fields in each child, so that one request reads both.
 
-    Goal: employees with the name and the floor of their department, where departments hardly ever change.
-
-    Keys: those of the many; there is no entity for the one.
-
-    Guarantees: `change` writes each of the many, chunk by chunk, in one entity group transaction each, on condition of
-    the ETags of what it read; whoever is overtaken reads the chunk again. It can be resumed with a token of its
-    progress, also in another process, and done again does no harm: what says so already is not written.
-
-    Does not: change all at one instant: who reads meanwhile sees some as they were. Know of entities that others insert
-    as it goes with what it said before: let writers know first, and then change.
-
-    Cost: 2 storage transactions for each 100 of the many, fewer where much is derived of them.
+    Use it if the parent's fields hardly ever change, such as the name and the floor of an employee's department. There
+    is no entity for the parent.
 
     >>> from tablepatterns import EntitySet, Key, connect
     >>> storage = connect()
@@ -198,9 +184,17 @@ class SharedFields(Pattern[Account_co]):
     >>> departments.change({"Floor": 4}, Department="Sales").written
     0
 
-    :param many: the set of those that each say what the one is
-    :param fields: the names of the fields that are said of the one
-    :raises BadDesign: no field, or one of the key, which cannot be changed
+    Consistency: `change` writes the children in chunks, one entity group transaction each, on condition of the ETags
+    that it read; if another writer was faster, the chunk is read again. While it runs, readers see old values in some
+    children. It can be resumed with a token of its progress, also in another process. Running it again is safe:
+    children that are up to date are not written. It does not see children that others insert with the old values while
+    it runs: update the writers first, and then change.
+
+    Cost: 2 storage transactions for each 100 children, more if much is derived from them.
+
+    :param many: the set of the children
+    :param fields: the names of the parent's fields
+    :raises BadDesign: there is no field, or it belongs to the key, which cannot be changed
 
     Guide: one-to-many relationships (denormalised); denormalization pattern.
     """
@@ -227,21 +221,21 @@ class SharedFields(Pattern[Account_co]):
         retry_for: float = RETRY_FOR,
         **one: Any,
     ) -> Changed:
-        """Change what all of the many say of one, and return how many there were.
+        """Change the parent's fields in all its children, and return how many there were.
 
-        Cost: 2 transactions for each chunk, 1 where nothing is to be written.
+        Cost: 2 transactions for each chunk, 1 if nothing needs to be written.
 
-        :param changes: the fields to change; None takes a field away
-        :param resume: the token of an earlier call for the same one
+        :param changes: the fields to change; None removes a field
+        :param resume: the token of an earlier call for the same parent
         :param progress: called after each chunk, with the token that resumes from there
-        :param chunk: how many entities to read and write at a time, 1 to 100; those whose derived rows do not fit into
-            one transaction are written in several
+        :param chunk: how many entities to read and write at a time, 1 to 100; if their derived rows do not fit into one
+            transaction, they are written in several
         :param retry_for: for how many seconds to retry each chunk while others write the same entities
-        :param key: the fields as one mapping, where a name is also that of a parameter
-        :param one: what makes a range of the many: their partition at least
-        :raises BadInput: a field is not said of the one, or the chunk is out of bounds
-        :raises BadToken: the token is of another one
-        :raises TooMuchContention: others wrote the same entities at every attempt; what was done before stays
+        :param key: the fields as a mapping, for field names that are also parameter names
+        :param one: the key fields that select the children: their partition at least
+        :raises BadInput: a field is not one of the parent's, or `chunk` is out of range
+        :raises BadToken: the token is of another parent
+        :raises TooMuchContention: others wrote the same entities during every attempt; earlier chunks stay written
 
         Guide: one-to-many relationships (updating department data).
         """
@@ -289,9 +283,9 @@ class SharedFields(Pattern[Account_co]):
 
 
 def _says(entity: Entity, changes: Mapping[str, Any]) -> bool:
-    """Whether an entity holds these values, of these types."""
+    """Return whether an entity has these values, of these types."""
     try:
         return same_value({name: entity.get(name) for name in changes}, changes)
     except BadProperty:
-        # A mapping may take what no property can be; otherwise the write refuses it
+        # A mapping may accept values that no property can hold; if none does, the write rejects them
         return False

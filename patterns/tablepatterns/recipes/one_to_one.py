@@ -1,7 +1,4 @@
-"""One to one: the partner of an entity, by a convention of the keys, or by the keys that each holds of the other.
-
-Status: ready
-"""
+"""Relate two entities one to one, by equal keys, or by the keys that each stores of the other."""
 
 from __future__ import annotations
 
@@ -19,23 +16,11 @@ from ..retry import RETRY_FOR
 
 
 class OneToOne(Pattern[Account_co]):
-    """Find the partner of an entity: by its key (implicit), or by the keys that each holds of the other (explicit).
+    """Find the partner of an entity: by its key (implicit), or by the keys that each stores of the other (explicit).
 
-    Goal: the large or the private part of an employee as an entity of its own, which is read only when needed, or which
-    a shared access signature of the other does not reach.
-
-    Keys: implicit, the keys of both are made of the same fields. Explicit, any: each entity holds the PartitionKey and
-    the RowKey of the other, in the properties `links`.
-
-    Guarantees: a partner is found with one point query. An explicit link holds once both sides say so, and ends as soon
-    as one does not: who dies between the two writes leaves no link, and linking again does no harm. Both writes are on
-    condition of the ETags of what was read, so of two that link one entity to different ones only one succeeds.
-
-    Does not: keep a partner from being deleted. Forget what was begun: an entity whose link was not finished names a
-    partner that does not name it; `second_of` and `first_of` give none, and `unlink` clears it.
-
-    Cost: `second_of` and `first_of` 1 storage transaction; `link` and `unlink` 2, or 1 where both are in one partition
-    of one table.
+    Use it to store a large or private part of an entity separately, so that it is read only when needed, or is out of
+    reach of a shared access signature. Implicit: the keys of both are made of the same fields. Explicit: each entity
+    holds the PartitionKey and the RowKey of the other, in the properties `links`.
 
     >>> from tablepatterns import EntitySet, Key, connect
     >>> storage = connect()
@@ -51,9 +36,17 @@ class OneToOne(Pattern[Account_co]):
     >>> drives.second_of(jones)["Number"]
     'B-XY 1'
 
-    :param first: the one set
-    :param second: the other set
-    :param links: the two properties that hold the keys of the partner; None where the key tells it
+    Consistency: an explicit link exists once both sides name each other, and ends as soon as one does not. If a process
+    crashes between the two writes, there is no link, and linking again is safe: `second_of` and `first_of` return None,
+    and `unlink` clears the half that was written. Both writes are conditional on the ETags that were read, so if two
+    callers link one entity to different partners, only one succeeds. A partner can be deleted at any time.
+
+    Cost: `second_of` and `first_of` 1 storage transaction; `link` and `unlink` 2, or 1 if both are in one partition of
+    one table.
+
+    :param first: the first set
+    :param second: the second set
+    :param links: the two properties that hold the partner's keys; None for partners with equal keys
     :raises BadDesign: implicit, and the keys are not made of the same fields
 
     Guide: one-to-one relationships.
@@ -77,26 +70,26 @@ class OneToOne(Pattern[Account_co]):
 
     @recipe
     async def second_of(self, first: Mapping[str, Any]) -> Entity | None:
-        """Return the partner in the second set of an entity of the first, or None. Cost: 1 transaction."""
+        """Return the partner, in the second set, of an entity of the first, or None. Cost: 1 transaction."""
         self.first.identity.check(first)
         return await self._partner(self.first, self.second, first)
 
     @recipe
     async def first_of(self, second: Mapping[str, Any]) -> Entity | None:
-        """Return the partner in the first set of an entity of the second, or None. Cost: 1 transaction."""
+        """Return the partner, in the first set, of an entity of the second, or None. Cost: 1 transaction."""
         self.second.identity.check(second)
         return await self._partner(self.second, self.first, second)
 
     @recipe
     async def link(self, first: Entity, second: Entity, *, retry_for: float = RETRY_FOR) -> None:
-        """Make two entities each other's partners; both get their new ETags.
+        """Link two entities; both get their new ETags.
 
         Cost: 2 transactions; 1 in one partition of one table.
 
         :param first: as it was read from the first set
         :param second: as it was read from the second set
         :param retry_for: as for `EntitySet.replace`
-        :raises BadInput: one of them has another partner, or was not read whole; or the key tells the partner
+        :raises BadInput: one of them has another partner, or was not read completely; or partners have equal keys
         :raises EntityChanged: one of them changed since it was read; there is no new link
         """
         self._check(first, second)
@@ -115,7 +108,7 @@ class OneToOne(Pattern[Account_co]):
     async def unlink(self, first: Entity, second: Entity, *, retry_for: float = RETRY_FOR) -> None:
         """End a link; both get their new ETags. Cost: 2 transactions; 1 in one partition of one table.
 
-        Of a link that was begun and not finished it clears the side that was written: one that names another is left.
+        If the link was not completed, the side that was written is cleared; a side that names another partner is left.
 
         :param retry_for: as for `EntitySet.replace`
         :raises BadInput: neither names the other
@@ -155,7 +148,7 @@ class OneToOne(Pattern[Account_co]):
         if self.links is None:
             return await others.get({name: entity.get(name) for name in others.key.fields})
         partition_key, row_key = (entity.get(name) for name in self.links)
-        # What another program keeps there is no link
+        # A value that another program stored there is not a link
         if not isinstance(partition_key, str) or not isinstance(row_key, str):
             return None
         if not others.key.matches(partition_key, row_key):

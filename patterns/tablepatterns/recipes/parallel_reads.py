@@ -1,7 +1,4 @@
-"""Parallel reads: several partitions, or many entities, at once, with the results of those that did not fail.
-
-Status: ready
-"""
+"""Read several partitions or many entities at once, and keep the results of reads that succeed."""
 
 from __future__ import annotations
 
@@ -23,10 +20,10 @@ from ..recipe import Account, Account_co, Pattern, recipe
 
 @dataclass(frozen=True)
 class Read:
-    """What became of one of several reads.
+    """The result of one of several reads.
 
-    :param asked: the fields it was asked with
-    :param entities: what was found; nothing where it failed, though a part may have been read
+    :param asked: the fields that were requested
+    :param entities: what was found; empty if the read failed, even if a part was read
     :param error: why it failed, or None
     """
 
@@ -37,18 +34,18 @@ class Read:
 
 @dataclass(frozen=True)
 class ParallelResult:
-    """What became of all reads, in the order in which they were asked for."""
+    """The results of all reads, in the order of the request."""
 
     reads: tuple[Read, ...]
 
     @property
     def entities(self) -> list[Entity]:
-        """The entities of all reads that succeeded, in the order in which they were asked for."""
+        """The entities of all reads that succeeded, in the order of the request."""
         return list(chain.from_iterable(read.entities for read in self.reads))
 
     @property
     def failed(self) -> list[Read]:
-        """The reads that failed. Ask for what they `asked` again."""
+        """The reads that failed. To retry them, request what they `asked` again."""
         return [read for read in self.reads if read.error is not None]
 
     def whole(self) -> list[Entity]:
@@ -63,19 +60,10 @@ class ParallelResult:
 
 
 class ParallelReads(Pattern[Account_co]):
-    """Read several partitions at once, so that it takes as long as the slowest, and not as long as all together.
+    """Read several partitions at once, so that it takes as long as the slowest, not as long as all of them in turn.
 
-    Goal: all employees of some departments, each of which is a partition.
-
-    Keys: those of the set. Reads of one partition are served by one node, so only several partitions gain by it.
-
-    Guarantees: results come in the order asked for, whichever is read first, with at most `max_concurrency`
-    requests at a time. A read that fails does not break off the others: what they found is there, and the error.
-
-    Does not: give an answer of one instant, or a part of a partition as if it were the whole. On the Cosmos DB Table
-    API the entities of one read come in no order.
-
-    Cost: that of the reads: 1 storage transaction per page of up to 1,000 of each partition, 1 for each entity.
+    Use it to read several known partitions, such as all employees of some departments. Reads of one partition are
+    served by one node, so they gain nothing.
 
     >>> from tablepatterns import EntitySet, Key, connect
     >>> storage = connect()
@@ -86,9 +74,15 @@ class ParallelReads(Pattern[Account_co]):
     >>> [each["EmployeeId"] for each in found.entities], found.failed
     ([0, 2, 1], [])
 
+    Consistency: results are in the order of the request, with at most `max_concurrency` requests at a time. A failed
+    read does not cancel the others; its error is in the result, and a partly read partition counts as failed. The reads
+    do not share one instant. On the Cosmos DB Table API the order within one read is undefined.
+
+    Cost: that of the reads: 1 storage transaction per page of up to 1,000 of each partition, 1 for each entity.
+
     :param source: the set to read
     :param max_concurrency: how many requests at a time, in threads or tasks
-    :raises BadDesign: the limit is not above zero
+    :raises BadDesign: `max_concurrency` is not above zero
 
     Guide: asynchronous and parallel operations.
     """
@@ -114,15 +108,15 @@ class ParallelReads(Pattern[Account_co]):
         allow: QueryClass = QueryClass.RANGE,
         select: Sequence[str] | None = None,
     ) -> ParallelResult:
-        """Read a range of each of several partitions, each to its end. Cost: 1 transaction per page of each.
+        """Read a range of each of several partitions to its end. Cost: 1 transaction per page of each.
 
-        :param asked: for each range the fields that `EntitySet.range` takes; those of the partition at least
+        :param asked: for each range the fields that `EntitySet.range` takes; at least those of the partition
         :param via: an index of the set to read by
         :param where: a further condition on properties
         :param allow: as for `EntitySet.range`
         :param select: the properties to read
         :raises BadKey: the fields do not make a range; nothing was read
-        :raises BadFilter: `where` asks for what is no property, or makes it a scan
+        :raises BadFilter: `where` names something that is not a property, or needs a scan
 
         Guide: asynchronous and parallel operations.
         """
@@ -138,7 +132,7 @@ class ParallelReads(Pattern[Account_co]):
         """Read many entities by their keys; one that does not exist is an empty result. Cost: 1 transaction each.
 
         :param asked: for each entity a value for every field of the key
-        :raises BadKey: a field is missing, or has a value that cannot be a key; nothing was read
+        :raises BadKey: a key field is missing, or its value cannot be part of a key; nothing was read
 
         Guide: asynchronous and parallel operations; point query.
         """
@@ -163,7 +157,7 @@ class ParallelReads(Pattern[Account_co]):
             try:
                 return Read(fields, tuple(await read(fields)), None)
             except BadInput:
-                # What cannot be asked is no failure of one read
+                # An invalid request is an error of the caller, not of one read
                 raise
             except AzureError as error:
                 return Read(fields, (), error)

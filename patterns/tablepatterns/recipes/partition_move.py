@@ -1,7 +1,4 @@
-"""Partition move: an entity gets another key, in another partition, and is never lost on the way.
-
-Status: ready
-"""
+"""Move an entity to another partition by changing its key, without losing it on the way."""
 
 from __future__ import annotations
 
@@ -34,25 +31,10 @@ from ..retry import RETRY_FOR, contended
 
 
 class PartitionMove(Pattern[Account_co]):
-    """Move an entity to another partition, which no transaction can, by insert and delete that a message carries on.
+    """Move an entity to another partition, by an insert and a delete that a worker completes after a crash.
 
-    Goal: an employee goes to another department, and the department is the PartitionKey.
-
-    Keys: those of the set. While it moves, the entity says so in the property `MovingTo`, and its copy in `MovedFrom`.
-
-    Guarantees: at any moment the entity is in one place or in both, never in none. Once `move` has returned it is in
-    the new place only. Whoever dies, and wherever, once the messages are worked off it is in one place, whole and
-    without a mark, with all changes that others made to it in time. Of two moves of one entity only one begins. An
-    entity that is in the new place already is never overwritten: the move is refused, and the entity stays.
-
-    Does not: move at one instant: who looks in between sees the entity twice. Stop for a delete of the entity that
-    comes between the copy and the end, such as that of an `Archive`, which then has the entity too. Move on a copy
-    whose move has not ended: that is refused, until whoever began it, or a worker, ends it. Choose where both were
-    changed on the way: both stay, and the message goes to poison. Who overwrites the entity unconditionally while it
-    moves, or stalls for longer than half the lease between two requests, may leave it in both places.
-
-    Cost: `move` 4 table + 2 queue transactions, as much as 26 table operations: the message, the claim, the insert, the
-    delete, the mark's end, the message's end. What the set derives comes on top.
+    Use it if a field of the PartitionKey changes, such as the department of an employee. No entity group transaction
+    can do this.
 
     >>> from tablepatterns import EntitySet, Key, connect
     >>> storage = connect()
@@ -63,14 +45,29 @@ class PartitionMove(Pattern[Account_co]):
     >>> employees.get(Department="Sales", EmployeeId=223) is None
     True
 
-    A `Worker` that polls the queue, with this object as its handler, ends what others began.
+    While it moves, the entity has a marker property `MovingTo`, and its copy `MovedFrom`. A `Worker` that polls the
+    queue, with this object as its handler, completes interrupted moves.
+
+    Consistency: the entity is always in at least one of the two places, and during the move in both. Once `move` has
+    returned it is in the new place only. If a process crashes at any point, draining the queue leaves the entity in one
+    place, complete, without a marker, and with the changes that others made to it in time. Only one of two concurrent
+    moves of an entity begins. An entity that has the new key already is never overwritten: the move is rejected.
+
+    A copy cannot be moved on until its move is completed by its caller or a worker. If an entity is deleted between the
+    copy and the end of the move, such as by an `Archive`, the copy stays, and the archive has the entity too. If both
+    the original and the copy are changed during the move, both stay, and the message goes to the poison queue.
+    Unconditional overwrites during the move, or a stall of more than half the lease between two requests, may leave the
+    entity in both places.
+
+    Cost: `move` 4 table + 2 queue transactions, as much as 26 table operations: the message, the claim, the insert, the
+    delete, the removal of the marker, the end of the message. The set's derived data comes on top.
 
     :param entities: the set whose entities move
     :param queue: the queue of the messages; None for the table's name in lower case and `-moves`
     :param name: the kind of the messages; None for `move` and the table's name
     :param lease: for how many seconds a message is hidden: twice as long as a request may take
-    :raises BadDesign: the set's schema has no room for the marks, the lease is not above zero, or an index elsewhere
-        has no field of the set's key in its own, and is unique or does not hold all properties
+    :raises BadDesign: the set's schema does not allow the markers, the lease is not above zero, or an index elsewhere
+        has no field of the set's key in its own, and is unique or incomplete
 
     Guide: one-to-many relationships (moving an employee); eventually consistent transactions pattern.
     """
@@ -93,7 +90,7 @@ class PartitionMove(Pattern[Account_co]):
         self._messages = entities.account.queue(self.queue)
         if lease < 1:
             raise BadDesign("lease", lease, "it is a number of seconds", "give twice as long as a request may take")
-        # One that does not follow even where all fields of the key change follows no move
+        # An index that shares no field with the key cannot follow any move
         _check_indexes(self.entities, entities.key.fields)
         if entities.schema is not None:
             try:
@@ -112,23 +109,23 @@ class PartitionMove(Pattern[Account_co]):
         retry_for: float = RETRY_FOR,
         **fields: Any,
     ) -> Entity:
-        """Give an entity another key in another partition, and return it as it is there.
+        """Give an entity another key in another partition, and return it with its new key.
 
-        After an error that is not among these the move may have begun, and a worker brings it to its end. An entity
-        that was left on its way may be moved on to where it was going.
+        After an error that is not listed here, the move may have begun; a worker completes it. You may call `move`
+        again, with the same target, for an entity whose move was interrupted.
 
         Cost: 4 table + 2 queue transactions, as much as 26 table operations.
 
-        :param entity: as it was read from the set, whole
+        :param entity: as it was read from the set, completely
         :param retry_for: for how many seconds to retry while others write the entity
-        :param key: the fields as one mapping, where a name is also that of a parameter
-        :param fields: the fields of the key that change
-        :raises BadInput: it stays in its partition, is on its way elsewhere or still to here, was not read whole from
-            this set, or keeps something of its own in `MovingTo` or `MovedFrom`
-        :raises BadKey: no field of the key, or a value that cannot be a key
-        :raises BadDesign: an index elsewhere does not follow, since no field of its key changes
-        :raises EntityChanged: it changed since it was read; nothing has changed
-        :raises EntityNotFound: it is not there any more
+        :param key: the fields as a mapping, for field names that are also parameter names
+        :param fields: the key fields that change
+        :raises BadInput: the partition stays the same, another move of the entity is not completed, it was not read
+            completely from this set, or it has a value of its own in `MovingTo` or `MovedFrom`
+        :raises BadKey: no field of the key is given, or a value cannot be part of a key
+        :raises BadDesign: an index elsewhere has no key field that changes, so its copy could not be updated
+        :raises EntityChanged: it changed since it was read; nothing was written
+        :raises EntityNotFound: it does not exist any more
         :raises EntityAlreadyExists: another entity has the new key, or its key in an index; this one stays where it is
 
         Guide: one-to-many relationships (moving an employee).
@@ -154,18 +151,18 @@ class PartitionMove(Pattern[Account_co]):
         return moved
 
     async def handle(self, lease: Lease) -> None:
-        """Bring a move to its end that somebody began; a `Worker` calls this.
+        """Complete an interrupted move; a `Worker` calls this.
 
-        :raises BadMessage: it names no move of this set
-        :raises EntityAlreadyExists: another entity is where this one was to go; it stays where it was
-        :raises DerivedDataMismatch: the entity was changed on its way, and its copy too; both stay
-        :raises TooMuchContention: somebody wrote it during each attempt; the message is delivered again
+        :raises BadMessage: the message names no move of this set
+        :raises EntityAlreadyExists: another entity has the new key; this one stays where it was
+        :raises DerivedDataMismatch: both the entity and its copy were changed during the move; both stay
+        :raises TooMuchContention: others wrote the entity during each attempt; the message is delivered again
         """
         entities = cast("EntitySet[Account]", self.entities.inside())
         await self._relocated(Relocation(entities, lease, self._asked_for(lease)), None, RETRY_FOR)
 
     async def _claim(self, held: Entity, route: Route, lease: Lease, retry_for: float) -> None:
-        """Let the entity say where it goes."""
+        """Mark the entity with its new key."""
         held[MOVING_TO] = route.claim
         try:
             await lease.keep()
@@ -216,9 +213,9 @@ def _body(route: Route) -> dict[str, Any]:
 
 
 def _check_indexes(entities: EntitySet[Account], moved: Collection[str]) -> None:
-    """Reject an index elsewhere whose one row would have to be the copy of both the entity and its copy.
+    """Reject an index elsewhere that has one row for both the entity and its copy.
 
-    :param moved: the fields of the key that change
+    :param moved: the key fields that change
     """
     for each in entities.derived:
         if isinstance(each, Index) and each.is_eventual and not set(moved).intersection(each.key.fields):

@@ -1,6 +1,6 @@
-"""Entity rows: where the stored properties of entities are, in the one row of each or in the parts of a wide one.
+"""Find stored properties of entities, in the one row of each or in the parts of a wide entity.
 
-It is what those ask who look after stored properties, whatever mapping made them: for large values, for keys.
+Maintenance of large values and of encryption keys uses this, since it depends on rows and not on mappings.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ Entities: TypeAlias = EntitySet[Account] | WideEntity[Account]
 
 
 class StoredEntities(ABC):
-    """The rows of entities, each known by the key that its mappings know it by."""
+    """The rows of entities, each identified by the key that its mappings use."""
 
     moves: ClassVar[bool]
     """Whether a stored property may move to another row."""
@@ -41,23 +41,23 @@ class StoredEntities(ABC):
 
     @property
     def tables(self) -> frozenset[str]:
-        """The names of the tables with rows of these entities, those that are derived of them included."""
+        """The names of the tables with rows of these entities, derived rows included."""
         return frozenset({self.table.name})
 
     def fits(self, key: Keys) -> bool:
-        """Whether an entity may have this key."""
+        """Return whether an entity may have this key."""
         return self._key.matches(*key)
 
     def selected(self, names: Collection[str]) -> list[str]:
-        """Return what to select, for some stored properties."""
+        """Return the properties to select for some stored properties."""
         return [*SYSTEM_PROPERTIES, *sorted(names)]
 
     def stands(self, row: Entity) -> bool:
-        """Whether a row is the one that stands for its entity."""
+        """Return whether a row represents its entity."""
         return self.key_of(row) == keys_of(row)
 
     def fields_of(self, key: Keys) -> dict[str, Any]:
-        """Return the fields of the entity with this key, those that its key is made of."""
+        """Return the key fields of the entity with this key."""
         return {name: value for name, value in self._key.parse(*key).items() if name != PART}
 
     @abstractmethod
@@ -66,19 +66,19 @@ class StoredEntities(ABC):
 
     @abstractmethod
     def key_of(self, row: Entity) -> Keys | None:
-        """Return the key of the entity that a row is of; None for a row of another kind."""
+        """Return the key of a row's entity; None for a row of another kind."""
 
     @abstractmethod
     def where(self, keys: Collection[Keys]) -> Filter:
-        """Return the filter for the rows of some entities of one partition, with rows of others between them."""
+        """Return the filter for the rows of some entities of one partition, which may include rows of others."""
 
     @abstractmethod
     async def rows_of(self, key: Keys, names: Collection[str]) -> Sequence[Entity]:
-        """Return all rows of an entity as they are at one instant. Cost: 1 transaction."""
+        """Return all rows of an entity as of one instant. Cost: 1 transaction."""
 
     @abstractmethod
     async def stored(self, key: Keys, names: Collection[str]) -> Fields | None:
-        """Return the stored properties of an entity, None if there is none. Cost: 1 transaction."""
+        """Return the stored properties of an entity, or None. Cost: 1 transaction."""
 
 
 class RowsOfSet(StoredEntities):
@@ -92,7 +92,7 @@ class RowsOfSet(StoredEntities):
 
     @property
     def tables(self) -> frozenset[str]:
-        """The names of the tables with rows of these entities, those that are derived of them included."""
+        """The names of the tables with rows of these entities, derived rows included."""
         return super().tables.union(each.table(self.table.name) for each in self._entities.derived)
 
     def key(self, fields: Mapping[str, Any]) -> Keys:
@@ -100,27 +100,27 @@ class RowsOfSet(StoredEntities):
         return self._key.format(self._entities.primary.key_fields(fields))
 
     def key_of(self, row: Entity) -> Keys | None:
-        """Return the key of the entity that a row is of; None for a row of another kind."""
+        """Return the key of a row's entity; None for a row of another kind."""
         return keys_of(row) if self._entities.primary.fits(row) else None
 
     def where(self, keys: Collection[Keys]) -> Filter:
-        """Return the filter for the rows of some entities of one partition, with rows of others between them."""
+        """Return the filter for the rows of some entities of one partition, which may include rows of others."""
         rows, each = prop("RowKey"), sorted((row for _, row in keys), key=ordinal)
         (partition_key,) = {partition for partition, _ in keys}
         return (prop("PartitionKey") == partition_key) & (rows >= each[0]) & (rows <= each[-1])
 
     async def rows_of(self, key: Keys, names: Collection[str]) -> Sequence[Entity]:
-        """Return all rows of an entity as they are at one instant. Cost: 1 transaction."""
+        """Return all rows of an entity as of one instant. Cost: 1 transaction."""
         row = await self.table.get(*key, select=self.selected(names))
         return [] if row is None else [row]
 
     async def stored(self, key: Keys, names: Collection[str]) -> Fields | None:
-        """Return the stored properties of an entity, None if there is none. Cost: 1 transaction."""
+        """Return the stored properties of an entity, or None. Cost: 1 transaction."""
         return await self.table.get(*key, select=self.selected(names))
 
 
 class RowsOfWide(StoredEntities):
-    """The parts of wide entities, those of no value included; the key is that of the head."""
+    """The parts of wide entities, unpublished ones included; the key is that of the head."""
 
     moves = True
 
@@ -129,11 +129,11 @@ class RowsOfWide(StoredEntities):
         self._account = entities.account
 
     def fits(self, key: Keys) -> bool:
-        """Whether an entity may have this key."""
+        """Return whether an entity may have this key."""
         return super().fits(key) and self._key.parse(*key)[PART] == 1
 
     def selected(self, names: Collection[str]) -> list[str]:
-        """Return what to select, for some stored properties."""
+        """Return the properties to select for some stored properties."""
         return super().selected({PARTS, *names})
 
     def key(self, fields: Mapping[str, Any]) -> Keys:
@@ -142,21 +142,21 @@ class RowsOfWide(StoredEntities):
         return self._key.format({name: fields.get(name) for name in names} | {PART: 1})
 
     def key_of(self, row: Entity) -> Keys | None:
-        """Return the key of the entity that a row is of; None for a row of another kind."""
+        """Return the key of a row's entity; None for a row of another kind."""
         partition_key, row_key = keys_of(row)
         head = head_of(row_key)
         key = None if head is None else (partition_key, head)
         return key if key and self.fits(key) else None
 
     def where(self, keys: Collection[Keys]) -> Filter:
-        """Return the filter for the rows of some entities of one partition, with rows of others between them."""
+        """Return the filter for the rows of some entities of one partition, which may include rows of others."""
         each = [Stored(*key).range for key in keys]
         first = min((found.lower or "" for found in each), key=ordinal)
         behind = max((found.upper or "" for found in each), key=ordinal)
         return range_filter(KeyRange(each[0].partition_key, first, True, behind, False))
 
     async def rows_of(self, key: Keys, names: Collection[str]) -> Sequence[Entity]:
-        """Return all rows of an entity as they are at one instant. Cost: 1 transaction."""
+        """Return all rows of an entity as of one instant. Cost: 1 transaction."""
         where = range_filter(Stored(*key).range)
 
         async def attempt() -> list[Entity]:
@@ -166,7 +166,7 @@ class RowsOfWide(StoredEntities):
         return [row for row in rows if self.key_of(row) == key]
 
     async def stored(self, key: Keys, names: Collection[str]) -> Fields | None:
-        """Return the stored properties of an entity, None if there is none. Cost: 1 transaction."""
+        """Return the stored properties of an entity, or None. Cost: 1 transaction."""
         found = stored(*key, await self.rows_of(key, names), is_whole=False)
         return found.fields if found.parts else None
 

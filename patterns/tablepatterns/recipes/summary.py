@@ -1,7 +1,4 @@
-"""Summary: how many entities there are of each group, and what their numbers add up to, in one row.
-
-Status: ready
-"""
+"""Keep counts and sums of each group of entities in one row."""
 
 from __future__ import annotations
 
@@ -35,26 +32,7 @@ from ..sdk.operation import Operation
 class Summary(Totals):
     """Keep counts and sums of entities, so that an aggregate is one read.
 
-    Goal: how many employees a department has, and what they earn in all, without reading them.
-
-    Keys: a row for each group, named by fields of its entities. In the partition it may be the row of another entity,
-    such as that of the department itself: only the summary's own properties are written. Elsewhere it is a row of its
-    own, with a list of the entities that are in it and what each adds.
-
-    Guarantees: in the partition, counts and sums change in one entity group transaction with the entity, on condition
-    of the ETags of both, so that they are exact at any time; whoever is overtaken by another writer of the group
-    begins again. Elsewhere, they follow by intent, write, reconcile. Each entity is listed with what it adds, and so
-    is never counted twice, however often a message comes.
-
-    Does not: add anything but whole numbers, since floats would drift. In the partition it cannot see what is older
-    than it, or changed past the set: a count that would fall below zero is refused, and `recount` mends it. Where the
-    row is that of another entity, indexes of that entity must leave the totals out: they do not follow. It does
-    not write one group often at a time: its writers retry when they meet. `spread` makes that seldom, and elsewhere it
-    and makes room: a row lists some 10,000 entities.
-
-    Cost: in the partition one more point query for each group that a write changes, and nothing where it changes none.
-    In another table `insert`, and `replace` that changes one group, 4 table + 2 queue transactions, as much as 26 table
-    operations; two more of a table for a second group. `totals` 1 table transaction.
+    Use it for totals that are read often, such as how many employees a department has and the sum of their salaries.
 
     >>> from tablepatterns import EntitySet, Key, connect
     >>> staff = Summary(Key("{Department}", "department"), count="EmployeeCount", sums={"Salary": "Payroll"})
@@ -67,15 +45,35 @@ class Summary(Totals):
     >>> employees.totals(staff, Department="Sales")
     {'EmployeeCount': 1, 'Payroll': Int64(5000)}
 
+    There is one row per group, named by fields of its entities. In the partition it may be the row of another entity,
+    such as the department itself: only the summary's own properties are written. Elsewhere it is a row of its own,
+    which lists the group's entities and what each adds.
+
+    Consistency: in the partition, counts and sums change in one entity group transaction with the entity, on condition
+    of both ETags, so they are always exact; if another writer of the group was faster, the write is retried. Elsewhere
+    they are eventually consistent; see docs/protocols/intents.md. Each entity is listed with what it adds, so it is
+    never counted twice, however often a message is delivered.
+
+    Only whole numbers are added, since floats would drift. In the partition, the summary does not know entities that
+    are older than it or were changed without the set: a count that would fall below zero is rejected, and `recount`
+    fixes it. If the row is that of another entity, indexes of that entity must exclude the totals, which would be stale
+    there. Writers of one group contend with each other; `spread` reduces that. Elsewhere a row lists some 10,000
+    entities, and `spread` gives more room.
+
+    Cost: in the partition one more point query for each group that a write changes, and nothing if it changes none. In
+    another table `insert`, and `replace` that changes one group, 4 table + 2 queue transactions, as much as 26 table
+    operations; two more of a table for a second group. `totals` 1 table transaction.
+
     :param key: the key of the rows; its fields make the groups, and an entity that lacks one of them is in none
-    :param count: the property that holds how many there are; None for no count
-    :param sums: for each field to add up, the property that holds the sum; a field that is missing adds nothing
+    :param count: the property that holds the count; None for no count
+    :param sums: for each field to add up, the property that holds the sum; a missing field adds nothing
     :param store: where the rows are: `InPartition()` or `InTable(name)`
-    :param spread: over how many rows to spread a group, so that its writers seldom meet, 1 to 1,000; each entity is
-        counted in one of them. The rows are then the summary's own, with a number behind the RowKey
+    :param spread: over how many rows to spread a group, 1 to 1,000, for fewer conflicts between its writers; each
+        entity is counted in one of them. The rows then belong to the summary alone, with a number at the end of the
+        RowKey
     :param members: the property that lists, elsewhere, the entities of a group
-    :param name: what errors, reports and messages call it; by default the RowKey's template
-    :raises BadDesign: it cannot work, and why; also when a set is made with it
+    :param name: a label for errors, reports and messages; by default the RowKey template
+    :raises BadDesign: the parameters cannot be combined, with each other or with a set
 
     Guide: denormalization pattern (summary entities); one-to-many relationships.
     """
@@ -116,7 +114,7 @@ class Summary(Totals):
 
     @property
     def is_verifiable(self) -> bool:
-        """Whether the rows list their entities, which those in the partition do not."""
+        """Whether the rows list their entities: elsewhere they do, in the partition they do not."""
         return self.is_eventual
 
     @property
@@ -130,15 +128,15 @@ class Summary(Totals):
         return [*([self.count] if self.count else []), *self.sums.values()]
 
     def own_rows(self, key: Key) -> Key | None:
-        """Return the key of the rows elsewhere; in the partition they may be those of other entities."""
+        """Return the key of the rows elsewhere; in the partition the rows may belong to other entities."""
         return self.layout if self.is_eventual else None
 
     def join(self, key: Key) -> None:
-        """Check that the rows fall where the store says."""
+        """Check that the rows are where the store says."""
         check_partition(self.name, self.layout, key, self.whereabouts)
 
     def keys(self, key: Key, fields: Fields) -> list[Keys]:
-        """Return the keys of the row of the group that an entity is in, if it is in one."""
+        """Return the keys of the row of an entity's group, if it is in one."""
         return self.rows_of(self.layout, key, fields)
 
     def touched(self, change: Change) -> list[Keys]:
@@ -146,21 +144,21 @@ class Summary(Totals):
         return list(self._parts(change))
 
     def part(self, key: Key, fields: Fields | None) -> dict[Keys, tuple[int, ...]]:
-        """Return the group of an entity, and what it adds there: 1, and each of the numbers.
+        """Return the group of an entity, and what it adds: 1, and each of the numbers.
 
-        :raises BadProperty: it is no whole number
+        :raises BadProperty: a value is not a whole number
         """
         if fields is None:
             return {}
         return {keys: (1, *(_whole(name, fields.get(name)) for name in self.sums)) for keys in self.keys(key, fields)}
 
     async def operations(self, change: Change, table: RowReader) -> list[Operation]:
-        """Return the writes that add to the groups, and take from them, what the change makes different."""
+        """Return the operations that update the totals for a change."""
         parts = self._parts(change)
         return [self._added(keys, await table.get(*keys), old, new) for keys, (old, new) in parts.items()]
 
     def _parts(self, change: Change) -> dict[Keys, tuple[tuple[int, ...] | None, tuple[int, ...] | None]]:
-        """Return what an entity adds to each group before and after a change that makes it different."""
+        """Return what an entity adds to each affected group before and after a change."""
         old, new = self.part(change.key, change.old), self.part(change.key, change.new)
         return {} if old == new else {keys: (old.get(keys), new.get(keys)) for keys in [*old, *new]}
 
@@ -182,7 +180,7 @@ class Summary(Totals):
         return rewriting(keys, row, held)
 
     def owners(self, key: Key, row: Entity) -> list[Keys] | None:
-        """Return the keys of the entities that a row elsewhere lists; None if it is not of this kind."""
+        """Return the keys of the entities that a row elsewhere lists; None if the row is of another kind."""
         keys = row["PartitionKey"], row["RowKey"]
         if not self.is_eventual or not self.layout.matches(*keys) or self.may_be_primary(keys, key):
             return None
@@ -201,9 +199,9 @@ class Summary(Totals):
         return named
 
     def held(self, row: Mapping[str, Any] | None) -> tuple[int, ...]:
-        """Return the totals that a row holds, the count first; nothing counts as 0.
+        """Return the totals in a row, the count first; a missing total is 0.
 
-        :raises DerivedDataMismatch: something else is there than a whole number
+        :raises DerivedDataMismatch: a total is not a whole number
         """
         names = [self.count, *self.sums.values()]
         found = [(row or {}).get(name, 0) if name else 0 for name in names]

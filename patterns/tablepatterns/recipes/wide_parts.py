@@ -1,9 +1,9 @@
-"""Parts: the rows that one logical entity is spread over when it does not fit in one. Pure: nothing here is sent.
+"""Split one logical entity over several rows if it does not fit in one; this module sends no requests.
 
-Part 1 is the head. It holds properties like any other part, and says which other rows belong to the value: `2` for the
-rows `01` and `02`, `2 4f8c...` for the rows `01` and `02_4f8c...`, where the second word is the generation under which
-a value was written that is too large for one transaction. A row that the head does not name is a stray: it was
-written for a value that was never published.
+Part 1 is the head. It holds properties like any other part, and names the other rows of the value: `2` means the rows
+`01` and `02`; `2 4f8c...` means `01` and `02_4f8c...`, where the second word is the generation of a value that was too
+large for one transaction. A row that the head does not name is an orphan: it belongs to a value that was never
+published.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ from ..sdk.operation import ANY, Operation
 from ..write_id import Lineage
 
 PARTS: Final = "WideParts"
-"""The property of the head that says how many parts there are, and under which generation."""
+"""The property of the head with the number of parts and their generation."""
 MAX_PARTS: Final = 49
-"""So that one transaction can publish a value: its head, its other rows, and the old ones that go."""
+"""The limit that lets one transaction publish a value: its head, its other rows, and the deletion of the old ones."""
 ROOM: Final = limits.MAX_CUSTOM_PROPERTIES - len((PARTS, WRITE_ID))
 """How many properties a part holds."""
 PART_BYTES: Final = 15 * 64 * limits.KIB
-"""How the service counts towards 1 MiB is not published to the byte, and keys count too: a sixteenth is kept free."""
+"""The service does not publish exactly how it counts towards 1 MiB, and keys count too, so a sixteenth is kept free."""
 
 _HEAD: Final = re.compile(r"([1-9]\d?)(?: ([0-9a-f]{32}))?", re.ASCII)
 _SUFFIX: Final = re.compile(r"(\d\d)(?:_([0-9a-f]{32}))?", re.ASCII)
@@ -48,13 +48,13 @@ class Part:
     fields: Fields = field(repr=False)
 
     def guards(self, operation: Operation) -> Operation:
-        """Return the write of this row, refused if it is not as it was read."""
+        """Return a write of this row that fails if it has changed since it was read."""
         return replace(operation, etag=self.etag, lineage=self.lineage)
 
 
 @dataclass(frozen=True)
 class Stored:
-    """The rows of one logical entity as they were read or written; no parts where nothing is published."""
+    """The rows of one logical entity as they were read or written; without parts if no value is published."""
 
     partition_key: str
     first: str
@@ -76,7 +76,7 @@ class Stored:
 
     @property
     def range(self) -> KeyRange:
-        """The range of all rows that are of this entity, those of no value included."""
+        """The range of all rows of this entity, unpublished ones included."""
         behind = after_prefix(self.row_key(98, ""))
         return KeyRange(self.partition_key, self.first, True, behind, False)
 
@@ -96,12 +96,12 @@ class Stored:
         return [part.guards(Operation.delete(self.partition_key, part.row_key, part.etag)) for part in parts]
 
     def keys(self, number: int, generation: str | None = None) -> dict[str, Any]:
-        """Return the keys of one part, which is all that a merge needs to check its ETag."""
+        """Return the keys of one part, enough for a merge that checks its ETag."""
         return {"PartitionKey": self.partition_key, "RowKey": self.row_key(number, generation)}
 
 
 def stored(partition_key: str, first: str, rows: Iterable[Entity], *, is_whole: bool = True) -> Stored:
-    """Return what the rows of a range are: a value with all its parts, or none; rows of other kinds are left out.
+    """Return the value that the rows of a range hold, if any; rows of other kinds are ignored.
 
     :raises DerivedDataMismatch: a part is missing, or a property is in two parts
     """
@@ -128,7 +128,7 @@ def stored(partition_key: str, first: str, rows: Iterable[Entity], *, is_whole: 
 
 
 def head_of(row_key: str) -> str | None:
-    """Return the RowKey of the head of the entity that a row is of; None for a row that is no part of any.
+    """Return the RowKey of the head of a row's entity; None for a row that is not a part.
 
     >>> head_of("counts_2014_02_4f8c0f3c9a4be1d24c7fb0c5a7e2d918"), head_of("2014_report")
     ('counts_2014_01', None)
@@ -155,10 +155,10 @@ def _mismatch(partition_key: str, row_key: str, reason: str) -> DerivedDataMisma
 
 @dataclass(frozen=True)
 class Layout:
-    """Which part a property belongs to.
+    """Assign properties to parts.
 
-    :param names: where they are given, only these may be stored, and the first `ROOM` belong to part 1, and so on;
-        else a property stays where it is, and a new one goes to the first part with room
+    :param names: if given, only these may be stored, and the first `ROOM` belong to part 1, and so on; otherwise a
+        property stays where it is, and a new one goes to the first part with room
     :param part_bytes: how many bytes of properties a part may hold; a single larger property has a part of its own
     """
 
@@ -166,7 +166,7 @@ class Layout:
     part_bytes: int = PART_BYTES
 
     def place(self, name: str) -> int | None:
-        """Return the part that a property always belongs to, counted from 0, or None if that depends on the others."""
+        """Return the fixed part of a property, counted from 0, or None if it depends on the others."""
         if not self.names:
             return None
         if name not in self._order:
@@ -178,10 +178,10 @@ class Layout:
         return {name: number for number, name in enumerate(self.names)}
 
     def arrange(self, fields: Fields, places: Mapping[str, int]) -> list[dict[str, Any]]:
-        """Return the properties of each part; there is always one part at least.
+        """Return the properties of each part; there is at least one part.
 
-        :param places: the part that a property is in, where it is stored already
-        :raises BadProperty: the service does not store such a property
+        :param places: the current part of each stored property
+        :raises BadProperty: the service cannot store a property
         :raises LimitExceeded: there would be too many parts
         """
         sizes = {name: 8 + 2 * utf16_length(name) + value_size(storable(name, fields[name])) for name in fields}
@@ -229,7 +229,7 @@ class Layout:
 
 
 def rewritten(old: Stored, parts: Sequence[Fields]) -> list[Operation]:
-    """Return the writes that put a whole value where an old one is, or none; each is conditional on the row as read."""
+    """Return the operations that replace a whole value; each is conditional on the row as read."""
     count = len(parts)
     writes = [_rewritten(old, number, count, fields) for number, fields in enumerate(parts)]
     return writes + old.deletions(old.parts[count:])
@@ -243,10 +243,10 @@ def _rewritten(old: Stored, number: int, count: int, fields: Fields) -> Operatio
 
 
 def merged(old: Stored, parts: Sequence[Fields], given: Fields) -> list[Operation]:
-    """Return the writes that change some properties, one for each part that is touched.
+    """Return the operations that change some properties, one for each affected part.
 
-    Where a property is new or moves to another part, the head is written too. So of two writers that would put one
-    property in two places, the second is refused.
+    If a property is new or moves to another part, the head is written too. So if two writers put one property in two
+    places, the second fails.
     """
     count, were = len(parts), [part.fields.keys() for part in old.parts]
     moved = [part.keys() for part in parts] != were
@@ -265,16 +265,16 @@ def merged(old: Stored, parts: Sequence[Fields], given: Fields) -> list[Operatio
 
 
 def unpublished(old: Stored, parts: Sequence[Fields], generation: str) -> list[Operation]:
-    """Return the writes of all parts but the head, under a generation that no head names yet."""
+    """Return the writes of all parts except the head, under a generation that no head names yet."""
     rows = (old.row(number, len(parts), fields, generation) for number, fields in enumerate(parts) if number)
     return [Operation.insert(row) for row in rows]
 
 
 def publishing(old: Stored, parts: Sequence[Fields], generation: str) -> list[Operation]:
-    """Return the one transaction that makes a generation the value: head, new rows, and the old ones that go.
+    """Return the transaction that publishes a generation: write the head and new rows, and delete the old ones.
 
-    The new rows are merged into with nothing. So it fails if one of them was swept away meanwhile; and once it is
-    done they have other ETags than a sweeper has seen.
+    The new rows get an empty merge. So the transaction fails if cleanup has deleted one of them; and afterwards they
+    have other ETags than the ones that cleanup may have read.
     """
     head = old.row(0, len(parts), parts[0], generation)
     flip = old.parts[0].guards(Operation.replace(head, ANY)) if old.parts else Operation.insert(head)
@@ -285,7 +285,7 @@ def publishing(old: Stored, parts: Sequence[Fields], generation: str) -> list[Op
 def written(
     old: Stored, parts: Sequence[Fields], generation: str, answers: Iterable[Entity], *, is_whole: bool = True
 ) -> Stored:
-    """Return what is stored once the writes were answered: rows that were not written have the ETags they had."""
+    """Return the stored value after the writes; rows that were not written keep their ETags."""
     known: dict[str, Part | Entity] = {part.row_key: part for part in old.parts}
     known |= {each.row_key or "": each for each in answers}
     keys = [old.row_key(number, generation) for number in range(len(parts))]
@@ -296,12 +296,12 @@ def written(
 
 
 def payload_of(operations: Iterable[Operation]) -> int:
-    """Return a number of bytes that the operations do not exceed in the body of a transaction."""
+    """Return an upper bound of the operations' size in a transaction body, in bytes."""
     return sum(operation.payload_bound for operation in operations)
 
 
 def batches(operations: Iterable[Operation], most_bytes: int) -> Iterator[list[Operation]]:
-    """Hand out the operations in transactions of fewer than so many bytes; a larger one comes alone."""
+    """Yield the operations in transactions of fewer than so many bytes; a larger one is alone in its transaction."""
     batch: list[Operation] = []
     for operation in operations:
         if batch and payload_of([*batch, operation]) >= most_bytes:

@@ -1,7 +1,4 @@
-"""Work division: which worker is responsible for which partitions, known to all of them without a request.
-
-Status: ready
-"""
+"""Assign partitions to workers without any request."""
 
 from __future__ import annotations
 
@@ -19,17 +16,8 @@ from ..filters import Filter, prop
 class HashDivision:
     """Divide partitions among workers by a hash of their PartitionKeys.
 
-    Goal: workers that each change partitions of their own, so that none gets into another's way. The partitions need
-    not be known beforehand, and each worker gets about as many.
-
-    Keys: any.
-
-    Guarantees: every partition has exactly one owner, the same in every process, on every machine and in every version.
-    With one worker more, partitions go to the new one only, and no others change hands.
-
-    Does not: know which worker is alive; whoever starts the workers tells each its number. Divide a busy partition.
-
-    Cost: no storage transaction.
+    Use it if each worker should change partitions of its own, without conflicts with others. The partitions need not be
+    known in advance, and each worker gets about as many.
 
     >>> division = HashDivision(3)
     >>> [division.owner(department) for department in ("Sales", "Marketing", "Finance")]
@@ -37,7 +25,13 @@ class HashDivision:
     >>> division.mine(1, ["Sales", "Marketing", "Finance"])
     ['Marketing']
 
-    :param workers: how many workers there are; they are numbered from 0
+    Every partition has exactly one owner, the same in every process, on every machine and in every version. When you
+    add a worker, partitions move only to the new one. The division does not know which workers are running: whatever
+    starts them must give each its number. A hot partition is not divided.
+
+    Cost: no storage transaction.
+
+    :param workers: how many workers there are, numbered from 0
     :raises BadDesign: there is no worker
 
     Guide: asynchronous and parallel operations (workers responsible for certain partitions).
@@ -51,8 +45,8 @@ class HashDivision:
 
     @checked
     def owner(self, partition_key: str) -> int:
-        """Return the number of the worker that is responsible for a partition."""
-        # The highest bidder gets it: another bidder changes nothing among those that were there before
+        """Return the number of the worker that owns a partition."""
+        # The highest score wins, so a new worker does not change the order of the others
         return max(
             range(self.workers),
             key=lambda worker: sha256(f"{worker}/{partition_key}".encode("utf-8", "surrogatepass")).digest(),
@@ -60,7 +54,7 @@ class HashDivision:
 
     @checked
     def mine(self, worker: int, partition_keys: Iterable[str]) -> list[str]:
-        """Return those of the partitions that a worker is responsible for, in the order given.
+        """Return those of the partitions that a worker owns, in the order given.
 
         :raises BadInput: there is no such worker
         """
@@ -71,16 +65,7 @@ class HashDivision:
 class RangeDivision:
     """Divide partitions among workers by ranges of their PartitionKeys.
 
-    Goal: workers that each read a part of a table, whatever partitions are in it, each with queries of its own.
-
-    Keys: any. PartitionKeys that begin alike lie together, so the bounds should be taken from a sample.
-
-    Guarantees: every partition has exactly one owner: the first has those before the first bound, each bound begins
-    the range of the next, and the last range has no end.
-
-    Does not: divide evenly by itself. Tell which worker is alive.
-
-    Cost: no storage transaction; the query of a range is one of several partitions, 1 for each page.
+    Use it if each worker should read a part of a table, whatever partitions are in it, with queries of its own.
 
     >>> division = RangeDivision(["H", "P"])
     >>> [division.owner(department) for department in ("Finance", "Marketing", "Sales")]
@@ -88,8 +73,14 @@ class RangeDivision:
     >>> str(division.filter(1))
     "PartitionKey ge 'H' and PartitionKey lt 'P'"
 
-    :param bounds: the PartitionKeys at which the second range and those after it begin, one fewer than workers
-    :raises BadDesign: the bounds do not rise
+    Every partition has exactly one owner: the first range ends before the first bound, each bound begins the next
+    range, and the last range has no end. The ranges are as even as the bounds that you choose; take them from a sample,
+    since PartitionKeys with a common prefix sort together. The division does not know which workers are running.
+
+    Cost: no storage transaction; the query of a range is one of several partitions, 1 for each page.
+
+    :param bounds: the PartitionKeys at which the second range and later ones begin, one fewer than workers
+    :raises BadDesign: the bounds are not in ascending order
 
     Guide: asynchronous and parallel operations (workers responsible for certain partitions).
     """
@@ -110,12 +101,12 @@ class RangeDivision:
 
     @checked
     def owner(self, partition_key: str) -> int:
-        """Return the number of the worker that is responsible for a partition."""
+        """Return the number of the worker that owns a partition."""
         return bisect_right(self._ordered, ordinal(partition_key))
 
     @checked
     def filter(self, worker: int) -> Filter | None:
-        """Return the filter of all that a worker is responsible for; None where that is everything.
+        """Return the filter for a worker's range; None if it has no bounds.
 
         :raises BadInput: there is no such worker
         """

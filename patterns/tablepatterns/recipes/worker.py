@@ -1,7 +1,4 @@
-"""Worker: receives messages, has their work done, and loses none.
-
-Status: ready
-"""
+"""Receive messages and process them at least once."""
 
 from __future__ import annotations
 
@@ -43,13 +40,13 @@ class QueueHandler(Handler, Protocol):
 
 @dataclass(frozen=True)
 class Report:
-    """How many messages a worker received, and what became of them.
+    """How many messages a worker received, by result.
 
-    :param handled: their work is done, and they are deleted
-    :param failed: their work failed, and they are delivered again
-    :param poisoned: they are on the poison queue
-    :param lost: they were not ours any more before their work was done
-    :param released: they were given back unopened, since the worker is to stop
+    :param handled: processed and deleted
+    :param failed: their handler failed, and they are delivered again
+    :param poisoned: moved to the poison queue
+    :param lost: their lease ended before they were processed
+    :param released: released unopened, because the worker is stopping
     """
 
     received: int = 0
@@ -70,27 +67,10 @@ class Report:
 
 
 class Worker(Pattern[Account_co]):
-    """Do the work that messages ask for, at least once, with as many workers as you like.
+    """Process messages at least once, with as many workers as you like.
 
-    Goal: what must be done in several places is begun with one message, and whoever dies on the way, a worker
-    finishes it.
-
-    Guarantees: a message is deleted only after its handler returned, so its work is done at least once. A handler that
-    fails is tried again, each time after twice the wait; after `max_deliveries` the message is on the poison queue,
-    its text as it was, with the reason. A message that nobody can read, or that a handler refuses with `BadMessage`,
-    goes there at once. It is copied there before it is deleted, so it may be there twice, and is never lost. While
-    a handler works its message is kept from others: beside the handler runs a task, or a thread on a sync account, that
-    renews it whenever half of the lease is over.
-
-    Does not: do work only once, or in order. A handler must be idempotent: a process may stall for longer than the
-    lease, and a second worker has the message then. On an account in memory `run` moves the clock while it is idle:
-    use `run_once` or `drain` there.
-
-    Cost: a look at an empty queue 1 queue transaction, as much as 11 table operations. A message takes two of the
-    queue, to receive and to delete it, and its work: with two steps of one table transaction each `run_once` 2 table +
-    2 queue transactions, as much as 24 table operations; with `remember` 2 table + 3 queue transactions, as much as 35
-    table operations. A message that is moved to the poison queue 3 queue transactions, as much as 33 table operations.
-    Another of the queue to release a failed message, and for each renewal.
+    Use it for work in several places that one message starts: if a process crashes on the way, a worker completes the
+    work.
 
     >>> from tablepatterns import connect
     >>> from tablepatterns.recipes.eventual_transaction import EventualTransaction
@@ -103,18 +83,34 @@ class Worker(Pattern[Account_co]):
     >>> welcomed
     ['Jones']
 
+    Consistency: a message is deleted only after its handler has returned, so it is processed at least once. A failed
+    message is retried after a delay that doubles each time; after `max_deliveries` it is moved to the poison queue,
+    with its original text and the reason. A message that cannot be read, or that its handler rejects with `BadMessage`,
+    is moved there at once. It is copied there before it is deleted, so it may be there twice, and is never lost. While
+    a handler runs, a task, or a thread on a sync account, renews the lease of its message whenever half of it is over.
+
+    Handlers must be idempotent: messages may be processed twice, and out of order. If a process stalls for longer than
+    the lease, a second worker receives the message. On the in-memory engine `run` moves the clock while it is idle: use
+    `run_once` or `drain` there.
+
+    Cost: a check of an empty queue 1 queue transaction, as much as 11 table operations. A message takes two of the
+    queue, to receive and to delete it, and its work: with two steps of one table transaction each `run_once` 2 table +
+    2 queue transactions, as much as 24 table operations; with `remember` 2 table + 3 queue transactions, as much as 35
+    table operations. A message that is moved to the poison queue 3 queue transactions, as much as 33 table operations.
+    Another of the queue to release a failed message, and for each renewal.
+
     :param account: where the queues are
     :param queues: the handlers of each queue by its name, or handlers that know their queue
     :param lease: for how many seconds a message is hidden when it is received, 1 to 7 days
-    :param max_deliveries: how often a message is received before it goes to poison
-    :param poison: the name of a queue's poison queue, in which `{queue}` stands for its own
+    :param max_deliveries: how often a message is received before it is moved to the poison queue
+    :param poison: the name of a queue's poison queue; `{queue}` stands for the queue's name
     :param max_concurrency: how many messages of a queue are processed at a time, 1 to 32: in tasks, or in threads on a
         sync account, where handlers must then be thread-safe
-    :param retry_after: the seconds until a failed message can be received again, doubled each time, an hour at most
-    :param idle: the most seconds between two looks at an empty queue
-    :param base64: whether to write messages in Base64, for clients that expect it; reading takes both
-    :param observer: is told what the worker does
-    :raises BadDesign: the parts cannot work together, and why
+    :param retry_after: the seconds until a failed message can be received again, doubled each time, at most an hour
+    :param idle: the longest time in seconds between two checks of an empty queue
+    :param base64: whether to write messages in Base64, for clients that expect it; both are read
+    :param observer: is notified of what the worker does
+    :raises BadDesign: the parameters cannot be combined; the error says why
 
     Guide: eventually consistent transactions pattern.
     """
@@ -154,7 +150,7 @@ class Worker(Pattern[Account_co]):
         return tuple(self._served)
 
     def _check_handler(self, handler: Handler) -> None:
-        """Reject a handler whose messages never come to this worker, or whose work could not be awaited."""
+        """Reject a handler whose messages never reach this worker, or that this account could not await."""
         if isinstance(handler, Pattern):
             account: object = handler.account
             mine: object = self.account
@@ -183,9 +179,9 @@ class Worker(Pattern[Account_co]):
 
     @recipe
     async def run_once(self) -> Report:
-        """Look at each queue once, work on what is there, and report.
+        """Check each queue once, process what is there, and report.
 
-        Cost: 1 queue transaction, as much as 11 table operations, for each queue, and what the messages take.
+        Cost: 1 queue transaction, as much as 11 table operations, for each queue, and the cost of the messages.
 
         :raises AzureError: a queue could not be reached; its messages are delivered again
         """
@@ -193,7 +189,7 @@ class Worker(Pattern[Account_co]):
 
     @recipe
     async def drain(self) -> Report:
-        """Work until no queue has a message that can be received, and report; hidden ones are left.
+        """Process messages until no queue has one that can be received, and report; hidden messages are left.
 
         Cost: as for `run_once`, until all queues are found empty.
 
@@ -206,15 +202,15 @@ class Worker(Pattern[Account_co]):
 
     @recipe
     async def run(self, stopping: Stopping | None = None) -> Report:
-        """Work until it is time to stop, and report.
+        """Process messages until it is time to stop, and report.
 
-        The messages in hand are finished, and none is begun; it looks whether to stop at least once a second. A
-        service that is busy or cannot be reached is tried again; any other refusal of a queue ends the worker.
+        Messages that are being processed are completed, and no others are started; `stopping` is checked at least once
+        a second. If the service is busy or cannot be reached, the worker retries; any other error of a queue ends it.
 
-        :param stopping: says whether to stop, such as `threading.Event().is_set`; None for when SIGINT or SIGTERM
-            comes, in the main thread
-        :raises AzureError: the service refused, and will go on to refuse
-        :raises BadInput: nothing could stop it
+        :param stopping: returns whether to stop, such as `threading.Event().is_set`; None to stop on SIGINT or SIGTERM,
+            in the main thread
+        :raises AzureError: the service rejected a request for a permanent reason
+        :raises BadInput: there is no `stopping`, and signals cannot be received here
         """
         with on_signals() if stopping is None else nullcontext(stopping) as asked:
             ending = Ending(asked)
@@ -225,14 +221,14 @@ class Worker(Pattern[Account_co]):
 
     @recipe
     async def handle_text(self, text: str) -> None:
-        """Do the work of a message that somebody else received, such as the queue trigger of an Azure Function.
+        """Process a message that another program received, such as the queue trigger of an Azure Function.
 
-        Whoever received it keeps it, deletes it, and decides on what failed. The host of Azure Functions does all
-        three, and moves poison to `<queue>-poison` as well. Cost: that of the work.
+        That program renews and deletes the message, and handles failures. The host of Azure Functions does all three,
+        and moves poison messages to `<queue>-poison`. Cost: that of the handler.
 
         :param text: the message, plain or in Base64
-        :raises BadMessage: nobody can read it, or no handler, or more than one, is for it
-        :raises Exception: whatever the handler raises
+        :raises BadMessage: it cannot be read, or there is not exactly one handler for it
+        :raises Exception: an error that the handler raised
         """
         kind = Envelope.parse(text).kind
         found = [served for served in self._served.values() if kind in served.handlers]
@@ -244,24 +240,24 @@ class Worker(Pattern[Account_co]):
 
     @recipe
     async def poisoned(self, queue: str, count: int = 32) -> list[Poisoned]:
-        """Look at up to `count` messages that went to poison, without taking them.
+        """Peek at up to `count` messages of the poison queue.
 
         Cost: 1 queue transaction, as much as 11 table operations.
 
         :param queue: the queue that they come from
-        :param count: at most so many, 1 to 32
+        :param count: the maximum number, 1 to 32
         """
         return [Poisoned.parse(message.text) for message in await self._of(queue).poison.peek(count)]
 
     @recipe
     async def requeue(self, queue: str, count: int = 32) -> int:
-        """Send up to `count` messages that went to poison again, as they were, and return how many.
+        """Move up to `count` messages from the poison queue back to their queue, unchanged, and return how many.
 
-        A message is sent before it is deleted, so that it may be sent twice, and is never lost. Cost: with one message
-        3 queue transactions, as much as 33 table operations; two more for each further one.
+        A message is sent before it is deleted, so it may be sent twice, and is never lost. Cost: with one message 3
+        queue transactions, as much as 33 table operations; two more for each further one.
 
         :param queue: the queue that they come from, and go back to
-        :param count: at most so many, 1 to 32
+        :param count: the maximum number, 1 to 32
         """
         served, sent = self._of(queue), 0
         for message in await served.poison.receive(count, lease=self._rules.lease):
@@ -284,7 +280,7 @@ class Worker(Pattern[Account_co]):
         return sum([await self._round(served, ending) for served in self._served.values()], Report())
 
     async def _serve(self, served: Served, ending: Ending) -> Report:
-        """Work on one queue until it is time to stop."""
+        """Process one queue until it is time to stop."""
         total, wait = Report(), _FIRST_WAIT
         try:
             while not ending():
@@ -310,7 +306,7 @@ class Worker(Pattern[Account_co]):
             return Report()
 
     async def _round(self, served: Served, ending: Ending) -> Report:
-        """Receive as many messages as can be begun at once, and deal with them."""
+        """Receive as many messages as can be processed at once, and process them."""
         since = self.account.now()
         messages = await served.queue.receive(self._parallel, lease=self._rules.lease)
         if messages:
@@ -325,7 +321,7 @@ class Worker(Pattern[Account_co]):
         return Report.of(await self.account.gather(*dealing, max_concurrency=self._parallel, needs_threads=True))
 
     async def _rest(self, seconds: float, ending: Ending) -> None:
-        """Wait, and look now and then whether it is time to stop."""
+        """Wait, and check now and then whether it is time to stop."""
         while seconds > 0 and not ending():
             nap = min(seconds, _LONGEST_NAP)
             await self.account.sleep(nap)
@@ -333,7 +329,7 @@ class Worker(Pattern[Account_co]):
 
 
 def _queues_of(account: object) -> tuple[object, object]:
-    """Return what two connections to the same queues have in common: the engine in memory, or the address."""
+    """Return what identifies the queues of a connection: the in-memory engine, or the address."""
     target = getattr(account, "target", None)
     return getattr(account, "engine", None), target and target.urls["queue"]
 
