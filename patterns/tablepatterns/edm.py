@@ -99,20 +99,7 @@ class Ticks(int):
 
         Digits beyond the seventh of the fraction are dropped. A text that is not a date is a ValueError.
         """
-        found = _ISO.fullmatch(text)
-        if not found:
-            raise ValueError(f"{text!r} is not an ISO 8601 instant")
-        year, month, day, hour, minute, second, fraction, zone = found.groups()
-        moment = datetime(
-            int(year), int(month), int(day), int(hour or 0), int(minute or 0), int(second or 0), tzinfo=timezone.utc
-        )
-        ticks = (moment - _EPOCH) // _MICROSECOND * 10 + int((fraction or "").ljust(7, "0"))
-        if zone and zone != "Z":
-            offset = int(zone[1:3]) * 60 + int(zone[4:6])
-            ticks -= (offset if zone[0] == "+" else -offset) * 600_000_000
-        if not 0 <= ticks <= cls.MAX:
-            raise ValueError(f"{text!r} is outside the years 1 to 9999")
-        return cls(ticks)
+        return ticks_of(text)
 
     def datetime(self) -> datetime:
         """Return the instant as an aware UTC datetime; the seventh digit of the fraction is lost."""
@@ -126,6 +113,24 @@ class Ticks(int):
 
     def __repr__(self) -> str:
         return f"Ticks({self.iso()!r})" if 0 <= self <= self.MAX else f"Ticks({int(self)})"
+
+
+def ticks_of(text: str) -> Ticks:
+    """Return the instant of a text of the service; `Ticks.parse` checks what a caller passes first."""
+    found = _ISO.fullmatch(text)
+    if not found:
+        raise ValueError(f"{text!r} is not an ISO 8601 instant")
+    year, month, day, hour, minute, second, fraction, zone = found.groups()
+    moment = datetime(
+        int(year), int(month), int(day), int(hour or 0), int(minute or 0), int(second or 0), tzinfo=timezone.utc
+    )
+    ticks = (moment - _EPOCH) // _MICROSECOND * 10 + int((fraction or "").ljust(7, "0"))
+    if zone and zone != "Z":
+        offset = int(zone[1:3]) * 60 + int(zone[4:6])
+        ticks -= (offset if zone[0] == "+" else -offset) * 600_000_000
+    if not 0 <= ticks <= Ticks.MAX:
+        raise ValueError(f"{text!r} is outside the years 1 to 9999")
+    return Ticks(ticks)
 
 
 @lru_cache(maxsize=1024)
@@ -143,7 +148,7 @@ def utf16_length(text: str) -> int:
     return len(text) if text.isascii() else len(text) + sum(c > "\uffff" for c in text)
 
 
-_SIZES: Final[dict[type, int]] = {bool: 1, int: 4, float: 8, Int64: 8, datetime: 8, Ticks: 8, UUID: 16}
+SIZES: Final[dict[type, int]] = {bool: 1, int: 4, float: 8, Int64: 8, datetime: 8, Ticks: 8, UUID: 16}
 """What a value of exactly these types takes."""
 
 
@@ -154,8 +159,8 @@ def value_size(value: object) -> int:
     (14, 9, 4, 8)
     """
     if isinstance(value, str):
-        return 4 + 2 * utf16_length(value)
-    fixed = _SIZES.get(type(value))
+        return 4 + 2 * (len(value) if value.isascii() else utf16_length(value))
+    fixed = SIZES.get(type(value))
     if fixed is not None:
         return fixed
     if isinstance(value, bytes):
@@ -176,8 +181,11 @@ def entity_size(partition_key: str, row_key: str, properties: Mapping[str, objec
     >>> entity_size("Sales", "000223", {"Age": 34})
     44
     """
-    keys = 2 * (utf16_length(partition_key) + utf16_length(row_key))
-    return 4 + keys + sum(8 + 2 * utf16_length(name) + value_size(value) for name, value in properties.items())
+    size = 4 + 2 * utf16_length(partition_key + row_key)
+    for name, value in properties.items():
+        units = len(name) if name.isascii() else utf16_length(name)
+        size += 8 + 2 * units + (SIZES.get(type(value)) or value_size(value))
+    return size
 
 
 def ordinal(text: str) -> str:

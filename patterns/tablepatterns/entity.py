@@ -20,7 +20,7 @@ from azure.data.tables import EdmType, EntityProperty
 
 from . import limits
 from .argument_types import checked
-from .edm import Int64, Ticks, entity_size, utf16_length, value_size
+from .edm import SIZES, Int64, Ticks, entity_size, ticks_of, utf16_length, value_size
 from .errors import NOT_SHOWN, BadInput, BadKey, BadProperty, LimitExceeded
 from .write_id import KEPT, Lineage, from_bytes
 
@@ -138,7 +138,7 @@ def modify(entity: Entity, change: Modify) -> None:
 def _received(value: Any) -> Any:
     if isinstance(value, EntityProperty) and value.edm_type == EdmType.INT64:
         return Int64(value.value)
-    if isinstance(value, datetime) and (ticks := Ticks.parse(getattr(value, "tables_service_value", ""))) % 10:
+    if isinstance(value, datetime) and (ticks := ticks_of(getattr(value, "tables_service_value", ""))) % 10:
         # The SDK's datetime has dropped the seventh digit, and a key made of it would be another
         return ticks
     return value
@@ -189,7 +189,10 @@ def measured(entity: Mapping[str, Any], seen: dict[str, Looked] | None = None) -
         found out here is added
     """
     known = {} if seen is None else seen
-    sent = {name: check_key(name, entity.get(name)) for name in ("PartitionKey", "RowKey")}
+    sent: dict[str, Any] = {
+        "PartitionKey": check_key("PartitionKey", entity.get("PartitionKey")),
+        "RowKey": check_key("RowKey", entity.get("RowKey")),
+    }
     size = entity_size(sent["PartitionKey"], sent["RowKey"], {})
     for name, value in entity.items():
         if value is None or name in _SYSTEM:
@@ -222,6 +225,11 @@ def measured(entity: Mapping[str, Any], seen: dict[str, Looked] | None = None) -
 
 
 def _looked(name: str, value: Any) -> Looked:
+    kind = type(value)
+    if kind is str and value.isascii() and 2 * len(value) <= limits.MAX_STRING_BYTES:
+        return Looked(value, value, _name_size(name) + 4 + 2 * len(value))
+    if kind is bool or kind is float or (kind is int and limits.INT32_MIN <= value <= limits.INT32_MAX):
+        return Looked(value, value, _name_size(name) + SIZES[kind])
     stored = storable(name, value)
     return Looked(value, _sent(stored), _name_size(name) + value_size(stored))
 
@@ -241,7 +249,7 @@ def check_key(name: str, value: object) -> str:
     if found := _FORBIDDEN.search(value):
         rule = f"{found.group()!r} is forbidden in keys, as are / \\ # ? and control characters"
         raise BadKey(name, value, rule, "encode the value with the key format 'escape'")
-    if utf16_length(value) > limits.MAX_KEY_UNITS:
+    if len(value) > limits.MAX_KEY_UNITS or (not value.isascii() and utf16_length(value) > limits.MAX_KEY_UNITS):
         rule = f"a key has at most {limits.MAX_KEY_UNITS} UTF-16 code units (1 KiB)"
         raise BadKey(name, value, rule, "shorten it, or keep the value in a property")
     return value

@@ -75,7 +75,9 @@ def combined(first: Operation, second: Operation) -> Operation | None:
         return None
     has_room = second.has_room and (first.has_room or second.kind == "replace")
     if first.kind != "delete" and "insert" in (first.kind, second.kind):
-        return replace(first, kind="insert", entity=_content(first, second), etag=None, has_room=has_room)
+        return replace(
+            first, kind="insert", entity=_content(first, second), etag=None, has_room=has_room, measured_size=None
+        )
     if second.kind == "delete":
         return replace(second, etag=etag, lineage=lineage)
     kind: Kind = "merge" if first.kind == second.kind == "merge" else "replace"
@@ -87,6 +89,7 @@ def combined(first: Operation, second: Operation) -> Operation | None:
         lineage=lineage,
         has_room=has_room,
         becomes=second.becomes,
+        measured_size=None,
     )
 
 

@@ -117,11 +117,22 @@ class Key:
         >>> Key("{Department}", "empid_{EmployeeId:06d}").matches("Sales", "empid_000123_2012")
         False
         """
-        _check_texts(partition_key, row_key)
         return self.found(partition_key, row_key) is not None
 
     def found(self, partition_key: str, row_key: str) -> dict[str, object] | None:
-        """Return the values that make these keys, or None where these are not of this kind."""
+        """Return the values that make these keys, or None where these are not of this kind.
+
+        >>> Key("{Department}", "empid_{EmployeeId:06d}").found("Sales", "empid_000123")
+        {'Department': 'Sales', 'EmployeeId': 123}
+
+        :param partition_key: the entity's PartitionKey
+        :param row_key: the entity's RowKey
+        :raises BadKey: a key is not a str
+
+        Guide: compound key.
+        """
+        if type(partition_key) is not str or type(row_key) is not str:
+            _check_texts(partition_key, row_key)
         try:
             return self.parse(partition_key, row_key)
         except BadKey:

@@ -61,13 +61,14 @@ async def settled(result: Any) -> Any:
     return await result if isawaitable(result) else result
 
 
-async def answered(call: Callable[[], Any]) -> Any:
-    """Return what an SDK call of a write gave; an answer whose body broke off is a lost one.
+async def answered(call: Callable[..., Any], *arguments: Any, **options: Any) -> Any:
+    """Call the SDK to write something, and return what it gave; an answer whose body broke off is a lost one.
 
     :raises ServiceResponseError: the answer broke off
     """
     try:
-        return await settled(call())
+        result = call(*arguments, **options)
+        return await result if isawaitable(result) else result
     except (AttributeError, OSError, HttpResponseError) as error:
         # The table clients look for the response of an error that has none, and so hide it
         hidden = error.__context__ if isinstance(error, AttributeError) else None

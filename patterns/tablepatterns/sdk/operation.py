@@ -12,10 +12,10 @@ from azure.core import MatchConditions
 from azure.data.tables import EdmType, EntityProperty, UpdateMode
 
 from .. import limits
-from ..edm import Int64, Ticks, entity_size
+from ..edm import Int64, entity_size, ticks_of
 from ..entity import WRITE_ID, Entity, Looked, check_key, measured
 from ..errors import BadInput, BadProperty, LimitExceeded
-from ..write_id import Lineage
+from ..write_id import Lineage, as_bytes
 
 ANY: Final = "*"
 """The ETag of an unconditional write: whatever is stored is overwritten or deleted, if only it exists."""
@@ -49,6 +49,8 @@ class Operation:
     """Whether the row has room for the id of this write."""
     becomes: Mapping[str, Any] | None = field(default=None, repr=False, compare=False)
     """The whole row as a merge leaves it, if that is known."""
+    measured_size: int | None = field(default=None, repr=False, compare=False)
+    """The `size`, where it is known from the check of the entity."""
 
     @classmethod
     def insert(cls, entity: Mapping[str, Any], *, seen: dict[str, Looked] | None = None) -> Operation:
@@ -101,12 +103,9 @@ class Operation:
             rule = "the name is taken: every write of a recipe carries its own, to be recognised by"
             raise BadProperty(WRITE_ID, entity[WRITE_ID], rule, "rename the property")
         sent, size, has_room = measured(entity, seen)
-        operation = cls(kind, sent["PartitionKey"], sent["RowKey"], etag, sent, has_room=has_room)
-        # Every property was looked at, and `size` would look at each again
-        operation.__dict__["size"] = size
-        return operation
+        return cls(kind, sent["PartitionKey"], sent["RowKey"], etag, sent, has_room=has_room, measured_size=size)
 
-    @property
+    @cached_property
     def key(self) -> tuple[str, str]:
         """The PartitionKey and the RowKey."""
         return self.partition_key, self.row_key
@@ -134,6 +133,8 @@ class Operation:
     @cached_property
     def size(self) -> int:
         """The bytes that the row takes which is sent, by the published formula."""
+        if self.measured_size is not None:
+            return self.measured_size
         properties = {name: value for name, value in self.entity.items() if name not in limits.SYSTEM_PROPERTIES}
         return entity_size(self.partition_key, self.row_key, properties)
 
@@ -141,7 +142,7 @@ class Operation:
     def payload_bound(self) -> int:
         """A number of bytes that this operation does not exceed in the body of a transaction."""
         # JSON spells a UTF-16 unit in six bytes at the most, a third of which is counted in the entity's size
-        rough = 3 * self.size + _PART_BYTES
+        rough = 3 * (self.measured_size or self.size) + _PART_BYTES
         return rough if rough < limits.MAX_TRANSACTION_BYTES // limits.MAX_TRANSACTION_OPERATIONS else self._exact()
 
     def _exact(self) -> int:
@@ -160,7 +161,7 @@ def plain(properties: Mapping[str, Any]) -> dict[str, Any]:
 def _given(value: Any) -> Any:
     if not isinstance(value, EntityProperty):
         return value
-    return Int64(value.value) if value.edm_type == EdmType.INT64 else Ticks.parse(str(value.value))
+    return Int64(value.value) if value.edm_type == EdmType.INT64 else ticks_of(str(value.value))
 
 
 def _spelled(value: Any) -> str:
@@ -183,6 +184,7 @@ def check_transaction(operations: Sequence[Operation]) -> None:
             "split it where half of it may be seen, or use BulkLoad, which names its atomicity",
         )
     seen: set[str] = set()
+    size = 0
     for operation in operations:
         if operation.partition_key != operations[0].partition_key:
             rule = f"a transaction has one partition, and this one began in {operations[0].partition_key!r}"
@@ -191,18 +193,20 @@ def check_transaction(operations: Sequence[Operation]) -> None:
             rule = "an entity may be written only once in a transaction"
             raise BadInput("RowKey", operation.row_key, rule, "combine the two writes into one")
         seen.add(operation.row_key)
-    size = sum(operation.payload_bound for operation in operations)
+        size += operation.payload_bound
     if size >= limits.MAX_TRANSACTION_BYTES:
         rule = f"the payload of a transaction is less than {limits.MAX_TRANSACTION_BYTES} bytes (4 MB)"
         raise LimitExceeded("payload of a transaction in bytes", size, rule, "split it, or keep large values in blobs")
 
 
-def sdk_operation(operation: Operation, stamp: Mapping[str, Any]) -> tuple[str, dict[str, Any], dict[str, Any]]:
-    """Return the operation as `TableClient.submit_transaction` takes it, with the write's identity added."""
+def sdk_operation(operation: Operation, lineage: Lineage) -> tuple[str, dict[str, Any], dict[str, Any]]:
+    """Return the operation as `TableClient.submit_transaction` takes it, with the ids of the row's writes added."""
     if operation.kind == "delete":
         entity = {"PartitionKey": operation.partition_key, "RowKey": operation.row_key}
         return "delete", entity, _condition(operation)
-    entity = {**operation.entity, **stamp}
+    entity: dict[str, Any] = dict(operation.entity)
+    if lineage:
+        entity[WRITE_ID] = as_bytes(lineage)
     if operation.kind == "insert":
         return "create", entity, {}
     mode = UpdateMode.REPLACE if operation.kind.endswith("replace") else UpdateMode.MERGE

@@ -17,8 +17,8 @@ from azure.core.exceptions import HttpResponseError, ResourceExistsError, Resour
 from azure.data.tables import TableAccessPolicy, generate_table_sas
 
 from .. import limits
-from ..edm import Ticks
-from ..entity import WRITE_ID, Entity
+from ..edm import ticks_of
+from ..entity import Entity
 from ..errors import (
     BadDesign,
     BadInput,
@@ -31,7 +31,7 @@ from ..errors import (
 from ..filters import Filter, prop
 from ..filters.bounds import Interval, KeyBounds, key_bounds
 from ..same_value import same_value
-from ..write_id import Lineage, after, as_bytes, inserted, is_complete
+from ..write_id import Lineage, after, inserted, is_complete
 from .call import CONNECTION_LOST, Exchange, MaybeCarriedOut, all_of, answered, each, first_page, settled
 from .errors import code_of, lacks_table, missing, translated
 from .operation import ANY, Operation, check_transaction, plain, sdk_operation
@@ -343,8 +343,9 @@ class Table:
         if not operations:
             return []
         stamp = uuid4()
-        if any(operation.is_conditional for operation in operations):
-            return await self._repeated(operations, stamp)
+        for operation in operations:
+            if operation.is_conditional:
+                return await self._repeated(operations, stamp)
         return await self._sent_once(operations, stamp)
 
     async def _repeated(self, operations: Sequence[Operation], stamp: UUID) -> list[Entity]:
@@ -412,17 +413,18 @@ class Table:
         return [await self.get(*operation.key) for operation in operations]
 
     async def _send(self, operations: Sequence[Operation], stamp: UUID, exchange: Exchange) -> list[Entity]:
-        calls = [sdk_operation(each, _stamped(each, stamp)) for each in operations]
+        lineages = [_lineage(each, stamp) for each in operations]
+        calls = [sdk_operation(each, lineage) for each, lineage in zip(operations, lineages, strict=True)]
         if len(calls) > 1:
-            answers = await answered(lambda: self._client.submit_transaction(calls, **exchange.options))
+            answers = await answered(self._client.submit_transaction, calls, **exchange.options)
         else:
             word, entity, options = calls[0]
             call = getattr(self._client, f"{word}_entity")
-            answers = [await answered(lambda: call(entity, **options, **exchange.options))]
+            answers = [await answered(call, entity, **options, **exchange.options)]
             if exchange.status == 404 and not exchange.was_repeated:
                 # The SDK takes the deletion of a missing entity for a success
                 raise missing(operations[0])
-        return [_written(operation, answer, stamp) for operation, answer in zip(operations, answers, strict=True)]
+        return list(map(_written, operations, answers, lineages))
 
     async def _own_work(
         self, operations: Sequence[Operation], stamp: UUID, error: HttpResponseError
@@ -452,23 +454,23 @@ def _read_back(operations: Sequence[Operation], rows: Sequence[Entity | None], s
         row.etag if row is not None and is_newest(stamp, operation, row) else _STALE
         for operation, row in zip(operations, rows, strict=True)
     ]
-    return [_written(each, {"etag": etag}, stamp) for each, etag in zip(operations, etags, strict=True)]
+    pairs = zip(operations, etags, strict=True)
+    return [_written(each, {"etag": etag}, _lineage(each, stamp)) for each, etag in pairs]
 
 
-def _id_of(operation: Operation, stamp: UUID) -> UUID:
-    return inserted(stamp) if operation.kind == "insert" else stamp
+def _lineage(operation: Operation, stamp: UUID) -> Lineage:
+    """Return the lineage that a write leaves in its row; none where the row has no room for it."""
+    if not operation.has_room:
+        return ()
+    return after(inserted(stamp) if operation.kind == "insert" else stamp, operation.lineage)
 
 
-def _stamped(operation: Operation, stamp: UUID) -> dict[str, bytes]:
-    return {WRITE_ID: as_bytes(after(_id_of(operation, stamp), operation.lineage))} if operation.has_room else {}
-
-
-def _written(operation: Operation, answer: Mapping[str, Any], stamp: UUID) -> Entity:
+def _written(operation: Operation, answer: Mapping[str, Any], lineage: Lineage) -> Entity:
     entity = Entity({"PartitionKey": operation.partition_key, "RowKey": operation.row_key})
     if operation.kind != "delete":
         entity.etag = answer["etag"]
         entity.timestamp = None if entity.etag == _STALE else timestamp_of(answer["etag"])
-        entity.lineage = after(_id_of(operation, stamp), operation.lineage) if operation.has_room else ()
+        entity.lineage = lineage
     return entity
 
 
@@ -479,5 +481,5 @@ def timestamp_of(etag: str) -> datetime | None:
     '2020-07-24T14:34:27.863997+00:00'
     """
     with suppress(IndexError, ValueError):
-        return Ticks.parse(unquote(etag.split("'")[1])).datetime()
+        return ticks_of(unquote(etag.split("'")[1])).datetime()
     return None
