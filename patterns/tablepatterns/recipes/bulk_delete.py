@@ -1,7 +1,4 @@
-"""Bulk delete: all entities that a filter finds, a hundred at a time, where they cannot go with their table.
-
-Status: ready
-"""
+"""Delete the entities that match a filter, up to 100 per transaction."""
 
 from __future__ import annotations
 
@@ -24,11 +21,11 @@ from ..retry import RETRY_FOR
 
 @dataclass
 class Deleted:
-    """What a bulk delete did.
+    """The result of a bulk delete.
 
-    :param entities: how many it deleted
-    :param transactions: in how many entity group transactions, those that failed left out
-    :param left: how many it found that another writer changed or deleted meanwhile, and that it left alone
+    :param entities: how many entities were deleted
+    :param transactions: in how many entity group transactions, without failed ones
+    :param left: how many entities another writer changed or deleted after they were found; they were not deleted
     """
 
     entities: int = 0
@@ -37,22 +34,10 @@ class Deleted:
 
 
 class BulkDelete(Pattern[Account_co]):
-    """Find entities by a filter and delete them, with everything that the set derives from them.
+    """Delete the entities that match a filter or a key range, with everything that the set derives from them.
 
-    Goal: delete the sign-in records that are older than 60 days, where they are not in tables of their own. With a
-    table for each day (`PeriodTables`) that is a single request; here it is as few as it can be.
-
-    Keys: those of the set. What is found in one partition is deleted together, in the order in which it is found.
-
-    Guarantees: an entity goes with its derived rows in the partition, or stays with all of them. Each delete is
-    conditional on what was read: an entity that another writer changed meanwhile may not be meant any more, and is
-    left and counted. Others of its transaction are deleted all the same.
-
-    Does not: delete all of them or none; after an error what was deleted stays so, and the next call goes on. It does
-    not scan unless told to.
-
-    Cost: 1 storage transaction per page of up to 1,000 found, and for each partition 1 per 100 rows, derived ones
-    included. An entity that was changed meanwhile costs up to 14 more.
+    Use it if the entities to delete do not have a table of their own, such as sign-in records older than 60 days. If
+    there is one table per day (`PeriodTables`), a single request deletes them.
 
     >>> from datetime import datetime, timezone
     >>> from tablepatterns import EntitySet, Key, QueryClass, connect, prop
@@ -62,9 +47,17 @@ class BulkDelete(Pattern[Account_co]):
     >>> BulkDelete(logins).delete(prop("Day") < 20, allow=QueryClass.TABLE_SCAN)
     Deleted(entities=19, transactions=1, left=0)
 
+    Consistency: an entity is deleted with its derived rows in the partition, or not at all. Each delete is conditional
+    on the ETag that was read: an entity that another writer has changed may no longer match, so it is left and counted.
+    The other entities of its transaction are still deleted. The whole call is not atomic: after an error, deleted
+    entities stay deleted, and another call continues. Nothing is scanned unless `allow` permits it.
+
+    Cost: 1 storage transaction per page of up to 1,000 found, and for each partition 1 per 100 rows, derived ones
+    included. An entity that was changed meanwhile costs up to 14 more.
+
     :param of: the set
-    :param max_per_second: transactions per second that delete, evenly spaced; None for as fast as it goes
-    :raises BadInput: the pace is not above zero
+    :param max_per_second: delete transactions per second, evenly spaced; None for no limit
+    :raises BadInput: `max_per_second` is not above zero
 
     Guide: high volume delete pattern; entity group transactions.
     """
@@ -86,10 +79,10 @@ class BulkDelete(Pattern[Account_co]):
         retry_for: float = RETRY_FOR,
         **fields: Any,
     ) -> Deleted:
-        """Delete the entities of a range of keys, or those that match a filter, and return what was done.
+        """Delete the entities of a key range, or those that match a filter, and return the counts.
 
-        Guarantees and cost are those of the class. Fields of the key are given as for `EntitySet.range`, and only the
-        rows of that range are read.
+        Give key fields as for `EntitySet.range`; only the rows of that range are read. For consistency and cost see the
+        class.
 
         >>> from tablepatterns import EntitySet, Key, QueryClass, between, connect, prop
         >>> messages = EntitySet(connect(), "Messages", Key("{User}", "{Number:06d}"))
@@ -100,12 +93,12 @@ class BulkDelete(Pattern[Account_co]):
         >>> BulkDelete(messages).delete(prop("Read") == True, User="jo", allow=QueryClass.PARTITION_SCAN)
         Deleted(entities=5, transactions=1, left=0)
 
-        :param where: any filter; with fields of the key, a further condition on the entities of their range
-        :param key: the fields as one mapping, where a name is also that of a parameter
+        :param where: any filter; with key fields, a further condition on the entities of the range
+        :param key: the fields as a mapping, for field names that are also parameter names
         :param allow: the worst class of query to allow; `QueryClass.TABLE_SCAN` allows every filter
-        :param retry_for: for how many seconds to retry a transaction when others write rows that entities share
-        :param fields: the partition, and what is known of the row
-        :raises BadFilter: the query would be worse, with the reason and the rewrite
+        :param retry_for: for how many seconds to retry a transaction when others write shared rows
+        :param fields: the partition, and what is known of the row key
+        :raises BadFilter: the query is of a worse class than `allow`; the error gives the reason and a better query
         :raises BadKey: the fields do not make a range
         :raises BadInput: there is neither a filter nor a field
 
@@ -134,7 +127,7 @@ class BulkDelete(Pattern[Account_co]):
         return of.query(where, allow=allow)
 
     async def _delete(self, found: list[Entity], done: Deleted, retry_for: float) -> None:
-        """Delete entities of one partition in one transaction; in two of half of them where that cannot be."""
+        """Delete entities of one partition in one transaction, or split them in halves if that is not possible."""
         await self.max_per_second.turn()
         try:
             await commit(self.account, self.of.table, *map(self.of.deleting, found), retry_for=retry_for)

@@ -1,7 +1,4 @@
-"""Compound key: related entities under their parent's key, so that one query finds a parent's children.
-
-Status: ready
-"""
+"""Store related entities under their parent's key, so that one query finds a parent's children."""
 
 from __future__ import annotations
 
@@ -22,20 +19,8 @@ from ..recipe import Account_co, recipe, stream
 class ChildSet(EntitySet[Account_co]):
     """Keep an entity's related entities in its partition, with RowKeys that begin with its own.
 
-    Goal: the reviews of an employee by year, without a join: one review by a point query, all of them by one range
-    query, and employee and review changed in one transaction.
-
-    Keys: the child's RowKey is the parent's, a separator, and what tells the children apart:
-    `empid_000123_2012`. The parent's last field has a fixed width, so that no parent's range takes in another's
-    children; the children of one parent are in the order of their own part.
-
-    Guarantees: a child's key parses back to the parent's fields and its own. The range of a parent's children holds
-    every one of them and neither the parent nor anything else.
-
-    Does not: check that the parent exists.
-
-    Cost: what the `EntitySet` methods cost; `children` is 1 storage transaction per page of up to 1,000, and `family`
-    reads a parent with all its children for the same.
+    Use it for children that are read by parent, such as an employee's reviews by year: one review is a point query, all
+    of them are one range query, and an employee and a review can change in one transaction.
 
     >>> from tablepatterns import ChildSet, EntitySet, Key, connect
     >>> storage = connect()
@@ -48,13 +33,21 @@ class ChildSet(EntitySet[Account_co]):
     >>> [review["Year"] for review in reviews.children(Department="Sales", EmployeeId=123)]
     [2012, 2013]
 
+    The child's RowKey is the parent's, a separator, and the child's own fields: `empid_000123_2012`. The parent's last
+    field has a fixed width, so that the range of one parent's children never includes another's. Children are sorted by
+    their own fields. The range of a parent's children includes all of them, and neither the parent nor anything else.
+    Inserting a child does not check that its parent exists.
+
+    Cost: that of the `EntitySet` methods; `children` is 1 storage transaction per page of up to 1,000, and `family`
+    reads a parent with all its children at the same cost.
+
     :param account: where the table is
     :param table: the name of the parents' table
     :param parent: the key of the parents
     :param child: the template of what follows the parent's RowKey: a separator and the child's own fields
-    :param derived: what else to keep right with each child
-    :param mappings: how fields of the children are stored where they are not stored as they are
-    :raises BadDesign: the parent's RowKey does not end with a field of fixed width, or the parts cannot work together
+    :param derived: what to derive from each child
+    :param mappings: how fields of the children are stored, if not as they are
+    :raises BadDesign: the parent's RowKey does not end with a field of fixed width, or the parts cannot be combined
 
     Guide: compound key pattern.
     """
@@ -77,14 +70,14 @@ class ChildSet(EntitySet[Account_co]):
     async def children(
         self, key: Mapping[str, Any] | None = None, /, *, select: Sequence[str] | None = None, **parent: Any
     ) -> AsyncIterator[Entity]:
-        """Hand out the children of one parent, in the order of their own part of the key.
+        """Yield the children of one parent, in the order of their own key fields.
 
-        On the Cosmos DB Table API in no order. Cost: 1 transaction per page of up to 1,000.
+        On the Cosmos DB Table API the order is undefined. Cost: 1 transaction per page of up to 1,000.
 
-        :param select: the properties to read; the fields of the key always come with them
-        :param key: the fields as one mapping, where a name is also that of a parameter
+        :param select: the properties to read; key fields are always included
+        :param key: the fields as a mapping, for field names that are also parameter names
         :param parent: a value for every field of the parent's key
-        :raises BadKey: a field of the parent's key is missing, or has a value that cannot be a key
+        :raises BadKey: a field of the parent's key is missing, or its value cannot be part of a key
 
         Guide: compound key pattern; server-side projection.
         """
@@ -99,13 +92,12 @@ class ChildSet(EntitySet[Account_co]):
     ) -> tuple[Entity | None, list[Entity]]:
         """Return a parent and its children, read together; the parent is None if it does not exist.
 
-        The parent comes as this set finds it, to be read and not to be written back: use its own set for that. On the
-        Cosmos DB Table API the children are in no order.
-        Cost: 1 transaction per page of up to 1,000 rows.
+        The parent is read-only here: to change it, read it from its own set. On the Cosmos DB Table API the order of
+        the children is undefined. Cost: 1 transaction per page of up to 1,000 rows.
 
-        :param key: the fields as one mapping, where a name is also that of a parameter
+        :param key: the fields as a mapping, for field names that are also parameter names
         :param parent: a value for every field of the parent's key
-        :raises BadKey: a field of the parent's key is missing, or has a value that cannot be a key
+        :raises BadKey: a field of the parent's key is missing, or its value cannot be part of a key
 
         Guide: compound key pattern.
         """

@@ -1,7 +1,4 @@
-"""Data series: a series of values that are read together, one property for each, in one entity.
-
-Status: ready
-"""
+"""Store a series of values that are read together in one entity, one property for each value."""
 
 from __future__ import annotations
 
@@ -41,20 +38,20 @@ from .period_tables.period import Period, slots_before
 V = TypeVar("V", bound="int | float")
 
 DTYPES: Final[dict[type, str]] = {int: "Int32", Int64: "Int64", float: "Float64", bool: "boolean"}
-"""The types, and those of pandas that hold the same values and know that one is missing."""
+"""The types of points, with the nullable pandas types for the same values."""
 _CODES: Final[dict[type, str]] = {int: "i", Int64: "q", float: "d", bool: "?"}
 _HEAD: Final = struct.Struct("<cI")
 
 
 def typed(of: type[V], name: str, value: object) -> V:
-    """Return a value as the type that is declared; numbers of numpy are converted.
+    """Return a value as the declared type; numpy numbers are converted.
 
     >>> typed(float, "Hour09", 12)
     12.0
 
     :param of: one of `DTYPES`
-    :param name: the property that the value is for
-    :raises BadProperty: the value is not of the type, or too large for it
+    :param name: the property of the value
+    :raises BadProperty: the value is not of the type, or out of its range
     """
     try:
         return cast("V", _CONVERSIONS[of](value))
@@ -73,17 +70,18 @@ def added(of: type[V], name: str, value: object, amount: V) -> V:
 
 
 def packed(of: type[V], values: Iterable[V | None]) -> bytes:
-    """Return a whole series as bytes, to be kept in one property: a bit for each point, and each value that is there.
+    """Pack a whole series into bytes, to be stored in one property.
 
-    So a series of some 8,000 values of 64 bits, too long for a property each, still fits in a single one; a longer one
-    is for a blob. A point is then set by reading the entity and replacing it, as `EntitySet.update` does.
+    Use it for a series with too many points for a property each: some 8,000 values of 64 bits fit in one property, and
+    a longer series in a blob. The bytes hold a bit for each point, and each value that is there. To set a point, read
+    the entity and replace it, as `EntitySet.update` does.
 
     >>> data = packed(int, [3, None, 5])
     >>> len(data), unpacked(int, data)
     (14, [3, None, 5])
 
     :param of: the type of the values, one of `DTYPES`
-    :param values: the points in order, None for each without a value
+    :param values: the points in order, None for a point without a value
     :raises BadProperty: a value is not of the type
 
     Guide: data series pattern; large entities pattern.
@@ -98,10 +96,10 @@ def packed(of: type[V], values: Iterable[V | None]) -> bytes:
 
 
 def unpacked(of: type[V], data: bytes) -> list[V | None]:
-    """Return the points that `packed` made the bytes of, None for each without a value.
+    """Return the points in bytes that `packed` returned, None for a point without a value.
 
     :param of: the type that they were packed with
-    :raises BadProperty: they are not the bytes of a series of this type
+    :raises BadProperty: the bytes are not a packed series of this type
     """
     try:
         code, count = _HEAD.unpack_from(data)
@@ -119,7 +117,7 @@ def unpacked(of: type[V], data: bytes) -> list[V | None]:
 
 
 def _int(value: object) -> int:
-    # NumPy's booleans have names of their own, and older ones are taken for an index
+    # NumPy's booleans are named differently, and older versions accept them as an index
     if type(value).__name__ in ("bool", "bool_") or not isinstance(value, SupportsIndex):
         raise TypeError("it is no integer")
     return index(value)
@@ -157,7 +155,7 @@ _CONVERSIONS: Final[dict[type, Callable[[object], int | float]]] = {
 
 
 _ROOM: Final = limits.MAX_CUSTOM_PROPERTIES - 1
-"""How many points a row holds: each recipe's write keeps its id in a property of its own."""
+"""How many points a row holds: one property is needed for the write id."""
 _MAX_ROWS: Final = 99
 _ROW: Final = "SeriesRow"
 
@@ -165,24 +163,9 @@ _ROW: Final = "SeriesRow"
 class DataSeries(Pattern[Account_co], Generic[Account_co, V]):
     """Keep a complete series in one entity, so that one request reads it and one merge sets a point.
 
-    Goal: the messages an employee sent in each hour of a day, to be plotted at once. With an entity for each hour a
-    chart would need 24.
-
-    Keys: an entity for each series and period, such as an employee's day. Its points are properties named by their
-    number: `Hour00` to `Hour23`.
-
-    Guarantees: setting a point leaves the others as they are. `add` loses no count, however many add at once, and
-    counts nothing twice. After a lost response `set` and `add` are not sent again if that could undo what others have
-    written since: if the row does not tell whether they were carried out, they raise `OutcomeUnknown`. Every point
-    has the type that was declared. A point that was never set is None, and so are all points of a series that does
-    not exist.
-
-    Does not: hold more than 251 points in one entity. With `split` up to 24,849 points go to rows of 251, with `_01`,
-    `_02` and so on behind the RowKey. A longer series is one value: `points.packed` makes it bytes, for one property or
-    a blob. Many who add to one entity at the same
-    time are in each other's way, since its ETag guards all points: spread them over several series, and add those up.
-
-    Cost, in storage transactions: `set`, `set_many`, `read` 1. `add` 2 for each attempt, `clear` the same.
+    Use it for values that are read together, such as the messages that an employee sent in each hour of a day. With an
+    entity per hour, a chart of the day would need 24. There is one entity for each series and period; its points are
+    properties named by their number, `Hour00` to `Hour23`.
 
     >>> from datetime import date
     >>> from tablepatterns import Key, connect
@@ -194,17 +177,28 @@ class DataSeries(Pattern[Account_co], Generic[Account_co, V]):
     >>> messages.read(range(8, 12), **day)
     [None, 12, 3, None]
 
+    Consistency: setting a point leaves the others unchanged. `add` loses no increment, however many writers add
+    concurrently, and counts none twice. After a lost response, `set` and `add` are not sent again if that could undo a
+    later write: if the row does not show whether they succeeded, they raise `OutcomeUnknown`. Every point has the
+    declared type. A point that was never set is None, and so are all points of a series that does not exist.
+
+    An entity holds at most 251 points. With `split`, up to 24,849 points are stored in rows of 251, with `_01`, `_02`
+    and so on at the end of the RowKey. To store a longer series as one value, use `points.packed`. Concurrent writers
+    of one entity contend for its ETag, which guards all its points: spread them over several series, and add those up.
+
+    Cost, in storage transactions: `set`, `set_many`, `read` 1. `add` 2 for each attempt, `clear` the same.
+
     :param account: where the table is
-    :param table: the table's name; it is made by the first write
-    :param key: how the keys are made of what names a series and its period
-    :param points: how many points a series has; they are counted from 0
-    :param name: what the properties' names begin with
+    :param table: the table's name; the first write creates it
+    :param key: the key; its fields name a series and its period
+    :param points: how many points a series has, numbered from 0
+    :param name: the prefix of the properties' names
     :param of: the type of a point: `int` (32 bits), `Int64`, `float` or `bool`
     :param split: whether a series has several rows; it cannot be changed once there are series
     :raises LimitExceeded: there are more points than one entity holds, or than 99 rows do
-    :raises BadProperty: the name does not begin a property's name
-    :raises BadDesign: another type
-    :raises BadTableName: the service would refuse the table's name
+    :raises BadProperty: the prefix cannot begin a property's name
+    :raises BadDesign: the type is not one of these
+    :raises BadTableName: the service would reject the table's name
 
     Guide: data series pattern.
     """
@@ -219,7 +213,7 @@ class DataSeries(Pattern[Account_co], Generic[Account_co, V]):
         self.name = name
         self.of = of
         self.split = split
-        # A field must end somewhere: a longer RowKey could be another series
+        # The last field needs an end, since a longer RowKey could be another series
         separator = "_" if key.row_template.endswith("}") else ""
         suffix = f"{separator}{{{_ROW}:02d}}" if split else ""
         self.rows = Key(key.partition_template, key.row_template + suffix, max_units=key.max_units)
@@ -233,7 +227,7 @@ class DataSeries(Pattern[Account_co], Generic[Account_co, V]):
 
     @property
     def location(self) -> str:
-        """The table and the set that errors name."""
+        """The table and the key, for errors."""
         return self.key.location(self.table.name)
 
     def _check_design(self) -> None:
@@ -249,20 +243,20 @@ class DataSeries(Pattern[Account_co], Generic[Account_co, V]):
             rule = "its rows must come in key order, which the Cosmos DB Table API does not give"
             raise BadDesign("split", True, rule, "use Azure Table storage, or series of one entity")
 
-    # -- writing
+    # Writing
 
     @recipe
     async def set(self, slot: int, value: V, key: Mapping[str, Any] | None = None, /, **fields: Any) -> None:
-        """Set one point, whatever it was; the others stay as they are. Cost: 1 transaction, a merge.
+        """Set one point; the others stay as they are. Cost: 1 transaction, a merge.
 
         :param slot: the number of the point, from 0
-        :param value: of the series' type; None leaves a point as it is, so that it is refused: see `clear`
-        :param key: the fields as one mapping, where a name is also that of a parameter
+        :param value: of the series' type; None is rejected, since a merge cannot remove a value: see `clear`
+        :param key: the fields as a mapping, for field names that are also parameter names
         :param fields: a value for every field of the key
-        :raises BadInput: there is no such point
+        :raises BadInput: the series has no such point
         :raises BadProperty: the value is not of the type
-        :raises BadKey: a field is missing, or has a value that cannot be a key
-        :raises OutcomeUnknown: a response was lost, and the row does not tell whether the point was set; if no other
+        :raises BadKey: a key field is missing, or its value cannot be part of a key
+        :raises OutcomeUnknown: the response was lost, and the row does not show whether the point was set; if no other
             program sets or adds to it, set it again
 
         Guide: data series pattern; merge or replace (insert-or-merge).
@@ -275,7 +269,7 @@ class DataSeries(Pattern[Account_co], Generic[Account_co, V]):
 
         :param values: by the number of the point
 
-        The errors are those of `set`.
+        Raises the errors of `set`.
         """
         given = fields_of(key, fields)
         rows: dict[int, dict[str, Any]] = {}
@@ -297,17 +291,18 @@ class DataSeries(Pattern[Account_co], Generic[Account_co, V]):
     ) -> V:
         """Add to a point, and return its new value; a point without a value counts as 0.
 
-        The point is read and written back unless the entity changed meanwhile, and then all begins again.
-        Cost: 2 transactions for each attempt.
+        The point is read and written back, and both are retried if the entity changed in between. Cost: 2 transactions
+        for each attempt.
 
         :param slot: the number of the point, from 0
-        :param amount: of the series' type; less than 0 to take away
+        :param amount: of the series' type; negative to subtract
         :param retry_for: for how many seconds to retry while others write to the entity; 0 for a single attempt
-        :param key: the fields as one mapping, where a name is also that of a parameter
+        :param key: the fields as a mapping, for field names that are also parameter names
         :param fields: a value for every field of the key
-        :raises TooMuchContention: others wrote to the entity at every attempt
-        :raises OutcomeUnknown: an answer was lost, and so many wrote since that nothing tells whether this counted
-        :raises BadProperty: the new value is not of the type, or a series of `bool` is added to
+        :raises TooMuchContention: others wrote to the entity during every attempt
+        :raises OutcomeUnknown: the response was lost, and so many writes followed that the row no longer shows whether
+            the point changed
+        :raises BadProperty: the new value is not of the type, or the series is of `bool`
 
         The other errors are those of `set`. Guide: data series pattern; concurrency.
         """
@@ -329,13 +324,14 @@ class DataSeries(Pattern[Account_co], Generic[Account_co, V]):
 
     @recipe
     async def clear(self, /, *slots: int | Mapping[str, Any], retry_for: float = RETRY_FOR, **fields: Any) -> None:
-        """Take points their values, which become None again. Cost: 2 transactions for each attempt.
+        """Remove the values of points, which become None again. Cost: 2 transactions for each attempt.
 
-        A merge cannot remove a property, so the rows are read and written back, unless they changed meanwhile.
+        A merge cannot remove a property, so the rows are read and written back, and both are retried if they changed in
+        between.
 
         :param slots: the numbers of the points
         :param retry_for: as for `add`
-        :raises TooMuchContention: others wrote to the entity at every attempt
+        :raises TooMuchContention: others wrote to the entity during every attempt
         """
         check_retry_for(retry_for)
         numbers, key = _slots_and_key(slots)
@@ -360,11 +356,11 @@ class DataSeries(Pattern[Account_co], Generic[Account_co, V]):
     async def delete(
         self, key: Mapping[str, Any] | None = None, /, *, retry_for: float = RETRY_FOR, **fields: Any
     ) -> bool:
-        """Delete a series with all its points; return False if there was none.
+        """Delete a series with all its points; return False if it does not exist.
 
         Cost: 1 transaction; with `split` 1 more to read, for each attempt.
 
-        :param retry_for: for how many seconds to retry, with `split`, while others add rows or delete them
+        :param retry_for: with `split`, for how many seconds to retry while others add or delete rows
         """
         given = fields_of(key, fields)
 
@@ -381,7 +377,7 @@ class DataSeries(Pattern[Account_co], Generic[Account_co, V]):
 
         return await contended(self.account, attempt, retry_for)
 
-    # -- reading
+    # Reading
 
     @recipe
     async def read(
@@ -391,14 +387,14 @@ class DataSeries(Pattern[Account_co], Generic[Account_co, V]):
         /,
         **fields: Any,
     ) -> list[V | None]:
-        """Return the points in order, None for each without a value. Cost: 1 transaction.
+        """Return the points in order, None for a point without a value. Cost: 1 transaction.
 
-        It is a point query, or a range query where the points are in several rows.
+        This is a point query, or a range query if the points are in several rows.
 
-        :param slots: the numbers of the points, such as `range(8, 12)`, if not all are wanted; no others are sent
-        :param key: the fields as one mapping, where a name is also that of a parameter
+        :param slots: the numbers of the points to read, such as `range(8, 12)`; None for all
+        :param key: the fields as a mapping, for field names that are also parameter names
         :param fields: a value for every field of the key
-        :raises BadInput: there is no such point
+        :raises BadInput: the series has no such point
         :raises BadProperty: another program stored a value that is not of the type
 
         Guide: data series pattern; server-side projection.
@@ -424,10 +420,10 @@ class DataSeries(Pattern[Account_co], Generic[Account_co, V]):
         /,
         **fields: Any,
     ) -> list[V | None]:
-        """Return the last `count` points up to that of an instant, the oldest first, across midnight for a day.
+        """Return the last `count` points up to that of an instant, oldest first, across periods.
 
-        Use it for a chart of the preceding 24 hours: they lie in today's series and in yesterday's. The points of a
-        series divide its period evenly, in UTC: 24 points of a day are its hours.
+        Use it for a chart of the last 24 hours, which lie in today's series and in yesterday's. The points of a series
+        divide its period evenly, in UTC: the 24 points of a day are its hours.
 
         >>> from datetime import date, datetime, timezone
         >>> from tablepatterns import Key, connect
@@ -443,12 +439,12 @@ class DataSeries(Pattern[Account_co], Generic[Account_co, V]):
 
         :param count: how many points
         :param until: an aware datetime; its point is the last one
-        :param at: the field of the key that says which period a series is of, a date or an instant
+        :param at: the key field with the period of a series, a date or an instant
         :param period: how long a period is
-        :param key: the fields as one mapping, where a name is also that of a parameter
+        :param key: the fields as a mapping, for field names that are also parameter names
         :param fields: a value for every other field of the key
         :raises BadInput: the points do not divide the period evenly, or there is no such field
-        :raises BadKey: a field is missing, or has a value that cannot be a key
+        :raises BadKey: a key field is missing, or its value cannot be part of a key
 
         Guide: data series pattern.
         """
@@ -463,7 +459,7 @@ class DataSeries(Pattern[Account_co], Generic[Account_co, V]):
 
     @checked
     def fields_at(self, at: str, start: datetime, fields: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the fields of the key of the series whose period begins at an instant."""
+        """Return the key fields of the series whose period begins at an instant."""
         day = {**fields, at: start.date()}
         try:
             self.key.format(day)
@@ -482,9 +478,9 @@ class DataSeries(Pattern[Account_co], Generic[Account_co, V]):
         /,
         **fields: Any,
     ) -> Any:
-        """Return the points as a `pandas.Series`, missing where they have no value. Cost: 1 transaction.
+        """Return the points as a `pandas.Series`, with missing values as NA. Cost: 1 transaction.
 
-        Its index is the numbers of the points, its type one of the nullable ones: Int32, Int64, Float64, boolean.
+        Its index is the numbers of the points; its type is one of the nullable ones: Int32, Int64, Float64, boolean.
 
         :param slots: as for `read`
         :raises ModuleNotFoundError: pandas is missing; install `tablepatterns[plot]`
@@ -504,12 +500,12 @@ class DataSeries(Pattern[Account_co], Generic[Account_co, V]):
     async def over(
         self, key: Mapping[str, Any] | None = None, /, **fields: Any
     ) -> AsyncIterator[tuple[dict[str, Any], list[V | None]]]:
-        """Hand out the series of one partition in key order, each with the fields of its key and all its points.
+        """Yield the series of one partition in key order, each with its key fields and all its points.
 
-        On the Cosmos DB Table API they come in no order. Cost: 1 transaction per page of up to 1,000 rows.
+        On the Cosmos DB Table API the order is undefined. Cost: 1 transaction per page of up to 1,000 rows.
 
-        :param key: the fields as one mapping, where a name is also that of a parameter
-        :param fields: the partition, and what is known of the row; the last may be a range such as `between`
+        :param key: the fields as a mapping, for field names that are also parameter names
+        :param fields: the partition, and what is known of the row key; the last may be a range such as `between`
 
         Guide: data series pattern; range query.
         """
@@ -533,7 +529,7 @@ class DataSeries(Pattern[Account_co], Generic[Account_co, V]):
         return tuple((name, known[name]) for name in self.key.fields)
 
     async def _found(self, rows: Collection[int], fields: Mapping[str, Any], names: list[str] | None) -> list[Entity]:
-        """Read those of the rows that exist: one by a point query, several by the range that they lie in."""
+        """Read the rows that exist: one by a point query, several by the range that contains them."""
         select = self._selected(names)
         if not rows:
             return []
@@ -545,7 +541,7 @@ class DataSeries(Pattern[Account_co], Generic[Account_co, V]):
         wanted = {self._keys(number, fields)["RowKey"] for number in rows}
         return [row async for row in self.table.query(range_filter(span), select=select) if row.row_key in wanted]
 
-    # -- what goes in and out
+    # Conversion
 
     def _keys(self, row: int, fields: Mapping[str, Any]) -> dict[str, str]:
         self.key.format(fields)
@@ -579,14 +575,14 @@ class DataSeries(Pattern[Account_co], Generic[Account_co, V]):
 
 
 def _slots_and_key(given: Sequence[int | Mapping[str, Any]]) -> tuple[list[int], Mapping[str, Any] | None]:
-    """Return the numbers of points, and the fields where the last argument is a mapping of them."""
+    """Return the numbers of points and the key fields; the last positional argument may be a mapping of fields."""
     *slots, last = given or (None,)
     key = last if isinstance(last, Mapping) else None
     return [cast("int", each) for each in (slots if key is not None else given)], key
 
 
 def _guarded(kind: Literal["replace", "merge"], row: Mapping[str, Any], found: Entity | None) -> Operation:
-    """Return the write of a row that is refused if the row is not as it was found, or not there."""
+    """Return a write that fails if the row has changed since it was read, or exists if it did not."""
     if found is None:
         return Operation.insert(row)
     make = Operation.merge if kind == "merge" else Operation.replace

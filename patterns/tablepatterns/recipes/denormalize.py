@@ -1,7 +1,4 @@
-"""Denormalization: copies of what one entity says in another that refers to it, so that one read gets it all.
-
-Status: ready
-"""
+"""Copy fields of one entity into another that refers to it, so that one read returns both."""
 
 from __future__ import annotations
 
@@ -37,25 +34,8 @@ if TYPE_CHECKING:
 class CopiedFields(SharedRows):
     """Copy fields of the entities of one set into the entity of another set that refers to them.
 
-    Goal: a department with its manager's name and e-mail in one point query, where the department holds the manager's
-    number, and the rest is copied from the employee.
-
-    Keys: none of its own. The entity with the copies is found by fields of the one that is copied, such as the
-    department of an employee; it says by other fields which one it refers to, such as the manager's number.
-
-    Guarantees: in the partition, the copies change in one entity group transaction with what they are copied from, on
-    condition of the ETags of both, also where an entity comes to refer to another: whoever reads it never sees other
-    copies. Elsewhere, copies follow by intent, write, reconcile. An entity cannot come to refer to one that is not
-    there: that is refused, and nothing changes. Where the one that is copied goes, the copies go.
-
-    Does not: find more than one entity to copy into. Nor does it keep up with writes past the sets: declare it for
-    both, `manager` for the employees and `manager.filled_from(employees)` for the departments. What callers give for
-    the copies themselves is not stored. Indexes of the departments cannot hold the copies.
-
-    Cost: in the partition one more point query for an insert, a delete, a change of a copied field, and for an entity
-    that comes to refer to another, which changes the ETag of the other; nothing for other changes. In another table
-    `replace` 4 table + 2 queue transactions, as much as 26 table operations, where a copied field changes. To write
-    back an employee that was read from an index takes one more point query.
+    Use it if entities are usually read together, such as a department with its manager's name and e-mail in one point
+    query. The department holds the manager's number; the other fields are copied from the employee.
 
     >>> from tablepatterns import EntitySet, Key, connect
     >>> by_department = Key("{Department}", "department")
@@ -70,13 +50,30 @@ class CopiedFields(SharedRows):
     >>> departments.get(Department="Sales")["ManagerEmail"]
     'jo@contoso.com'
 
-    :param into: the key of the entities with the copies; its fields are told by the entities that are copied
-    :param refers: for each field of the key of what is copied, the field that refers to it; for those that are left
-        out, the field of the same name
+    The copied entity (the employee) has the fields that locate the entity with the copies (its department), and that
+    one has the fields that say which entity it refers to (its manager's number).
+
+    Consistency: in the same partition, the copies change in one entity group transaction with their source, on
+    condition of both ETags. So readers never see stale copies, even when an entity starts to refer to another. In
+    another table, copies are eventually consistent; see docs/protocols/intents.md. A change that would refer to an
+    entity that does not exist is rejected. When the source is deleted, its copies are removed.
+
+    There can be only one entity to copy into. Writes made without the sets are not copied: declare it for both,
+    `manager` for the employees and `manager.filled_from(employees)` for the departments. Values that callers give for
+    the copies are ignored. Indexes of the departments cannot include the copies.
+
+    Cost: in the partition one more point query for an insert, a delete, a change of a copied field, and for an entity
+    that starts to refer to another, which changes the ETag of the other; nothing for other changes. In another table
+    `replace` 4 table + 2 queue transactions, as much as 26 table operations, if a copied field changes. Writing back an
+    employee that was read from an index takes one more point query.
+
+    :param into: the key of the entities with the copies; its fields are among those of the copied entities
+    :param refers: for each key field of the copied entity, the field that refers to it; a field that is left out has
+        the same name
     :param copies: for each field to copy, the field that holds the copy
     :param store: where the entities with the copies are: `InPartition()` or `InTable(name)`
-    :param name: what errors, reports and messages call it; by default the RowKey's template of `into`
-    :raises BadDesign: it cannot work, and why; also when a set is made with it
+    :param name: a label for errors, reports and messages; by default the RowKey template of `into`
+    :raises BadDesign: the parameters cannot be combined, with each other or with a set
 
     Guide: denormalization pattern.
     """
@@ -107,24 +104,24 @@ class CopiedFields(SharedRows):
 
     @property
     def reads(self) -> Collection[str]:
-        """The names of the fields that are copied, and of those that tell where to."""
+        """The names of the copied fields, and of those that locate the copies."""
         return {*self.into.fields, *self.copies}
 
     @property
     def needs_primary_etag(self) -> bool:
-        """Whether an entity that comes to refer to one relies on the ETag of its primary row: so in the partition."""
+        """Whether an entity that starts to refer to another relies on its primary ETag: true in the partition."""
         return not self.is_eventual
 
     def filled_from(self, source: EntitySet[Any]) -> Derived:
-        """Return what the set of the entities with the copies must be made with, so that it fills them in.
+        """Return the derived data to declare for the set of the entities with the copies.
 
-        :param source: the set that is copied from, which was made with this
-        :raises BadDesign: it was not
+        :param source: the set that is copied from, which must declare this object
+        :raises BadDesign: it does not
         """
         return Filled(self, source)
 
     def join(self, key: Key) -> None:
-        """Check that an entity with copies says which one it refers to."""
+        """Check that an entity with copies has the fields that refer to another."""
         check_partition(self.name, self.into, key, self.whereabouts)
         for name in self.refers:
             if name not in key.fields:
@@ -162,23 +159,23 @@ class CopiedFields(SharedRows):
         return rewriting(keys, row, kept | wanted)
 
     def owners(self, key: Key, row: Entity) -> list[Keys] | None:
-        """Return the keys of the entity that a row refers to; None if the row is not of this kind."""
+        """Return the keys of the entity that a row refers to; None if the row is of another kind."""
         if not self.into.matches(row["PartitionKey"], row["RowKey"]):
             return None
         referred = self.referred(key, RowLayout(self.into).entity(row))
         return [] if referred is None else [referred]
 
     def copied(self, fields: Fields) -> dict[str, Any]:
-        """Return the copies of what an entity says."""
+        """Return the copies of an entity's fields."""
         found = {held: fields.get(name) for name, held in self.copies.items()}
         return {held: value for held, value in found.items() if value is not None}
 
     def reference(self, key: Key, fields: Fields) -> dict[str, Any]:
-        """Return the fields of the key of what an entity refers to."""
+        """Return the key fields of the entity that an entity refers to."""
         return {name: fields.get(self.refers.get(name, name)) for name in key.fields}
 
     def referred(self, key: Key, fields: Fields) -> Keys | None:
-        """Return the keys of what an entity refers to; None where it refers to nothing that there could be."""
+        """Return the keys of the entity that an entity refers to; None if it cannot refer to any."""
         reference = self.reference(key, fields)
         if any(value is None for value in reference.values()):
             return None
@@ -192,11 +189,11 @@ class CopiedFields(SharedRows):
 
 
 class Filled(Derived, FollowsOtherSet):
-    """The copies as the set of the entities that hold them keeps them.
+    """Maintain the copies in the set of the entities that hold them.
 
     :param copies: what is copied
     :param source: the set that is copied from
-    :raises BadDesign: that set does not keep the copies
+    :raises BadDesign: that set does not declare the copies
     """
 
     def __init__(self, copies: CopiedFields, source: EntitySet[Any]) -> None:
@@ -208,7 +205,7 @@ class Filled(Derived, FollowsOtherSet):
 
     @property
     def reads(self) -> Collection[str]:
-        """The names of the fields that refer to what is copied, and of those that hold the copies."""
+        """The names of the fields that refer to the copied entity, and of those that hold the copies."""
         return {*self._copies.refers.values(), *self._copies.copies.values()}
 
     @property
@@ -218,12 +215,12 @@ class Filled(Derived, FollowsOtherSet):
 
     @property
     def shares_rows(self) -> bool:
-        """Whether the write begins anew where what is copied has changed meanwhile."""
+        """Whether a write is retried if the copied entity has changed."""
         return True
 
     @property
     def adds(self) -> Collection[str]:
-        """The names of the copies, which are written where what is copied changes."""
+        """The names of the copies, which are written when the source changes."""
         return self._copies.copies.values()
 
     def join(self, key: Key) -> None:
@@ -232,9 +229,9 @@ class Filled(Derived, FollowsOtherSet):
             raise BadDesign(self.name, key, f"the copies are in entities of {self._copies.into}", "give that key")
 
     def table(self, primary: str) -> str:
-        """Return the name of the table, if the copies are in it.
+        """Return the name of the table, if it holds the copies.
 
-        :raises BadDesign: they are not
+        :raises BadDesign: it does not
         """
         expected = self._copies.table(self._source.table.name)
         if primary.lower() != expected.lower():
@@ -242,17 +239,17 @@ class Filled(Derived, FollowsOtherSet):
         return primary
 
     def keys(self, key: Key, fields: Fields) -> list[Keys]:
-        """Return none: the copies are in the primary rows, and what is copied knows of them."""
+        """Return nothing: the copies are in the primary rows, and the source's set tracks them."""
         return []
 
     def owners(self, key: Key, row: Entity) -> list[Keys] | None:
-        """Return none, for the same reason."""
+        """Return nothing, for the same reason."""
         return None
 
     async def completed(self, change: Change, table: RowReader) -> tuple[Change, list[Operation]]:
-        """Return a change with the copies of what the entity refers to.
+        """Return a change with the copies of the entity that it refers to.
 
-        :raises ReferenceNotFound: it comes to refer to what is not there
+        :raises ReferenceNotFound: it starts to refer to an entity that does not exist
         """
         if change.new is None:
             return change, []
@@ -269,7 +266,7 @@ class Filled(Derived, FollowsOtherSet):
         return self._with(change, copied), [] if self._copies.is_eventual else [_unchanged(new, row)]
 
     def announced(self, change: Change) -> list[tuple[Intents, Change]]:
-        """Return what must be told of the entity that this one comes to refer to, where it lies elsewhere."""
+        """Return what to announce about the entity that this one starts to refer to, if it is in another partition."""
         intents, new = self._source.intents, change.new
         if not self._copies.is_eventual or intents is None or new is None:
             return []
@@ -284,7 +281,7 @@ class Filled(Derived, FollowsOtherSet):
         return self._copies.referred(self._source.key, fields)
 
     def _with(self, change: Change, held: Fields) -> Change:
-        """Return a change that leaves the copies that are held, whatever the caller gave for them."""
+        """Return a change that keeps the stored copies, ignoring the caller's values for them."""
         names = self._copies.copies.values()
         new, old = change.new or {}, change.old or {}
         wanted = {name: held[name] for name in names if held.get(name) is not None}

@@ -1,7 +1,4 @@
-"""Archive: entities that are done with go to another table, to blobs or to files, and back.
-
-Status: ready
-"""
+"""Archive inactive entities in another table, in blobs or in files, and restore them."""
 
 from __future__ import annotations
 
@@ -28,26 +25,24 @@ from .stores import Keys, Rows, Snapshot, Store
 
 
 class Archive(Pattern[Account_co]):
-    """Move entities from the set that is worked with to one that is kept, and back, without ever losing one.
+    """Move inactive entities from the active set to an archive, and back, without losing any.
 
-    Goal: former employees leave the table of the active ones, which stays small, and can still be found. No entity
-    group transaction reaches across tables, so a message asks for the move and a `Worker` makes it.
+    Use it to keep the active table small, such as when former employees leave it but must still be found. No entity
+    group transaction spans tables, so `archive` queues a message and a `Worker` makes the move.
 
-    Guarantees: once `archive` has returned, the entity as it then is gets to the archive, or the message goes to
-    poison with the reason. It is inserted there before it is deleted here, so that at every moment it is in at least
-    one of the two. A worker that dies at any point is repeated, and finds what was done. A change to the entity
-    between the reading and the deleting is not lost: the delete is conditional on the ETag, and the move begins again
-    with the changed entity. So does a move back that meets a move.
+    Consistency: eventual. Once `archive` has returned, a worker moves the entity as it is by then, or the message goes
+    to the poison queue with the reason. The copy is inserted before the original is deleted, so the entity is always in
+    at least one of the two places, and for a moment in both. The delete is conditional on the ETag: if the entity
+    changes during the move, the move is retried with the new values. If a worker crashes at any point, the next
+    delivery of the message completes the move.
 
-    Does not: isolate. Who reads both places between the insert and the delete finds the entity in both. A message may
-    be delivered late and twice: an entity that was inserted again under the same key meanwhile is archived too, and
-    `restore` brings it back. One that somebody deletes while it is moved may stay in the archive.
+    A message may be delivered late or twice. An entity that was inserted again under the same key is then archived too;
+    `restore` brings it back. An entity that another process deletes during the move may stay in the archive.
 
     Cost: `archive` and `restore` 1 queue transaction, as much as 11 table operations. One move, by a worker 3 table + 2
     queue transactions, as much as 25 table operations: receive, read, insert, delete, delete the message; to blobs 2
-    table + 2 queue + 1 blob write transactions, as much as 163 table operations. Three more where the archive has an
-    entity with the key already, as after a crash between insert and delete. Derived data of the sets costs what it
-    costs in them.
+    table + 2 queue + 1 blob write transactions, as much as 163 table operations. Three more if the archive already has
+    an entity with the key, as after a crash between insert and delete. Derived data costs what it costs in each set.
 
     >>> from tablepatterns import EntitySet, Key, connect
     >>> from tablepatterns.recipes.worker import Worker
@@ -63,12 +58,11 @@ class Archive(Pattern[Account_co]):
     >>> former.get(Department="Sales", EmployeeId=456)["LastName"]
     'Jones'
 
-    With `children`, an entity goes together with its children: the parent is copied, each child is moved, then the
-    original of the parent is deleted. At every moment each of them is in at least one of the two places, and so is the
-    parent of each child; a crash at any point is made good when the message is delivered again. A child that is
-    inserted while the move runs is moved too, or stays where it was inserted if the move had already looked for late
-    ones: `archive` the same entity again to move it. A `Summary` of the children in the parent's row, with children in
-    its partition, rules that out until the parent is deleted. Its totals are not copied: a `Summary` of the target
+    With `children`, an entity moves together with its children: the parent is copied, each child is moved, then the
+    original parent is deleted. Each of them, and the parent of each child, is always in at least one place. A child
+    that is inserted during the move is moved too, or stays behind if the move had already listed the late ones:
+    `archive` the same entity again to move it. A `Summary` of the children in the parent's row, with the children in
+    its partition, prevents this until the parent is deleted. Its totals are not copied; a `Summary` of the target
     counts there.
 
     >>> from tablepatterns import OneToMany
@@ -89,15 +83,15 @@ class Archive(Pattern[Account_co]):
     Cost with 1 child: one move by a worker 8 table + 2 queue transactions, as much as 30 table operations. Each further
     child takes three more of a table, and each 1,000 children two more to list them.
 
-    :param source: the set that is worked with
-    :param target: where its entities go: a set whose key is made of the same fields, in any table, partition or
-        account; a `BlobArchive`, a `FileArchive`, or another `Store`
-    :param children: for each `OneToMany` whose `one` is the source, where the children go: a set or a store as for
+    :param source: the active set
+    :param target: where its entities go: a set whose key has the same fields, in any table, partition or account; a
+        `BlobArchive`, a `FileArchive`, or another `Store`
+    :param children: for each `OneToMany` whose `one` is the source, where the children go: a set or a store, as for
         `target`
     :param queue: the queue of the messages; None for the table's name in lower case and `-archive`
     :param name: the kind of the messages; None for `archive` and the table's name
     :param base64: whether to send messages in Base64; workers read both
-    :raises BadDesign: entities could not be moved there, or not back, and why
+    :raises BadDesign: entities could not be moved to the target, or not back; the error says why
 
     Guide: eventually consistent transactions pattern (the tables Current and Archive).
     """
@@ -133,16 +127,17 @@ class Archive(Pattern[Account_co]):
 
     @recipe
     async def archive(self, entity: Mapping[str, Any]) -> str:
-        """Ask for an entity to be archived with its children, and return the id of the message.
+        """Request that an entity be archived with its children, and return the id of the message.
+
+        The worker archives the entity as it is when it processes the message. If the entity is gone by then, there is
+        nothing to do.
 
         Cost: 1 queue transaction, as much as 11 table operations.
 
-        What is archived is the entity as it is when the message is worked on; one that is gone by then is done.
-
         :param entity: an entity of the set, or the fields of its key
         :raises BadInput: it was read from another set
-        :raises BadKey: a field of the key is missing, or has a value that cannot be a key
-        :raises LimitExceeded: blobs or files are to hold it, and its keys make too long a name
+        :raises BadKey: a key field is missing, or its value cannot be part of a key
+        :raises LimitExceeded: the target is blobs or files, and the entity's keys make a name that is too long
         """
         keys = self._keys_of(entity)
         self._there.check(keys)
@@ -150,17 +145,18 @@ class Archive(Pattern[Account_co]):
 
     @recipe
     async def restore(self, entity: Mapping[str, Any]) -> str:
-        """Ask for an entity to be moved back with its children, and return the id of the message.
+        """Request that an entity be moved back with its children, and return the id of the message.
+
+        Consistency as for `archive`, but nothing is overwritten: if the set has a different entity with this key by
+        then, the message goes to the poison queue, and both entities stay. If that entity is a child, children that
+        were moved before it stay moved, and the parent stays in both places: delete one of the two children and call
+        `restore` again.
 
         Cost: 1 queue transaction, as much as 11 table operations.
 
-        Guarantees as for `archive`, but nothing is overwritten: where the set has a different entity with this key by
-        then, the message goes to poison, and both stay. If that entity is a child, what was moved before it stays
-        moved, and the parent stays in both places; delete one of the two children, and call `restore` again.
-
         :param entity: an archived entity, or the fields of its key
         :raises BadInput: it was read from another set
-        :raises BadKey: a field of the key is missing, or has a value that cannot be a key
+        :raises BadKey: a key field is missing, or its value cannot be part of a key
         """
         place = self._there.entities if isinstance(self._there, Rows) else self.source
         if not place.identity.is_of(entity):
@@ -185,10 +181,10 @@ class Archive(Pattern[Account_co]):
 
     @stream
     async def children(self, key: Mapping[str, Any] | None = None, /, **fields: Any) -> AsyncIterator[Entity]:
-        """Yield the children that an entity has in the archive.
+        """Yield the archived children of an entity.
 
-        Cost: 1 table transaction per page of up to 1,000 to list them from a set, 1 list transaction per 5,000 from
-        blobs; for each child that of `get`.
+        Cost: to list them, 1 table transaction per page of up to 1,000 from a set, or 1 list transaction per 5,000 from
+        blobs; for each child, the cost of `get`.
 
         :param key: the fields as one mapping, where a name is also that of a parameter
         :param fields: a value for every field of the set's key
@@ -204,9 +200,9 @@ class Archive(Pattern[Account_co]):
     async def handle(self, lease: Lease) -> None:
         """Make the move that a message asks for; a `Worker` calls this.
 
-        :raises BadMessage: it names no entity of the set
-        :raises TooMuchContention: somebody changed the entity during each attempt; the message is delivered again
-        :raises EntityAlreadyExists: the set has another entity with the key of one that is to be moved back
+        :raises BadMessage: the message names no entity of the set
+        :raises TooMuchContention: another writer changed the entity during each attempt; the message is delivered again
+        :raises EntityAlreadyExists: the set has a different entity with the key of one that is to be restored
         """
         keys, is_back = self._asked_for(lease.work.body)
         origin, destination = (self._there, self._here) if is_back else (self._here, self._there)
@@ -247,7 +243,7 @@ def _inside(entities: EntitySet[Account]) -> EntitySet[Account]:
 
 
 def _children(source: EntitySet[Any], target: object, relation: OneToMany[Any], to: EntitySet[Any] | Store) -> Children:
-    """Return the places of one kind of children; reject those that could not be found again."""
+    """Return the places of one kind of children; reject those whose children could not be found again."""
     one, many = relation.one, relation.many
     if (one.account, one.table.name, one.key) != (source.account, source.table.name, source.key):
         rule = f"its parents are in {one!r}, not in {source!r}"
@@ -276,7 +272,7 @@ def _check_place(source: EntitySet[Any], target: EntitySet[Any] | Store) -> None
 
 
 def _check_target(source: EntitySet[Account_co], target: EntitySet[Account_co]) -> None:
-    """Refuse a set where entities of the source could not be found again, or would be stored less well protected."""
+    """Reject a set where entities of the source could not be found again, or would be less well protected."""
     if set(source.key.fields) != set(target.key.fields):
         rule = f"its key must be made of {', '.join(source.key.fields)}, since any other field may change"
         raise BadDesign("target", target.key, rule, "make the key of the same fields")

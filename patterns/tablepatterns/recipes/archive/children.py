@@ -1,13 +1,13 @@
-"""Children: move an entity together with the children that belong to it, so that none is lost.
+"""Move an entity together with its children.
 
-The parent is copied, then each child is moved, then the original of the parent is deleted: a child always has its
-parent beside it, unless it arrives while the move runs. Two more rules hold where children arrive and workers overlap:
+The parent is copied, then each child is moved, then the original parent is deleted. So a child always has its parent in
+the same place, unless it is inserted during the move. Two more rules apply if children are inserted or workers overlap:
 
-- After the parent is deleted the children are listed again, until there are none: what arrived since the first
-  listing is moved too.
-- Whoever moved a child after that looks whether the parent has come back, and starts again if it has. So a worker that
-  comes late cannot leave a family split between both places: the worker in the other direction copies the parent
-  before it lists the children, so that either it finds that child, or the parent is seen here.
+- After the parent is deleted, the children are listed again until there are none, so children inserted since the first
+  listing are moved too.
+- A worker that has moved a child after that checks whether the parent has come back, and starts again if it has. The
+  worker in the other direction copies the parent before it lists the children. So either that worker finds the child,
+  or this one finds the parent, and a late worker cannot split a family between both places.
 """
 
 from __future__ import annotations
@@ -33,9 +33,9 @@ class Children:
     """One kind of children, and the two places of a move.
 
     :param key: the key of the set that is archived
-    :param names: for each field of the parent's key, the field of the children
-    :param origin: where they are
-    :param destination: where they are to be
+    :param names: for each field of the parent's key, the corresponding field of the children
+    :param origin: the store that the children leave
+    :param destination: the store that they go to
     """
 
     key: Key
@@ -44,7 +44,7 @@ class Children:
     destination: Store
 
     def back(self) -> Children:
-        """Return the same for the move in the other direction."""
+        """Return the same for the move in the opposite direction."""
         return replace(self, origin=self.destination, destination=self.origin)
 
     def of(self, parent: Mapping[str, Any]) -> AsyncIterator[Keys]:
@@ -56,10 +56,10 @@ class Children:
 class FamilyMove:
     """One move of an entity with all its children between two places.
 
-    :param account: whose clock counts between attempts
+    :param account: the account whose clock governs retries
     :param parent: the move of the entity itself
     :param fields: the fields of its key
-    :param children: what belongs to it
+    :param children: the kinds of children that move with it
     """
 
     account: Account
@@ -70,9 +70,9 @@ class FamilyMove:
     async def attempt(self, lease: Lease) -> None:
         """Move the entity, if there is one, and all its children.
 
-        Cost: that of one move for the entity and for each child, and two listings of the children.
+        Cost: one move for the entity and one for each child, and two listings of the children.
 
-        The errors are those of `Move.attempt`.
+        Raises the errors of `Move.attempt`.
         """
         first = await self._moves()
         held = await self.parent.copy(lease)
@@ -99,7 +99,7 @@ class FamilyMove:
 
 
 def totals_of(one: EntitySet[Account], many: EntitySet[Account], names: Mapping[str, str]) -> dict[str, Any]:
-    """Return the properties of the parent's row in which the children are counted, as they are without children."""
+    """Return the properties of the parent's row that count the children, with the values they have without children."""
     if (one.table.name.lower(), one.account) != (many.table.name.lower(), many.account):
         return {}
     row = tuple(_renamed(text, names) for text in (one.key.partition_template, one.key.row_template))

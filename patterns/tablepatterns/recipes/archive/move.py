@@ -1,13 +1,13 @@
-"""Move: an entity from one store to the other, so that it is never in neither, and no change to it is lost.
+"""Move one entity from a store to another, so that it is always in at least one, and no concurrent change is lost.
 
-The order is what matters: the entity is read, its copy is written, and only then it is deleted, on condition that it
-is still what was read. Who is repeated after a crash finds the copy and goes on. Two more rules hold where workers
+The entity is read, its copy is written, and only then the original is deleted, on condition that it has not changed
+since it was read. A worker that retries after a crash finds the copy and goes on. Two more rules apply if workers
 overlap:
 
-- A copy that exists is overwritten only if it was read before the original was found unchanged once more. So whoever
-  comes late with an older reading cannot overwrite what another worker has moved since.
-- A copy that exists is always overwritten, even with the same. It gets a new version by that, so that another worker,
-  which is moving the entity back and has read the older one, cannot delete the copy that is relied on here.
+- An existing copy is overwritten only if it was read before the original was last found unchanged. So a late worker
+  with an old read cannot overwrite what another worker has moved since.
+- An existing copy is always overwritten, even with equal values, which gives it a new version. So a worker that moves
+  the entity back and has read the old version cannot delete the copy that this move relies on.
 """
 
 from __future__ import annotations
@@ -25,10 +25,10 @@ from .stores import Keys, Snapshot, Store
 class Move:
     """One move of an entity between two stores.
 
-    :param origin: where it is
-    :param destination: where it is to be
+    :param origin: the store that the entity leaves
+    :param destination: the store that it goes to
     :param keys: its keys
-    :param overwrites: whether another entity with these keys gives way; if not, the move is refused
+    :param overwrites: whether a different entity with these keys is overwritten; if not, the move is rejected
     """
 
     origin: Store
@@ -37,13 +37,13 @@ class Move:
     overwrites: bool
 
     async def attempt(self, lease: Lease) -> None:
-        """Move the entity, unless there is none.
+        """Move the entity, if there is one.
 
-        Cost: a read, an insert and a delete; 3 words more where there is a copy already.
+        Cost: a read, an insert and a delete; 3 store calls more if there is a copy already.
 
-        :raises Overtaken: somebody changed it meanwhile; begin again
-        :raises LeaseLost: somebody else has the message now
-        :raises EntityAlreadyExists: another entity is there, which does not give way
+        :raises Overtaken: a concurrent write changed it; start again
+        :raises LeaseLost: another worker has the message now
+        :raises EntityAlreadyExists: a different entity has these keys, and must not be overwritten
         """
         held = await self.copy(lease)
         if held is not None:
@@ -65,9 +65,9 @@ class Move:
         return held
 
     async def delete(self, held: Snapshot) -> None:
-        """Delete the original, on condition that it is as it was read.
+        """Delete the original, on condition that it has not changed since it was read.
 
-        :raises Overtaken: it changed since it was read
+        :raises Overtaken: it has changed
         """
         if not await self.origin.delete(self.keys, held):
             raise Overtaken
@@ -83,7 +83,7 @@ class Move:
         if not (self.overwrites or there.is_placeholder) and self._differ(there, held):
             text = f"{self.destination.name} has another entity {self.keys}; delete one of the two"
             raise EntityAlreadyExists(text)
-        # A row that holds nothing but totals must not erase the entity that it stands for
+        # A row that holds only totals must not overwrite the entity it is a placeholder for
         kept = there if held.is_placeholder else held
         if not await self.destination.replace(self.keys, there, kept.properties):
             raise Overtaken

@@ -1,4 +1,4 @@
-"""Where entities are archived to: an entity set, a blob container, or a folder."""
+"""Define where entities are archived: an entity set, a blob container, or a folder."""
 
 from __future__ import annotations
 
@@ -32,19 +32,19 @@ from ...sdk.container import ABSENT
 from ...typed_json import decoded, encoded
 
 Keys: TypeAlias = tuple[str, str]
-"""The PartitionKey and the RowKey that an entity has in the set it is archived from."""
+"""The PartitionKey and the RowKey of an entity in the set it is archived from."""
 Properties: TypeAlias = Mapping[str, Any]
-"""The fields of an entity without those of its key."""
+"""The fields of an entity without its key fields."""
 
 
 @dataclass(frozen=True)
 class Snapshot:
     """An entity as a store held it when it was read.
 
-    :param properties: its fields without those of its key
-    :param version: what changes with every write, such as an ETag
-    :param row: what else the store needs to change or delete it
-    :param is_placeholder: whether it is not the entity itself, but a row that holds only the totals of its children
+    :param properties: its fields without the key fields
+    :param version: changes with every write, such as an ETag
+    :param row: what else the store needs to change or delete the entity
+    :param is_placeholder: whether this is not the entity itself, but a row that holds only the totals of its children
     """
 
     properties: Properties
@@ -54,10 +54,10 @@ class Snapshot:
 
 
 class Store(ABC):
-    """Where entities can be moved to, and from.
+    """A place that entities can be moved to and from.
 
-    Each word is one step of a move, and is either done or refused as a whole. Subclass it to archive elsewhere: what
-    it takes is an insert that fails if there is something, and writes on condition that nothing has changed.
+    Subclass it to archive elsewhere. Each method is one step of a move and must succeed or fail as a whole: `insert`
+    must fail if there is an entity already, and writes must be conditional on the version that was read.
     """
 
     @property
@@ -66,46 +66,46 @@ class Store(ABC):
         """The name that errors use."""
 
     def check(self, keys: Keys) -> None:
-        """Refuse keys under which nothing can be held here, ahead of every request.
+        """Reject keys that this store cannot hold, before any request.
 
-        :raises BadInput: they are such
+        :raises BadInput: the store cannot hold them
         """
         return
 
     def list(self, key: Key, fields: Mapping[str, Any]) -> AsyncIterator[Keys]:
-        """Yield the keys of the entities in a range, in any order. Only a store of children needs it.
+        """Yield the keys of the entities in a range, in any order; only needed for stores of children.
 
         :param key: the key of the set that is archived
-        :param fields: what `Key.range` takes
+        :param fields: the arguments of `Key.range`
         """
         raise NotImplementedError
 
     @abstractmethod
     async def get(self, keys: Keys) -> Snapshot | None:
-        """Return what is held under these keys."""
+        """Return the entity with these keys, or None."""
 
     @abstractmethod
     async def insert(self, keys: Keys, properties: Properties) -> bool:
-        """Hold an entity; return False, and change nothing, if one is held under these keys."""
+        """Store an entity; return False, and change nothing, if there is one with these keys."""
 
     @abstractmethod
     async def replace(self, keys: Keys, held: Snapshot, properties: Properties) -> bool:
-        """Overwrite an entity, which gets a new version; return False, and change nothing, if it is not as held."""
+        """Overwrite an entity, giving it a new version; return False, and change nothing, if it has changed."""
 
     @abstractmethod
     async def delete(self, keys: Keys, held: Snapshot) -> bool:
-        """Delete an entity; return False, and change nothing, if it is not as held, or is gone."""
+        """Delete an entity; return False, and change nothing, if its version has changed or it is gone."""
 
 
 class Rows(Store):
-    """The entities of a set; with each word its derived data goes along.
+    """Keep archived entities in an entity set, together with their derived data.
 
-    Cost: 1 storage transaction for each word, and what the set's derived data takes; to list children 1 per 1,000.
+    Cost: 1 storage transaction per call, and the cost of the set's derived data; 1 per 1,000 to list children.
 
     :param entities: the set, as recipes see it
     :param key: the key of the set that is archived, which names entities wherever they are
-    :param totals: the properties that a `Summary` of the children keeps in these rows, as they are without children.
-        They are not moved: the children that are inserted and deleted change them
+    :param totals: the properties that a `Summary` of the children keeps in these rows, with the values they have
+        without children. They are not moved: inserting and deleting the children changes them
     """
 
     def __init__(self, entities: EntitySet[Account], key: Key, totals: Properties | None = None) -> None:
@@ -143,7 +143,7 @@ class Rows(Store):
         return True
 
     async def replace(self, keys: Keys, held: Snapshot, properties: Properties) -> bool:
-        """Write the entity whole, or return False if it changed."""
+        """Replace the entity, or return False if it has changed."""
         entity = held.row
         assert isinstance(entity, Entity)  # noqa: S101 - `get` of this class put it there
         totals = {name: entity.get(name) for name in self._totals}
@@ -156,7 +156,7 @@ class Rows(Store):
         return True
 
     async def delete(self, keys: Keys, held: Snapshot) -> bool:
-        """Delete the entity with its derived rows, or return False if it changed."""
+        """Delete the entity with its derived rows, or return False if it has changed."""
         entity = held.row
         assert isinstance(entity, Entity)  # noqa: S101 - as above
         try:
@@ -181,30 +181,30 @@ def name_of(keys: tuple[str, str]) -> str:
 
 
 def _segment(key: str) -> str:
-    """Return a key as a part of a path, which is neither empty nor relative, and ends as it is written."""
+    """Escape a key as one path segment that is neither empty nor relative."""
     text = quote(key, safe=_PLAIN) or _EMPTY
     return text[:-1] + f"%{ord(text[-1]):02X}" if text[-1] in ". " else text
 
 
 def folder_of(partition: str) -> str:
-    """Return the name of the folder that holds the entities of a partition."""
+    """Return the name of the folder that holds a partition's entities."""
     return _segment(partition)
 
 
 def prefix_of(rows: KeyRange) -> str:
-    """Return what the names of all entities of a range begin with.
+    """Return the common prefix of the names of all entities in a range.
 
     >>> prefix_of(KeyRange.beginning_with("Sales", "empid_"))
     'Sales/empid'
     """
     pairs = zip(rows.lower or "", rows.upper or "", strict=False)
     known = "".join(first for first, _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
-    # The last character of a whole key may be escaped, so it is not certain how the prefix ends
+    # The last character of a complete key may be escaped, so the prefix leaves it out
     return f"{_segment(rows.partition_key)}/{quote(known.rstrip('. '), safe=_PLAIN)}"
 
 
 def keys_of(name: str) -> tuple[str, str] | None:
-    """Return the keys of the entity with this name; None for a name that `name_of` does not make.
+    """Return the keys of the entity with this name; None for a name that `name_of` does not return.
 
     >>> keys_of("%_/jonesj@contoso.com.json"), keys_of("notes.txt")
     (('', 'jonesj@contoso.com'), None)
@@ -223,17 +223,17 @@ _ATTEMPTS = 5
 
 
 class BlobArchive(Store):
-    """Keep archived entities in blobs: cheaper than a table, and read one at a time.
+    """Keep archived entities in blobs: cheaper to store than in a table, and read one at a time.
 
-    Each entity is a blob of its own, `Sales/empid_000223.json`, in JSON that keeps the types. Not many in one file,
-    since appending twice what was to be appended once cannot be told apart.
+    Each entity is one blob, such as `Sales/empid_000223.json`, in JSON that preserves types. Entities do not share
+    append blobs, because an append that was retried could not be told from a second one.
 
-    Cost: insert, replace and delete 1 storage transaction, get 2; 2 more for the first one, which makes the container;
-    to list children 1 for each 5,000.
+    Cost: insert, replace and delete 1 storage transaction, get 2; 2 more for the first insert, which creates the
+    container; to list children 1 for each 5,000.
 
-    :param account: where the container is, which may be another account than that of the entities
+    :param account: the account of the container, which may differ from that of the entities
     :param container: its name
-    :param prefix: what the blobs' names begin with, such as `"employees/"`
+    :param prefix: the prefix of the blobs' names, such as `"employees/"`
     """
 
     @checked
@@ -247,9 +247,9 @@ class BlobArchive(Store):
         return f"container {self._container.name}"
 
     def check(self, keys: Keys) -> None:
-        """Refuse keys that make too long a name.
+        """Reject keys that make a blob name that is too long.
 
-        :raises LimitExceeded: they do
+        :raises LimitExceeded: the name would be too long
         """
         self._name(keys)
 
@@ -262,7 +262,7 @@ class BlobArchive(Store):
                 yield keys
 
     async def get(self, keys: Keys) -> Snapshot | None:
-        """Return the entity of a blob."""
+        """Return the entity in a blob, or None."""
         name = self._name(keys)
         for _ in range(_ATTEMPTS):
             facts = await self._container.facts(name)
@@ -280,11 +280,11 @@ class BlobArchive(Store):
         return await self._upload(keys, properties, ABSENT)
 
     async def replace(self, keys: Keys, held: Snapshot, properties: Properties) -> bool:
-        """Overwrite a blob, or return False if it changed."""
+        """Overwrite a blob, or return False if it has changed."""
         return await self._upload(keys, properties, held.version)
 
     async def delete(self, keys: Keys, held: Snapshot) -> bool:
-        """Delete a blob, or return False if it changed."""
+        """Delete a blob, or return False if it has changed."""
         try:
             return await self._container.delete(self._name(keys), etag=held.version)
         except BlobChanged:
@@ -307,10 +307,10 @@ class BlobArchive(Store):
 
 
 _LOCK = "%lock"
-"""The name of a file that no PartitionKey makes the name of a folder."""
+"""The name of the lock file; no PartitionKey makes a folder of this name."""
 _OWNER_ONLY = 0o600
 _MAX_FILE_NAME_LENGTH = 255 - len(".json.new")
-"""What file systems take, less what a file's name ends with while it is written."""
+"""The limit of file systems, less the suffix that a file has while it is being written."""
 
 if sys.platform == "win32":
     import msvcrt
@@ -325,16 +325,17 @@ else:
 
 
 class FileArchive(Store):
-    """Keep archived entities in files of this machine, `Sales/empid_000223.json` below a folder.
+    """Keep archived entities in files of this machine, such as `Sales/empid_000223.json` below a folder.
 
-    A file is on the disk, and not only on its way there, when a word returns. Workers of this machine may share the
-    folder: they take turns by a lock, which the operating system releases when a process dies. Does not: work on
-    network file systems that have no such locks, or spare the event loop the time of a small write. A key has at most
-    246 characters as a name, where all but ASCII takes several: a move of a longer one goes to poison.
+    A file has reached the disk when a method returns. Workers on this machine may share the folder: a file lock, which
+    the operating system releases when a process dies, lets one of them write at a time. Network file systems without
+    such locks are not supported. Small writes block the event loop. As a file name, a key has at most 246 characters,
+    and a character outside ASCII takes several: the move of an entity with a longer key goes to the poison queue.
 
-    Files are made for their owner only (0600), and so are folders (0700); those that are there keep their rights.
+    New files are readable and writable by their owner only (0600), and new folders likewise (0700); existing ones keep
+    their permissions.
 
-    :param folder: where the files are; it is made when it is missing
+    :param folder: where the files are; created if missing
     """
 
     @checked
@@ -347,9 +348,9 @@ class FileArchive(Store):
         return f"folder {self._folder}"
 
     def check(self, keys: Keys) -> None:
-        """Refuse keys that make too long a name.
+        """Reject keys that make a file name that is too long.
 
-        :raises LimitExceeded: they do
+        :raises LimitExceeded: the name would be too long
         """
         self._path(keys)
 
@@ -363,7 +364,7 @@ class FileArchive(Store):
                 yield keys
 
     async def get(self, keys: Keys) -> Snapshot | None:
-        """Return the entity of a file."""
+        """Return the entity in a file, or None."""
         path = self._path(keys)
         content = _content(path)
         return None if content is None else Snapshot(decoded(content, keys, str(path)), _version(content))
@@ -373,11 +374,11 @@ class FileArchive(Store):
         return self._change(keys, None, _content_of(keys, properties))
 
     async def replace(self, keys: Keys, held: Snapshot, properties: Properties) -> bool:
-        """Overwrite a file, or return False if it changed."""
+        """Overwrite a file, or return False if it has changed."""
         return self._change(keys, held.version, _content_of(keys, properties))
 
     async def delete(self, keys: Keys, held: Snapshot) -> bool:
-        """Delete a file, or return False if it changed."""
+        """Delete a file, or return False if it has changed."""
         return self._change(keys, held.version, None)
 
     def _path(self, keys: Keys) -> Path:
@@ -389,7 +390,7 @@ class FileArchive(Store):
         return self._folder / name
 
     def _change(self, keys: Keys, version: str | None, content: bytes | None) -> bool:
-        """Bring the file from one version, None for no file, to a content, None for no file, or return False."""
+        """Replace one version of the file with new content (None for no file), or return False if it has changed."""
         path = self._path(keys)
         _make_folder(path.parent)
         with self._alone():
@@ -405,14 +406,14 @@ class FileArchive(Store):
 
     @contextmanager
     def _alone(self) -> Generator[None, None, None]:
-        """Keep other threads and processes from changing files; reading needs no lock, since files change whole."""
+        """Lock out other writing threads and processes; readers need no lock, since files are replaced as a whole."""
         with open(self._folder / _LOCK, "ab", opener=_private) as file:
             _lock(file.fileno())
             yield
 
 
 def _content_of(keys: Keys, properties: Properties) -> bytes:
-    # A version is the digest of a content, and every write must make another one
+    # The version is a digest of the content, and every write must change it
     return encoded(keys, properties, write=uuid4().hex)
 
 
@@ -429,7 +430,7 @@ def _version(content: bytes) -> str:
 
 def _write(path: Path, content: bytes) -> None:
     beside = path.with_name(f"{path.name}.new")
-    # What a process left that died here may have been made by others
+    # A file that a crashed process left here may belong to another user
     beside.unlink(missing_ok=True)
     with open(beside, "wb", opener=_private) as file:
         file.write(content)
@@ -439,18 +440,18 @@ def _write(path: Path, content: bytes) -> None:
 
 
 def _private(path: str, flags: int) -> int:
-    """Open a file that, if it is new, only its owner may read."""
+    """Open a file; if it is new, only its owner may read it."""
     return os.open(path, flags, _OWNER_ONLY)
 
 
 def _make_folder(folder: Path) -> None:
-    """Make the folders that are missing, for their owner only; those that are there stay as they are."""
+    """Create missing folders, for their owner only; existing ones keep their permissions."""
     for each in reversed([each for each in (folder, *folder.parents) if not each.exists()]):
         each.mkdir(mode=_OWNER_ONLY | 0o100, exist_ok=True)
 
 
 def _make_durable(folder: Path) -> None:
-    """Let the names in a folder outlive a loss of power; Windows has no word for it."""
+    """Flush a folder's entries to disk, so that they survive a loss of power; not available on Windows."""
     if sys.platform == "win32":
         return
     number = os.open(folder, os.O_RDONLY)

@@ -1,7 +1,4 @@
-"""Blob log: log data in append blobs of an hour each, found by their names: the guide's remedy for logs in tables.
-
-Status: ready
-"""
+"""Keep log data in append blobs, one hour each, instead of in tables."""
 
 from __future__ import annotations
 
@@ -28,30 +25,14 @@ _DELETED_TOGETHER: Final = 100
 
 
 class BlobLog(Pattern[Account_co]):
-    r"""Keep log data in blobs, and read it by span of time and level.
+    r"""Keep log data in blobs, and read it by time span and level.
 
-    Goal: all errors between 15:04 and 15:06. In a table, keys by time make one hot partition, and keys by source make
-    each such read a scan; so log data belongs in blobs.
+    Use it for logs and events that are read by time, such as all errors between 15:04 and 15:06. In a table, keys by
+    time make one hot partition, and keys by source make each such read a scan.
 
-    Keys: `queue/2014/07/31/1800/000001.log` is the first blob of the service `queue` for the hour from 18:00 UTC. A
-    line is an entry: instant, level, id, message and fields, with semicolons between them and `\` escapes in them. A
-    blob's metadata says `first` and `last`, between which all its entries lie, and their `levels`.
-
-    Guarantees: an entry whose `append` (written through) or `flush` returned is read exactly once, also if an answer
-    was lost or the writer died afterwards. Writers never share a blob: each begins its own, by creating it, so that a
-    number is never given twice while its hour is kept. Entries come in order of time; those of one instant in one blob
-    in the order in which they were appended. A reader meets a growing log as it was when each hour was listed.
-
-    Does not: keep what is in the buffer when the process dies: at most `flush_count` entries and `flush_bytes`, and
-    without further appends those of any age. Nothing runs in the background: only appends look at the age. After an
-    error of the network, other programs that read the blobs may find an entry in two of them, with the same id.
-
-    Cost: `flush` 1 blob write transaction, as much as 139 table operations, for each hour and 4 MiB; the first of an
-    hour 2 blob write transactions, as much as 278 table operations, and three more while others began blobs in the
-    hour; where `last` is passed, once in `ahead`, 1 blob write + 1 other blob transactions, as much as 150 table
-    operations. `between` 1 blob read + 1 blob list transactions, as much as 150 table operations, for an hour of one
-    blob: a list for each hour, or each whole day, month or year, and a read for each 4 MiB of each blob that may hold
-    what is asked for. A flush costs the same for one entry as for thousands: let the buffer fill.
+    `queue/2014/07/31/1800/000001.log` is the first blob of the service `queue` for the hour from 18:00 UTC. A line is
+    an entry: instant, level, id, message and fields, separated by semicolons, with `\` escapes. A blob's metadata has
+    the `first` and `last` instants of its entries, and their `levels`.
 
     >>> from datetime import timezone
     >>> from tablepatterns import connect
@@ -64,18 +45,34 @@ class BlobLog(Pattern[Account_co]):
     >>> [entry.message for entry in log.between(*span, levels=["ERROR", "CRITICAL"])]
     ['minute 5']
 
+    Consistency: an entry whose `append` (with `write_through`) or `flush` has returned is read exactly once, even if a
+    response was lost or the writer crashed afterwards. Each writer creates its own blobs. Entries are returned in time
+    order; entries of one blob with the same instant in the order in which they were appended. A reader sees each hour
+    as it was when the hour's blobs were listed.
+
+    A crash loses the entries in the buffer: at most `flush_count` entries and `flush_bytes`. There is no background
+    thread: only `append` checks `flush_age`. After a network error, other programs that read the blobs may find an
+    entry twice, with the same id.
+
+    Cost: `flush` 1 blob write transaction, as much as 139 table operations, for each hour and 4 MiB; the first of an
+    hour 2 blob write transactions, as much as 278 table operations, and three more while others began blobs in the
+    hour; where `last` is passed, once in `ahead`, 1 blob write + 1 other blob transactions, as much as 150 table
+    operations. `between` 1 blob read + 1 blob list transactions, as much as 150 table operations, for an hour of one
+    blob: a list for each hour, or each whole day, month or year, and a read for each 4 MiB of each blob that may hold
+    what is asked for. A flush costs the same for one entry as for thousands: let the buffer fill.
+
     :param account: where the container is
-    :param container: the container's name; it is made by the first write
-    :param service: what is logged; the names of its blobs begin with it
+    :param container: the container's name; the first write creates it
+    :param service: what is logged; the prefix of the blobs' names
     :param write_through: whether `append` writes each entry at once, rather than to the buffer
     :param flush_count: how many entries the buffer holds
     :param flush_bytes: how many bytes it holds
-    :param flush_age: how long an entry waits until an append writes what is in the buffer
-    :param ahead: how much later than its last entry a blob may say that it ends. Zero keeps the metadata exact, for one
-        more transaction with each write; more saves them
-    :param blob_bytes: the size at which a blob gets no more entries
-    :param blob_blocks: after how many writes it gets no more, at most 50,000
-    :raises BadInput: a name or a number is out of its range
+    :param flush_age: the age of the oldest entry at which an append writes the buffer
+    :param ahead: how far a blob's `last` may lie after its last entry. Zero keeps the metadata exact, at one more
+        transaction per write
+    :param blob_bytes: the size at which a blob is full
+    :param blob_blocks: the number of writes after which a blob is full, at most 50,000
+    :raises BadInput: a name or a number is out of range
 
     Guide: log data anti-pattern.
     """
@@ -119,19 +116,19 @@ class BlobLog(Pattern[Account_co]):
         at: datetime | None = None,
         entry_id: UUID | None = None,
     ) -> LogEntry:
-        """Add an entry and return it: to the buffer, or where that is chosen, through to the blob.
+        """Add an entry to the buffer, or with `write_through` to the blob, and return it.
 
-        A buffer that is full, or holds an entry older than `flush_age`, is written first. If that fails, its entries
-        stay in the buffer and this one is not taken. An entry that is given again with its instant and id is read once.
-        Cost: none, or that of a flush of the buffer as it was; written through, that of a flush: 1 blob write
-        transaction, as much as 139 table operations.
+        If the buffer is full, or holds an entry older than `flush_age`, it is written first. If that fails, its entries
+        stay in the buffer, and this entry is not added. If you append an entry again with the same instant and id, it
+        is read once. Cost: none, or that of a flush of the previous buffer; with `write_through`, that of a flush: 1
+        blob write transaction, as much as 139 table operations.
 
         :param level: such as `ERROR`; up to 32 ASCII letters, digits, blanks, dots, dashes and underscores
         :param message: any text
         :param fields: more texts by name
         :param at: an aware datetime; None for now, by the account's clock
-        :param entry_id: what tells the entry from all others; None for a new one
-        :raises BadInput: the level, the instant or a text is not of its kind
+        :param entry_id: a unique id; None to generate one
+        :raises BadInput: the level, the instant or a text is invalid
         :raises LimitExceeded: the entry is longer than 4 MiB
         """
         now = self.account.now()
@@ -150,11 +147,11 @@ class BlobLog(Pattern[Account_co]):
 
     @recipe
     async def flush(self) -> int:
-        """Write what is in the buffer, and return how many entries that were.
+        """Write the buffer, and return how many entries that were.
 
-        What could not be written is in the buffer again after an error, and the next flush writes it.
-        Cost: 1 blob write transaction, as much as 139 table operations, for each hour and 4 MiB, and what the class
-        says of new blobs and metadata.
+        After an error, entries that were not written are back in the buffer for the next flush. Cost: 1 blob write
+        transaction, as much as 139 table operations, for each hour and 4 MiB, and what the class says of new blobs and
+        metadata.
         """
         lines = self._buffer.take()
         waiting = list(blocks(lines))
@@ -170,14 +167,14 @@ class BlobLog(Pattern[Account_co]):
     async def close(self) -> int:
         """Flush, make the metadata of the blobs exact, and return how many entries were flushed.
 
-        The log may be used again; it then begins new blobs. Cost: that of a flush, and 1 other blob transaction, as
-        much as 11 table operations, for each blob whose metadata reaches further than its entries.
+        You may use the log again; it then starts new blobs. Cost: that of a flush, and 1 other blob transaction, as
+        much as 11 table operations, for each blob whose `last` lies after its last entry.
         """
         flushed = await self.flush()
         for segment in self._segments.take_all():
             exact = segment.coverage.up_to(segment.last)
             if exact != segment.coverage:
-                # A blob that was dropped meanwhile has nothing left to tell of
+                # A blob that was deleted since needs no metadata
                 with suppress(BlobChanged):
                     await self.container.describe(str(segment.name), exact.metadata())
         return flushed
@@ -186,12 +183,12 @@ class BlobLog(Pattern[Account_co]):
     async def between(
         self, earliest: datetime, latest: datetime | None = None, *, levels: Collection[str] | None = None
     ) -> AsyncIterator[LogEntry]:
-        """Hand out the entries from `earliest` to `latest`, both included, in order of time.
+        """Yield the entries from `earliest` to `latest`, both included, in time order.
 
-        What is in a buffer, ours too, is not read. Blobs whose metadata says that they hold nothing of it are not
-        opened. Memory: 4 MiB for each blob of an hour that is open, and their facts.
-        Cost: 1 blob read + 1 blob list transactions, as much as 150 table operations, for an hour of one blob; else a
-        list for each hour, day, month or year, and a read for each 4 MiB of each blob that is opened.
+        Entries in a buffer, this object's included, are not read. Blobs whose metadata rules out a match are not
+        opened. Memory: 4 MiB for each open blob of an hour. Cost: 1 blob read + 1 blob list transactions, as much as
+        150 table operations, for an hour of one blob; else a list for each hour, day, month or year, and a read for
+        each 4 MiB of each blob that is opened.
 
         >>> from tablepatterns import connect
         >>> log = BlobLog(connect(), "logs", "queue", write_through=True)
@@ -202,7 +199,7 @@ class BlobLog(Pattern[Account_co]):
         :param earliest: an aware datetime
         :param latest: an aware datetime; None for now, by the account's clock
         :param levels: the levels to read, such as `["ERROR", "CRITICAL"]`; None for all
-        :raises BadInput: an instant has no time zone, or a line of a blob is none of a log
+        :raises BadInput: an instant has no time zone, or a line of a blob is not a log entry
 
         Guide: log data anti-pattern.
         """
@@ -224,9 +221,9 @@ class BlobLog(Pattern[Account_co]):
 
     @recipe
     async def drop_before(self, moment: datetime) -> int:
-        """Delete the blobs of all hours that were over at `moment`, and return how many.
+        """Delete the blobs of all hours that ended by `moment`, and return how many.
 
-        The hour in which `moment` lies is kept whole. Entries of a dropped hour that come later begin it anew.
+        The hour that contains `moment` is kept. If entries of a deleted hour are written later, the hour starts again.
         Cost: 1 blob list + 1 blob delete transactions, as much as 139 table operations, for one blob; a list for each
         5,000 blobs, and deletions are free.
 
@@ -261,7 +258,7 @@ class BlobLog(Pattern[Account_co]):
         raise BlobChanged(f"{_ATTEMPTS} blobs under {block.hour:%Y/%m/%d/%H00} changed while written; {hint}")
 
     async def _begin(self, block: Block) -> Segment:
-        """Make a blob with the next number of the hour that nobody has taken."""
+        """Create a blob with the next free number of the hour."""
         coverage = block.coverage(self.ahead)
         while True:
             name = LogName(self.service, block.hour, self._segments.next_number(block.hour))
@@ -269,7 +266,7 @@ class BlobLog(Pattern[Account_co]):
             self._segments.note_number(name.hour, name.number)
             if created:
                 return Segment(name, coverage, block.first)
-            # Each turn somebody took a number, so this comes to an end; the list skips all that are taken
+            # Each retry means that another writer took a number, so this ends; listing skips all taken numbers
             async for taken, _ in self._blobs(name.prefix):
                 self._segments.note_number(taken.hour, taken.number)
 

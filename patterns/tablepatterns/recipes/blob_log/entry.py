@@ -1,4 +1,4 @@
-"""Log entry: one message of a log, and the line of text that it is stored as."""
+"""Format and parse log entries, one line of text each."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from ...errors import BadInput, said
 _LEVEL: Final = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9 _.-]{0,30}[A-Za-z0-9])?")
 _SHORT: Final = {"\\": "\\\\", "\n": "\\n", "\r": "\\r", "\t": "\\t"}
 _LONG: Final = {written: meant for meant, written in _SHORT.items()}
-# The delimiter, whatever any tool takes for the end of a line, and halves of characters, which UTF-8 does not have
+# The delimiter, everything that a tool may treat as a line end, and lone surrogates, which UTF-8 cannot encode
 _SPECIAL: Final = re.compile("[\\\\;\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
 _ESCAPE: Final = re.compile(r"\\(?:u([0-9a-f]{4})|.?)")
 _LAST_YEAR: Final = 9998
@@ -24,10 +24,7 @@ _LAST_YEAR: Final = 9998
 
 @dataclass(frozen=True)
 class LogEntry:
-    r"""One message of a log.
-
-    Its line has no line break and no semicolon but those between its parts, whatever the texts hold; and it reads back
-    as the same entry.
+    r"""One entry of a log.
 
     >>> moment = datetime(2014, 7, 31, 18, 5, tzinfo=timezone.utc)
     >>> entry = LogEntry(moment, "ERROR", "disk full;\nretrying", {"host": "a1"}, UUID(int=7))
@@ -36,12 +33,15 @@ class LogEntry:
     >>> LogEntry.parse(entry.line()) == entry
     True
 
+    As a line, it has no line breaks, and no semicolons except between its parts. Parsing the line returns an equal
+    entry.
+
     :param at: when it was logged: an aware datetime, kept in UTC
     :param level: such as `ERROR`: up to 32 ASCII letters, digits, blanks, dots, dashes and underscores
     :param message: any text
     :param fields: more texts by name, in this order
-    :param id: tells it from every other entry
-    :raises BadInput: a part is not of this kind
+    :param id: a unique id
+    :raises BadInput: one of these is invalid
     """
 
     at: datetime
@@ -63,16 +63,16 @@ class LogEntry:
                 raise BadInput("text of a log entry", text, "it is read back as text", "convert it with str()")
 
     def line(self) -> str:
-        """Return the entry as one line, without its end."""
+        """Return the entry as one line, without a line end."""
         fields = (f"{_escaped(name).replace('=', _code('='))}={_escaped(text)}" for name, text in self.fields.items())
         return ";".join((moment_text(self.at), self.level, self.id.hex, _escaped(self.message), *fields))
 
     @classmethod
     @checked
     def parse(cls, line: str) -> LogEntry:
-        """Return the entry that a line holds.
+        """Parse a line.
 
-        :raises BadInput: it is no line of a log
+        :raises BadInput: the line is not a log entry
         """
         try:
             at, level, entry_id, message, *rest = line.split(";")
@@ -85,14 +85,14 @@ class LogEntry:
 
 
 def is_level(text: object) -> bool:
-    """Whether it is a level that an entry can have."""
+    """Return whether a level is valid."""
     return isinstance(text, str) and _LEVEL.fullmatch(text) is not None
 
 
 def in_utc(subject: str, moment: datetime) -> datetime:
-    """Return an instant in UTC.
+    """Convert an instant to UTC.
 
-    :raises BadInput: it has no time zone, or is beyond the calendar in UTC
+    :raises BadInput: it has no time zone, or is outside the range of datetime in UTC
     """
     if not isinstance(moment, datetime) or moment.utcoffset() is None:
         raise BadInput(subject, moment, "only a datetime with a time zone names an instant", "give it a tzinfo")
@@ -103,14 +103,14 @@ def in_utc(subject: str, moment: datetime) -> datetime:
 
 
 def moment_text(moment: datetime) -> str:
-    """Return the text of an instant in UTC; texts sort as their instants do."""
+    """Format an instant in UTC so that texts sort as their instants do."""
     return moment.replace(tzinfo=None).isoformat(timespec="microseconds") + "Z"
 
 
 def moment_of(text: str) -> datetime:
-    """Return the instant of such a text.
+    """Parse an instant that `moment_text` formatted.
 
-    :raises ValueError: it is no such text
+    :raises ValueError: the text is not such an instant
     """
     moment = datetime.fromisoformat(text.removesuffix("Z")).replace(tzinfo=timezone.utc)
     if moment_text(moment) != text:

@@ -1,4 +1,4 @@
-"""Handler for `logging`: the records of the standard library's loggers, kept in a blob log."""
+"""Write the records of the standard library's `logging` to a blob log."""
 
 from __future__ import annotations
 
@@ -15,21 +15,7 @@ from .entry import is_level
 
 
 class BlobLogHandler(logging.Handler):
-    """Keep what loggers report in a blob log.
-
-    A record's entry has its level's name (`Level 35` where a log takes no such name), its text as the handler's
-    formatter gives it, tracebacks included, and the field `logger`. Its instant is that of the log's account.
-
-    Guarantees: loggers in any threads may use it. `logging.shutdown`, which Python calls at exit, writes what is in the
-    buffer. Records of the SDK (`azure` and below), and whatever is logged in a thread while the handler writes, are
-    left out: to log them would make more of them. What goes wrong is told as `logging` does, by `handleError`, and
-    never raised.
-
-    Does not: keep a record whose write failed, except in the log's buffer; write in the background, so that a record
-    below `flush_level` may wait for the next. Put a `logging.handlers.QueueHandler` in front of it where threads must
-    not wait for the network.
-
-    Cost: that of `BlobLog.append`, and of a flush at `flush_level` and above.
+    """Write the records of Python loggers to a blob log.
 
     >>> from tablepatterns import connect
     >>> log = BlobLog(connect(), "logs", "shop")
@@ -44,10 +30,24 @@ class BlobLogHandler(logging.Handler):
     [('WARNING', 'order 4711 is late'), ('ERROR', 'order 4712 is lost')]
     >>> logger.removeHandler(handler)
 
-    :param log: where the entries go: a log on a sync account
-    :param level: records below it are left out
-    :param flush_level: a record of this level or above is written at once, with all that waits
-    :raises BadDesign: the log's recipes must be awaited, which loggers do not do
+    An entry has the record's level name (or `Level 35` if the name is not valid in a log), the text that the handler's
+    formatter returns, tracebacks included, and the field `logger`. Its instant comes from the clock of the log's
+    account.
+
+    The handler is thread-safe. `logging.shutdown`, which Python calls at exit, writes the buffer. Records of the Azure
+    SDK (`azure` and below), and records that a thread logs while the handler writes, are left out, since logging them
+    would produce more of them. Errors go to `handleError`, as in `logging`, and are never raised.
+
+    After a failed write, records are kept only in the log's buffer. Nothing is written in the background, so a record
+    below `flush_level` may wait for the next one. If threads must not wait for the network, put a
+    `logging.handlers.QueueHandler` in front.
+
+    Cost: that of `BlobLog.append`, and of a flush at `flush_level` and above.
+
+    :param log: a log on a sync account
+    :param level: the lowest level to log
+    :param flush_level: a record of this level or above is written at once, with the whole buffer
+    :raises BadDesign: the log is on an async account
 
     Guide: log data anti-pattern.
     """
@@ -65,7 +65,7 @@ class BlobLogHandler(logging.Handler):
         self._writing = threading.local()
 
     def emit(self, record: logging.LogRecord) -> None:
-        """Add a record's entry to the log."""
+        """Append a record to the log."""
         if _is_of_the_sdk(record) or getattr(self._writing, "here", False):
             return
         try:
@@ -77,7 +77,7 @@ class BlobLogHandler(logging.Handler):
             self.handleError(record)
 
     def flush(self) -> None:
-        """Write what is in the buffer."""
+        """Write the buffer."""
         try:
             with self._alone():
                 self.log.flush()
@@ -85,7 +85,7 @@ class BlobLogHandler(logging.Handler):
             self.handleError(logging.makeLogRecord({"name": __name__, "msg": "the log could not be written"}))
 
     def close(self) -> None:
-        """Write what is in the buffer, and close the log."""
+        """Write the buffer, and close the log."""
         try:
             with self._alone():
                 self.log.close()
@@ -95,7 +95,7 @@ class BlobLogHandler(logging.Handler):
 
     @contextmanager
     def _alone(self) -> Generator[None, None, None]:
-        """Leave out what this thread logs meanwhile, such as what the SDK's own libraries report."""
+        """Ignore what this thread logs inside the block, such as records of the SDK's own libraries."""
         self._writing.here = True
         try:
             yield

@@ -1,4 +1,4 @@
-"""Names of a log's blobs: which hour a blob is of, and what to list for a span of time."""
+"""Name a log's blobs by hour, and find the prefixes to list for a time span."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class LogName:
     :param service: what is logged
     :param hour: the beginning of the hour, in UTC
     :param number: 1 to 999,999
-    :raises LimitExceeded: the hour has no numbers left
+    :raises LimitExceeded: all numbers of the hour are taken
     """
 
     service: str
@@ -45,7 +45,7 @@ class LogName:
 
     @property
     def prefix(self) -> str:
-        """What the names of all blobs of the hour begin with."""
+        """The common prefix of the hour's blobs."""
         return f"{self.service}/{_day(self.hour)}/{self.hour:%H}00"
 
     def __str__(self) -> str:
@@ -53,7 +53,7 @@ class LogName:
 
     @classmethod
     def parse(cls, text: str) -> LogName | None:
-        """Return what a blob's name says, or None if it is not the name of a log's blob."""
+        """Parse a blob's name; return None if it does not belong to a log."""
         found = _NAME.fullmatch(text)
         if not found:
             return None
@@ -66,7 +66,7 @@ class LogName:
 
 
 def check_service(service: str) -> str:
-    """Return the name of a service that names of blobs can begin with.
+    """Return the name of a service, if blob names can begin with it.
 
     :raises BadInput: it is not 1 to 100 ASCII letters and digits, with dashes and underscores between them
     """
@@ -82,13 +82,13 @@ def hour_of(moment: datetime) -> datetime:
 
 
 def prefixes(service: str, earliest: datetime, latest: datetime) -> Iterator[str]:
-    """Return what to list for a span of time, in order: its hours, and where all of them are in it, days and so on.
+    """Return the prefixes to list for a time span, in order: hours, and whole days, months and years inside it.
 
     >>> evening, morning = datetime(2014, 7, 31, 23, 59), datetime(2014, 8, 2, 0, 1)
     >>> list(prefixes("queue", evening, morning))
     ['queue/2014/07/31/2300', 'queue/2014/08/01/', 'queue/2014/08/02/0000']
 
-    :param earliest: in UTC, like `latest`; both are in the span
+    :param earliest: in UTC, like `latest`; both are included
     """
     if latest.year - earliest.year > _MOST_YEARS:
         yield f"{service}/"
@@ -101,7 +101,7 @@ def prefixes(service: str, earliest: datetime, latest: datetime) -> Iterator[str
 
 
 def _stretches(begin: datetime) -> Iterator[tuple[str, datetime]]:
-    """Return the calendar's stretches that begin with an hour, the longest first, and the hour after each."""
+    """Return the year, month, day and hour that start at an hour, the longest first, with the hour after each."""
     day = _day(begin)
     if begin.hour == 0:
         if begin.day == 1:

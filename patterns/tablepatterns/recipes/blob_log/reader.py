@@ -1,4 +1,4 @@
-"""Reading a log: the entries of many blobs, in order of time, never holding more than a piece of each."""
+"""Read the entries of many blobs in time order, holding one piece of each in memory."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ PIECE_BYTES: Final = 4 * 1024 * 1024
 
 
 class _Blob:
-    """The entries of one blob that are asked for, one after another.
+    """Iterate over the matching entries of one blob.
 
-    It is read up to the size that it had when it was listed: nothing is cut off there, since each append is whole.
+    The blob is read up to its size at the time of listing. That never cuts an entry, since each append is atomic.
     """
 
     def __init__(self, container: Container, facts: BlobFacts, wanted: Wanted) -> None:
@@ -43,7 +43,7 @@ class _Blob:
         length = min(PIECE_BYTES, self._end - self._read)
         piece = await self._container.download(self._name, offset=self._read, length=length)
         if not piece:
-            # It was dropped since it was listed
+            # It was deleted since it was listed
             self._read = self._end
             return
         self._read += len(piece)
@@ -73,10 +73,11 @@ _Head: TypeAlias = "tuple[datetime, int, _Blob, LogEntry | None]"
 async def merged(
     container: Container, blobs: Iterable[tuple[LogName, BlobFacts]], wanted: Wanted
 ) -> AsyncIterator[LogEntry]:
-    """Hand out the entries asked for of the blobs of one hour, in order of time, each of them once.
+    """Yield the matching entries of one hour's blobs in time order, each of them once.
 
-    Those of one instant come in the order of their blobs' numbers. A blob is opened when its first entry can be next.
-    An entry that a writer wrote again, not knowing that it was written, has the same instant and id.
+    Entries with the same instant come in the order of their blobs' numbers. A blob is opened when its first entry can
+    be next. An entry that a writer wrote twice, because it could not tell whether the first write succeeded, has the
+    same instant and id.
     """
     heads: list[_Head] = [
         (wanted.opening(facts.metadata, name.hour), name.number, _Blob(container, facts, wanted), None)

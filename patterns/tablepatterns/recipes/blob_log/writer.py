@@ -1,4 +1,4 @@
-"""Write log entries to append blobs: the buffer, the blobs of a writer, and the metadata of each."""
+"""Write log entries to append blobs: the buffer, the writer's blobs, and their metadata."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from .names import HOUR, LogName, hour_of
 
 
 class Line(NamedTuple):
-    """An entry as it will be stored.
+    """A formatted entry.
 
-    :param content: its line in UTF-8, with its end
-    :param since: since when it waits
+    :param content: its line in UTF-8, with its line end
+    :param since: when it was added to the buffer
     """
 
     at: datetime
@@ -33,11 +33,11 @@ class Line(NamedTuple):
 
 
 class Buffer:
-    """Lines that wait; threads and tasks may share it.
+    """Lines that wait to be written; threads and tasks may share it.
 
     :param count: how many lines it holds
-    :param size: how many bytes
-    :param age: for how long a line waits, if there is somebody to ask
+    :param size: how many bytes it holds
+    :param age: how long a line may wait until the next append writes the buffer
     """
 
     def __init__(self, count: int, size: int, age: timedelta) -> None:
@@ -49,7 +49,7 @@ class Buffer:
         self._bytes = 0
 
     def is_due(self, line: Line) -> bool:
-        """Whether what is here must be written before one more line comes."""
+        """Return whether the buffer must be written before another line is added."""
         with self._lock:
             if not self._lines:
                 return False
@@ -60,19 +60,19 @@ class Buffer:
             )
 
     def add(self, line: Line) -> None:
-        """Take a line in."""
+        """Add a line."""
         with self._lock:
             self._lines.append(line)
             self._bytes += len(line.content)
 
     def take(self) -> list[Line]:
-        """Return all lines, and be empty."""
+        """Return all lines, and empty the buffer."""
         with self._lock:
             taken, self._lines, self._bytes = self._lines, [], 0
         return taken
 
     def put_back(self, lines: Iterable[Line]) -> None:
-        """Have lines again that were taken and could not be written."""
+        """Put lines back that could not be written."""
         with self._lock:
             self._lines[:0] = lines
             self._bytes = sum(len(line.content) for line in self._lines)
@@ -84,10 +84,10 @@ _LEVELS_LENGTH: Final = 1000
 
 @dataclass(frozen=True)
 class Coverage:
-    """No entry of the blob is earlier than `first`, later than `last`, or of a level that is not among `levels`.
+    """State that no entry of a blob is before `first`, after `last`, or of a level outside `levels`.
 
     :param first: when the first entry was logged
-    :param last: when the last one was, or may be
+    :param last: when the last one was, or may be, logged
     """
 
     first: datetime
@@ -96,17 +96,17 @@ class Coverage:
 
     @classmethod
     def ahead_of(cls, first: datetime, last: datetime, levels: Collection[str], ahead: timedelta) -> Coverage:
-        """Return the coverage of such entries and of later ones: up to `ahead` later, in the same hour."""
+        """Return the coverage of these entries and of later ones, up to `ahead` later in the same hour."""
         return cls(first, min(last + min(ahead, HOUR), hour_of(last) + HOUR - _INSTANT), frozenset(levels))
 
     def metadata(self) -> dict[str, str]:
-        """Return it as the blob's metadata; so many levels that they get long are left out."""
+        """Return it as blob metadata; a set of levels that is too long is left out."""
         told = {"first": moment_text(self.first), "last": moment_text(self.last)}
         levels = ",".join(sorted(self.levels))
         return told | ({"levels": levels} if len(levels) <= _LEVELS_LENGTH else {})
 
     def widened(self, other: Coverage, last: datetime) -> Coverage:
-        """Return what covers other entries too, and ends later only if `last`, the last of them, does."""
+        """Return a coverage that includes other entries; it ends later only if `last`, the last of them, does."""
         reach = self.last if last <= self.last else other.last
         return Coverage(min(self.first, other.first), reach, self.levels | other.levels)
 
@@ -119,7 +119,7 @@ class Coverage:
 class Wanted:
     """Which entries a reader asks for.
 
-    :param levels: their levels; None for any
+    :param levels: their levels; None for all
     """
 
     earliest: datetime
@@ -127,7 +127,7 @@ class Wanted:
     levels: frozenset[str] | None
 
     def misses(self, metadata: Mapping[str, str]) -> bool:
-        """Whether no entry of a blob can be asked for; one that does not say what it holds may hold anything."""
+        """Return whether a blob's coverage rules out a match; a blob without metadata may hold anything."""
         first, last, levels = _told(metadata, "first"), _told(metadata, "last"), metadata.get("levels")
         return (
             (last is not None and last < self.earliest)
@@ -136,11 +136,11 @@ class Wanted:
         )
 
     def takes(self, entry: LogEntry) -> bool:
-        """Whether an entry is asked for."""
+        """Return whether an entry matches."""
         return self.earliest <= entry.at <= self.latest and (self.levels is None or entry.level in self.levels)
 
     def opening(self, metadata: Mapping[str, str], hour: datetime) -> datetime:
-        """Return an instant that no entry asked for of a blob of that hour is earlier than."""
+        """Return an instant that no matching entry of a blob of that hour precedes."""
         return max(_told(metadata, "first") or hour, self.earliest)
 
 
@@ -152,20 +152,20 @@ def _told(metadata: Mapping[str, str], name: str) -> datetime | None:
 
 
 BLOCK_BYTES: Final = 4 * 1024 * 1024
-"""What every version of the service takes in one append."""
+"""The largest append that every version of the service accepts."""
 _MOST_IDLE: Final = 64
 _MOST_HOURS: Final = 64
 
 
 @dataclass(frozen=True)
 class Block:
-    """Lines of one hour, in order of time, that are appended by one request."""
+    """Lines of one hour, in time order, that one request appends."""
 
     lines: Sequence[Line]
 
     @property
     def hour(self) -> datetime:
-        """The hour that they are of."""
+        """The hour of its entries."""
         return hour_of(self.first)
 
     @property
@@ -185,16 +185,16 @@ class Block:
 
     @property
     def content(self) -> bytes:
-        """What is appended."""
+        """The bytes to append."""
         return b"".join(line.content for line in self.lines)
 
     def coverage(self, ahead: timedelta) -> Coverage:
-        """Return what a blob says that holds this block, and may hold entries up to `ahead` later."""
+        """Return the coverage of a blob that holds this block, and may get entries up to `ahead` later."""
         return Coverage.ahead_of(self.first, self.last, self.levels, ahead)
 
 
 def blocks(lines: Sequence[Line]) -> Iterator[Block]:
-    """Cut lines into blocks, by the time of their entries; those of one instant stay in their order."""
+    """Split lines into blocks in time order; entries with the same instant keep their order."""
     gathered: list[Line] = []
     size = 0
     for line in sorted(lines, key=lambda each: each.at):
@@ -210,11 +210,11 @@ def blocks(lines: Sequence[Line]) -> Iterator[Block]:
 
 @dataclass
 class Segment:
-    """A blob that is ours to append to.
+    """A blob that this writer created and appends to.
 
     :param coverage: what its metadata says
     :param last: when its last entry was logged
-    :param size: where it ends, in bytes
+    :param size: its length in bytes
     """
 
     name: LogName
@@ -224,9 +224,9 @@ class Segment:
     blocks: int = 0
 
     async def add(self, container: Container, block: Block, ahead: timedelta) -> bool:
-        """Append a block; return False if the blob is not as we left it. Cost: 1 transaction, 2 to tell more of it.
+        """Append a block; return False if the blob has changed. Cost: 1 transaction, 2 to widen its metadata.
 
-        What is appended is covered before it is there, so that no reader passes over it.
+        The metadata is widened before the append, so that no reader skips the block.
         """
         name, content = str(self.name), block.content
         coverage = self.coverage.widened(block.coverage(ahead), block.last)
@@ -236,7 +236,7 @@ class Segment:
                 self.coverage = coverage
             await container.append(name, content, position=self.size)
         except BlobChanged:
-            # The ids of the entries tell our own block, whose answer was lost, from any other
+            # The entry ids identify this writer's own block if the response was lost
             if await container.download(name, offset=self.size, length=len(content)) != content:
                 return False
         self.last = block.last
@@ -248,8 +248,8 @@ class Segment:
 class Segments:
     """The idle blobs of a writer; threads and tasks may share it.
 
-    :param size: when a blob gets no more blocks, in bytes
-    :param blocks: when a blob gets no more blocks, in blocks
+    :param size: the size in bytes at which a blob is full
+    :param blocks: the number of blocks at which a blob is full
     """
 
     def __init__(self, size: int, blocks: int) -> None:
@@ -260,9 +260,10 @@ class Segments:
         self._numbers: dict[datetime, int] = {}
 
     def take(self, block: Block) -> Segment | None:
-        """Return a blob of which the block can be the end, and let nobody else have it; None if there is none.
+        """Reserve a blob that the block can be appended to; None if there is none.
 
-        The entries of a blob are in order of time: of those that fit, it is the one that lags the least.
+        The entries of a blob are in time order, so of the blobs that fit, this is the one whose last entry is the
+        latest.
         """
         with self._lock:
             fitting = [each for each in self._idle if each.name.hour == block.hour and each.last <= block.first]
@@ -273,25 +274,25 @@ class Segments:
         return found
 
     def give_back(self, segment: Segment) -> None:
-        """Let others have a blob that was taken, or a new one, unless it is full."""
+        """Release a reserved or new blob, unless it is full."""
         if segment.size >= self._size or segment.blocks >= self._blocks:
             return
         with self._lock:
             self._idle = [*self._idle, segment][-_MOST_IDLE:]
 
     def take_all(self) -> list[Segment]:
-        """Return all idle blobs, and know them no more."""
+        """Remove all idle blobs, and return them."""
         with self._lock:
             taken, self._idle = self._idle, []
         return taken
 
     def next_number(self, hour: datetime) -> int:
-        """Return the number after the last one that is known to be taken in an hour."""
+        """Return the number after the highest known number of an hour."""
         with self._lock:
             return self._numbers.get(hour, 0) + 1
 
     def note_number(self, hour: datetime, number: int) -> None:
-        """Know that a number is taken."""
+        """Note that a number is taken."""
         with self._lock:
             known = self._numbers.pop(hour, 0)
             self._numbers[hour] = max(known, number)

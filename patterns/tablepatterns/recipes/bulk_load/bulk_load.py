@@ -1,7 +1,4 @@
-"""Bulk load: a long input into a table in as few transactions as it takes, to be resumed wherever it breaks.
-
-Status: ready
-"""
+"""Load a long input into a table in as few transactions as possible, and resume after a failure."""
 
 from __future__ import annotations
 
@@ -34,7 +31,7 @@ _WINDOW_BYTES = 32 * MAX_TRANSACTION_BYTES
 
 @dataclass(frozen=True)
 class _Run:
-    """One call of `load`, and how far it is."""
+    """One call of `load`, and its progress."""
 
     input: Iterator[tuple[int, Mapping[str, Any]]]
     digest: KeyDigest
@@ -46,26 +43,8 @@ class _Run:
 class BulkLoad(Pattern[Account_co]):
     """Load any number of entities into a set, with everything that the set derives from them.
 
-    Goal: millions of flights, read from a file, with an index, in a load that survives a lost connection or a dead
-    process.
-
-    Keys: those of the set. The input is read in windows; the entities of a window are grouped by PartitionKey. An
-    input that is sorted by PartitionKey fills its transactions best.
-
-    Guarantees: a chunk is one entity group transaction, and it is the unit that is written as a whole or not at all;
-    the load is not. An entity and its derived rows are always in one chunk. The entities of a partition are written in
-    the order of the input, and never two chunks of one partition at once. What is wrong in the input is found before
-    any entity of its window is sent. After an error the load resumes from the error's token, after the death of the
-    process from the token of a progress report that was kept: what is in the table already is not written twice.
-
-    Does not: keep readers from seeing a part of the load, or undo it. While others write the same entities, those that
-    are there and equal are taken for entities of the load when it is resumed.
-
-    Cost: for each window and partition, the number of rows (derived ones included) / 100 storage transactions, rounded
-    up; more where entities are large or written repeatedly. A row that entities share, such as a list or a total, is
-    read once for each window, and written once for each chunk with a part in it. `insert_or_replace` reads each entity
-    first if the set derives anything. Where another writer was faster, and on resuming for each chunk whose fate is not
-    known, 1 transaction in vain, and up to 1 point query for each entity and shared row.
+    Use it for large inputs, such as millions of flights from a file, if the load must survive a lost connection or a
+    crash.
 
     >>> from tablepatterns import BulkLoad, EntitySet, IntraPartitionIndex, Key, connect
     >>> by_email = IntraPartitionIndex(Key("{Department}", "email_{Email}"))
@@ -77,11 +56,27 @@ class BulkLoad(Pattern[Account_co]):
     >>> loaded.entities, loaded.transactions, loaded.atomicity
     (1000, 20, 'chunk')
 
+    The input is read in windows, and the entities of a window are grouped by PartitionKey. An input that is sorted by
+    PartitionKey gives the fullest transactions.
+
+    Consistency: a chunk is one entity group transaction, and is written as a whole or not at all; the load is not
+    atomic, and readers see a part of it while it runs. An entity and its derived rows are always in one chunk. The
+    entities of a partition are written in the order of the input, one chunk at a time. A window is validated before any
+    of its entities is sent. After an error, resume from the error's token; after a crash, from the token of a progress
+    report that you saved. Entities that are in the table already are not written twice. If others write the same
+    entities, a resumed load takes equal existing entities for its own.
+
+    Cost: for each window and partition, the number of rows (derived ones included) / 100 storage transactions, rounded
+    up; more if entities are large or written repeatedly. A row that entities share, such as a list or a total, is read
+    once per window, and written once per chunk with a part in it. `insert_or_replace` reads each entity first if the
+    set derives anything. After losing a race, and on resuming for each chunk with an unknown outcome, 1 failed
+    transaction, and up to 1 point query for each entity and shared row.
+
     :param into: the set to load
     :param max_concurrency: how many partitions are written at a time
-    :param max_per_second: requests per second of all loads of this object together, evenly spaced; None for no limit
-    :param window: how many entities are gathered before they are grouped by partition; a window of large entities is
-        closed before it takes some hundred megabytes, values that go to blobs included
+    :param max_per_second: requests per second of all loads of this object, evenly spaced; None for no limit
+    :param window: how many entities are read before they are grouped by partition; a window of large entities is closed
+        before it takes some hundred megabytes, values that go to blobs included
     :raises BadInput: one of the numbers is not above zero
 
     Guide: entity group transactions; writing efficiently.
@@ -115,9 +110,9 @@ class BulkLoad(Pattern[Account_co]):
         resume: str | None = None,
         retry_for: float = RETRY_FOR,
     ) -> Loaded:
-        """Write all the entities of an input, and return what was done.
+        """Write all the entities of an input, and return the result.
 
-        An empty input takes no request. Guarantees and cost are those of the class.
+        An empty input takes no request. For consistency and cost see the class.
 
         >>> from tablepatterns import EntitySet, Key, connect
         >>> employees = EntitySet(connect(), "Employees", Key("{Department}", "empid_{EmployeeId:06d}"))
@@ -132,16 +127,16 @@ class BulkLoad(Pattern[Account_co]):
         Loaded(entities=5, recognised=0, transactions=2, partitions=2, bytes=102, atomicity='chunk')
 
         :param entities: fields, as `EntitySet.insert` takes them; the input is read once, and never held as a whole
-        :param mode: whether an entity that exists is refused, or replaced whatever it holds; of a resumed load, an
-            entity that may be there already is compared in the one mode, and written again in the other
-        :param progress: called before each window and after each chunk, from any thread but never twice at a time;
-            the `token` of what it is given resumes the load from there
-        :param resume: the token of a load of the same input into the same set, which is continued
+        :param mode: whether to reject or to replace entities that exist. In a resumed load, `insert` compares an entity
+            that may exist already, and `insert_or_replace` writes it again
+        :param progress: called before each window and after each chunk, from any thread but one call at a time; the
+            `token` of its argument resumes the load from there
+        :param resume: the token of a load of the same input into the same set, to continue it
         :param retry_for: for how many seconds to retry a chunk while others write the same rows
-        :raises LoadInterrupted: it could not go on; its `token` resumes it, its `position` names the entity that is to
-            blame, and its `__cause__` is the reason: a `BadInput`, an `EntityAlreadyExists`, an error of the SDK, or
-            whatever the input or `progress` raised
-        :raises BadToken: the token is none, or the input does not begin as it did
+        :raises LoadInterrupted: the load stopped; `token` resumes it, `position` is that of the entity that caused it,
+            and `__cause__` is the reason: a `BadInput`, an `EntityAlreadyExists`, an error of the SDK, or an error that
+            the input or `progress` raised
+        :raises BadToken: the token is invalid, or the input does not begin with the same entities
         :raises BadInput: there is no such mode
 
         Guide: entity group transactions; writing efficiently.
@@ -177,7 +172,7 @@ class BulkLoad(Pattern[Account_co]):
         return _Run(enumerate(entities), digest, planner, Tally(mark, progress), retry_for)
 
     async def _left_over(self, run: _Run) -> list[Planned]:
-        """Return what is still to be written of the window that was broken off, if the input proves the same."""
+        """Return the unwritten entities of the interrupted window, if the input is the same."""
         mark = run.tally.mark
         planned: list[Planned] = []
         for position, entity in islice(run.input, mark.read):
@@ -211,7 +206,7 @@ class BulkLoad(Pattern[Account_co]):
         shares = defaultdict[str, list[Planned]](list)
         for each in planned:
             shares[each.key[0]].append(each)
-        # The window is over when its last partition is, so the largest begin first
+        # The slowest partition determines how long the window takes, so start with the largest
         largest_first = sorted(shares.values(), key=len, reverse=True)
         await self.account.gather(
             *(self._write_share(run, share) for share in largest_first), max_concurrency=self.max_concurrency
@@ -220,7 +215,7 @@ class BulkLoad(Pattern[Account_co]):
             raise run.tally.failure
 
     async def _write_share(self, run: _Run, planned: Sequence[Planned]) -> None:
-        """Write the entities of one partition, chunk after chunk, until some partition fails."""
+        """Write the entities of one partition, chunk by chunk, until any partition fails."""
         run.tally.begin_partition()
         try:
             await (self._write_sharing if run.planner.shares_rows else self._write_apart)(run, planned)
@@ -234,7 +229,7 @@ class BulkLoad(Pattern[Account_co]):
             await self._write(run, chunk)
 
     async def _write_sharing(self, run: _Run, planned: Sequence[Planned]) -> None:
-        """Write entities that have parts in the same rows, each chunk planned on what those before it have left."""
+        """Write entities that share rows, planning each chunk on the rows that the previous chunks left."""
         share = Share(run.planner, KeptRows(self.into.table, self.max_per_second), planned)
         while not (share.is_written or run.tally.failure):
             await self._write_next(run, share)
@@ -252,7 +247,7 @@ class BulkLoad(Pattern[Account_co]):
         share.wrote(chunk, await self._submit(run, chunk))
 
     async def _submit_again(self, run: _Run, share: Share) -> None:
-        """Write the entities that a chunk was refused with, as many as still fit, on what is stored now."""
+        """Write the entities of a rejected chunk, as many as still fit, based on what is stored now."""
         at_stake = share.at_stake
         share.renew(await self._planned_anew(run, at_stake) if run.planner.looks_up else at_stake)
         if not share.at_stake:
@@ -261,7 +256,7 @@ class BulkLoad(Pattern[Account_co]):
             await self._submit_next(run, share, len(share.at_stake))
 
     async def _write(self, run: _Run, chunk: Chunk) -> None:
-        """Write a chunk as it was planned, or anew where what is stored is not what it was planned on."""
+        """Write a chunk as planned, or plan it again if what is stored has changed."""
         if not chunk.follows:
             try:
                 await self._submit(run, chunk)
@@ -279,7 +274,7 @@ class BulkLoad(Pattern[Account_co]):
                 await self._submit(run, chunk)
 
     async def _planned_anew(self, run: _Run, planned: Sequence[Planned]) -> list[Planned]:
-        """Plan entities on what is stored now; those that are there already are left out."""
+        """Plan entities on what is stored now; those that exist already are left out."""
         anew = await self.account.gather(
             *(run.planner.anew(each) for each in planned), max_concurrency=self.max_concurrency
         )
@@ -300,7 +295,7 @@ class BulkLoad(Pattern[Account_co]):
 
 @contextmanager
 def _giving_way(planner: Planner) -> Generator[None, None, None]:
-    """Begin anew where another writer was faster."""
+    """Retry after losing a race."""
     try:
         yield
     except Stopped as stopped:

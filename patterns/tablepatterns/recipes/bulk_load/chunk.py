@@ -1,4 +1,4 @@
-"""Chunk: how the writes of many entities of one partition are cut into entity group transactions."""
+"""Split the writes of one partition's entities into entity group transactions."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from ...entity_set.commit import Step, Write, joined
 
 
 class Planned:
-    """One entity of an input, and what one transaction must write for it in rows that are its own.
+    """One entity of an input, and the operations on its own rows.
 
-    :param position: where it stands in the input, counted from 0
+    :param position: its index in the input, from 0
     :param write: the logical change, with the fields as they are stored
-    :param steps: the operations, that on the primary row first
+    :param steps: the operations, starting with the one on the primary row
     """
 
     __slots__ = ("payload", "position", "rows", "steps", "write")
@@ -30,7 +30,7 @@ class Planned:
 
     @property
     def fields(self) -> Mapping[str, Any]:
-        """The fields of the entity as it shall be, as the caller gave them."""
+        """The fields of the new entity, as the caller gave them."""
         return (self.write.change.new if self.write.given is None else self.write.given) or {}
 
     @property
@@ -40,13 +40,13 @@ class Planned:
 
     @property
     def is_one_transaction(self) -> bool:
-        """Whether it fits into one entity group transaction."""
+        """Return whether it fits into one entity group transaction."""
         is_small = len(self.steps) <= limits.MAX_TRANSACTION_OPERATIONS and self.payload < limits.MAX_TRANSACTION_BYTES
         return is_small and len(self.rows) == len(self.steps)
 
     @property
     def memory(self) -> int:
-        """About how many bytes it holds until it is written: also those that no row is sent with, but a blob."""
+        """The approximate number of bytes it holds in memory until it is written, values for blobs included."""
         if not self.write.before:
             return self.payload
         given = (getattr(value, "value", value) for value in self.fields.values())
@@ -55,33 +55,33 @@ class Planned:
 
 @dataclass
 class Chunk:
-    """The entities that are written together, in one entity group transaction."""
+    """The entities that one entity group transaction writes."""
 
     entities: list[Planned] = field(default_factory=list[Planned])
     payload: int = 0
     follows: bool = False
-    """Whether it writes a row that a chunk before it wrote too, so that it was planned on what is no longer stored."""
+    """Whether it writes a row that an earlier chunk wrote too, so that its plan is based on an outdated row."""
     _by_row: dict[str, Step | None] = field(default_factory=dict[str, "Step | None"])
 
     @property
     def steps(self) -> list[Step]:
-        """The operations of all its entities, in order; what several do to a row that they share is one."""
+        """The operations of all its entities, in order; operations on a shared row are combined into one."""
         return [step for step in self._by_row.values() if step is not None]
 
     @property
     def rows(self) -> Iterable[str]:
-        """The RowKeys of what it writes."""
+        """The RowKeys of the rows it writes."""
         return self._by_row.keys()
 
     @property
     def stored_bytes(self) -> int:
-        """What its rows take in the table, by the published formula."""
+        """The storage that its rows take, by the published formula."""
         return sum(step.operation.size for step in self.steps if step.operation.kind != "delete")
 
     def takes(self, entity: Planned, steps: Sequence[Step]) -> bool:
-        """Take an entity in with all that is written for it, if it fits as a whole; tell whether it did.
+        """Add an entity with all its operations if it fits, and return whether it did.
 
-        It does not where it writes a row that the chunk writes already, unless entities share that row.
+        It does not fit if it writes a row that the chunk writes already, unless entities share that row.
         """
         changed: dict[str, Step | None] = {}
         payload, count = self.payload, len(self._by_row)
@@ -102,10 +102,7 @@ class Chunk:
         return True
 
     def position_of(self, index: int | None) -> int | None:
-        """Return the position in the input of the entity that an operation belongs to; None where none is known.
-
-        A row that several entities share tells of none of them.
-        """
+        """Return the input position of the entity that an operation belongs to; None for a row that entities share."""
         if len(self.entities) == 1:
             return self.entities[0].position
         if index is None:
@@ -121,10 +118,10 @@ def _payload(step: Step | None) -> int:
 
 
 def chunks(planned: Iterable[Planned]) -> Iterator[Chunk]:
-    """Cut the entities of one partition into chunks, in their order.
+    """Split the entities of one partition into chunks, in order.
 
     Every entity is in exactly one chunk, with all its operations. No chunk has more than 100 operations, reaches 4 MB
-    or writes a row twice, if no single entity does; none could take in the entity that begins the next.
+    or writes a row twice, provided that no single entity does. Each chunk is as large as possible.
 
     :param planned: entities of one partition, each of which fits into a transaction
 

@@ -1,4 +1,4 @@
-"""How each entity of a bulk load is written: what its mode asks for, and what is stored already."""
+"""Plan how each entity of a bulk load is written, by its mode and by what is stored already."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ Mode = Literal["insert", "insert_or_replace"]
 
 
 class Stopped(Exception):
-    """A load cannot go on, because of that error, at that entity of the input; never leaves this library."""
+    """The load cannot continue, because of an error at an entity of the input; internal to this package."""
 
     def __init__(self, error: Exception, position: int | None) -> None:
         super().__init__(str(error))
@@ -40,7 +40,7 @@ class Stopped(Exception):
 
 @contextmanager
 def at(position: int) -> Generator[None, None, None]:
-    """Blame bad input on the entity at that position."""
+    """Attribute bad input to the entity at that position."""
     try:
         yield
     except BadInput as error:
@@ -48,10 +48,10 @@ def at(position: int) -> Generator[None, None, None]:
 
 
 class Planner:
-    """Makes of each entity of a load the operations that write it.
+    """Plan the operations that write each entity of a load.
 
     :param into: the set that is loaded, as recipes see it
-    :param resumed: whether some of the entities may be stored already because this very load wrote them
+    :param resumed: whether an interrupted load may have stored some of the entities already
     """
 
     def __init__(self, into: EntitySet[Account], mode: Mode, max_per_second: Pace, *, resumed: bool) -> None:
@@ -65,12 +65,12 @@ class Planner:
 
     @property
     def shares_rows(self) -> bool:
-        """Whether entities of a partition have parts in the same rows, so that a chunk is planned as a whole."""
+        """Whether entities of a partition share rows, so that a chunk is planned as a whole."""
         return bool(self._sharing)
 
     @property
     def looks_up(self) -> bool:
-        """Whether `anew` reads the entity."""
+        """Return whether `anew` reads the entity."""
         return self.needs_stored or self._may_be_ours
 
     @property
@@ -79,11 +79,11 @@ class Planner:
 
     @property
     def needs_stored(self) -> bool:
-        """Whether the operations depend on what is stored: rows that were derived of it must go."""
+        """Whether the operations depend on what is stored, because old derived rows must be deleted."""
         return self._mode == "insert_or_replace" and bool(self._into.derived)
 
     async def new(self, position: int, entity: Mapping[str, Any]) -> Planned:
-        """Return how an entity is written of which nothing is stored.
+        """Plan the write of an entity that is not stored yet.
 
         :raises Stopped: the entity cannot be stored
         """
@@ -91,9 +91,9 @@ class Planner:
             return await self._planned(position, self._into.inserting(entity))
 
     def check_together(self, planned: Iterable[Planned]) -> None:
-        """Refuse what cannot be, whatever is stored: two entities that are both to be inserted under one key.
+        """Reject two inserts under one key, whatever is stored.
 
-        :raises Stopped: the second of the two
+        :raises Stopped: at the second of the two
         """
         if self._mode != "insert":
             return
@@ -106,9 +106,9 @@ class Planner:
                         raise Stopped(_repeated(step.operation.key, step.owner, first), each.position)
 
     async def anew(self, planned: Planned) -> Planned | None:
-        """Return how an entity is written on what is stored now; None where it is there as it should be.
+        """Plan the write of an entity on what is stored now; None if it is stored as it should be.
 
-        Only a load that is resumed may take an equal entity for its own.
+        Only a resumed load may take an equal entity for its own.
         """
         position, fields = planned.position, planned.fields
         if not self.looks_up:
@@ -128,7 +128,7 @@ class Planner:
         encoded = await write.encoded()
         steps = await self._steps(encoded)
         if self._mode == "insert_or_replace" and not self._into.derived:
-            # Nothing depends on what is stored, so the service's own upsert will do
+            # Nothing depends on what is stored, so the service's own upsert is enough
             steps = [replace(step, operation=replace(step.operation, kind=self._mode)) for step in steps]
         planned = Planned(position, encoded, steps)
         if not planned.is_one_transaction:
@@ -136,21 +136,21 @@ class Planner:
         return planned
 
     async def _steps(self, write: Write) -> list[Step]:
-        """Return the operations on rows that are the entity's own; the others cannot be told yet, only checked."""
+        """Return the operations on the entity's own rows; those on shared rows can only be checked here."""
         if not self._sharing:
             return await steps_of(self._into.table, write)
         for each in self._sharing:
-            # Not every kind tells which rows it changes
+            # Not every kind of derived data knows which rows it changes
             with suppress(BadDesign):
                 each.touched(write.change)
         return await steps_with(self._into.table, write, self._own)
 
     def may_help(self, error: Exception) -> bool:
-        """Whether to plan anew, on what is stored now, may help after that refusal."""
+        """Return whether planning again, on what is stored now, may succeed after this error."""
         return self.was_overtaken(error) or (self._resumed and isinstance(error, EntityAlreadyExists))
 
     def was_overtaken(self, error: Exception) -> bool:
-        """Whether the refusal says only that something changed since the operations were planned on it."""
+        """Return whether the error only says that something changed after the operations were planned."""
         if isinstance(error, EntityChanged):
             return True
         moved = isinstance(error, (EntityAlreadyExists, EntityNotFound))

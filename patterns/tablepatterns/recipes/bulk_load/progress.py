@@ -1,4 +1,4 @@
-"""How far a bulk load has come: the mark that a token holds, and what the caller is told."""
+"""Track the progress of a bulk load: the position that a token holds, and what the caller is told."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ _VERSION = 1
 class Mark:
     """Which entities of an input are known to be in the table.
 
-    Those before `first` all are. Those from there to `read`, the entities of one window, are where their bit in `open`
-    is 0; the lowest bit is the first's. Of those from `read` on nothing is known.
+    All entities before `first` are. Those from `first` to `read`, the entities of one window, are if their bit in
+    `open` is 0; the lowest bit is that of `first`. Nothing is known of those from `read` on.
 
-    :param digest: of the keys of all entities before `read`, so that another input is recognised
+    :param digest: of the keys of all entities before `read`, to recognize a different input
     """
 
     digest: str
@@ -37,11 +37,11 @@ class Mark:
         return self.read - self.open.bit_count()
 
     def is_open(self, position: int) -> bool:
-        """Whether an entity that was read is not known to be in the table."""
+        """Return whether an entity that was read is not known to be in the table."""
         return position >= self.first and bool(self.open >> (position - self.first) & 1)
 
     def with_window(self, size: int, digest: str) -> Mark:
-        """Return the mark after a window of so many more was read; everything before it is in the table."""
+        """Return the mark after reading a window of `count` more entities; everything before it is in the table."""
         return Mark(digest, self.read, self.read + size, (1 << size) - 1)
 
     def with_done(self, positions: Collection[int]) -> Mark:
@@ -55,12 +55,12 @@ class Mark:
 
     @classmethod
     def parse(cls, token: str) -> Mark:
-        """Return the mark that `text` wrote.
+        """Parse the text of a mark.
 
         >>> Mark.parse(Mark("ab").with_window(3, "cd").with_done([1]).text())
         Mark(digest='cd', first=0, read=3, open=5)
 
-        :raises BadToken: the text is no token of a load
+        :raises BadToken: the text is not a token of a load
         """
         try:
             text = zlib.decompress(base64.b64decode(token, altchars=b"-_", validate=True))
@@ -75,7 +75,7 @@ class Mark:
 
 
 class KeyDigest:
-    """A running digest of the keys of an input, one after the other.
+    """A running digest of the keys of an input.
 
     :param names: what the input is loaded into
     """
@@ -85,30 +85,30 @@ class KeyDigest:
         self.add(*names)
 
     def add(self, *texts: str) -> None:
-        """Take in a key; a control character, which no key may contain, separates its texts."""
+        """Add a key; its texts are separated by a control character, which no key may contain."""
         for text in texts:
             self._hash.update(f"{text}\0".encode("utf-8", "surrogatepass"))
 
     def text(self) -> str:
-        """Return the digest of what was taken in so far."""
+        """Return the digest of the keys so far."""
         return self._hash.hexdigest()
 
 
 @dataclass(frozen=True)
 class Progress:
-    """How far a load has come."""
+    """The progress of a load."""
 
     entities: int
-    """How many entities of the input are in the table, those of earlier calls included."""
+    """How many entities of the input are in the table, including those of earlier calls."""
     mark: Mark = field(repr=False)
     recognised: int = 0
-    """How many of them this call found there: an earlier one wrote them and did not learn of it."""
+    """How many entities this call found in the table, written by an earlier call that did not learn of it."""
     transactions: int = 0
     """How many entity group transactions this call has committed."""
     partitions: int = 0
-    """How many partitions this call has begun to write, counted anew in each window."""
+    """How many partitions this call has started to write, counted per window."""
     bytes: int = 0
-    """What the rows that this call has written take in the table, derived rows included."""
+    """The storage that the rows written by this call take, derived rows included."""
 
     @property
     def token(self) -> str:
@@ -118,17 +118,17 @@ class Progress:
 
 @dataclass(frozen=True)
 class Loaded(Progress):
-    """What a load has done that came to its end. Its token loads what the same input has grown by."""
+    """The result of a completed load. Its token loads what is appended to the same input later."""
 
     atomicity: Literal["chunk"] = "chunk"
     """What is written as a whole or not at all: a chunk, which is one entity group transaction; never the load."""
 
 
 class Tally:
-    """What one load has done so far; its partitions report to it from several threads or tasks.
+    """The counts of one load; its partitions report from several threads or tasks.
 
-    :param mark: where the load begins
-    :param tell: called after every change, never twice at a time
+    :param mark: where the load starts
+    :param tell: called after every change, one call at a time
     """
 
     def __init__(self, mark: Mark, tell: Callable[[Progress], None] | None) -> None:
@@ -144,11 +144,11 @@ class Tally:
         return self.progress.mark
 
     def read(self, size: int, digest: str) -> None:
-        """Note that a window of so many entities is about to be written."""
+        """Note that a window is about to be written."""
         self._change(replace(self.progress, mark=self.mark.with_window(size, digest)))
 
     def begin_partition(self) -> None:
-        """Note that a partition's share of the window is about to be written."""
+        """Note that a partition of the window is about to be written."""
         with self._lock:
             self.progress = replace(self.progress, partitions=self.progress.partitions + 1)
 
@@ -175,7 +175,7 @@ class Tally:
             self._change(replace(now, entities=mark.done, recognised=now.recognised + 1, mark=mark))
 
     def fail(self, error: Exception) -> None:
-        """Stop the load; the first error is the one to be told."""
+        """Stop the load; the first error is the one that is raised."""
         with self._lock:
             self.failure = self.failure or error
 

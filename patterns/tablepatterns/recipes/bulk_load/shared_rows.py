@@ -21,12 +21,12 @@ _MOST_BYTES: Final = 16 * 1024 * 1024
 
 
 class KeptRows:
-    """Rows of one partition as they were last read or written, each under its ETag; for one task or thread.
+    """Cache rows of one partition as they were last read or written, with their ETags; for one task or thread.
 
-    What is kept may be out of date. A write that is conditional on its ETag is then refused, and nothing is lost.
+    A cached row may be stale. A write that is conditional on its ETag then fails, and nothing is lost.
 
     :param stored: where the rows are
-    :param max_per_second: how fast they are read
+    :param max_per_second: how many are read per second
     """
 
     def __init__(self, stored: RowReader, max_per_second: Pace) -> None:
@@ -36,7 +36,7 @@ class KeptRows:
         self._bytes = 0
 
     async def get(self, partition_key: str, row_key: str) -> Entity | None:
-        """Return a row as it was last known, or None. Cost: 1 transaction, the first time that it is asked for."""
+        """Return a row as it was last known, or None. Cost: 1 transaction, on first use."""
         keys = partition_key, row_key
         if keys not in self._rows:
             await self._pace.turn()
@@ -44,16 +44,16 @@ class KeptRows:
         return self._rows[keys]
 
     def forget(self) -> None:
-        """Read every row again: one of them is not what it was."""
+        """Empty the cache, because one of the rows is stale."""
         self._rows.clear()
         self._bytes = 0
 
     def wrote(
         self, left: Mapping[Keys, Entity | None], operations: Sequence[Operation], written: Sequence[Entity]
     ) -> None:
-        """Keep rows as a transaction has left them.
+        """Cache rows as a transaction has left them.
 
-        :param left: what they hold, by their keys; None for one that is gone
+        :param left: their contents by key; None for a deleted row
         :param operations: what was written, with the identity that the service gave each in `written`
         """
         stored = {row.key: row for row in written}
@@ -67,13 +67,13 @@ class KeptRows:
 
 
 REFUSALS: Final = (BadInput, DerivedDataMismatch, ReferenceNotFound)
-"""What planning an entity may refuse, by what is stored; it may be in order once all was read again."""
+"""The errors that planning an entity may raise because of stale rows; reading them again may help."""
 
 
 class Share:
-    """What is still to be written, and how the next chunk is planned; for one task or thread.
+    """The entities that are still to be written; for one task or thread.
 
-    :param planned: entities of one partition, planned on what is stored as far as its rows are its own
+    :param planned: entities of one partition, with the operations on their own rows
     """
 
     def __init__(self, planner: Planner, rows: KeptRows, planned: Sequence[Planned]) -> None:
@@ -87,25 +87,25 @@ class Share:
 
     @property
     def is_written(self) -> bool:
-        """Whether nothing is left."""
+        """Return whether nothing is left to write."""
         return self._done == len(self._entities)
 
     @property
     def at_stake(self) -> list[Planned]:
-        """The entities of the chunk that was planned last, or the one that none could be planned with."""
+        """The entities of the last planned chunk, or the one entity that could not be planned."""
         return self._entities[self._done : self._done + self._stake]
 
     def renew(self, planned: Sequence[Planned]) -> None:
-        """Plan anew on rows that are read again.
+        """Plan again on rows that are read again.
 
-        :param planned: what is left of the entities at stake, planned on what is stored now
+        :param planned: the unwritten entities of the last chunk, planned on what is stored now
         """
         self._rows.forget()
         self._entities[self._done : self._done + self._stake] = planned
         self._stake = len(planned)
 
     async def chunk(self, most: int | None = None) -> Chunk:
-        """Return the next chunk, as large as it may be.
+        """Return the next chunk, as large as possible.
 
         :param most: how many entities it may have; None for as many as fit
         :raises Stopped: its first entity cannot be written
@@ -120,7 +120,7 @@ class Share:
             except REFUSALS as error:
                 if not chunk.entities:
                     raise Stopped(error, entity.position) from error
-                # Those before it are in order; it is looked at again when they are written
+                # The entities before it are valid; this one is planned again after they are written
                 break
         self._stake = len(chunk.entities)
         return chunk
@@ -138,7 +138,7 @@ class Share:
         return True
 
     async def _current(self, entity: Planned) -> Planned:
-        """Return an entity planned on what the chunks before have made of its own rows."""
+        """Return an entity planned on its own rows as the previous chunks left them."""
         if not self._planner.needs_stored or self._written.isdisjoint(entity.rows):
             return entity
         return await self._planner.anew(entity) or entity
