@@ -202,8 +202,8 @@ def check_transaction(operations: Sequence[Operation]) -> None:
 def sdk_operation(operation: Operation, lineage: Lineage) -> tuple[str, dict[str, Any], dict[str, Any]]:
     """Return the operation as `TableClient.submit_transaction` takes it, with the ids of the row's writes added."""
     if operation.kind == "delete":
-        entity = {"PartitionKey": operation.partition_key, "RowKey": operation.row_key}
-        return "delete", entity, _condition(operation)
+        keys = {"PartitionKey": operation.partition_key, "RowKey": operation.row_key}
+        return "delete", keys, _condition(operation)
     entity: dict[str, Any] = dict(operation.entity)
     if lineage:
         entity[WRITE_ID] = as_bytes(lineage)
