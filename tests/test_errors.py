@@ -91,7 +91,7 @@ def refusal(source: str, names_so_far: dict[str, Any]) -> Exception | None:
 
 def test_the_examples_print_what_the_page_says() -> None:
     flags = doctest.ELLIPSIS
-    path = Path(tablepatterns.__path__[0]) / "help" / "errors.md"
+    path = Path(tablepatterns.__path__[0]) / "cli" / "errors.md"
     done = doctest.testfile(str(path), module_relative=False, optionflags=flags, encoding="utf-8")
     assert done.attempted > 80
     assert done.failed == 0
