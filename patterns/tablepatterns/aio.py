@@ -1,4 +1,4 @@
-"""The same on an event loop: `connect` to an account whose recipes are awaited, over the SDK's async clients."""
+"""Connect to a storage account with the SDK's async clients; recipes are awaited."""
 
 from __future__ import annotations
 
@@ -39,9 +39,9 @@ _MOST_TURNS: Final = 200
 
 
 def connect(target: str | Engine | None = None, *, credential: Any = None, **options: Any) -> Storage:
-    """Return a storage account whose recipes are awaited, ready for plain calls of the SDK's async clients too.
+    """Connect to a storage account whose recipes are awaited, over the SDK's async clients; no request is made.
 
-    The targets are those of `tablepatterns.connect`, with the async credentials of azure-identity. No request is made.
+    The targets are those of `tablepatterns.connect`, with the async credentials of azure-identity.
 
     >>> import asyncio
     >>> async def main() -> list[str]:
@@ -55,7 +55,7 @@ def connect(target: str | Engine | None = None, *, credential: Any = None, **opt
     :param credential: with a URL, any async azure-core credential
     :param options: keyword options of the SDK's clients
     :raises BadTarget: the target is none of the accepted forms
-    :raises ModuleNotFoundError: aiohttp is missing; install `tablepatterns[aio]`. In memory it is not needed
+    :raises ModuleNotFoundError: aiohttp is missing; install `tablepatterns[aio]`. The in-memory engine does not need it
     """
     if target is not None and not isinstance(target, str):
         return _on_engine(target, credential, options)
@@ -65,7 +65,7 @@ def connect(target: str | Engine | None = None, *, credential: Any = None, **opt
             text = f"the SDK's async clients need aiohttp: {how_to_install('aio')}"
             raise ModuleNotFoundError(text, name="aiohttp")
         return Storage(found, None, options)
-    # Here and below, so that a program on a real account does not load the engine
+    # Imported here and below, so that a program on a real account does not load the engine
     from .engine.account import engine_for
 
     engine = engine_for(found.memory)
@@ -77,15 +77,15 @@ def _on_engine(target: Any, credential: Any, options: dict[str, Any]) -> Storage
 
     if isinstance(target, Engine):
         return Storage(in_memory(target.account_name, target.account_key, credential), target, options)
-    # Which refuses it, with the forms that are accepted
+    # Raises BadTarget with the accepted forms
     return Storage(resolve(target, credential), None, options)
 
 
 class Storage(Account):
-    """A storage account over the SDK's async service clients `tables`, `queues` and `blobs`.
+    """A storage account, with the SDK's async service clients `tables`, `queues` and `blobs`.
 
     Close it, or use it as an async context manager. Tasks of one event loop may share it. A forked process may use it
-    in an event loop of its own, over connections of its own, unless a `transport` was given.
+    in an event loop of its own, over connections of its own, unless you passed a `transport`.
     """
 
     def __init__(self, target: Target, engine: Engine | None, options: dict[str, Any]) -> None:
@@ -109,7 +109,7 @@ class Storage(Account):
         self._options = options
         self.watch = Watch(engine or target.address, target.urls, engine.clock.now if engine else None)
         """What `Traffic` sees the requests by."""
-        # Without self, so that an account in memory ends with its last reference
+        # Must not refer to self, so that an in-memory account is freed with its last reference
         over = self.watch.over
         self._table_service = Once(
             lambda: TableServiceClient(target.url("table"), **over("table", _with_process_transport(options)))
@@ -132,17 +132,17 @@ class Storage(Account):
 
     @property
     def queues(self) -> QueueServiceClient:
-        """The SDK's client of the queue service; it is made, and its library loaded, when it is first asked for."""
+        """The SDK's client of the queue service; created, and its library loaded, on first use."""
         return self._queues()
 
     @property
     def blobs(self) -> BlobServiceClient:
-        """The SDK's client of the blob service; it is made, and its library loaded, when it is first asked for."""
+        """The SDK's client of the blob service; created, and its library loaded, on first use."""
         return self._blobs()
 
     @property
     def is_sync(self) -> bool:
-        """Whether recipes on this account return their results: they are awaited instead."""
+        """Whether recipes on this account return their results: never, they are awaited."""
         return False
 
     def as_async(self) -> Storage:
@@ -155,7 +155,7 @@ class Storage(Account):
         return Table(self.tables.get_table_client(name), self._options.get("raw_response_hook"))
 
     def table_names(self, first: str, last: str) -> AsyncIterator[str]:
-        """Hand out the names of the account's tables from `first` to `last`, both included."""
+        """Yield the names of the account's tables from `first` to `last`, both included."""
         return table_names(self.tables, first, last)
 
     def queue(self, name: str) -> Queue:
@@ -167,16 +167,16 @@ class Storage(Account):
         return Container(self.blobs.get_container_client(check_queue_name(name)))
 
     def now(self) -> datetime:
-        """Return the time as an aware UTC datetime; an account in memory has its own clock."""
+        """Return the time as an aware UTC datetime; the in-memory engine has its own clock."""
         return self.engine.clock.now().datetime() if self.engine else datetime.now(timezone.utc)
 
     async def sleep(self, seconds: float) -> None:
-        """Wait without blocking the event loop; on an account in memory the clock moves, and other tasks take turns."""
+        """Wait without blocking the event loop; on the in-memory engine, move the clock and let other tasks run."""
         if self.engine is None:
             await asyncio.sleep(seconds)
             return
         self.engine.clock.sleep(seconds)
-        # As many as requests would take meanwhile: else nobody who backs off would give way
+        # As many turns as requests would take in that time, or a task that backs off would not yield
         for _ in range(min(1 + int(seconds / _TURN_SECONDS), _MOST_TURNS)):
             await asyncio.sleep(0)
 
@@ -248,7 +248,7 @@ class Storage(Account):
 
 
 async def _happens(event: asyncio.Event, seconds: float) -> bool:
-    """Wait for an event, for so long, and tell whether it happened."""
+    """Wait for an event for up to so many seconds, and return whether it happened."""
     with suppress(asyncio.TimeoutError):
         await asyncio.wait_for(event.wait(), seconds)
     return event.is_set()

@@ -1,4 +1,4 @@
-"""Storage: one account's three service clients, for use without an event loop."""
+"""Connect to a storage account with the SDK's sync clients."""
 
 from __future__ import annotations
 
@@ -34,23 +34,23 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 _REAL_SECONDS: Final = 0.2
-"""For how long a thread that backs off by a second in memory really waits."""
+"""For what part of a second of back-off a thread really waits on the in-memory engine."""
 _LONGEST_PAUSE_SECONDS: Final = 0.5
 
 
 def connect(target: str | Engine | None = None, *, credential: Any = None, **options: Any) -> Storage:
-    """Return a storage account, ready for recipes and for plain calls of the SDK.
+    """Connect to a storage account, for recipes and for plain SDK calls; no request is made.
 
-    Nothing given means a new account in memory, which ends with its last reference. No request is made.
+    Without a target you get a new in-memory account, which exists until its last reference is gone.
 
     >>> connect()
     <Storage memory://>
     >>> connect("memory://shared").engine is connect("memory://shared").engine
     True
 
-    :param target: `"memory://"`; `"memory://name"`, which is shared in the process; `"azurite"`, on its default
-        ports; `"env"`, for the connection string in `AZURE_STORAGE_CONNECTION_STRING`; a connection string; the URL of
-        one of the account's services; or an `Engine`
+    :param target: `"memory://"`; `"memory://name"`, which is shared in the process; `"azurite"`, on its default ports;
+        `"env"`, for the connection string in `AZURE_STORAGE_CONNECTION_STRING`; a connection string; the URL of one of
+        the account's services; or an `Engine`
     :param credential: with a URL, any azure-core credential: `AzureNamedKeyCredential`, `AzureSasCredential`, or a
         token credential such as those of azure-identity; in memory, one to use in place of the account's key
     :param options: keyword options of the SDK's clients, such as `retry_total` or `logging_enable`
@@ -63,7 +63,7 @@ def connect(target: str | Engine | None = None, *, credential: Any = None, **opt
     found = resolve(target, credential)
     if found.memory is None:
         return Storage(found, None, options)
-    # Here and below, so that a program on a real account does not load the engine
+    # Imported here and below, so that a program on a real account does not load the engine
     from .engine.account import engine_for
 
     engine = engine_for(found.memory)
@@ -75,21 +75,21 @@ def _on_engine(target: Any, credential: Any, options: dict[str, Any]) -> Storage
 
     if isinstance(target, Engine):
         return Storage(in_memory(target.account_name, target.account_key, credential), target, options)
-    # Which refuses it, with the forms that are accepted
+    # Raises BadTarget with the accepted forms
     return Storage(resolve(target, credential), None, options)
 
 
 class Storage(BlockingAccount):
-    """A storage account: the SDK's own service clients `tables`, `queues` and `blobs`, and what recipes run on.
-
-    Close it, or use it as a context manager, to close the clients' connections. Threads may share it. After `os.fork()`
-    the child opens connections of its own, unless a `transport` was given, which is used as it is. An account in memory
-    is copied by a fork: neither process sees what the other writes.
+    """A storage account, with the SDK's service clients `tables`, `queues` and `blobs`.
 
     >>> with connect() as storage:
     ...     _ = storage.tables.create_table("Employees")
     ...     [table.name for table in storage.tables.list_tables()]
     ['Employees']
+
+    Close it, or use it as a context manager, to close the clients' connections. Threads may share it. After `os.fork()`
+    the child opens connections of its own, unless you passed a `transport`. An in-memory account is copied by a fork:
+    neither process sees what the other writes.
     """
 
     def __init__(self, target: Target, engine: Engine | None, options: dict[str, Any]) -> None:
@@ -115,7 +115,7 @@ class Storage(BlockingAccount):
         self._options = options
         self.watch = Watch(engine or target.address, target.urls, engine.clock.now if engine else None)
         """What `Traffic` sees the requests by."""
-        # Without self, so that an account in memory ends with its last reference
+        # Must not refer to self, so that an in-memory account is freed with its last reference
         over = self.watch.over
         self._table_service = Once(
             lambda: TableServiceClient(target.url("table"), **over("table", with_process_transport(options)))
@@ -138,21 +138,21 @@ class Storage(BlockingAccount):
 
     @property
     def queues(self) -> QueueServiceClient:
-        """The SDK's client of the queue service; it is made, and its library loaded, when it is first asked for."""
+        """The SDK's client of the queue service; created, and its library loaded, on first use."""
         return self._queues()
 
     @property
     def blobs(self) -> BlobServiceClient:
-        """The SDK's client of the blob service; it is made, and its library loaded, when it is first asked for."""
+        """The SDK's client of the blob service; created, and its library loaded, on first use."""
         return self._blobs()
 
     @property
     def is_sync(self) -> bool:
-        """Whether recipes on this account return their results, which they do."""
+        """Whether recipes on this account return their results: always."""
         return self._runs_now
 
     def as_async(self) -> Account:
-        """Return this account as a recipe sees it: the same clients, but every recipe is awaited."""
+        """Return this account as recipes see it: with the same clients, but every recipe is awaited."""
         view = copy.copy(self)
         view._runs_now = False
         return view
@@ -163,7 +163,7 @@ class Storage(BlockingAccount):
         return Table(self.tables.get_table_client(name), self._options.get("raw_response_hook"))
 
     def table_names(self, first: str, last: str) -> AsyncIterator[str]:
-        """Hand out the names of the account's tables from `first` to `last`, both included."""
+        """Yield the names of the account's tables from `first` to `last`, both included."""
         return table_names(self.tables, first, last)
 
     def queue(self, name: str) -> Queue:
@@ -175,21 +175,21 @@ class Storage(BlockingAccount):
         return Container(self.blobs.get_container_client(check_queue_name(name)))
 
     def now(self) -> datetime:
-        """Return the time as an aware UTC datetime; an account in memory has its own clock."""
+        """Return the time as an aware UTC datetime; the in-memory engine has its own clock."""
         return self.engine.clock.now().datetime() if self.engine else datetime.now(timezone.utc)
 
     async def sleep(self, seconds: float) -> None:
-        """Wait; on an account in memory the clock moves instead."""
+        """Wait; on the in-memory engine, move the clock instead."""
         if self.engine:
             self.engine.clock.sleep(seconds)
         else:
             time.sleep(seconds)
 
     async def back_off(self, seconds: float) -> None:
-        """Wait; on an account in memory the clock moves, and other threads that use it run for a moment."""
+        """Wait; on the in-memory engine, move the clock and let other threads run."""
         await self.sleep(seconds)
         if self.engine and self.engine.has_threads:
-            # In proportion: threads that lost a race would meet again if they all came back at once
+            # Wait in proportion, or threads that lost a race would all return at once and collide again
             time.sleep(min(seconds * _REAL_SECONDS, _LONGEST_PAUSE_SECONDS))
 
     async def gather(
@@ -255,7 +255,7 @@ class Storage(BlockingAccount):
 
 
 async def _in_turn(calls: Sequence[Coroutine[Any, Any, T]]) -> list[T]:
-    """Await the calls in the order given; after a failure those that have not begun never do."""
+    """Await the calls in the order given; after a failure, the rest are not started."""
     try:
         return [await call for call in calls]
     finally:
@@ -264,7 +264,7 @@ async def _in_turn(calls: Sequence[Coroutine[Any, Any, T]]) -> list[T]:
 
 
 class ThreadLock:
-    """A lock of threads in the form that recipes use: to wait for it blocks the thread."""
+    """A thread lock for recipes: waiting for it blocks the thread."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()

@@ -1,4 +1,4 @@
-"""`EntitySet`: one logical set of entities in a table, and the derived data kept consistent with it.
+"""`EntitySet`: a logical set of entities in a table, with the data derived from them.
 
 Over 600 lines on purpose: every public method of a set is in this file, most of them a docstring and a call.
 """
@@ -57,20 +57,10 @@ T = TypeVar("T")
 
 
 class EntitySet(Pattern[Account_co]):
-    """One logical set of entities: a key, and derived data that changes together with each entity.
+    """A logical set of entities in a table, with derived data that changes together with each entity.
 
-    Entities go in and come out as dicts of fields. The fields of the key are kept in PartitionKey and RowKey and
-    nowhere else, and come back from there. Rows of the table that do not fit the key belong to other sets and are
-    left out, so several sets may share one table and its partitions. Rows that fit are taken for entities of this set,
-    whatever wrote them. So `BadDesign` is raised if a row could be of this set and of another set, series or wide
-    entity that the same connection declares. What other connections and processes declare cannot be seen: give the
-    sets of one table RowKey templates that begin with different literal text. Dropping the table ends its declarations.
-
-    Guarantees: an entity and its derived rows in the partition change in one entity group transaction, conditional
-    on the ETag of what the caller read. After any error nothing has changed, but for `OutcomeUnknown`. A write whose
-    answer was lost is recognised by its `WriteId`, also under those of up to three others; that error says where not.
-
-    Does not: see what other programs write past the set, nor order results on the Cosmos DB Table API.
+    Use it for every table: it makes keys from fields, guards writes with ETags, and maintains indexes, lists, totals
+    and copies. Entities go in and come out as dicts of fields.
 
     >>> from tablepatterns import EntitySet, Key, connect
     >>> employees = EntitySet(connect(), "Employees", Key("{Department}", "empid_{EmployeeId:06d}"))
@@ -82,19 +72,31 @@ class EntitySet(Pattern[Account_co]):
     >>> employees.get(Department="Sales", EmployeeId=223)["Age"]
     35
 
+    Key fields are stored only in PartitionKey and RowKey, and parsed from there. Several sets may share one table and
+    its partitions: rows that do not fit the set's key are ignored. All rows that fit belong to the set, whatever wrote
+    them, so `BadDesign` is raised if a row could also belong to another set, series or wide entity of the same
+    connection. Other connections and processes are not checked: give the sets of one table RowKey templates that begin
+    with different literal text. Dropping the table removes these declarations.
+
+    Consistency: an entity and its derived rows in the partition change in one entity group transaction, conditional on
+    the ETag that the caller read. After an error nothing has changed, except for `OutcomeUnknown`: after a lost
+    response, the set recognizes its write by a `WriteId`, even if up to three others followed, and raises this error if
+    it cannot. Writes made without the set are not reflected in derived data. The Cosmos DB Table API does not sort
+    results.
+
     :param account: where the table is
-    :param table: the table's name; it is made by the first write
+    :param table: the table's name; the first write creates it
     :param key: how PartitionKey and RowKey are made of the entities' fields
-    :param derived: what else to keep right with each entity
-    :param mappings: how fields are stored where they are not stored as they are; see `mapping`
+    :param derived: indexes, lists, summaries and copies to maintain
+    :param mappings: how fields are stored, if not as they are, such as encrypted or in blobs
     :param schema: what entities must look like; None, the default, for any shape
-    :param intents: the queue that announces changes of what is derived outside the primary's partition; by default the
-        table's name in lower case, with `-intents` behind it
+    :param intents: the queue for changes of derived data outside the primary's partition; by default the table's name
+        in lower case, followed by `-intents`. See docs/protocols/intents.md
     :param lease: how many seconds such a message is hidden: twice as long as a request may take
-    :param backfilling: the part of `derived` that `backfill` has not finished yet, so that older entities lack it.
-        Changes then read 1 more row for each
-    :raises BadTableName: the service would refuse the table's name
-    :raises BadDesign: the parts cannot work together, or rows of another set could have the same keys, and why
+    :param backfilling: the part of `derived` that older entities still lack, until `backfill` has finished. Changes
+        then read one more row for each
+    :raises BadTableName: the service would reject the table's name
+    :raises BadDesign: the parts cannot be combined, or rows of another set could have the same keys
 
     Guide: designing for querying, designing for modification, entity group transactions.
     """
@@ -134,7 +136,7 @@ class EntitySet(Pattern[Account_co]):
 
     @recipe
     async def create_table(self) -> bool:
-        """Make the table ahead of the first write; return False if it existed. Cost: 1 transaction.
+        """Create the table ahead of the first write; return False if it existed. Cost: 1 transaction.
 
         Guide: tables.
         """
@@ -142,9 +144,9 @@ class EntitySet(Pattern[Account_co]):
 
     @recipe
     async def drop_table(self) -> None:
-        """Delete the table with all it holds, rows of other sets included; none is fine too. Cost: 1 transaction.
+        """Delete the table, including rows of other sets; do nothing if there is none. Cost: 1 transaction.
 
-        The service takes a while to let the name be used again.
+        The name cannot be reused for a while.
 
         Guide: tables; high volume delete pattern.
         """
@@ -170,13 +172,13 @@ class EntitySet(Pattern[Account_co]):
     async def find(self, via: Index, key: Mapping[str, Any] | None = None, /, **fields: Any) -> Entity | None:
         """Return the entity that has this key in an index, or None. Cost: 1 transaction, a point query.
 
-        An index outside the primary's partition follows its entities a little later: what it gives may be what the
-        entity was a moment ago. To write it back is safe, and costs 1 transaction more.
+        An index outside the primary's partition is eventually consistent, so the entity may be stale. Writing it back
+        is safe, and takes 1 transaction more.
 
         :param via: the index, one of the set's own
-        :param key: the fields as one mapping, where a name is also that of a parameter
+        :param key: the fields as a mapping, for field names that are also parameter names
         :param fields: a value for every field of the index's key
-        :raises BadKey: a field is missing, or has a value that cannot be a key
+        :raises BadKey: a key field is missing, or its value cannot be part of a key
         :raises BadInput: the index is not one of this set's
 
         Guide: intra-partition secondary index pattern.
@@ -187,8 +189,7 @@ class EntitySet(Pattern[Account_co]):
     async def get_many(self, keys: Iterable[Mapping[str, Any]], *, max_concurrency: int = 8) -> list[Entity | None]:
         """Return the entities with these primary keys in the order asked for, None for those that do not exist.
 
-        One point query per key, `max_concurrency` at a time: what an `or` of RowKeys would turn into a partition scan.
-        Cost: 1 transaction per key.
+        It sends one point query per key; a filter with `or` would scan the partition. Cost: 1 transaction per key.
 
         :param keys: for each entity, a value for every field of the key
         :param max_concurrency: how many point queries at a time
@@ -212,22 +213,21 @@ class EntitySet(Pattern[Account_co]):
         select: Sequence[str] | None = None,
         **fields: Any,
     ) -> AsyncIterator[Entity]:
-        """Hand out the entities of one partition in key order, those of a range of row keys or all of them.
+        """Yield the entities of one partition, or of a range of its row keys, in key order.
 
-        The fields of the partition must be given. Row fields are given from left to right; the last may be a
-        `prefix` or a range such as `between`. Every continuation token is followed. On the Cosmos DB Table API they
-        come in no order. Cost: 1 transaction per page of
-        up to 1,000 rows.
+        The fields of the partition are required. Give row fields from left to right; the last may be a `prefix` or a
+        range such as `between`. All continuation tokens are followed. On the Cosmos DB Table API the order is
+        undefined. Cost: 1 transaction per page of up to 1,000 rows.
 
         :param via: an index to read and order by; None for the primary rows
-        :param where: a further condition on properties; it is applied to each row of the range, and reads them all
-        :param allow: the worst class of query to allow with `where`; `QueryClass.PARTITION_SCAN` allows a partition to
-            be read whole for the rows that match
-        :param select: the properties to read; the fields of the key always come with them
-        :param key: the fields as one mapping, where a name is also that of a parameter
-        :param fields: the partition, and what is known of the row
+        :param where: a further condition on properties; the service checks it on every row of the range
+        :param allow: the worst class of query to allow with `where`; `QueryClass.PARTITION_SCAN` allows reading a whole
+            partition for the rows that match
+        :param select: the properties to read; key fields are always included
+        :param key: the fields as a mapping, for field names that are also parameter names
+        :param fields: the partition, and what is known of the row key
         :raises BadKey: the fields do not make a range
-        :raises BadFilter: with `where` it would be a scan, and that is not allowed
+        :raises BadFilter: `where` would need a scan that `allow` does not permit
 
         Guide: range query; server-side projection.
         """
@@ -252,12 +252,12 @@ class EntitySet(Pattern[Account_co]):
     ) -> Page[Entity]:
         """Return one page of a range, and the token that continues it.
 
-        In key order, but for the Cosmos DB Table API. A page holds `size` entities, unless the range ends or the
-        service ends a page early. Cost: 1 transaction; where rows of other sets lie in the range, 1 for each further
-        request that fills the page, and 1 to read up to its last entity.
+        Entities are in key order, except on the Cosmos DB Table API. A page holds `size` entities, unless the range
+        ends or the service ends a page early. Cost: 1 transaction; if rows of other sets are in the range, 1 for each
+        further request that fills the page, and 1 to read up to its last entity.
 
         :param size: how many entities, 1 to 1,000
-        :param token: where the page before ended; a text that may be stored, and used in another process
+        :param token: the token of the previous page; it may be stored, and used in another process
         :raises BadToken: the token is of another query
 
         The other parameters are those of `range`. Guide: continuation tokens; page size.
@@ -287,11 +287,11 @@ class EntitySet(Pattern[Account_co]):
     ) -> list[Entity]:
         """Return exactly the first `count` entities of a range, or all if there are fewer.
 
-        Pages that the service cuts short are followed, and none is requested beyond the last one needed.
-        Cost: 1 transaction for up to 1,000 entities, if the service does not cut its pages shorter and no rows of
-        other sets lie among them.
+        Pages that the service cuts short are followed, and no page is read after the last one needed. Cost: 1
+        transaction for up to 1,000 entities, if the service does not cut its pages shorter and no rows of other sets
+        are among them.
 
-        :raises BadDesign: the account does not keep key order
+        :raises BadDesign: the account does not sort by key
 
         The other parameters are those of `range`. Guide: large result sets (take n).
         """
@@ -305,14 +305,15 @@ class EntitySet(Pattern[Account_co]):
     async def query(
         self, where: Filter, *, allow: QueryClass = QueryClass.RANGE, select: Sequence[str] | None = None
     ) -> AsyncIterator[Entity]:
-        """Hand out the primary rows that match a filter on PartitionKey, RowKey and properties.
+        """Yield the entities that match a filter.
 
-        A filter of a worse class than `allow` is refused before any request. Cost: 1 transaction per page.
+        Raises `BadFilter`, without sending a request, if the query is of a worse class than `allow`, such as a table
+        scan. Cost: 1 transaction per page.
 
-        :param where: any filter
+        :param where: any filter on PartitionKey, RowKey and properties
         :param allow: the worst class of query to allow; `QueryClass.TABLE_SCAN` allows every filter
-        :param select: the properties to read; the fields of the key always come with them
-        :raises BadFilter: the query would be worse, with the reason and the rewrite
+        :param select: the properties to read; key fields are always included
+        :raises BadFilter: the query is of a worse class; the error gives the reason and a better query
 
         Guide: query classes.
         """
@@ -324,10 +325,10 @@ class EntitySet(Pattern[Account_co]):
 
     @stream
     async def scan(self, where: Filter | None = None) -> AsyncIterator[Entity]:
-        """Hand out the entities of every partition that match. Every entity of the table is read for it.
+        """Yield the matching entities of all partitions. The service reads every entity of the table.
 
-        Cost: 1 transaction per page; the service ends a page at 1,000 results, at the end of a partition, or after
-        five seconds of reading, so that a large table takes many, whatever the result.
+        Cost: 1 transaction per page. The service ends a page at 1,000 results, at the end of a partition, or after five
+        seconds of reading, so a large table takes many, however few entities match.
 
         Guide: table scan.
         """
@@ -338,15 +339,15 @@ class EntitySet(Pattern[Account_co]):
 
     @recipe
     async def keys_of(self, via: Lists, key: Mapping[str, Any] | None = None, /, **fields: Any) -> list[dict[str, Any]]:
-        """Return the fields of the keys of all entities with a value, in their order; none for an unknown value.
+        """Return the key fields of all entities with a value, in key order; an unknown value gives an empty list.
 
-        A list outside the primary's partition follows its entities a moment late. `get_many` takes what this returns.
-        Cost: 1 transaction; for a list that is spread, 1 for each 1,000 rows.
+        Lists outside the primary's partition are eventually consistent. Pass the result to `get_many`. Cost: 1
+        transaction; for a list that is spread, 1 for each 1,000 rows.
 
         :param via: the index entities, one of the set's own
-        :param key: the fields as one mapping, where a name is also that of a parameter
+        :param key: the fields as a mapping, for field names that are also parameter names
         :param fields: a value for every field of their key
-        :raises BadKey: a field is missing, or has a value that cannot be a key
+        :raises BadKey: a key field is missing, or its value cannot be part of a key
         :raises BadInput: the index entities are not this set's
 
         Guide: index entities pattern.
@@ -357,16 +358,16 @@ class EntitySet(Pattern[Account_co]):
     async def find_all(
         self, via: Lists, key: Mapping[str, Any] | None = None, /, *, max_concurrency: int = 8, **fields: Any
     ) -> list[Entity]:
-        """Return all entities with a value, in the order of their keys; none for an unknown value.
+        """Return all entities with a value, in key order; an unknown value gives an empty list.
 
-        Where an entity has changed since the list was read, or the list is late, it is left out if it has another
-        value by now. Cost: that of `keys_of`, and 1 transaction for each key, `max_concurrency` at a time.
+        An entity that no longer has the value is left out, even if the list is stale. Cost: that of `keys_of`, and 1
+        transaction for each key, `max_concurrency` at a time.
 
         :param via: the index entities, one of the set's own
         :param max_concurrency: how many point queries at a time
-        :param key: the fields as one mapping, where a name is also that of a parameter
+        :param key: the fields as a mapping, for field names that are also parameter names
         :param fields: a value for every field of their key
-        :raises BadKey: a field is missing, or has a value that cannot be a key
+        :raises BadKey: a key field is missing, or its value cannot be part of a key
         :raises BadInput: the index entities are not this set's
 
         Guide: index entities pattern.
@@ -385,16 +386,16 @@ class EntitySet(Pattern[Account_co]):
     ) -> dict[str, Any]:
         """Return the count and the sums of a group, by the names of their properties; 0 for an unknown group.
 
-        Totals in the primary's partition are exact, also where they are spread over several rows. Those outside it
-        are eventually consistent. Cost: 1 transaction; if the service answers in several pages, 2 for each.
+        Totals in the primary's partition are exact, even if they are spread over several rows. Those outside it are
+        eventually consistent. Cost: 1 transaction; if the service answers in several pages, 2 for each.
 
         :param via: the summary, one of the set's own
-        :param key: the fields as one mapping, where a name is also that of a parameter
-        :param retry_for: for how many seconds to read again while others write, if there are several pages
+        :param key: the fields as a mapping, for field names that are also parameter names
+        :param retry_for: if there are several pages, for how many seconds to retry the read while others write
         :param fields: a value for every field of its key
-        :raises BadKey: a field is missing, or has a value that cannot be a key
+        :raises BadKey: a key field is missing, or its value cannot be part of a key
         :raises BadInput: the summary is not this set's
-        :raises TooMuchContention: others changed the totals between the pages at every attempt
+        :raises TooMuchContention: others changed the totals between the pages during every attempt
 
         Guide: denormalization pattern; one-to-many relationships.
         """
@@ -413,12 +414,12 @@ class EntitySet(Pattern[Account_co]):
     async def insert(self, entity: Mapping[str, Any], *, retry_for: float = RETRY_FOR) -> Entity:
         """Create an entity with all its derived rows, and return it with its ETag. Cost: 1 transaction.
 
-        :param entity: its fields; a field that is None is as if it were not there
+        :param entity: its fields; a field that is None is not stored
         :param retry_for: for how many seconds to retry when others write the same rows; see `update`
         :raises EntityAlreadyExists: an entity with this key exists
         :raises DuplicateIndexValue: another entity has the same key in an index
-        :raises BadKey: a field of the key is missing, or has a value that cannot be a key
-        :raises BadProperty: the service does not store such a property
+        :raises BadKey: a key field is missing, or its value cannot be part of a key
+        :raises BadProperty: the service cannot store a property
         :raises LimitExceeded: the entity, or the transaction with its derived rows, is too large
 
         Guide: modifying entities.
@@ -435,10 +436,10 @@ class EntitySet(Pattern[Account_co]):
         force: bool = False,
         retry_for: float = RETRY_FOR,
     ) -> Entity:
-        """Write an entity back whole, unless it changed since it was read; fields that it lacks are removed.
+        """Write a complete entity back, unless it changed since it was read; fields that it lacks are removed.
 
-        The entity itself gets the new ETag. With derived data, `etag` and `force` read the entity first, for
-        what it was; one that has another ETag then raises `EntityChanged`.
+        The entity itself gets the new ETag. If data is derived, `etag` and `force` read the entity first; if its ETag
+        is a different one, `EntityChanged` is raised.
 
         Cost: 1 transaction; with derived data and `etag` 1 more to read, with `force` for each attempt.
 
@@ -448,15 +449,15 @@ class EntitySet(Pattern[Account_co]):
         >>> employees.replace(body, etag=if_match)["Age"]
         35
 
-        :param entity: an entity of this set as it was read, with some of its fields changed; its key must stay
-        :param etag: the ETag that the stored entity must have, such as one from a request's If-Match header: then any
-            mapping with the fields of the key will do, and nothing has to be read before, unless data is derived
-        :param force: overwrite whatever is stored, if only there is something; any mapping will do
+        :param entity: an entity of this set as it was read, with some of its fields changed; its key must not change
+        :param etag: the ETag that the stored entity must have, such as one from an If-Match header. You may then pass
+            any mapping with the key fields, without reading the entity first
+        :param force: overwrite any stored entity; you may then pass any mapping
         :param retry_for: for how many seconds to retry when others write the same rows; see `update`
         :raises EntityChanged: the entity changed since it was read
-        :raises EntityNotFound: there is no such entity any more
+        :raises EntityNotFound: the entity does not exist any more
         :raises DuplicateIndexValue: another entity has the same key in an index
-        :raises BadInput: the entity was not read whole from this set
+        :raises BadInput: the entity was not read completely from this set
 
         Guide: concurrency; merge or replace.
         """
@@ -479,13 +480,13 @@ class EntitySet(Pattern[Account_co]):
     ) -> Entity:
         """Overwrite some fields of an entity, unless it changed since it was read; the others stay as they are.
 
-        A change to None leaves the stored value. The entity itself gets the changes and the new ETag.
-        Cost: 1 transaction; with derived data and `etag` 1 more to read, with `force` for each attempt.
+        A change to None leaves the stored value. The entity itself gets the changes and the new ETag. Cost: 1
+        transaction; with derived data and `etag` 1 more to read, with `force` for each attempt.
 
         :param entity: an entity of this set as it was read
-        :param changes: the fields to overwrite; none of the key
-        :param etag: as for `replace`; where nothing is derived, only the key and the changes of the result are known
-        :param force: merge into whatever is stored; any mapping with the fields of the key will do
+        :param changes: the fields to overwrite, except key fields
+        :param etag: as for `replace`; if nothing is derived, the result has only the key and the changes
+        :param force: merge into any stored entity; you may then pass any mapping with the key fields
         :param retry_for: for how many seconds to retry when others write the same rows; see `update`
 
         The errors are those of `replace`. Guide: concurrency; merge or replace.
@@ -502,14 +503,14 @@ class EntitySet(Pattern[Account_co]):
 
     @recipe
     async def insert_or_replace(self, entity: Mapping[str, Any], *, retry_for: float = RETRY_FOR) -> Entity:
-        """Create an entity, or replace the one that exists, whatever it holds.
+        """Create an entity, or replace the one that exists.
 
         Cost: 1 transaction; with derived data 1 more to read, for each attempt.
 
         :param retry_for: for how many seconds to retry when others write the same rows; see `update`
-        :raises TooMuchContention: others wrote the same entity at every attempt
+        :raises TooMuchContention: others wrote the same entity during every attempt
         :raises DuplicateIndexValue: another entity has the same key in an index
-        :raises OutcomeUnknown: a response was lost, and the row does not tell whether the write was made
+        :raises OutcomeUnknown: the response was lost, and the row does not show whether the write succeeded
 
         Guide: merge or replace (insert-or-replace).
         """
@@ -517,14 +518,14 @@ class EntitySet(Pattern[Account_co]):
 
     @recipe
     async def insert_or_merge(self, entity: Mapping[str, Any], *, retry_for: float = RETRY_FOR) -> Entity:
-        """Create an entity, or overwrite the given fields of the one that exists and leave its others.
+        """Create an entity, or overwrite the given fields of the one that exists.
 
         Cost: 1 transaction; with derived data 1 more to read, for each attempt.
 
         :param retry_for: for how many seconds to retry when others write the same rows; see `update`
-        :raises TooMuchContention: others wrote the same entity at every attempt
+        :raises TooMuchContention: others wrote the same entity during every attempt
         :raises DuplicateIndexValue: another entity has the same key in an index
-        :raises OutcomeUnknown: a response was lost, and the row does not tell whether the write was made
+        :raises OutcomeUnknown: the response was lost, and the row does not show whether the write succeeded
 
         Guide: merge or replace (insert-or-merge).
         """
@@ -551,10 +552,10 @@ class EntitySet(Pattern[Account_co]):
 
         :param entity: an entity of this set as it was read
         :param etag: as for `replace`
-        :param force: delete whatever is stored; any mapping with the fields of the key will do
+        :param force: delete any stored entity; you may then pass any mapping with the key fields
         :param retry_for: for how many seconds to retry when others write the same rows; see `update`
         :raises EntityChanged: the entity changed since it was read
-        :raises EntityNotFound: there is no such entity any more
+        :raises EntityNotFound: the entity does not exist any more
 
         Guide: modifying entities; concurrency.
         """
@@ -587,7 +588,7 @@ class EntitySet(Pattern[Account_co]):
         retry_for: float = RETRY_FOR,
         **fields: Any,
     ) -> Entity:
-        """Read an entity, change it, and write it back; begin again whenever another writer was faster.
+        """Read an entity, change it, and write it back; retry if another writer was faster.
 
         No lock is held, and no change of another writer is lost. Cost: 1 read and 1 write per attempt.
 
@@ -599,13 +600,14 @@ class EntitySet(Pattern[Account_co]):
         35
 
         :param change: changes the entity in place, or returns all its fields; it is called once for each attempt, and
-            may raise to give up
+            may raise to cancel the update
         :param retry_for: for how many seconds to retry when another writer was faster, with jittered exponential
-            backoff; waits included, 30 by default, and 0 for a single attempt
-        :param key: the fields as one mapping, where a name is also that of a parameter
+            backoff; includes the waits, 30 by default, and 0 for a single attempt
+        :param key: the fields as a mapping, for field names that are also parameter names
         :param fields: a value for every field of the key
         :raises EntityNotFound: there is no such entity
-        :raises TooMuchContention: another writer was faster at every attempt; it tells how many, and for how long
+        :raises TooMuchContention: another writer was faster during every attempt; the error says how many attempts, and
+            for how long
 
         Guide: concurrency; modifying heterogeneous types (the update of EmployeeCount).
         """
@@ -628,10 +630,10 @@ class EntitySet(Pattern[Account_co]):
     ) -> Entity:
         """Give an entity another RowKey in its partition, unless it changed since it was read.
 
-        One transaction deletes the old row, inserts the new one and updates all derived rows in the partition; no
-        reader sees the entity twice or not at all. Derived data elsewhere follows as for other writes. The entity
-        itself gets the new key and ETag, and other changes made to it are written too. Large properties are uploaded
-        again, under the new key. For another partition use `PartitionMove`.
+        One transaction deletes the old row, inserts the new one and updates all derived rows in the partition; readers
+        always see the entity exactly once. Derived data elsewhere is updated as for other writes. The entity itself
+        gets the new key and ETag, and other changes made to it are written too. Large properties are uploaded again,
+        under the new key. For another partition use `PartitionMove`.
 
         >>> employees = EntitySet(connect(), "Employees", Key("{Department}", "empid_{EmployeeId:06d}"))
         >>> jones = employees.insert({"Department": "Sales", "EmployeeId": 223, "LastName": "Jones"})
@@ -640,15 +642,15 @@ class EntitySet(Pattern[Account_co]):
 
         Cost: 1 transaction.
 
-        :param entity: an entity of this set as it was read, whole
-        :param key: the fields as one mapping, where a name is also that of a parameter
+        :param entity: a complete entity of this set as it was read
+        :param key: the fields as a mapping, for field names that are also parameter names
         :param retry_for: for how many seconds to retry when others write the same rows; see `update`
-        :param fields: the fields of the key that change
+        :param fields: the key fields that change
         :raises EntityChanged: the entity changed since it was read
-        :raises EntityNotFound: there is no such entity any more
+        :raises EntityNotFound: the entity does not exist any more
         :raises EntityAlreadyExists: another entity has the new key; this one keeps its own
-        :raises BadKey: not a field of the key, or a value that cannot be a key
-        :raises BadInput: the key stays as it is, or is in another partition; or the entity was not read whole from
+        :raises BadKey: a field is not part of the key, or its value cannot be
+        :raises BadInput: the key stays the same, or is in another partition; or the entity was not read completely from
             this set, or is being moved to another partition
         :raises BadDesign: a unique index elsewhere would have the same key before and after
 
@@ -661,13 +663,13 @@ class EntitySet(Pattern[Account_co]):
     @located
     @checked
     def inserting(self, entity: Mapping[str, Any]) -> Write:
-        """Return the change that `insert` makes; nothing is sent."""
+        """Return the change that `insert` makes, for an `EntityGroupTransaction`; nothing is sent."""
         return self._inserting(entity)
 
     @located
     @checked
     def replacing(self, entity: Mapping[str, Any]) -> Write:
-        """Return the change that `replace` makes; nothing is sent."""
+        """Return the change that `replace` makes, for an `EntityGroupTransaction`; nothing is sent."""
         reading, read = self._as_read(entity, whole=True)
         fields = self._fields(entity)
         return self._writing(read, Change(self.key, reading.stored, fields), reading)
@@ -675,7 +677,7 @@ class EntitySet(Pattern[Account_co]):
     @located
     @checked
     def merging(self, entity: Mapping[str, Any], changes: Mapping[str, Any]) -> Write:
-        """Return the change that `merge` makes; nothing is sent."""
+        """Return the change that `merge` makes, for an `EntityGroupTransaction`; nothing is sent."""
         self.mappings.check_merge()
         given = self._given(changes)
         reading, read = self._as_read(entity, whole=bool(self.derived))
@@ -686,13 +688,13 @@ class EntitySet(Pattern[Account_co]):
     @located
     @checked
     def deleting(self, entity: Mapping[str, Any]) -> Write:
-        """Return the change that `delete` makes; nothing is sent."""
+        """Return the change that `delete` makes, for an `EntityGroupTransaction`; nothing is sent."""
         reading, read = self._as_read(entity, whole=bool(self.derived))
         return self._writing(read, Change(self.key, reading.stored, None), reading)
 
     @checked
     def renaming(self, entity: Mapping[str, Any], fields: Mapping[str, Any]) -> tuple[Write, Write]:
-        """Return the two changes that `rename` makes; nothing is sent."""
+        """Return the two changes that `rename` makes, for an `EntityGroupTransaction`; nothing is sent."""
         self.identity.check(entity)
         check_settled(entity)
         for name in fields:
@@ -711,12 +713,12 @@ class EntitySet(Pattern[Account_co]):
 
     @recipe
     async def received(self, row: Entity, via: Index | None = None, /) -> Entity | None:
-        """Return the entity of a row that was read past the set; None for a row of another kind.
+        """Return the entity of a row that was read without the set; None for a row of another kind.
 
-        For patterns that read rows of several sets by one request. Cost: none but what the mappings of the set read.
+        Patterns that read rows of several sets with one request use it. Cost: only what the mappings of the set read.
 
-        :param row: a row of the table as `Table` hands it out, read whole
-        :param via: the index that the row is of; None for a primary row
+        :param row: a complete row of the table, as `Table` returned it
+        :param via: the index that the row belongs to; None for a primary row
         :raises BadInput: the index is not one of this set's
 
         Guide: retrieving heterogeneous types.
@@ -726,7 +728,7 @@ class EntitySet(Pattern[Account_co]):
         return None if entity is None else await self._read(entity, shape)
 
     def reconciler(self) -> Intents:
-        """Return what does the work of this set's intents: a handler for a `Worker`, which knows their queue.
+        """Return the `Worker` handler that processes this set's intents, and that knows their queue.
 
         :raises BadInput: nothing is derived outside the primary's partition
 
@@ -736,19 +738,18 @@ class EntitySet(Pattern[Account_co]):
 
     @recipe
     async def process_intents(self, *, lease: int = 60, retry_for: float = RETRY_FOR) -> int:
-        """Do the work of all intents that can be received now; return how many there were.
+        """Process all intents that can be received now, and return how many there were.
 
-        For tests and small programs; a `Worker` does the same, all the time. Messages of other kinds are left, hidden
-        until the lease is over.
+        Use it in tests and small programs; in production run a `Worker`. Messages of other kinds stay hidden until the
+        lease ends. See docs/protocols/intents.md.
 
-        Cost: 1 transaction for each 32 messages and 1 more, and for each what `Intents.handle` takes, and 1 to delete
-        it.
+        Cost: a receive for each 32 messages and one more, and for each message the reconciliation and its deletion.
 
-        :param lease: for how many seconds a message is ours
+        :param lease: for how many seconds a received message is hidden
         :param retry_for: for how many seconds to retry while others write the same entity
         :raises BadInput: nothing is derived outside the primary's partition
-        :raises BadMessage: a message of this set that nobody can read; it comes again when the lease is over
-        :raises TooMuchContention: others write the same entity all the time; its message comes again
+        :raises BadMessage: a message of this set cannot be read; it is delivered again when the lease ends
+        :raises TooMuchContention: others kept writing the same entity; its message is delivered again
 
         Guide: eventually consistent transactions.
         """
@@ -777,24 +778,24 @@ class EntitySet(Pattern[Account_co]):
         max_concurrency: int = 8,
         retry_for: float = RETRY_FOR,
     ) -> Report:
-        """Give every entity the rows of a kind of derived data that is younger than the entities.
+        """Create the derived rows that older entities lack, after you add derived data to a set.
 
-        Declare it first, in every program that writes: as `backfilling` too where it lies in the primary's partition.
-        What is there and right stays as it is, so it does no harm to do it again.
+        Declare the derived data first, in every program that writes; if it is in the primary's partition, also as
+        `backfilling`. Correct rows stay as they are, so running it again is safe.
 
         Cost: a transaction for each page of up to 1,000 rows of the table. For each entity two to look, and one to
         write what lacks. Outside the primary's partition, for 100 entities 201 table + 4 queue transactions, as much as
-        245 table operations, where the queue is created too; 401 table + 2 queue transactions, as much as 423 table
-        operations, where their rows are there already.
+        245 table operations, if the queue is created too; 401 table + 2 queue transactions, as much as 423 table
+        operations, if their rows exist already.
 
         :param derived: one of the set's own
-        :param resume: the token of a report of an earlier call, which is continued; None to begin
+        :param resume: the token of a report of an earlier call, to continue it; None to start
         :param progress: called after each page with a report, whose `token` resumes from there
-        :param max_per_second: how many entities a second, evenly spaced; None for as fast as it goes
+        :param max_per_second: how many entities a second, evenly spaced; None for no limit
         :param max_concurrency: how many entities at a time
         :param retry_for: for how many seconds to retry while others write the same entity
-        :raises BadInput: the set derives nothing like that, or a number is not above zero
-        :raises TooMuchContention: others write the same entity all the time; what was done before stays
+        :raises BadInput: the set does not derive this, or a number is not above zero
+        :raises TooMuchContention: others kept writing the same entity; earlier entities stay done
         :raises BadDesign: it is a `Summary` in the partition: use `recount`
         :raises BadToken: the token is of other work
 
@@ -823,10 +824,10 @@ class EntitySet(Pattern[Account_co]):
         max_per_second: float | None = None,
         max_concurrency: int = 8,
     ) -> Report:
-        """Compare a kind of derived data with all entities, and return what is out of line; nothing is written.
+        """Compare derived data with all entities, and report the differences; nothing is written.
 
-        Whatever looks wrong is looked at once more, with an entity that does not move meanwhile. What lies outside the
-        primary's partition may still be on its way: then it is found, and a moment later it is right.
+        Each difference is checked again before it is reported. Data outside the primary's partition may be reported
+        while a writer is still updating it, and be consistent seconds later.
 
         Cost: 1 transaction for each page of 1,000 rows. For each entity and each derived row 1, unless both are on one
         page; 3 for each row that looks wrong.
@@ -868,20 +869,20 @@ class EntitySet(Pattern[Account_co]):
         max_concurrency: int = 8,
         retry_for: float = RETRY_FOR,
     ) -> int:
-        """Mend what a report found out of line, and return how many rows that were.
+        """Correct the differences in a report, and return how many rows that were.
 
-        Each row is looked at anew, and is brought in line with what its entity says now. What two entities contest is
-        left as it is: give one of them another value.
+        Each row is read again, and updated to match its entity. If two entities claim the same row, it is left as it
+        is: give one of them another value.
 
         Cost: for each row 4 transactions, outside the primary's partition 4 and 2 more for some hundred rows.
 
         :param derived: one of the set's own
-        :param report: what `verify` found; None to verify first
-        :param max_per_second: how many entities a second, evenly spaced; None for as fast as it goes
+        :param report: what `verify` returned; None to verify first
+        :param max_per_second: how many entities a second, evenly spaced; None for no limit
         :param max_concurrency: how many entities at a time
         :param retry_for: for how many seconds to retry while others write the same entity
-        :raises BadInput: the set derives nothing like that, or a number is not above zero
-        :raises TooMuchContention: others write the same entity all the time; what was done before stays
+        :raises BadInput: the set does not derive this, or a number is not above zero
+        :raises TooMuchContention: others kept writing the same entity; earlier entities stay done
 
         Guide: eventually consistent transactions.
         """
@@ -898,19 +899,19 @@ class EntitySet(Pattern[Account_co]):
     async def recount(
         self, via: Totals, key: Mapping[str, Any] | None = None, /, *, retry_for: float = RETRY_FOR, **fields: Any
     ) -> list[Keys]:
-        """Add up anew the entities of a partition, and mend the totals that it holds; writers may go on meanwhile.
+        """Recompute the totals of a partition from its entities, and correct them, while writers keep running.
 
-        For a summary that is younger than the entities, or after other programs wrote past the set. Returns the keys
-        of the rows that were out of line. Cost: 1 transaction per 1,000 entities, 1 for each 1,000 rows of totals, 1
-        for each row to mend; all of it again where a writer changed a row meanwhile.
+        Use it for a summary that is newer than the entities, or after writes without the set. Returns the keys of the
+        rows that were corrected. Cost: 1 transaction per 1,000 entities, 1 for each 1,000 rows of totals, 1 for each
+        row to correct; all of it again if a writer changed a row during the recount.
 
         :param via: a summary in the partition, one of the set's own
         :param retry_for: for how many seconds to retry while others write the totals
-        :param key: the fields as one mapping, where a name is also that of a parameter
+        :param key: the fields as a mapping, for field names that are also parameter names
         :param fields: a value for every field of the PartitionKey
-        :raises BadInput: the summary is not this set's, or lies elsewhere
-        :raises BadKey: a field is missing, or is none of the PartitionKey
-        :raises TooMuchContention: writers changed the totals at every attempt
+        :raises BadInput: the summary is not this set's, or is elsewhere
+        :raises BadKey: a field is missing, or does not belong to the PartitionKey
+        :raises TooMuchContention: writers changed the totals during every attempt
 
         Guide: denormalization pattern.
         """
