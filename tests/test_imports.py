@@ -13,7 +13,7 @@ SOURCE = Path(__file__).parents[1] / "patterns"
 MODULES = sorted(SOURCE.rglob("*.py"))
 
 LAYERS = (
-    ("errors", "limits", "cost", "extras", "write_id"),
+    ("errors", "limits", "figures", "cost", "extras", "write_id"),
     ("argument_types", "connection"),
     ("edm",),
     ("entity", "key", "filters"),

@@ -9,6 +9,8 @@ from functools import lru_cache
 from importlib.resources import files
 from typing import Final
 
+from . import figures
+
 if sys.version_info >= (3, 11):
     import tomllib
 else:
@@ -109,8 +111,7 @@ class Cost:
 
         :param prices: as for `table_operations`
         """
-        operations = round(self.table_operations(prices))
-        return f"{operations:,} table {'operation' if operations == 1 else 'operations'}"
+        return figures.counted(round(self.table_operations(prices)), "table operation")
 
     def __add__(self, other: Cost) -> Cost:
         return Cost(*(mine + theirs for mine, theirs in zip(astuple(self), astuple(other), strict=True)))
@@ -142,7 +143,7 @@ def _kind(service: str, operation: str) -> str:
 
 
 def _number(count: float) -> str:
-    return f"{count:,.0f}" if count == round(count) else f"{count:,.3g}"
+    return figures.count(int(count)) if count == int(count) else figures.number(count)
 
 
 @lru_cache(maxsize=1)

@@ -11,6 +11,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 
 from tablepatterns import BulkLoad, EntitySet, Storage
 
+from ..figures import counted, duration
 from .data import Source
 from .design import Design, departures
 
@@ -31,8 +32,9 @@ def load(source: Source, design: Design, console: Console, days: int) -> None:
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
     with Progress(*columns, console=console) as bars:
         transactions = sum(_load(entities, rows, bars, name) for name, entities, rows in parts)
-    count = sum(len(rows) for _, _, rows in parts)
-    console.print(f"\n{count:,} entities in {transactions:,} transactions and {perf_counter() - start:.0f} seconds\n")
+    found = counted(sum(len(rows) for _, _, rows in parts), "entity")
+    took = duration(perf_counter() - start)
+    console.print(f"\n{found} in {counted(transactions, 'transaction')} and {took}\n")
 
 
 def _load(entities: EntitySet[Storage], rows: Rows, bars: Progress, name: str) -> int:

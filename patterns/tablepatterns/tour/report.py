@@ -10,6 +10,7 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from ..figures import count, duration
 from ..filters import QueryClass
 from .meter import Cost
 from .questions import Answer, Question
@@ -49,9 +50,8 @@ def _costs(findings: Sequence[Finding]) -> Table:
 
 def _figures(cost: Cost) -> tuple[Text, str, str, str, str]:
     label = Text(cost.query_class.label, style=_SCANS.get(cost.query_class, "green"))
-    examined = _UNKNOWN if cost.examined is None else f"{cost.examined:,}"
-    time = f"{cost.seconds * 1000:.1f} ms" if cost.seconds < 1 else f"{cost.seconds:,.1f} s"
-    return label, f"{cost.requests:,}", examined, f"{cost.returned:,}", time
+    examined = _UNKNOWN if cost.examined is None else count(cost.examined)
+    return label, count(cost.requests), examined, count(cost.returned), duration(cost.seconds)
 
 
 def _lessons(findings: Sequence[Finding]) -> Table:

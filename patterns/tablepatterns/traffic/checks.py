@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 
+from ..figures import count, counted
 from ..filters import QueryClass
 from ..limits import MAX_TRANSACTION_OPERATIONS
 from .request import Request, Site
@@ -35,14 +36,18 @@ def scans_refused(
     hidden = {query_class: number for query_class, number in unseen.items() if number and query_class > allow}
     if not worse and not hidden:
         return None
-    count = _count(len(worse) + sum(hidden.values()), "query is", "queries are")
-    lines = [f"{count} worse than a {allow.label}:"]
+    total = len(worse) + sum(hidden.values())
+    lines = [f"{counted(total, 'query')} {'is' if total == 1 else 'are'} worse than a {allow.label}:"]
     for site, some in _by_site(worse).items():
         found = max(some, key=lambda each: each.scan_class or QueryClass.POINT)
         where = found.resource if found.partition is None else f"{found.resource}, partition {found.partition!r}"
         label = found.scan_class.label if found.scan_class else ""
-        lines += [*_place(site), f"    {len(some)} x {label} of {where}: {_reason(found)}", f"    {_better(found)}"]
-    lines += [f"  {number} x {query_class.label} {_STRANGERS}" for query_class, number in hidden.items()]
+        lines += [
+            *_place(site),
+            f"    {count(len(some))} x {label} of {where}: {_reason(found)}",
+            f"    {_better(found)}",
+        ]
+    lines += [f"  {count(number)} x {query_class.label} {_STRANGERS}" for query_class, number in hidden.items()]
     return "\n".join(lines)
 
 
@@ -54,18 +59,18 @@ def budget_exceeded(requests: Sequence[Request], at_most: int, unseen: int = 0) 
     total = tallied(requests).transactions + unseen
     if total <= at_most:
         return None
-    count = _count(total, "storage transaction", "storage transactions")
-    lines = [f"{count}{_by_service(tallied(requests))}, and at most {at_most} may be:"]
+    spent = f"{counted(total, 'storage transaction')}{_by_service(tallied(requests))}"
+    lines = [f"{spent}, and at most {count(at_most)} may be:"]
     for site, some in _by_site(requests).items():
         tally = tallied(some)
-        done = ", ".join(f"{each.requests} x {name}" for name, each in grouped(some, _what).items())
+        done = ", ".join(f"{count(each.requests)} x {name}" for name, each in grouped(some, _what).items())
         lines += [
             *_place(site),
-            f"    {_count(tally.transactions, 'transaction', 'transactions')}{_by_service(tally)}: {done}",
+            f"    {counted(tally.transactions, 'transaction')}{_by_service(tally)}: {done}",
         ]
         lines += [f"    {advice}" for advice in advised(some)]
     if unseen:
-        lines.append(f"  {_count(unseen, 'transaction', 'transactions')} {_STRANGERS}")
+        lines.append(f"  {counted(unseen, 'transaction')} {_STRANGERS}")
     return "\n".join(lines)
 
 
@@ -78,14 +83,14 @@ def advised(requests: Sequence[Request]) -> list[str]:
         found.append(f"better: {text}")
     retries = sum(each.is_retry for each in requests)
     if retries:
-        found.append(f"{retries} of them the SDK sent again")
+        found.append(f"{count(retries)} of them are retries by the SDK")
     return found
 
 
 def _reason(request: Request) -> str:
     if request.scan_class == request.query_class:
         return request.reason
-    return f"{request.examined:,} rows were read and {request.returned:,} returned"
+    return f"{count(request.examined or 0)} rows were read and {count(request.returned or 0)} returned"
 
 
 def _better(request: Request) -> str:
@@ -120,7 +125,3 @@ def _place(site: Site | None) -> list[str]:
     if site is None:
         return ["  no line of yours"]
     return [f"  {site}", *([f"    {site.code}"] if site.code else [])]
-
-
-def _count(number: int, one: str, many: str) -> str:
-    return f"{number:,} {one if number == 1 else many}"

@@ -10,6 +10,7 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from ..figures import count, counted, size
 from ..filters import QueryClass
 from .request import Site
 from .tally import Tally
@@ -26,10 +27,10 @@ def report(overall: Tally, sites: Mapping[Site | None, Tally], partitions: Mappi
     """Return the report of some traffic."""
     if not overall.requests:
         return Text("no requests")
-    summary = f"{overall.requests:,} requests, {overall.transactions:,} storage transactions billed"
+    summary = f"{counted(overall.requests, 'request')}, {counted(overall.transactions, 'storage transaction')} billed"
     if overall.cost.table != overall.cost.transactions:
         summary += f" ({overall.cost.by_service}), as much as {overall.cost.comparison()}"
-    lost = f", {overall.lost:,} without an answer" if overall.lost else ""
+    lost = f", {count(overall.lost)} without an answer" if overall.lost else ""
     lines = {_line(site): tally for site, tally in sites.items()}
     return Group(
         Text(summary + lost, style="bold"), _table("Line", lines), Text(), _table("Partition", dict(partitions))
@@ -46,7 +47,7 @@ def _table(title: str, rows: Mapping[str, Tally]) -> Table:
     for name, tally in list(rows.items())[:_SHOWN]:
         table.add_row(Text(name), *_figures(tally, costs_more=costs_more))
     if len(rows) > _SHOWN:
-        table.add_row(Text(f"and {len(rows) - _SHOWN:,} more", style="dim"))
+        table.add_row(Text(f"and {count(len(rows) - _SHOWN)} more", style="dim"))
     return table
 
 
@@ -56,17 +57,9 @@ def _figures(tally: Tally, *, costs_more: bool) -> tuple[Text, ...]:
     cost = (round(tally.cost.table_operations()),) if costs_more else ()
     others = (tally.scans, tally.retries, tally.throttled, tally.conflicts)
     counts = (tally.requests, tally.transactions, *cost, *others)
-    figures = [*(f"{number:,}" for number in counts), _size(tally.bytes_in), _size(tally.bytes_out)]
-    return (label, *(Text(each) for each in [*figures, f"{tally.seconds:,.3f}"]))
+    figures = [*map(count, counts), size(tally.bytes_in), size(tally.bytes_out), f"{tally.seconds:,.3f}"]
+    return (label, *map(Text, figures))
 
 
 def _line(site: Site | None) -> str:
     return "no line of yours" if site is None else str(site)
-
-
-def _size(count: int) -> str:
-    for unit in ("B", "KiB", "MiB"):
-        if count < 1024:
-            return f"{count:,} {unit}"
-        count = round(count / 1024)
-    return f"{count:,} GiB"

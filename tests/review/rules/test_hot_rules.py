@@ -29,11 +29,11 @@ class TestAHotPartition:
     def test_is_told_with_its_peak_its_hour_and_what_buckets_would_do(self) -> None:
         (one,) = found(done(EMPLOYEES, HIRE), heats=[hot("Employees", 6000)])
         assert one.rule == "hot-partition"
-        assert "partition 'Sales' of Employees has 6,000 entities a second to do at its peak" in one.says
-        assert "3 times its target, and is over it from 12:00 on" in one.says
+        assert "partition 'Sales' of Employees serves up to 6,000 entities a second" in one.says
+        assert "300% of its target, and is over it from 12:00 on" in one.says
         assert "4 buckets would leave 1,500 entities a second" in one.better
 
-    @pytest.mark.parametrize(("peak", "words"), [(2000, "1 times its target"), (1900, "95% of its target")])
+    @pytest.mark.parametrize(("peak", "words"), [(2000, "100% of its target"), (1900, "95% of its target")])
     def test_is_told_by_how_much_of_its_target_it_takes(self, peak: float, words: str) -> None:
         (one,) = found(done(EMPLOYEES, HIRE), heats=[hot("Employees", peak)])
         assert words in one.says
@@ -94,7 +94,7 @@ class TestTheAccount:
         load = AccountLoad(STEP, (30_000.0,), 20_000.0)
         (one,) = found(sets=[EMPLOYEES], account=load)
         assert (one.rule, one.subject) == ("account-target", "account")
-        assert "1.5 times its target" in one.says
+        assert "150% of its target" in one.says
 
 
 def test_two_sets_of_one_table_are_hot_by_the_one_that_does_more() -> None:

@@ -47,7 +47,7 @@ class TestALimit:
     def test_is_told_with_its_numbers_and_when(self) -> None:
         (one,) = found(sets=[EMPLOYEES], in_sight=[sight("properties of an entity", 50, 150, 1.5)])
         assert one.says == (
-            "An entity of Employees has 50 properties, and 150 at the end of the growth; the most is 252, "
+            "An entity of Employees has 50 properties, and 150 at the end of the growth; the most is 100, "
             "which is passed in 18 months."
         )
 

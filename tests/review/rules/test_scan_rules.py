@@ -90,7 +90,8 @@ class TestAMissingIndex:
         assert 'InterPartitionIndex(Key("email_{Email}", "email"), unique=True)' in one.better
         assert "a table scan: it reads 20,000 entities for 1, 50 times a second" in one.says
         assert (
-            "MB more, and each write that they follow at least 2 table + 2 queue transactions, as much as" in one.better
+            "MiB more, and each write that they follow at least 2 table + 2 queue transactions, as much as"
+            in one.better
         )
 
     def test_lies_in_the_partition_where_that_is_known(self) -> None:

@@ -9,6 +9,7 @@ from typing import Final
 from ...entity_set.derived import Derived, Index
 from ...entity_set.shared_rows import PART
 from ...errors import BadDesign, BadFilter
+from ...figures import plural
 from ...filters import parse
 from ...recipes.summary import Summary
 from ..key_parts import Piece, pieces_of
@@ -114,9 +115,8 @@ def _of_keys(declared: DeclaredSet, path: TomlPath, whose: str) -> Iterator[Faul
     is_known = all(name in shape.fields for name in declared.key.fields)
     if is_known and shape.count > 1 and values_in(shape, declared.key.fields) < shape.count:
         most = values_in(shape, declared.key.fields) if declared.key.fields else 1
-        says = (
-            f"the key has {most:,.0f} different values for {shape.count:,} entities; add a field that tells them apart"
-        )
+        values = plural(most, "different value")
+        says = f"the key has {values} for {plural(shape.count, 'entity')}; add a field that tells them apart"
         yield Fault((*path, "key"), whose, says)
 
 

@@ -12,6 +12,7 @@ from ...entity_set.derived import Index, RowLayout
 from ...entity_set.entity_set import EntitySet
 from ...entity_set.range_query import Question
 from ...errors import BadInput
+from ...figures import count, counted
 from ...filters import Constant, Filter, QueryClass, classify, parse, prop
 from ...recipe import Account
 from ...recipes.index_entities import IndexEntity
@@ -202,6 +203,6 @@ def _point(shape: RowLayout, fields: Mapping[str, Any]) -> Filter:
 
 
 def _times(plans: Sequence[QueryPlan], cost: str) -> QueryPlan:
-    text = f"{len(plans)} entities, each by its keys"
-    query = plans[0].query if len(plans) == 1 else f"{plans[0].query}, and {len(plans) - 1} more"
+    text = f"{counted(len(plans), 'entity')}, each by its keys"
+    query = plans[0].query if len(plans) == 1 else f"{plans[0].query}, and {count(len(plans) - 1)} more"
     return replace(plans[0], query=query, reads=text, transactions=len(plans), cost=f"{len(plans)}: {cost}")

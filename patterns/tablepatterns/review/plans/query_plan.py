@@ -9,6 +9,7 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from ...figures import count
 from ...filters import Explanation, Filter, Interval, QueryClass, comparisons
 from ...limits import MAX_PAGE_ENTITIES
 
@@ -122,7 +123,7 @@ def _told(better: Better) -> str:
 KEYS: Final = ("PartitionKey", "RowKey")
 NO_QUERY: Final = "nothing: no entity can match, so there is nothing to ask"
 
-_PAGES: Final = f"1 for each page of {MAX_PAGE_ENTITIES:,} results"
+_PAGES: Final = f"1 for each page of {count(MAX_PAGE_ENTITIES)} results"
 COSTS: Final = {
     QueryClass.POINT: "1",
     QueryClass.RANGE: f"{_PAGES}, at least 1",

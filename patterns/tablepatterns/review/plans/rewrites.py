@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from ...errors import BadFilter
+from ...figures import counted
 from ...filters import And, Comparison, Explanation, Filter, Or, QueryClass, classify, comparisons, point_keys, prop
 from .query_plan import Better, properties
 
@@ -41,7 +42,8 @@ def _points(expression: Filter) -> list[Better]:
     if not keys:
         return []
     asked = [str((prop("PartitionKey") == partition) & (prop("RowKey") == row)) for partition, row in keys]
-    words = f"ask {len(keys)} point queries, together: {len(keys)} transactions, and {len(keys)} entities read at most"
+    points, billed = counted(len(keys), "point query"), counted(len(keys), "transaction")
+    words = f"ask {points}, together: {billed}, and {counted(len(keys), 'entity')} read at most"
     return [Better(words, QueryClass.POINT, tuple(asked))]
 
 

@@ -1,26 +1,18 @@
-"""Format figures, sentences and recommendations the same way in every report."""
+"""Word what every report says: names, sentences and recommendations, with the figures of `tablepatterns.figures`."""
 
 from __future__ import annotations
 
 import unicodedata
 from collections import Counter
 from dataclasses import dataclass
-from math import isinf
 from typing import Final
 
 from ...catalogue import entry
 from ...errors import BadInput
+from ...figures import SECONDS_OF_A_MONTH, money, number, of_target, plural, share, time_of_day, years_from_now
 from ...filters import QueryClass
 from ..model import Finding, Heat, Measured, Reviewed, Severity
 
-_DAY: Final = 86_400
-_MONTH_DAYS: Final = 30.44
-SECONDS_OF_A_MONTH: Final = _MONTH_DAYS * _DAY
-_RATES: Final = ((1.0, "s"), (60.0, "min"), (3_600.0, "h"), (float(_DAY), "day"))
-_LARGE: Final = ((1e12, "trillion"), (1e9, "billion"), (1e6, "million"))
-_SIZES: Final = ((2.0**40, "TiB"), (2.0**30, "GiB"), (2.0**20, "MiB"), (2.0**10, "KiB"))
-_MANY_TIMES: Final = 10
-_BYTES: Final = "bytes"
 _CONTROLS: Final = frozenset({"Cc", "Cf", "Zl", "Zp", "Cs"})
 
 
@@ -47,141 +39,13 @@ def shortened(text: str, most: int) -> str:
     return f"{text[:head]}…{text[head + 1 - most :]}"
 
 
-def number(value: float) -> str:
-    """Return a count or an average of counts.
+def reached(years: float | None, horizon: float) -> str:
+    """Return when a limit is reached, or that it is not within the declared growth.
 
-    >>> from math import inf
-    >>> [number(each) for each in (0, 3.0, 2.44, 0.15, 0.012, 1234.5, 20_000, 51_840_000, inf)]
-    ['0', '3', '2.4', '0.15', '0.012', '1,234', '20,000', '51.8 million', '∞']
+    >>> reached(None, 3), reached(0.0, 3), reached(0.1, 3)
+    ('not within 3 years', 'now', 'in 5 weeks')
     """
-    if isinf(value):
-        return "∞"
-    for least, word in _LARGE:
-        if abs(value) >= least:
-            return f"{value / least:,.1f}".removesuffix(".0") + f" {word}"
-    if value and abs(value) < 1:
-        return f"{value:.2g}" if abs(value) >= 0.0001 else "under 0.0001"
-    return f"{value:,.0f}" if abs(value) >= 100 or value == int(value) else f"{value:.1f}".removesuffix(".0")
-
-
-def rate(value: float) -> str:
-    """Return how often something happens, in the unit in which it is no less than 1.
-
-    >>> [rate(each) for each in (200, 0.5, 0.0005, 0)]
-    ['200/s', '30/min', '1.8/h', 'never']
-    """
-    if value <= 0:
-        return "never"
-    for seconds, unit in _RATES:
-        if value * seconds >= 0.9995:
-            return f"{number(value * seconds)}/{unit}"
-    return f"{number(value * SECONDS_OF_A_MONTH)}/month"
-
-
-def share(value: float) -> str:
-    """Return a part of a whole, or of a target that may be passed.
-
-    >>> [share(each) for each in (0, 0.0004, 0.023, 0.616, 0.9999, 1.0, 3.14, 1200.0)]
-    ['0%', 'under 0.1%', '2.3%', '62%', '99.9%', '100%', '314%', '1,200 times']
-    """
-    if value >= _MANY_TIMES:
-        return f"{number(value)} times"
-    if 0 < value < 0.001:
-        return "under 0.1%"
-    if value < 0.0995 or 0.995 <= value < 1:
-        # 99.99% is not yet all of it
-        return f"{min(value * 100, 99.9):.1f}".removesuffix(".0") + "%"
-    return f"{value * 100:.0f}%"
-
-
-def briefly(value: float) -> str:
-    """Return a share where there is little room.
-
-    >>> briefly(0.0004), briefly(0.023)
-    ('<0.1%', '2.3%')
-    """
-    return share(value).replace("under ", "<")
-
-
-def of_target(value: float) -> str:
-    """Return a share of a target in words.
-
-    >>> of_target(0.5), of_target(12)
-    ('50% of its target', '12 times its target')
-    """
-    return f"{share(value)} {'' if value >= _MANY_TIMES else 'of '}its target"
-
-
-def money(amount: float, currency: str) -> str:
-    """Return an amount of money with its currency.
-
-    >>> money(1.5, "USD")
-    '1.50 USD'
-    """
-    return f"{sum_of_money(amount)} {plain(currency)}"
-
-
-def sum_of_money(amount: float) -> str:
-    """Return an amount of money, where the currency is told elsewhere.
-
-    >>> [sum_of_money(each) for each in (0, 0.004, 1.5, 1234.56, 2_500_000)]
-    ['0', 'under 0.01', '1.50', '1,235', '2.5 million']
-    """
-    if not amount:
-        return "0"
-    if amount < 0.01:
-        return "under 0.01"
-    return f"{amount:.2f}" if amount < 1_000 else number(round(amount))
-
-
-def clock(seconds: float) -> str:
-    """Return an instant of the simulated day.
-
-    >>> clock(36_780)
-    '10:13'
-    """
-    minutes = int(seconds // 60)
-    return f"{minutes // 60:02d}:{minutes % 60:02d}"
-
-
-def amount(value: float, unit: str) -> str:
-    """Return so much of something that is limited: bytes in their larger units, everything else as a number.
-
-    >>> amount(65_536, "bytes of a string"), amount(252, "properties of an entity")
-    ('64 KiB', '252')
-    """
-    if not unit.startswith(_BYTES):
-        return number(value)
-    for least, word in _SIZES:
-        if value >= least:
-            return f"{value / least:,.1f}".removesuffix(".0") + f" {word}"
-    return f"{number(value)} B"
-
-
-def years(value: float | None, horizon: float) -> str:
-    """Return when a limit is reached.
-
-    >>> years(None, 3), years(0.0, 3), years(0.1, 3), years(2.25, 3)
-    ('not within 3 years', 'now', 'in 5 weeks', 'in 2.2 years')
-    """
-    if value is None:
-        return f"not within {number(horizon)} {'year' if horizon == 1 else 'years'}"
-    if value <= 0:
-        return "now"
-    if value < 0.9:
-        return f"in {plural(max(round(value * 52), 1), 'week')}"
-    return f"in {number(value)} {'year' if number(value) == '1' else 'years'}"
-
-
-def plural(count: int, word: str) -> str:
-    """Return so many of something.
-
-    >>> plural(1, "note"), plural(2, "query"), plural(1_200, "partition")
-    ('1 note', '2 queries', '1,200 partitions')
-    """
-    if count == 1:
-        return f"1 {word}"
-    return f"{number(count)} {word[:-1] + 'ies' if word.endswith('y') else word + 's'}"
+    return f"not within {plural(horizon, 'year')}" if years is None else years_from_now(years)
 
 
 _LITTLE: Final = 0.001
@@ -295,7 +159,7 @@ def cost_sentence(reviewed: Reviewed) -> str:
         return "Nothing is asked and nothing is written"
     first, whole = found[0], sum(each.money or 0.0 for each in found)
     if whole > 0 and first.money:
-        total = money(whole, reviewed.bill.currency)
+        total = money(whole, plain(reviewed.bill.currency))
         return f"“{first.name}” takes {share(first.money / whole)} of the {total} that transactions cost a month"
     sent = sum(each.transactions for each in found)
     most = max(found, key=lambda each: each.transactions)
@@ -323,7 +187,7 @@ def heat_sentence(heat: Heat) -> str:
     whose = "the partition of the moment" if heat.moving else f"“{plain(first.partition)}”, the busiest partition,"
     most = first.peak / heat.target
     told = f"{plain(heat.table)}: {whose} takes {'' if most < _LITTLE else 'up to '}{of_target(most)}"
-    return told if heat.saturated is None else f"{told}, and more than all of it from {clock(heat.saturated)}"
+    return told if heat.saturated is None else f"{told}, and more than all of it from {time_of_day(heat.saturated)}"
 
 
 def target_sentence(reviewed: Reviewed) -> str:

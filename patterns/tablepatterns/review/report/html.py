@@ -7,8 +7,9 @@ from importlib.resources import files
 from typing import Final
 
 from ...extras import how_to_install
+from ...figures import money, number, plural, share
 from ..model import Finding, Reviewed
-from .formatting import SEVERITIES, lines, loads, money, number, plain, plural, share, verdict
+from .formatting import SEVERITIES, lines, loads, plain, verdict
 from .plots import NEEDED, Plot, Plots, available, plots
 from .tables import Cell, Sheet, sheets
 
@@ -86,15 +87,15 @@ def _opening(reviewed: Reviewed) -> Markup:
 
 
 def _facts(reviewed: Reviewed) -> list[Markup]:
-    design, bill = reviewed.design, reviewed.bill
+    design, bill, currency = reviewed.design, reviewed.bill, plain(reviewed.bill.currency)
     entities = sum(each.shape.count for each in design.sets)
     growth = sum(each.shape.growth for each in design.sets)
-    horizon = f"after {number(design.years)} {'year' if design.years == 1 else 'years'}"
+    horizon = f"after {plural(design.years, 'year')}"
     hottest, *_ = loads(reviewed)
     return [
         _fact("Sets", number(len(design.sets)), plural(len(reviewed.measured), "access pattern")),
         _fact("Entities", number(entities), f"{number(entities + growth * design.years)} {horizon}"),
-        _fact("Cost a month", money(bill.total, bill.currency), f"{money(bill.then, bill.currency)} {horizon}"),
+        _fact("Cost a month", money(bill.total, currency), f"{money(bill.then, currency)} {horizon}"),
         _fact("Nearest to its target", share(hottest.share), hottest.name),
     ]
 

@@ -13,12 +13,12 @@ from itertools import groupby
 from math import floor, log10
 from typing import Any, Final, TypedDict
 
+from ...figures import money, number, rate, share, short_share
 from ...filters import QueryClass
 from ..model import Heat, PartitionHeat, Reviewed
 from .formatting import (
     Cost,
     Load,
-    briefly,
     class_of,
     cost_sentence,
     costs,
@@ -26,11 +26,8 @@ from .formatting import (
     hottest_first,
     load_sentence,
     loads,
-    money,
-    number,
     peak_of,
     plain,
-    share,
     shortened,
 )
 
@@ -327,7 +324,7 @@ def _draw_heat(size: Size, heat: Heat, rows: Sequence[PartitionHeat]) -> Figure:
     most = 14 if size.narrow else 34
     names = [shortened(each.partition, most) for each in rows]
     left = max(len(each) for each in names) * _LABEL + 0.12
-    peaks = [briefly(each.peak / heat.target) for each in rows]
+    peaks = [short_share(each.peak / heat.target) for each in rows]
     right = max(map(len, peaks)) * _LABEL + 0.22
     legend = 0.44 if size.narrow else 0.26
     axes = figure(size, len(rows) * _ROW + 0.36 + legend, left=left, right=right, bottom=0.3 + legend, top=0.06)
@@ -421,7 +418,7 @@ def _draw_load(size: Size, found: Sequence[Load]) -> Figure:
 
 
 def _words(load: Load, size: Size) -> Line:
-    target = f"{number(load.target)}/s" if size.narrow else f"{number(load.target)} {load.unit} a second"
+    target = rate(load.target) if size.narrow else f"{number(load.target)} {load.unit} a second"
     return Line(load.name, f"{share(load.share)} of {target}")
 
 

@@ -5,26 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final, Literal
 
+from ...figures import amount, money, number, plural, rate, share, sum_of_money, time_of_day
 from ...filters import QueryClass
 from ..model import Heat, InSight, Measured, Promise, Reviewed
-from .formatting import (
-    amount,
-    class_of,
-    clock,
-    costs,
-    hottest_first,
-    money,
-    name_of,
-    number,
-    plain,
-    plural,
-    rate,
-    scans,
-    share,
-    sum_of_money,
-    target_sentence,
-    years,
-)
+from .formatting import class_of, costs, hottest_first, name_of, plain, reached, scans, target_sentence
 
 Tone = Literal["plain", "good", "fair", "bad"]
 
@@ -176,7 +160,7 @@ def _heat_row(heat: Heat) -> tuple[Cell, ...]:
         Cell(plain(first.partition) if first else "none", note="changes with time" if heat.moving else ""),
         Cell(number(peak)),
         Cell(share(portion), tone=tone),
-        Cell("never" if heat.saturated is None else clock(heat.saturated)),
+        Cell("never" if heat.saturated is None else time_of_day(heat.saturated)),
         Cell(share(first.refused) if first else "0%"),
         Cell(f"× {number(heat.ceiling)}" if peak else ""),
         Cell(spread if heat.buckets > 1 else "not needed"),
@@ -186,16 +170,16 @@ def _heat_row(heat: Heat) -> tuple[Cell, ...]:
 def _limits(reviewed: Reviewed) -> Sheet:
     horizon = reviewed.design.years
     found = sorted(reviewed.in_sight, key=lambda each: (-each.then / each.most, each.limit, each.subject))
-    reached = [each for each in found if each.reached is not None]
-    after = f"after {number(horizon)} {'year' if horizon == 1 else 'years'}"
+    passed = [each for each in found if each.reached is not None]
+    after = f"after {plural(horizon, 'year')}"
     if not found:
         says = f"No limit of the service is near, nor {after} of the declared growth."
-    elif not reached:
+    elif not passed:
         says = f"No limit of the service is reached {after} of the declared growth."
     else:
-        verb = "is" if len(reached) == 1 else "are"
+        verb = "is" if len(passed) == 1 else "are"
         within = after.replace("after", "within")
-        says = f"{plural(len(reached), 'limit')} {verb} reached {within} of the declared growth."
+        says = f"{plural(len(passed), 'limit')} {verb} reached {within} of the declared growth."
     return Sheet(
         "limits",
         "Limits in sight",
@@ -220,7 +204,7 @@ def _limit(found: InSight, horizon: float) -> tuple[Cell, ...]:
         Cell(plain(found.subject)),
         *(Cell(amount(each, found.limit)) for each in figures),
         Cell(share(portion), tone=tone),
-        Cell(years(found.reached, horizon)),
+        Cell(reached(found.reached, horizon)),
     )
 
 
@@ -252,16 +236,17 @@ def _promise(found: Promise) -> tuple[Cell, ...]:
 def _bill(reviewed: Reviewed) -> Sheet:
     bill, horizon = reviewed.bill, reviewed.design.years
     lines = sorted(bill.lines, key=lambda each: -each.amount)
-    now, then = money(bill.total, bill.currency), money(bill.then, bill.currency)
+    currency = plain(bill.currency)
+    now, then = money(bill.total, currency), money(bill.then, currency)
     return Sheet(
         "bill",
         "Bill of a month",
-        f"{now} a month now, {then} after {number(horizon)} {'year' if horizon == 1 else 'years'}.",
+        f"{now} a month now, {then} after {plural(horizon, 'year')}.",
         (
             Column("For"),
             Column("Unit"),
             Column("Quantity", figures=True),
-            Column(plain(bill.currency), figures=True),
+            Column(currency, figures=True),
         ),
         tuple(
             (

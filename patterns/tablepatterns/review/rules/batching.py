@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
+from ...figures import number, often, plural
 from ...limits import MAX_TRANSACTION_OPERATIONS
 from ..measure.sample import values_of
 from ..model import Finding, Severity
 from .known import Done, Known
 from .rule import Rule
-from .words import number, often, part_of
+from .words import part_of
 
 _WRITERS: Final = 4
 _TOGETHER: Final = 10.0
@@ -18,7 +19,7 @@ _SAVED: Final = 50.0
 SINGLE_WRITES: Final = Rule(
     name="single-writes",
     finds="a few writers write to one partition often, one entity at a time",
-    severity=f"a warning where {_SAVED:.0f} transactions a second would be saved, else a note",
+    severity=f"a warning where {number(_SAVED)} transactions a second would be saved, else a note",
     why="Up to 100 entities of one partition are written by one transaction, which is billed as one.",
     guide="Entity group transactions; cost considerations",
     pattern="bulk_load",
@@ -44,7 +45,7 @@ def _single(done: Done) -> Iterator[Finding]:
     saved = write.rate * (1 - 1 / at_once)
     severity = Severity.WARNING if saved >= _SAVED else Severity.NOTE
     says = (
-        f"{write.name!r} writes {often(write.rate)}, by {write.writers} writer{'s' if write.writers > 1 else ''}: each "
+        f"{write.name!r} writes {often(write.rate)}, by {plural(write.writers, 'writer')}: each "
         f"makes {number(each)} transactions a second in one partition."
     )
     better = (

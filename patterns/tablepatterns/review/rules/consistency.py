@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
+from ...figures import often
 from ..design.model import DeclaredSet
 from ..model import Finding, Severity
 from .known import Asked, Done, Known
 from .rule import Rule
-from .words import listed, often, part_of
+from .words import listed, part_of
 
 STALE_READ: Final = Rule(
     name="stale-read",

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from ...entity_set.derived import Derived
+from ...figures import number, often, plural, share
 from ...recipes.index_entities import IndexEntity
 from ...recipes.summary import Summary
 from ..design.model import DeclaredSet, Write
@@ -14,7 +15,7 @@ from ..model import Finding, Severity
 from ..zipf import Zipf
 from .known import Known
 from .rule import Rule
-from .words import number, often, part_of
+from .words import part_of
 
 _TRIP: Final = 0.02
 """Seconds from one request of a writer to its next, near the account."""
@@ -23,7 +24,7 @@ _OFTEN: Final = 5.0
 CONTENTION: Final = Rule(
     name="contention",
     finds="several writers change one row often, and are in each other's way",
-    severity=f"serious from {_HARDLY:.0f} changes of one row a second on, a warning from {_OFTEN:.0f}",
+    severity=f"serious from {number(_HARDLY)} changes of one row a second on, a warning from {number(_OFTEN)}",
     why="Many clients that update one entity by its ETag mean high contention: all but one must begin again.",
     guide="Data series pattern; managing concurrency",
     pattern="summary",
@@ -50,7 +51,7 @@ def _severity(rate: float) -> Severity | None:
 
 def _lost(rate: float) -> str:
     """Say how many attempts meet another's, if each reads, and writes a moment later."""
-    return f"about {1 - 1 / (1 + 2 * rate * _TRIP):.0%} of the attempts are refused and made again"
+    return f"about {share(1 - 1 / (1 + 2 * rate * _TRIP))} of the attempts are refused and made again"
 
 
 def _entity(declared: DeclaredSet, write: Write) -> Iterator[Finding]:
@@ -58,8 +59,8 @@ def _entity(declared: DeclaredSet, write: Write) -> Iterator[Finding]:
     severity = _severity(rate)
     if severity is not None:
         says = (
-            f"{write.name!r} changes one entity of {declared.name} {often(rate)}, by {write.writers} writers: "
-            f"{_lost(rate)}."
+            f"{write.name!r} changes one entity of {declared.name} {often(rate)}, by "
+            f"{plural(write.writers, 'writer')}: {_lost(rate)}."
         )
         better = (
             "Write each change as an entity of its own and add them up (Summary elsewhere, with spread), or let one "
@@ -78,8 +79,8 @@ def _shared(known: Known, declared: DeclaredSet, derived: IndexEntity | Summary)
         return
     kind = "list" if isinstance(derived, IndexEntity) else "total"
     says = (
-        f"The busiest {kind} of {derived.name!r} in {declared.name} changes {often(rate)}, by {writers} writers: "
-        f"{_lost(rate)}."
+        f"The busiest {kind} of {derived.name!r} in {declared.name} changes {often(rate)}, by "
+        f"{plural(writers, 'writer')}: {_lost(rate)}."
     )
     wanted = max(2, round(rate * rows / _OFTEN) + 1)
     better = (

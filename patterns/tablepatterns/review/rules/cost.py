@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
+from ...figures import money, number, share
 from ..model import Finding, Severity
 from .known import Known
 from .rule import Rule
-from .words import number, part_of
+from .words import part_of
 
 _MOST: Final = 0.5
 _WORTH: Final = 100.0
@@ -17,7 +18,7 @@ _SEVERAL: Final = 3.0
 MOST_OF_THE_BILL: Final = Rule(
     name="most-of-the-bill",
     finds="one access pattern makes most of the bill, and each of its calls is several transactions",
-    severity=f"a note from half of a bill of {2 * _WORTH:,.0f} a month on",
+    severity=f"a note from half of a bill of {number(2 * _WORTH)} a month on",
     why="Estimate both the capacity and the transactions when you judge a design: data kept twice may cost less.",
     guide="Cost considerations",
 )
@@ -35,8 +36,8 @@ def found(known: Known) -> Iterator[Finding]:
         if each.transactions < _SEVERAL or amount < _WORTH or amount < _MOST * known.bill.total:
             continue
         says = (
-            f"{each.access.name!r} of {each.of.name} makes {amount / known.bill.total:.0%} of the bill: "
-            f"{number(each.transactions)} transactions a call, {number(amount)} {known.bill.currency} a month."
+            f"{each.access.name!r} of {each.of.name} makes {share(amount / known.bill.total)} of the bill: "
+            f"{number(each.transactions)} transactions a call, {money(amount, known.bill.currency)} a month."
         )
         better = (
             "Look at what each of its transactions is for: fewer copies elsewhere, fewer results, or a cached answer."

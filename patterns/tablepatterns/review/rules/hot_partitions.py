@@ -6,13 +6,14 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
 
+from ...figures import number, of_target, share, time_of_day
 from ..design.model import DeclaredSet, Query
 from ..measure.sample import values_in, values_of
 from ..model import Finding, Heat, Severity
 from . import waste
 from .known import Asked, Done, Known
 from .rule import Rule
-from .words import entities, listed, number
+from .words import entities, listed
 
 _LEVELS: Final = "serious where the busiest partition reaches its target; a warning from half of it"
 _NEAR: Final = 2.0
@@ -149,22 +150,14 @@ def _is_of_derived(heat: Heat, cause: _Cause) -> bool:
 def reaches(heat: Heat) -> str:
     """Say how much the busiest partition of a table has to do, and when it is too much."""
     hottest = heat.partitions[0]
-    peak = f"{entities(hottest.peak)} a second"
-    told = f"partition {hottest.partition!r} of {heat.table} has {peak} to do at its peak, {_times(heat.ceiling)}"
-    return told if heat.saturated is None else f"{told}, and is over it from {_clock(heat.saturated)} on"
-
-
-def _times(ceiling: float) -> str:
-    return f"{number(1 / ceiling)} times its target" if ceiling <= 1 else f"{1 / ceiling:.0%} of its target"
-
-
-def _clock(seconds: float) -> str:
-    return f"{int(seconds) // 3600:02d}:{int(seconds) % 3600 // 60:02d}"
+    peak = f"{entities(hottest.peak)} a second, {of_target(1 / heat.ceiling)}"
+    told = f"partition {hottest.partition!r} of {heat.table} serves up to {peak}"
+    return told if heat.saturated is None else f"{told}, and is over it from {time_of_day(heat.saturated)} on"
 
 
 def cooled(heat: Heat) -> str:
     """Say what spreading the busiest partition would do."""
-    return f"{heat.buckets} buckets would leave {entities(heat.cooled)} a second in the busiest"
+    return f"{number(heat.buckets)} buckets would leave {entities(heat.cooled)} a second in the busiest"
 
 
 def _prepend_append(known: Known, heat: Heat, severity: Severity, declared: DeclaredSet) -> Finding:
@@ -212,7 +205,7 @@ def _few_partitions(heat: Heat, severity: Severity, declared: DeclaredSet) -> Fi
 
 def _hot_partition(heat: Heat, severity: Severity, cause: _Cause) -> Finding:
     declared, hottest = cause.of, heat.partitions[0]
-    says = f"One of many partitions takes {hottest.share:.0%} of the work: {reaches(heat)}."
+    says = f"One of many partitions takes {share(hottest.share)} of the work: {reaches(heat)}."
     if isinstance(cause.access.measured.access, Query):
         better = (
             f"Let readers keep what is read most for a while, or keep copies in several partitions: {cooled(heat)}."
@@ -236,7 +229,9 @@ def _account(known: Known) -> Iterator[Finding]:
     if peak * _NEAR < target:
         return
     severity = Severity.SERIOUS if peak >= target else Severity.WARNING
-    says = f"All access patterns together make {number(peak)} requests a second at their peak, {_times(target / peak)}."
+    says = (
+        f"All access patterns together make {number(peak)} requests a second at their peak, {of_target(peak / target)}."
+    )
     better = (
         "Keep sets that share no transaction in accounts of their own, write in entity group transactions, or "
         "read less."

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from ...entity_set.derived import Index
+from ...figures import number, often
 from ...key import Key
 from ...recipes.index_entities import IndexEntity
 from ...recipes.inter_partition_index import InterPartitionIndex
@@ -15,13 +16,13 @@ from ..measure.sample import names_one, values_of
 from ..model import Finding, Severity
 from .known import Asked, Known
 from .rule import Rule
-from .words import entities, listed, number, often, part_of
+from .words import entities, listed, part_of
 
 _BUSY: Final = 1.0
 _MANY: Final = 10_000
 _READS_AGAIN: Final = 10.0
 _LISTED: Final = 100.0
-_COSTS: Final = f"a warning from {_BUSY:.0f} write a second or {_MANY:,} rows on; else a note"
+_COSTS: Final = f"a warning from {number(_BUSY)} write a second or {number(_MANY)} rows on; else a note"
 UNUSED_INDEX: Final = Rule(
     name="unused-index",
     finds="an index answers none of the declared queries",
@@ -40,7 +41,8 @@ SECOND_READ: Final = Rule(
     name="second-read",
     finds="what an index finds must be read again, since it holds less than is asked for",
     severity=(
-        f"a warning from {_READS_AGAIN:.0f} reads more a second on, of lists from {_LISTED:.0f}; a copy below is a note"
+        f"a warning from {number(_READS_AGAIN)} reads more a second on, of lists from {number(_LISTED)}; a copy below "
+        "is a note"
     ),
     why="Duplicated data that answers in one query is better than a small index row that forces a second one.",
     guide="Intra-partition secondary index pattern; inter-partition secondary index pattern",

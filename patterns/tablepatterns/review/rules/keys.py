@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
+from ...figures import number, often
 from ...key import Key
 from ..design.model import DeclaredSet, Field
 from ..key_parts import Piece, pieces_of
@@ -14,7 +15,7 @@ from ..model import Finding, Severity
 from .known import Known
 from .order import keys_of
 from .rule import Rule
-from .words import listed, number, often, part_of
+from .words import listed, part_of
 
 _CERTAIN: Final = 0.1
 _POSSIBLE: Final = 0.001
@@ -32,7 +33,7 @@ KEY_CHANGES: Final = Rule(
 COLLIDING_KEYS: Final = Rule(
     name="colliding-keys",
     finds="two entities can have the same key",
-    severity=f"serious where one of ten or more would, a warning from one of {1 / _POSSIBLE:,.0f} on",
+    severity=f"serious where one of ten or more would, a warning from one of {number(1 / _POSSIBLE)} on",
     why="PartitionKey and RowKey together must be unique: add an id to a moment, so that messages of one are distinct.",
     guide="Compound key pattern; log data anti-pattern (date, time and message id)",
     pattern="compound_key",

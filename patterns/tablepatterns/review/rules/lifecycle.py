@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
+from ...figures import number
 from ..design.model import DeclaredSet
 from ..model import Finding, Severity
 from .known import Known
 from .rule import Rule
-from .words import entities, number
+from .words import entities
 
 _DAY: Final = 86_400
 _YEAR: Final = 365.25 * _DAY
@@ -21,7 +22,7 @@ _TWICE: Final = 2.0
 DELETE_BY_ENTITY: Final = Rule(
     name="delete-by-entity",
     finds="entities are found and deleted one by one, by the thousand every day",
-    severity=f"a warning from {_TEN_THOUSANDS:,} a day on, a note from {_THOUSANDS:,}",
+    severity=f"a warning from {number(_TEN_THOUSANDS)} a day on, a note from {number(_THOUSANDS)}",
     why="Each must be found first and deleted then; a table is dropped by a single operation, whatever is in it.",
     guide="High volume delete pattern",
     pattern="period_tables",

@@ -2,40 +2,50 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final
 
+from ...figures import amount, number, size, years_from_now
+from ...limits import (
+    MAX_CUSTOM_PROPERTIES,
+    MAX_ENTITY_BYTES,
+    MAX_KEY_UNITS,
+    MAX_STRING_BYTES,
+    MAX_TRANSACTION_OPERATIONS,
+)
 from ..model import Finding, InSight, Severity
 from . import waste
 from .asked import in_order
 from .known import Asked, Known
 from .rule import Rule
-from .words import number, part_of, size, years
+from .words import part_of
 
 _LEVELS: Final = "serious where it is passed within the declared growth; a warning where it grows to nine tenths"
 _NEAR: Final = 0.9
 VALUE_TOO_LARGE: Final = Rule(
     name="value-too-large",
-    finds="a property may be larger than 64 KiB",
+    finds=f"a property may be larger than {size(MAX_STRING_BYTES)}",
     severity=_LEVELS,
-    why="A string or binary property holds 64 KiB, and an entity 1 MiB in all: what is larger belongs in a blob.",
+    why=f"A string or binary property holds {size(MAX_STRING_BYTES)}, an entity {size(MAX_ENTITY_BYTES)}: store larger "
+    "values in a blob.",
     guide="Large entities pattern",
     pattern="large_properties",
 )
 ENTITY_TOO_LARGE: Final = Rule(
     name="entity-too-large",
-    finds="an entity may be larger than 1 MiB",
+    finds=f"an entity may be larger than {size(MAX_ENTITY_BYTES)}",
     severity=_LEVELS,
-    why="One entity holds at most 1 MiB in total: what does not fit goes to a blob, or to a second entity.",
+    why=f"An entity holds at most {size(MAX_ENTITY_BYTES)}: store what does not fit in a blob, or in a second entity.",
     guide="Large entities pattern; wide entities pattern",
     pattern="wide_entity",
 )
 TOO_MANY_PROPERTIES: Final = Rule(
     name="too-many-properties",
-    finds="an entity has more than 252 properties",
+    finds=f"an entity has more than {MAX_CUSTOM_PROPERTIES} properties",
     severity=_LEVELS,
-    why="One entity holds at most 252 properties besides the system's: several entities make one that is wider.",
+    why=f"An entity holds at most {MAX_CUSTOM_PROPERTIES} properties besides the system properties: spread more over "
+    "several entities.",
     guide="Wide entities pattern; data series pattern",
     pattern="wide_entity",
 )
@@ -43,7 +53,7 @@ LIST_TOO_LONG: Final = Rule(
     name="list-too-long",
     finds="a row that lists entities will not hold them all",
     severity=_LEVELS,
-    why="One entity holds at most 1 MiB: where a list may be longer, keep it in blobs, or spread it over rows.",
+    why=f"An entity holds at most {size(MAX_ENTITY_BYTES)}: store a longer list in blobs, or spread it over rows.",
     guide="Index entities pattern",
     pattern="index_entities",
 )
@@ -51,7 +61,7 @@ KEY_TOO_LONG: Final = Rule(
     name="key-too-long",
     finds="a key may be longer than the service allows",
     severity=_LEVELS,
-    why="PartitionKey and RowKey hold 1 KiB each, which are 512 characters.",
+    why=f"PartitionKey and RowKey hold {size(2 * MAX_KEY_UNITS)} each, which is {MAX_KEY_UNITS} characters.",
     guide="Capacity considerations",
     pattern="compound_key",
 )
@@ -59,7 +69,7 @@ TRANSACTION_TOO_LARGE: Final = Rule(
     name="transaction-too-large",
     finds="a write and what changes with it are more than one transaction holds",
     severity=_LEVELS,
-    why="An entity group transaction holds at most 100 entities, and less than 4 MB.",
+    why=f"An entity group transaction holds at most {MAX_TRANSACTION_OPERATIONS} entities, and its payload is limited.",
     guide="Entity group transactions",
     pattern="eventual_transaction",
 )
@@ -67,7 +77,7 @@ ACCOUNT_FULL: Final = Rule(
     name="account-full",
     finds="the account will not hold what is declared",
     severity=_LEVELS,
-    why="A storage account holds 500 TB in all.",
+    why="The capacity of a storage account is limited.",
     guide="Capacity considerations",
     pattern="archive",
 )
@@ -95,15 +105,11 @@ RULES: Final = (
 class _Told:
     """How a limit is told.
 
-    :param says: what takes how much, of whom
-    :param spoken: how an amount is spoken
-    :param most: the limit, as the guide writes it
+    :param says: the sentence, in which `whose` and `amount` are filled in
     """
 
     rule: Rule
     says: str
-    spoken: Callable[[float], str]
-    most: str
     better: str
 
 
@@ -112,56 +118,40 @@ _TOLD: Final[Mapping[str, _Told]] = {
     "bytes of a property": _Told(
         VALUE_TOO_LARGE,
         "A property of {whose} takes up to {amount}",
-        size,
-        "64 KiB",
         "Keep the large values in blobs (LargeProperties), and their addresses in the entity.",
     ),
     "bytes of an entity": _Told(
         ENTITY_TOO_LARGE,
         "An entity of {whose} takes up to {amount}",
-        size,
-        "1 MiB",
         "Keep the entity in several rows that change together (WideEntity), or its large values in blobs.",
     ),
     "properties of an entity": _Told(
         TOO_MANY_PROPERTIES,
         "An entity of {whose} has {amount} properties",
-        number,
-        "252",
         "Keep the entity in several rows that change together (WideEntity), or numbers of one kind as a DataSeries.",
     ),
     "bytes of a list of entities": _Told(
         LIST_TOO_LONG,
         "The longest list of {whose} takes {amount}",
-        size,
-        "1 MiB",
         "Spread each list over rows (spread), keep it in blobs (InBlobs), or keep copies in place of lists.",
     ),
     "characters of a PartitionKey": _Told(
-        KEY_TOO_LONG, "The PartitionKey of {whose} has up to {amount} characters", number, "512", _KEY
+        KEY_TOO_LONG, "The PartitionKey of {whose} has up to {amount} characters", _KEY
     ),
-    "characters of a RowKey": _Told(
-        KEY_TOO_LONG, "The RowKey of {whose} has up to {amount} characters", number, "512", _KEY
-    ),
+    "characters of a RowKey": _Told(KEY_TOO_LONG, "The RowKey of {whose} has up to {amount} characters", _KEY),
     "operations of a transaction": _Told(
         TRANSACTION_TOO_LARGE,
         "A transaction of {whose} changes {amount} rows",
-        number,
-        "100",
         "Keep fewer copies in the partition.",
     ),
     "bytes of a transaction": _Told(
         TRANSACTION_TOO_LARGE,
         "A transaction of {whose} takes up to {amount}",
-        size,
-        "4 MB",
         "Let the copies hold less (include), or keep fewer.",
     ),
     "bytes of the account": _Told(
         ACCOUNT_FULL,
         "The account of {whose} takes {amount}",
-        size,
-        "500 TB",
         "Move what is old to an archive, or use several accounts.",
     ),
 }
@@ -201,13 +191,14 @@ def _follows(sight: InSight, large: set[str]) -> bool:
 
 
 def _says(sight: InSight, told: _Told) -> str:
-    says = told.says.format(whose=sight.subject, amount=told.spoken(sight.now))
+    now, then, most = (amount(each, sight.limit) for each in (sight.now, sight.then, sight.most))
+    says = told.says.format(whose=sight.subject, amount=now)
     if sight.then != sight.now:
-        says = f"{says}, and {told.spoken(sight.then)} at the end of the growth"
+        says = f"{says}, and {then} at the end of the growth"
     if sight.reached is None:
-        return f"{says}; the most is {told.most}."
-    when = "which is passed already" if sight.now >= sight.most else f"which is passed {years(sight.reached)}"
-    return f"{says}; the most is {told.most}, {when}."
+        return f"{says}; the most is {most}."
+    when = "which is passed already" if sight.now >= sight.most else f"which is passed {years_from_now(sight.reached)}"
+    return f"{says}; the most is {most}, {when}."
 
 
 def _slow(known: Known, sight: InSight) -> Iterator[Finding]:

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from ...entity_set.derived import Index
+from ...figures import number, years_from_now
 from ...key import Key
 from ..design.model import DeclaredSet
 from ..key_parts import pieces_of
@@ -13,7 +14,6 @@ from ..model import Finding, Severity
 from .asked import terms_of
 from .known import Known
 from .rule import Rule
-from .words import number, years
 
 TEXT_ORDER: Final = Rule(
     name="text-order",
@@ -79,7 +79,7 @@ def _one_narrow(known: Known, declared: DeclaredSet, name: str, digits: int) -> 
     most = 10**digits - 1
     if now + growth * known.design.years <= most:
         return
-    when = years((most - now) / growth if now < most and growth else 0)
+    when = years_from_now((most - now) / growth if now < most and growth else 0)
     says = f"{name} has {digits} digits in the key of {declared.name}, and so ends at {number(most)}: reached {when}."
     wide = len(str(int(now + growth * known.design.years))) + 2
     better = f"Write it as {{{name}:0{wide}d}}; a key cannot be widened later without writing every entity anew."

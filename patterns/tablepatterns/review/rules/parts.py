@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
+from ...figures import number, often
 from ...limits import ACCOUNT_TRANSACTIONS_PER_SECOND
 from ..design.model import DeclaredSet
 from ..model import Finding, Severity
 from .known import Asked, Known
 from .rule import Rule
-from .words import number, often, part_of
+from .words import part_of
 
 _SEVERAL: Final = 4.0
 _NOTICEABLE: Final = 0.005 * ACCOUNT_TRANSACTIONS_PER_SECOND
@@ -19,7 +20,7 @@ _COLD: Final = 0.25
 ASKS_EVERY_PART: Final = Rule(
     name="asks-every-part",
     finds="a query asks many tables of periods, or many buckets, since it does not tell which",
-    severity=f"a warning from {_MANY:,.0f} requests more a second on, a note from {_NOTICEABLE:.0f}",
+    severity=f"a warning from {number(_MANY)} requests more a second on, a note from {number(_NOTICEABLE)}",
     why="Does the design still serve the other uses of the data: finding single entities, relating them, aggregating?",
     guide="High volume delete pattern; prepend/append anti-pattern (issues and considerations)",
 )
@@ -70,8 +71,8 @@ def _needless(known: Known, declared: DeclaredSet) -> Iterator[Finding]:
     for heat in known.heats:
         if heat.table == declared.table and heat.partitions and heat.partitions[0].peak * buckets < _COLD * heat.target:
             says = (
-                f"{declared.name} is spread over {buckets} buckets, and without them the busiest partition would have "
-                f"{number(heat.partitions[0].peak * buckets)} entities a second, of {number(heat.target)} it can take."
+                f"{declared.name} is spread over {number(buckets)} buckets; without them the busiest partition would "
+                f"serve {number(heat.partitions[0].peak * buckets)} entities a second, of {number(heat.target)} it can."
             )
             better = "Keep it in one partition, which one request reads, until the rates are ten times as high."
             yield NEEDLESS_SPREAD.finding(Severity.NOTE, declared.name, says, better)

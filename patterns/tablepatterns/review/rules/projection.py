@@ -5,19 +5,20 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
+from ...figures import number
 from ...recipes.large_properties.large_properties import LargeProperties
 from ..design.model import DeclaredSet
 from ..model import Finding, Severity
 from .known import Asked, Known
 from .rule import Rule
-from .words import listed, number, part_of
+from .words import listed, part_of
 
 _READS: Final = 10.0
 _BLOBS: Final = 0.5
 BLOB_WITH_EVERY_READ: Final = Rule(
     name="blob-with-every-read",
     finds="a query reads large values from blobs that it does not want, since they belong to the entity",
-    severity=f"a warning from {_READS:.0f} such reads a second on, else a note",
+    severity=f"a warning from {number(_READS)} such reads a second on, else a note",
     why="A complete entity costs one transaction for the entity and one for the blob: fetch only what is needed.",
     guide="Large entities pattern; one-to-one relationships (large entities)",
     pattern="one_to_one",

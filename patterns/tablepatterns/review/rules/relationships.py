@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
+from ...figures import number, often
 from ...filters import QueryClass
 from ..model import Finding, Severity
 from .asked import terms_of
 from .known import Asked, Known
 from .rule import Rule
-from .words import number, often, part_of
+from .words import entities, part_of
 
 _SEVERAL: Final = 5.0
 _NEAR: Final = 2.0
@@ -20,7 +21,7 @@ _SMALL: Final = 1000
 JOIN_ONE_BY_ONE: Final = Rule(
     name="join-one-by-one",
     finds="each result of a query is followed by a read of the entity that it names",
-    severity=f"a warning from {_BUSY:.0f} such reads a second on, else a note",
+    severity=f"a warning from {number(_BUSY)} such reads a second on, else a note",
     why="Copies of related data in the same entity save the requests that fetch it, and those are what is paid for.",
     guide="Denormalization pattern; join in the client",
     pattern="denormalize",
@@ -58,7 +59,7 @@ def _joined(known: Known, many: Asked, one: Asked) -> Finding:
     changes = sum(each.write.rate for each in known.writes_of(one.of))
     if one.of.shape.count <= _SMALL and changes < 1:
         better = (
-            f"Keep the {one.of.shape.count} entities of {one.of.name} in each reader for a while: they seldom change."
+            f"Keep the {entities(one.of.shape.count)} of {one.of.name} in each reader for a while: they seldom change."
         )
         return JOIN_ONE_BY_ONE.finding(severity, subject, says, better, pattern="lookup")
     better = f"Copy what is shown of {one.of.name} into {many.of.name}; it changes {often(changes)}, and follows then."

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from ...cost import Cost
+from ...figures import counted, number, often
 from ...filters import QueryClass, classify, parse, point_keys
 from ...recipes.index_entities import IndexEntity
 from ..model import Finding
@@ -15,7 +16,7 @@ from .asked import in_order, partition_known, terms_of, unindexed
 from .known import Asked, Known
 from .rule import Rule
 from .suggested import copies_take, index_elsewhere, index_here, is_shared
-from .words import entities, listed, number, often, part_of
+from .words import entities, listed, part_of
 
 COPY_ELSEWHERE: Final = Cost(table=2, queue=2)
 """What an insert costs more for its copy in another partition: the intent and its end, the copy, a look."""
@@ -122,7 +123,9 @@ def _is_or_of_keys(asked: Asked) -> bool:
 
 def _or_of_keys(asked: Asked) -> _Advice:
     keys = point_keys(parse(asked.query.filter or "")) or []
-    better = f"Ask {len(keys)} point queries, together (get_many): {len(keys)} entities read at most."
+    better = (
+        f"Ask {counted(len(keys), 'point query')}, together (get_many): {counted(len(keys), 'entity')} read at most."
+    )
     return _Advice(OR_OF_KEYS, f"{reads(asked)}; its keys are joined by 'or'.", better)
 
 

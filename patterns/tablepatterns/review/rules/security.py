@@ -6,11 +6,12 @@ from collections.abc import Iterator
 from typing import Final
 
 from ...entity_set.derived import Derived, Index
+from ...figures import number, often
 from ..design.model import DeclaredSet
 from ..model import Finding, Severity
 from .known import Done, Known
 from .rule import Rule
-from .words import listed, often, part_of
+from .words import listed, part_of
 
 PLAIN: Final = Rule(
     name="secret-in-plain-text",
@@ -32,7 +33,7 @@ _OFTEN: Final = 10.0
 MERGE_REFUSED: Final = Rule(
     name="merge-refused",
     finds="an entity with encrypted properties is changed often, and each time written as a whole",
-    severity=f"a note from {_OFTEN:.0f} changes a second on",
+    severity=f"a note from {number(_OFTEN)} changes a second on",
     why="Merge is not supported with encryption: properties encrypted earlier, with another key, would be lost.",
     guide="Encrypting table data",
     pattern="one_to_one",

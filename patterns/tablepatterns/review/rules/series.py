@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
+from ...figures import number, often
 from ...filters import QueryClass
 from ...limits import MAX_CUSTOM_PROPERTIES, PARTITION_ENTITIES_PER_SECOND
 from ..design.model import DeclaredSet, Field
@@ -12,7 +13,7 @@ from ..model import Finding, Severity
 from .asked import terms_of
 from .known import Asked, Known
 from .rule import Rule
-from .words import entities, number, often
+from .words import entities
 
 _FEWEST: Final = 10
 _PROPERTIES: Final = 3
@@ -21,7 +22,7 @@ _NUMBERS: Final = ("int32", "int64", "double", "boolean")
 SLOTS_AS_ENTITIES: Final = Rule(
     name="slots-as-entities",
     finds="the points of a series are small entities, and all of a series are read together",
-    severity=f"a warning where {_NOTICEABLE:,.0f} entities a second are read so, else a note",
+    severity=f"a warning where {number(_NOTICEABLE)} entities a second are read so, else a note",
     why="A series that is read all at once is better one entity: one request for one entity gets the chart.",
     guide="Data series pattern",
     pattern="data_series",

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Final
 
+from ...figures import size
 from ..capacity.sizes import primary_sizes
 from ..design.model import DeclaredSet, Field, FieldType
 from ..key_parts import pieces_of
-from .words import size
 
 _FORMATS: Final[Mapping[FieldType, str]] = {
     "int32": ":010d",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import Final
 
+from ...figures import number
 from ...filters import QueryClass
 from ...limits import MAX_PAGE_ENTITIES, MAX_QUERY_TIME, PARTITION_ENTITIES_PER_SECOND
 from ..design.model import DeclaredSet, Query
@@ -23,8 +24,8 @@ ONCE_AN_HOUR: Final = 1 / 3600
 _WANTED: Final = 0.5
 """A query that returns half of what it reads is no waste: a scan is the right way to ask for it."""
 LEVELS: Final = (
-    f"serious from {HEAVY:,.0f} entities a second read in vain, in one partition or by scans of the table; a warning "
-    f"from {NOTICEABLE:,.0f}, or of {SLOW:,.0f} at once; a note where it is rare"
+    f"serious from {number(HEAVY)} entities a second read in vain, in one partition or by scans of the table; a "
+    f"warning from {number(NOTICEABLE)}, or of {number(SLOW)} at once; a note where it is rare"
 )
 
 

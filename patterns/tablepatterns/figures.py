@@ -1,0 +1,216 @@
+"""Format figures: one spelling for each count, size, rate, share, amount of money and time, wherever it is printed."""
+
+from __future__ import annotations
+
+from math import isinf
+from typing import Final
+
+_DAY: Final = 86_400
+SECONDS_OF_A_MONTH: Final = 30.44 * _DAY
+_SPANS: Final = (
+    (1.0, "s", "a second"),
+    (60.0, "min", "a minute"),
+    (3_600.0, "h", "an hour"),
+    (float(_DAY), "day", "a day"),
+    (SECONDS_OF_A_MONTH, "month", "a month"),
+)
+# From where a number rounds to a whole unit, so that none is spelled "1,000 million"
+_LARGE: Final = ((999.95e9, 1e12, "trillion"), (999.95e6, 1e9, "billion"), (999_999.5, 1e6, "million"))
+_UNITS: Final = ("B", "KiB", "MiB", "GiB", "TiB")
+_MANY_TIMES: Final = 10
+_WEEKS: Final = 52
+_MONTHS: Final = 12
+
+
+def count(value: int) -> str:
+    """Return an exact count, such as of requests that were recorded.
+
+    >>> count(1_234_567)
+    '1,234,567'
+    """
+    return f"{value:,}"
+
+
+def number(value: float) -> str:
+    """Return an estimate or an average, with no more digits than are useful.
+
+    >>> from math import inf
+    >>> [number(each) for each in (0, 3.0, 2.44, 0.15, 0.012, 1234.5, 20_000, 999_999.7, 51_840_000, inf)]
+    ['0', '3', '2.4', '0.15', '0.012', '1,234', '20,000', '1 million', '51.8 million', '∞']
+    """
+    if isinf(value):
+        return "∞"
+    for least, unit, word in _LARGE:
+        if abs(value) >= least:
+            return f"{_one_decimal(value / unit)} {word}"
+    if value and abs(value) < 1:
+        return f"{value:.2g}" if abs(value) >= 0.0001 else "under 0.0001"
+    return f"{value:,.0f}" if abs(value) >= 100 else _one_decimal(value)
+
+
+def _one_decimal(value: float) -> str:
+    return f"{value:,.1f}".removesuffix(".0")
+
+
+def plural(value: float, word: str) -> str:
+    """Return a number of things.
+
+    >>> plural(1, "note"), plural(2, "query"), plural(1_200, "partition")
+    ('1 note', '2 queries', '1,200 partitions')
+    """
+    return _things(number(value), word)
+
+
+def counted(value: int, word: str) -> str:
+    """Return an exact number of things.
+
+    >>> counted(1, "query"), counted(1_234_567, "transaction")
+    ('1 query', '1,234,567 transactions')
+    """
+    return _things(count(value), word)
+
+
+def _things(spelled: str, word: str) -> str:
+    if spelled == "1":
+        return f"1 {word}"
+    return f"{spelled} {word[:-1] + 'ies' if word.endswith('y') else word + 's'}"
+
+
+def size(value: float) -> str:
+    """Return a number of bytes, in binary units.
+
+    >>> size(400), size(65_536), size(2_000_000), size(1_048_575)
+    ('400 B', '64 KiB', '1.9 MiB', '1 MiB')
+    """
+    rest, units = float(value), iter(_UNITS)
+    unit = next(units)
+    while round(rest, 1) >= 1024 and unit != _UNITS[-1]:
+        rest, unit = rest / 1024, next(units)
+    return f"{number(rest) if unit == _UNITS[0] else _one_decimal(rest)} {unit}"
+
+
+def amount(value: float, limit: str) -> str:
+    """Return how much of a limit is used: bytes as a size, everything else as a number.
+
+    >>> amount(65_536, "bytes of a property"), amount(252, "properties of an entity")
+    ('64 KiB', '252')
+    """
+    return size(value) if limit.startswith("bytes") else number(value)
+
+
+def rate(value: float) -> str:
+    """Return how often something happens, in the shortest span in which it happens at least once.
+
+    >>> [rate(each) for each in (200, 0.5, 0.0005, 0)]
+    ['200/s', '30/min', '1.8/h', 'never']
+    """
+    if value <= 0:
+        return "never"
+    spelled, unit, _ = _per_span(value)
+    return f"{spelled}/{unit}"
+
+
+def often(value: float) -> str:
+    """Return the same figure as `rate`, as a phrase in a sentence.
+
+    >>> [often(each) for each in (200, 0.5, 0.0005, 1 / 60, 0)]
+    ['200 times a second', '30 times a minute', '1.8 times an hour', 'once a minute', 'never']
+    """
+    if value <= 0:
+        return "never"
+    spelled, _, span = _per_span(value)
+    return f"once {span}" if spelled == "1" else f"{spelled} times {span}"
+
+
+def _per_span(value: float) -> tuple[str, str, str]:
+    seconds, unit, span = next((each for each in _SPANS if value * each[0] >= 0.9995), _SPANS[-1])
+    times = value * seconds
+    return number(round(times, 3) if times >= 0.9995 else times), unit, span
+
+
+def share(value: float) -> str:
+    """Return a part of a whole, or of a target that may be exceeded.
+
+    >>> [share(each) for each in (0, 0.0004, 0.023, 0.616, 0.9999, 1.0, 3.14, 1200.0)]
+    ['0%', 'under 0.1%', '2.3%', '62%', '99.9%', '100%', '314%', '1,200 times']
+    """
+    if value >= _MANY_TIMES:
+        return f"{number(value)} times"
+    if 0 < value < 0.001:
+        return "under 0.1%"
+    if value < 0.0995 or 0.995 <= value < 1:
+        # 99.99% is not yet all of it
+        return f"{_one_decimal(min(value * 100, 99.9))}%"
+    return f"{value * 100:.0f}%"
+
+
+def short_share(value: float) -> str:
+    """Return a share where there is little room.
+
+    >>> short_share(0.0004), short_share(0.023)
+    ('<0.1%', '2.3%')
+    """
+    return share(value).replace("under ", "<")
+
+
+def of_target(value: float) -> str:
+    """Return a share of a target in words.
+
+    >>> of_target(0.5), of_target(12)
+    ('50% of its target', '12 times its target')
+    """
+    return f"{share(value)} {'' if value >= _MANY_TIMES else 'of '}its target"
+
+
+def money(value: float, currency: str) -> str:
+    """Return an amount of money with its currency.
+
+    >>> money(1.5, "USD")
+    '1.50 USD'
+    """
+    return f"{sum_of_money(value)} {currency}"
+
+
+def sum_of_money(value: float) -> str:
+    """Return an amount of money whose currency is named elsewhere, as in a column's heading.
+
+    >>> [sum_of_money(each) for each in (0, 0.004, 1.5, 1234.56, 2_500_000)]
+    ['0', 'under 0.01', '1.50', '1,235', '2.5 million']
+    """
+    if not value:
+        return "0"
+    if value < 0.01:
+        return "under 0.01"
+    return f"{value:.2f}" if value < 1_000 else number(round(value))
+
+
+def time_of_day(seconds: float) -> str:
+    """Return an instant of the simulated day.
+
+    >>> time_of_day(36_780)
+    '10:13'
+    """
+    minutes = int(seconds // 60)
+    return f"{minutes // 60:02d}:{minutes % 60:02d}"
+
+
+def years_from_now(years: float) -> str:
+    """Return when something is reached.
+
+    >>> years_from_now(0), years_from_now(0.1), years_from_now(0.5), years_from_now(2.25)
+    ('now', 'in 5 weeks', 'in 6 months', 'in 2.2 years')
+    """
+    if years <= 0:
+        return "now"
+    if years < 1 / 6:
+        return f"in {plural(max(round(years * _WEEKS), 1), 'week')}"
+    return f"in {plural(round(years * _MONTHS), 'month') if years < 2 else plural(years, 'year')}"
+
+
+def duration(seconds: float) -> str:
+    """Return how long something took.
+
+    >>> duration(0.0234), duration(2.345)
+    ('23.4 ms', '2.3 s')
+    """
+    return f"{seconds * 1000:.1f} ms" if seconds < 1 else f"{seconds:,.1f} s"
