@@ -207,13 +207,14 @@ _SKIPPED, _USERS, _ENDS = range(3)
 
 _STDLIB: Final = sysconfig.get_path("stdlib")
 _INSTALLED: Final = (sysconfig.get_path("purelib"), sysconfig.get_path("platlib"))
+# As a frame spells them, which in a linked virtual environment is not the resolved path
 _OURS: Final = tuple(
-    f"{Path(str(module)).resolve().parents[up]}/"
+    f"{Path(str(module)).parents[up]}/"
     for module, up in ((__file__, 1), (azure.core.__file__, 1), (tenacity.__file__, 0))
 )
 # Below these lies the line that runs the event loop or the pool, which is not where the request comes from
 _LOOPS: Final = (f"{Path(asyncio.__file__).parent}/", f"{_STDLIB}/concurrent/", f"{_STDLIB}/threading.py")
-_POLICIES: Final = f"{Path(azure.core.__file__).resolve().parent}/pipeline/"
+_POLICIES: Final = f"{Path(azure.core.__file__).parent}/pipeline/"
 _PIPELINE: Final = 12
 """So many frames below its hook the pipeline of every client of the SDK still goes from policy to policy."""
 
