@@ -35,7 +35,7 @@ P = ParamSpec("P")
 T = TypeVar("T")
 
 VIRTUAL_BEAT: Final = 0.01
-"""How often `meanwhile` beats at most on an account in memory: whoever moves its clock tells nobody. In seconds."""
+"""The longest heartbeat interval on the in-memory engine, in seconds of real time: its clock may jump at any moment."""
 
 
 class Account(ABC):
@@ -49,7 +49,7 @@ class Account(ABC):
     """Whether results come in the order of their keys: not so on the Cosmos DB Table API."""
 
     def check_key_order(self, what: str) -> None:
-        """Refuse what is not right on an account that does not keep key order.
+        """Reject an operation that needs results in key order if the account does not sort by key.
 
         :param what: begins the rule, such as "the newest come first"
         :raises BadDesign: it does not
@@ -73,7 +73,7 @@ class Account(ABC):
 
     @abstractmethod
     def table_names(self, first: str, last: str) -> AsyncIterator[str]:
-        """Hand out the names of the account's tables from `first` to `last`. Cost: 1 transaction per 1,000 names."""
+        """Yield the names of the account's tables from `first` to `last`. Cost: 1 transaction per 1,000 names."""
 
     @abstractmethod
     def queue(self, name: str) -> Queue:

@@ -160,9 +160,9 @@ class EntitySet(Pattern[Account_co]):
         >>> employees.get(Department="Sales", EmployeeId=1) is None
         True
 
-        :param key: the fields as one mapping, where a name is also that of a parameter
+        :param key: the fields as a mapping, for field names that are also parameter names
         :param fields: a value for every field of the key
-        :raises BadKey: a field is missing, or has a value that cannot be a key
+        :raises BadKey: a key field is missing, or its value cannot be part of a key
 
         Guide: point query.
         """

@@ -1,7 +1,6 @@
-"""Delivery: what becomes of one message that was received: handled, tried again later, or poison.
+"""Process one received message: run its handler, then delete it, release it, or move it to the poison queue.
 
-The order of the steps is what nothing is lost by: a message is deleted after its work is done, or after its copy is on
-the poison queue, and never before.
+A message is deleted only after it was processed, or after its copy is on the poison queue, so none is lost.
 """
 
 from __future__ import annotations
@@ -68,9 +67,9 @@ class Delivery:
         self._is_lost = False
 
     async def deal_with(self) -> Outcome:
-        """Do the work of the message, and say what became of it.
+        """Process the message, and return the result.
 
-        Cost: that of the work, and 1 transaction to delete the message or to let go of it; 2 to move it to poison.
+        Cost: that of the handler, and 1 transaction to delete or release the message; 2 to move it to the poison queue.
 
         :raises BadDesign: the handler's `handle` is not `async def`; the message is delivered again
         """

@@ -1,7 +1,7 @@
-"""Envelope: what every queue message of this library looks like, so that workers of any version can tell what it is.
+"""The format of all queue messages, so that workers of any version can identify them.
 
-A message is JSON: its version, the kind of work, and the work itself. Readers take Base64 as well as plain text, since
-clients in other languages send Base64 by default; writers choose.
+A message is JSON: its version, its kind, and its body. Base64 and plain text are both read, since clients in other
+languages send Base64 by default; writers choose.
 """
 
 from __future__ import annotations

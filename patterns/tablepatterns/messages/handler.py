@@ -9,10 +9,11 @@ from .poison import Reason
 
 
 class Handler(Protocol):
-    """Does the work of all messages of one kind; the worker receives, renews and deletes them.
+    """Processes all messages of one kind; the worker receives, renews and deletes them.
 
-    A message may come more than once, and later ones may overtake it, so the work must be idempotent. Returning means
-    that the message may be deleted; an error means that it is delivered again, and goes to poison after some times.
+    A message may be delivered more than once and out of order, so processing must be idempotent. If `handle` returns,
+    the message is deleted; if it raises, the message is delivered again, and is moved to the poison queue after several
+    deliveries.
     """
 
     @property
@@ -26,15 +27,15 @@ class Handler(Protocol):
 
 
 class Observer:
-    """Is told what a worker does; every method does nothing until it is overridden.
-
-    Threads and tasks call it as they go, several at a time where the worker is parallel. What it raises ends the
-    worker, and the message in hand is delivered again: let it count, and not fail.
+    """Receives notifications of what a worker does, for metrics; each method does nothing unless overridden.
 
     >>> class Counting(Observer):
     ...     handled_in_all = 0
     ...     def handled(self, queue: str, kind: str, seconds: float) -> None:
     ...         self.handled_in_all += 1
+
+    Threads and tasks may call it concurrently. An error that it raises ends the worker, and the current message is
+    delivered again; so keep it simple.
     """
 
     def received(self, queue: str, count: int) -> None:

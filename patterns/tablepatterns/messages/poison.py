@@ -1,8 +1,8 @@
-"""Poison: what is kept of a message that nobody could work on, so that someone can look into it and send it again.
+"""Keep a message that could not be processed in a poison queue, for inspection and requeuing.
 
-The note is an envelope like any other, of the kind `poison`. It holds the text as it came, letter by letter, and the
-reason. Reasons go to logs too, so they say where it failed, and hold no text of an exception: `int(body["Ssn"])` quotes
-the value in its text, and so do most exceptions of the standard library, of the SDK and of this library.
+The note is an envelope of the kind `poison`, with the original text and the reason. Reasons are logged too, so they say
+where the failure was, without the text of an exception: `int(body["Ssn"])` quotes the value in its text, and so do most
+exceptions of the standard library, of the SDK and of this library.
 """
 
 from __future__ import annotations

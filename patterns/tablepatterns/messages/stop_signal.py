@@ -1,4 +1,4 @@
-"""Stopping: how something that runs for long is asked to end."""
+"""Ask something that runs for long to stop."""
 
 from __future__ import annotations
 

@@ -83,9 +83,9 @@ class Lookup(Pattern[Account_co]):
     async def get(self, key: Mapping[str, Any] | None = None, /, **fields: Any) -> Entity | None:
         """Return the entity with this key, or None. Cost: none, or 1 transaction.
 
-        :param key: the fields as one mapping, where a name is also that of a parameter
+        :param key: the fields as a mapping, for field names that are also parameter names
         :param fields: a value for every field of the key
-        :raises BadKey: a field is missing, or has a value that cannot be a key
+        :raises BadKey: a key field is missing, or its value cannot be part of a key
 
         Guide: join in the client.
         """

@@ -171,9 +171,9 @@ class Archive(Pattern[Account_co]):
         Cost: 1 table transaction from a set; from blobs 1 blob read + 1 other blob transactions, as much as 22 table
         operations; none from files.
 
-        :param key: the fields as one mapping, where a name is also that of a parameter
+        :param key: the fields as a mapping, for field names that are also parameter names
         :param fields: a value for every field of the set's key
-        :raises BadKey: a field is missing, or has a value that cannot be a key
+        :raises BadKey: a key field is missing, or its value cannot be part of a key
         """
         keys = self.source.key.format(fields_of(key, fields))
         held = await self._there.get(keys)
@@ -186,9 +186,9 @@ class Archive(Pattern[Account_co]):
         Cost: to list them, 1 table transaction per page of up to 1,000 from a set, or 1 list transaction per 5,000 from
         blobs; for each child, the cost of `get`.
 
-        :param key: the fields as one mapping, where a name is also that of a parameter
+        :param key: the fields as a mapping, for field names that are also parameter names
         :param fields: a value for every field of the set's key
-        :raises BadKey: a field is missing, or has a value that cannot be a key
+        :raises BadKey: a key field is missing, or its value cannot be part of a key
         """
         parent = self.source.key.parse(*self.source.key.format(fields_of(key, fields)))
         for kind in self._children:

@@ -1,4 +1,4 @@
-"""Blind index: a keyed hash that equal values share, so that an encrypted property can be looked up."""
+"""Keyed hashes of encrypted properties, for looking them up by value."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ class BlindIndex:
         return found
 
     def refuse_others(self, fields: Mapping[str, Any]) -> None:
-        """Refuse fields that have no blind index.
+        """Reject fields that have no blind index.
 
         :raises BadInput: there is one
         """

@@ -19,7 +19,7 @@ NONCE_BYTES: Final = 12
 
 
 def need_cryptography() -> None:
-    """Refuse to go on without the package that encrypts.
+    """Check that the `cryptography` package is installed.
 
     :raises ModuleNotFoundError: it is not installed
     """

@@ -1,7 +1,4 @@
-"""Encrypted properties: what the service never sees in the clear, sealed for its place in the table.
-
-Status: ready
-"""
+"""Encrypt properties in the client, each bound to its place in the table."""
 
 from __future__ import annotations
 
@@ -30,31 +27,14 @@ When: TypeAlias = Callable[[str, str, str], bool]
 
 
 class EncryptedProperties(PropertyMapping):
-    """Encrypt some properties in this process, before they are sent, and decrypt them when they are read.
+    """Encrypt some properties in this process before they are sent, and decrypt them when they are read.
 
-    Goal: salaries and social security numbers that nobody reads who can read the table: no administrator, no backup,
-    no log.
-
-    Keys: those of the set; PartitionKey, RowKey and Timestamp are never encrypted, so put no secret in them. Each
-    write of an entity takes a new content key of 256 bits. Its properties are encrypted with AES-256-GCM and stored as
-    Binary; the content key, wrapped by a key-encryption key, is stored beside them in the property `EncryptedWith`.
-
-    Guarantees: values come back with their types. A ciphertext is bound to its table, to the keys of its primary row,
-    to its property and to the names that were encrypted with it: moved, altered or removed it is refused with
-    `DecryptionFailed`, which shows no plaintext; so is one whose header was removed. It is not bound to the account,
-    so that tables can be copied to another one. Copies in indexes hold the ciphertext of the primary. Entities of
-    several keys, and plain ones, may share a table; reading needs no declaration, only the keys.
-
-    Does not: hide which properties there are, how long they are, who writes them and when; keep a whole old entity
-    from being put back in place of a new one; look for a value, but by a blind index, which shows which entities share
-    one. Merge is refused: it would leave some properties under the old content key. A plain value in a declared
-    property is read as it is, unless `require` is set.
-
-    Cost: no storage transaction. One call of the key for each entity that is written or read; for a key in a vault
-    that is a request to it. A property takes 33 bytes more than its value in UTF-8, and the header some 150.
+    Use it for values that must not be readable by everyone who can read the table, such as salaries, including
+    administrators, backups and logs. PartitionKey, RowKey and Timestamp are never encrypted, so do not put secrets in
+    them.
 
     >>> from tablepatterns import EntitySet, Key, connect
-    >>> from tablepatterns.secrecy.keys import LocalKey
+    >>> from tablepatterns import LocalKey
     >>> storage, sealed = connect(), EncryptedProperties(["Salary", "Ssn"], keys=LocalKey.generate("payroll-2026"))
     >>> staff = EntitySet(storage, "Staff", Key("{Department}", "empid_{EmployeeId:06d}"), mappings=[sealed])
     >>> _ = staff.insert({"Department": "Sales", "EmployeeId": 223, "Salary": 90_000, "Ssn": "078-05-1120"})
@@ -64,14 +44,33 @@ class EncryptedProperties(PropertyMapping):
     >>> type(stored["Salary"]), type(stored["Ssn"])
     (<class 'bytes'>, <class 'bytes'>)
 
+    Each write of an entity uses a new 256-bit content key. Its properties are encrypted with AES-256-GCM and stored as
+    Binary. The content key, wrapped by a key-encryption key, is stored with them in the property `EncryptedWith`.
+
+    Values keep their types. A ciphertext is bound to its table, to the keys of its primary row, to its property and to
+    the names that were encrypted with it. If it was moved, altered or removed, or its header was, reading raises
+    `DecryptionFailed`, which shows no plaintext. It is not bound to the account, so tables can be copied to another
+    one. Copies in indexes hold the ciphertext of the primary. Entities of several keys, and plain ones, may share a
+    table; reading needs only the keys.
+
+    Encryption does not hide which properties there are, how long they are, and who writes them when. It does not detect
+    that a complete old entity was put back. Encrypted values can be looked up only by a blind index, which reveals
+    which entities have equal values. Merge is rejected, since it would leave some properties under the old content key.
+    A plain value in a declared property is accepted unless `require` is set.
+
+    Cost: no storage transaction. One call of the key for each entity that is written or read; for a key in a vault that
+    is a request to it. A property takes 33 bytes more than its value in UTF-8, and the header some 150.
+
     :param names: the properties to encrypt; none for a program that only reads
     :param keys: a key-encryption key, or several: the first encrypts, all decrypt
-    :param when: asked with PartitionKey, RowKey and name, whether this entity's property is encrypted; None for always
-    :param resolve: gives the key of an id that is not among `keys`, or None
-    :param blind: for properties that are to be looked up, the name of the property that holds their keyed hash
-    :param blind_key: the key of these hashes, at least 32 random bytes, kept as well as the others
-    :param require: whether a property that should be encrypted and is not is refused when it is read
-    :raises BadDesign: a name cannot be encrypted, there is no key, or a blind index of something else
+    :param when: called with PartitionKey, RowKey and name; returns whether to encrypt this entity's property. None for
+        always
+    :param resolve: returns the key with an id that is not among `keys`, or None
+    :param blind: for properties to look up, the name of the property that holds their keyed hash
+    :param blind_key: the key of these hashes, at least 32 random bytes, to be protected like the others
+    :param require: whether to reject, when reading, a plain value that should be encrypted
+    :raises BadDesign: a name cannot be encrypted, there is no key, or a blind index is of a property that is not
+        encrypted
     :raises ModuleNotFoundError: the extra `encrypt` is not installed
 
     Guide: encrypting table data (client side).
@@ -116,7 +115,7 @@ class EncryptedProperties(PropertyMapping):
         """Return the mapping of a class that declares its properties, encrypted ones as `Annotated[type, ENCRYPTED]`.
 
         >>> from typing import Annotated, TypedDict
-        >>> from tablepatterns.secrecy.keys import LocalKey
+        >>> from tablepatterns import LocalKey
         >>> Employee = TypedDict("Employee", {"Department": str, "Salary": Annotated[int, ENCRYPTED]})
         >>> EncryptedProperties.of(Employee, keys=LocalKey.generate("payroll-2026"))
         <EncryptedProperties Salary with payroll-2026>
@@ -155,7 +154,7 @@ class EncryptedProperties(PropertyMapping):
         The values must be equal to what was stored, in case, in form and in type.
 
         >>> from tablepatterns import EntitySet, IntraPartitionIndex, Key, connect
-        >>> from tablepatterns.secrecy.keys import LocalKey
+        >>> from tablepatterns import LocalKey
         >>> sealed = EncryptedProperties(
         ...     ["Email"], keys=LocalKey.generate("k"), blind={"Email": "EmailHash"}, blind_key=bytes(range(32))
         ... )
@@ -238,7 +237,7 @@ class EncryptedProperties(PropertyMapping):
             raise DecryptionFailed(f"{ENCRYPTED_WITH} of the entity {key} cannot be read: {error}") from error
 
     def _refuse_plain(self, found: Fields, sealed: Collection[str], place: Place) -> None:
-        """Refuse values that should be encrypted and are not, where that is asked for or cannot be meant."""
+        """Reject values that should be encrypted and are not, where that is asked for or cannot be meant."""
         for name in sorted(found.keys() - sealed):
             if _is_sealed(found[name]):
                 text = f"{name} of the entity {place.key} is encrypted, and its header is missing or does not name it"
@@ -248,7 +247,7 @@ class EncryptedProperties(PropertyMapping):
                 raise DecryptionFailed(f"{text}; was it written by somebody else?")
 
     def _refuse_removed(self, found: Fields, header: Header | None, place: Place) -> None:
-        """Refuse an entity that lacks a property which its header names, if it was asked for."""
+        """Reject an entity that lacks a property which its header names, if it was asked for."""
         for name in sorted(header.names.difference(found)) if header else ():
             if place.read is None or name in place.read:
                 text = f"{name} of the entity {place.key} was encrypted with the others, and is missing"

@@ -1,4 +1,4 @@
-"""Header: the property beside encrypted ones that says which they are, and holds their content key, wrapped."""
+"""The property that names an entity's encrypted properties and holds their wrapped content key."""
 
 from __future__ import annotations
 

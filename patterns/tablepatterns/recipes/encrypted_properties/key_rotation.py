@@ -1,7 +1,4 @@
-"""Key rotation: write everything anew under the current key, so that an old one can be retired.
-
-Status: ready
-"""
+"""Re-encrypt entities under the current key, so that an old key can be retired."""
 
 from __future__ import annotations
 
@@ -44,26 +41,13 @@ class Rotated:
 
 
 class KeyRotation(Pattern[Account_co]):
-    """Encrypt entities under the current key that are under another, or not encrypted yet.
+    """Re-encrypt entities that are under an old key, or not encrypted yet, under the current key.
 
-    Goal: a key that may have leaked, or is old enough, is to open nothing any more.
-
-    Keys: those of the set. First give every writer the new key, in front of the old one; then `rotate`; then ask
-    `in_use`; only when it does not count the old key any more, retire that.
-
-    Guarantees: each entity is read, and written anew on condition that nobody changed it, with a new content key and
-    all that is derived of it; no change of another writer is lost. Entities that are current are left alone, so that a
-    rotation which broke off may simply be begun anew, or resumed by its token. New properties to encrypt, and another
-    key for blind indexes, are carried out as well.
-
-    Does not: keep a writer who still has the old key first from using it; ask `in_use` afterwards. Copies in other
-    partitions follow their entities a little later.
-
-    Cost: 1 storage transaction for 1,000 rows of the table, and 2 for each entity that is written anew, besides what
-    its derived data takes. A large value of it goes to a new blob. Of wide entities 1 more for each, to read its parts.
+    Use it to retire a key that is old or may have leaked. First give every writer the new key, in front of the old one;
+    then call `rotate`, then `in_use`. Retire the old key only when `in_use` no longer counts it.
 
     >>> from tablepatterns import EntitySet, Key, connect
-    >>> from tablepatterns.secrecy.keys import LocalKey
+    >>> from tablepatterns import LocalKey
     >>> old, new = LocalKey.generate("1"), LocalKey.generate("2")
     >>> storage, key = connect(), Key("{Department}", "{Name}")
     >>> before = EntitySet(storage, "Staff", key, mappings=[EncryptedProperties(["Salary"], keys=old)])
@@ -76,6 +60,15 @@ class KeyRotation(Pattern[Account_co]):
     Rotated(seen=1, rewritten=1, token=None)
     >>> rotation.in_use()
     {'2': 1}
+
+    Consistency: each entity is read, and written on condition that it has not changed, with a new content key and
+    everything derived from it; no concurrent change is lost. Entities that are current are left alone, so you may run
+    an interrupted rotation again, or resume it with its token. Properties that are newly declared, and a new key for
+    blind indexes, are applied too. Writers that still use the old key are not stopped; call `in_use` afterwards. Copies
+    in other partitions are eventually consistent.
+
+    Cost: 1 storage transaction for 1,000 rows of the table, and 2 for each entity that is rewritten, besides the cost
+    of its derived data. Large values go to new blobs. Wide entities take 1 more each, to read their parts.
 
     :param entities: the set, or the wide entities, whose mappings encrypt properties
     :param max_concurrency: how many entities are written at a time

@@ -1,7 +1,7 @@
-"""Keys that encrypt keys: local ones, those of Azure Key Vault, and the ring of those that one table may need.
+"""Key-encryption keys: local ones, those of Azure Key Vault, and the set of keys that one table may need.
 
 A content key encrypts one write of one entity, and is stored with it, wrapped by a key-encryption key. The protocol is
-that of azure-storage-blob, so that a key made for its client-side encryption will do.
+that of azure-storage-blob, so a key for its client-side encryption works here too.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ Resolve = Callable[[str], KeyEncryptionKey | None]
 class LocalKey:
     """A key-encryption key in this process: 256 bits, AES key wrap (RFC 3394).
 
-    Where it comes from is for the caller to see to: a vault, a file that few may read, never the code.
+    Load its secret from a vault or a protected file, never from code.
 
     >>> key = LocalKey.generate("payroll-2026")
     >>> key
@@ -59,9 +59,9 @@ class LocalKey:
     >>> key.unwrap_key(key.wrap_key(bytes(32)), "A256KW") == bytes(32)
     True
 
-    :param kid: the id of the key, stored with all that it protects
+    :param kid: the id of the key, stored with everything that it protects
     :param secret: 32 bytes
-    :raises BadDesign: it has no id, or not 32 bytes
+    :raises BadDesign: the id is empty, or the secret is not 32 bytes
     """
 
     @checked
@@ -109,11 +109,11 @@ class LocalKey:
 class VaultKey:
     """A key-encryption key in Azure Key Vault or a managed HSM, which never leaves it.
 
-    Each entity that is written or read takes one request to the vault. With an async client, on an async account only.
+    Each entity that is written or read takes one request to the vault. An async client works on async accounts only.
 
-    :param client: a `CryptographyClient` of azure-keyvault-keys, sync or aio, for a key's id with its version
+    :param client: a `CryptographyClient` of azure-keyvault-keys, sync or aio, for a key id with its version
     :param algorithm: how keys are wrapped: RSA-OAEP-256, or A256KW in a managed HSM
-    :raises BadDesign: the id has no version: once the vault rotates the key, nobody could tell which one was meant
+    :raises BadDesign: the id has no version, so the key could not be identified after a rotation in the vault
     """
 
     @checked

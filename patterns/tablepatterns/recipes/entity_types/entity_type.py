@@ -1,4 +1,4 @@
-"""EntityType: one dataclass among those of a table, the set that its entities are in, and its earlier versions."""
+"""Declare a dataclass as a type of entity, with its set and its earlier versions."""
 
 from __future__ import annotations
 
@@ -188,7 +188,7 @@ class EntityType(Generic[Account_co]):
             raise BadDesign("field", f"{self.of.__name__}.{name}", rule, "rename the field")
 
     def _check_days(self, index: str, key: Key) -> None:
-        """Refuse an index whose key takes a day in another form than it is stored in."""
+        """Reject an index whose key takes a day in another form than it is stored in."""
         mine = _days(self.entities.key, self.record)
         for name in sorted(set(key.fields).intersection(self._day_fields())):
             if (name in _days(key, self.record)) != (name in mine):

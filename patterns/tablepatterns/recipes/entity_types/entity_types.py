@@ -1,7 +1,4 @@
-"""Entity types: several dataclasses in one table, each told by its mark or by its keys, read and written as objects.
-
-Status: ready
-"""
+"""Keep dataclasses of several types in one table, and read each as its own type."""
 
 from __future__ import annotations
 
@@ -29,28 +26,10 @@ T = TypeVar("T")
 
 
 class EntityTypes(Pattern[Account_co]):
-    """Keep objects of several classes in one table, and get each back as what it is.
+    """Keep objects of several classes in one table, and read each as its own class.
 
-    Goal: departments and employees in one partition, so that both change in one transaction; customers and employees
-    in one table of persons; classes that change over the years while old entities stay as they are.
-
-    Keys: those of the sets. The property `EntityType` marks each entity with its type and, from the second on, its
-    version: `Employee`, `Employee.2`. Where every type has keys of its own, such as `EMPLOYEE_000123` and
-    `DEPARTMENT_SALES`, `mark=None` leaves it out, and the keys alone tell.
-
-    Guarantees: everything that an `EntitySet` does, since each type is in one, with its indexes and mappings; rows of
-    indexes are never taken for entities. A value is checked before any request, and comes back equal. An entity of an
-    earlier version is upgraded as it is read, and written in the new one. What a class does not know of an entity,
-    because another program added it, survives `replace`, `update` and `merge`. An entity keeps its type.
-
-    Does not: write what it has not read, because that would lose such fields. Inside a field that is stored as JSON,
-    unknown members are lost when the field changes. An entity without a mark is what `resolver` says; without one it
-    is of its set's type, in version 1, if the set has one type only. It is unknown otherwise, and then comes as an
-    `Entity` where all types are asked for; so does a newer version. It is replaced and deleted as it is; what other
-    programs derive from it is theirs to keep. What is written through one of the sets itself carries no mark.
-
-    Cost: those of the `EntitySet` methods. A range of several types is 1 storage transaction per page of up to 1,000
-    rows, and reads all rows between the first and the last that could be meant.
+    Use it to store departments and employees in one partition, so that both change in one transaction; customers and
+    employees in one table of persons; or classes that change over the years while old entities stay as they are.
 
     >>> from dataclasses import dataclass, replace
     >>> from tablepatterns import EntitySet, Key, connect
@@ -76,12 +55,30 @@ class EntityTypes(Pattern[Account_co]):
     >>> [type(held.value).__name__ for held in staff.range(Department="Sales")]
     ['Department', 'Employee']
 
+    The keys are those of the sets. The property `EntityType` holds an entity's type and, from version 2 on, its
+    version: `Employee`, `Employee.2`. If every type has keys of its own, such as `EMPLOYEE_000123` and
+    `DEPARTMENT_SALES`, you can omit it with `mark=None`.
+
+    Consistency: that of `EntitySet`, since each type is in one, with its indexes and mappings; index rows are never
+    returned as entities. A value is validated before any request, and is read back equal. An entity of an earlier
+    version is upgraded when it is read, and written in the new one. Properties that a class does not declare, because
+    another program added them, survive `replace`, `update` and `merge`. An entity keeps its type.
+
+    To preserve such properties, an entity must be read before it is written. In a field that is stored as JSON,
+    undeclared members are lost when the field changes. The type of an entity without a mark is what `resolver` returns;
+    without a resolver it is the type of its set, in version 1, if the set has only one. Otherwise, and for a newer
+    version, the type is unknown: queries for all types return an `Entity`, which can be replaced and deleted as it is,
+    without the data that other programs derive from it. Writes through one of the sets itself have no mark.
+
+    Cost: those of the `EntitySet` methods. A range of several types is 1 storage transaction per page of up to 1,000
+    rows, and reads all rows between the first and the last possible match.
+
     :param types: each class with its set; the sets are on one table of one account
-    :param mark: the property that tells the type and the version; None for keys that tell the type
-    :param resolver: is given an entity without a mark, with its keys, Timestamp, ETag and properties, and returns its
-        class, or None where it is unknown
-    :param unknown: whether an entity of unknown type is handed out raw, or refused wherever it is met
-    :raises BadDesign: the types cannot be told apart, or a class cannot be stored
+    :param mark: the property with the type and the version; None if the keys determine the type
+    :param resolver: called with an entity without a mark, with its keys, Timestamp, ETag and properties; returns its
+        class, or None if it is unknown
+    :param unknown: whether to return an entity of unknown type as it is, or to raise an error
+    :raises BadDesign: the types cannot be distinguished, or a class cannot be stored
 
     Guide: working with heterogeneous entity types; inheritance.
     """
@@ -107,7 +104,7 @@ class EntityTypes(Pattern[Account_co]):
         Cost: 1 transaction, a point query.
 
         :param of: the class, or one that several with the same key are derived from
-        :param key: the fields as one mapping, where a name is also that of a parameter
+        :param key: the fields as a mapping, for field names that are also parameter names
         :param fields: a value for every field of the key
         :raises BadInput: the class was not declared, or is of types with several keys
         :raises UnrecognizedEntity: it is of a newer version, or not as the class wants it
@@ -155,13 +152,13 @@ class EntityTypes(Pattern[Account_co]):
         allow: QueryClass = QueryClass.RANGE,
         **fields: Any,
     ) -> AsyncIterator[Held[object]]:
-        """Hand out everything in a partition, each as the type it is; what is of no known type as an `Entity`.
+        """Yield everything in a partition, each as the type it is; what is of no known type as an `Entity`.
 
         Cost: 1 transaction per page of up to 1,000 rows; those of indexes are read too, and left out.
 
         :param where: a further condition on properties, as they are stored
         :param allow: as for `EntitySet.range`
-        :param key: the fields as one mapping, where a name is also that of a parameter
+        :param key: the fields as a mapping, for field names that are also parameter names
         :param fields: the fields of the partition, and those of the row that all keys have
         :raises BadKey: the fields do not make a range
         :raises UnrecognizedEntity: an entity is not as its class wants it; or it is unknown, and that is refused
@@ -185,9 +182,9 @@ class EntityTypes(Pattern[Account_co]):
         allow: QueryClass = QueryClass.RANGE,
         **fields: Any,
     ) -> AsyncIterator[Held[T]]:
-        """Hand out the values of a class, and of those derived from it, in the order of their keys.
+        """Yield the values of a class, and of those derived from it, in the order of their keys.
 
-        On the Cosmos DB Table API they come in no order.
+        On the Cosmos DB Table API the order is undefined.
 
         Only the rows between the first and the last key that such a value could have are read: where the types have
         prefixes, those of the type. Cost: 1 transaction per page of up to 1,000 rows.
@@ -264,7 +261,7 @@ class EntityTypes(Pattern[Account_co]):
         :param value: of the same class, with the same key
         :param retry_for: as for `EntitySet.replace`
         :raises EntityChanged: the entity changed since it was read
-        :raises EntityNotFound: there is no such entity any more
+        :raises EntityNotFound: the entity does not exist any more
         :raises BadInput: the value is of another class
 
         Guide: concurrency; modifying heterogeneous types.
@@ -295,7 +292,7 @@ class EntityTypes(Pattern[Account_co]):
 
         :param retry_for: as for `EntitySet.delete`
         :raises EntityChanged: the entity changed since it was read
-        :raises EntityNotFound: there is no such entity any more
+        :raises EntityNotFound: the entity does not exist any more
 
         Guide: modifying heterogeneous types (delete).
         """
@@ -312,7 +309,7 @@ class EntityTypes(Pattern[Account_co]):
         retry_for: float = RETRY_FOR,
         **fields: Any,
     ) -> Held[T]:
-        """Read a value, change it, and write it back; begin again whenever another writer was faster.
+        """Read a value, change it, and write it back; retry if another writer was faster.
 
         Cost: 1 read and 1 write per attempt.
 
@@ -320,11 +317,11 @@ class EntityTypes(Pattern[Account_co]):
             and may raise to give up
         :param of: the class, or one that several with the same key are derived from
         :param retry_for: as for `EntitySet.update`
-        :param key: the fields as one mapping, where a name is also that of a parameter
+        :param key: the fields as a mapping, for field names that are also parameter names
         :param fields: a value for every field of the key
         :raises BadInput: `change` returned something that is not of the class
         :raises EntityNotFound: there is no such entity of the class
-        :raises TooMuchContention: another writer was faster at every attempt
+        :raises TooMuchContention: another writer was faster during every attempt
 
         Guide: concurrency; modifying heterogeneous types.
         """

@@ -1,4 +1,4 @@
-"""Record: a dataclass, as the fields that an entity holds of it, and back."""
+"""Convert a dataclass to the stored fields of an entity, and back."""
 
 from __future__ import annotations
 

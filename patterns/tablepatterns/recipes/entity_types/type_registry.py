@@ -1,4 +1,4 @@
-"""Catalog: the types of a table, and what an entity says of its own."""
+"""Register the types of a table, and find the type of an entity."""
 
 from __future__ import annotations
 

@@ -178,7 +178,7 @@ class Batch:
 
 
 async def batches(blobs: AsyncIterator[BlobFacts], is_ours: Callable[[BlobName], bool]) -> AsyncIterator[Batch]:
-    """Hand out blobs by partition, those of one entity never apart; names of other kinds are left out.
+    """Yield blobs by partition, those of one entity never apart; names of other kinds are left out.
 
     :param blobs: in the order of their names, as a listing gives them
     :param is_ours: whether a blob is one of those asked for

@@ -1,7 +1,4 @@
-"""Large properties: values too large for an entity are kept in blobs, and the entity keeps their addresses.
-
-Status: ready
-"""
+"""Store values that are too large for an entity in blobs, and their addresses in the entity."""
 
 from __future__ import annotations
 
@@ -29,30 +26,9 @@ _LENGTH: Final = 4
 
 
 class LargeProperties(PropertyMapping):
-    """Keep large texts and bytes in blobs, and their addresses in the entity.
+    """Store large texts and bytes in blobs, and their addresses in the entity.
 
-    Goal: photos and reports of employees. A property holds at most 64 KiB, and an entity 1 MiB.
-
-    Keys: those of the set. A value of up to `above` bytes stays in the entity; a larger one goes to a block blob, and
-    so do the largest of the others where the entity would have more than 1 MiB. The property then holds the link to
-    the blob. Its name is made of table, PartitionKey, RowKey and property, and of an id that is new for each write:
-    `employees/Sales/empid_000223/Photo/0f3c9a4be1d24c7fb0c5a7e2d9186b3a.bin`.
-
-    Guarantees: the blob is written first, once all else was checked, and the entity then; blobs are never overwritten.
-    So no reader ever finds an address without its blob, whoever died where, and a reader of the row as it was still
-    finds the value as it was. Values come back as the text or the bytes they were, also what reads like an address.
-
-    Does not: remove the blobs of values that were overwritten or deleted, or of a writer that crashed: see
-    `LargePropertyStore.collect_orphans`. A writer that waits longer than twice its grace between blob and entity, or a
-    reader that waits longer than the grace between entity and blob, may miss the blob; a reader is told so by
-    `LargeValueMissing`. So is one who finds the address of a blob of another entity, property or table, such as in rows
-    that were copied to a table of another name. Nobody else may write blobs under the table's name in this container.
-
-    Cost: with 1 large value `insert` 1 table + 1 blob write transactions, as much as 140 table operations; `get` 1
-    table + 1 blob read transactions, as much as 12 table operations. Beyond 64 MiB written or 32 MiB read, another for
-    each 4 MiB. A merge of other fields, and a read that selects others, takes none of blobs. An `Upload` takes 1 table
-    + 2 blob write + 1 blob list transactions, as much as 418 table operations: one to make sure of the container, one
-    for each block of 4 MiB and one at its end.
+    Use it for values such as photos and reports: a property holds at most 64 KiB, and an entity 1 MiB.
 
     >>> from tablepatterns import EntitySet, Key, connect
     >>> storage, photos = connect(), LargeProperties(["Photo"], container="employees")
@@ -63,12 +39,34 @@ class LargeProperties(PropertyMapping):
     >>> storage.tables.get_table_client("Employees").get_entity("Sales", "empid_000223")["Photo"][:80]
     'https://devstoreaccount1.blob.core.windows.net/employees/employees/Sales/empid_0'
 
+    A value of up to `above` bytes stays in the entity; a larger one goes to a block blob. If the entity would still
+    exceed 1 MiB, the largest of the other values do too. The property then holds the link to the blob, whose name is
+    made of table, PartitionKey, RowKey, property and an id that is new for each write:
+    `employees/Sales/empid_000223/Photo/0f3c9a4be1d24c7fb0c5a7e2d9186b3a.bin`.
+
+    Consistency: everything is validated, then the blob is written, then the entity; blobs are never overwritten. So an
+    address always has its blob, even if a writer crashed, and a reader of an old row still finds the old value. Values
+    are returned as the text or bytes they were, even if they look like an address.
+
+    Blobs of overwritten or deleted values, and of writers that crashed, are removed by
+    `LargePropertyStore.collect_orphans`. If a writer waits longer than twice its grace between blob and entity, or a
+    reader longer than the grace between entity and blob, the blob may be gone; the reader then gets
+    `LargeValueMissing`. So does a reader of an address of another entity's, property's or table's blob, such as in rows
+    that were copied to a table of another name. Other programs must not write blobs under the table's name in this
+    container.
+
+    Cost: with 1 large value `insert` 1 table + 1 blob write transactions, as much as 140 table operations; `get` 1
+    table + 1 blob read transactions, as much as 12 table operations. Beyond 64 MiB written or 32 MiB read, another for
+    each 4 MiB. A merge of other fields, and a read that selects others, takes none of blobs. An `Upload` takes 1 table
+    + 2 blob write + 1 blob list transactions, as much as 418 table operations: one to make sure of the container, one
+    for each block of 4 MiB and one at its end.
+
     :param names: the properties that may be large
-    :param container: the name of the container; it is made by the first large value
+    :param container: the name of the container; the first large value creates it
     :param above: the size in bytes, texts counted in UTF-16, up to which a value stays in the entity; at most 65,536.
-        Where an entity has many such properties, or an index copies them, give less: a merge cannot see the others
-    :raises BadDesign: a name cannot be large, or `above` is out of its range
-    :raises BadInput: the service would refuse the container's name
+        If an entity has many such properties, or an index copies them, choose less: a merge cannot see the others
+    :raises BadDesign: a name cannot be large, or `above` is out of range
+    :raises BadInput: the service would reject the container's name
 
     Guide: large entities pattern.
     """

@@ -1,7 +1,4 @@
-"""Large values: the blobs of large properties, read piece by piece, and cleared away when nobody needs them.
-
-Status: ready
-"""
+"""Read the blobs of large properties piece by piece, and delete orphaned ones."""
 
 from __future__ import annotations
 
@@ -73,29 +70,10 @@ class LargeReport:
 
 
 class LargePropertyStore(Pattern[Account_co]):
-    """Look after the blobs of the large properties of a set, or of wide entities.
+    """Read large values piece by piece, and delete the blobs that no entity uses any more.
 
-    Goal: blobs of values that were overwritten or deleted, and of writers who died, go in the end; values too large
-    for memory are read piece by piece.
-
-    Keys: beside a blob that nobody needs a collection puts an empty blob, its mark, whose name ends in `.orphan`.
-    A later collection deletes both, once the mark is as old as the grace.
-
-    Guarantees: a blob is marked when it is older than the grace and the entity does not have its address, so no writer
-    needs it any more; it is deleted when the mark is older than the grace too, so no reader does. Several collections
-    may run at once, and die anywhere: the next one goes on. Blobs of properties that the set does not declare, and of
-    entities that do not fit its key, are left alone. An address may move between the rows of a wide entity, which
-    are therefore read at one instant before a blob of it is marked or deleted; a row that no head names counts too.
-
-    Does not: run by itself; call `collect_orphans` every day, say. Give a grace that is longer than any writer takes
-    from the first blob to the entity, any reader from the entity to the last blob, and any index in another partition
-    to follow.
-
-    Cost: `collect_orphans` 1 blob list transaction, as much as 139 table operations, for 5,000 blobs; with an orphan
-    that is marked 1 table + 1 blob write + 1 blob list transactions, as much as 279 table operations; with one that is
-    deleted 1 table + 1 blob list + 2 blob delete transactions, as much as 140 table operations, since deletions are
-    free. Of a table only the partitions are read that have blobs older than the grace, a transaction for each 1,000
-    rows; of wide entities each that has blobs which seem to be orphans.
+    Use it to clean up blobs of overwritten or deleted values and of writers that crashed, and to read values that are
+    too large for memory.
 
     >>> from tablepatterns import EntitySet, Key, connect
     >>> storage, photos = connect(), LargeProperties(["Photo"], container="employees")
@@ -112,8 +90,25 @@ class LargePropertyStore(Pattern[Account_co]):
     Collected(seen=1, marked=0, deleted=1)
     Collected(seen=0, marked=0, deleted=0)
 
-    :param entities: the set, or the wide entities, one of whose mappings keeps large properties in blobs
-    :raises BadDesign: none does
+    Consistency: a collection marks a blob that is older than the grace and whose address is not in its entity, so no
+    writer needs it any more. The mark is an empty blob with a name that ends in `.orphan`. A later collection deletes
+    both once the mark is older than the grace too, so no reader needs it. Several collections may run at once; if one
+    crashes, the next one continues. Blobs of properties that the set does not declare, and of entities that do not fit
+    its key, are left alone. In a wide entity an address may move between rows, so its rows, orphaned ones included, are
+    read at one instant before a blob is marked or deleted.
+
+    Nothing runs in the background: call `collect_orphans` regularly, such as every day. Choose a grace that is longer
+    than any writer takes from the first blob to the entity, any reader from the entity to the last blob, and any index
+    in another partition to become consistent.
+
+    Cost: `collect_orphans` 1 blob list transaction, as much as 139 table operations, for 5,000 blobs; with an orphan
+    that is marked 1 table + 1 blob write + 1 blob list transactions, as much as 279 table operations; with one that is
+    deleted 1 table + 1 blob list + 2 blob delete transactions, as much as 140 table operations, since deletions are
+    free. Of a table only the partitions are read that have blobs older than the grace, a transaction for each 1,000
+    rows; of wide entities each that has blobs which seem to be orphans.
+
+    :param entities: the set, or the wide entities, with a mapping that keeps large properties in blobs
+    :raises BadDesign: there is no such mapping
 
     Guide: large entities pattern; eventually consistent transactions pattern.
     """
@@ -131,17 +126,17 @@ class LargePropertyStore(Pattern[Account_co]):
 
     @stream
     async def open(self, entity: Mapping[str, Any], name: str) -> AsyncIterator[bytes]:
-        """Hand out a large value piece by piece, never holding all of it; a text in UTF-8.
+        """Yield a large value piece by piece, without holding all of it; a text in UTF-8.
 
-        A value that is kept in the entity is one piece; one that is not there is none. Cost: 1 table + 1 blob read
+        A value that is kept in the entity is one piece; a missing one yields nothing. Cost: 1 table + 1 blob read
         transactions, as much as 12 table operations; beyond 32 MiB another read for each 4 MiB.
 
-        :param entity: a mapping with the fields of the key; an entity that was read, say
+        :param entity: a mapping with the key fields, such as an entity that was read
         :param name: the property
         :raises EntityNotFound: there is no such entity
-        :raises LargeValueMissing: its blob is not there, or the address is that of another entity's blob
+        :raises LargeValueMissing: the blob is missing, or the address is that of another entity's blob
         :raises DerivedDataMismatch: a part of a wide entity is missing
-        :raises BadInput: the property is not declared as large, or is encrypted and must be read whole
+        :raises BadInput: the property is not declared as large, or is encrypted and must be read as a whole
 
         Guide: large entities pattern.
         """
@@ -166,12 +161,12 @@ class LargePropertyStore(Pattern[Account_co]):
 
     @recipe
     async def collect_orphans(self, *, grace: timedelta = DAY) -> Collected:
-        """Mark the blobs that nobody needs, and delete those that were marked long enough ago.
+        """Mark the blobs that no entity uses, and delete those that were marked long enough ago.
 
-        The cost is that of the class. After an error call it again.
+        For the cost see the class. After an error, call it again.
 
-        :param grace: how long writers and readers may take; none at all only while nobody reads or writes
-        :raises BadInput: it is less than nothing
+        :param grace: how long writers and readers may take; zero only if there are none
+        :raises BadInput: it is negative
 
         Guide: large entities pattern; eventually consistent transactions pattern.
         """
@@ -272,7 +267,7 @@ class LargePropertyStore(Pattern[Account_co]):
         return {blob: name for blob, name, is_own in self._addresses(row) if is_own}
 
     def _addresses(self, row: Entity) -> Iterator[tuple[str, str, bool]]:
-        """Hand out the blobs that a row has the addresses of, the properties, and whether they are the entity's own."""
+        """Yield the blobs that a row has the addresses of, the properties, and whether they are the entity's own."""
         key, table = self._rows.key_of(row), self._rows.table.name
         for name in self.large.fields if key else ():
             blob = linked(row.get(name), self.large.container)
@@ -284,7 +279,7 @@ class LargePropertyStore(Pattern[Account_co]):
                 yield str(blob), name, is_own
 
     async def _batches(self) -> AsyncIterator[Batch]:
-        """Hand out the blobs of the entities' large values by partition, with their marks."""
+        """Yield the blobs of the entities' large values by partition, with their marks."""
         rows, fields = self._rows, self.large.fields
         blobs = self.container.blobs(prefix_of(rows.table.name))
         async for batch in batches(blobs, lambda name: name.field in fields and rows.fits(name.key)):

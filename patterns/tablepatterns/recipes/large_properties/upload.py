@@ -1,4 +1,4 @@
-"""Upload: a value that is too large to be held in memory, given as a file or as chunks."""
+"""Upload a value that is too large for memory, from a file or from chunks."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class Upload:
         self._was_sent = False
 
     def refuse_if_spent(self, name: str) -> None:
-        """Refuse chunks that were sent already and cannot be gone through again.
+        """Reject chunks that were sent already and cannot be gone through again.
 
         :param name: the property that they are given for
         :raises BadProperty: they are spent

@@ -1,4 +1,4 @@
-"""Merging: several queries, each in order, handed out as one in order, of each no more than a page at a time."""
+"""Merge several sorted queries into one sorted result, holding one page of each in memory."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class _Run(Generic[T]):
 async def merged(
     account: Account, asks: Sequence[Ask[T]], order: Callable[[T], str], *, max_concurrency: int
 ) -> AsyncIterator[T]:
-    """Hand out the items of all queries in order, one page of each at a time.
+    """Yield the items of all queries in order, one page of each at a time.
 
     The first pages are read at once, the others when they are come to; no page is read after the last item that is
     taken. Cost: 1 transaction per query and further page.

@@ -1,7 +1,4 @@
-"""Partition spread: the writes of one busy partition go to several, and reads put them together again in order.
-
-Status: ready
-"""
+"""Spread the writes of one hot partition over several, and merge them in order when reading."""
 
 from __future__ import annotations
 
@@ -33,28 +30,11 @@ _LAYOUTS = "_spread"
 
 
 class PartitionSpread(Pattern[Account_co]):
-    """Keep a log, or anything else that is written at one end, in several partitions, and read it as if it were one.
+    """Store a hot partition's entities in several partitions, and read them as if they were in one.
 
-    Goal: log entries by the hour. With the hour as the PartitionKey all writers of a moment write to one partition,
-    which one node serves (the prepend/append anti-pattern). Where a key that spreads by itself, such as department and
-    employee, does not serve the queries, a bucket in front of the PartitionKey spreads the writes all the same.
-
-    Keys: `{Bucket:02d}_` and the PartitionKey that you give; the RowKey as you give it. The bucket comes first, so that
-    the partitions of one hour are no neighbours, and follows from a hash of fields of the key, so that an entity is
-    found again with a point query, and two with one key cannot be stored. An entity carries it as a field.
-
-    Guarantees: entities of all buckets come in the order of their RowKeys. How entities are spread is written down in
-    the table (PartitionKey `_spread`): whoever spreads them otherwise is refused with `BadDesign`, before any write.
-
-    Does not: change entities of several buckets in one entity group transaction; give `by` the fields that entities
-    which change together have in common. It does not see to what is written past `entities`, as by an
-    `EntityGroupTransaction` on the table. It does not change the number of buckets of a table: load the entities into
-    another, `BulkLoad(new.entities).load(map(new.placed, old.entities.scan()))`. It refuses the Cosmos DB Table API,
-    which does not sort by key.
-
-    Cost: `insert` and `get` 1 storage transaction; `take` and `latest` 1 per bucket for up to 1,000 entities; a range
-    1 per bucket, and 1 per further page of up to 1,000; if the fields of `by` are all known, 1 in place of 1 per
-    bucket. For each object 1 more before its first request, and 1 more to write down the buckets of a new table.
+    Use it for data that is written at one end, such as log entries by the hour: with the hour as the PartitionKey, all
+    current writes go to one partition, which one node serves (the prepend/append anti-pattern). If queries rule out a
+    key that spreads by itself, such as department and employee, put a bucket in front of the PartitionKey.
 
     >>> from datetime import datetime, timezone
     >>> from tablepatterns import Key, connect
@@ -68,8 +48,24 @@ class PartitionSpread(Pattern[Account_co]):
     >>> [(event["EventId"], event.partition_key) for event in events.take(3, Hour=hour)]
     [(0, '03_2014-07-31T18'), (1, '00_2014-07-31T18'), (2, '03_2014-07-31T18')]
 
+    The PartitionKey is `{Bucket:02d}_` and the one that you give; the RowKey is as you give it. The bucket comes first,
+    so that the partitions of one hour are not adjacent. It is a hash of key fields, so an entity is found with a point
+    query, and keys stay unique. An entity has it as a field.
+
+    Consistency: entities of all buckets are returned in RowKey order. The table stores how its entities are spread
+    (PartitionKey `_spread`); an object with other settings raises `BadDesign` before any write.
+
+    An entity group transaction cannot span buckets: give `by` the fields that entities which change together have in
+    common. Writes made without `entities`, such as by an `EntityGroupTransaction` on the table, are not checked. To
+    change the number of buckets, load the entities into another table: `BulkLoad(new.entities).load(map(new.placed,
+    old.entities.scan()))`. The Cosmos DB Table API is rejected, since it does not sort by key.
+
+    Cost: `insert` and `get` 1 storage transaction; `take` and `latest` 1 per bucket for up to 1,000 entities; a range 1
+    per bucket, and 1 per further page of up to 1,000; if the fields of `by` are all known, 1 in place of 1 per bucket.
+    For each object 1 more before its first request, and 1 more to store the number of buckets of a new table.
+
     :param account: where the table is
-    :param table: the table's name; it is made by the first write
+    :param table: the table's name; the first write creates it
     :param key: the key of the entities, without the bucket
     :param buckets: how many partitions take the place of one; as many as a moment's writes are times too many for one
     :param by: the fields of the key that say in which bucket an entity is; None for all of them
@@ -144,9 +140,9 @@ class PartitionSpread(Pattern[Account_co]):
     async def get(self, key: Mapping[str, Any] | None = None, /, **fields: Any) -> Entity | None:
         """Return the entity with this key, or None. Cost: 1 transaction, a point query.
 
-        :param key: the fields as one mapping, where a name is also that of a parameter
+        :param key: the fields as a mapping, for field names that are also parameter names
         :param fields: a value for every field of the key, without the bucket
-        :raises BadKey: a field is missing, or has a value that cannot be a key
+        :raises BadKey: a key field is missing, or its value cannot be part of a key
 
         Guide: point query.
         """
@@ -164,7 +160,7 @@ class PartitionSpread(Pattern[Account_co]):
         select: Sequence[str] | None = None,
         **fields: Any,
     ) -> AsyncIterator[Entity]:
-        """Hand out the entities of a range of RowKeys, of all buckets, in key order.
+        """Yield the entities of a range of RowKeys, of all buckets, in key order.
 
         The first pages of the buckets are read together, each further page when it is come to. Cost: 1 transaction per
         bucket, and 1 per further page of up to 1,000; of one bucket only if all fields of `by` are known.
@@ -214,7 +210,7 @@ class PartitionSpread(Pattern[Account_co]):
         """Return the newest `count` entities of all buckets, newest first. Cost: 1 transaction per bucket, as `take`.
 
         :param count: how many entities
-        :param key: the fields as one mapping, where a name is also that of a parameter
+        :param key: the fields as a mapping, for field names that are also parameter names
         :param partition: a value for every field of the PartitionKey, without the bucket
         :raises BadInput: the RowKey does not begin with an instant that puts the newest first
 
@@ -235,7 +231,7 @@ class PartitionSpread(Pattern[Account_co]):
         select: Sequence[str] | None,
         fields: Mapping[str, Any],
     ) -> AsyncGenerator[Entity, None]:
-        """Hand out a range of all buckets that can hold some of it; what cannot be asked is refused before that."""
+        """Yield a range of all buckets that can hold some of it; what cannot be asked is refused before that."""
         shape = self.entities.primary if via is None else via.shape(self.entities.key)
         parts = [{**fields, self.bucket: number} for number in self._numbers(fields)]
         Question.of(shape, where, select, parts[0], allow)

@@ -1,7 +1,4 @@
-"""Period tables: a table for each day, or another period, so that old data goes by dropping one table.
-
-Status: ready
-"""
+"""Keep one table per day or other period, so that dropping a table deletes old data."""
 
 from __future__ import annotations
 
@@ -35,28 +32,10 @@ _LAST_LABEL: Final = "9999Z"
 
 
 class PeriodTables(Pattern[Account_co], Generic[Account_co, Set_co]):
-    """Keep entities in one table per day, hour, week or month, and drop a whole period with one request.
+    """Keep entities in one table per hour, day, week or month, and delete a whole period with one request.
 
-    Goal: delete all sign-in records that are older than 60 days. To find and delete them one by one is a scan and
-    thousands of requests; to drop the table of one day is a single one, whatever is in it.
-
-    Keys: those of the inner set, which `make` makes for each table, the same for all. A table is called by the name of
-    the series and its period: `Logins20140731`. Give the PartitionKey something that spreads the writes of one moment,
-    such as the user: all of them go to one table.
-
-    Guarantees: an entity is written to the table of its moment and to no other. Whether a period has expired follows
-    from the clock and `keep` alone. From then on it is not written, its table is not made again, so that no name is
-    used twice, and the reads of this class leave it out, dropped or not. Tables of other series, and other tables
-    whose names begin alike, are never touched. A table that is missing, or being deleted, holds nothing.
-
-    Does not: see to what is written past its sets, as by an `EntityGroupTransaction` on a table; agree with processes
-    that keep another time. A request to make a missing table that is under way while another writer makes it, it
-    expires, is dropped and its name is free again (40 seconds and more) makes it a second time: nobody reads it, and
-    the next `drop_expired` drops it.
-
-    Cost: a write, `get` 1 storage transaction, and 2 more for the first write of a period; `drop` 1;
-    `drop_expired` 1 per table dropped and 1 to list them; `range`, `latest`, `search` 1 to list the tables (per 1,000)
-    and those of the inner set for each table they come to; a span within one period needs no list.
+    Use it for data that expires, such as sign-in records older than 60 days: finding and deleting them one by one takes
+    a scan and thousands of requests; dropping the table of a day takes one.
 
     >>> from datetime import timezone
     >>> from tablepatterns import EntitySet, Key, connect
@@ -72,8 +51,26 @@ class PeriodTables(Pattern[Account_co], Generic[Account_co, Set_co]):
     >>> [login["At"].day for login in logins.range(datetime(2014, 7, 1, tzinfo=timezone.utc), User="jo")]
     [30, 31]
 
-    A `DataSeries` may be kept in this way too: `of(moment)` sets and reads the points of one period, and `preceding`
-    reads the last points across tables.
+    The keys are those of the inner set, which `make` creates for each table. A table is named after the series and the
+    period: `Logins20140731`. Concurrent writes all go to one table, so put something that spreads them, such as the
+    user, in the PartitionKey.
+
+    Consistency: an entity is written only to the table of its instant. Whether a period has expired depends only on the
+    clock and `keep`. An expired period is no longer written, its table is not created again, so no name is reused, and
+    reads skip it, dropped or not. Other tables are never touched, even if their names have the same prefix. A missing
+    table, or one that is being deleted, counts as empty.
+
+    Writes made without these sets, such as by an `EntityGroupTransaction` on a table, are not checked, and neither are
+    processes with another retention. If a request to create a table is delayed until after the table was created by
+    another writer, expired, was dropped, and its name became free (40 seconds or more), it creates the table again: it
+    is not read, and the next `drop_expired` drops it.
+
+    Cost: a write, `get` 1 storage transaction, and 2 more for the first write of a period; `drop` 1; `drop_expired` 1
+    per table dropped and 1 to list them; `range`, `latest`, `search` 1 to list the tables (per 1,000) and those of the
+    inner set for each table that they read; a span within one period needs no list.
+
+    A `DataSeries` can be the inner set too: `of(moment)` sets and reads the points of one period, and `preceding` reads
+    the last points across tables.
 
     >>> from tablepatterns import DataSeries
     >>> messages = PeriodTables(
@@ -87,16 +84,16 @@ class PeriodTables(Pattern[Account_co], Generic[Account_co, Set_co]):
     False
 
     :param account: where the tables are
-    :param name: what the names of all tables begin with: ASCII letters and digits, a letter at the end
-    :param period: what has a table of its own
-    :param make: makes the inner set of one table, an `EntitySet` or a `DataSeries`, given the account and the table's
+    :param name: the prefix of the tables' names: ASCII letters and digits, ending with a letter
+    :param period: the length of a period
+    :param make: creates the inner set of one table, an `EntitySet` or a `DataSeries`, given the account and the table's
         name; called for every use
     :param at: the field that holds the instant of an entity, an aware datetime or `Ticks`, in the key or not
-    :param keep: how long to keep periods: a timedelta, after which all of an expired period is older than that; a
-        number of periods, the present one included; None for always. Give all processes the same
-    :raises BadTableName: the service would refuse the tables' names
-    :raises BadDesign: the name ends with a digit, so that periods could not be told from it; nothing would be kept; or
-        `make` makes something else than a set of the table that it is given, or one that derives rows elsewhere
+    :param keep: how long to keep periods: a timedelta, so that all entities of an expired period are older than that; a
+        number of periods, including the current one; None for always. All processes must use the same
+    :raises BadTableName: the service would reject the tables' names
+    :raises BadDesign: the name ends with a digit, so that periods could not be parsed; nothing would be kept; or `make`
+        returns something other than a set of the given table, or one that derives rows elsewhere
 
     Guide: high volume delete pattern.
     """
@@ -230,7 +227,7 @@ class PeriodTables(Pattern[Account_co], Generic[Account_co, Set_co]):
         :param retry_for: as for `EntitySet.insert`
         :raises PeriodExpired: its period is kept no longer
         :raises EntityAlreadyExists: an entity with this key exists
-        :raises BadKey: a field of the key is missing, or has a value that cannot be a key
+        :raises BadKey: a key field is missing, or its value cannot be part of a key
 
         Guide: high volume delete pattern.
         """
@@ -246,9 +243,9 @@ class PeriodTables(Pattern[Account_co], Generic[Account_co, Set_co]):
     async def get(self, key: Mapping[str, Any] | None = None, /, **fields: Any) -> Entity | None:
         """Return the entity with this key and moment, or None. Cost: 1 transaction, a point query.
 
-        :param key: the fields as one mapping, where a name is also that of a parameter
+        :param key: the fields as a mapping, for field names that are also parameter names
         :param fields: a value for every field of the key, and the moment, which says which table to ask
-        :raises BadKey: a field is missing, or has a value that cannot be a key
+        :raises BadKey: a key field is missing, or its value cannot be part of a key
 
         Guide: high volume delete pattern (finding single entities); point query.
         """
@@ -264,9 +261,9 @@ class PeriodTables(Pattern[Account_co], Generic[Account_co, Set_co]):
 
         Cost: 1 transaction to list the tables, and 1 for each, until it is found. Where the moment is known, use `get`.
 
-        :param key: the fields as one mapping, where a name is also that of a parameter
+        :param key: the fields as a mapping, for field names that are also parameter names
         :param fields: a value for every field of the key, of which the moment is none
-        :raises BadKey: a field is missing, or has a value that cannot be a key
+        :raises BadKey: a key field is missing, or its value cannot be part of a key
 
         Guide: high volume delete pattern (finding single entities).
         """
@@ -292,7 +289,7 @@ class PeriodTables(Pattern[Account_co], Generic[Account_co, Set_co]):
         select: Sequence[str] | None = None,
         **fields: Any,
     ) -> AsyncIterator[Entity]:
-        """Hand out the entities of one partition from `earliest` to `latest`, both included, table after table.
+        """Yield the entities of one partition from `earliest` to `latest`, both included, table after table.
 
         Only tables of the span that exist are asked. Within a table entities come in key order; where the moment
         leads the RowKey the whole is in the order of time; not so on the Cosmos DB Table API. Cost: 1 transaction per
@@ -303,8 +300,8 @@ class PeriodTables(Pattern[Account_co], Generic[Account_co, Set_co]):
         :param newest_first: the order of the tables; None for that of the keys
         :param where: a further condition on properties
         :param allow: as for `EntitySet.range`
-        :param select: the properties to read; the fields of the key always come with them
-        :param key: the fields as one mapping, where a name is also that of a parameter
+        :param select: the properties to read; key fields are always included
+        :param key: the fields as a mapping, for field names that are also parameter names
         :param fields: the partition, and what is known of the row, but not the moment
         :raises BadInput: the keys of a table come in the other order
         :raises BadKey: the fields do not make a range
@@ -342,10 +339,10 @@ class PeriodTables(Pattern[Account_co], Generic[Account_co, Set_co]):
         Cost: 1 transaction to list the tables, and 1 for each table it comes to, for up to 1,000 entities.
 
         :param count: how many entities
-        :param key: the fields as one mapping, where a name is also that of a parameter
+        :param key: the fields as a mapping, for field names that are also parameter names
         :param partition: a value for every field of the PartitionKey
         :raises BadInput: the RowKey does not put the newest first, as that of a `LogTail` does
-        :raises BadDesign: the account does not keep key order
+        :raises BadDesign: the account does not sort by key
 
         Guide: high volume delete pattern; log tail pattern.
         """
@@ -403,7 +400,7 @@ class PeriodTables(Pattern[Account_co], Generic[Account_co, Set_co]):
 
         :param count: how many points
         :param until: an aware datetime; its point is the last one
-        :param key: the fields as one mapping, where a name is also that of a parameter
+        :param key: the fields as a mapping, for field names that are also parameter names
         :param fields: a value for every field of the series' key but that of the moment
         :raises BadInput: the tables hold entities, or the points do not divide the period evenly
 

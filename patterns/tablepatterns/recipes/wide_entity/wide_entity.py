@@ -71,32 +71,10 @@ _OWN_FIELDS: Final = frozenset({PART, PARTS})
 
 
 class WideEntity(Pattern[Account_co]):
-    """Keep an entity that is too wide or too large for one row in several, and never show a part of a change.
+    """Store one entity in several rows if it is too wide or too large for one.
 
-    Goal: the messages an employee sent on each of the last 365 days. A row has at most 252 properties and 1 MiB.
-
-    Keys: all parts share the PartitionKey of the entity; their RowKeys are its own with `01`, `02` and so on behind,
-    after a `_` where it ends in a field. Give it text of its own where the partition holds other rows. Part 1, the
-    head, says which rows belong to the value. A part holds up to 250 properties and 960 KiB: the rest is for the marks
-    of head and writer, and for what is not published about how the service counts. A value too large for one
-    transaction has the 32 digits of its generation behind the others' RowKeys: `02_4f8c...`. Fields that `mappings`
-    store otherwise are encoded first, and arranged then as they are stored. Whatever part they are in, the keys that
-    they are encrypted for, and that their blobs are named for, are those of the head.
-
-    Guarantees: a reader sees all of a change or nothing. A value is written in one entity group transaction. One too
-    large for that is written under a new generation first, which nobody sees; one transaction then checks that all
-    its rows are there, turns the head to them, and deletes the old ones. A whole write is refused if any part changed
-    since it was read, a merge if one of the parts that it touches did. A part that is missing is reported, and never
-    read as properties that are not there. A property stays in its part until a whole write, or want of room, moves it.
-
-    Does not: tell a merge of one part what changed in another. When a process dies while it writes a new generation,
-    its rows stay until the next whole write that has seen them, or `sweep`; they cost space, and the read of them. An
-    entity has at most 49 parts, some 46 MiB: keep larger values in blobs. Nothing is derived of it: a row of an index
-    is one row. Put what finds it in an `EntitySet` beside it, under the same fields.
-
-    Cost, in storage transactions: `get` 1 for up to 1,000 rows, if the service does not cut the page shorter; if it
-    does, the pages are read again until nothing has changed between. `merge` 1. `insert`, `replace` and `delete` 1; a
-    new generation 1 for each 4 MB, and 1 to publish it. What `mappings` do costs what it does in a set.
+    Use it for entities with more than 252 properties or 1 MiB, such as the messages that an employee sent on each of
+    the last 365 days.
 
     >>> from tablepatterns import Key, connect
     >>> days = [f"Day{day:03d}" for day in range(1, 366)]
@@ -106,19 +84,40 @@ class WideEntity(Pattern[Account_co]):
     >>> counts.get(Employee="000223")["Day365"]
     12
 
+    All parts share the entity's PartitionKey. Their RowKeys are the entity's own followed by `01`, `02` and so on,
+    after a `_` if it ends in a field. If the partition holds other rows, begin the RowKey with a prefix. Part 1, the
+    head, names the rows of the value. A part holds up to 250 properties and 960 KiB; the rest is reserved. The parts of
+    a value that is too large for one transaction have the 32 digits of its generation in their RowKeys: `02_4f8c...`.
+    Fields with `mappings` are encoded first; encryption and blob names use the keys of the head.
+
+    Consistency: readers see a change completely or not at all. A value is written in one entity group transaction. If
+    it is too large for that, it is written under a new generation, which readers do not see; one transaction then
+    checks that all its rows exist, publishes them in the head, and deletes the old rows. A complete write fails if any
+    part has changed since it was read, a merge if one of its own parts has. A missing part raises an error. A property
+    stays in its part until a complete write, or lack of space, moves it.
+
+    A merge of one part does not detect changes of others. If a process crashes while it writes a new generation, the
+    rows remain, and take space and reading time, until the next complete write that has read them, or `sweep`. An
+    entity has at most 49 parts, some 46 MiB: keep larger values in blobs. Nothing can be derived from a wide entity: to
+    find it by another key, keep an `EntitySet` with the same fields.
+
+    Cost, in storage transactions: `get` 1 for up to 1,000 rows, if the service does not cut the page shorter; if it
+    does, the pages are read again until nothing has changed between. `merge` 1. `insert`, `replace` and `delete` 1; a
+    new generation 1 for each 4 MB, and 1 to publish it. `mappings` cost what they cost in a set.
+
     :param account: where the table is
-    :param table: the table's name; it is made by the first write
+    :param table: the table's name; the first write creates it
     :param key: how the keys are made of the entity's fields; its RowKey may be empty, for the guide's `01` and `02`
-    :param properties: the names of all properties, if they are known: each then has its part once and for all, so
-        that a change needs no reading. New names go to the end. What mappings store besides is named too:
-        `EncryptedWith`, the hashes of blind indexes
-    :param mappings: how fields are stored where they are not stored as they are; see `mapping`. With encrypted ones
-        `merge` is refused, for it would leave some under the key of another write
+    :param properties: the names of all properties, if known: each then has a fixed part, so that a change needs no
+        read. Add new names at the end. Include the properties that mappings store: `EncryptedWith`, the hashes of blind
+        indexes
+    :param mappings: how fields are stored, if not as they are. With encrypted ones `merge` is rejected, since it would
+        leave some under the key of another write
     :param part_bytes: how many bytes of properties a part holds at most, up to 983,040
-    :param transaction_bytes: from how many bytes on a value is written under a new generation, up to 4,000,000
-    :raises BadTableName: the service would refuse the table's name
-    :raises BadDesign: the RowKey cannot be continued, a name is given twice, one is a word of the recipe, or what a
-        mapping stores has no part
+    :param transaction_bytes: the size in bytes from which a value is written under a new generation, up to 4,000,000
+    :raises BadTableName: the service would reject the table's name
+    :raises BadDesign: the RowKey cannot be continued, a name is given twice or is reserved, or what a mapping stores
+        has no part
 
     Guide: wide entities pattern.
     """
@@ -167,9 +166,9 @@ class WideEntity(Pattern[Account_co]):
 
         :param select: the properties to read; None for all, which a write of the entity needs
         :param retry_for: for how many seconds to read again while others write, if the value has several pages
-        :param key: the fields as one mapping, where a name is also that of a parameter
+        :param key: the fields as a mapping, for field names that are also parameter names
         :param fields: a value for every field of the key
-        :raises BadKey: a field is missing, or has a value that cannot be a key
+        :raises BadKey: a key field is missing, or its value cannot be part of a key
         :raises DerivedDataMismatch: a part is missing
 
         Guide: wide entities pattern; server-side projection.
@@ -188,7 +187,7 @@ class WideEntity(Pattern[Account_co]):
         :param entity: its fields; a field that is None is as if it were not there
         :param retry_for: for how many seconds to retry while others write the entity; see `update`
         :raises EntityAlreadyExists: an entity with this key exists
-        :raises BadKey: a field of the key is missing, or has a value that cannot be a key
+        :raises BadKey: a key field is missing, or its value cannot be part of a key
         :raises BadProperty: the service does not store such a property, or it is not among the declared ones
         :raises LimitExceeded: there would be more than 49 parts
         :raises OutcomeUnknown: an answer was lost, and so many wrote since that nothing tells whether this was written
@@ -205,7 +204,7 @@ class WideEntity(Pattern[Account_co]):
         :param entity: an entity as it was read, with some of its fields changed; its key must stay
         :param retry_for: for how many seconds to retry while others write the entity; see `update`
         :raises EntityChanged: a part changed since the entity was read
-        :raises EntityNotFound: there is no such entity any more
+        :raises EntityNotFound: the entity does not exist any more
         :raises BadInput: it was not read whole from here
 
         The other errors are those of `insert`. Guide: wide entities pattern; merge or replace.
@@ -264,7 +263,7 @@ class WideEntity(Pattern[Account_co]):
         retry_for: float = RETRY_FOR,
         **fields: Any,
     ) -> Entity:
-        """Read an entity, change it, and write it back whole; begin again whenever another writer was faster.
+        """Read an entity, change it, and write it back whole; retry if another writer was faster.
 
         Cost: 1 read and 1 write per attempt.
 
@@ -272,10 +271,10 @@ class WideEntity(Pattern[Account_co]):
             may raise to give up
         :param retry_for: for how many seconds to retry when another writer was faster, with jittered exponential
             backoff; waits included, 30 by default, and 0 for a single attempt
-        :param key: the fields as one mapping, where a name is also that of a parameter
+        :param key: the fields as a mapping, for field names that are also parameter names
         :param fields: a value for every field of the key
         :raises EntityNotFound: there is no such entity
-        :raises TooMuchContention: another writer was faster at every attempt
+        :raises TooMuchContention: another writer was faster during every attempt
 
         Guide: concurrency.
         """
@@ -297,7 +296,7 @@ class WideEntity(Pattern[Account_co]):
         :param force: delete whatever is stored; any mapping with the fields of the key will do
         :param retry_for: for how many seconds to retry while others write the entity; see `update`
         :raises EntityChanged: a part changed since the entity was read
-        :raises EntityNotFound: there is no such entity any more
+        :raises EntityNotFound: the entity does not exist any more
 
         Guide: wide entities pattern.
         """
@@ -316,7 +315,7 @@ class WideEntity(Pattern[Account_co]):
         Cost: 1 transaction, and 1 for each row.
 
         :param retry_for: for how many seconds to retry while others write the entity; see `update`
-        :param key: the fields as one mapping, where a name is also that of a parameter
+        :param key: the fields as a mapping, for field names that are also parameter names
         :param fields: a value for every field of the key
         """
         given = fields_of(key, fields)
@@ -561,7 +560,7 @@ class WideEntity(Pattern[Account_co]):
                 raise BadDesign(option, value, f"it is a number of bytes, at most {most}", "leave it out")
 
     def _check_mapped(self) -> None:
-        """Refuse mappings that write properties which have no part."""
+        """Reject mappings that write properties which have no part."""
         if PARTS in self.mappings.written([name for each in self.mappings.each for name in each.fields]):
             raise BadDesign("mappings", PARTS, "the name is taken, for the head of the parts", "call it otherwise")
         for name in self.layout.names:
