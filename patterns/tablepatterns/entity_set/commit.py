@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 
 from ..entity import Entity
@@ -86,7 +86,7 @@ class Write:
 
     async def encoded(self) -> Write:
         """Return this write with the fields as they are stored."""
-        if self.mappings is None or self.given is not None:
+        if self.mappings is None or not self.mappings.each or self.given is not None:
             return self
         change, before = await self.mappings.encode(self.change)
         return replace(self, change=change, before=before, given=self.change.new)
@@ -116,24 +116,25 @@ class Write:
         """The PartitionKey and the RowKey of the primary row."""
         return self.change.row
 
-    def announced(self) -> Iterator[tuple[Intents, Change]]:
-        """Hand out what must be told of before the change is written, to whom."""
-        if self.intents is not None:
-            yield self.intents, self.change
+    def announced(self) -> list[tuple[Intents, Change]]:
+        """Return what must be told of before the change is written, to whom."""
+        found = [] if self.intents is None else [(self.intents, self.change)]
         for each in self.derived:
             if isinstance(each, FollowsOtherSet):
-                yield from each.announced(self.change)
+                found += each.announced(self.change)
+        return found
 
     def primary(self) -> Operation:
         """Return the write of the primary row, unconditional as yet."""
         change, shape = self.change, RowLayout(self.change.key)
         if change.new is None:
-            return Operation.delete(*self.key, ANY)
+            return Operation.delete(*change.row, ANY)
+        row = shape.row(change.new, change.row)
         if change.old is None:
-            return Operation.insert(shape.row(change.new), seen=change.seen)
+            return Operation.insert(row, seen=change.seen)
         if change.merges:
-            return Operation.merge(shape.part(change), ANY, becomes=shape.row(change.new))
-        return Operation.replace(shape.row(change.new), ANY, seen=change.seen)
+            return Operation.merge(shape.part(change), ANY, becomes=row)
+        return Operation.replace(row, ANY, seen=change.seen)
 
     def wrote(self, written: Entity) -> Entity:
         """Bring the entity in the caller's hands up to date with the primary row as it was written."""
@@ -185,19 +186,21 @@ async def commit(account: Account, table: Table, *writes: Write, retry_for: floa
             rule = "the change is of a set of another account"
             raise BadInput("table", write.of.table, rule, "make the change with a set of the transaction's account")
 
-    shares = any(each.shares_rows for write in encoded for each in write.derived)
+    shares = _share_rows(encoded)
 
     async def attempt() -> list[Entity]:
-        steps = await steps_of(table, *encoded)
+        steps = await (_on_shared_rows(table, encoded) if shares else _on_own_rows(table, encoded))
         try:
             rows = await carry_out(table, steps, retry_for)
         except EntityChanged as error:
             if _is_of_shared_row(error, steps):
                 raise Overtaken from error
             raise
-        stored = {row.key: row for row in rows}
-        written = {step.write.key: step.write for step in steps if step.owner is None}
-        return [written[write.key].wrote(stored[write.key]) for write in encoded]
+        written: dict[Keys, Entity] = {}
+        for step, row in zip(steps, rows, strict=True):
+            if step.owner is None and step.operation.key == step.write.change.row:
+                written[step.operation.key] = step.write.wrote(row)
+        return [written[write.change.row] for write in encoded]
 
     return await (contended(account, attempt, retry_for) if shares else attempt())
 
@@ -228,6 +231,9 @@ def _once(steps: Iterable[Step]) -> list[Step]:
 
     So is what one entity leaves and another takes, such as the row of an index when an entity gets another key.
     """
+    steps = list(steps)
+    if len(steps) == 1:
+        return steps
     found: dict[Keys, list[Step]] = {}
     for step in steps:
         same = found.setdefault(step.operation.key, [])
@@ -262,34 +268,61 @@ async def carry_out(table: Table, steps: Sequence[Step], retry_for: float) -> li
 
     :param retry_for: for how many seconds to retry where others write what follows from it elsewhere
     """
-    check_retry_for(retry_for)
-    operations = [step.operation for step in steps]
-    before = dict.fromkeys(action for step in steps for action in step.write.before)
-    writes = {id(step.write): step.write for step in steps}.values()
-    announced = [pair for write in writes for pair in write.announced()]
+    operations: list[Operation] = []
+    before: dict[Action, None] = {}
+    announced: list[tuple[Intents, Change]] = []
+    seen: set[int] = set()
+    for step in steps:
+        operations.append(step.operation)
+        if id(step.write) not in seen:
+            seen.add(id(step.write))
+            before |= dict.fromkeys(step.write.before)
+            announced += step.write.announced()
     if before or announced:
         # Ahead of the first request; where the transaction is that, `submit` checks it
         check_transaction(operations)
     for action in before:
         await action()
-    promise = await Promise.made(announced, retry_for)
+    promise = await Promise.made(announced, retry_for) if announced else None
     try:
         written = await table.submit(*operations)
     except (EntityAlreadyExists, EntityChanged, EntityNotFound) as error:
-        await promise.withdraw()
+        if promise is not None:
+            await promise.withdraw()
         meaning = _meaning(error, steps)
         if meaning is error:
             raise
         raise meaning from error
-    await promise.keep(written)
+    if promise is not None:
+        await promise.keep(written)
     return written
 
 
 async def steps_of(table: RowReader, *writes: Write) -> list[Step]:
     """Return the operations of changes, each worked out on the rows as the changes before it leave them."""
     encoded = [await write.encoded() for write in writes]
-    if not any(each.shares_rows for write in encoded for each in write.derived):
-        return _once([step for write in encoded for step in await _all_steps(table, write)])
+    return await (_on_shared_rows if _share_rows(encoded) else _on_own_rows)(table, encoded)
+
+
+def _share_rows(writes: Iterable[Write]) -> bool:
+    """Whether other entities may have a part in the derived rows of a change."""
+    for write in writes:
+        for each in write.derived:
+            if each.shares_rows:
+                return True
+    return False
+
+
+async def _on_own_rows(table: RowReader, encoded: Sequence[Write]) -> list[Step]:
+    """Return the operations of changes whose rows no other entity has a part in."""
+    steps: list[Step] = []
+    for write in encoded:
+        steps += await _all_steps(table, write)
+    return _once(steps)
+
+
+async def _on_shared_rows(table: RowReader, encoded: Sequence[Write]) -> list[Step]:
+    """Return the operations of changes, each worked out on the rows as the changes before it leave them."""
     pending = Pending(table)
     for write in encoded:
         _foresee(pending, write)
@@ -330,7 +363,7 @@ async def steps_with(table: RowReader, write: Write, kinds: Iterable[Derived]) -
     It is conditional on that row's ETag. First, because the service reports the first operation that fails: a stale
     read is then told as such, rather than by the derived rows that it no longer knows.
     """
-    steps = [Step(write.primary(), write), *(Step(guard, write, each) for each, guard in write.guards)]
+    steps = [Step(write.primary(), write), *[Step(guard, write, each) for each, guard in write.guards]]
     steps += await _derived(table, write, kinds)
     source = write.source
     if source is None:
@@ -356,8 +389,7 @@ async def _derived(table: RowReader, write: Write, kinds: Iterable[Derived]) -> 
     for each in kinds:
         # What the kind would take for granted is not there yet: its rows are looked at
         takes_none = each in write.backfilling and not each.shares_rows
-        operations = Derived.operations if takes_none else type(each).operations
-        for operation in await operations(each, write.change, table):
+        for operation in await (each.mending if takes_none else each.operations)(write.change, table):
             steps.append(Step(operation, write, each))
             if pending:
                 pending.take(operation)

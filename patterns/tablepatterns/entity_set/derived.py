@@ -65,7 +65,7 @@ class Change:
     @cached_property
     def row(self) -> Keys:
         """The keys of the primary row."""
-        return self.key.format(RowLayout(self.key).key_fields(self.new or self.old or {}))
+        return self.key.keys_of(self.new or self.old or {})
 
     @cached_property
     def seen(self) -> dict[str, Looked]:
@@ -89,6 +89,15 @@ class Primary:
     """Its properties and the fields of its key; None where there is no such row."""
     etag: str | None = None
     lineage: Lineage = ()
+    _parts: dict[Derived, list[Keys]] = field(default_factory=dict["Derived", "list[Keys]"], repr=False, compare=False)
+
+    def parts(self, derived: Derived) -> list[Keys]:
+        """Return the keys of the rows of a kind that the entity has a part in; they are worked out once."""
+        if self.fields is None:
+            return []
+        if derived not in self._parts:
+            self._parts[derived] = derived.keys(self.key, self.fields)
+        return self._parts[derived]
 
 
 class Derived(ABC):
@@ -195,8 +204,15 @@ class Derived(ABC):
     async def operations(self, change: Change, table: RowReader) -> list[Operation]:
         """Return the writes in the primary's partition that bring this in line with the change.
 
-        Unless a kind knows better, every row that may be out of line is read, whatever it holds, and mended; a row of
-        another entity is not, so that an insert in its place is refused.
+        Unless a kind knows better, they are those of `mending`.
+        """
+        return await self.mending(change, table)
+
+    async def mending(self, change: Change, table: RowReader) -> list[Operation]:
+        """Return the writes that bring this in line with the change, whatever the rows hold now.
+
+        Every row that may be out of line is read and mended; a row of another entity is not, so that an insert in its
+        place is refused.
         """
         found: list[Operation | None] = []
         for keys in self.touched(change):
@@ -245,13 +261,13 @@ class Index(Derived):
     def keys(self, key: Key, fields: Fields) -> list[Keys]:
         """Return the keys of the one row that an entity has, if it has one."""
         shape = self.shape(key)
-        return [shape.key.format(shape.key_fields(fields))] if shape.has_row(fields) else []
+        return [shape.key.keys_of(fields)] if shape.has_row(fields) else []
 
     def mended(self, keys: Keys, row: Entity | None, primary: Primary) -> Operation | None:
         """Return the write that makes a row the entity's copy, or removes it where it shall have none there."""
-        if primary.fields is None or keys not in self.keys(primary.key, primary.fields):
+        if primary.fields is None or keys not in primary.parts(self):
             return None if row is None else Operation.delete(*keys, row.etag or ANY)
-        wanted = self.shape(primary.key).row(primary.fields)
+        wanted = self.shape(primary.key).row(primary.fields, keys)
         if self.is_unique and INTENT_ID in wanted:
             raise BadProperty(
                 INTENT_ID, wanted[INTENT_ID], "rows of a unique index use the name", "rename the property"
@@ -270,9 +286,11 @@ class Index(Derived):
 
     def touched(self, change: Change) -> list[Keys]:
         """Return the keys of the copies that differ before and after the change."""
+        if change.old is None or change.new is None:
+            return change.result.parts(self) if change.old is None else self.keys(change.key, change.old)
         shape = self.shape(change.key)
-        old, new = (shape.row(side) if side and shape.has_row(side) else {} for side in (change.old, change.new))
-        return [] if same_value(old, new) else super().touched(change)
+        rows = [shape.row(side) for side in (change.old, change.new) if shape.has_row(side)]
+        return [] if len(rows) == 2 and same_value(*rows) else super().touched(change)
 
 
 @dataclass(frozen=True)
@@ -296,16 +314,18 @@ class RowLayout:
         """Whether a row holds everything there is to know about its entity."""
         return self.include is None
 
-    def row(self, fields: Fields) -> dict[str, Any]:
-        """Return the physical entity for these fields, with its keys."""
-        partition_key, row_key = self.key.format(self.key_fields(fields))
-        return {"PartitionKey": partition_key, "RowKey": row_key} | self.properties(fields)
+    def row(self, fields: Fields, keys: Keys | None = None) -> dict[str, Any]:
+        """Return the physical entity for these fields, with its keys.
 
-    def properties(self, fields: Fields) -> dict[str, Any]:
-        """Return the properties that a row holds besides its keys."""
+        :param keys: the keys, where they are known already
+        """
         own, include = self.key.fields, self.include
-        held = {name: value for name, value in fields.items() if value is not None and name not in own}
-        return held if include is None else {name: value for name, value in held.items() if name in include}
+        partition_key, row_key = keys or self.key.keys_of(fields)
+        return {"PartitionKey": partition_key, "RowKey": row_key} | {
+            name: value
+            for name, value in fields.items()
+            if value is not None and name not in own and (include is None or name in include)
+        }
 
     def part(self, change: Change) -> dict[str, Any]:
         """Return what a merge sends to the row: its keys, and of the given names those that it holds."""
@@ -323,7 +343,7 @@ class RowLayout:
 
     def has_row(self, fields: Fields | None) -> bool:
         """Whether there is a row at all: an entity that lacks a field of the key has none."""
-        return fields is not None and all(fields.get(name) is not None for name in self.key.fields)
+        return fields is not None and None not in map(fields.get, self.key.fields)
 
     def selected(self, names: Sequence[str] | None) -> tuple[str, ...] | None:
         """Return the properties to ask the service for: the fields of the key come from the keys themselves."""

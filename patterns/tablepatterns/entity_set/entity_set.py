@@ -319,7 +319,9 @@ class EntitySet(Pattern[Account_co]):
         """
         refuse_scans(where, allow)
         self.mappings.check_filter(where)
-        async for row in self.table.query(where, select=self.primary.selected(self._stored(select))):
+        async for row in self.table.query(
+            where, select=self.primary.selected(None if select is None else self._stored(select))
+        ):
             if (entity := self.primary.shown(row)) is not None:
                 yield await self._read(entity, self.primary, select)
 
@@ -948,12 +950,13 @@ class EntitySet(Pattern[Account_co]):
         select: Sequence[str] | None,
         allow: QueryClass,
     ) -> Question:
-        self.mappings.check_filter(where)
+        if where is not None:
+            self.mappings.check_filter(where)
         shape = self.primary if via is None else self._shape(via)
-        return Question.of(shape, where, self._stored(select), fields, allow)
+        return Question.of(shape, where, None if select is None else self._stored(select), fields, allow)
 
-    def _stored(self, select: Sequence[str] | None) -> Sequence[str] | None:
-        if select is None or not self.mappings.each:
+    def _stored(self, select: Sequence[str]) -> Sequence[str]:
+        if not self.mappings.each:
             return select
         # What a mapping decodes, it decodes for the place of the primary row
         return tuple(dict.fromkeys((*self.mappings.stored(select), *self.key.fields)))
@@ -1179,6 +1182,7 @@ class EntitySet(Pattern[Account_co]):
         self, fields: dict[str, Any], merged: frozenset[str] | None, retry_for: float, etag: str | None
     ) -> Entity:
         """Write a row that nothing is derived from: the service's own upserts need no read."""
+        check_retry_for(retry_for)
         change = Change(self.key, None, fields, merged)
         write = await Write(self.identity, change, is_whole=merged is None, mappings=self.mappings).encoded()
         row = self.primary.row(write.change.new or {})

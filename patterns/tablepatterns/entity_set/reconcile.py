@@ -188,7 +188,7 @@ class DerivedRows:
 
     def wants(self, derived: Derived, keys: Keys, primary: Primary) -> bool:
         """Whether an entity shall have a part in a row."""
-        return primary.fields is not None and keys in derived.keys(self.key, primary.fields)
+        return keys in primary.parts(derived)
 
     async def is_claimed(self, derived: Derived, keys: Keys, row: Entity) -> bool:
         """Whether a row is rightly that of the entity which it says it follows from. Cost: 1 transaction.

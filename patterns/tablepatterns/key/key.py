@@ -96,6 +96,21 @@ class Key:
             self._refuse_unknown(fields)
         return self._partition.write(fields), self._row.write(fields)
 
+    def keys_of(self, entity: Mapping[str, object]) -> tuple[str, str]:
+        """Return the PartitionKey and the RowKey of an entity, of whose fields those of the key count.
+
+        >>> Key("{Department}", "empid_{EmployeeId:06d}").keys_of({"Department": "Sales", "EmployeeId": 1, "Age": 34})
+        ('Sales', 'empid_000001')
+
+        :param entity: the fields of the key, and any others
+        :raises BadKey: for a missing field, and for a value that cannot be a part of the key
+
+        Guide: compound key.
+        """
+        if not isinstance(entity, Mapping):
+            raise BadKey("entity", entity, "the fields of a key are a mapping", 'pass {"Department": "Sales"}')
+        return self._partition.write(entity), self._row.write(entity)
+
     def parse(self, partition_key: str, row_key: str) -> dict[str, object]:
         """Return the values that make these keys: the inverse of `format`.
 
@@ -237,7 +252,8 @@ class Key:
         return KeyRange.beginning_with(partition_key, known)
 
     def _partition_of(self, fields: Mapping[str, object]) -> str:
-        self._refuse_unknown(fields)
+        if not fields.keys() <= self._names:
+            self._refuse_unknown(fields)
         for name in self.partition_fields:
             if isinstance(fields.get(name), (Prefix, Between)):
                 rule = "a range lies in one partition, so every field of the PartitionKey must be known"

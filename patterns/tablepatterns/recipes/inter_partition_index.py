@@ -108,7 +108,8 @@ class InterPartitionIndex(Index):
     def shape(self, primary: Key) -> RowLayout:
         """Return the key and the properties of the copies, for entities with that primary key."""
         include = None if self.include is None else self.include | set(primary.fields)
-        return RowLayout(self.key, include, self._table, is_eventual=True, hides=INTENT_ID if self.is_unique else None)
+        hides = INTENT_ID if self._is_unique else None
+        return RowLayout(self._key, include, self._table, is_eventual=True, hides=hides)
 
     def join(self, key: Key) -> None:
         """Check that the copies are outside the primary's partition."""

@@ -70,7 +70,7 @@ class IntraPartitionIndex(Index):
 
     def shape(self, primary: Key) -> RowLayout:
         """Return the key and the properties of the copies, for entities with that primary key."""
-        return RowLayout(self.key, None if self.include is None else self.include | set(primary.fields))
+        return RowLayout(self._key, None if self.include is None else self.include | set(primary.fields))
 
     def join(self, key: Key) -> None:
         """Check that the copies are in the primary's partition and cannot be mistaken for primaries."""
