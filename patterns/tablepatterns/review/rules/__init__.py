@@ -12,22 +12,15 @@ from typing import Final
 from ..design.model import Design
 from ..model import AccountLoad, Bill, Finding, Heat, InSight, Measured, Promise
 from . import (
-    batching,
     consistency,
-    contention,
     cost,
     hot_partitions,
     indexes,
     keys,
     lifecycle,
     limits,
-    order,
-    parts,
-    projection,
-    relationships,
     scans,
     security,
-    series,
 )
 from .known import Known
 from .rule import Check, Rule
@@ -38,16 +31,9 @@ _CONCERNS: Final = (
     scans,
     hot_partitions,
     indexes,
-    order,
     limits,
     lifecycle,
     consistency,
-    contention,
-    relationships,
-    projection,
-    parts,
-    batching,
-    series,
     security,
     keys,
     cost,

@@ -9,8 +9,7 @@ from ...figures import often
 from ..design.model import DeclaredSet
 from ..model import Finding, Severity
 from .known import Asked, Done, Known
-from .rule import Rule
-from .words import listed, part_of
+from .rule import Rule, listed, part_of
 
 STALE_READ: Final = Rule(
     name="stale-read",

@@ -8,8 +8,7 @@ from typing import Final
 from ...figures import money, number, share
 from ..model import Finding, Severity
 from .known import Known
-from .rule import Rule
-from .words import part_of
+from .rule import Rule, part_of
 
 _MOST: Final = 0.5
 _WORTH: Final = 100.0

@@ -1,4 +1,4 @@
-"""Hot: partitions, and the account, that have more to do than they can, and what makes them so."""
+"""Find partitions, accounts and rows with more work than they can do, and what causes it."""
 
 from __future__ import annotations
 
@@ -6,14 +6,17 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
 
-from ...figures import number, of_target, share, time_of_day
-from ..design.model import DeclaredSet, Query
-from ..measure.sample import values_in, values_of
+from ...entity_set.derived import Derived
+from ...figures import number, of_target, often, plural, share, time_of_day
+from ...limits import MAX_TRANSACTION_OPERATIONS
+from ...recipes.index_entities import IndexEntity
+from ...recipes.summary import Summary
+from ..design.model import DeclaredSet, Query, Write
+from ..measure.sample import names_one, values_in, values_of
 from ..model import Finding, Heat, Severity
-from . import waste
-from .known import Asked, Done, Known
-from .rule import Rule
-from .words import entities, listed
+from ..zipf import Zipf
+from .known import Asked, Done, Known, waste_severity
+from .rule import Rule, entities, listed, part_of
 
 _LEVELS: Final = "serious where the busiest partition reaches its target; a warning from half of it"
 _NEAR: Final = 2.0
@@ -69,7 +72,6 @@ ACCOUNT_TARGET: Final = Rule(
     why="Know the maximum throughput that is needed, and the scalability targets, and stay within them.",
     guide=_GUIDE,
 )
-RULES: Final = (PREPEND_APPEND, ONE_PARTITION, FEW_PARTITIONS, HOT_PARTITION, HOT_INDEX, ACCOUNT_TARGET)
 
 
 @dataclass(frozen=True)
@@ -80,7 +82,7 @@ class _Cause:
     access: Asked | Done
 
 
-def found(known: Known) -> Iterator[Finding]:
+def _near_targets(known: Known) -> Iterator[Finding]:
     """Hand out a finding for each table whose busiest partition is near its target, and one for the account."""
     for heat in known.heats:
         severity = _severity(heat.ceiling)
@@ -92,7 +94,7 @@ def found(known: Known) -> Iterator[Finding]:
 
 def _is_told_by_scan(cause: _Cause | None, severity: Severity) -> bool:
     """Whether a query that reads in vain is what makes the partition hot, and is found as that."""
-    told = None if cause is None else waste.severity_of(cause.access.measured)
+    told = None if cause is None else waste_severity(cause.access.measured)
     return told is not None and told >= severity
 
 
@@ -237,3 +239,169 @@ def _account(known: Known) -> Iterator[Finding]:
         "read less."
     )
     yield ACCOUNT_TARGET.finding(severity, "account", says, better)
+
+
+_WRITERS: Final = 4
+_TOGETHER: Final = 10.0
+_SAVED: Final = 50.0
+SINGLE_WRITES: Final = Rule(
+    name="single-writes",
+    finds="a few writers write to one partition often, one entity at a time",
+    severity=f"a warning where {number(_SAVED)} transactions a second would be saved, else a note",
+    why="Up to 100 entities of one partition are written by one transaction, which is billed as one.",
+    guide="Entity group transactions; cost considerations",
+    pattern="bulk_load",
+)
+
+
+def _single_writes(known: Known) -> Iterator[Finding]:
+    """Hand out the writes that could be made together."""
+    for done in known.writes():
+        yield from _single(done)
+
+
+def _single(done: Done) -> Iterator[Finding]:
+    write = done.write
+    if write.together or write.writers > _WRITERS or write.deed == "update":
+        return
+    each = write.rate / write.writers * _busiest(done)
+    if each < _TOGETHER:
+        return
+    rows = max(1.0, done.measured.written)
+    at_once = min(MAX_TRANSACTION_OPERATIONS / rows, each)
+    saved = write.rate * (1 - 1 / at_once)
+    severity = Severity.WARNING if saved >= _SAVED else Severity.NOTE
+    says = (
+        f"{write.name!r} writes {often(write.rate)}, by {plural(write.writers, 'writer')}: each "
+        f"makes {number(each)} transactions a second in one partition."
+    )
+    better = (
+        f"Gather what comes in a second and write it in entity group transactions of up to {number(at_once)} entities: "
+        f"{number(saved)} transactions a second less."
+    )
+    yield SINGLE_WRITES.finding(severity, part_of(done.of.name, write.name), says, better)
+
+
+def _busiest(done: Done) -> float:
+    """Return the share of the writes that comes to the busiest partition."""
+    share = 1.0
+    for name in done.of.key.partition_fields:
+        share *= values_of(done.of.shape, name).share(1)
+    buckets = done.of.settings.get("buckets", 1)
+    return share / (buckets if isinstance(buckets, int) else 1)
+
+
+_TRIP: Final = 0.02
+"""Seconds from one request of a writer to its next, near the account."""
+_HARDLY: Final = 20.0
+_OFTEN: Final = 5.0
+CONTENTION: Final = Rule(
+    name="contention",
+    finds="several writers change one row often, and are in each other's way",
+    severity=f"serious from {number(_HARDLY)} changes of one row a second on, a warning from {number(_OFTEN)}",
+    why="Many clients that update one entity by its ETag mean high contention: all but one must begin again.",
+    guide="Data series pattern; managing concurrency",
+    pattern="summary",
+)
+
+
+def _contended_rows(known: Known) -> Iterator[Finding]:
+    """Hand out the rows, primary and derived, that are changed too often."""
+    for declared in known.design.sets:
+        for done in known.writes_of(declared):
+            if done.write.deed == "update" and done.write.writers > 1:
+                yield from _entity(declared, done.write)
+        for derived in declared.derived:
+            if isinstance(derived, (IndexEntity, Summary)):
+                yield from _shared(known, declared, derived)
+
+
+def _contention_severity(rate: float) -> Severity | None:
+    if rate < _OFTEN:
+        return None
+    return Severity.SERIOUS if rate >= _HARDLY else Severity.WARNING
+
+
+def _lost(rate: float) -> str:
+    """Say how many attempts meet another's, if each reads, and writes a moment later."""
+    return f"about {share(1 - 1 / (1 + 2 * rate * _TRIP))} of the attempts are refused and made again"
+
+
+def _entity(declared: DeclaredSet, write: Write) -> Iterator[Finding]:
+    rate = write.busiest * Zipf(max(1, declared.shape.count), write.skew).share(1)
+    severity = _contention_severity(rate)
+    if severity is not None:
+        says = (
+            f"{write.name!r} changes one entity of {declared.name} {often(rate)}, by "
+            f"{plural(write.writers, 'writer')}: {_lost(rate)}."
+        )
+        better = (
+            "Write each change as an entity of its own and add them up (Summary elsewhere, with spread), or let one "
+            "worker make the changes of an entity."
+        )
+        yield CONTENTION.finding(severity, part_of(declared.name, write.name), says, better)
+
+
+def _shared(known: Known, declared: DeclaredSet, derived: IndexEntity | Summary) -> Iterator[Finding]:
+    names, rows = _group(declared, derived), derived.spread
+    writes = [each.write for each in known.writes_of(declared) if _changes(each.write, derived)]
+    writers = max((each.writers for each in writes), default=1)
+    rate = sum(each.busiest for each in writes) * _top(declared, names) / rows
+    severity = _contention_severity(rate)
+    if severity is None or writers < 2:
+        return
+    kind = "list" if isinstance(derived, IndexEntity) else "total"
+    says = (
+        f"The busiest {kind} of {derived.name!r} in {declared.name} changes {often(rate)}, by "
+        f"{plural(writers, 'writer')}: {_lost(rate)}."
+    )
+    wanted = max(2, round(rate * rows / _OFTEN) + 1)
+    better = (
+        f"Spread each {kind} over {number(wanted)} rows elsewhere (spread={wanted}), or keep no {kind} and "
+        "read a range."
+    )
+    yield CONTENTION.finding(severity, part_of(declared.name, derived.name), says, better, pattern=_pattern(derived))
+
+
+def _pattern(derived: Derived) -> str:
+    return "index_entities" if isinstance(derived, IndexEntity) else "summary"
+
+
+def _group(declared: DeclaredSet, derived: IndexEntity | Summary) -> list[str]:
+    """Return the fields whose values say which row an entity has a part in."""
+    key = derived.layout(declared.key) if isinstance(derived, IndexEntity) else derived.layout
+    return [name for name in key.fields if name in declared.shape.fields]
+
+
+def _changes(write: Write, derived: IndexEntity | Summary) -> bool:
+    """Whether a write changes such rows: an update only if it changes what they are made of."""
+    return write.deed != "update" or not write.changes or bool(set(write.changes) & set(derived.reads))
+
+
+def _top(declared: DeclaredSet, names: list[str]) -> float:
+    """Return the share of the changes that comes to the busiest row."""
+    if names_one(declared.shape, names):
+        return 1 / max(1, declared.shape.count)
+    share = 1.0
+    for name in names:
+        share *= values_of(declared.shape, name).share(1)
+    return share
+
+
+RULES: Final = (
+    PREPEND_APPEND,
+    ONE_PARTITION,
+    FEW_PARTITIONS,
+    HOT_PARTITION,
+    HOT_INDEX,
+    ACCOUNT_TARGET,
+    SINGLE_WRITES,
+    CONTENTION,
+)
+
+
+def found(known: Known) -> Iterator[Finding]:
+    """Yield the partitions and rows that are too busy, and the writes that could be batched."""
+    yield from _near_targets(known)
+    yield from _single_writes(known)
+    yield from _contended_rows(known)

@@ -9,8 +9,7 @@ from ...figures import number
 from ..design.model import DeclaredSet
 from ..model import Finding, Severity
 from .known import Known
-from .rule import Rule
-from .words import entities
+from .rule import Rule, entities
 
 _DAY: Final = 86_400
 _YEAR: Final = 365.25 * _DAY

@@ -1,4 +1,4 @@
-"""Limits in sight: what is too large for the service, or will be before the declared growth ends."""
+"""Find what exceeds a limit of the service, now or with the declared growth."""
 
 from __future__ import annotations
 
@@ -6,20 +6,20 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from ...figures import amount, number, size, years_from_now
+from ...figures import amount, number, often, size, years_from_now
+from ...filters import QueryClass
 from ...limits import (
     MAX_CUSTOM_PROPERTIES,
     MAX_ENTITY_BYTES,
     MAX_KEY_UNITS,
     MAX_STRING_BYTES,
     MAX_TRANSACTION_OPERATIONS,
+    PARTITION_ENTITIES_PER_SECOND,
 )
+from ..design.model import DeclaredSet, Field
 from ..model import Finding, InSight, Severity
-from . import waste
-from .asked import in_order
-from .known import Asked, Known
-from .rule import Rule
-from .words import part_of
+from .known import ONCE_AN_HOUR, Asked, Known, in_order, terms_of, waste_severity
+from .rule import Rule, entities, part_of
 
 _LEVELS: Final = "serious where it is passed within the declared growth; a warning where it grows to nine tenths"
 _NEAR: Final = 0.9
@@ -89,16 +89,6 @@ LONG_ANSWER: Final = Rule(
     guide="Retrieving large numbers of entities from a query",
     pattern="parallel_reads",
 )
-RULES: Final = (
-    VALUE_TOO_LARGE,
-    ENTITY_TOO_LARGE,
-    TOO_MANY_PROPERTIES,
-    LIST_TOO_LONG,
-    KEY_TOO_LONG,
-    TRANSACTION_TOO_LARGE,
-    ACCOUNT_FULL,
-    LONG_ANSWER,
-)
 
 
 @dataclass(frozen=True)
@@ -158,7 +148,7 @@ _TOLD: Final[Mapping[str, _Told]] = {
 _SLOW: Final = "entities that a partition serves in 5 s"
 
 
-def found(known: Known) -> Iterator[Finding]:
+def _limits_in_sight(known: Known) -> Iterator[Finding]:
     """Hand out the limits that are passed or near; of a set whose values are too large, those alone."""
     large = {
         each.subject for each in known.in_sight if each.limit == "bytes of a property" and each.reached is not None
@@ -218,4 +208,80 @@ def _is_wanted(asked: Asked) -> bool:
     """Whether all that a query reads is wanted, and often enough to speak of; what is not is found as a scan."""
     if asked.query.take is not None and in_order(asked):
         return False
-    return waste.severity_of(asked.measured) is None and asked.query.rate >= waste.ONCE_AN_HOUR
+    return waste_severity(asked.measured) is None and asked.query.rate >= ONCE_AN_HOUR
+
+
+_FEWEST: Final = 10
+_PROPERTIES: Final = 3
+_NOTICEABLE: Final = 0.1 * PARTITION_ENTITIES_PER_SECOND
+_NUMBERS: Final = ("int32", "int64", "double", "boolean")
+SLOTS_AS_ENTITIES: Final = Rule(
+    name="slots-as-entities",
+    finds="the points of a series are small entities, and all of a series are read together",
+    severity=f"a warning where {number(_NOTICEABLE)} entities a second are read so, else a note",
+    why="A series that is read all at once is better one entity: one request for one entity gets the chart.",
+    guide="Data series pattern",
+    pattern="data_series",
+)
+
+
+def _slots(known: Known) -> Iterator[Finding]:
+    """Hand out the sets whose entities are points of a series."""
+    for declared in known.design.sets:
+        slot = _slot(declared)
+        asked = next((each for each in known.queries_of(declared) if slot and _reads_all(each, slot)), None)
+        if slot and asked:
+            yield _series_finding(declared, slot, asked)
+
+
+def _slot(declared: DeclaredSet) -> str | None:
+    """Return the last field of the key if it numbers the points of a series of numbers."""
+    fields = declared.shape.fields
+    rest = [field for name, field in fields.items() if name not in declared.key.fields]
+    if not declared.key.row_fields or len(rest) > _PROPERTIES or any(each.type not in _NUMBERS for each in rest):
+        return None
+    name = declared.key.row_fields[-1]
+    field = fields.get(name, Field())
+    is_number = field.type in ("int32", "int64") and field.distinct is not None
+    return name if is_number and _FEWEST <= (field.distinct or 0) <= MAX_CUSTOM_PROPERTIES else None
+
+
+def _reads_all(asked: Asked, slot: str) -> bool:
+    """Whether a query knows all of the key but the slot, and reads a range of them."""
+    terms = terms_of(asked.query, asked.of.key)
+    rest = [name for name in asked.of.key.fields if name != slot]
+    scans_only_them = asked.measured.query_class in (QueryClass.RANGE, QueryClass.PARTITION_SCAN)
+    known = all(name in terms.equal for name in rest) and slot not in terms.equal
+    return known and scans_only_them and asked.measured.returned >= _FEWEST
+
+
+def _series_finding(declared: DeclaredSet, slot: str, asked: Asked) -> Finding:
+    read = asked.measured.returned * asked.query.busiest
+    severity = Severity.WARNING if read >= _NOTICEABLE else Severity.NOTE
+    says = (
+        f"{asked.query.name!r} reads {entities(asked.measured.returned)} of {declared.name}, one for each {slot}, "
+        f"{often(asked.query.busiest)}: {number(read)} a second."
+    )
+    better = (
+        f"Keep them as {number(declared.shape.fields[slot].distinct or 0)} properties of one entity: a merge sets one."
+    )
+    return SLOTS_AS_ENTITIES.finding(severity, declared.name, says, better)
+
+
+RULES: Final = (
+    VALUE_TOO_LARGE,
+    ENTITY_TOO_LARGE,
+    TOO_MANY_PROPERTIES,
+    LIST_TOO_LONG,
+    KEY_TOO_LONG,
+    TRANSACTION_TOO_LARGE,
+    ACCOUNT_FULL,
+    LONG_ANSWER,
+    SLOTS_AS_ENTITIES,
+)
+
+
+def found(known: Known) -> Iterator[Finding]:
+    """Yield the limits that are exceeded or near, and series stored as many small entities."""
+    yield from _limits_in_sight(known)
+    yield from _slots(known)

@@ -1,4 +1,4 @@
-"""Scans: queries that read much more than they return, and how each would read less."""
+"""Find queries that read more entities, blobs or parts than they need."""
 
 from __future__ import annotations
 
@@ -9,21 +9,32 @@ from typing import Final
 from ...cost import Cost
 from ...figures import counted, number, often
 from ...filters import QueryClass, classify, parse, point_keys
+from ...limits import ACCOUNT_TRANSACTIONS_PER_SECOND
 from ...recipes.index_entities import IndexEntity
-from ..model import Finding
-from . import waste
-from .asked import in_order, partition_known, terms_of, unindexed
-from .known import Asked, Known
-from .rule import Rule
-from .suggested import copies_take, index_elsewhere, index_here, is_shared
-from .words import entities, listed, part_of
+from ...recipes.large_properties.large_properties import LargeProperties
+from ..design.model import DeclaredSet
+from ..model import Finding, Severity
+from .indexes import copies_take, index_elsewhere, index_here, is_shared
+from .known import (
+    ONCE_AN_HOUR,
+    WASTE_LEVELS,
+    Asked,
+    Known,
+    in_order,
+    partition_known,
+    terms_of,
+    unindexed,
+    wanted,
+    waste_severity,
+)
+from .rule import Rule, entities, listed, part_of
 
 COPY_ELSEWHERE: Final = Cost(table=2, queue=2)
 """What an insert costs more for its copy in another partition: the intent and its end, the copy, a look."""
 MISSING_INDEX: Final = Rule(
     name="missing-index",
     finds="a query searches for a property that no key holds, and an index would find it",
-    severity=waste.LEVELS,
+    severity=WASTE_LEVELS,
     why="Only PartitionKey and RowKey are indexed: for anything else the partition, or the whole table, is searched.",
     guide="Designing for querying; optimizing queries",
     pattern="intra_partition_index",
@@ -31,21 +42,21 @@ MISSING_INDEX: Final = Rule(
 TABLE_SCAN: Final = Rule(
     name="table-scan",
     finds="a query searches every partition, and no index would help it as it is asked",
-    severity=waste.LEVELS,
+    severity=WASTE_LEVELS,
     why="Without PartitionKey every partition is searched, whether or not RowKey is in the filter.",
     guide="Designing for querying",
 )
 PARTITION_SCAN: Final = Rule(
     name="partition-scan",
     finds="a query searches a partition, and no index would help it as it is asked",
-    severity=waste.LEVELS,
+    severity=WASTE_LEVELS,
     why="Only the keys are indexed: without a range of RowKeys every entity of the partition is examined.",
     guide="Designing for querying",
 )
 OR_OF_KEYS: Final = Rule(
     name="or-of-keys",
     finds="several keys are asked for in one filter, joined by 'or'",
-    severity=waste.LEVELS,
+    severity=WASTE_LEVELS,
     why="RowKeys joined by 'or' are not treated as a range: they cause a partition scan.",
     guide="Designing for querying (the rule on 'or')",
     pattern="parallel_reads",
@@ -53,7 +64,7 @@ OR_OF_KEYS: Final = Rule(
 CLIENT_SORT: Final = Rule(
     name="client-sort",
     finds="a few results of an order are wanted that the keys do not have, so that all are read and sorted",
-    severity=waste.LEVELS,
+    severity=WASTE_LEVELS,
     why="Results come in the order of PartitionKey and RowKey, and in no other.",
     guide="Sorting data in the Table service",
     pattern="intra_partition_index",
@@ -61,12 +72,11 @@ CLIENT_SORT: Final = Rule(
 LOG_DATA: Final = Rule(
     name="log-data",
     finds="a log in a table is read by spans of time, and searched for them in every partition",
-    severity=waste.LEVELS,
+    severity=WASTE_LEVELS,
     why="A key of time makes a hot partition, and any other makes a span of time a search of every partition.",
     guide="Log data anti-pattern",
     pattern="blob_log",
 )
-RULES: Final = (MISSING_INDEX, TABLE_SCAN, PARTITION_SCAN, OR_OF_KEYS, CLIENT_SORT, LOG_DATA)
 
 
 @dataclass(frozen=True)
@@ -79,10 +89,10 @@ class _Advice:
     pattern: str | None = None
 
 
-def found(known: Known) -> Iterator[Finding]:
+def _scans(known: Known) -> Iterator[Finding]:
     """Hand out one finding for each query that reads much in vain."""
     for asked in known.queries():
-        severity = None if _is_served(asked) else waste.severity_of(asked.measured)
+        severity = None if _is_served(asked) else waste_severity(asked.measured)
         if severity is not None:
             advice = _advice(known, asked)
             subject = part_of(asked.of.name, asked.query.name)
@@ -96,7 +106,7 @@ def _advice(known: Known, asked: Asked) -> _Advice:
         return _client_sort(asked)
     if _is_span_of_log(known, asked):
         return _log_data(asked)
-    is_job = asked.query.rate < waste.ONCE_AN_HOUR
+    is_job = asked.query.rate < ONCE_AN_HOUR
     return _scan(asked) if is_job or not _can_be_indexed(asked) else _missing_index(known, asked)
 
 
@@ -112,7 +122,7 @@ def reads(asked: Asked) -> str:
     """Say what a query reads, for what, and how often."""
     measured = asked.measured
     label = "reads" if measured.query_class is None else f"is a {measured.query_class.label}: it reads"
-    found = f"{entities(measured.examined)} for {number(waste.wanted(measured))}"
+    found = f"{entities(measured.examined)} for {number(wanted(measured))}"
     return f"{asked.query.name!r} of {asked.of.name} {label} {found}, {often(asked.query.busiest)}"
 
 
@@ -196,7 +206,7 @@ def _missing_index(known: Known, asked: Asked) -> _Advice:
 def _scan(asked: Asked) -> _Advice:
     is_table = asked.measured.query_class is QueryClass.TABLE_SCAN
     says = f"{reads(asked)}{_reason(asked)}."
-    if asked.query.rate < waste.ONCE_AN_HOUR:
+    if asked.query.rate < ONCE_AN_HOUR:
         rule = TABLE_SCAN if is_table else PARTITION_SCAN
         better = "For a job that nobody waits for this may be right: an index would be written with every change."
         return _Advice(rule, says, better, "parallel_reads")
@@ -211,3 +221,183 @@ def _scan(asked: Asked) -> _Advice:
 
 def _reason(asked: Asked) -> str:
     return f"; {classify(parse(asked.query.filter)).reason}" if asked.query.filter else ""
+
+
+_READS: Final = 10.0
+_BLOBS: Final = 0.5
+BLOB_WITH_EVERY_READ: Final = Rule(
+    name="blob-with-every-read",
+    finds="a query reads large values from blobs that it does not want, since they belong to the entity",
+    severity=f"a warning from {number(_READS)} such reads a second on, else a note",
+    why="A complete entity costs one transaction for the entity and one for the blob: fetch only what is needed.",
+    guide="Large entities pattern; one-to-one relationships (large entities)",
+    pattern="one_to_one",
+)
+
+
+def _unwanted_blobs(known: Known) -> Iterator[Finding]:
+    """Hand out the queries that read blobs in vain."""
+    for asked in known.queries():
+        large = _large(asked.of)
+        unwanted = bool(asked.query.select) and not large.intersection(asked.query.select)
+        # Beyond what is read from tables, each result takes a blob
+        blobs = asked.measured.transactions - 1 >= _BLOBS * asked.measured.returned
+        if large and unwanted and blobs:
+            yield _blob_finding(asked, sorted(large))
+
+
+def _large(declared: DeclaredSet) -> set[str]:
+    return {name for each in declared.mappings if isinstance(each, LargeProperties) for name in each.fields}
+
+
+def _blob_finding(asked: Asked, large: list[str]) -> Finding:
+    reads = asked.measured.returned * asked.query.busiest
+    severity = Severity.WARNING if reads >= _READS else Severity.NOTE
+    wanted = listed(list(asked.query.select), most=3)
+    says = (
+        f"{asked.query.name!r} wants {wanted}, and reads {listed(large)} from a blob for each of {asked.of.name}: "
+        f"{number(reads)} reads a second in vain."
+    )
+    better = (
+        f"Keep {listed(large)} in an entity of its own beside the other (OneToOne), in the same partition, and read it "
+        "when it is wanted."
+    )
+    return BLOB_WITH_EVERY_READ.finding(severity, part_of(asked.of.name, asked.query.name), says, better)
+
+
+_SEVERAL_PARTS: Final = 4.0
+_NOTICEABLE: Final = 0.005 * ACCOUNT_TRANSACTIONS_PER_SECOND
+_MANY: Final = 0.05 * ACCOUNT_TRANSACTIONS_PER_SECOND
+_COLD: Final = 0.25
+ASKS_EVERY_PART: Final = Rule(
+    name="asks-every-part",
+    finds="a query asks many tables of periods, or many buckets, since it does not tell which",
+    severity=f"a warning from {number(_MANY)} requests more a second on, a note from {number(_NOTICEABLE)}",
+    why="Does the design still serve the other uses of the data: finding single entities, relating them, aggregating?",
+    guide="High volume delete pattern; prepend/append anti-pattern (issues and considerations)",
+)
+NEEDLESS_SPREAD: Final = Rule(
+    name="needless-spread",
+    finds="a partition is spread over buckets, and would be cool without",
+    severity="a note",
+    why="Do the keys support the queries efficiently? Each bucket is one request more for whoever reads.",
+    guide="Prepend/append anti-pattern (issues and considerations)",
+    pattern="log_tail",
+)
+
+
+def _many_parts(known: Known) -> Iterator[Finding]:
+    """Hand out the queries that ask many parts, and the sets that have more of them than they need."""
+    for asked in known.queries():
+        yield from _asks(asked)
+    for declared in known.design.sets:
+        yield from _needless(known, declared)
+
+
+def _asks(asked: Asked) -> Iterator[Finding]:
+    pattern, requests = asked.of.pattern, asked.measured.requests
+    more = (requests - 1) * asked.query.busiest
+    if pattern not in ("period_tables", "partition_spread") or requests < _SEVERAL_PARTS or more < _NOTICEABLE:
+        return
+    severity = Severity.WARNING if more >= _MANY else Severity.NOTE
+    parts = "tables of periods" if pattern == "period_tables" else "buckets"
+    says = (
+        f"{asked.query.name!r} of {asked.of.name} makes {number(requests)} requests, to many {parts}, "
+        f"{often(asked.query.busiest)}: {number(more)} requests a second more than one for each call."
+    )
+    yield ASKS_EVERY_PART.finding(severity, part_of(asked.of.name, asked.query.name), says, _fewer_parts(asked))
+
+
+def _fewer_parts(asked: Asked) -> str:
+    if asked.of.pattern == "period_tables":
+        at = asked.of.settings.get("at", "At")
+        return f"Let whoever asks tell {at} too, such as in the id that is handed out, or use longer periods."
+    return "Make the bucket of fields that the question knows (by), or use fewer buckets."
+
+
+def _needless(known: Known, declared: DeclaredSet) -> Iterator[Finding]:
+    buckets = declared.settings.get("buckets")
+    if declared.pattern != "partition_spread" or not isinstance(buckets, int) or buckets < 2:
+        return
+    for heat in known.heats:
+        if heat.table == declared.table and heat.partitions and heat.partitions[0].peak * buckets < _COLD * heat.target:
+            says = (
+                f"{declared.name} is spread over {number(buckets)} buckets; without them the busiest partition would "
+                f"serve {number(heat.partitions[0].peak * buckets)} entities a second, of {number(heat.target)} it can."
+            )
+            better = "Keep it in one partition, which one request reads, until the rates are ten times as high."
+            yield NEEDLESS_SPREAD.finding(Severity.NOTE, declared.name, says, better)
+
+
+_SEVERAL_RESULTS: Final = 5.0
+_ABOUT: Final = 2.0
+_BUSY: Final = 100.0
+_LITTLE: Final = 1.0
+_SMALL: Final = 1000
+JOIN_ONE_BY_ONE: Final = Rule(
+    name="join-one-by-one",
+    finds="each result of a query is followed by a read of the entity that it names",
+    severity=f"a warning from {number(_BUSY)} such reads a second on, else a note",
+    why="Copies of related data in the same entity save the requests that fetch it, and those are what is paid for.",
+    guide="Denormalization pattern; join in the client",
+    pattern="denormalize",
+)
+
+
+def _joins(known: Known) -> Iterator[Finding]:
+    """Hand out the point queries that are asked as often as another query has results."""
+    for one in known.queries():
+        named = next((many for many in known.queries() if _is_followed_by(many, one)), None)
+        if named is not None and one.query.rate >= _LITTLE:
+            yield _joined(known, named, one)
+
+
+def _is_followed_by(many: Asked, one: Asked) -> bool:
+    """Whether a point query asks for what the results of another name, once for each of them."""
+    if many.of.name == one.of.name or one.measured.query_class is not QueryClass.POINT:
+        return False
+    terms = terms_of(one.query, one.of.key)
+    named = all(name in many.of.shape.fields and name not in many.query.known for name in terms.equal)
+    results = many.measured.returned * many.query.rate
+    near = results / _ABOUT <= one.query.rate <= results * _ABOUT
+    return bool(terms.equal) and named and many.measured.returned >= _SEVERAL_RESULTS and near
+
+
+def _joined(known: Known, many: Asked, one: Asked) -> Finding:
+    says = (
+        f"{many.query.name!r} returns {number(many.measured.returned)} of {many.of.name}, "
+        f"{often(many.query.rate)}, and "
+        f"{one.query.name!r} is asked {often(one.query.rate)}: each result is followed by a read of {one.of.name}."
+    )
+    subject = part_of(one.of.name, one.query.name)
+    severity = Severity.WARNING if one.query.busiest >= _BUSY else Severity.NOTE
+    changes = sum(each.write.rate for each in known.writes_of(one.of))
+    if one.of.shape.count <= _SMALL and changes < 1:
+        better = (
+            f"Keep the {entities(one.of.shape.count)} of {one.of.name} in each reader for a while: they seldom change."
+        )
+        return JOIN_ONE_BY_ONE.finding(severity, subject, says, better, pattern="lookup")
+    better = f"Copy what is shown of {one.of.name} into {many.of.name}; it changes {often(changes)}, and follows then."
+    return JOIN_ONE_BY_ONE.finding(severity, subject, says, better)
+
+
+RULES: Final = (
+    MISSING_INDEX,
+    TABLE_SCAN,
+    PARTITION_SCAN,
+    OR_OF_KEYS,
+    CLIENT_SORT,
+    LOG_DATA,
+    BLOB_WITH_EVERY_READ,
+    ASKS_EVERY_PART,
+    NEEDLESS_SPREAD,
+    JOIN_ONE_BY_ONE,
+)
+
+
+def found(known: Known) -> Iterator[Finding]:
+    """Yield the queries that read much without need."""
+    yield from _scans(known)
+    yield from _unwanted_blobs(known)
+    yield from _many_parts(known)
+    yield from _joins(known)

@@ -10,8 +10,7 @@ from ...figures import number, often
 from ..design.model import DeclaredSet
 from ..model import Finding, Severity
 from .known import Done, Known
-from .rule import Rule
-from .words import listed, part_of
+from .rule import Rule, listed, part_of
 
 PLAIN: Final = Rule(
     name="secret-in-plain-text",
