@@ -88,7 +88,6 @@ def checked(function: F) -> F:
     Traceback (most recent call last):
         ...
     tablepatterns.errors.BadInput: numbers = '12': it must be a sequence of int, not str; pass a sequence of int
-    (more: tablepatterns help BadInput)
     """
     check = Arguments(function)
 

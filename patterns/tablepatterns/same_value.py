@@ -1,4 +1,4 @@
-"""Alike: whether a stored value is the one that was sent, though the service gives some back in another form."""
+"""Compare stored values with those that were sent: the service returns some of them in another form."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def same_value(some: Mapping[str, Any], others: Mapping[str, Any], *, apart_from
     Types count: 1, 1.0, True and `Int64(1)` are four values. An instant is the same in every time zone, and a property
     that is None is as if it were not there.
 
-    >>> alike({"Age": 34, "Manager": None}, {"Age": 34}), alike({"Age": 34}, {"Age": 34.0})
+    >>> same_value({"Age": 34, "Manager": None}, {"Age": 34}), same_value({"Age": 34}, {"Age": 34.0})
     (True, False)
 
     :param some: the properties of one entity

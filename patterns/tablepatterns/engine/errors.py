@@ -9,11 +9,11 @@ from typing import Final
 class Refusal(Exception):
     """A request that the service refuses; nothing has changed.
 
-    >>> from tablepatterns.engine.texts import TABLE_NOT_FOUND
+    >>> from tablepatterns.engine.errors import TABLE_NOT_FOUND
     >>> raise Refusal(TABLE_NOT_FOUND)
     Traceback (most recent call last):
         ...
-    tablepatterns.engine.refusal.Refusal: TableNotFound: The table specified does not exist.
+    tablepatterns.engine.errors.Refusal: TableNotFound: The table specified does not exist.
 
     :param answer: the service's code and text, from `texts`
     """
@@ -31,7 +31,7 @@ class TransactionRefusal(Refusal):
     `message` is the exact text, with the prefix `<index>:` in front where the service writes one: always, except for
     what the storage of a transaction of a single operation refuses.
 
-    >>> from tablepatterns.engine.texts import ENTITY_ALREADY_EXISTS
+    >>> from tablepatterns.engine.errors import ENTITY_ALREADY_EXISTS
     >>> TransactionRefusal(ENTITY_ALREADY_EXISTS, index=3, operations=4).message
     '3:The specified entity already exists.'
     >>> TransactionRefusal(ENTITY_ALREADY_EXISTS, index=0, operations=1).message

@@ -190,7 +190,7 @@ def check_policies(policies: Sequence[AccessPolicy], letters: str) -> None:
 class Deletions:
     """The names of one service that are not free yet; it is not thread-safe by itself, the service's lock guards it.
 
-    >>> from .texts import QUEUE_BEING_DELETED
+    >>> from .errors import QUEUE_BEING_DELETED
     >>> clock = Clock()
     >>> deletions = Deletions(clock, QUEUE_BEING_DELETED)
     >>> deletions.seconds = 40
@@ -198,7 +198,7 @@ class Deletions:
     >>> deletions.check("orders")
     Traceback (most recent call last):
         ...
-    tablepatterns.engine.refusal.Refusal: QueueBeingDeleted: The specified queue is being deleted.
+    tablepatterns.engine.errors.Refusal: QueueBeingDeleted: The specified queue is being deleted.
     >>> clock.advance(40)
     >>> deletions.check("orders")
 
