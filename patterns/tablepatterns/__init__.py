@@ -1,7 +1,7 @@
 """Design patterns for Azure Table storage, as importable, composable recipes over the Azure SDK.
 
-A name is imported when it is first asked for, so that a program loads what it uses: the recipes, and of the SDK the
-clients of those services. Type checkers and editors see plain imports.
+Names are imported on first use, so a program loads only the recipes and SDK clients that it needs. Type checkers and
+editors see plain imports.
 """
 
 from __future__ import annotations

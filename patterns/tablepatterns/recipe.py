@@ -1,14 +1,13 @@
-"""Recipes are written once, as `async def`, and run on sync or async clients. Read this first.
+"""Write each recipe once, as `async def`, and run it on sync or async clients. Read this first.
 
-Why `async def` in a library that is mostly used without an event loop: a recipe awaits the words of `Table`, `Queue`
-and `Container`, other recipes, and nothing else. Over the SDK's async clients the coroutine is simply awaited. Over its
-sync clients none of those words ever waits, so `finish` runs the coroutine to its end with one `send(None)`: no event
-loop, no thread, and it works inside the running loop of a notebook too. There is one text of every recipe, and each
-caller gets exact types: `T` or `Coroutine[Any, Any, T]`, `Iterator[T]` or `AsyncIterator[T]`.
+A recipe awaits only the methods of `Table`, `Queue` and `Container`, and other recipes. Over the SDK's async clients
+the coroutine is awaited. Over its sync clients none of those methods waits, so `finish` runs the coroutine to its end
+with one `send(None)`: no event loop, no thread, and it works inside the running loop of a notebook too. Callers get
+exact types: `T` or `Coroutine[Any, Any, T]`, `Iterator[T]` or `AsyncIterator[T]`.
 
 Before anything else, a recipe checks its caller's arguments against its annotations; see `argument_types`.
 
-A recipe's object is immutable after construction, so it may be shared by threads and tasks.
+A recipe's object is immutable after construction, so threads and tasks may share it.
 """
 
 from __future__ import annotations
@@ -39,14 +38,14 @@ VIRTUAL_BEAT: Final = 0.01
 
 
 class Account(ABC):
-    """What a recipe needs of a storage account: its tables, queues and containers, and time."""
+    """What a recipe needs from a storage account: its tables, queues and containers, and time."""
 
     declared_rows: DeclaredRows
     """The kinds of rows that the sets of this connection have declared; all views of it share them."""
     identity: str
     """What all connections to this account have in common, and those to others do not."""
     keeps_key_order: bool = True
-    """Whether results come in the order of their keys: not so on the Cosmos DB Table API."""
+    """Whether results are sorted by key; on the Cosmos DB Table API they are not."""
 
     def check_key_order(self, what: str) -> None:
         """Reject an operation that needs results in key order if the account does not sort by key.
@@ -61,11 +60,11 @@ class Account(ABC):
     @property
     @abstractmethod
     def is_sync(self) -> bool:
-        """Whether a recipe's caller gets its result at once, rather than something to await."""
+        """Whether a recipe's caller gets its result at once, or something to await."""
 
     @abstractmethod
     def as_async(self) -> Account:
-        """Return this account as a recipe sees it, where every recipe is awaited."""
+        """Return this account as recipes see it, where every recipe is awaited."""
 
     @abstractmethod
     def table(self, name: str) -> Table:
@@ -85,11 +84,11 @@ class Account(ABC):
 
     @abstractmethod
     def now(self) -> datetime:
-        """Return the time of day as an aware UTC datetime, by the clock that governs this account."""
+        """Return the time as an aware UTC datetime, by this account's clock."""
 
     @abstractmethod
     async def sleep(self, seconds: float) -> None:
-        """Wait by the clock that governs this account."""
+        """Wait, by this account's clock."""
 
     async def back_off(self, seconds: float) -> None:
         """Wait before a retry, after another writer was faster."""
@@ -118,7 +117,7 @@ class Account(ABC):
 
     @abstractmethod
     def lock(self) -> AbstractAsyncContextManager[object]:
-        """Return a lock that tasks, or threads, of this account wait for with `async with`."""
+        """Return a lock for tasks, or threads, of this account, to be used with `async with`."""
 
 
 class BlockingAccount(Account):

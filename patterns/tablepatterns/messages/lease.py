@@ -13,14 +13,14 @@ from .envelope import Envelope
 
 
 class Lease:
-    """One message and the time for which it is ours.
+    """A received message, and how long this process may work on it.
 
-    :param account: whose clock counts
+    :param account: the account whose clock governs the lease
     :param queue: where the message is
     :param message: as it was sent or received
-    :param seconds: for how long it was taken; each renewal is for as long again
-    :param since: when it was asked for, by the account's clock; None for now
-    :raises BadMessage: nobody can tell what the message asks for
+    :param seconds: the length of the lease; each renewal is as long
+    :param since: when the message was requested, by the account's clock; None for now
+    :raises BadMessage: the message cannot be read
     """
 
     def __init__(
@@ -48,20 +48,20 @@ class Lease:
     async def on_new(
         cls, account: Account, queue: Queue, work: Envelope, seconds: int, *, base64: bool = False
     ) -> Lease:
-        """Send a message that is hidden for `seconds`, and is ours until then. Cost: 1 transaction."""
+        """Send a message that is hidden for `seconds`, and hold its lease. Cost: 1 transaction."""
         before = account.now()
         message = await queue.send(work.text(base64=base64), delay=seconds)
         return cls(account, queue, message, seconds, base64=base64, since=before)
 
     @property
     def remaining(self) -> float:
-        """The seconds for which the message is still ours; 0 or less when it is not."""
+        """The seconds until the lease ends; 0 or less if it has ended."""
         return (self._ends - self._account.now()).total_seconds()
 
     async def renew(self) -> None:
-        """Keep the message for as long again. Cost: 1 transaction.
+        """Extend the lease by its full length from now. Cost: 1 transaction.
 
-        :raises LeaseLost: it is not ours any more
+        :raises LeaseLost: the lease has ended
         """
         await self._update(self._seconds, None)
 
@@ -74,18 +74,18 @@ class Lease:
             await self.renew()
 
     async def rewrite(self, body: Mapping[str, Any]) -> None:
-        """Change what the message asks for, and keep it for as long again. Cost: 1 transaction.
+        """Change the message, and renew the lease. Cost: 1 transaction.
 
-        :raises LeaseLost: it is not ours any more
+        :raises LeaseLost: the lease has ended
         """
         work = Envelope(self.work.kind, body)
         await self._update(self._seconds, work.text(base64=self._base64))
         self.work = work
 
     async def release(self, seconds: int = 0) -> None:
-        """Give the message back: it can be received again in `seconds`. Cost: 1 transaction.
+        """Let the message be received again in `seconds`. Cost: 1 transaction.
 
-        :raises LeaseLost: it is not ours any more
+        :raises LeaseLost: the lease has ended
         """
         await self._update(seconds, None)
 

@@ -99,15 +99,15 @@ class EntityTypes(Pattern[Account_co]):
 
     @recipe
     async def get(self, of: Class[T], key: Mapping[str, Any] | None = None, /, **fields: Any) -> Held[T] | None:
-        """Return the value of a class that has this key; None if there is none, or if it is of another class.
+        """Return the value of a class with this key; None if there is none, or if it is of another class.
 
         Cost: 1 transaction, a point query.
 
-        :param of: the class, or one that several with the same key are derived from
+        :param of: the class, or a base class of several with the same key
         :param key: the fields as a mapping, for field names that are also parameter names
         :param fields: a value for every field of the key
-        :raises BadInput: the class was not declared, or is of types with several keys
-        :raises UnrecognizedEntity: it is of a newer version, or not as the class wants it
+        :raises BadInput: the class was not declared, or its types have several keys
+        :raises UnrecognizedEntity: the entity is of a newer version, or does not fit its class
 
         Guide: point query; retrieving heterogeneous types (the type is known).
         """
@@ -117,9 +117,9 @@ class EntityTypes(Pattern[Account_co]):
 
     @recipe
     async def get_any(self, partition_key: str, row_key: str) -> Held[object] | None:
-        """Return what has these keys, whatever its type; None where nothing has. Cost: 1 transaction, a point query.
+        """Return the value with these keys, whatever its type, or None. Cost: 1 transaction, a point query.
 
-        :raises BadKey: a key is no text, or holds what no key may
+        :raises BadKey: a key is not a text, or has a character that is not allowed in keys
 
         Guide: retrieving heterogeneous types (property bag, resolver).
         """
@@ -152,16 +152,16 @@ class EntityTypes(Pattern[Account_co]):
         allow: QueryClass = QueryClass.RANGE,
         **fields: Any,
     ) -> AsyncIterator[Held[object]]:
-        """Yield everything in a partition, each as the type it is; what is of no known type as an `Entity`.
+        """Yield everything in a partition, each value as its own type, and entities of unknown type as `Entity`.
 
-        Cost: 1 transaction per page of up to 1,000 rows; those of indexes are read too, and left out.
+        Cost: 1 transaction per page of up to 1,000 rows; index rows are read too, and skipped.
 
         :param where: a further condition on properties, as they are stored
         :param allow: as for `EntitySet.range`
         :param key: the fields as a mapping, for field names that are also parameter names
-        :param fields: the fields of the partition, and those of the row that all keys have
+        :param fields: the fields of the partition, and the row key fields that all types have
         :raises BadKey: the fields do not make a range
-        :raises UnrecognizedEntity: an entity is not as its class wants it; or it is unknown, and that is refused
+        :raises UnrecognizedEntity: an entity does not fit its class; or its type is unknown, and `unknown` rejects it
 
         Guide: retrieving heterogeneous types (several classes from one query).
         """
@@ -182,16 +182,15 @@ class EntityTypes(Pattern[Account_co]):
         allow: QueryClass = QueryClass.RANGE,
         **fields: Any,
     ) -> AsyncIterator[Held[T]]:
-        """Yield the values of a class, and of those derived from it, in the order of their keys.
+        """Yield the values of a class, and of its subclasses, in key order.
 
-        On the Cosmos DB Table API the order is undefined.
-
-        Only the rows between the first and the last key that such a value could have are read: where the types have
-        prefixes, those of the type. Cost: 1 transaction per page of up to 1,000 rows.
+        On the Cosmos DB Table API the order is undefined. Only rows between the first and the last possible key of the
+        class are read; if the types have prefixes, those with the prefix. Cost: 1 transaction per page of up to 1,000
+        rows.
 
         :param of: the class
-        :param via: an index of the set of the class, that holds whole entities
-        :raises UnrecognizedEntity: one is of a newer version, or not as the class wants it
+        :param via: an index of the set of the class, that holds complete entities
+        :raises UnrecognizedEntity: an entity is of a newer version, or does not fit its class
 
         The other parameters are those of `range`. Guide: retrieving heterogeneous types; range query.
         """
@@ -255,9 +254,10 @@ class EntityTypes(Pattern[Account_co]):
     async def replace(self, held: Held[T], value: T, *, retry_for: float = RETRY_FOR) -> Held[T]:
         """Write a changed value back, unless its entity changed since it was read. Cost: 1 transaction.
 
-        What the class does not know stays as it is. An entity of an earlier version is of the newest after it.
+        Properties that the class does not declare stay as they are. An entity of an earlier version gets the newest
+        version.
 
-        :param held: what was read; it stays as it is, and is stale now
+        :param held: what was read; it is not changed, and is stale afterwards
         :param value: of the same class, with the same key
         :param retry_for: as for `EntitySet.replace`
         :raises EntityChanged: the entity changed since it was read

@@ -1,4 +1,4 @@
-"""Periods of time, the names of their tables, and how long they are kept."""
+"""Periods of time, the names of their tables, and their retention."""
 
 from __future__ import annotations
 
