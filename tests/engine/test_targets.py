@@ -186,7 +186,7 @@ def test_a_request_may_draw_ahead_and_the_next_ones_wait_the_longer(clock: Clock
     assert admitted(targets, clock, 10) == 10
     clock.advance(0.1)
     assert targets.meet(INSERT, clock) is None
-    targets.process_intents(INSERT, clock, 100)
+    targets.count_entities(INSERT, clock, 100)
     clock.advance(9.9)
     assert admitted(targets, clock, 1) == 0
     clock.advance(0.1)
@@ -205,7 +205,7 @@ def test_no_more_passes_than_the_rate_times_the_time_and_what_one_request_overdr
     for pause, size in steps:
         clock.advance(pause)
         if targets.meet(INSERT, clock) is None:
-            targets.process_intents(INSERT, clock, size)
+            targets.count_entities(INSERT, clock, size)
             passed += size
     seconds = (clock.now().datetime() - NOON).total_seconds()
     assert passed < rate * (seconds + 1) + 30

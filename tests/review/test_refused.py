@@ -42,7 +42,7 @@ def test_the_share_is_that_of_the_engine_on_the_same_arrivals(
     for moment in moments:
         clock.set(NOON + moment)
         if targets.meet(INSERT, clock) is None:
-            targets.process_intents(INSERT, clock, work)
+            targets.count_entities(INSERT, clock, work)
         else:
             refused += 1
     simulated = refused_share([float(rate * work) for rate in rates], float(target), float(step))

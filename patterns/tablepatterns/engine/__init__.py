@@ -1,22 +1,34 @@
-"""A storage account in memory: state and rules here, the REST interface in `rest`, the way to the SDK in `transport`.
+"""An in-memory storage account: the Table, Queue and Blob services behind the REST interface that the Azure SDK uses.
 
-State and rules know no HTTP, JSON or XML, and every change is checked in full before any of it is made:
+What a request passes, in order:
 
-    account   Engine: the account's services, its clock, its faults, its targets and its ledger
-    tables    Tables: what the Table service does, one method each, under one lock
-    writes    the six kinds of write and the rules of a transaction
-    query     what a filter reads, and one page of it
-    entities  one version of an entity, and what it may be
-    table     the data of a table: partitions and entities in key order
-    queues    Queues: what the Queue service does, likewise
-    queue     the data of a queue: messages by when they can be seen and by when they expire
-    message   one version of a message, and its receipt
-    deletions what was deleted, as long as its name is not free
-    texts     every refusal of the services, word for word
+    transport    hands the SDK's requests to the engine, in place of the network
+    server       the same over loopback HTTP
+    dispatch     picks the service that a request is for
+    http         what the three services share: messages, authorization, errors, XML
+    tables, queues, blobs
+                 one package per service, with the same files in each
 
-Beside the state, and unknown to it, stands what decides before a request reaches it:
+Each service has these files:
 
-    faults    Faults: rules by which requests go wrong; `fault` is what becomes of one, `network` how a client sees it
-    targets   Targets: the rates above which the account is busy
-    ledger    Ledger: what was asked, and what it cost
+    call         one request: what its URL names, and the permissions that its operations require
+    sas          shared access signatures of the service's own resources
+    api          the operations as REST requests and responses (also in modules that end in `_api`)
+    json, xml    request and response bodies
+    service      the rules: one method per operation, each atomic under one lock
+    state        the data that the rules work on
+
+`service` and `state` know nothing about HTTP, JSON or XML. `service` checks every change in full before it makes it.
+
+The account:
+
+    account      Engine: the three services with their clock, faults, targets and ledger
+    clock        the virtual clock
+    faults       Faults: rules that make requests fail
+    targets      Targets: the request rates above which the account responds with ServerBusy
+    ledger       Ledger: every request, what it read, and what it cost
+    errors       the error messages of the services, word for word
+    resources    rules that the services share: names, metadata, access policies, service properties
+    key_range    a range of a table in key order
+    collections  sorted collections
 """

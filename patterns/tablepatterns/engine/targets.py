@@ -87,7 +87,7 @@ class Targets:
             self._take(share, rate, now, 1)
         return None
 
-    def process_intents(self, asked: Asked, clock: Clock, touched: int) -> None:
+    def count_entities(self, asked: Asked, clock: Clock, touched: int) -> None:
         """Count what a request that was let through touched beyond the one entity that was counted then."""
         if touched > 1:
             share, rate = self._share(asked)

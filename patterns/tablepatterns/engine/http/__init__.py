@@ -1,1 +1,1 @@
-"""What the three services share over HTTP: messages, authorization, errors and XML."""
+"""What the three services share over HTTP: messages, addresses, authorization, SAS, errors, headers and XML."""

@@ -162,7 +162,7 @@ class Api(Generic[CallT]):
         )
         if self._engine.targets and notes.reached:
             touched = max(notes.examined, notes.returned, notes.written)
-            self._engine.targets.process_intents(call.asked, self._engine.clock, touched)
+            self._engine.targets.count_entities(call.asked, self._engine.clock, touched)
 
 
 def _check_version(version: str | None) -> None:
