@@ -1,4 +1,4 @@
-"""The command line: `tablepatterns` alone says where to begin, `tablepatterns tour` shows the patterns at work."""
+"""The `tablepatterns` command and its subcommands."""
 
 from __future__ import annotations
 
@@ -91,9 +91,9 @@ def tour(
 def explain(
     text: Annotated[str, typer.Argument(metavar="FILTER", help="The value of $filter; '' asks for every entity.")],
 ) -> None:
-    """Tell the class of a query, why, what the service reads for it, what it costs, and what would be better.
+    """Explain a query: its class and why, what the service reads, what it costs, and a better query.
 
-    Such as: tablepatterns explain "PartitionKey eq 'Sales' and (RowKey eq '121' or RowKey eq '322')"
+    Example: tablepatterns explain "PartitionKey eq 'Sales' and (RowKey eq '121' or RowKey eq '322')"
     """
     try:
         _console().print(plan_of(text))
@@ -104,12 +104,12 @@ def explain(
 @main.command()
 def review(
     design: Annotated[str, typer.Argument(help="A TOML file, or package.module:design for a Design in Python.")],
-    form: Annotated[Form | None, typer.Option("--format", help="By default what the file's ending says.")] = None,
+    form: Annotated[Form | None, typer.Option("--format", help="By default, from the file's extension.")] = None,
     output: Annotated[Path | None, typer.Option(help="The file to write: .html, .md, .json, or text.")] = None,
     prices: Annotated[Path | None, typer.Option(help="A price table of your own, in TOML.")] = None,
-    fail_on: Annotated[FailOn, typer.Option(help="End with status 1 from this severity on.")] = FailOn.SERIOUS,
+    fail_on: Annotated[FailOn, typer.Option(help="Exit with status 1 from this severity on.")] = FailOn.SERIOUS,
 ) -> None:
-    """Review a design: try every access pattern in memory, simulate a day, and say what a reviewer would say.
+    """Review a design: run every access pattern in memory, simulate a day, and report what to improve.
 
     The status is 1 where there are such findings, and 2 where the design, the prices or the command is wrong.
     """
@@ -123,12 +123,12 @@ def review(
 @main.command()
 def patterns(
     name: Annotated[
-        str | None, typer.Argument(help="Such as log_tail, log-tail or LogTail; all of them without one.")
+        str | None, typer.Argument(help="A pattern, such as log_tail, log-tail or LogTail; by default, list all.")
     ] = None,
 ) -> None:
-    """List the patterns, or tell all about one: problem, keys, guarantee, limits, cost, and when not to use it.
+    """List the patterns, or describe one: problem, keys, guarantee, limits, cost, and when not to use it.
 
-    Such as: tablepatterns patterns log_tail
+    Example: tablepatterns patterns log_tail
     """
     try:
         _console().print(listing() if name is None else whole(entry(name)))
@@ -137,8 +137,10 @@ def patterns(
 
 
 @main.command("help")
-def show_help(name: Annotated[str, typer.Argument(help="An error, such as BadKey; nothing for a list.")] = "") -> None:
-    """Tell what an error means, why it comes and the way out. Without a name it lists the errors."""
+def show_help(
+    name: Annotated[str, typer.Argument(help="An error, such as BadKey; by default, list all.")] = "",
+) -> None:
+    """Explain an error: what it means, its cause and the fix. Without a name, list the errors."""
     try:
         _console().print(help_on(name))
     except BadInput as error:
@@ -159,7 +161,7 @@ def serve(
     ] = None,
     account: Annotated[str, typer.Option(help="The name of the account.")] = DEVELOPMENT_NAME,
 ) -> None:
-    """Serve an account in memory over HTTP, until Ctrl+C or SIGTERM comes; nothing of it is kept.
+    """Serve an in-memory account over HTTP until Ctrl+C or SIGTERM; its data is not saved.
 
     The ports are Azurite's, so that UseDevelopmentStorage=true reaches them from any SDK. The account's name and key
     are the published ones of the storage emulators: whoever reaches the ports owns the account. A key of your own
@@ -185,10 +187,10 @@ def serve(
 
 @main.command()
 def worker(
-    name: Annotated[str, typer.Argument(metavar="MODULE:WORKER", help="Such as package.module:worker.")],
-    log_level: Annotated[str, typer.Option(help="DEBUG, INFO, WARNING or ERROR: how much it tells.")] = "INFO",
+    name: Annotated[str, typer.Argument(metavar="MODULE:WORKER", help="The worker, such as package.module:worker.")],
+    log_level: Annotated[str, typer.Option(help="The log level: DEBUG, INFO, WARNING or ERROR.")] = "INFO",
 ) -> None:
-    """Run a worker until Ctrl+C or SIGTERM comes; the messages in hand are finished first.
+    """Run a worker until Ctrl+C or SIGTERM; messages being processed are finished first.
 
     MODULE is looked for in this folder, too. WORKER is a tablepatterns Worker in it, or a function that makes one.
     """

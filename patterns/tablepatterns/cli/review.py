@@ -1,4 +1,4 @@
-"""Command: what `tablepatterns review` does, from the name of a design to the status that it ends with.
+"""Run `tablepatterns review`: load the design, write the report, and return the exit status.
 
 What reviews and reports is loaded where it is used, so that other commands begin without it.
 """

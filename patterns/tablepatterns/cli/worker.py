@@ -1,4 +1,4 @@
-"""Worker process: a worker that was named on the command line, run until a signal comes."""
+"""Run the worker named on the command line until a signal arrives."""
 
 from __future__ import annotations
 

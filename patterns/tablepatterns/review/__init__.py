@@ -1,4 +1,4 @@
-"""Review: what a query costs before it is sent, and what a reviewer would say of a whole design.
+"""Explain what a query costs before it is sent, and review a whole design.
 
 What a review is carried out with is imported when it is first asked for: to explain a query takes much less.
 """

@@ -1,4 +1,4 @@
-"""Promises: what a reader of each access pattern gets, and what is there if a writer dies between two requests.
+"""State what readers of each access pattern may see, and what a crash between two requests leaves.
 
 It is what the recipes guarantee, in their words, for the data that answer an access pattern. What was explored of it,
 and how far, is in docs/guarantees.md.

@@ -1,4 +1,4 @@
-"""Templates: the fields of one half of a key, with their formats, as a review needs them."""
+"""Split one half of a key into its fields and their formats."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Reviewing: all that a review finds out about a design, part after part."""
+"""Run every part of a review on a design."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Zipf: how unevenly the values of a field occur, or are asked for."""
+"""The Zipf distribution: how unevenly the values of a field occur, or are queried."""
 
 from __future__ import annotations
 

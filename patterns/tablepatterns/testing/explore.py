@@ -1,4 +1,4 @@
-"""Explore: every schedule of actors that share an account, with deaths and lost answers at every request."""
+"""Explore every schedule of actors that share an account, with a crash or a lost response at every request."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The account in memory over HTTP, for code under test that runs elsewhere; it needs the extra `serve`.
+"""Serve the in-memory account over HTTP, for code under test in another process; needs the extra `serve`.
 
 See "The account in memory as a server" in the documentation.
 """

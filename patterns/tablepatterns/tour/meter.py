@@ -1,4 +1,4 @@
-"""The tour's meter: what a question costs, seen from outside the SDK's clients, on any account."""
+"""Measure what a question costs, from outside the SDK's clients, on any account."""
 
 from __future__ import annotations
 

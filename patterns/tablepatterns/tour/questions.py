@@ -1,4 +1,4 @@
-"""The tour's questions, each asked with public recipes alone: what stands here could stand in any program."""
+"""The tour's questions, answered with public recipes only, as in any program."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The tour's report: what was asked, what it cost, and what there is to learn from it."""
+"""The tour's report: each question, its cost, and the lesson."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The tour's tables: made before it begins, and deleted when it ends, however it ends."""
+"""Create the tour's tables, and delete them when it ends, even after an error."""
 
 from __future__ import annotations
 

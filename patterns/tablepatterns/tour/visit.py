@@ -1,4 +1,4 @@
-"""The tour from its beginning to its end: make tables, load flights, ask questions, report, clean up."""
+"""Run the tour: create tables, load flights, ask questions, report and clean up."""
 
 from __future__ import annotations
 

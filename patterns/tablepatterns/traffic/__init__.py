@@ -1,4 +1,4 @@
-"""Traffic: what a block of code asks of a storage account, line by line and partition by partition."""
+"""Record the requests of a block of code, by line and by partition."""
 
 from .recorder import Traffic
 from .request import Request, Site

@@ -1,4 +1,4 @@
-"""Checks: what a test may ask of its traffic; when it fails, it names the lines and what to write instead."""
+"""Check the traffic of a test; a failure names the lines and the better query."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Export: traffic for pandas, and for OpenTelemetry. Neither is needed for anything else."""
+"""Export traffic to pandas or OpenTelemetry. Both are optional."""
 
 from __future__ import annotations
 

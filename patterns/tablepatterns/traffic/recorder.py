@@ -1,4 +1,4 @@
-"""Recorder: the context manager that records every request of a block of code."""
+"""Record every request of a block of code, as a context manager."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Report: traffic as two tables, by line of code and by partition."""
+"""Show traffic as two tables, by line of code and by partition."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tally: sums over requests, by the line that they come from, by partition, and by partition over time."""
+"""Sum up requests by line of code, by partition, and by partition over time."""
 
 from __future__ import annotations
 

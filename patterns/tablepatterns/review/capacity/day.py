@@ -1,4 +1,4 @@
-"""Day: the steps of a simulated day, and how the calls of one access pattern are spread over them."""
+"""The steps of a simulated day, and how the calls of an access pattern are spread over them."""
 
 from __future__ import annotations
 

@@ -171,7 +171,7 @@ def _derived_name(declared: DeclaredSet, derived: Derived) -> str:
 
 
 def _of_list(declared: DeclaredSet, derived: Derived, years: float) -> Iterator[_Use]:
-    """Hand out how long the longest list of entities gets."""
+    """Yield the length of the longest list of entities."""
     now, then = (_longest(declared, derived, count) for count in (declared.shape.count, grown(declared.shape, years)))
     if then:
         room = limits.MAX_ENTITY_BYTES - _LIST_ROOM
@@ -194,7 +194,7 @@ def _largest_share(declared: DeclaredSet, name: str) -> float:
 
 
 def _of_write(declared: DeclaredSet, write: Write, years: float) -> Iterator[_Use]:
-    """Hand out how much of a transaction a write takes, with the rows that change with it."""
+    """Yield how much of a transaction a write takes, with the rows that change with it."""
     if declared.pattern == "wide_entity":
         return
     name = f"{declared.name}: {write.name}"
@@ -214,7 +214,7 @@ def _row(declared: DeclaredSet, derived: Derived, count: float) -> float:
 
 
 def _of_query(measured: Measured, years: float) -> Iterator[_Use]:
-    """Hand out how much a query reads of what one partition serves before the time of a page is over."""
+    """Yield how much a query reads of what one partition serves within the time limit of a page."""
     if isinstance(measured.access, Query) and measured.partitions <= 1:
         name = f"{measured.of.name}: {measured.access.name}"
         then = measured.examined * grows(measured, years)
@@ -222,7 +222,7 @@ def _of_query(measured: Measured, years: float) -> Iterator[_Use]:
 
 
 def _of_messages(declared: DeclaredSet) -> Iterator[_Use]:
-    """Hand out how many messages announce writes at the busiest time: each is sent, and deleted when it is done."""
+    """Yield how many intent messages are sent at the busiest time; each is deleted when it is processed."""
     announced = [
         write
         for write in declared.writes

@@ -1,4 +1,4 @@
-"""Heat: which partitions take how much of the work of a day, and whether they can. No request is made.
+"""Compute the load of each partition over a day, and whether it exceeds the target. No request is made.
 
 The day is simulated in virtual time, in steps of five minutes. Each access pattern follows a curve that is lowest at
 midnight and highest at noon, and whose mean and peak are as declared; all peaks meet, which is the worst that can be.

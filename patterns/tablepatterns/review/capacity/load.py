@@ -47,7 +47,7 @@ class Share:
 
 
 def shares(partitions: Partitions, choice: Choice, skew: float) -> Iterator[Share]:
-    """Hand out the shares of the partitions that take most.
+    """Yield the shares of the busiest partitions.
 
     Entities are chosen by how often the values of their keys occur, partitions as a whole evenly, and both the more
     unevenly the higher `skew` is. All there is takes work where it lies.
@@ -89,7 +89,7 @@ def _chosen(dimension: Dimension, choice: Choice, skew: float) -> Zipf:
 
 
 def _moments(clock: Clock | None, choice: Choice, skew: float) -> Iterator[tuple[int, int, int, float]]:
-    """Hand out first and last step, the step at which the partition's own time began, and the share it takes."""
+    """Yield the first and last step, the step at which the partition's own time began, and its share."""
     if clock is None:
         yield 0, STEPS, 0, 1.0
         return
@@ -165,7 +165,7 @@ def work_of(measured: Measured) -> float:
 
 
 def loads_of(design: Design, measured: Measured) -> Iterator[Load]:
-    """Hand out what an access pattern brings to the partitions of the set, and of what is derived from it."""
+    """Yield the load that an access pattern puts on the partitions of the set and of its derived rows."""
     curve = day_curve(measured.access.rate, measured.access.busiest)
     if isinstance(measured.access, Query):
         yield from _read(measured, measured.access, curve)
@@ -275,7 +275,7 @@ def _written(design: Design, measured: Measured, write: Write, curve: Sequence[f
 def _besides(
     design: Design, declared: DeclaredSet, write: Write, choice: Choice
 ) -> Iterator[tuple[str, Partitions, Choice, float]]:
-    """Hand out where a write works besides the partition of its entity, how it comes to be there, and how much."""
+    """Yield which other partitions a write changes, why, and how much."""
     for each in declared.derived:
         key = key_of(each, declared.key)
         if each.is_eventual and key is not None and touches(each, write):

@@ -1,4 +1,4 @@
-"""Partitions: which partitions a key makes, of entities that look as declared.
+"""Derive the partitions that a key produces from the declared distributions.
 
 What the fields of a PartitionKey are declared to be says it all:
 

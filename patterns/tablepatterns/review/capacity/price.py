@@ -46,7 +46,7 @@ def charges_of(measured: Measured) -> Mapping[Operation, float]:
 
 
 def _of_tables(measured: Measured) -> Iterator[tuple[Operation, float]]:
-    """Hand out how many there are of each kind, the surest first, and of the last as many as are left."""
+    """Yield the number of each kind, the most certain first; the last gets what is left."""
     access, everything = measured.access, measured.transactions
     if isinstance(access, Query):
         is_point = measured.query_class in (None, QueryClass.POINT)
@@ -227,7 +227,7 @@ def bill(design: Design, measured: Iterable[Measured], prices: PriceTable) -> Bi
 
 
 def _lines(design: Design, measured: Iterable[Measured], prices: PriceTable, years: float) -> Iterator[BillLine]:
-    """Hand out the lines of a bill, as it is after so many years."""
+    """Yield the lines of the bill after this many years."""
     for each in measured:
         subject = f"{each.of.name}: {each.access.name}"
         for operation, calls in _charges(each, years).items():

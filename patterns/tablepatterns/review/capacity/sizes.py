@@ -1,4 +1,4 @@
-"""Sizes: how many bytes the entities of a declared set take, as stored, with the rows that are derived from them.
+"""Compute the stored bytes of a declared set's entities, including their derived rows.
 
 The sum is that which the service bills capacity by (`entity_size`): strings and keys in UTF-16, and for each property
 its name. Each row has the id of its last write besides.

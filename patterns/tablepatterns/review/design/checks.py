@@ -1,4 +1,4 @@
-"""Soundness: whether the parts of a design fit together, so that it can be tried; whoever declares it, and wherever."""
+"""Check that the parts of a design fit together, however it was declared."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def check(design: Design) -> None:
 
 
 def faults(design: Design) -> Iterator[Fault]:
-    """Hand out what does not fit together in a design."""
+    """Yield what does not fit together in a design."""
     if design.years <= 0:
         yield Fault(("years",), "design", f"years = {design.years:g}: growth is followed for more than none")
     names = [declared.name for declared in design.sets]
@@ -121,7 +121,7 @@ def _of_keys(declared: DeclaredSet, path: TomlPath, whose: str) -> Iterator[Faul
 
 
 def _of_dates(declared: DeclaredSet, derived: Derived, path: TomlPath, whose: str) -> Iterator[Fault]:
-    """Hand out the dates of one key that the rows of the other would have to hold, which no property can."""
+    """Yield the dates of one key that rows of the other would have to hold, which no property can."""
     if not isinstance(derived, Index):
         return
     for template in (derived.key.partition_template, derived.key.row_template):

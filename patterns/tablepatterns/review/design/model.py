@@ -1,4 +1,4 @@
-"""Declared: a design as data, which is what a review looks at. No request is made."""
+"""The model of a design: the data that a review works on. No request is made."""
 
 from __future__ import annotations
 

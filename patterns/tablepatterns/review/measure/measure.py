@@ -1,4 +1,4 @@
-"""Measuring: every access pattern of a design carried out on an account in memory, and what it took by the ledger.
+"""Run every access pattern of a design on an in-memory account, and measure its cost by the ledger.
 
 Of a set with up to `MOST` entities all are made, and the figures are exact: means over the questions, each as often as
 it is asked. Of a larger one a sample is made in which as many entities as declared share a value, where that can be;

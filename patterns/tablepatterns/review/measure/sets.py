@@ -38,7 +38,7 @@ Row: TypeAlias = tuple[str, str, str, dict[str, Any]]
 
 
 def rows_of(entities: EntitySet[Storage], made: Sequence[Mapping[str, Any]]) -> Iterator[Row]:
-    """Hand out the rows of these entities, and of what is derived from them in tables.
+    """Yield the rows of these entities, and the rows derived from them in tables.
 
     :param entities: the set that keeps them
     :param made: the fields of each entity

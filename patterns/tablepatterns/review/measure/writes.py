@@ -1,4 +1,4 @@
-"""Writing: the access patterns that write, carried out on the sample, alone or together with those of other sets."""
+"""Run the writes of a design on the sample, alone or in one transaction with those of other sets."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Explain: the plan of a query before it is sent. No request is made."""
+"""Show the plan of a query before it is sent. No request is made."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Serving: which derived data of a declared set answers a question, and which would if it were declared."""
+"""Choose which derived data of a declared set answers a query, or would if it were declared."""
 
 from __future__ import annotations
 

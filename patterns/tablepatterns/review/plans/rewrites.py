@@ -1,4 +1,4 @@
-"""Rewrites: what to ask instead of a query, known from its filter alone."""
+"""Suggest better queries from a filter alone."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Report: a review as text, Markdown, JSON and one HTML page.
+"""Write a review as text, Markdown, JSON or one HTML page.
 
 wording    figures as people read them
 sentences  what the figures come to

@@ -1,4 +1,4 @@
-"""Markdown: the report for a pull request, a wiki, or a site."""
+"""Write a review as Markdown, for a pull request, a wiki or a site."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Text: the report for a terminal."""
+"""Write a review for a terminal."""
 
 from __future__ import annotations
 

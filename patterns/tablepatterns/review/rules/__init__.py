@@ -1,4 +1,4 @@
-"""Rules: what a reviewer would say of a design, with its numbers, the guide's reason, and what to do instead.
+"""The review rules: each finding with its numbers, the guide's reason, and what to do instead.
 
 Each module is one concern: its rules, and `found`, which looks for them. What a number must be for a finding, and how
 much it then matters, is a constant of the module, and in words in `Rule.severity`.

@@ -1,4 +1,4 @@
-"""Consistency: answers that may be older than they must, and writes that cannot be one transaction."""
+"""Find reads that are staler than they may be, and writes that cannot be one transaction."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ RULES: Final = (STALE_READ, TOGETHER_APART)
 
 
 def found(known: Known) -> Iterator[Finding]:
-    """Hand out the reads that may be late, and the writes that are not one."""
+    """Yield the reads that may be stale, and the writes that are not one transaction."""
     for asked in known.queries():
         yield from _stale(known, asked)
     for done in known.writes():

@@ -1,4 +1,4 @@
-"""Cost: an access pattern that makes most of the bill, and could make less of it."""
+"""Find an access pattern that makes up most of the bill and could cost less."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ RULES: Final = (MOST_OF_THE_BILL,)
 
 
 def found(known: Known) -> Iterator[Finding]:
-    """Hand out the access pattern that the bill is mostly made of, where there are others and it could cost less."""
+    """Yield the access pattern that makes up most of the bill and could cost less."""
     by_access: dict[str, float] = {}
     for line in known.bill.lines:
         by_access[line.subject] = by_access.get(line.subject, 0.0) + line.amount

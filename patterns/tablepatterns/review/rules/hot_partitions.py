@@ -83,7 +83,7 @@ class _Cause:
 
 
 def _near_targets(known: Known) -> Iterator[Finding]:
-    """Hand out a finding for each table whose busiest partition is near its target, and one for the account."""
+    """Yield a finding for each table whose busiest partition is near its target, and one for the account."""
     for heat in known.heats:
         severity = _severity(heat.ceiling)
         cause = _cause(known, heat)
@@ -255,7 +255,7 @@ SINGLE_WRITES: Final = Rule(
 
 
 def _single_writes(known: Known) -> Iterator[Finding]:
-    """Hand out the writes that could be made together."""
+    """Yield the writes that could be batched."""
     for done in known.writes():
         yield from _single(done)
 
@@ -306,7 +306,7 @@ CONTENTION: Final = Rule(
 
 
 def _contended_rows(known: Known) -> Iterator[Finding]:
-    """Hand out the rows, primary and derived, that are changed too often."""
+    """Yield the primary and derived rows that are changed too often."""
     for declared in known.design.sets:
         for done in known.writes_of(declared):
             if done.write.deed == "update" and done.write.writers > 1:

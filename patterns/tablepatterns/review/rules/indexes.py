@@ -67,7 +67,7 @@ COLLIDING_INDEX_KEYS: Final = Rule(
 
 
 def found(known: Known) -> Iterator[Finding]:
-    """Hand out what is wrong with the indexes of each set."""
+    """Yield what is wrong with the indexes of each set."""
     for declared in known.design.sets:
         redundant = dict(_redundant(known, declared))
         yield from redundant.values()

@@ -48,7 +48,7 @@ UNSAFE_KEY: Final = Rule(
 
 
 def _unsound_keys(known: Known) -> Iterator[Finding]:
-    """Hand out what is wrong with the keys of each set."""
+    """Yield what is wrong with the keys of each set."""
     for declared in known.design.sets:
         yield from _changing(known, declared)
         yield from _colliding(known, declared)
@@ -162,7 +162,7 @@ NARROW_NUMBER: Final = Rule(
 
 
 def _wrong_order(known: Known) -> Iterator[Finding]:
-    """Hand out what is wrong with the order of the keys of each set."""
+    """Yield what is wrong with the order of the keys of each set."""
     for declared in known.design.sets:
         yield from _text(known, declared)
         yield from _narrow(known, declared)

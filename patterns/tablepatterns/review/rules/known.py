@@ -56,13 +56,13 @@ class Known:
     promises: tuple[Promise, ...]
 
     def queries(self) -> Iterator[Asked]:
-        """Hand out the queries, in the order of the design."""
+        """Yield the queries, in the order of the design."""
         for each in self.measured:
             if isinstance(each.access, Query):
                 yield Asked(each.of, each.access, each)
 
     def writes(self) -> Iterator[Done]:
-        """Hand out the writes, in the order of the design."""
+        """Yield the writes, in the order of the design."""
         for each in self.measured:
             if isinstance(each.access, Write):
                 yield Done(each.of, each.access, each)

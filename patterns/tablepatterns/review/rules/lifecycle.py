@@ -1,4 +1,4 @@
-"""Volume: entities that are deleted one by one, or never."""
+"""Find entities that are deleted one by one, or never."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ RULES: Final = (DELETE_BY_ENTITY, UNBOUNDED_GROWTH, GROWTH_MISMATCH)
 
 
 def found(known: Known) -> Iterator[Finding]:
-    """Hand out what is wrong with how the entities of each set go, or do not."""
+    """Yield what is wrong with how the entities of each set are deleted, or that they are not."""
     for declared in known.design.sets:
         yield from _deleted(known, declared)
         yield from _kept(known, declared)

@@ -149,7 +149,7 @@ _SLOW: Final = "entities that a partition serves in 5 s"
 
 
 def _limits_in_sight(known: Known) -> Iterator[Finding]:
-    """Hand out the limits that are passed or near; of a set whose values are too large, those alone."""
+    """Yield the limits that are exceeded or near; for a set with too large values, only those values."""
     large = {
         each.subject for each in known.in_sight if each.limit == "bytes of a property" and each.reached is not None
     }
@@ -226,7 +226,7 @@ SLOTS_AS_ENTITIES: Final = Rule(
 
 
 def _slots(known: Known) -> Iterator[Finding]:
-    """Hand out the sets whose entities are points of a series."""
+    """Yield the sets whose entities are points of a series."""
     for declared in known.design.sets:
         slot = _slot(declared)
         asked = next((each for each in known.queries_of(declared) if slot and _reads_all(each, slot)), None)

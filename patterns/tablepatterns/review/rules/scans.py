@@ -90,7 +90,7 @@ class _Advice:
 
 
 def _scans(known: Known) -> Iterator[Finding]:
-    """Hand out one finding for each query that reads much in vain."""
+    """Yield one finding for each query that reads many entities it does not return."""
     for asked in known.queries():
         severity = None if _is_served(asked) else waste_severity(asked.measured)
         if severity is not None:
@@ -236,7 +236,7 @@ BLOB_WITH_EVERY_READ: Final = Rule(
 
 
 def _unwanted_blobs(known: Known) -> Iterator[Finding]:
-    """Hand out the queries that read blobs in vain."""
+    """Yield the queries that read blobs they do not need."""
     for asked in known.queries():
         large = _large(asked.of)
         unwanted = bool(asked.query.select) and not large.intersection(asked.query.select)
@@ -287,7 +287,7 @@ NEEDLESS_SPREAD: Final = Rule(
 
 
 def _many_parts(known: Known) -> Iterator[Finding]:
-    """Hand out the queries that ask many parts, and the sets that have more of them than they need."""
+    """Yield the queries that ask many tables or buckets, and the sets that have more of them than they need."""
     for asked in known.queries():
         yield from _asks(asked)
     for declared in known.design.sets:
@@ -345,7 +345,7 @@ JOIN_ONE_BY_ONE: Final = Rule(
 
 
 def _joins(known: Known) -> Iterator[Finding]:
-    """Hand out the point queries that are asked as often as another query has results."""
+    """Yield the point queries that are asked as often as another query has results."""
     for one in known.queries():
         named = next((many for many in known.queries() if _is_followed_by(many, one)), None)
         if named is not None and one.query.rate >= _LITTLE:

@@ -1,4 +1,4 @@
-"""Secrets: values that whoever can read the table could read."""
+"""Find secret values that every reader of the table can read."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ RULES: Final = (PLAIN, IN_KEY, MERGE_REFUSED)
 
 
 def found(known: Known) -> Iterator[Finding]:
-    """Hand out the sets whose secrets are not kept."""
+    """Yield the sets whose secret values are not encrypted."""
     for declared in known.design.sets:
         secrets = [name for name, field in declared.shape.fields.items() if field.secret]
         in_keys = [name for name in secrets if name in _in_keys(declared)]

@@ -1,4 +1,4 @@
-"""Run: one schedule, carried out choice by choice."""
+"""Run one schedule, choice by choice."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Scenario: actors, and what must hold of what they do."""
+"""A scenario: its actors, and the invariant that must hold."""
 
 from __future__ import annotations
 
