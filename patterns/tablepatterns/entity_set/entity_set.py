@@ -467,7 +467,7 @@ class EntitySet(Pattern[Account_co]):
         if condition is not None:
             return await self._overwrite(self._fields(entity), None, retry_for, condition)
         await self._guard(entity)
-        (written,) = await commit(self.account, self.table, self.replacing(entity), retry_for=retry_for)
+        (written,) = await commit(self.account, self.table, self._replacing(entity), retry_for=retry_for)
         return written
 
     @recipe
@@ -500,7 +500,7 @@ class EntitySet(Pattern[Account_co]):
             self._check_same_key(Change(self.key, key, key | given))
             return await self._overwrite(key | given, frozenset(given), retry_for, condition)
         await self._guard(entity)
-        (written,) = await commit(self.account, self.table, self.merging(entity, changes), retry_for=retry_for)
+        (written,) = await commit(self.account, self.table, self._merging(entity, changes), retry_for=retry_for)
         return written
 
     @recipe
@@ -564,7 +564,7 @@ class EntitySet(Pattern[Account_co]):
         condition = condition_of(etag, force=force)
         if condition is None:
             await self._guard(entity)
-            await commit(self.account, self.table, self.deleting(entity), retry_for=retry_for)
+            await commit(self.account, self.table, self._deleting(entity), retry_for=retry_for)
             return
         check_retry_for(retry_for)
         fields = self.primary.key_fields(entity)
@@ -672,6 +672,9 @@ class EntitySet(Pattern[Account_co]):
     @checked
     def replacing(self, entity: Mapping[str, Any]) -> Write:
         """Return the change that `replace` makes, for an `EntityGroupTransaction`; nothing is sent."""
+        return self._replacing(entity)
+
+    def _replacing(self, entity: Mapping[str, Any]) -> Write:
         reading, read = self._as_read(entity, whole=True)
         fields = self._fields(entity)
         return self._writing(read, Change(self.key, reading.stored, fields), reading)
@@ -680,6 +683,9 @@ class EntitySet(Pattern[Account_co]):
     @checked
     def merging(self, entity: Mapping[str, Any], changes: Mapping[str, Any]) -> Write:
         """Return the change that `merge` makes, for an `EntityGroupTransaction`; nothing is sent."""
+        return self._merging(entity, changes)
+
+    def _merging(self, entity: Mapping[str, Any], changes: Mapping[str, Any]) -> Write:
         self.mappings.check_merge()
         given = self._given(changes)
         reading, read = self._as_read(entity, whole=bool(self.derived))
@@ -691,6 +697,9 @@ class EntitySet(Pattern[Account_co]):
     @checked
     def deleting(self, entity: Mapping[str, Any]) -> Write:
         """Return the change that `delete` makes, for an `EntityGroupTransaction`; nothing is sent."""
+        return self._deleting(entity)
+
+    def _deleting(self, entity: Mapping[str, Any]) -> Write:
         reading, read = self._as_read(entity, whole=bool(self.derived))
         return self._writing(read, Change(self.key, reading.stored, None), reading)
 
@@ -711,7 +720,7 @@ class EntitySet(Pattern[Account_co]):
             rule = f"a transaction stays in one partition, and the entity is in {old[0]!r}"
             raise BadInput("PartitionKey", new[0], rule, "use PartitionMove")
         self._check_reservations(insertion.change, reading)
-        return self.deleting(read), replace(insertion, entity=read)
+        return self._deleting(read), replace(insertion, entity=read)
 
     @recipe
     async def received(self, row: Entity, via: Index | None = None, /) -> Entity | None:
