@@ -39,7 +39,7 @@ def main(storage: Storage) -> None:
 
     # -- forget
     lookup.forget(Department="Sales")
-    print("read anew:", lookup.get(Department="Sales")["Manager"])
+    print("read again:", lookup.get(Department="Sales")["Manager"])
     # -- end
 
 

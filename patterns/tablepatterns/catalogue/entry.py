@@ -1,4 +1,4 @@
-"""What the catalogue knows of a pattern, and of how two of them are related."""
+"""The model of the catalogue: an entry, and a relation between two entries."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ Concern = Literal[
     "query-versus-modification",
 ]
 Basis = Literal["listed", "text", "listed and text", "remedy", "relationship", "library"]
-"""Why two are related.
+"""Why two entries are related.
 
 `listed` and `text`: the guide lists the one as related to the other, or mentions it in the other's text. `remedy`:
 what to do instead of an anti-pattern. `relationship`: the guide's section on relationships leads there. `library`:
-so it is in this library.
+the two are used together in this library.
 """
 
 
@@ -30,25 +30,25 @@ so it is in this library.
 class CatalogueEntry:
     """One pattern, anti-pattern, way to model a relationship, or piece of the guide's advice.
 
-    :param name: the name of its module, such as `intra_partition_index`; of its page and its notebook, too
-    :param title: what people call it; for a pattern of the guide, the guide's own name
+    :param name: the name of its module, page and notebook, such as `intra_partition_index`
+    :param title: its display name; for a pattern of the guide, the guide's name
     :param summary: what it does, in a few words that fit on a line
     :param kind: what it is
     :param guide: the title of the guide's section on it
     :param concerns: what it is about
-    :param problem: what is hard without it
-    :param solution: what it does about that
-    :param keys: how the keys are made, with an example
-    :param classes: the public names that it is used by; none for what is advice only
-    :param modules: the modules of recipes that belong to it
-    :param guarantee: what holds, whoever dies and whichever answer is lost
-    :param limits: what it does not do, and how far it goes
-    :param cost: what calls cost in storage transactions, figure by figure as docs/budgets.md has them
+    :param problem: the problem that it solves
+    :param solution: how it solves the problem
+    :param keys: the layout of the keys, with an example
+    :param classes: its public names; empty for guidance
+    :param modules: the recipe modules that belong to it
+    :param guarantee: what holds even if a process crashes or a response is lost
+    :param limits: what it does not do, and its limits
+    :param cost: the cost of its calls in storage transactions, with the figures of docs/budgets.md
     :param use_when: when to use it
     :param avoid_when: when not to
     :param trade_offs: the guide's issues and considerations
-    :param on_map: whether it is one of the guide's own map of patterns and anti-patterns
-    :param status: how far it is
+    :param on_map: whether it is on the guide's own map of patterns and anti-patterns
+    :param status: whether it is ready to use
     """
 
     name: str
@@ -73,16 +73,16 @@ class CatalogueEntry:
 
     @property
     def module(self) -> str | None:
-        """The full name of the module of recipes that it is named for; None for what is advice only."""
+        """The full name of its main recipe module; None for guidance."""
         return f"tablepatterns.recipes.{self.modules[0]}" if self.modules else None
 
 
 @dataclass(frozen=True)
 class Relation:
-    """An arrow from one entry to another that one should know of.
+    """A relation from one entry to another.
 
-    :param source: the name of the entry that it begins at
-    :param target: the name of the entry that it points to
+    :param source: the name of the entry that refers to the other
+    :param target: the name of the entry that is referred to
     :param basis: why the two are related
     """
 
