@@ -111,7 +111,7 @@ def review(
 ) -> None:
     """Review a design: run every access pattern in memory, simulate a day, and report what to improve.
 
-    The status is 1 where there are such findings, and 2 where the design, the prices or the command is wrong.
+    The exit status is 1 for findings of the --fail-on severity or worse, 2 for a wrong design, price table or command.
     """
     try:
         found = carried_out(design, form, output, prices, _console())
