@@ -111,7 +111,7 @@ def test_what_is_no_single_etag_is_refused_before_any_request(engine: Engine, de
     assert engine.ledger.totals.requests == 0
 
 
-@pytest.mark.parametrize("condition", [{"etag": 'W/"a"'}, {"unconditionally": True}], ids=str)
+@pytest.mark.parametrize("condition", [{"etag": 'W/"a"'}, {"force": True}], ids=str)
 def test_a_merge_without_a_read_changes_no_key_and_leaves_no_field_under_an_old_data_key(
     engine: Engine, condition: dict[str, Any]
 ) -> None:

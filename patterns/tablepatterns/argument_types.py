@@ -60,8 +60,9 @@ class Kind:
     def instead(self, value: object) -> str:
         """Return what a value that is not of this kind is, for an error."""
         if self.part and isinstance(value, Collection) and not isinstance(value, (str, bytes, bytearray)):
-            wrong = next((each for each in value if not self.part.fits(each)), None)
-            return f"a {type(value).__name__} with {_type_of(wrong)} in it"
+            values = cast("Collection[object]", value)
+            wrong = next((each for each in values if not self.part.fits(each)), None)
+            return f"a {type(values).__name__} with {_type_of(wrong)} in it"
         return _type_of(value)
 
 
@@ -230,7 +231,7 @@ def kind_of(annotation: Any) -> Kind | None:
         return _any_of([kind_of(each) for each in inner])
     if origin is Literal:
         return Kind(" or ".join(map(repr, inner)), lambda value: isinstance(value, str) and value in inner)
-    if origin is not None and issubclass(origin, Iterable):
+    if _is_a(origin, Iterable):
         return _many_of(origin, inner)
     if origin is Callable or origin is type:
         return Kind("a class" if origin is type else "a callable", _is_class if origin is type else callable)
@@ -247,14 +248,13 @@ def _any_of(kinds: Sequence[Kind | None]) -> Kind | None:
     fits = tuple(each.fits for each in known)
     text = " or ".join(dict.fromkeys(each.text for each in known))
     part = next((each.part for each in known if each.part), None)
-    exact = frozenset().union(*(each.exact for each in known))
+    exact = frozenset[type[Any]]().union(*(each.exact for each in known))
     return Kind(text, lambda value: any(each(value) for each in fits), part, exact)
 
 
 def _one_of(kind: type[Any]) -> Kind:
     if kind is int:
-        is_int = lambda value: isinstance(value, Integral) and not isinstance(value, bool)  # noqa: E731
-        return Kind("an int", is_int, exact=frozenset({int}))
+        return Kind("an int", _is_int, exact=frozenset({int}))
     if kind is float:
         # Not float, which may be NaN
         return Kind("a number", _is_number, exact=frozenset({int}))
@@ -270,6 +270,10 @@ def _one_of(kind: type[Any]) -> Kind:
     return Kind(f"{article} {kind.__name__}", lambda value: isinstance(value, kind), exact=frozenset({kind}))
 
 
+def _is_int(value: object) -> bool:
+    return isinstance(value, Integral) and not isinstance(value, bool)
+
+
 def _is_number(value: object) -> bool:
     return isinstance(value, Real) and not isinstance(value, bool) and not math.isnan(value)
 
@@ -278,16 +282,21 @@ def _is_class(value: object) -> bool:
     return isinstance(value, type)
 
 
+def _is_a(kind: Any, base: type[Any]) -> bool:
+    """Whether something is a class below a base, told without what type checkers would make of its parts."""
+    return isinstance(kind, type) and issubclass(kind, base)
+
+
 def _many_of(origin: type[Any], inner: Sequence[Any]) -> Kind:
     """Return the kind of a collection, and of what is in it where looking does not use it up."""
-    if issubclass(origin, Mapping):
+    if _is_a(origin, Mapping):
         # Of a mapping to anything, such as an entity, the names are checked with the values
         pair = None if inner[-1] is Any or inner[-1] is object else (kind_of(inner[0]), kind_of(inner[1]))
         return _mapping_of(origin, pair)
-    if issubclass(origin, tuple) and inner[-1] is not Ellipsis:
+    if _is_a(origin, tuple) and inner[-1] is not Ellipsis:
         each = [kind_of(part) for part in inner]
         text = f"a tuple of {len(each)}"
-        return Kind(text, lambda value: isinstance(value, tuple) and len(value) == len(each) and _fit(each, value))
+        return Kind(text, lambda value: _is_a(type(value), tuple) and len(value) == len(each) and _fit(each, value))
     part = kind_of(inner[0])
     what = origin.__name__.lower()
     text = f"{'an' if what[0] in 'aeiou' else 'a'} {what} of {part.text.partition(' ')[2] if part else 'anything'}"
@@ -295,7 +304,7 @@ def _many_of(origin: type[Any], inner: Sequence[Any]) -> Kind:
     def fits(value: Any) -> bool:
         if isinstance(value, (str, bytes, bytearray)) or not isinstance(value, origin):
             return False
-        return part is None or not isinstance(value, Collection) or all(map(part.fits, value))
+        return part is None or not _is_a(type(value), Collection) or all(map(part.fits, value))
 
     return Kind(text, fits, part)
 

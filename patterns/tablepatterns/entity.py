@@ -225,7 +225,7 @@ def measured(entity: Mapping[str, Any], seen: dict[str, Looked] | None = None) -
 
 
 def _looked(name: str, value: Any) -> Looked:
-    kind: type[object] = type(value)
+    kind = cast("type[object]", type(value))
     if kind is str and value.isascii() and 2 * len(value) <= limits.MAX_STRING_BYTES:
         return Looked(value, value, _name_size(name) + 4 + 2 * len(value))
     if kind is bool or kind is float or (kind is int and limits.INT32_MIN <= value <= limits.INT32_MAX):

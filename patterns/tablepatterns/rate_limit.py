@@ -23,7 +23,8 @@ class Pace:
 
     def __init__(self, account: Account, per_second: float | None) -> None:
         if per_second is not None and not per_second > 0:
-            raise BadInput("pace", per_second, "it is a number of requests per second", "give a rate above 0, or None")
+            rule = "it is a number of requests per second"
+            raise BadInput("max_per_second", per_second, rule, "give a rate above 0, or None")
         self._account = account
         self._interval = None if per_second is None else timedelta(seconds=1 / per_second)
         self._lock = threading.Lock()

@@ -315,7 +315,9 @@ async def test_what_the_input_raises_stops_the_load_and_can_be_resumed(
     assert await rows_of(storage, table_name) == rows_for(staff(40))
 
 
-@pytest.mark.parametrize("options", [{"parallel": 0}, {"window": 0}, {"pace": 0}, {"pace": -1.0}])
+@pytest.mark.parametrize(
+    "options", [{"max_concurrency": 0}, {"window": 0}, {"max_per_second": 0}, {"max_per_second": -1.0}]
+)
 async def test_numbers_that_cannot_be_are_refused(employees: Any, options: dict[str, Any]) -> None:
     with pytest.raises(BadInput, match=next(iter(options))):
         BulkLoad(employees, **options)

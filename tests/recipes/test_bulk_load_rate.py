@@ -84,7 +84,7 @@ async def test_partitions_are_written_at_once_but_never_two_transactions_of_one(
 
 
 @pytest.mark.guide("G-108")
-@pytest.mark.parametrize("parallel", [1, 3])
+@pytest.mark.parametrize("max_concurrency", [1, 3])
 async def test_requests_are_paced(backend: Any, engine: Engine, table_name: str, max_concurrency: int) -> None:
     start = datetime(2014, 8, 22, tzinfo=timezone.utc)
     engine = Engine(clock=Clock(start))

@@ -34,7 +34,7 @@ class Notebook:
 
 
 def load_of(storage: Any, table: str, **options: Any) -> Any:
-    return BulkLoad(employees_of(storage, table), **{"window": WINDOW, "parallel": 3} | options)
+    return BulkLoad(employees_of(storage, table), **{"window": WINDOW, "max_concurrency": 3} | options)
 
 
 async def lived(load: Any, entities: Any, notebook: Notebook, **options: Any) -> bool:

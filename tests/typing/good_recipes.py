@@ -83,9 +83,11 @@ def time_and_volume(storage: Storage, day: dt.datetime) -> None:
     logs = PeriodTables(storage, "Logs", Period.HOUR, make=lambda account, table: LogTail(account, table, "{Service}"))
     assert_type(logs.of(day).latest(3, Service="web"), list[Entity])
     assert_type(logs.latest_of_each(3, [{"Service": "web"}]), list[list[Entity]])
-    daily = PeriodTables(
-        storage, "Daily", Period.DAY, make=lambda on, table: DataSeries(on, table, KEY, 24, name="H", of=int)
-    )
+
+    def hours(on: Storage, table: str) -> DataSeries[Storage, int]:
+        return DataSeries(on, table, KEY, 24, name="H", of=int)
+
+    daily = PeriodTables(storage, "Daily", Period.DAY, make=hours)
     assert_type(daily.of(day).read(Department="Sales", EmployeeId=1), "list[int | None]")
     counts = DataSeries(storage, "Counts", Key("{Employee}", ""), 24, name="Hour", of=int)
     assert_type(counts.read(Employee="1"), "list[int | None]")

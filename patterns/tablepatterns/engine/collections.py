@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, Generic, TypeVar
 
-from sortedcontainers import SortedList
+from sortedcontainers import SortedList  # pyright: ignore[reportMissingTypeStubs]
 
 T = TypeVar("T")
 

@@ -102,7 +102,7 @@ def building_of(derived: Collection[Derived], backfilling: Iterable[Derived]) ->
     """
     found = frozenset(backfilling)
     for each in found.difference(derived):
-        raise BadDesign("building", each.name, "the set does not derive it", "give it as derived too")
+        raise BadDesign("backfilling", each.name, "the set does not derive it", "give it as derived too")
     return found
 
 

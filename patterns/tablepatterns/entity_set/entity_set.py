@@ -1140,7 +1140,7 @@ class EntitySet(Pattern[Account_co]):
 
     def _check(self, derived: Derived, max_concurrency: int) -> None:
         if max_concurrency < 1:
-            raise BadInput("parallel", max_concurrency, "there must be at least one", "give 1 or more")
+            raise BadInput("max_concurrency", max_concurrency, "there must be at least one", "give 1 or more")
         if derived not in self.derived:
             rule = f"the set keeps {[each.name for each in self.derived]}"
             raise BadInput("derived", derived.name, rule, "give one of the set's own, or declare it")

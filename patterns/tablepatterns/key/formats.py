@@ -100,7 +100,7 @@ class Padded(Format):
     digits: int
     reads_exactly: ClassVar[bool] = True
 
-    @cached_property
+    @property
     def characters(self) -> Sequence[Characters]:
         return [DIGIT] * self.digits
 
@@ -135,7 +135,7 @@ class Signed(Format):
 
     digits: int
 
-    @cached_property
+    @property
     def characters(self) -> Sequence[Characters]:
         return [one_of("01"), *[DIGIT] * self.digits]
 
@@ -156,7 +156,7 @@ class Float(Format):
     'bff8000000000000'
     """
 
-    @cached_property
+    @property
     def characters(self) -> Sequence[Characters]:
         return [HEX] * 16
 
@@ -326,7 +326,7 @@ class Calendar(Format):
         directives = "".join(_DIRECTIVE.findall(pattern))
         return bool(directives) and "".join(_UNITS).startswith(directives) and "%" not in _DIRECTIVE.sub("", pattern)
 
-    @cached_property
+    @property
     def characters(self) -> Sequence[Characters]:
         literals = _DIRECTIVE.split(self.pattern)
         # Literal text and letters of directives take turns
@@ -452,7 +452,7 @@ class Uuid(Format):
 
     reads_exactly: ClassVar[bool] = True
 
-    @cached_property
+    @property
     def characters(self) -> Sequence[Characters]:
         return [one_of("-") if each == "-" else HEX for each in str(UUID(int=0))]
 

@@ -165,7 +165,7 @@ class Key:
 
         :param other: the key of other rows of the same table
         """
-        return _overlap(self, other)
+        return self._overlap(self, other)
 
     @checked
     def extended(self, child: str) -> Key:
@@ -289,13 +289,13 @@ class Key:
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Key) and (self._partition, self._row) == (other._partition, other._row)
 
+    @staticmethod
+    @lru_cache(maxsize=4096)
+    def _overlap(one: Key, other: Key) -> bool:
+        return one._partition.language.meets(other._partition.language) and one._row.language.meets(other._row.language)
+
     def __hash__(self) -> int:
         return hash((self._partition, self._row))
-
-
-@lru_cache(maxsize=4096)
-def _overlap(one: Key, other: Key) -> bool:
-    return one._partition.language.meets(other._partition.language) and one._row.language.meets(other._row.language)
 
 
 def _check_texts(partition_key: object, row_key: object) -> None:

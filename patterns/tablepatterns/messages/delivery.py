@@ -20,7 +20,7 @@ from .handler import Handler, Observer
 from .lease import Lease
 from .poison import Poisoned, Reason, trace
 
-Outcome: TypeAlias = Literal["handled", "failed", "poisoned", "lost", "let_go"]
+Outcome: TypeAlias = Literal["handled", "failed", "poisoned", "lost", "released"]
 log: Final = logging.getLogger("tablepatterns.worker")
 """Says which queue, message and kind, and what happened, also as `extra`; never what a message holds."""
 
@@ -104,7 +104,7 @@ class Delivery:
             await self._served.queue.renew(self._message, lease=0)
         except LeaseLost as error:
             return self._lost(error)
-        return "let_go"
+        return "released"
 
     def _understand(self) -> tuple[Lease, Handler]:
         """Return the lease, and who does what the message asks for."""

@@ -134,7 +134,7 @@ class Worker(Pattern[Account_co]):
         longest = int(limits.MAX_VISIBILITY_TIMEOUT.total_seconds())
         _check("lease", lease, 1, longest)
         _check("max_deliveries", max_deliveries, 1, None)
-        _check("parallel", max_concurrency, 1, limits.MAX_MESSAGES_PER_GET)
+        _check("max_concurrency", max_concurrency, 1, limits.MAX_MESSAGES_PER_GET)
         _check("retry_after", retry_after, 0, longest)
         _check("idle", idle, _FIRST_WAIT, None)
         self._rules = Rules(lease, max_deliveries, retry_after, base64, observer or Observer())

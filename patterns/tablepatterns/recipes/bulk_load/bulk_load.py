@@ -92,7 +92,7 @@ class BulkLoad(Pattern[Account_co]):
         window: int = 10_000,
     ) -> None:
         super().__init__(cast("Account_co", into.account))
-        for name, number in (("parallel", max_concurrency), ("window", window)):
+        for name, number in (("max_concurrency", max_concurrency), ("window", window)):
             if number < 1:
                 raise BadInput(name, number, "there must be at least one", "give 1 or more")
         self.into = into

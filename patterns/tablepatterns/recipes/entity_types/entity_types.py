@@ -383,8 +383,7 @@ class EntityTypes(Pattern[Account_co]):
 def _changed(value: T, change: Callable[[T], T | None], declared: tuple[type[Any], ...]) -> T:
     """Return a value as a callback of the caller's has changed it: in place, if that returns None."""
     returned: object = change(value)
-    if isinstance(returned, Coroutine):
-        returned.close()
+    _close(returned)
     if returned is None:
         return value
     # One of another declared class is rejected with the reason of its own
@@ -392,7 +391,13 @@ def _changed(value: T, change: Callable[[T], T | None], declared: tuple[type[Any
         rule = f"it returns a {type(value).__name__}, or changes the one that it is given in place and returns None"
         hint = f"return None or a {type(value).__name__}, from a function without async"
         raise BadInput("change", type(returned).__name__, rule, hint)
-    return cast("T", returned)
+    return cast("T", returned)  # pyright: ignore[reportUnnecessaryCast]
+
+
+def _close(returned: object) -> None:
+    """Close a coroutine that nobody will await, so that Python does not warn of it."""
+    if isinstance(returned, Coroutine):
+        returned.close()
 
 
 class _OfAnotherClass(Exception):

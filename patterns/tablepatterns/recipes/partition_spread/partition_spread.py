@@ -92,7 +92,7 @@ class PartitionSpread(Pattern[Account_co]):
     ) -> None:
         super().__init__(account)
         account.check_key_order("buckets are read together")
-        check_least("parallel", max_concurrency, 1, BadDesign)
+        check_least("max_concurrency", max_concurrency, 1, BadDesign)
         self.key = key
         self.bucket = bucket
         self.max_concurrency = max_concurrency

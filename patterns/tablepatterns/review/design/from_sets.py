@@ -103,8 +103,12 @@ def _spread(entities: PartitionSpread[Account]) -> DeclaredSet:
     return replace(inner, key=entities.key, pattern="partition_spread", settings=settings)
 
 
-def _period_tables(entities: PeriodTables[Account, EntitySet[Account]]) -> DeclaredSet:
-    inner = _entity_set(entities.of(entities.account.now()))
+def _period_tables(entities: PeriodTables[Account, EntitySet[Account] | DataSeries[Account, Any]]) -> DeclaredSet:
+    made = entities.of(entities.account.now())
+    if isinstance(made, DataSeries):
+        rule = "its tables hold data series, which a design does not describe by period"
+        raise BadInput("entities", entities, rule, "declare the DataSeries that of(moment) gives for one period")
+    inner = _entity_set(made)
     settings = {"period": entities.period.value, "inner": inner.pattern, **inner.settings, "at": entities.at}
     days: float | None = None
     if isinstance(entities.keep, timedelta):

@@ -13,7 +13,7 @@ from threading import Lock, RLock
 from typing import Any, Final
 from uuid import UUID
 
-from sortedcontainers import SortedList
+from sortedcontainers import SortedList  # pyright: ignore[reportMissingTypeStubs]
 
 from ...edm import Ticks
 from ...engine.account import Engine
