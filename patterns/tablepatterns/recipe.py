@@ -15,7 +15,7 @@ from __future__ import annotations
 import copy
 import functools
 from abc import ABC, abstractmethod
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Coroutine, Iterable, Iterator
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Coroutine, Iterator
 from contextlib import AbstractAsyncContextManager
 from datetime import datetime
 from types import MethodType
@@ -137,9 +137,10 @@ class Pattern(Generic[Account_co]):
     @property
     def location(self) -> str | None:
         """The table and the set that errors name: those of the first of its parts that has some."""
-        own = {name: part for name, part in vars(self).items() if name != "_inner"}
-        parts: Iterable[Pattern[Any]] = (part for part in own.values() if isinstance(part, Pattern))
-        return next((part.location for part in parts if part.location), None)
+        for name, part in vars(self).items():
+            if name != "_inner" and isinstance(part, Pattern) and part.location:
+                return part.location
+        return None
 
     def inside(self) -> Pattern[Account]:
         """Return this pattern as its own recipes see it: its recipes, and those of its parts, are awaited."""

@@ -57,8 +57,8 @@ class PartitionSpread(Pattern[Account_co]):
 
     An entity group transaction cannot span buckets: give `by` the fields that entities which change together have in
     common. Writes made without `entities`, such as by an `EntityGroupTransaction` on the table, are not checked. To
-    change the number of buckets, load the entities into another table: `BulkLoad(new.entities).load(map(new.placed,
-    old.entities.scan()))`. The Cosmos DB Table API is rejected, since it does not sort by key.
+    change the number of buckets, load what `scan` yields into another table with `BulkLoad`. The Cosmos DB Table API is
+    rejected, since it does not sort by key.
 
     Cost: `insert` and `get` 1 storage transaction; `take` and `latest` 1 per bucket for up to 1,000 entities; a range 1
     per bucket, and 1 per further page of up to 1,000; if the fields of `by` are all known, 1 in place of 1 per bucket.
