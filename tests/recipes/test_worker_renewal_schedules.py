@@ -27,8 +27,8 @@ PART = 35
 class BeatingStorage(SteppedStorage):
     """The account of a world, whose beats are stepped beside the work: they are a strand of their own."""
 
-    async def meanwhile(
-        self, work: Coroutine[Any, Any, T], beat: Callable[[], Coroutine[Any, Any, None]], *, every: float
+    async def run_with_heartbeat(
+        self, work: Coroutine[Any, Any, T], heartbeat: Callable[[], Coroutine[Any, Any, None]], *, every: float
     ) -> T:
         done: list[T] = []
         is_over = False
@@ -44,7 +44,7 @@ class BeatingStorage(SteppedStorage):
             while not is_over:
                 await self.sleep(every)
                 if not is_over:
-                    await beat()
+                    await heartbeat()
 
         await self.gather(working(), beating())
         return done[0]

@@ -103,7 +103,7 @@ async def test_a_family_costs_two_listings_and_three_requests_for_each_of_it(
     storage: Any, in_table: Family, engine: Engine
 ) -> None:
     await in_table.archive.archive(await fill(in_table, *NUMBERS))
-    await in_table.archive._there._entities.create_table()
+    await in_table.archive._there.entities.create_table()
     worker: Any = Worker(storage, [in_table.archive])
     with engine.ledger.span() as span:
         await worker.run_once()
@@ -131,7 +131,7 @@ async def test_a_child_that_the_set_has_anew_goes_to_poison_and_both_stay(in_tab
 async def test_wherever_a_worker_dies_no_one_of_the_family_is_lost(
     backend: Any, engine: Engine, in_table: Family, work: Work, after: bool, back: bool
 ) -> None:
-    table, closed = in_table.departments.table.name, in_table.archive._there._entities.table.name
+    table, closed = in_table.departments.table.name, in_table.archive._there.entities.table.name
     for at in range(40):
         await fill(in_table, *NUMBERS)
         if back:
@@ -176,7 +176,7 @@ def with_count(storage: Any, new_name: Callable[..., str], queue_name: str) -> F
 async def test_each_place_counts_the_children_that_it_has(with_count: Family, work: Work) -> None:
     await with_count.archive.archive(await fill(with_count, *NUMBERS))
     await work(with_count.archive)
-    former = with_count.archive._there._entities
+    former = with_count.archive._there.entities
     assert await former.get(**SALES) == {**SALES, "Floor": 3, "EmployeeCount": 2}
     assert await here(with_count) == NONE
     await with_count.archive.restore(SALES)
@@ -195,7 +195,7 @@ async def test_a_late_child_whose_count_makes_the_row_again_does_not_erase_the_a
     for ask in (with_count.archive.archive, with_count.archive.restore):
         await ask(SALES)
         assert await work(with_count.archive) == Report(received=1, handled=1)
-        found = [await with_count.departments.get(**SALES), await with_count.archive._there._entities.get(**SALES)]
+        found = [await with_count.departments.get(**SALES), await with_count.archive._there.entities.get(**SALES)]
         assert [each for each in found if each is not None] == [{**SALES, "Floor": 3, "EmployeeCount": 3}]
 
 
@@ -255,7 +255,7 @@ async def test_a_copy_with_large_properties_that_a_crash_left_behind_is_no_confl
         queue_name,
         mappings=[photos],
     )
-    for each in (family.departments, family.archive._there._entities):
+    for each in (family.departments, family.archive._there.entities):
         await each.insert({**SALES, "Photo": bytes(100_000)})
     await family.archive.restore(SALES)
     assert await work(family.archive) == Report(received=1, handled=1)
