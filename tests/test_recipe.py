@@ -171,7 +171,7 @@ class Gate:
 @pytest.mark.parametrize("limit", [1, 3, 50])
 def test_results_come_in_the_order_of_the_calls(run_together: Any, limit: int) -> None:
     gate = Gate()
-    assert run_together(*(gate.call(number) for number in range(20)), limit=limit) == list(range(20))
+    assert run_together(*(gate.call(number) for number in range(20)), max_concurrency=limit) == list(range(20))
     assert gate.most <= limit
 
 
@@ -183,7 +183,7 @@ def test_the_first_error_is_raised_and_what_has_not_begun_never_does(run_togethe
     gate = Gate()
     calls = [gate.call(number, fail=number == 0) for number in range(200)]
     with pytest.raises(LookupError, match="0"):
-        run_together(*calls, limit=2)
+        run_together(*calls, max_concurrency=2)
     assert gate.inside == 0
     assert gate.begun < 200
     for call in calls:
