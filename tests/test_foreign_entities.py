@@ -108,6 +108,7 @@ TAKES_ANY_MAPPING = {
 """Calls that create an entity, of whatever another set has as well."""
 OTHERS = {
     "EntityType": "EntityTypes calls its methods",
+    "Key.keys_of": "it takes the fields of any entity",
     "RangeDivision": "it takes the first of some keys",
     "Schema.check": "it takes the fields of any entity",
     "Storage.table_names": "it takes the first of some names",

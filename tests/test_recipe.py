@@ -132,7 +132,7 @@ def test_the_signature_and_the_docstring_are_the_recipes_own() -> None:
 
 @pytest.fixture(params=["sync", "aio"])
 def run_together(request: pytest.FixtureRequest) -> Callable[..., list[int]]:
-    """`Account.together` of either kind of account, run to its end."""
+    """`Account.gather` of either kind of account, run to its end."""
 
     def run(*calls: Any, **options: Any) -> list[int]:
         if request.param == "sync":

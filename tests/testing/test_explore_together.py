@@ -44,7 +44,7 @@ def test_results_come_in_the_order_of_the_calls() -> None:
 
 def test_calls_within_calls_have_a_place_of_their_own() -> None:
     async def nested(world: World, table: Any) -> None:
-        together = world.storage.together
+        together = world.storage.gather
         await together(write(table, "1"), together(write(table, "2"), write(table, "3", "4")))
 
     def make(world: World) -> list[Any]:
