@@ -21,6 +21,7 @@ from sealed import sealed
 from tablepatterns import (
     BulkDelete,
     BulkLoad,
+    CopiedFields,
     DataSeries,
     EntityGroupTransaction,
     EntitySet,
@@ -196,12 +197,18 @@ ENTRY = {"Department": "Sales", "At": START, "EntryId": UUID(int=1)}
 BY_NAME = IndexEntity("LastName")
 COPIES = InterPartitionIndex(Key("{Department}", "{Email}"), table="Emails")
 TOTALS = Summary(Key("{Department}", "total"), sums={"Age": "Ages"})
+HEAD = CopiedFields(
+    Key("{Department}", "department"),
+    refers={"Department": "Department", "EmployeeId": "HeadId"},
+    copies={"Email": "HeadEmail"},
+)
 KINDS: dict[str, dict[str, Any]] = {
     "plain": {},
     "index in the partition": {"derived": [by_email]},
     "index in other partitions": {"derived": [COPIES]},
     "index entities": {"derived": [BY_NAME]},
     "summary": {"derived": [TOTALS]},
+    "copied fields": {"derived": [HEAD]},
     "large property": {"mappings": [LargeProperties(["LastName"], container="names", above=0)]},
     "encrypted property": {"mappings": [sealed("LastName")]},
 }
