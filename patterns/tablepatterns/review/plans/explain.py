@@ -70,12 +70,7 @@ def explain(what: str | Filter | EntitySet[Account]) -> QueryPlan | Plans:
     """
     if isinstance(what, EntitySet):
         return Plans(what)
-    if isinstance(what, str):
-        return _plan(parse(what))
-    if isinstance(what, Filter):
-        return _plan(what)
-    rule = "only a filter's text, a filter, or an EntitySet can be explained"
-    raise BadInput("what", what, rule, "for a call, write explain(employees).range(...)")
+    return _plan(parse(what) if isinstance(what, str) else what)
 
 
 class Plans:
