@@ -18,7 +18,7 @@ RUN     := $(VENV)/bin/python -m
 SPREAD  := -n $(JOBS) --dist worksteal
 
 .DEFAULT_GOAL := help
-.PHONY: help tour test test-memory test-live test-lowest lint format checklist fidelity pages guarantees reviews notebooks schedules docs linkcheck fuzz bench recipe licences dist clean
+.PHONY: help tour test test-memory test-live test-lowest lint format checklist pages guarantees reviews notebooks schedules docs linkcheck fuzz bench recipe licences dist clean
 
 help:  ## Show these targets
 	@sed -nE 's/^([a-z-]+):.*## (.*)/  make \1|\2/p' $(MAKEFILE_LIST) | awk -F'|' '{ printf "%-20s %s\n", $$1, $$2 }'
@@ -52,21 +52,18 @@ format: $(READY)  ## Mend style, where that can be done
 checklist: $(READY)  ## Show which rows of the guide's checklist the tests prove
 	$(RUN) pytest -q -m "guide and not azurite" --checklist $(ARGS)
 
-fidelity: $(READY)  ## Write docs/fidelity.md, on how true the account in memory is, from docs/fidelity
-	cd docs && ../$(RUN) fidelity
-
-pages: fidelity  ## Write what the pages of docs take from programs, tests and data
-	cd docs && PYTHONPATH=../tests ../$(RUN) proof
+pages: $(READY)  ## Write what pages take from programs, tests and data
+	PYTHONPATH=tests $(RUN) tools.pages
 
 reviews: $(READY)  ## Write the reports of the designs in docs/reviews
-	cd docs && ../$(RUN) reviews
+	$(RUN) tools.reviews
 
 guarantees: $(READY)  ## Explore every recipe's schedules, keep what was found, and write the pages anew (some minutes)
 	$(RUN) pytest -q -n 0 --record-guarantees -m "not memory and not azurite" $$(grep -rl --include='test_*.py' --exclude-dir=node_modules 'mark\.guarantee(' tests)
 	$(MAKE) pages
 
 schedules: $(READY)  ## Write the schedules that go wrong, as pages of patterns show them, then the pages
-	PYTHONPATH=tests $(RUN) scheduling
+	PYTHONPATH=tests $(RUN) schedules
 	$(MAKE) pages
 
 docs: $(READY)  ## Build the site in docs/_build/html: a warning is an error, and so is a link that leads nowhere

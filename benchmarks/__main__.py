@@ -24,7 +24,7 @@ from .table_sides import AzuriteTables, EngineTables
 ROOT = Path(__file__).parents[1]
 sys.path.append(str(ROOT / "tests"))
 
-from azurite_server import AzuriteMissing, azurite  # noqa: E402 - the tests are no package
+from support.azurite_server import AzuriteMissing, azurite  # noqa: E402 - the tests are no package
 
 RESULTS = ROOT / "benchmarks/results"
 QUICK_RESULTS = Path(gettempdir()) / "tablepatterns-benchmarks"

@@ -5,17 +5,21 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-HERE = Path(__file__).parent
-# The extension; the tables of `proof`; and the rows of budgets, which are tests
-sys.path[:0] = [str(HERE / "_ext"), str(HERE), str(HERE.parent / "tests")]
+# The extensions are in tools
+sys.path.insert(0, str(Path(__file__).parents[1]))
 
 project = "tablepatterns"
 author = "the tablepatterns contributors"
 project_copyright = f"2026, {author}"
 html_title = "tablepatterns"
 
-extensions = ["myst_parser", "sphinx.ext.autodoc", "docstrings", "linked_names"]
-exclude_patterns = ["_build", "_ext", "proof", "fidelity", "patterns/code", "patterns/schedules", "code"]
+extensions = [
+    "myst_parser",
+    "sphinx.ext.autodoc",
+    "tools.sphinx_extensions.docstrings",
+    "tools.sphinx_extensions.linked_names",
+]
+exclude_patterns = ["_build", "data", "patterns/code", "patterns/schedules", "code"]
 # An unknown reference is an error of the page, but for names of other libraries and of what is not public
 nitpicky = True
 nitpick_ignore_regex = [("py:.*", r".*")]

@@ -14,14 +14,13 @@ from uuid import uuid4
 import pytest
 from hypothesis import HealthCheck, settings
 
-import azurite_server
-import backends
-from backends import Backend, awaited
-from live_bill import EXPECTED, bill, charged_as
+from support import azurite_server, backends
+from support.backends import Backend, awaited
+from support.live_bill import EXPECTED, bill, charged_as
 from tablepatterns.connection import CONNECTION_VARIABLE
 from tablepatterns.engine.account import Engine
 
-pytest_plugins = ["checklist", "guarantees", "sections", "pytester"]
+pytest_plugins = ["support.guide_checklist", "support.guarantees", "support.report_sections", "pytester"]
 
 # A property on a backend makes a table of its own for each example
 shared_fixtures = [HealthCheck.function_scoped_fixture]
@@ -251,7 +250,7 @@ def pytest_report_header(config: pytest.Config) -> str | None:
 
 def pytest_sessionfinish(session: pytest.Session) -> None:
     # Later than pytest, which would not rewrite the assertions of a plugin that was imported before
-    from sections import tell
+    from support.report_sections import tell
 
     config = session.config
     if AZURITE_LOG in config.stash and config.stash[DEVIATIONS]:

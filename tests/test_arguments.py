@@ -13,7 +13,7 @@ import pytest
 
 import tablepatterns
 import tablepatterns.aio
-from public_objects import EXEMPT, EXEMPT_CALLS, GIVEN, MADE_FOR_THE_LIBRARY, USED_ALL_THE_SAME, Made, made
+from support.public_objects import EXEMPT, EXEMPT_CALLS, GIVEN, MADE_FOR_THE_LIBRARY, USED_ALL_THE_SAME, Made, made
 from tablepatterns import TablePatternsError, connect
 from tablepatterns.argument_types import Kind, declared
 from tablepatterns.recipe import recipe, stream

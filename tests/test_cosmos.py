@@ -13,6 +13,7 @@ import pytest
 from azure.core.credentials import AzureNamedKeyCredential
 
 import tablepatterns as tp
+from support.queue_workers import Told
 from tablepatterns import EntitySet, IndexEntity, IntraPartitionIndex, Key, WideEntity
 from tablepatterns.catalogue import ENTRIES
 from tablepatterns.connection import in_memory
@@ -22,7 +23,6 @@ from tablepatterns.filters import Filter
 from tablepatterns.recipe import Pattern
 from tablepatterns.sdk.table import Page, Table
 from tablepatterns.storage import Storage
-from working import Told
 
 PAGE = Path(__file__).parents[1] / "docs" / "backends.md"
 STRING = (

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from budgeting.statements import costs_in
+from budgets.statements import costs_in
 from tablepatterns.cost import Cost
 from tablepatterns.review import PriceTable
 

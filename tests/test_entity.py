@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from property_values import RAW, entity, round_trip
+from support.property_values import RAW, entity, round_trip
 from tablepatterns import EntitySet, Key, as_json, from_json, limits
 from tablepatterns.edm import entity_size
 from tablepatterns.entity import check_key, sendable

@@ -10,7 +10,7 @@ from uuid import UUID
 import pytest
 from azure.data.tables import EdmType, EntityProperty
 
-from property_values import RAW, Colour, entity, round_trip
+from support.property_values import RAW, Colour, entity, round_trip
 from tablepatterns import Entity, EntitySet, Int64, Ticks
 from tablepatterns.entity import sendable
 from tablepatterns.errors import BadProperty

@@ -1,1 +1,16 @@
-"""What helps with working on this project, and ships with none of it."""
+"""Programs for working on this project, which are not part of the package.
+
+pages              writes the generated parts of the README and of docs: `make pages`
+reviews            writes the reports of the designs in docs/reviews: `make reviews`
+recipe             begins a new recipe: `make recipe NAME=...`
+licences           writes docs/licences.md: `make licences`
+sphinx_extensions  formats docstrings and links names when the site is built: `make docs`
+"""
+
+from pathlib import Path
+from typing import Final
+
+ROOT: Final = Path(__file__).parents[1]
+DOCS: Final = ROOT / "docs"
+DATA: Final = DOCS / "data"
+"""What pages are made of: introductions, records of explorations, rows on fidelity."""

@@ -9,18 +9,18 @@ import re
 import sys
 from collections.abc import Iterable, Iterator
 from importlib.metadata import Distribution, distribution
-from pathlib import Path
 from typing import Final, NamedTuple
 
 from packaging.requirements import Requirement
+
+from tools import DOCS, ROOT
 
 if sys.version_info >= (3, 11):
     import tomllib
 else:
     import tomli as tomllib  # pytest brings it to Python 3.10
 
-ROOT: Final = Path(__file__).parents[1]
-PAGE: Final = ROOT / "docs" / "licences.md"
+PAGE: Final = DOCS / "licences.md"
 PACKAGE: Final = "tablepatterns"
 # Older metadata say it in words
 _NAMES: Final = {

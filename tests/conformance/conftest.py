@@ -11,10 +11,10 @@ import pytest
 from azure.core.credentials import AzureNamedKeyCredential
 from azure.core.exceptions import HttpResponseError
 
-from backends import Backend, awaited
 from conformance.raw import Raw
 from conformance.raw_storage import RawBlobs, RawQueues
 from conformance.refusals import Refusal, refusal_in
+from support.backends import Backend, awaited
 
 
 @pytest.fixture

@@ -17,7 +17,7 @@ from azure.core.exceptions import HttpResponseError
 from azure.core.pipeline.transport import AioHttpTransport, RequestsTransport
 from azure.core.rest import HttpRequest
 
-from backends import Backend
+from support.backends import Backend
 from tablepatterns.engine.transport import AioEngineTransport, EngineTransport
 
 JSON = {"Accept": "application/json;odata=minimalmetadata", "Content-Type": "application/json"}

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from backends import Backend
+from support.backends import Backend
 
 owns_account = pytest.mark.owns_account("the properties are those of the whole service")
 geo_replicated = pytest.mark.owns_account("an account has a secondary endpoint only if it is replicated")

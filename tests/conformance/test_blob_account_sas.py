@@ -9,11 +9,11 @@ import pytest
 from azure.core.credentials import AzureNamedKeyCredential, AzureSasCredential
 from azure.storage.blob import AccountSasPermissions, ResourceTypes, Services, generate_account_sas
 
-from backends import Backend
 from conformance.deviations import SAS_REFUSALS
 from conformance.queue_refusals import NOT_AUTHENTIC, NOT_PERMITTED, WRONG_LEVEL
 from conformance.refusals import Refusal
 from conformance.signatures import HOUR, now
+from support.backends import Backend
 
 OPERATIONS: dict[str, tuple[str, str, Callable[[Any, str, str], Any]]] = {
     "list containers": ("s", "l", lambda service, home, name: anext(service.list_containers())),

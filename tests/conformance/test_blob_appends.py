@@ -10,7 +10,6 @@ import pytest
 from azure.core import MatchConditions
 from azure.core.exceptions import HttpResponseError
 
-from backends import Backend
 from conformance.blob_refusals import (
     BAD_HEADER,
     LEASE_MISSING,
@@ -27,6 +26,7 @@ from conformance.queue_refusals import BAD_OPTION
 from conformance.raw import Raw
 from conformance.refusals import Refusal
 from conformance.test_blob_blobs import text_of
+from support.backends import Backend
 
 A, B = "00000000-0000-0000-0000-00000000000a", "00000000-0000-0000-0000-00000000000b"
 STALE = {"etag": '"0x1"', "match_condition": MatchConditions.IfNotModified}

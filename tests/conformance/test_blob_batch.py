@@ -8,10 +8,10 @@ import pytest
 from azure.core import MatchConditions
 from azure.storage.blob import PartialBatchErrorException, StandardBlobTier
 
-from backends import Backend
 from conformance.deviations import BLOB_BATCH_LINES
 from conformance.raw import Raw
 from conformance.refusals import Refusal
+from support.backends import Backend
 
 
 @pytest.fixture

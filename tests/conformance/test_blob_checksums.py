@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
-from backends import Backend
 from conformance.blob_refusals import NO_MD5, WRONG_CRC64, WRONG_MD5
 from conformance.deviations import BLOB_CHECKSUMS
 from conformance.raw import Raw
 from conformance.test_blob_blobs import text_of
+from support.backends import Backend
 
 TEXT = "123456789"
 CRC64 = "iJh5CoYUi64="

@@ -9,11 +9,11 @@ import pytest
 from azure.core import MatchConditions
 from azure.core.exceptions import HttpResponseError, ResourceModifiedError
 
-from backends import Backend
 from conformance.blob_refusals import BLOB_EXISTS, MANY_CONDITIONS, NO_BLOB, UNMET
 from conformance.deviations import BLOB_CONDITIONS
 from conformance.raw import Raw
 from conformance.test_blob_blobs import text_of
+from support.backends import Backend
 
 OLD, NEW = (datetime(year, 1, 1, tzinfo=timezone.utc) for year in (2001, 2100))
 STALE = '"0x1"'

@@ -10,7 +10,6 @@ from azure.core import MatchConditions
 from azure.core.credentials import AzureNamedKeyCredential
 from azure.storage.blob import ContentSettings, generate_blob_sas
 
-from backends import Backend
 from conformance.blob_refusals import (
     BLOB_EXISTS,
     NO_BLOB,
@@ -22,6 +21,7 @@ from conformance.blob_refusals import (
 from conformance.deviations import BLOB_COPIES, BLOB_COPY_CONDITIONS, BLOB_FROM_URL, BLOB_SNAPSHOTS
 from conformance.signatures import HOUR, now
 from conformance.test_blob_blobs import text_of
+from support.backends import Backend
 
 OLD, NEW = (datetime(year, 1, 1, tzinfo=timezone.utc) for year in (2001, 2100))
 STALE = '"0x1"'

@@ -9,9 +9,9 @@ import pytest
 from azure.core.exceptions import HttpResponseError
 from azure.storage.blob import ContentSettings
 
-from backends import Backend
 from conformance.deviations import BLOB_CODES, BLOB_FORMATS, VERSION
 from conformance.raw import Raw
+from support.backends import Backend
 
 PROLOGUE = '<?xml version="1.0" encoding="utf-8"?>'
 DATE = r"\w{3}, \d\d \w{3} \d{4} \d\d:\d\d:\d\d GMT"

@@ -8,7 +8,6 @@ from uuid import uuid4
 import pytest
 from azure.core.exceptions import HttpResponseError
 
-from backends import Backend, awaited
 from conformance.blob_refusals import (
     ALREADY_LEASED,
     BAD_HEADER,
@@ -20,6 +19,7 @@ from conformance.blob_refusals import (
 from conformance.deviations import BLOB_LEASE_TEXTS, BLOB_LEASES
 from conformance.refusals import Refusal
 from conformance.test_blob_blobs import text_of
+from support.backends import Backend, awaited
 
 A, B = "00000000-0000-0000-0000-00000000000a", "00000000-0000-0000-0000-00000000000b"
 MISMATCH = Refusal(

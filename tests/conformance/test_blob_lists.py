@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from backends import Backend
 from conformance.blob_refusals import NO_CONTAINER
 from conformance.deviations import BLOB_PAGES, BLOB_PREFIXES, BLOB_SNAPSHOTS
 from conformance.queue_refusals import INVALID_MARKER, OUT_OF_RANGE
 from conformance.raw import Raw
+from support.backends import Backend
 
 NAMES = ["a", "a/b", "a/b/c", "a/c", "a0", "b", "c/d", "é"]
 

@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 from azure.core.exceptions import HttpResponseError
 
-from backends import Backend
 from conformance.blob_refusals import BAD_HEADER, OUT_OF_BLOB
 from conformance.deviations import BLOB_RANGES
 from conformance.raw import Raw
+from support.backends import Backend
 
 CONTENT = bytes(range(100))
 

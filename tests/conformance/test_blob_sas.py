@@ -12,13 +12,13 @@ from azure.core.credentials import AzureNamedKeyCredential, AzureSasCredential
 from azure.core.exceptions import HttpResponseError
 from azure.storage.blob import AccessPolicy, generate_blob_sas, generate_container_sas
 
-from backends import Backend
 from conformance.blob_refusals import OVERWRITES
 from conformance.deviations import BLOB_SAS_OVERWRITES, SAS_ADDRESSES, SAS_REFUSALS
 from conformance.queue_refusals import NOT_AUTHENTIC, NOT_PERMITTED
 from conformance.refusals import Refusal
 from conformance.signatures import HOUR, now
 from conformance.test_blob_blobs import text_of
+from support.backends import Backend
 
 policies_take_effect = pytest.mark.owns_account("a stored policy takes up to 30 seconds until it is known everywhere")
 OPERATIONS: dict[str, tuple[str, Callable[[Any], Any]]] = {

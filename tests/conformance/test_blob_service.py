@@ -9,12 +9,12 @@ import pytest
 from azure.core.credentials import AzureNamedKeyCredential
 from azure.storage.blob import BlobAnalyticsLogging, CorsRule, Metrics, PublicAccess, RetentionPolicy
 
-from backends import Backend
 from conformance.deviations import BLOB_LITE, BLOB_PROPERTIES, SECONDARY
 from conformance.queue_refusals import BAD_OPTION, BAD_XML, READ_ONLY
 from conformance.raw import Raw, http_date
 from conformance.refusals import Refusal
 from conformance.service_properties import defaults_of, geo_replicated, owns_account, plain, properties
+from support.backends import Backend
 from tablepatterns.limits import MAX_CORS_RULES, MAX_RETENTION_DAYS
 
 TEXT = "text"

@@ -18,11 +18,11 @@ from azure.storage.queue import (
     generate_queue_sas,
 )
 
-from backends import Backend
 from conformance.deviations import POLICIES, POLICY_NAMES, QUEUE_SAS_LEVELS, SAS_ADDRESSES
 from conformance.queue_refusals import BAD_XML, NOT_AUTHENTIC, NOT_PERMITTED, WRONG_LEVEL
 from conformance.refusals import Refusal
 from conformance.signatures import HOUR, now
+from support.backends import Backend
 from tablepatterns.limits import MAX_ACCESS_POLICIES
 
 policies_take_effect = pytest.mark.owns_account("a stored policy takes up to 30 seconds until it is known everywhere")

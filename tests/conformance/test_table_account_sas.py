@@ -10,13 +10,13 @@ import pytest
 from azure.core.credentials import AzureNamedKeyCredential, AzureSasCredential
 from azure.data.tables import ResourceTypes, generate_account_sas
 
-from backends import Backend
 from conformance.deviations import SAS_REFUSALS, SAS_UPSERTS
 from conformance.entities import KEYS, stored
 from conformance.raw import Raw
 from conformance.refusals import Refusal
 from conformance.signatures import HOUR, NEW, OPERATIONS, UPSERTS, now, operations
 from conformance.table_refusals import NOT_AUTHENTIC, NOT_PERMITTED, WRONG_LEVEL
+from support.backends import Backend
 
 
 @pytest.fixture

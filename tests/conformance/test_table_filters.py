@@ -9,11 +9,11 @@ from uuid import UUID
 import pytest
 from azure.data.tables import EdmType, EntityProperty
 
-from backends import Backend
 from conformance.deviations import FILTER_GRAMMAR, FILTER_TEXTS, FILTER_TYPES, NULL_LITERAL
 from conformance.entities import int64
 from conformance.refusals import Refusal
 from conformance.table_refusals import INVALID_INPUT, NOT_IMPLEMENTED
+from support.backends import Backend
 from tablepatterns.limits import MAX_FILTER_COMPARISONS
 
 MOMENT = datetime(2014, 8, 22, 0, 50, 32, tzinfo=timezone.utc)

@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from backends import Backend, awaited
 from conformance.deviations import NO_ENTITIES, PAGE_SIZES, TOKENS
 from conformance.raw import Raw
 from conformance.refusals import Refusal
 from conformance.table_refusals import INVALID_INPUT
+from support.backends import Backend, awaited
 from tablepatterns.engine.account import Engine
 from tablepatterns.limits import MAX_PAGE_ENTITIES, MAX_TRANSACTION_OPERATIONS
 

@@ -11,13 +11,13 @@ import pytest
 from azure.core.credentials import AzureNamedKeyCredential, AzureSasCredential
 from azure.data.tables import TableAccessPolicy, generate_table_sas
 
-from backends import Backend
 from conformance.deviations import SAS_ADDRESSES, SAS_BATCH, SAS_DELETES_TABLE, SAS_RANGES, SAS_REFUSALS, SAS_UPSERTS
 from conformance.entities import KEYS, stored
 from conformance.raw import Raw
 from conformance.refusals import Refusal
 from conformance.signatures import HOUR, NEW, OPERATIONS, UPSERTS, now, operations
 from conformance.table_refusals import NOT_AUTHENTIC, NOT_AUTHORIZED, NOT_PERMITTED
+from support.backends import Backend
 
 policies_take_effect = pytest.mark.owns_account("a stored policy takes up to 30 seconds until it is known everywhere")
 

@@ -13,13 +13,13 @@ from azure.data.tables import (
     TableRetentionPolicy,
 )
 
-from backends import Backend
 from conformance.deviations import CORS, RETENTION, SECONDARY, TABLE_IN_URL
 from conformance.entities import KEYS
 from conformance.raw import XML, Raw
 from conformance.refusals import Refusal
 from conformance.service_properties import defaults_of, geo_replicated, owns_account, plain, properties
 from conformance.table_refusals import BAD_OPTION, BAD_XML, KEY_COUNT, NEED_VALUE, NO_TABLE, NOT_IMPLEMENTED, READ_ONLY
+from support.backends import Backend
 from tablepatterns.limits import MAX_CORS_RULES, MAX_RETENTION_DAYS
 
 PROPERTIES = "/?restype=service&comp=properties"

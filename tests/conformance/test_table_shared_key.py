@@ -8,12 +8,12 @@ import pytest
 from azure.core.credentials import AzureNamedKeyCredential
 from azure.core.exceptions import ClientAuthenticationError
 
-from backends import Backend
 from conformance.deviations import SIGNATURE_REFUSALS
 from conformance.entities import KEYS
 from conformance.raw import JSON, Raw, http_date
 from conformance.refusals import Refusal
 from conformance.table_refusals import NOT_AUTHENTIC
+from support.backends import Backend
 
 WRONG_KEY = "d3Jvbmc="
 

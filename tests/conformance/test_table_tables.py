@@ -9,7 +9,6 @@ from uuid import uuid4
 import pytest
 from azure.core.exceptions import ResourceExistsError, ResourceNotFoundError
 
-from backends import Backend
 from conformance.deviations import CRASHES, HEADERS, TABLE_ENTRY, TABLE_NAMES
 from conformance.entities import KEYS
 from conformance.raw import Raw
@@ -22,6 +21,7 @@ from conformance.table_refusals import (
     TABLE_NAME_CHARACTERS,
     TABLE_NAME_LENGTH,
 )
+from support.backends import Backend
 
 
 async def names_of(service: Any, prefix: str) -> list[str]:

@@ -16,12 +16,12 @@ from pathlib import Path
 
 from hypothesis import HealthCheck, Phase, settings
 
-from azurite_server import azurite
 from differential.pair import Disagreement
 from differential.record import PAGE, Record, Run
 from differential.run import Runs, runs
 from differential.service import Service
 from differential.services import SERVICES
+from support.azurite_server import azurite
 
 ROOT = Path(__file__).parents[2]
 PIECE = settings(

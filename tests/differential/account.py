@@ -8,8 +8,8 @@ from typing import Any, NamedTuple, TypeAlias
 
 from azure.core.exceptions import AzureError, HttpResponseError
 
-from backends import Backend
 from conformance.raw import Answer, Raw
+from support.backends import Backend
 
 MOST_PAGES = 200
 """No list here is as long; a token that leads back to itself would make one that never ends."""

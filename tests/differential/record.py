@@ -13,9 +13,9 @@ from pathlib import Path
 from typing import Any
 
 import tablepatterns
-from azurite_server import PROGRAM
 from differential.service import Service
 from differential.tally import Tally
+from support.azurite_server import PROGRAM
 
 DATA = Path(__file__).with_name("record.json")
 PAGE = Path(__file__).with_name("record.md")

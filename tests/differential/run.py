@@ -10,12 +10,12 @@ import hypothesis
 from hypothesis import settings
 from hypothesis.stateful import run_state_machine_as_test
 
-import backends
-from backends import Backend
 from differential.account import Account
 from differential.pair import Pair
 from differential.service import Service
 from differential.tally import Tally
+from support import backends
+from support.backends import Backend
 from tablepatterns.engine.account import Engine
 from tablepatterns.recipe import finish
 

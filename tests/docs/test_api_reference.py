@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 import tablepatterns
-from programs import DOCS
+from support.page_programs import DOCS
 from tablepatterns.catalogue import ENTRIES
 
 PAGES = {path.stem: path.read_text(encoding="utf-8") for path in (DOCS / "api").glob("*.md")}

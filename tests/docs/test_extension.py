@@ -3,32 +3,22 @@
 from __future__ import annotations
 
 import doctest
-import importlib
-from typing import Any
 
-import pytest
-
-from programs import DOCS
+from tools.sphinx_extensions import docstrings
 
 
-@pytest.fixture
-def docstrings(monkeypatch: pytest.MonkeyPatch) -> Any:
-    monkeypatch.syspath_prepend(str(DOCS / "_ext"))
-    return importlib.import_module("docstrings")
-
-
-def test_the_example_of_the_extension_is_true(docstrings: Any) -> None:
+def test_the_example_of_the_extension_is_true() -> None:
     assert doctest.testmod(docstrings) == (0, 1)
 
 
-def test_a_table_of_markdown_is_a_table(docstrings: Any) -> None:
+def test_a_table_of_markdown_is_a_table() -> None:
     shown = docstrings.shown(["| a | b |", "|---|---|", "| 1 |   |"])
     assert shown[3:7] == ["   * - a", "     - b", "   * - 1", "     - "]
 
 
-def test_a_drawn_tree_is_shown_as_it_is(docstrings: Any) -> None:
+def test_a_drawn_tree_is_shown_as_it_is() -> None:
     assert docstrings.shown(["One.", "", "  a", "  ├── b"])[2:6] == ["::", "", "  a", "  ├── b"]
 
 
-def test_code_with_a_backslash_is_no_link(docstrings: Any) -> None:
+def test_code_with_a_backslash_is_no_link() -> None:
     assert docstrings.shown(["an `\\` in it, and `Key`"])[0] == "an ``\\`` in it, and `Key`"

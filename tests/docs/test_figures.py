@@ -17,7 +17,7 @@ from typing import Any, Final
 import nbformat
 import pytest
 
-from budgeting.statements import costs_in
+from budgets.statements import costs_in
 from tablepatterns import limits
 from tablepatterns.cost import Cost
 

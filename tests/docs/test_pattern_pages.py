@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from programs import DOCS
-from scheduling import families
-from scheduling.schedule import SCHEDULES
+from schedules import families
+from schedules.schedule import SCHEDULES
+from support.page_programs import DOCS
 from tablepatterns.catalogue import ENTRIES, entry
 
 PAGES = sorted((DOCS / "patterns").glob("*.md"))

@@ -6,10 +6,10 @@ import re
 from pathlib import Path
 
 import pytest
-from proof import sections
-from proof.program import blocks
+from tools.pages import sections
+from tools.pages.program import blocks
 
-from programs import DOCS, PROGRAMS, cleaned, name_of, printed, runs_on_memory_only
+from support.page_programs import DOCS, PROGRAMS, cleaned, name_of, printed, runs_on_memory_only
 from tablepatterns import connect
 
 ON_AZURITE = [path for path in PROGRAMS if not runs_on_memory_only(path)]

@@ -6,8 +6,8 @@ import logging
 
 import pytest
 
-from scheduling import families
-from scheduling.schedule import FOLDER, SCHEDULES, path_of, told
+from schedules import families
+from schedules.schedule import FOLDER, SCHEDULES, path_of, told
 
 families.load()
 

@@ -11,7 +11,7 @@ from urllib.parse import unquote, urlsplit
 
 import pytest
 
-from programs import DOCS
+from support.page_programs import DOCS
 
 MADE_OF = {"_build", "proof", "fidelity"}
 FILES = sorted(path for path in DOCS.rglob("*.md") if not MADE_OF.intersection(path.parts))

@@ -8,7 +8,7 @@ from datetime import datetime, timezone
 
 import pytest
 
-from engine_states import Refused, everything_in
+from support.table_states import Refused, everything_in
 from tablepatterns.engine.clock import Clock
 from tablepatterns.engine.errors import Refusal
 from tablepatterns.engine.tables.service import Tables

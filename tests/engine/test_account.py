@@ -7,7 +7,7 @@ from datetime import datetime, timezone
 
 import pytest
 
-from engine_states import insert
+from support.table_states import insert
 from tablepatterns.engine.account import Engine
 from tablepatterns.engine.clock import Clock
 

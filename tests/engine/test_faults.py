@@ -22,7 +22,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import tablepatterns
-from backends import awaited
+from support.backends import awaited
 from tablepatterns.engine.account import Engine
 from tablepatterns.engine.clock import Clock
 from tablepatterns.engine.faults import Asked, Faults, Rule

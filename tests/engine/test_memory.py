@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from engine_states import insert, op
+from support.table_states import insert, op
 from tablepatterns.edm import Ticks
 from tablepatterns.engine.tables.entities import Entity
 from tablepatterns.engine.tables.service import Tables

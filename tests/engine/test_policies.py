@@ -6,7 +6,7 @@ from datetime import datetime, timezone
 
 import pytest
 
-from engine_states import Refused
+from support.table_states import Refused
 from tablepatterns.edm import Ticks
 from tablepatterns.engine.resources import AccessPolicy, CorsRule, Logging, Metrics, Retention, ServiceProperties
 from tablepatterns.engine.tables.service import Tables

@@ -14,8 +14,8 @@ from uuid import UUID
 
 import pytest
 
-from blob_states import HOME, ONE, TWO, latest, of, put
-from engine_states import delete, insert, op
+from support.blob_states import HOME, ONE, TWO, latest, of, put
+from support.table_states import delete, insert, op
 from tablepatterns.edm import Ticks
 from tablepatterns.engine.account import Engine
 from tablepatterns.engine.blobs.blob import Block, Kind

@@ -11,7 +11,7 @@ from azure.core.exceptions import HttpResponseError
 from hypothesis import given
 from hypothesis import strategies as st
 
-from backends import awaited
+from support.backends import awaited
 from tablepatterns.engine.account import Engine
 from tablepatterns.engine.clock import Clock
 from tablepatterns.engine.faults import ACCOUNT_OVER_TARGET, PARTITION_OVER_TARGET, Asked

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from families import EMPLOYEE, SALES, Family, employee, family_of, fill, sets_in
+from support.department_archive import EMPLOYEE, SALES, Family, employee, family_of, fill, sets_in
 from tablepatterns.engine.blobs.listing import ListBlobsQuery
 from tablepatterns.errors import EntityNotFound
 from tablepatterns.messages.lease import Lease

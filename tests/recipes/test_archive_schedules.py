@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-import archives_stepped
-from archives import ID
-from archives_stepped import InBlobs, InFiles, InTable, Place, ages
+from support import archive_targets as archives_stepped
+from support.archive_moves import ID
+from support.archive_targets import InBlobs, InFiles, InTable, Place, ages
 from tablepatterns.errors import EntityNotFound
 from tablepatterns.messages.lease import Lease
 from tablepatterns.recipes.archive import archive as recipe

@@ -9,7 +9,7 @@ from uuid import UUID, uuid4
 
 import pytest
 
-from blob_logs import THREE, blobs_of, entries_in, fill, log_of, messages, minute
+from support.blob_logs import THREE, blobs_of, entries_in, fill, log_of, messages, minute
 from tablepatterns import connect
 from tablepatterns.engine.account import Engine
 from tablepatterns.errors import LimitExceeded

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from blob_logs import THREE, blobs_of, fill, log_of, messages, minute
+from support.blob_logs import THREE, blobs_of, fill, log_of, messages, minute
 from tablepatterns.engine.account import Engine
 from tablepatterns.errors import BadInput
 from tablepatterns.recipes.blob_log import reader as reading

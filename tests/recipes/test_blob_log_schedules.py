@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from blob_logs import fill, log_of, minute
+from support.blob_logs import fill, log_of, minute
 from tablepatterns.engine.blobs.listing import ListBlobsQuery
 from tablepatterns.recipes.blob_log.blob_log import BlobLog
 from tablepatterns.recipes.blob_log.entry import LogEntry

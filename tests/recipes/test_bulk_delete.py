@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from azure.core.exceptions import ServiceRequestError
 
-from logins import BY_MOMENT, NOON, login
+from support.logins import BY_MOMENT, NOON, login
 from tablepatterns import BulkLoad, EntitySet, IntraPartitionIndex, Key, QueryClass, below, connect, prop
 from tablepatterns.engine.account import Engine
 from tablepatterns.engine.tables.service import Operation

@@ -9,8 +9,9 @@ from typing import Any
 import pytest
 
 import tablepatterns
-from bulk import rows_for, staff
-from employees import BY_ID, by_email, employees_of, jones, rows_of
+from support.employees import BY_ID, by_email, employees_of, jones, rows_of
+from support.staff_rows import rows_for, staff
+from support.unreliable_transport import unreliable
 from tablepatterns import EntitySet
 from tablepatterns.engine.account import Engine
 from tablepatterns.entity_set.derived import Change, Derived
@@ -29,7 +30,6 @@ from tablepatterns.recipes.bulk_load.bulk_load import BulkLoad, Progress
 from tablepatterns.recipes.large_properties.large_properties import LargeProperties
 from tablepatterns.sdk.operation import Operation
 from tablepatterns.sdk.table import Table
-from unreliable import unreliable
 
 
 @pytest.fixture

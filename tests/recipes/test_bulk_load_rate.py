@@ -12,8 +12,8 @@ from typing import Any
 
 import pytest
 
-from bulk import staff
-from employees import employees_of
+from support.employees import employees_of
+from support.staff_rows import staff
 from tablepatterns.engine.account import Engine
 from tablepatterns.engine.clock import Clock
 from tablepatterns.engine.transport import AioEngineTransport, EngineTransport

@@ -10,14 +10,14 @@ from azure.core.exceptions import ServiceResponseError
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bulk import rows_for, staff
-from employees import BY_ID, employees_of, rows_of
-from mortal import Died, Life, mortal
+from support.crashing_client import Died, Life, mortal
+from support.employees import BY_ID, employees_of, rows_of
+from support.staff_rows import rows_for, staff
+from support.unreliable_transport import unreliable
 from tablepatterns import EntitySet
 from tablepatterns.engine.account import Engine
 from tablepatterns.errors import BadToken, EntityAlreadyExists, LoadInterrupted
 from tablepatterns.recipes.bulk_load.bulk_load import BulkLoad, Progress
-from unreliable import unreliable
 
 WINDOW = 40
 MODES = ["insert", "insert_or_replace"]

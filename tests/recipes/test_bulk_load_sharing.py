@@ -11,8 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import tablepatterns
-from employees import BY_ID, by_email, employees_of, jones, rows_of
-from mortal import Died, Life, mortal
+from support.crashing_client import Died, Life, mortal
+from support.employees import BY_ID, by_email, employees_of, jones, rows_of
+from support.unreliable_transport import unreliable
 from tablepatterns import EntitySet, IndexEntity, Int64, Key, Summary
 from tablepatterns.engine.account import Engine
 from tablepatterns.errors import (
@@ -26,7 +27,6 @@ from tablepatterns.errors import (
 )
 from tablepatterns.recipes.bulk_load.bulk_load import BulkLoad
 from tablepatterns.recipes.denormalize import CopiedFields
-from unreliable import unreliable
 
 NAMES = ("Jones", "Smith", "Brown")
 BY_NAME = IndexEntity("LastName")

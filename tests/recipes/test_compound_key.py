@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from employees import BY_ID, employees_of, jones
+from support.employees import BY_ID, employees_of, jones
 from tablepatterns import ChildSet, EntityGroupTransaction, Key
 from tablepatterns.engine.account import Engine
 from tablepatterns.errors import BadDesign, BadKey

@@ -11,12 +11,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hour_series import DAY, TODAY, series_of
+from support.hour_series import DAY, TODAY, series_of
+from support.unreliable_transport import unreliable
 from tablepatterns import Int64, between, connect
 from tablepatterns.engine.account import Engine
 from tablepatterns.errors import BadProperty, OutcomeUnknown, TooMuchContention
 from tablepatterns.sdk.operation import Operation
-from unreliable import unreliable
 
 
 async def rows_of(storage: Any, table: str) -> dict[str, dict[str, Any]]:

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from hour_series import DAY, KEY, TODAY, series_of
+from support.hour_series import DAY, KEY, TODAY, series_of
 from tablepatterns import Key, connect
 from tablepatterns.engine.account import Engine
 from tablepatterns.errors import BadDesign, BadInput, BadKey, BadProperty, BadTableName, LimitExceeded

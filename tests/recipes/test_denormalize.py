@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from employees import BY_ID, by_email, jones, rows_of
-from sharing import Places, operations, places_on, spent
+from support.derived_tables import Places, operations, places_on, spent
+from support.employees import BY_ID, by_email, jones, rows_of
 from tablepatterns import EntityGroupTransaction, EntitySet, IntraPartitionIndex, Key, connect
 from tablepatterns.engine.account import Engine
 from tablepatterns.entity_set.reconcile import Finding

@@ -8,9 +8,9 @@ from typing import Annotated, Any
 
 import pytest
 
-from backends import awaited
-from employees import BY_ID, jones
-from sealed import KEY, NEW, OLD, SECRET, sealed, staff_of
+from support.backends import awaited
+from support.employees import BY_ID, jones
+from support.encrypted_staff import KEY, NEW, OLD, SECRET, sealed, staff_of
 from tablepatterns import BulkLoad, Entity, EntityGroupTransaction, EntitySet, IntraPartitionIndex, Key, Schema, prop
 from tablepatterns.errors import BadDesign, BadFilter, BadInput, BadProperty, DuplicateIndexValue
 from tablepatterns.recipes.denormalize import CopiedFields

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from backends import awaited
-from employees import BY_ID
-from sealed import KEY, OLD, SECRET, sealed, staff_of
+from support.backends import awaited
+from support.employees import BY_ID
+from support.encrypted_staff import KEY, OLD, SECRET, sealed, staff_of
 from tablepatterns import EncryptedProperties, WideEntity, connect
 from tablepatterns.errors import BadProperty, DecryptionFailed
 

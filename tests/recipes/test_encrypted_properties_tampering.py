@@ -13,8 +13,8 @@ from azure.keyvault.keys.crypto import CryptographyClient
 from azure.keyvault.keys.crypto.aio import CryptographyClient as AioCryptographyClient
 from cryptography.hazmat.primitives.asymmetric import rsa
 
-from backends import awaited
-from employees import BY_ID, jones
+from support.backends import awaited
+from support.employees import BY_ID, jones
 from tablepatterns import EntitySet
 from tablepatterns.errors import BadDesign, DecryptionFailed, UnknownKey
 from tablepatterns.recipes.encrypted_properties.cipher import decrypt, encrypt, from_bytes, unwrap, wrap

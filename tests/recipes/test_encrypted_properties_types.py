@@ -11,9 +11,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from backends import awaited
-from employees import jones
-from sealed import KEY, SECRET, sealed, staff_of
+from support.backends import awaited
+from support.employees import jones
+from support.encrypted_staff import KEY, SECRET, sealed, staff_of
 from tablepatterns.edm import Int64, Ticks
 from tablepatterns.errors import BadProperty
 from tablepatterns.same_value import same_value

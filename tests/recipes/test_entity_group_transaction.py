@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from employees import BY_ID, by_email, employees_of, jones, rows_of
+from support.employees import BY_ID, by_email, employees_of, jones, rows_of
 from tablepatterns import EntityGroupTransaction, EntitySet, Key
 from tablepatterns.engine.account import Engine
 from tablepatterns.errors import (

@@ -7,21 +7,8 @@ from typing import Any
 
 import pytest
 
-from employees import rows_of
-from tablepatterns import EntitySet, Key, QueryClass, between, prop
-from tablepatterns.engine.account import Engine
-from tablepatterns.errors import (
-    BadFilter,
-    BadInput,
-    BadKey,
-    BadProperty,
-    EntityAlreadyExists,
-    EntityChanged,
-    EntityNotFound,
-)
-from tablepatterns.recipes.entity_types.entity_type import EntityType
-from tablepatterns.recipes.entity_types.entity_types import EntityTypes
-from typed_staff import (
+from support.employees import rows_of
+from support.typed_staff import (
     ID,
     Contractor,
     Customer,
@@ -36,6 +23,19 @@ from typed_staff import (
     staff_of,
     values,
 )
+from tablepatterns import EntitySet, Key, QueryClass, between, prop
+from tablepatterns.engine.account import Engine
+from tablepatterns.errors import (
+    BadFilter,
+    BadInput,
+    BadKey,
+    BadProperty,
+    EntityAlreadyExists,
+    EntityChanged,
+    EntityNotFound,
+)
+from tablepatterns.recipes.entity_types.entity_type import EntityType
+from tablepatterns.recipes.entity_types.entity_types import EntityTypes
 
 # ------------------------------------------------------------------ the mark and the keys
 

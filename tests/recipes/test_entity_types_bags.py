@@ -6,13 +6,8 @@ from typing import Any
 
 import pytest
 
-from employees import rows_of
-from tablepatterns import Entity, EntitySet, Key
-from tablepatterns.engine.account import Engine
-from tablepatterns.errors import BadInput, BadProperty, EntityChanged, UnrecognizedEntity
-from tablepatterns.recipes.entity_types.entity_type import EntityType
-from tablepatterns.recipes.entity_types.entity_types import EntityTypes
-from typed_staff import (
+from support.employees import rows_of
+from support.typed_staff import (
     ID,
     Customer,
     Department,
@@ -26,6 +21,11 @@ from typed_staff import (
     staff_of,
     values,
 )
+from tablepatterns import Entity, EntitySet, Key
+from tablepatterns.engine.account import Engine
+from tablepatterns.errors import BadInput, BadProperty, EntityChanged, UnrecognizedEntity
+from tablepatterns.recipes.entity_types.entity_type import EntityType
+from tablepatterns.recipes.entity_types.entity_types import EntityTypes
 
 # ------------------------------------------------------------------ property bags
 

@@ -15,7 +15,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from employees import rows_of
+from support.employees import rows_of
+from support.typed_staff import Address, Everything, Floor, Grade
 from tablepatterns import EntitySet, Int64, Key
 from tablepatterns.edm import Ticks
 from tablepatterns.engine.account import Engine
@@ -24,7 +25,6 @@ from tablepatterns.errors import BadDesign, BadKey, BadProperty, UnrecognizedEnt
 from tablepatterns.recipes.entity_types.entity_type import EntityType
 from tablepatterns.recipes.entity_types.entity_types import EntityTypes
 from tablepatterns.recipes.entity_types.record import Record
-from typed_staff import Address, Everything, Floor, Grade
 
 # Python compares no instant of an hour that comes twice in one zone with the same instant in another
 instants = st.datetimes(

@@ -8,7 +8,23 @@ from typing import Any
 
 import pytest
 
-from employees import rows_of
+from support.employees import rows_of
+from support.typed_staff import (
+    ID,
+    Contractor,
+    Customer,
+    Department,
+    Employee,
+    Grade,
+    Person,
+    Worker,
+    departments_of,
+    employees_of,
+    jones,
+    persons_of,
+    staff_of,
+    values,
+)
 from tablepatterns import EntityGroupTransaction, EntitySet, IntraPartitionIndex, Key, above, between, prefix, prop
 from tablepatterns.engine.account import Engine
 from tablepatterns.errors import (
@@ -27,22 +43,6 @@ from tablepatterns.recipes.entity_types.entity_type import EntityType
 from tablepatterns.recipes.entity_types.entity_types import EntityTypes
 from tablepatterns.recipes.index_entities import IndexEntity
 from tablepatterns.recipes.inter_partition_index import InterPartitionIndex
-from typed_staff import (
-    ID,
-    Contractor,
-    Customer,
-    Department,
-    Employee,
-    Grade,
-    Person,
-    Worker,
-    departments_of,
-    employees_of,
-    jones,
-    persons_of,
-    staff_of,
-    values,
-)
 
 by_email = IntraPartitionIndex(Key("{Department}", "email_{Email}"))
 

@@ -7,14 +7,14 @@ from typing import Any
 
 import pytest
 
-from mortal import Died, Life, mortal
+from support.crashing_client import Died, Life, mortal
+from support.queue_workers import message, queue_names
 from tablepatterns import EntitySet, Key, connect
 from tablepatterns.engine.account import Engine
 from tablepatterns.errors import BadDesign, BadInput, BadMessage, LeaseLost, LimitExceeded, StepFailed
 from tablepatterns.messages.envelope import Envelope
 from tablepatterns.recipes.eventual_transaction import DONE, EventualTransaction
 from tablepatterns.recipes.worker import Report, Worker
-from working import message, queue_names
 
 ORDER = {"Order": "4711", "Amount": 3}
 

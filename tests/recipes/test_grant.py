@@ -10,7 +10,7 @@ from azure.core.credentials import AzureSasCredential
 from azure.core.exceptions import HttpResponseError
 
 from conformance.deviations import POLICIES, SAS_ADDRESSES, SAS_RANGES
-from employees import by_email, employees_of, jones
+from support.employees import by_email, employees_of, jones
 from tablepatterns import EntitySet, Key, at_least, between, connect, prefix
 from tablepatterns.engine.account import Engine
 from tablepatterns.errors import BadDesign, BadInput, BadKey, LimitExceeded

@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from employees import BY_ID, by_email, jones, rows_of
-from name_lists import AS_IN_GUIDE, EVERYWHERE, LIST, OUTSIDE, SALES, Make, numbers
-from sharing import Places, operations, places_on, spent
+from support.derived_tables import Places, operations, places_on, spent
+from support.employees import BY_ID, by_email, jones, rows_of
+from support.name_lists import AS_IN_GUIDE, EVERYWHERE, LIST, OUTSIDE, SALES, Make, numbers
 from tablepatterns import EntityGroupTransaction, EntitySet, Key, connect
 from tablepatterns.engine.account import Engine
 from tablepatterns.entity_set.shared_rows import InBlobs, InTable

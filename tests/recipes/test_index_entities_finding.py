@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from employees import by_email, jones
-from name_lists import ELSEWHERE, EVERYWHERE, OUTSIDE, SALES, Make, numbers
-from sharing import Places, places_on
+from support.derived_tables import Places, places_on
+from support.employees import by_email, jones
+from support.name_lists import ELSEWHERE, EVERYWHERE, OUTSIDE, SALES, Make, numbers
 from tablepatterns import BulkLoad
 from tablepatterns.entity_set.reconcile import Finding
 from tablepatterns.entity_set.shared_rows import InTable

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from email_copies import BY_EMAIL, BY_ID, COPY, ID, PRIMARY, by_email, intents, sets_of, unique
-from employees import jones, rows_of
+from support.email_copies import BY_EMAIL, BY_ID, COPY, ID, PRIMARY, by_email, intents, sets_of, unique
+from support.employees import jones, rows_of
 from tablepatterns import EntitySet, IntraPartitionIndex, Key, between, prefix
 from tablepatterns.engine.account import Engine
 from tablepatterns.entity_set.mapping import Encoded, PropertyMapping

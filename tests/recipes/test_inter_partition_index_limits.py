@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from staff import (
+from support.indexed_staff import (
     JONES,
     LEASE,
     REFUSED,

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from email_copies import BY_ID, COPY, ID, intents, sets_of, unique
-from employees import jones, rows_of
+from support.email_copies import BY_ID, COPY, ID, intents, sets_of, unique
+from support.employees import jones, rows_of
 from tablepatterns import EntitySet
 from tablepatterns.errors import BadProperty, DuplicateIndexValue, EntityAlreadyExists
 from tablepatterns.recipes.entity_group_transaction import EntityGroupTransaction

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from employees import BY_EMAIL, BY_ID, by_email, employees_of, jones, rows_of
+from support.employees import BY_EMAIL, BY_ID, by_email, employees_of, jones, rows_of
 from tablepatterns import EntitySet, Int64, IntraPartitionIndex, Key, between, prefix
 from tablepatterns.engine.account import Engine
 from tablepatterns.errors import (

@@ -8,7 +8,7 @@ from uuid import uuid4
 
 import pytest
 
-from employees import BY_EMAIL, BY_ID, jones
+from support.employees import BY_EMAIL, BY_ID, jones
 from tablepatterns import BulkLoad, EntitySet, IntraPartitionIndex, Key
 from tablepatterns.errors import BadDesign, DecryptionFailed, EntityChanged, EntityNotFound, UnknownKey
 from tablepatterns.recipes.encrypted_properties import cipher

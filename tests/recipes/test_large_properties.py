@@ -10,8 +10,8 @@ from azure.data.tables import EdmType, EntityProperty
 from hypothesis import given
 from hypothesis import strategies as st
 
-from employees import BY_EMAIL, BY_ID
-from large_staff import JONES, LIMIT, blobs_of, container_of, no_container_is_left, row_of, staff_of  # noqa: F401
+from support.employees import BY_EMAIL, BY_ID
+from support.large_staff import JONES, LIMIT, blobs_of, container_of, no_container_is_left, row_of, staff_of  # noqa: F401
 from tablepatterns import BulkLoad, EntityGroupTransaction, EntitySet, IntraPartitionIndex, Key, prop
 from tablepatterns.errors import (
     BadDesign,

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from employees import BY_ID
-from large_staff import HOUR, JONES, LIMIT, blobs_of, container_of, no_container_is_left, row_of, staff_of  # noqa: F401
+from support.employees import BY_ID
+from support.large_staff import HOUR, JONES, LIMIT, blobs_of, container_of, no_container_is_left, row_of, staff_of  # noqa: F401
 from tablepatterns import EntitySet, Key
 from tablepatterns.errors import BadDesign, BadInput, DecryptionFailed, EntityNotFound, LargeValueMissing
 from tablepatterns.recipes.encrypted_properties.encrypted_properties import EncryptedProperties

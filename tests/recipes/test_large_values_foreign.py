@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from backends import awaited
-from employees import BY_ID
-from large_staff import HOUR, JONES, blobs_of, container_of, no_container_is_left, row_of, staff_of  # noqa: F401
+from support.backends import awaited
+from support.employees import BY_ID
+from support.large_staff import HOUR, JONES, blobs_of, container_of, no_container_is_left, row_of, staff_of  # noqa: F401
 from tablepatterns import (
     Archive,
     EntitySet,

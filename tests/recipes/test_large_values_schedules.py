@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from employees import BY_ID
-from large_staff import HOUR, JONES
+from support.employees import BY_ID
+from support.large_staff import HOUR, JONES
 from tablepatterns import EntitySet
 from tablepatterns.engine.blobs.listing import ListBlobsQuery
 from tablepatterns.errors import EntityAlreadyExists, EntityChanged, EntityNotFound

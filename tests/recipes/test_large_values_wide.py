@@ -7,14 +7,14 @@ from typing import Any
 
 import pytest
 
-from large_staff import blobs_of, container_of, no_container_is_left  # noqa: F401
+from support.large_staff import blobs_of, container_of, no_container_is_left  # noqa: F401
+from support.wide_staff import JONES, PHOTO, SMITH, SPREAD, large, row_with, rows_of, sealed, wide_of
 from tablepatterns import EntitySet, Key, connect
 from tablepatterns.engine.account import Engine
 from tablepatterns.errors import BadDesign, BadInput, EntityNotFound, LargeValueMissing
 from tablepatterns.recipes.large_properties.large_properties import LargeProperties
 from tablepatterns.recipes.large_properties.large_values import Collected, LargePropertyStore, LargeReport, Missing
 from tablepatterns.sdk.operation import Operation
-from wide_staff import JONES, PHOTO, SMITH, SPREAD, large, row_with, rows_of, sealed, wide_of
 
 AT_ONCE = timedelta(0)
 LARGE = {"part_bytes": 60, "transaction_bytes": 1}

@@ -16,8 +16,8 @@ import pytest
 from azure.core import MatchConditions
 from azure.core.exceptions import ResourceModifiedError, ResourceNotFoundError
 
-from employees import by_email, jones
-from sealed import sealed
+from support.employees import by_email, jones
+from support.encrypted_staff import sealed
 from tablepatterns import (
     BulkDelete,
     BulkLoad,

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from azure.core.exceptions import AzureError, ServiceRequestError
 
-from employees import BY_ID, by_email, employees_of, jones
+from support.employees import BY_ID, by_email, employees_of, jones
 from tablepatterns import EntitySet, Key, aio, connect, prefix, prop
 from tablepatterns.engine.account import Engine
 from tablepatterns.engine.transport import AioEngineTransport, EngineTransport

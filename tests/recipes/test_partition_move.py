@@ -8,8 +8,9 @@ from typing import Any
 
 import pytest
 
-from employees import BY_EMAIL, BY_ID, jones, rows_of
-from mortal import Died, Life, mortal
+from support.crashing_client import Died, Life, mortal
+from support.employees import BY_EMAIL, BY_ID, jones, rows_of
+from support.queue_workers import message, queue_names
 from tablepatterns import EntitySet, IntraPartitionIndex, Key, Schema, connect
 from tablepatterns.engine.account import Engine
 from tablepatterns.entity_set.transit import MOVED_FROM, MOVING_TO
@@ -30,7 +31,6 @@ from tablepatterns.recipes.large_properties.large_properties import LargePropert
 from tablepatterns.recipes.partition_move import PartitionMove
 from tablepatterns.recipes.summary import Summary
 from tablepatterns.recipes.worker import Worker
-from working import message, queue_names
 
 ID = {"Department": "Sales", "EmployeeId": 223}
 THERE = {"Department": "Marketing", "EmployeeId": 223}

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from backends import Backend
-from logins import BY_MOMENT, BY_SESSION, DAY, NOON, drop_all, login, logins_of, logs_of, names_of
+from support.backends import Backend
+from support.logins import BY_MOMENT, BY_SESSION, DAY, NOON, drop_all, login, logins_of, logs_of, names_of
 from tablepatterns import BulkLoad, EntitySet, IntraPartitionIndex, Key, LogTail, Ticks, WideEntity, connect, prop
 from tablepatterns.engine.account import Engine
 from tablepatterns.engine.clock import Clock

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from backends import Backend
-from logins import DAY, NOON, drop_all, login, logins_of, logs_of, names_of
+from support.backends import Backend
+from support.logins import DAY, NOON, drop_all, login, logins_of, logs_of, names_of
 from tablepatterns import connect
 from tablepatterns.engine.account import Engine
 from tablepatterns.engine.clock import Clock

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from logins import BY_MOMENT, DAY, login, logs_of
+from support.logins import BY_MOMENT, DAY, login, logs_of
 from tablepatterns import EntitySet, Key
 from tablepatterns.errors import PeriodExpired, TableBeingDeleted
 from tablepatterns.recipe import Account

@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hour_series import series_of
-from logins import DAY, NOON, drop_all, login, logs_of, names_of
+from support.hour_series import series_of
+from support.logins import DAY, NOON, drop_all, login, logs_of, names_of
 from tablepatterns import EntitySet, Key, connect
 from tablepatterns.engine.account import Engine
 from tablepatterns.errors import BadDesign, BadInput, BadKey, PeriodExpired

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from employees import BY_ID, jones, rows_of
-from sharing import Places, operations, places_on, spent
+from support.derived_tables import Places, operations, places_on, spent
+from support.employees import BY_ID, jones, rows_of
 from tablepatterns import BulkLoad, EntityGroupTransaction, EntitySet, Int64, Key, connect
 from tablepatterns.engine.account import Engine
 from tablepatterns.entity_set.reconcile import Finding

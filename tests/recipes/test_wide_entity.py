@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from support.wide_counts import DAYS, JONES, counts_of, year
 from tablepatterns import Entity, Int64, Key
 from tablepatterns.engine.account import Engine
 from tablepatterns.errors import (
@@ -22,7 +23,6 @@ from tablepatterns.errors import (
 )
 from tablepatterns.recipes.wide_entity.wide_entity import WideEntity
 from tablepatterns.sdk.operation import ANY, Operation
-from wide_counts import DAYS, JONES, counts_of, year
 
 
 async def rows_of(storage: Any, table: str) -> dict[str, dict[str, Any]]:

@@ -7,14 +7,9 @@ from typing import Any
 
 import pytest
 
-from large_staff import blobs_of, container_of, no_container_is_left  # noqa: F401
-from tablepatterns import Entity, Int64, Key, LocalKey, connect
-from tablepatterns.engine.account import Engine
-from tablepatterns.errors import BadDesign, BadInput, BadProperty, DecryptionFailed, EntityChanged
-from tablepatterns.recipes.encrypted_properties.key_rotation import PLAIN, KeyRotation, Rotated
-from tablepatterns.sdk.operation import ANY, Operation
-from wide_counts import DAYS
-from wide_staff import (
+from support.large_staff import blobs_of, container_of, no_container_is_left  # noqa: F401
+from support.wide_counts import DAYS
+from support.wide_staff import (
     JONES,
     NEW,
     OLD,
@@ -29,6 +24,11 @@ from wide_staff import (
     sealed,
     wide_of,
 )
+from tablepatterns import Entity, Int64, Key, LocalKey, connect
+from tablepatterns.engine.account import Engine
+from tablepatterns.errors import BadDesign, BadInput, BadProperty, DecryptionFailed, EntityChanged
+from tablepatterns.recipes.encrypted_properties.key_rotation import PLAIN, KeyRotation, Rotated
+from tablepatterns.sdk.operation import ANY, Operation
 
 NOTES = "likes long walks. " * 20
 

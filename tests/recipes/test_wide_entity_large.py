@@ -6,13 +6,13 @@ from typing import Any
 
 import pytest
 
-from mortal import Died, Life, mortal
+from support.crashing_client import Died, Life, mortal
+from support.unreliable_transport import unreliable
 from tablepatterns import Key, connect
 from tablepatterns.engine.account import Engine
 from tablepatterns.errors import DerivedDataMismatch, EntityAlreadyExists, EntityChanged, EntityNotFound
 from tablepatterns.recipes.wide_entity.wide_entity import WideEntity
 from tablepatterns.sdk.operation import ANY, Operation
-from unreliable import unreliable
 
 JONES = {"Employee": "000223"}
 SMALL = {"part_bytes": 100, "transaction_bytes": 3500}

@@ -8,7 +8,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from large_staff import blobs_of, container_of, no_container_is_left  # noqa: F401
+from support.large_staff import blobs_of, container_of, no_container_is_left  # noqa: F401
+from support.wide_counts import DAYS
+from support.wide_staff import JONES, NEW, PHOTO, SMITH, SPREAD, WHOLE, large, row_with, rows_of, sealed, wide_of
 from tablepatterns import Key
 from tablepatterns.engine.account import Engine
 from tablepatterns.errors import (
@@ -22,8 +24,6 @@ from tablepatterns.errors import (
 )
 from tablepatterns.recipes.large_properties.large_properties import LargeProperties
 from tablepatterns.recipes.large_properties.upload import Upload
-from wide_counts import DAYS
-from wide_staff import JONES, NEW, PHOTO, SMITH, SPREAD, WHOLE, large, row_with, rows_of, sealed, wide_of
 
 REVERSED = PHOTO[::-1]
 

@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
+from support.wide_counts import DAYS, JONES, counts_of, year
 from tablepatterns import Key, connect
 from tablepatterns.engine.account import Engine
 from tablepatterns.errors import BadDesign, BadInput, BadKey, BadProperty, LimitExceeded
 from tablepatterns.recipes.wide_entity.wide_entity import WideEntity
-from wide_counts import DAYS, JONES, counts_of, year
 
 # ------------------------------------------------------------------ what is refused
 

@@ -12,12 +12,12 @@ from typing import Any
 import pytest
 from azure.core.exceptions import ServiceRequestError
 
+from support.queue_workers import Told, failing, message, poison_of, queue_names, worker_of
 from tablepatterns import connect
 from tablepatterns.engine.account import Engine
 from tablepatterns.errors import BadDesign, BadInput, BadMessage, LeaseLost
 from tablepatterns.messages.poison import Poisoned
 from tablepatterns.recipes.worker import Report, Worker
-from working import Told, failing, message, poison_of, queue_names, worker_of
 
 
 @pytest.fixture

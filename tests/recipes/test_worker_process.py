@@ -14,12 +14,12 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
+from support.queue_workers import message
 from tablepatterns import connect
 from tablepatterns.cli.main import main
 from tablepatterns.engine.account import Engine
 from tablepatterns.messages.stop_signal import on_signals
 from tablepatterns.testing.server import serving
-from working import message
 
 SECONDS = 20
 MODULE = """

@@ -8,12 +8,12 @@ from typing import Any, TypeVar
 
 import pytest
 
+from support.queue_workers import message
 from tablepatterns import EntitySet, Key
 from tablepatterns.messages.lease import Lease
 from tablepatterns.recipes.worker import Report, Worker
 from tablepatterns.testing import Counterexample, World, explore
 from tablepatterns.testing.explorer.world import SteppedStorage
-from working import message
 
 T = TypeVar("T")
 

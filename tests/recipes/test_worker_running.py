@@ -13,11 +13,11 @@ import pytest
 from azure.core.credentials import AzureNamedKeyCredential
 from azure.core.exceptions import ClientAuthenticationError
 
+from support.queue_workers import Noting, Told, failing, message, queue_names, worker_of
 from tablepatterns import connect
 from tablepatterns.engine.account import Engine
 from tablepatterns.errors import BadInput, BadMessage
 from tablepatterns.recipes.worker import Report, Worker
-from working import Noting, Told, failing, message, queue_names, worker_of
 
 
 @pytest.fixture

@@ -9,7 +9,7 @@ from azure.data.tables import EntityProperty
 from hypothesis import given
 from hypothesis import strategies as st
 
-from declared_staff import EMPLOYEE, declared, design, log, measured
+from support.declared_staff import EMPLOYEE, declared, design, log, measured
 from tablepatterns import (
     EncryptedProperties,
     EntitySet,

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from declared_staff import EMPLOYEE, EMPLOYEES, declared, design, log, measured
+from support.declared_staff import EMPLOYEE, EMPLOYEES, declared, design, log, measured
 from tablepatterns import IndexEntity, InterPartitionIndex, IntraPartitionIndex, Key, Summary
 from tablepatterns.entity_set.shared_rows import InBlobs, InTable
 from tablepatterns.filters import QueryClass

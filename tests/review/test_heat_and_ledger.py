@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from declared_staff import EMPLOYEE, EMPLOYEES, declared, design, measured
+from support.declared_staff import EMPLOYEE, EMPLOYEES, declared, design, measured
 from tablepatterns import (
     EntitySet,
     IndexEntity,

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from declared_staff import EMPLOYEE, declared, design, log, measured
+from support.declared_staff import EMPLOYEE, declared, design, log, measured
 from tablepatterns import IndexEntity, InterPartitionIndex, Key, LargeProperties
 from tablepatterns.entity_set.shared_rows import InBlobs, InTable
 from tablepatterns.errors import BadInput

@@ -6,7 +6,7 @@ import inspect
 
 import pytest
 
-from declared_staff import EMPLOYEE, declared, design, measured
+from support.declared_staff import EMPLOYEE, declared, design, measured
 from tablepatterns import (
     CopiedFields,
     EntitySet,

@@ -5,24 +5,14 @@ from __future__ import annotations
 import importlib
 import re
 from pathlib import Path
-from typing import Any
 
 import pytest
+from tools import reviews
 
 from tablepatterns.review import Design, Severity, read_design
 
 DOCS = Path(__file__).parents[2] / "docs"
 DESIGNS = sorted(path.stem for path in (DOCS / "reviews").glob("*.toml"))
-
-
-@pytest.fixture(autouse=True)
-def on_path(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.syspath_prepend(str(DOCS))
-
-
-@pytest.fixture
-def pages() -> Any:
-    return importlib.import_module("reviews.reports")
 
 
 def declared(design: Design) -> object:
@@ -43,8 +33,8 @@ def without_plots(page: str) -> str:
     return re.sub(r"<svg.*?</svg>", "<svg/>", page, flags=re.DOTALL)
 
 
-def test_every_design_is_on_the_page(pages: Any) -> None:
-    assert sorted(pages.DESIGNS) == DESIGNS
+def test_every_design_is_on_the_page() -> None:
+    assert sorted(reviews.DESIGNS) == DESIGNS
 
 
 @pytest.mark.parametrize("name", DESIGNS)
@@ -54,25 +44,25 @@ def test_the_design_in_python_is_that_of_the_file(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", DESIGNS)
-def test_the_kept_reports_are_up_to_date(name: str, pages: Any) -> None:
-    for file, text in pages.reports(name).items():
+def test_the_kept_reports_are_up_to_date(name: str) -> None:
+    for file, text in reviews.reports(name).items():
         kept = (DOCS / "reviews" / file).read_text(encoding="utf-8")
         assert without_plots(text) == without_plots(kept), f"{file} is out of date: make reviews"
 
 
-def test_the_page_that_compares_them_is_up_to_date(pages: Any) -> None:
+def test_the_page_that_compares_them_is_up_to_date() -> None:
     kept = (DOCS / "reviews" / "index.md").read_text(encoding="utf-8")
-    assert kept == pages.comparison(), "docs/reviews/index.md is out of date: make reviews"
+    assert kept == reviews.comparison(), "docs/reviews/index.md is out of date: make reviews"
 
 
-def test_what_the_naive_design_does_wrong_the_improved_one_does_not(pages: Any) -> None:
-    naive, improved = pages.reviewed("employees_naive"), pages.reviewed("employees_improved")
+def test_what_the_naive_design_does_wrong_the_improved_one_does_not() -> None:
+    naive, improved = reviews.reviewed("employees_naive"), reviews.reviewed("employees_improved")
     assert naive.severity is Severity.SERIOUS
     assert improved.findings == ()
 
 
-def test_the_log_has_the_fault_that_the_guide_names_and_takes_long_to_read(pages: Any) -> None:
-    found = pages.reviewed("log_prepend_append").findings
+def test_the_log_has_the_fault_that_the_guide_names_and_takes_long_to_read() -> None:
+    found = reviews.reviewed("log_prepend_append").findings
     assert [(each.rule, each.severity, each.pattern) for each in found] == [
         ("prepend-append", Severity.SERIOUS, "blob_log"),
         ("long-answer", Severity.NOTE, "parallel_reads"),

@@ -11,7 +11,19 @@ from azure.core.exceptions import ResourceNotFoundError
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from actors import KEYS, counter, pages, stored, two, visit, visit_carefully, visits, write, write_if_new, writers
+from support.explore_actors import (
+    KEYS,
+    counter,
+    pages,
+    stored,
+    two,
+    visit,
+    visit_carefully,
+    visits,
+    write,
+    write_if_new,
+    writers,
+)
 from tablepatterns.errors import BadInput
 from tablepatterns.testing import Counterexample, World, explore, replay
 

@@ -11,7 +11,7 @@ from uuid import uuid4
 
 import pytest
 
-from actors import pages, stored, two, visit, visit_carefully, visits, write, write_if_new
+from support.explore_actors import pages, stored, two, visit, visit_carefully, visits, write, write_if_new
 from tablepatterns.errors import BadInput
 from tablepatterns.testing import Counterexample, World, explore, replay
 

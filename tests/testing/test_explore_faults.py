@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from azure.core.exceptions import AzureError, HttpResponseError, ServiceRequestError
 
-from actors import counter, pages, stored, two, visit, visit_carefully, visits, write, writers
+from support.explore_actors import counter, pages, stored, two, visit, visit_carefully, visits, write, writers
 from tablepatterns.testing import Counterexample, World, explore, replay
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from employees import BY_EMAIL, BY_ID, by_email
+from support.employees import BY_EMAIL, BY_ID, by_email
 from tablepatterns import Entity, EntitySet, Key, LogTail
 from tablepatterns.errors import DuplicateIndexValue
 from tablepatterns.testing import Counterexample, World, explore

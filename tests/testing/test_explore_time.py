@@ -10,7 +10,7 @@ import pytest
 from azure.core import MatchConditions
 from azure.core.exceptions import ResourceModifiedError
 
-from actors import KEYS, pages, stored, write
+from support.explore_actors import KEYS, pages, stored, write
 from tablepatterns.testing import Counterexample, World, explore, replay
 
 LEASE = 60

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from actors import pages, stored, write, write_if_new
+from support.explore_actors import pages, stored, write, write_if_new
 from tablepatterns.testing import Counterexample, World, explore, replay
 
 

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import importlib
 import re
 from contextlib import redirect_stdout
 from io import StringIO
 from pathlib import Path
 from typing import Any
-
-import pytest
 
 from tablepatterns.testing import Counterexample
 
@@ -27,12 +24,6 @@ def printed(example: str, names: dict[str, Any]) -> str:
         except Counterexample as found:
             print(found)
     return output.getvalue()
-
-
-def test_the_figures_are_those_that_were_recorded(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.syspath_prepend(str(ROOT / "docs"))
-    page: Any = importlib.import_module("proof.exploring")
-    assert PAGE.read_text(encoding="utf-8") == page.render(), "make pages writes it anew"
 
 
 def test_every_example_prints_what_the_page_says() -> None:

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from actors import pages, stored
+from support.explore_actors import pages, stored
 from tablepatterns.errors import BadInput
 from tablepatterns.testing import Counterexample, World, replay
 from tablepatterns.testing.explorer.choice import Choice, Kind, line_of, parse

@@ -10,7 +10,7 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-import january
+from support import january_flights as january
 from tablepatterns.tour import data
 from tablepatterns.tour.data import Source
 

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from rich.console import Console
 
-import january
+from support import january_flights as january
 from tablepatterns import Entity, Storage, connect
 from tablepatterns.filters import QueryClass
 from tablepatterns.tour import questions

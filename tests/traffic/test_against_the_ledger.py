@@ -11,7 +11,7 @@ from azure.core import MatchConditions
 from azure.core.exceptions import AzureError
 from azure.data.tables import UpdateMode
 
-from backends import awaited
+from support.backends import awaited
 from tablepatterns.engine.account import Engine
 from tablepatterns.traffic import Traffic
 from tablepatterns.traffic.request import Request

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from backends import awaited
+from support.backends import awaited
 from tablepatterns import EntitySet, IntraPartitionIndex, Key, prop
 from tablepatterns.errors import EntityAlreadyExists, EntityChanged
 from tablepatterns.filters import QueryClass

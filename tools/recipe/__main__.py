@@ -14,10 +14,10 @@ NEXT = """\
 Next, in this order (CONTRIBUTING.md, "Add a recipe"):
   1. the recipe, its docstring first, and its tests
   2. an entry in patterns/tablepatterns/catalogue, and a line in CHANGELOG.md
-  3. what it costs (tests/budgeting), and what it works together with (tests/composing)
+  3. what it costs (tests/budgets), and what it works together with (tests/compositions)
   4. its schedules, then: make guarantees. If it makes one request only, delete that test and its limits.
   5. its types (tests/typing), its page with its program, then: make schedules; its notebook, then: make notebooks
-What is still to be filled in is told by: make test-memory ARGS="tests/test_house.py tests/test_catalogue.py"
+To see what is still to be filled in: make test-memory ARGS="tests/project/test_house.py tests/catalogue"
 """
 
 

@@ -19,7 +19,7 @@ PLACES: Final = {
     "program.py": "docs/patterns/code/{name}.py",
 }
 """Where the text of each template goes."""
-ENDS: Final = {"budget.py": "tests/budgeting/sets.py", "limits.toml": "docs/proof/limits.toml"}
+ENDS: Final = {"budget.py": "tests/budgets/sets.py", "limits.toml": "docs/data/limits.toml"}
 """What each of these is added to."""
 PUBLIC: Final = "patterns/tablepatterns/__init__.py"
 

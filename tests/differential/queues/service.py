@@ -10,7 +10,7 @@ from differential.queues.machine import QueuesMachine
 from differential.queues.operations import Operation
 from differential.queues.strategies import PREFIX
 from differential.service import Service
-from queue_states import everything_in
+from support.queue_states import everything_in
 from tablepatterns.engine.account import Engine
 
 

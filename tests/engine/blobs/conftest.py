@@ -7,8 +7,8 @@ from contextlib import contextmanager
 
 import pytest
 
-from blob_states import HOME, everything_in
-from engine_states import Refused
+from support.blob_states import HOME, everything_in
+from support.table_states import Refused
 from tablepatterns.engine.blobs.service import Blobs
 from tablepatterns.engine.clock import Clock
 from tablepatterns.engine.errors import Refusal

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from blob_states import DRAFT, HOME, ONE, all_names, of, put, text_of
-from engine_states import Refused
+from support.blob_states import DRAFT, HOME, ONE, all_names, of, put, text_of
+from support.table_states import Refused
 from tablepatterns.engine.blobs.blob import ContentHeaders, Draft, Tier
 from tablepatterns.engine.blobs.leases import Acquire
 from tablepatterns.engine.blobs.service import Blobs, CopySource

@@ -6,8 +6,8 @@ from base64 import b64encode
 
 import pytest
 
-from blob_states import DRAFT, HOME, ONE, THREE, TWO, Long, all_names, latest, of, put, text_of
-from engine_states import Refused
+from support.blob_states import DRAFT, HOME, ONE, THREE, TWO, Long, all_names, latest, of, put, text_of
+from support.table_states import Refused
 from tablepatterns.engine.blobs.blob import Content, Kind, Tier, Where
 from tablepatterns.engine.blobs.service import Blobs, CopySource
 from tablepatterns.engine.clock import Clock

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from blob_states import HOME, put
-from engine_states import Refused, refusal_of
+from support.blob_states import HOME, put
+from support.table_states import Refused, refusal_of
 from tablepatterns.edm import Ticks
 from tablepatterns.engine.blobs.conditions import ANY, Terms
 from tablepatterns.engine.blobs.errors import NOT_MODIFIED

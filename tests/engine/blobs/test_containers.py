@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from blob_states import HOME, put
-from engine_states import Refused
+from support.blob_states import HOME, put
+from support.table_states import Refused
 from tablepatterns.engine.blobs.service import Blobs
 from tablepatterns.engine.blobs.state import PublicAccess
 from tablepatterns.engine.resources import AccessPolicy, CorsRule, ServiceProperties

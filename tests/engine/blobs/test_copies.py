@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from blob_states import DRAFT, HOME, ONE, A, all_names, latest, of, put, text_of, under
-from engine_states import Refused
+from support.blob_states import DRAFT, HOME, ONE, A, all_names, latest, of, put, text_of, under
+from support.table_states import Refused
 from tablepatterns.engine.blobs.blob import ContentHeaders, Draft, Kind
 from tablepatterns.engine.blobs.leases import INFINITE, Acquire
 from tablepatterns.engine.blobs.service import Blobs, CopySource

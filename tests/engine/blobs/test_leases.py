@@ -6,8 +6,8 @@ from collections.abc import Callable
 
 import pytest
 
-from blob_states import HOME, A, B, C, put, under
-from engine_states import refusal_of
+from support.blob_states import HOME, A, B, C, put, under
+from support.table_states import refusal_of
 from tablepatterns.edm import Ticks
 from tablepatterns.engine.blobs.leases import (
     BLOB,

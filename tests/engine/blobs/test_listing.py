@@ -8,8 +8,8 @@ import hypothesis.strategies as st
 import pytest
 from hypothesis import given
 
-from blob_states import HOME, ONE, all_items, all_names, of, put
-from engine_states import Refused
+from support.blob_states import HOME, ONE, all_items, all_names, of, put
+from support.table_states import Refused
 from tablepatterns.engine.blobs.blob import Blob
 from tablepatterns.engine.blobs.listing import ListBlobsQuery, Prefix, Uncommitted, beyond
 from tablepatterns.engine.blobs.service import Blobs

@@ -12,8 +12,8 @@ import hypothesis.strategies as st
 from hypothesis import settings
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
-from blob_states import HOME, ONE, TWO, A, B, all_names, of, text_of
-from engine_states import refusal_of
+from support.blob_states import HOME, ONE, TWO, A, B, all_names, of, text_of
+from support.table_states import refusal_of
 from tablepatterns.engine.blobs.blob import Blob, Draft, Kind, Where
 from tablepatterns.engine.blobs.conditions import Terms
 from tablepatterns.engine.blobs.leases import Acquire, Break, Release

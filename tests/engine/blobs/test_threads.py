@@ -10,8 +10,8 @@ from uuid import UUID, uuid4
 
 import pytest
 
-from blob_states import HOME, ONE, all_names, latest, of, put, text_of, under
-from engine_states import refusal_of
+from support.blob_states import HOME, ONE, all_names, latest, of, put, text_of, under
+from support.table_states import refusal_of
 from tablepatterns.engine.blobs.blob import Kind
 from tablepatterns.engine.blobs.conditions import Terms
 from tablepatterns.engine.blobs.leases import Acquire, Release

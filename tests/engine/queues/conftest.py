@@ -7,8 +7,8 @@ from contextlib import contextmanager
 
 import pytest
 
-from engine_states import Refused
-from queue_states import everything_in
+from support.queue_states import everything_in
+from support.table_states import Refused
 from tablepatterns.engine.clock import Clock
 from tablepatterns.engine.errors import Refusal
 from tablepatterns.engine.queues.service import Queues

@@ -11,8 +11,8 @@ import hypothesis.strategies as st
 from hypothesis import settings
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
-from engine_states import refusal_of
-from queue_states import messages_of
+from support.queue_states import messages_of
+from support.table_states import refusal_of
 from tablepatterns.engine.clock import Clock
 from tablepatterns.engine.queues.service import NEVER, Message, Queues
 

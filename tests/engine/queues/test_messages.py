@@ -7,8 +7,8 @@ from typing import TypeAlias
 
 import pytest
 
-from engine_states import Refused, refusal_of
-from queue_states import texts_of
+from support.queue_states import texts_of
+from support.table_states import Refused, refusal_of
 from tablepatterns.edm import Ticks
 from tablepatterns.engine.clock import Clock
 from tablepatterns.engine.queues.service import NEVER, Message, Queues

@@ -8,7 +8,7 @@ import hypothesis.strategies as st
 import pytest
 from hypothesis import given
 
-from engine_states import Refused, refusal_of
+from support.table_states import Refused, refusal_of
 from tablepatterns.engine.clock import Clock
 from tablepatterns.engine.queues.service import Queues
 from tablepatterns.engine.resources import AccessPolicy, CorsRule, ServiceProperties

@@ -10,7 +10,7 @@ from threading import Barrier, Lock
 
 import pytest
 
-from engine_states import refusal_of
+from support.table_states import refusal_of
 from tablepatterns.engine.clock import Clock
 from tablepatterns.engine.queues.service import Queues
 

@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from archives import KEY, PLACES, Work, place, worker_of
+from support.archive_moves import KEY, PLACES, Work, place, worker_of
+from support.queue_workers import queue_names
 from tablepatterns import EntitySet
 from tablepatterns.recipes.archive.archive import Archive
-from working import queue_names
 
 
 @pytest.fixture

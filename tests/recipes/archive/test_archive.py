@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from archives import ID, KEY, KEYS, Work, interrupt, jones
-from mortal import Died, Life, mortal
+from support.archive_moves import ID, KEY, KEYS, Work, interrupt, jones
+from support.crashing_client import Died, Life, mortal
 from tablepatterns import EntitySet, IntraPartitionIndex, Key, LogTail
 from tablepatterns.engine.account import Engine
 from tablepatterns.recipes.archive.archive import Archive

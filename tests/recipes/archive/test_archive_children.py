@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from archives import PLACES, Work, interrupt
-from families import DEPARTMENT, EMPLOYEE, SALES, Family, employee, family_of, fill, places, sets_in
-from mortal import Died, Life, mortal
+from support.archive_moves import PLACES, Work, interrupt
+from support.crashing_client import Died, Life, mortal
+from support.department_archive import DEPARTMENT, EMPLOYEE, SALES, Family, employee, family_of, fill, places, sets_in
 from tablepatterns import EntitySet, IntraPartitionIndex, Key, LargeProperties, OneToMany
 from tablepatterns.engine.account import Engine
 from tablepatterns.errors import BadDesign

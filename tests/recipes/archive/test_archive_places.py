@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from archives import ID, KEYS, Work, jones
+from support.archive_moves import ID, KEYS, Work, jones
 from tablepatterns import EntitySet, Int64, Key, Ticks, connect
 from tablepatterns.errors import BadInput, LimitExceeded
 from tablepatterns.recipes.archive.archive import Archive

@@ -8,7 +8,8 @@ from typing import Any, ClassVar
 
 import pytest
 
-from archives import ID, KEY, KEYS, Work, jones
+from support.archive_moves import ID, KEY, KEYS, Work, jones
+from support.queue_workers import message
 from tablepatterns import EntitySet, Key, connect
 from tablepatterns.engine.account import Engine
 from tablepatterns.entity_set.mapping import Encoded, PropertyMapping
@@ -16,7 +17,6 @@ from tablepatterns.errors import BadDesign, BadInput, BadKey, EntityAlreadyExist
 from tablepatterns.recipes.archive.archive import Archive
 from tablepatterns.recipes.archive.stores import BlobArchive, FileArchive
 from tablepatterns.recipes.worker import Report, Worker
-from working import message
 
 
 async def test_a_move_back_onto_another_entity_is_refused_and_both_stay(

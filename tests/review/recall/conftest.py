@@ -8,7 +8,7 @@ from collections.abc import Callable
 import pytest
 
 from review.recall.recalled import Told, score
-from sections import tell
+from support.report_sections import tell
 
 PAIRS = pytest.StashKey[list[tuple[set[Told], set[Told]]]]()
 

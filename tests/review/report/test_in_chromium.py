@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, Page
 
-from browser import BrowserMissing, chromium, program
 from review.report.sample import clean, hostile, sample
+from support.browser import BrowserMissing, chromium, program
 from tablepatterns.review.report import html
 
 pytestmark = pytest.mark.browser

@@ -1,0 +1,201 @@
+"""Loads, deletions, messages, archives and moves."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from budgets.budget import BY_ID, Call, budget, employee, first, staff
+from budgets.derived import INTRA, TOTAL
+from tablepatterns import (
+    Archive,
+    BlobArchive,
+    BulkDelete,
+    BulkLoad,
+    EntitySet,
+    EventualTransaction,
+    Key,
+    OneToMany,
+    QueryClass,
+    Worker,
+    prop,
+)
+from tablepatterns.cost import Cost
+from tablepatterns.recipes.partition_move import PartitionMove
+
+
+@budget("BulkLoad", "load", 10, "1,000 entities of a partition")
+def load(account: Any) -> Call:
+    entities = staff(account)
+    return lambda: BulkLoad(entities).load([employee(number) for number in range(1000, 2000)])
+
+
+@budget("BulkLoad", "load", 20, "the same with an index in the partition")
+def load_indexed(account: Any) -> Call:
+    entities = staff(account, INTRA)
+    return lambda: BulkLoad(entities).load([employee(number) for number in range(1000, 2000)])
+
+
+@budget("BulkLoad", "load", 12, "the same with a total in the partition, which is read once")
+def load_summed(account: Any) -> Call:
+    entities = staff(account, TOTAL)
+    return lambda: BulkLoad(entities).load([employee(number) for number in range(1000, 2000)])
+
+
+@budget("BulkDelete", "delete", 11, "1,000 entities of a partition: 1 to find them, 10 to delete")
+def delete(account: Any) -> Call:
+    entities = staff(account, numbers=())
+    BulkLoad(entities).load([employee(number) for number in range(1000)])
+    where = (prop("PartitionKey") == "empid_Sales") & (prop("Age") > 0)
+    return lambda: BulkDelete(entities).delete(where, allow=QueryClass.PARTITION_SCAN)
+
+
+def hiring(account: Any, *, remember: bool = False) -> Any:
+    entities = staff(account)
+    steps: Any = {"one": entities.insert_or_replace, "two": entities.insert_or_replace}
+    work = EventualTransaction(account, "hiring", "hire", steps, remember=remember)
+    work.start(employee(3))
+    return work
+
+
+@budget("EventualTransaction", "start", Cost(queue=1))
+def start(account: Any) -> Call:
+    work = hiring(account)
+    return lambda: work.start(employee(4))
+
+
+@budget("Worker", "run_once", Cost(table=2, queue=2), "a message with 2 steps of 1 each: 1 to receive, 1 to delete")
+def work(account: Any) -> Call:
+    work = hiring(account)
+    return lambda: Worker(account, [work]).run_once()
+
+
+@budget("Worker", "run_once", Cost(table=2, queue=3), "the same with `remember`: 1 more after each step but the last")
+def work_remembering(account: Any) -> Call:
+    work = hiring(account, remember=True)
+    return lambda: Worker(account, [work]).run_once()
+
+
+@budget("Worker", "run_once", Cost(queue=1), "an empty queue")
+def idle(account: Any) -> Call:
+    worker = Worker(account, [hiring(account)])
+    worker.drain()
+    return worker.run_once
+
+
+def with_poison(account: Any) -> Any:
+    worker = Worker(account, [hiring(account)])
+    worker.drain()
+    account.queues.create_queue("hiring-poison")
+    account.queues.get_queue_client("hiring").send_message("not a message of this package")
+    return worker
+
+
+@budget(
+    "Worker", "run_once", Cost(queue=3), "a message that cannot be read: received, moved to the poison queue, deleted"
+)
+def poison(account: Any) -> Call:
+    return with_poison(account).run_once
+
+
+def poisoned(account: Any) -> Any:
+    worker = with_poison(account)
+    worker.run_once()
+    return worker
+
+
+@budget("Worker", "poisoned", Cost(queue=1))
+def look_at_poison(account: Any) -> Call:
+    worker = poisoned(account)
+    return lambda: worker.poisoned("hiring")
+
+
+@budget("Worker", "requeue", Cost(queue=3), "1 message: 1 to receive it, 1 to send it, 1 to delete it")
+def requeue(account: Any) -> Call:
+    worker = poisoned(account)
+    return lambda: worker.requeue("hiring")
+
+
+def archive(account: Any) -> Any:
+    former = EntitySet(account, "Former", BY_ID)
+    former.create_table()
+    found = Archive(staff(account), former)
+    found.archive(first(found.source))
+    return found
+
+
+@budget("Archive", "archive", Cost(queue=1))
+def ask(account: Any) -> Call:
+    found = archive(account)
+    other = found.source.get(Department="Sales", EmployeeId=2)
+    return lambda: found.archive(other)
+
+
+@budget("Archive", "one move, by a worker", Cost(table=3, queue=2), "receive, read, insert, delete, delete the message")
+def move(account: Any) -> Call:
+    found = archive(account)
+    return lambda: Worker(account, [found]).run_once()
+
+
+@budget("Archive", "one move, by a worker", Cost(table=8, queue=2), "with 1 child, which is listed and moved")
+def move_with_child(account: Any) -> Call:
+    staff(account)
+    heads = EntitySet(account, "Staff", Key("empid_{Department}", "head"))
+    heads.insert({"Department": "Sales"})
+    children = OneToMany(heads, EntitySet(account, "Reviews", Key("{Department}", "{Year:04d}")))
+    children.many.insert({"Department": "Sales", "Year": 2014})
+    there = EntitySet(account, "FormerReviews", children.many.key)
+    former = EntitySet(account, "Former", heads.key)
+    there.create_table()
+    former.create_table()
+    found = Archive(heads, former, children={children: there})
+    found.archive({"Department": "Sales"})
+    return lambda: Worker(account, [found]).run_once()
+
+
+@budget("Archive", "restore", Cost(queue=1))
+def restore(account: Any) -> Call:
+    found = archive(account)
+    Worker(account, [found]).run_once()
+    read = found.get(Department="Sales", EmployeeId=1)
+    return lambda: found.restore(read)
+
+
+@budget("Archive", "get", 1, "from a set")
+def get_from_set(account: Any) -> Call:
+    found = archive(account)
+    Worker(account, [found]).run_once()
+    return lambda: found.get(Department="Sales", EmployeeId=1)
+
+
+def in_blobs(account: Any) -> Any:
+    found = Archive(staff(account), BlobArchive(account, "former"))
+    found.archive(first(found.source))
+    Worker(account, [found]).run_once()
+    return found
+
+
+@budget("Archive", "one move, by a worker", Cost(table=2, queue=2, blob_write=1), "to blobs")
+def move_to_blobs(account: Any) -> Call:
+    found = in_blobs(account)
+    found.archive(found.source.get(Department="Sales", EmployeeId=2))
+    return lambda: Worker(account, [found]).run_once()
+
+
+@budget("Archive", "get", Cost(blob_read=1, blob_other=1), "from blobs: its properties, and its text")
+def get_archived(account: Any) -> Call:
+    found = in_blobs(account)
+    return lambda: found.get(Department="Sales", EmployeeId=1)
+
+
+@budget(
+    "PartitionMove",
+    "move",
+    Cost(table=4, queue=2),
+    "the message, the claim, the insert, the delete, the end of mark and message",
+)
+def move_partition(account: Any) -> Call:
+    entities = staff(account)
+    mover = PartitionMove(entities)
+    mover.move(entities.get(Department="Sales", EmployeeId=2), Department="Marketing")
+    read = first(entities)
+    return lambda: mover.move(read, Department="Marketing")

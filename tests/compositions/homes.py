@@ -1,0 +1,376 @@
+"""Homes: where entities live, with all that is derived of them, and how each is reached there."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import asdict, dataclass, replace
+from dataclasses import fields as members_of
+from datetime import datetime
+from typing import Any, ClassVar
+from uuid import UUID
+
+from compositions.fields import SHOWN, ident, moment, shown
+from compositions.part import Fields, Part
+from tablepatterns import ChildSet, EntitySet, Key, LogTail, PartitionSpread, Period, PeriodTables
+from tablepatterns.recipes.entity_types.entity_type import EntityType
+from tablepatterns.recipes.entity_types.entity_types import EntityTypes
+
+
+class Home(Part):
+    """A plain set, which is where all live unless a part says otherwise.
+
+    :param storage: where
+    :param table: the name of the table, or what those of several begin with
+    :param options: given a table's name, `derived` and `mappings` of its set
+    """
+
+    name: ClassVar[str] = "EntitySet"
+    partition: ClassVar[str] = "empid_{Department}"
+    row: ClassVar[str] = "empid_{EmployeeId:06d}"
+    number: ClassVar[str] = "EmployeeId"
+    """The field of the key by which others refer to an employee."""
+    derives: ClassVar[bool] = True
+    """Whether anything may be derived of the employees here."""
+
+    def __init__(self, storage: Any, table: str, options: Callable[[str], dict[str, Any]]) -> None:
+        self.storage, self.table, self.options = storage, table, options
+        self.begin()
+
+    @property
+    def key(self) -> Key:
+        return Key(self.partition, self.row)
+
+    def begin(self) -> None:
+        self.set: Any = EntitySet(self.storage, self.table, self.key, **self.options(self.table))
+
+    def set_of(self, fields: Fields) -> Any:
+        """Return the set that an employee is in."""
+        return self.set
+
+    def derived_of(self, entities: Any) -> tuple[Any, ...]:
+        """Return what one of its sets derives."""
+        return tuple(entities.derived)
+
+    def stored(self, fields: Fields) -> Fields:
+        """Return an employee with what this home adds."""
+        return fields
+
+    def group(self, fields: Fields) -> Fields:
+        """Return the fields of the partition of an employee."""
+        names = Key(self.partition, "").fields
+        return {name: value for name, value in self.stored(fields).items() if name in names}
+
+    def asked(self, fields: Fields, *names: str) -> Fields:
+        """Return the fields of the partition and these."""
+        return self.group(fields) | {name: fields[name] for name in names}
+
+    async def insert(self, fields: Fields) -> None:
+        await self.set_of(fields).insert(self.stored(fields))
+
+    async def get(self, fields: Fields) -> Any:
+        """Return an employee as the home hands her out, None if there is none."""
+        return await self.set_of(fields).get(**self.key_of(fields))
+
+    def key_of(self, fields: Fields) -> Fields:
+        stored = self.stored(fields)
+        return {name: stored[name] for name in self.key.fields}
+
+    def shown(self, handed: Any) -> Fields:
+        """Return what is handed out as a dict of the employee's fields."""
+        return shown(handed)
+
+    async def replace(self, handed: Any, fields: Fields) -> None:
+        handed.update(fields)
+        await self.set_of(fields).replace(handed)
+
+    async def delete(self, handed: Any, fields: Fields) -> None:
+        await self.set_of(fields).delete(handed)
+
+    def in_order(self, group: list[Fields]) -> list[Fields]:
+        """Return employees in the order in which the home reads them."""
+        return sorted(group, key=lambda each: each["EmployeeId"])
+
+    async def find(self, index: Any, fields: Fields, asked: Fields) -> Any:
+        """Return an employee that an index finds."""
+        return await self.set_of(fields).find(index, **asked)
+
+
+class CompoundKeyHome(Home):
+    """Reviews of employees."""
+
+    name = "ChildSet"
+    row = "empid_{EmployeeId:06d}_{Year:04d}"
+
+    def begin(self) -> None:
+        parent = Key(self.partition, "empid_{EmployeeId:06d}")
+        self.set = ChildSet(self.storage, self.table, parent, "_{Year:04d}", **self.options(self.table))
+
+    def stored(self, fields: Fields) -> Fields:
+        return fields | {"Year": 2014}
+
+    async def check(self, staff: Any, those: list[Fields]) -> None:
+        for each in those:
+            found = self.set.children(Department=each["Department"], EmployeeId=each["EmployeeId"])
+            assert [shown(child) async for child in found] == [each]
+
+
+class LogTailHome(Home):
+    """A log of employees, the last one first."""
+
+    name = "LogTail"
+    row = "empid_{At:inverted}_{EntryId:uuid}"
+    number = "EntryId"
+
+    def begin(self) -> None:
+        options = self.options(self.table)
+        self.set = LogTail(self.storage, self.table, self.partition, row_prefix="empid_", **options)
+
+    def stored(self, fields: Fields) -> Fields:
+        return fields | {"At": moment(fields), "EntryId": ident(fields)}
+
+    async def insert(self, fields: Fields) -> None:
+        await self.set.append(self.stored(fields))
+
+    async def check(self, staff: Any, those: list[Fields]) -> None:
+        for group in staff.groups(those):
+            for count in (1, 9):
+                found = await self.set.latest(count, **self.group(group[0]))
+                assert [shown(entry) for entry in found] == self.in_order(group)[:count]
+
+    def in_order(self, group: list[Fields]) -> list[Fields]:
+        return sorted(group, key=moment, reverse=True)
+
+
+class PeriodTablesHome(Home):
+    """A table for each day."""
+
+    name = "PeriodTables"
+    row = "empid_{At:ticks}_{EmployeeId:06d}"
+
+    def begin(self) -> None:
+        def make(account: Any, table: str) -> Any:
+            return self.made(account, table, self.options(table))
+
+        self.tables: Any = PeriodTables(self.storage, f"{self.table}x", Period.DAY, make=make)
+
+    def made(self, account: Any, table: str, options: dict[str, Any]) -> Any:
+        """Return the set of one period."""
+        return EntitySet(account, table, self.key, **options)
+
+    def set_of(self, fields: Fields) -> Any:
+        return self.tables.of(moment(fields))
+
+    def stored(self, fields: Fields) -> Fields:
+        return fields | {"At": moment(fields)}
+
+    async def insert(self, fields: Fields) -> None:
+        await self.tables.insert(self.stored(fields))
+
+    async def check(self, staff: Any, those: list[Fields]) -> None:
+        for each in those:
+            assert shown(await self.tables.search(**self.key_of(each))) == each
+        for group in staff.departments(those):
+            begin, end = min(map(moment, group)), max(map(moment, group))
+            found = self.tables.range(begin, end, Department=group[0]["Department"])
+            assert [shown(entity) async for entity in found] == self.in_order(group)
+
+
+class PartitionSpreadHome(Home):
+    """Several partitions in the place of one."""
+
+    name = "PartitionSpread"
+    partition = "{Bucket:02d}_empid_{Department}"
+
+    def begin(self) -> None:
+        def make(account: Any, table: str, key: Key) -> Any:
+            return self.made(account, table, self.options(table))
+
+        key = Key("empid_{Department}", self.row)
+        self.spread: Any = PartitionSpread(self.storage, self.table, key, buckets=3, make=make)
+        self.set = self.spread.entities
+
+    def made(self, account: Any, table: str, options: dict[str, Any]) -> Any:
+        """Return the set of all buckets."""
+        return EntitySet(account, table, self.key, **options)
+
+    def given(self, fields: Fields) -> Fields:
+        """Return an employee with all but the bucket."""
+        return fields
+
+    def stored(self, fields: Fields) -> Fields:
+        return dict(self.spread.placed(self.given(fields)))
+
+    async def insert(self, fields: Fields) -> None:
+        await self.spread.insert(self.given(fields))
+
+    async def check(self, staff: Any, those: list[Fields]) -> None:
+        for group in staff.departments(those):
+            found = self.spread.range(Department=group[0]["Department"])
+            assert [shown(entity) async for entity in found] == self.in_order(group)
+            first = await self.spread.take(1, Department=group[0]["Department"])
+            assert [shown(entity) for entity in first] == self.in_order(group)[:1]
+
+    def keeps(self, row: Any) -> bool:
+        return bool(row.partition_key.startswith("_spread"))
+
+
+@dataclass(frozen=True)
+class Employee:
+    """The employees as a class."""
+
+    Department: str
+    EmployeeId: int
+    LastName: str
+    Email: str
+    Salary: int
+    Ssn: str
+    Notes: str
+    Photo: bytes
+
+
+@dataclass(frozen=True)
+class Entry(Employee):
+    """An employee in a log."""
+
+    At: datetime
+    EntryId: UUID
+
+
+@dataclass(frozen=True)
+class Review(Employee):
+    """What is said of an employee in a year."""
+
+    Year: int
+
+
+class EntityTypesHome(Home):
+    """Objects in the place of dicts."""
+
+    name = "EntityTypes"
+    of: ClassVar[type[Employee]] = Employee
+
+    def begin(self) -> None:
+        super().begin()
+        self.types: Any = EntityTypes(EntityType(self.of, self.set))
+
+    def members(self, fields: Fields) -> Fields:
+        names = {each.name for each in members_of(self.of)}
+        return {name: value for name, value in self.stored(fields).items() if name in names}
+
+    async def insert(self, fields: Fields) -> None:
+        await self.types.insert(self.of(**self.members(fields)))
+
+    async def get(self, fields: Fields) -> Any:
+        return await self.types.get(self.of, **self.key_of(fields))
+
+    def shown(self, handed: Any) -> Fields:
+        return shown(asdict(handed.value)) if isinstance(getattr(handed, "value", None), Employee) else shown(handed)
+
+    async def replace(self, handed: Any, fields: Fields) -> None:
+        await self.types.replace(handed, replace(handed.value, **{name: fields[name] for name in SHOWN}))
+
+    async def delete(self, handed: Any, fields: Fields) -> None:
+        await self.types.delete(handed)
+
+    async def find(self, index: Any, fields: Fields, asked: Fields) -> Any:
+        return await self.types.find(self.of, index, **asked)
+
+    async def check(self, staff: Any, those: list[Fields]) -> None:
+        for group in staff.groups(those):
+            found = [held.value async for held in self.types.range(**self.group(group[0]))]
+            employees = [self.of(**self.members(each)) for each in self.in_order(group)]
+            assert [each for each in found if isinstance(each, Employee)] == employees
+            page = await self.types.page(self.of, self.group(group[0]), size=1)
+            assert [held.value for held in page.items] == employees[:1]
+
+
+class PeriodsOfLogs(PeriodTablesHome):
+    """A log for each day."""
+
+    name = "PeriodTables of LogTail"
+    row = LogTailHome.row
+    number = LogTailHome.number
+
+    def made(self, account: Any, table: str, options: dict[str, Any]) -> Any:
+        return LogTail(account, table, self.partition, row_prefix="empid_", **options)
+
+    def stored(self, fields: Fields) -> Fields:
+        return fields | {"At": moment(fields), "EntryId": ident(fields)}
+
+    def in_order(self, group: list[Fields]) -> list[Fields]:
+        return sorted(group, key=moment, reverse=True)
+
+
+class PeriodsOfChildren(PeriodTablesHome):
+    """Reviews of employees, in a table for each day."""
+
+    name = "PeriodTables of ChildSet"
+    row = CompoundKeyHome.row
+
+    def made(self, account: Any, table: str, options: dict[str, Any]) -> Any:
+        return ChildSet(account, table, Key(self.partition, Home.row), "_{Year:04d}", **options)
+
+    def stored(self, fields: Fields) -> Fields:
+        return fields | {"Year": 2014, "At": moment(fields)}
+
+
+class SpreadLog(PartitionSpreadHome):
+    """One log in several partitions."""
+
+    name = "PartitionSpread of LogTail"
+    row = LogTailHome.row
+    number = LogTailHome.number
+
+    def made(self, account: Any, table: str, options: dict[str, Any]) -> Any:
+        return LogTail(account, table, self.partition, row_prefix="empid_", **options)
+
+    def given(self, fields: Fields) -> Fields:
+        return fields | {"At": moment(fields), "EntryId": ident(fields)}
+
+    def in_order(self, group: list[Fields]) -> list[Fields]:
+        return sorted(group, key=moment, reverse=True)
+
+
+class TypedLog(EntityTypesHome):
+    """A log of objects."""
+
+    name = "EntityTypes of LogTail"
+    row = LogTailHome.row
+    number = LogTailHome.number
+    of = Entry
+    stored = LogTailHome.stored
+    in_order = LogTailHome.in_order
+
+    def begin(self) -> None:
+        LogTailHome.begin(self)
+        self.types = EntityTypes(EntityType(self.of, self.set))
+
+
+class TypedChildren(EntityTypesHome):
+    """Reviews of employees as objects."""
+
+    name = "EntityTypes of ChildSet"
+    row = CompoundKeyHome.row
+    of = Review
+    stored = CompoundKeyHome.stored
+
+    def begin(self) -> None:
+        CompoundKeyHome.begin(self)
+        self.types = EntityTypes(EntityType(self.of, self.set))
+
+
+HOMES: tuple[type[Home], ...] = (
+    CompoundKeyHome,
+    LogTailHome,
+    PeriodTablesHome,
+    PartitionSpreadHome,
+    EntityTypesHome,
+)
+NESTED: dict[tuple[type[Home], type[Home]], type[Home]] = {
+    (CompoundKeyHome, PeriodTablesHome): PeriodsOfChildren,
+    (CompoundKeyHome, EntityTypesHome): TypedChildren,
+    (LogTailHome, PeriodTablesHome): PeriodsOfLogs,
+    (LogTailHome, PartitionSpreadHome): SpreadLog,
+    (LogTailHome, EntityTypesHome): TypedLog,
+}
+"""Homes in other homes."""

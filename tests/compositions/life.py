@@ -1,0 +1,156 @@
+"""The life of two employees where two parts have to do with them: inserted, read, changed, deleted, forgotten."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from itertools import groupby
+from typing import Any
+
+from compositions.fields import changed, employee, shown
+from compositions.homes import Home
+from compositions.part import Fields, Part
+from tablepatterns import EntitySet, Key
+
+JONES, SMITH = employee(3), employee(5)
+NEAR = "empid_{Near:06d}_near"
+"""The RowKey of rows of another set, which lie among those of the employees."""
+
+
+class Staff:
+    """Employees at a home, with what two parts add.
+
+    :param storage: where
+    :param table: what the names of all tables begin with
+    :param parts: the two; one of them may be the home
+    """
+
+    def __init__(self, storage: Any, table: str, parts: Iterable[type[Part]]) -> None:
+        self.storage, self.table, self._kinds = storage, table, tuple(parts)
+        self._derived: dict[str, list[Any]] = {}
+        others = [kind() for kind in self._kinds if not issubclass(kind, Home)]
+        homes = [kind for kind in self._kinds if issubclass(kind, Home)] or [Home]
+
+        def options(name: str) -> dict[str, Any]:
+            # A set finds by the objects that it was made with, and a period's set is made at each use
+            if name not in self._derived:
+                self._derived[name] = [each for part in others for each in part.derived(homes[0], name)]
+            mappings = [each for part in others for each in part.mappings(name)]
+            return {"derived": self._derived[name], "mappings": mappings}
+
+        self.home = homes[0](storage, table, options)
+        self.parts = [*others, self.home]
+
+    def like(self, table: str, left_out: Part) -> Staff:
+        """Return other employees with the same parts but one."""
+        return Staff(self.storage, table, [kind for kind in self._kinds if kind is not type(left_out)])
+
+    def sets(self) -> list[Any]:
+        """Return the sets that the two employees are in."""
+        return list({(each := self.home.set_of(fields)).table.name: each for fields in (JONES, SMITH)}.values())
+
+    def groups(self, those: list[Fields]) -> list[list[Fields]]:
+        """Return those who share a partition together, in the order of their keys."""
+        found: dict[str, list[Fields]] = {}
+        for each in sorted(those, key=lambda fields: fields["EmployeeId"]):
+            found.setdefault(f"{self.home.set_of(each).table.name} {self.home.group(each)}", []).append(each)
+        return list(found.values())
+
+    def departments(self, those: list[Fields]) -> list[list[Fields]]:
+        """Return those who share a department together, in the order of their numbers."""
+        in_order = sorted(those, key=lambda fields: (fields["Department"], fields["EmployeeId"]))
+        return [list(together) for _, together in groupby(in_order, key=lambda fields: fields["Department"])]
+
+    def sharing(self, part: Any, group: list[Fields], those: list[Fields]) -> list[Fields]:
+        """Return those who share the rows that a part derives: of the partition, or of table and department."""
+        if not part.is_eventual:
+            return group
+        table, department = self.home.set_of(group[0]).table.name, group[0]["Department"]
+        return [
+            each for each in those if each["Department"] == department and self.home.set_of(each).table.name == table
+        ]
+
+    async def insert(self, those: list[Fields]) -> None:
+        for part in self.parts:
+            if await part.inserted(self, those):
+                return
+        for each in those:
+            await self.home.insert(each)
+
+    async def change(self, before: Fields, after: Fields) -> None:
+        await self.home.replace(await self.home.get(before), after)
+
+    async def delete(self, those: list[Fields]) -> None:
+        for part in self.parts:
+            if await part.deleted(self, those):
+                return
+        for each in those:
+            await self.home.delete(await self.home.get(each), each)
+
+    async def right(self, those: list[Fields]) -> None:
+        """Find those who are there as they are, and all that is derived of them and nobody else."""
+        for each in (JONES, SMITH):
+            (expected,) = [other for other in those if self.home.key_of(other) == self.home.key_of(each)] or [None]
+            found = await self.home.get(each)
+            assert (found and self.home.shown(found)) == expected
+        for part in self.parts:
+            await part.check(self, those)
+        await self.counted(those)
+
+    async def accompany(self) -> None:
+        """Put rows of another set among those of the employees, in each of their partitions."""
+        for group in self.groups([JONES, SMITH]):
+            entities = self.home.set_of(group[0])
+            others = EntitySet(self.storage, entities.table.name, Key(self.home.partition, NEAR))
+            for number in (0, 4, 300_000):
+                await others.insert(self.home.group(group[0]) | {"Near": number})
+
+    async def counted(self, those: list[Fields]) -> None:
+        """Ask each set for fewer employees than there are, and for more."""
+        for group in self.groups(those):
+            entities, asked = self.home.set_of(group[0]), self.home.group(group[0])
+            if not isinstance(entities, EntitySet):
+                continue
+            expected = self.home.in_order(group)
+            for count in range(len(group) + 2):
+                assert [shown(each) for each in await entities.take(count, asked)] == expected[:count]
+            page = await entities.page(asked, size=1)
+            assert [shown(each) for each in page.items] == expected[:1]
+
+    async def verified(self) -> None:
+        """Let every set say that what it derives is right."""
+        unverified = {part.name for part in self.parts if not part.is_verified}
+        for entities in self.sets():
+            for derived in (each for each in self.home.derived_of(entities) if each.name not in unverified):
+                assert (await entities.verify(derived)).is_clean
+
+    async def rows(self) -> list[Any]:
+        """Return all rows of all tables."""
+        names = [name async for name in self.storage.table_names(self.table, f"{self.table}~")]
+        return [row for name in names async for row in self.storage.table(name).query(None)]
+
+    async def nobody(self) -> None:
+        """Check that no row, no message and no blob is left of anybody."""
+        rows = [row for row in await self.rows() if not row.row_key.endswith("_near")]
+        left = [row for row in rows if not any(part.keeps(row) for part in self.parts)]
+        assert left == []
+        for part in self.parts:
+            await part.gone(self)
+
+
+async def live(storage: Any, table: str, parts: Iterable[type[Part]]) -> None:
+    """Live it."""
+    staff = Staff(storage, table, parts)
+    await staff.accompany()
+    await staff.insert([JONES, SMITH])
+    await staff.right([JONES, SMITH])
+    for part in staff.parts:
+        if await part.acted(staff, [JONES, SMITH]):
+            await staff.right([JONES, SMITH])
+    after = changed(JONES)
+    await staff.change(JONES, after)
+    await staff.right([after, SMITH])
+    await staff.verified()
+    await staff.delete([after, SMITH])
+    await staff.right([])
+    await staff.verified()
+    await staff.nobody()

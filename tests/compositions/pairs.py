@@ -1,0 +1,54 @@
+"""Which pairs there are: every two parts of different kinds, and two of a kind where a set may have both."""
+
+from __future__ import annotations
+
+from itertools import combinations, product
+
+from compositions.deeds import DEEDS, READERS, Archived, Deletion, Load, Moved, Rotated
+from compositions.derived import DERIVED, ListedInBlobs, Unique
+from compositions.homes import HOMES, NESTED, Home, PeriodTablesHome
+from compositions.mappings import MAPPINGS, Blind, Encrypted, Large
+from compositions.part import Part
+from compositions.wide import WideHome
+
+Pair = tuple[type[Part], type[Part]]
+
+
+def _is_sensible(pair: Pair) -> bool:
+    one, other = pair
+    if other is Rotated:
+        # It brings encryption along
+        return one not in (Encrypted, Blind)
+    if other is WideHome:
+        return one in MAPPINGS
+    # A period is dropped with its table, so nothing that is derived may lie elsewhere
+    return not (other is PeriodTablesHome and one in (Unique, ListedInBlobs))
+
+
+_ALL: tuple[Pair, ...] = (
+    *combinations(DERIVED, 2),
+    *product(DERIVED, (*MAPPINGS, *HOMES, *DEEDS)),
+    (Encrypted, Large),
+    *product(MAPPINGS, (*HOMES, *DEEDS, *READERS)),
+    *NESTED,
+    *product(HOMES, (*DEEDS, *READERS)),
+    *product(MAPPINGS, (WideHome,)),
+    (WideHome, Rotated),
+)
+PAIRS = tuple(pair for pair in _ALL if _is_sensible(pair))
+EVERYTHING: tuple[type[Part], ...] = (*DERIVED, Blind, Large, Load, Deletion, Archived, Moved, *READERS)
+
+
+def parts_of(pair: Pair) -> tuple[type[Part], ...]:
+    """Return what a pair comes to: a home in another is one home."""
+    return tuple(nested for homes, nested in NESTED.items() if homes == pair) or pair
+
+
+def everything_in(home: type[Home]) -> tuple[type[Part], ...]:
+    """Return all parts that one set may have at once."""
+    return (*(part for part in EVERYTHING if _is_sensible((part, home))), home)
+
+
+def name_of(pair: Pair) -> str:
+    """Return a pair's name, in the names of tests and on the page."""
+    return " x ".join(part.name for part in pair)

@@ -1,0 +1,333 @@
+"""Designs that cannot work: each is refused when it is made, before any request, and says why."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from compositions.fields import NOON
+from compositions.homes import Home
+from compositions.mappings import BLIND_KEY, SECRET
+from tablepatterns import (
+    Archive,
+    BlobArchive,
+    ChildSet,
+    DataSeries,
+    EntitySet,
+    IntraPartitionIndex,
+    Key,
+    LogTail,
+    PartitionSpread,
+    Period,
+    PeriodTables,
+    Schema,
+    WideEntity,
+    connect,
+)
+from tablepatterns.engine.account import Engine
+from tablepatterns.engine.clock import Clock
+from tablepatterns.entity_set.shared_rows import InBlobs
+from tablepatterns.errors import BadDesign
+from tablepatterns.recipes.denormalize import CopiedFields
+from tablepatterns.recipes.encrypted_properties.encrypted_properties import EncryptedProperties
+from tablepatterns.recipes.encrypted_properties.key_rotation import KeyRotation
+from tablepatterns.recipes.entity_types.entity_type import EntityType
+from tablepatterns.recipes.entity_types.entity_types import EntityTypes
+from tablepatterns.recipes.index_entities import IndexEntity
+from tablepatterns.recipes.inter_partition_index import InterPartitionIndex
+from tablepatterns.recipes.large_properties.large_properties import LargeProperties
+from tablepatterns.recipes.large_properties.large_values import LargePropertyStore
+from tablepatterns.recipes.one_to_many import OneToMany
+from tablepatterns.recipes.partition_move import PartitionMove
+from tablepatterns.recipes.summary import Summary
+
+KEY = Key(Home.partition, Home.row)
+BY_EMAIL = IntraPartitionIndex(Key(Home.partition, "email_{Email}"))
+SEALED = EncryptedProperties(["Ssn", "Email", "Salary"], keys=SECRET)
+LARGE = LargeProperties(["Photo", "Email", "Salary"], container="large")
+COSMOS = (
+    "DefaultEndpointsProtocol=https;AccountName=a;AccountKey=a2V5;TableEndpoint=https://a.table.cosmos.azure.com:443/"
+)
+
+
+class Refused(NamedTuple):
+    """A design of two parts that is refused.
+
+    :param parts: the two
+    :param what: in what way they are put together
+    :param make: makes it
+    """
+
+    parts: tuple[str, str]
+    what: str
+    make: Callable[[Any], object]
+
+
+@dataclass(frozen=True)
+class Person:
+    """A class whose key is not that of the employees."""
+
+    Name: str
+
+
+@dataclass(frozen=True)
+class Other:
+    """Another class with a name."""
+
+    Name: str
+
+
+def staff(account: Any, *derived: Any, mappings: Any = (), table: str = "Staff", key: Key = KEY, **more: Any) -> Any:
+    return EntitySet(account, table, key, derived=derived, mappings=mappings, **more)
+
+
+def wide(account: Any, *mappings: Any, **options: Any) -> Any:
+    return WideEntity(account, "Staff", KEY, mappings=mappings, **options)
+
+
+def periods(account: Any, make: Callable[[Any, str], Any], **options: Any) -> Any:
+    return PeriodTables(account, "Logins", Period.DAY, make=make, **options)
+
+
+def spread(account: Any, make: Callable[[Any, str, Key], Any] | None = None) -> Any:
+    return PartitionSpread(account, "Staff", KEY, buckets=3, make=make)
+
+
+def _derived_of(name: str, mapping: Any, what: str) -> tuple[Refused, ...]:
+    """Return everything that could be derived of a field that is stored otherwise."""
+    email = Key("email_{Department}", "{Email}")
+    kinds: dict[str, Any] = {
+        "IntraPartitionIndex": BY_EMAIL,
+        "InterPartitionIndex": InterPartitionIndex(email),
+        "IndexEntity": IndexEntity("Email"),
+        "Summary": Summary(Key(Home.partition, "total"), sums={"Salary": "Payroll"}),
+        "CopiedFields": CopiedFields(
+            Key(Home.partition, "manager"), refers={"EmployeeId": "Manager"}, copies={"Email": "ManagerEmail"}
+        ),
+    }
+
+    def making(derived: Any) -> Callable[[Any], object]:
+        return lambda account: staff(account, derived, mappings=[mapping])
+
+    return tuple(Refused((kind, name), f"of {what} property", making(derived)) for kind, derived in kinds.items())
+
+
+REFUSED: tuple[Refused, ...] = (
+    *_derived_of("EncryptedProperties", SEALED, "an encrypted"),
+    *_derived_of("LargeProperties", LARGE, "a large"),
+    Refused(
+        ("IntraPartitionIndex", "EncryptedProperties"),
+        "that includes a property, and not what it is decrypted with",
+        lambda account: staff(
+            account,
+            IntraPartitionIndex(Key(Home.partition, "name_{LastName}"), include=["Ssn"]),
+            mappings=[SEALED],
+        ),
+    ),
+    Refused(
+        ("IntraPartitionIndex", "IntraPartitionIndex"),
+        "with rows that could be the other's",
+        lambda account: staff(account, BY_EMAIL, IntraPartitionIndex(Key(Home.partition, "email_{LastName}"))),
+    ),
+    Refused(
+        ("IntraPartitionIndex", "PartitionSpread"),
+        "in partitions without the bucket",
+        lambda account: spread(account, lambda inner, table, key: staff(inner, BY_EMAIL, table=table, key=key)),
+    ),
+    Refused(
+        ("InterPartitionIndex", "PartitionSpread"),
+        "in one table, without a RowKey prefix",
+        lambda account: spread(
+            account,
+            lambda inner, table, key: staff(
+                inner, InterPartitionIndex(Key("{Department}", "{Email}")), table=table, key=key
+            ),
+        ),
+    ),
+    Refused(
+        ("InterPartitionIndex", "PeriodTables"),
+        "in another table",
+        lambda account: periods(
+            account,
+            lambda inner, table: staff(
+                inner, InterPartitionIndex(Key("email_{Department}", "{Email}"), table="Emails"), table=table
+            ),
+        ),
+    ),
+    Refused(
+        ("IndexEntity", "PeriodTables"),
+        "in blobs",
+        lambda account: periods(
+            account,
+            lambda inner, table: staff(
+                inner, IndexEntity("Department", "LastName", store=InBlobs("lists")), table=table
+            ),
+        ),
+    ),
+    Refused(
+        ("PartitionMove", "Schema"),
+        "without room for the marks",
+        lambda account: PartitionMove(staff(account, schema=Schema({"Department": str, "EmployeeId": int}))),
+    ),
+    Refused(
+        ("EncryptedProperties", "EntitySet"),
+        "of a field of the key",
+        lambda account: staff(account, mappings=[EncryptedProperties(["EmployeeId"], keys=SECRET)]),
+    ),
+    Refused(
+        ("EncryptedProperties", "EncryptedProperties"),
+        "twice in one set",
+        lambda account: staff(account, mappings=[SEALED, EncryptedProperties(["Notes"], keys=SECRET)]),
+    ),
+    Refused(
+        ("EncryptedProperties", "EncryptedProperties, blind"),
+        "a hash of what is not encrypted",
+        lambda account: EncryptedProperties(["Ssn"], keys=SECRET, blind={"Age": "AgeHash"}, blind_key=BLIND_KEY),
+    ),
+    Refused(
+        ("LargeProperties", "EntitySet"),
+        "of a field of the key",
+        lambda account: staff(account, mappings=[LargeProperties(["Department"], container="large")]),
+    ),
+    Refused(
+        ("EncryptedProperties", "Archive"),
+        "to a set that stores plain text",
+        lambda account: Archive(staff(account, mappings=[SEALED]), staff(account, table="Former")),
+    ),
+    Refused(
+        ("EncryptedProperties", "Archive"),
+        "to blobs",
+        lambda account: Archive(staff(account, mappings=[SEALED]), BlobArchive(account, "former")),
+    ),
+    Refused(
+        ("LargeProperties", "Archive"),
+        "to a set without blobs",
+        lambda account: Archive(staff(account, mappings=[LARGE]), staff(account, table="Former")),
+    ),
+    Refused(
+        ("Archive", "EntitySet"),
+        "to a set of other keys",
+        lambda account: Archive(staff(account), staff(account, table="Former", key=Key("{Name}", "former"))),
+    ),
+    Refused(
+        ("KeyRotation", "EntitySet"), "of a set that encrypts nothing", lambda account: KeyRotation(staff(account))
+    ),
+    Refused(
+        ("WideEntity", "EncryptedProperties"),
+        "with properties that lack what one is decrypted with",
+        lambda account: wide(account, SEALED, properties=["Email", "Salary", "Ssn"]),
+    ),
+    Refused(
+        ("WideEntity", "LargeProperties"),
+        "of a field of the key",
+        lambda account: wide(account, LargeProperties(["Department"], container="large")),
+    ),
+    Refused(
+        ("KeyRotation", "WideEntity"), "of entities that are not encrypted", lambda account: KeyRotation(wide(account))
+    ),
+    Refused(
+        ("LargePropertyStore", "WideEntity"),
+        "of entities without large values",
+        lambda account: LargePropertyStore(wide(account)),
+    ),
+    Refused(
+        ("LargePropertyStore", "EntitySet"),
+        "of a set without large values",
+        lambda account: LargePropertyStore(staff(account)),
+    ),
+    Refused(
+        ("PeriodTables", "LogTail"),
+        "with instants in another field",
+        lambda account: periods(
+            account, lambda inner, table: LogTail(inner, table, Home.partition, at="ClaimedAt"), at="At"
+        ),
+    ),
+    Refused(
+        ("PeriodTables", "WideEntity"),
+        "in the place of a set",
+        lambda account: periods(account, lambda inner, table: WideEntity(inner, table, Key("{Employee}", ""))),
+    ),
+    Refused(
+        ("PeriodTables", "PartitionSpread"),
+        "in the place of a set",
+        lambda account: periods(account, lambda inner, table: PartitionSpread(inner, table, KEY, buckets=3)),
+    ),
+    Refused(
+        ("PartitionSpread", "ChildSet"),
+        "with a key that has no bucket",
+        lambda account: spread(account, lambda inner, table, key: ChildSet(inner, table, KEY, "_{Year:04d}")),
+    ),
+    Refused(
+        ("ChildSet", "EntitySet"),
+        "under a parent whose key may be of any length",
+        lambda account: ChildSet(account, "Staff", Key("{Department}", "{Name}"), "_{Year:04d}"),
+    ),
+    Refused(
+        ("EntityTypes", "EntitySet"),
+        "of sets in two tables",
+        lambda account: EntityTypes(
+            EntityType(Person, staff(account, key=Key("{Name}", "person"))),
+            EntityType(Other, staff(account, table="Others", key=Key("{Name}", "other"))),
+        ),
+    ),
+    Refused(
+        ("EntityTypes", "EntitySet"),
+        "of a class without the fields of the key",
+        lambda account: EntityTypes(EntityType(Person, staff(account))),
+    ),
+    Refused(
+        ("OneToMany", "EntitySet"),
+        "where the many of one are no range",
+        lambda account: OneToMany(
+            staff(account, key=Key("{Department}", "head")), staff(account, key=Key("{City}", "empid_{EmployeeId:06d}"))
+        ),
+    ),
+    Refused(
+        ("EntitySet", "EntitySet"),
+        "in one table, with rows that could be of both",
+        lambda account: beside_text(account, lambda inner: staff(inner, key=Key(Home.partition, "p_{Person}_{Day}"))),
+    ),
+    Refused(
+        ("LogTail", "EntitySet"),
+        "in one table, with rows that could be of both",
+        lambda account: beside_text(account, lambda inner: LogTail(inner, "Staff", Home.partition)),
+    ),
+    Refused(
+        ("WideEntity", "EntitySet"),
+        "in one table, with rows that could be of both",
+        lambda account: beside_text(account, wide),
+    ),
+    Refused(
+        ("DataSeries", "EntitySet"),
+        "in one table, with rows that could be of both",
+        lambda account: [
+            staff(account),
+            DataSeries(account, "Staff", KEY, 24, name="Hour", of=int),
+        ],
+    ),
+    Refused(("LogTail", "Cosmos DB"), "which does not sort", lambda account: LogTail(cosmos(), "Claims", "{Employee}")),
+    Refused(("PartitionSpread", "Cosmos DB"), "which does not sort", lambda account: spread(cosmos())),
+)
+
+
+def beside_text(account: Any, make: Callable[[Any], object]) -> object:
+    """Make something in the table of a set whose RowKeys are any text."""
+    return [staff(account, key=Key(Home.partition, "{Email}")), make(account)]
+
+
+def cosmos() -> Any:
+    return connect(COSMOS)
+
+
+def reason(refused: Refused) -> str:
+    """Return why a design is refused, in the words of the error."""
+    # A moment that stays, for the names of periods
+    with connect(Engine(clock=Clock(NOON))) as storage:
+        try:
+            made = refused.make(storage)
+        except BadDesign as error:
+            assert storage.engine is not None
+            assert storage.engine.ledger.totals.requests == 0
+            return f"{error.subject}: {error.rule}; {error.hint}"
+    raise AssertionError(f"{' x '.join(refused.parts)} {refused.what} is not refused: {made}")

@@ -1,0 +1,117 @@
+"""The page on how true the account in memory is: it is up to date, and every test that it names is there."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+from tools import ROOT
+from tools.pages.fidelity import evidence, page, rows, suite
+
+from conformance import deviations
+
+TEXT = (ROOT / "docs" / "fidelity.md").read_text(encoding="utf-8")
+ROW = """
+part = "Tables"
+
+[[section]]
+title = "Keys"
+
+[[section.rows]]
+service = "Both keys are needed"
+evidence = ["recorded"]
+"""
+
+
+@pytest.fixture
+def rows_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A file of rows to be written, in place of all that are there."""
+    monkeypatch.setattr(rows, "ROWS", tmp_path)
+    return tmp_path / "rows.toml"
+
+
+# ------------------------------------------------------------------ the page
+
+
+def test_every_test_that_the_page_names_is_there() -> None:
+    assert page.unknown_tests(ROOT) == []
+
+
+def test_every_deviation_of_azurite_is_on_the_page() -> None:
+    marks = [each.mark.args for each in vars(deviations).values() if isinstance(each, pytest.MarkDecorator)]
+    known = [args for args in marks if args]
+    assert known
+    assert [args for args in known if not all(text in TEXT for text in args)] == []
+
+
+def test_everything_that_the_comparison_leaves_out_is_on_the_page() -> None:
+    sources = [path.read_text(encoding="utf-8") for path in (ROOT / "tests/differential").rglob("*.py")]
+    decorators = [re.findall(r"^@\S*(?:excuse|withhold)\(", text, re.MULTILINE) for text in sources]
+    told = suite.exclusions(ROOT)
+    assert len(told) == sum(map(len, decorators)) > 0
+    assert [each for _, each in told if each.name not in TEXT or each.reason not in TEXT] == []
+
+
+def test_every_word_of_evidence_is_explained() -> None:
+    words = evidence.WORDS.values()
+    explained = set(re.findall(r"^\| ([^|]+) \|", TEXT, re.MULTILINE))
+    assert [word for word in words if re.sub(r"\[(.+)\]\(.+\)", r"\1", word) not in explained] == []
+
+
+def test_the_files_of_the_page_are_short_enough_to_be_read() -> None:
+    files = (ROOT / "docs/data/fidelity").glob("*.toml")
+    assert {path.name for path in files if len(path.read_text(encoding="utf-8").splitlines()) > 400} == set()
+
+
+# ------------------------------------------------------------------ what the generator sees
+
+
+def test_a_test_that_is_not_there_is_seen(rows_file: Path) -> None:
+    rows_file.write_text(
+        f'{ROW}tests = ["docs/test_fidelity_page.py: test_a_test_that_is_not_there_is_seen test_gone"]\n'
+    )
+    assert page.unknown_tests(ROOT) == ["1.1: tests/docs/test_fidelity_page.py::test_gone"]
+
+
+def test_a_row_without_a_test_says_so(rows_file: Path) -> None:
+    rows_file.write_text(ROW)
+    assert "| 1.1 | Both keys are needed | the same | not compared | recorded | not tested |" in page.render(ROOT)
+
+
+@pytest.mark.parametrize(
+    ("test", "azurite"),
+    [
+        ("test_the_same_row_key_in_two_partitions_is_two_entities", "the same"),
+        ("test_storing_a_longer_key_is_refused", "*keys*: InvalidInput, and one text"),
+    ],
+)
+def test_what_azurite_does_is_told_by_the_mark_of_the_test(rows_file: Path, test: str, azurite: str) -> None:
+    rows_file.write_text(f'{ROW}tests = ["conformance/test_table_keys.py: {test}"]\n')
+    assert f"| the same | {azurite}" in page.render(ROOT)
+
+
+def test_a_test_for_the_engine_alone_says_nothing_of_azurite(rows_file: Path) -> None:
+    named = "test_a_table_cannot_be_made_again_before_its_deletion_has_ended"
+    rows_file.write_text(f'{ROW}tests = ["conformance/test_fidelity_deletions.py: {named}"]\n')
+    assert "| the same | not compared | recorded | 1 |" in page.render(ROOT)
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ('notes = "none"', "members that no row has"),
+        ('engine = "another way"\nlacks = "501"', "says twice"),
+        ('tests = []\nazurite = 1\nevidences = ["recorded"]', "members that no row has"),
+    ],
+)
+def test_a_row_that_cannot_be_is_refused(rows_file: Path, text: str, said: str) -> None:
+    rows_file.write_text(ROW + text)
+    with pytest.raises(ValueError, match=said):
+        page.render(ROOT)
+
+
+def test_evidence_of_no_known_kind_is_refused(rows_file: Path) -> None:
+    rows_file.write_text(ROW.replace("recorded", "hearsay"))
+    with pytest.raises(ValueError, match="hearsay"):
+        page.render(ROOT)

@@ -1,0 +1,298 @@
+"""What travels over the wire, to the letter: headers, documents, statuses."""
+
+from __future__ import annotations
+
+from base64 import b64encode
+from typing import Any
+from uuid import UUID
+
+import pytest
+
+from support.blob_requests import APPEND_BLOB, BASE, BLOCK_BLOB, LEASE, BlobWire, etag
+from tablepatterns.engine.account import Engine
+from tablepatterns.engine.blobs.leases import Acquire
+
+BOM = b"\xef\xbb\xbf"
+PROLOGUE = '<?xml version="1.0" encoding="utf-8"?>'
+MOMENT = "Fri, 22 Aug 2014 00:50:32 GMT"
+EVERY = {"Server", "x-ms-request-id", "x-ms-version", "Date"}
+
+
+def told(response: Any) -> dict[str, str]:
+    """Return the headers of an answer but those that every answer has."""
+    return {name: value for name, value in response.headers.items() if name not in EVERY}
+
+
+# ------------------------------------------------------------------ what reads are told
+
+
+def test_a_blob_says_all_of_itself(wire: BlobWire, engine: Engine) -> None:
+    said = {
+        "x-ms-blob-content-type": "image/jpeg",
+        "x-ms-blob-content-encoding": "identity",
+        "x-ms-blob-content-language": "en",
+        "x-ms-blob-content-disposition": "inline",
+        "x-ms-blob-cache-control": "no-store",
+    }
+    wire.send("PUT", "/photos/b", {**BLOCK_BLOB, **said, "x-ms-meta-Owner": "Don", "x-ms-tags": "a=b&c=d"}, b"Don")
+    common = {
+        "ETag": etag(engine),
+        "Last-Modified": MOMENT,
+        "x-ms-creation-time": MOMENT,
+        "x-ms-meta-Owner": "Don",
+        "x-ms-tag-count": "2",
+        "x-ms-blob-type": "BlockBlob",
+        "x-ms-lease-state": "available",
+        "x-ms-lease-status": "unlocked",
+        "x-ms-server-encrypted": "true",
+        "Accept-Ranges": "bytes",
+        "Content-Type": "image/jpeg",
+        "Content-Encoding": "identity",
+        "Content-Language": "en",
+        "Content-Disposition": "inline",
+        "Cache-Control": "no-store",
+        "Content-Length": "3",
+    }
+    digest = {"Content-MD5": engine_md5(engine)}
+    tier = {"x-ms-access-tier": "Hot", "x-ms-access-tier-inferred": "true"}
+    assert told(wire.send("GET", "/photos/b")) == {**common, **digest}
+    head = wire.send("HEAD", "/photos/b")
+    assert (told(head), head.body) == ({**common, **digest, **tier}, b"")
+
+
+def engine_md5(engine: Engine) -> str:
+    md5 = engine.blobs.get("photos", "b").headers.md5
+    assert md5 is not None
+    return b64encode(md5).decode()
+
+
+def test_an_append_blob_says_how_many_blocks_it_has_and_whether_it_is_sealed(wire: BlobWire) -> None:
+    wire.send("PUT", "/photos/b", APPEND_BLOB)
+    appended = told(wire.send("PUT", "/photos/b?comp=appendblock", {}, b"Don"))
+    assert (appended["x-ms-blob-append-offset"], appended["x-ms-blob-committed-block-count"]) == ("0", "1")
+    assert wire.send("PUT", "/photos/b?comp=seal").headers["x-ms-blob-sealed"] == "true"
+    head = told(wire.send("HEAD", "/photos/b"))
+    assert (head["x-ms-blob-committed-block-count"], head["x-ms-blob-sealed"]) == ("1", "true")
+    assert "x-ms-access-tier" not in head
+
+
+def test_a_tier_that_was_asked_for_is_told_as_such(wire: BlobWire) -> None:
+    wire.send("PUT", "/photos/b", {**BLOCK_BLOB, "x-ms-access-tier": "Cool"})
+    head = told(wire.send("HEAD", "/photos/b"))
+    assert (head["x-ms-access-tier"], head["x-ms-access-tier-change-time"]) == ("Cool", MOMENT)
+    assert "x-ms-access-tier-inferred" not in head
+    tiers = ("Archive", "Archive", "Hot")
+    statuses = [wire.send("PUT", "/photos/b?comp=tier", {"x-ms-access-tier": tier}).status for tier in tiers]
+    assert statuses == [200, 200, 202]
+
+
+def test_a_lease_is_told_with_its_duration(wire: BlobWire, engine: Engine) -> None:
+    wire.send("PUT", "/photos/b", BLOCK_BLOB)
+    for duration, word in ((15, "fixed"), (-1, "infinite")):
+        engine.blobs.lease("photos", "b", Acquire(duration, UUID(LEASE)))
+        head = told(wire.send("HEAD", "/photos/b"))
+        assert (head["x-ms-lease-state"], head["x-ms-lease-status"]) == ("leased", "locked")
+        assert head["x-ms-lease-duration"] == word
+
+
+def test_a_copy_says_where_it_came_from(wire: BlobWire) -> None:
+    wire.send("PUT", "/photos/b", BLOCK_BLOB, b"Don")
+    answer = wire.send("PUT", "/photos/c", {"x-ms-copy-source": f"{BASE}/photos/b"})
+    assert (answer.status, answer.headers["x-ms-copy-status"]) == (202, "success")
+    head = told(wire.send("HEAD", "/photos/c"))
+    assert {name: value for name, value in head.items() if "copy" in name} == {
+        "x-ms-copy-id": answer.headers["x-ms-copy-id"],
+        "x-ms-copy-source": f"{BASE}/photos/b",
+        "x-ms-copy-status": "success",
+        "x-ms-copy-progress": "3/3",
+        "x-ms-copy-completion-time": MOMENT,
+    }
+
+
+def test_a_container_says_all_of_itself(wire: BlobWire, engine: Engine) -> None:
+    headers = {"x-ms-meta-Owner": "Don", "x-ms-blob-public-access": "blob"}
+    made = wire.send("PUT", "/other?restype=container", headers)
+    version = {"ETag": engine.blobs.containers.get("other").etag, "Last-Modified": MOMENT}
+    assert (made.status, told(made)) == (201, {**version, "Content-Length": "0"})
+    assert told(wire.send("GET", "/other?restype=container")) == {
+        **version,
+        **headers,
+        "x-ms-lease-state": "available",
+        "x-ms-lease-status": "unlocked",
+        "x-ms-has-immutability-policy": "false",
+        "x-ms-has-legal-hold": "false",
+        "Content-Length": "0",
+    }
+    metadata = told(wire.send("GET", "/other?restype=container&comp=metadata"))
+    assert metadata == {**version, "x-ms-meta-Owner": "Don", "Content-Length": "0"}
+    acl = wire.send("GET", "/other?restype=container&comp=acl")
+    assert told(acl) == {**version, "x-ms-blob-public-access": "blob", "Content-Type": "application/xml"}
+    assert acl.body == BOM + f"{PROLOGUE}<SignedIdentifiers />".encode()
+
+
+def test_the_account_says_what_it_is(wire: BlobWire) -> None:
+    assert told(wire.send("HEAD", "/?restype=account&comp=properties")) == {
+        "x-ms-sku-name": "Standard_RAGRS",
+        "x-ms-account-kind": "StorageV2",
+        "x-ms-is-hns-enabled": "false",
+        "Content-Length": "0",
+    }
+
+
+# ------------------------------------------------------------------ what writes are told
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "headers", "body", "status"),
+    [
+        ("PUT", "/photos/b?comp=metadata", {}, "", 200),
+        ("PUT", "/photos/b?comp=properties", {}, "", 200),
+        ("PUT", "/photos/b?comp=blocklist", {}, "<BlockList />", 201),
+        ("PUT", "/photos/b", APPEND_BLOB, "", 201),
+    ],
+)
+def test_a_write_is_told_the_version_that_it_made(
+    wire: BlobWire, engine: Engine, method: str, path: str, headers: dict[str, str], body: str, status: int
+) -> None:
+    wire.send("PUT", "/photos/b", BLOCK_BLOB)
+    before = etag(engine)
+    response = wire.send(method, path, headers, body)
+    assert (response.status, response.headers["ETag"], response.headers["Last-Modified"]) == (
+        status,
+        etag(engine),
+        MOMENT,
+    )
+    assert etag(engine) != before
+
+
+def test_a_snapshot_has_all_seven_digits(wire: BlobWire, engine: Engine) -> None:
+    wire.send("PUT", "/photos/b", BLOCK_BLOB, b"Don")
+    taken = wire.send("PUT", "/photos/b?comp=snapshot")
+    assert (taken.status, taken.headers["ETag"]) == (201, etag(engine))
+    moment = taken.headers["x-ms-snapshot"]
+    assert len(moment) == len("2014-08-22T00:50:32.5000001Z")
+    assert wire.send("GET", f"/photos/b?snapshot={moment}").body == b"Don"
+    assert wire.send("DELETE", f"/photos/b?snapshot={moment}").status == 202
+    assert wire.refusal("GET", f"/photos/b?snapshot={moment}")[:2] == (404, "BlobNotFound")
+
+
+def test_a_lease_operation_has_the_status_of_its_action(wire: BlobWire) -> None:
+    wire.send("PUT", "/photos/b", BLOCK_BLOB)
+    other = str(UUID(int=2))
+
+    def act(action: str, **headers: str) -> tuple[int, dict[str, str]]:
+        named = {"x-ms-lease-action": action, **{name.replace("_", "-"): value for name, value in headers.items()}}
+        response = wire.send("PUT", "/photos/b?comp=lease", named)
+        return response.status, {name: value for name, value in told(response).items() if name.startswith("x-ms-lease")}
+
+    acquired = act("acquire", x_ms_lease_duration="60", x_ms_proposed_lease_id=f"{{{LEASE.upper()}}}")
+    assert acquired == (201, {"x-ms-lease-id": LEASE})
+    assert act("renew", x_ms_lease_id=LEASE) == (200, {"x-ms-lease-id": LEASE})
+    changed = act("change", x_ms_lease_id=LEASE, x_ms_proposed_lease_id=other)
+    assert changed == (200, {"x-ms-lease-id": other})
+    assert act("break", x_ms_lease_break_period="5") == (202, {"x-ms-lease-time": "5"})
+    assert act("release", x_ms_lease_id=other) == (200, {})
+
+
+# ------------------------------------------------------------------ lists
+
+
+def test_a_list_of_blobs_is_this_document(wire: BlobWire, engine: Engine) -> None:
+    wire.send("PUT", "/photos/a/1", BLOCK_BLOB)
+    headers = {**BLOCK_BLOB, "x-ms-meta-Owner": "D&n", "x-ms-tags": "k=v"}
+    wire.send("PUT", "/photos/b", headers, b"Don")
+    wire.send("PUT", "/photos/c?comp=block&blockid=YQ==", {}, b"Don")
+    response = wire.send(
+        "GET",
+        "/photos?restype=container&comp=list&delimiter=%2F&maxresults=9&include=metadata,tags,uncommittedblobs",
+    )
+    assert response.headers["Content-Type"] == "application/xml"
+    assert (
+        response.body
+        == BOM
+        + (
+            f'{PROLOGUE}<EnumerationResults ServiceEndpoint="{BASE}/" ContainerName="photos">'
+            "<MaxResults>9</MaxResults><Delimiter>/</Delimiter>"
+            "<Blobs><BlobPrefix><Name>a/</Name></BlobPrefix>"
+            f"<Blob><Name>b</Name><Properties><Creation-Time>{MOMENT}</Creation-Time>"
+            f"<Last-Modified>{MOMENT}</Last-Modified><Etag>{etag(engine)[1:-1]}</Etag>"
+            "<Content-Length>3</Content-Length><Content-Type>application/octet-stream</Content-Type>"
+            f"<Content-Encoding /><Content-Language /><Content-MD5>{engine_md5(engine)}</Content-MD5>"
+            "<Cache-Control /><Content-Disposition /><BlobType>BlockBlob</BlobType>"
+            "<AccessTier>Hot</AccessTier><AccessTierInferred>true</AccessTierInferred>"
+            "<LeaseStatus>unlocked</LeaseStatus><LeaseState>available</LeaseState><TagCount>1</TagCount>"
+            "<ServerEncrypted>true</ServerEncrypted></Properties>"
+            "<Metadata><Owner>D&amp;n</Owner></Metadata>"
+            "<Tags><TagSet><Tag><Key>k</Key><Value>v</Value></Tag></TagSet></Tags></Blob>"
+            "<Blob><Name>c</Name><Properties><Content-Length>0</Content-Length><BlobType>BlockBlob</BlobType>"
+            "</Properties></Blob></Blobs><NextMarker /></EnumerationResults>"
+        ).encode()
+    )
+
+
+def test_a_list_tells_leases_copies_tiers_snapshots_and_seals(wire: BlobWire, engine: Engine) -> None:
+    wire.send("PUT", "/photos/b", {**BLOCK_BLOB, "x-ms-access-tier": "Cool"})
+    wire.send("PUT", "/photos/b?comp=snapshot")
+    engine.blobs.lease("photos", "b", Acquire(15))
+    wire.send("PUT", "/photos/c", {"x-ms-copy-source": f"{BASE}/photos/b"})
+    wire.send("PUT", "/photos/log", APPEND_BLOB)
+    wire.send("PUT", "/photos/log?comp=seal")
+    listed = wire.xml("GET", "/photos?restype=container&comp=list&include=copy,snapshots")
+    snapshot, blob, copy, log = listed.iterfind("Blobs/Blob")
+    assert (snapshot.findtext("Name"), blob.findtext("Name")) == ("b", "b")
+    assert snapshot.findtext("Snapshot")
+    assert blob.find("Snapshot") is None
+    assert snapshot.find("Properties/LeaseState") is None
+    lease = [blob.findtext(f"Properties/Lease{name}") for name in ("Status", "State", "Duration")]
+    assert lease == ["locked", "leased", "fixed"]
+    assert blob.findtext("Properties/AccessTier") == "Cool"
+    assert (copy.findtext("Properties/CopyStatus"), copy.findtext("Properties/CopyProgress")) == ("success", "0/0")
+    assert (log.findtext("Properties/Sealed"), log.find("Properties/AccessTier")) == ("true", None)
+
+
+def test_a_list_of_containers_is_this_document(wire: BlobWire, engine: Engine) -> None:
+    wire.send("PUT", "/photos?restype=container&comp=metadata", {"x-ms-meta-Owner": "Don"})
+    response = wire.send("GET", "/?comp=list&prefix=ph&include=metadata")
+    assert (
+        response.body
+        == BOM
+        + (
+            f'{PROLOGUE}<EnumerationResults ServiceEndpoint="{BASE}/"><Prefix>ph</Prefix><Containers>'
+            f"<Container><Name>photos</Name><Properties><Last-Modified>{MOMENT}</Last-Modified>"
+            f"<Etag>{engine.blobs.containers.get('photos').etag}</Etag>"
+            "<LeaseStatus>unlocked</LeaseStatus><LeaseState>available</LeaseState>"
+            "<HasImmutabilityPolicy>false</HasImmutabilityPolicy><HasLegalHold>false</HasLegalHold></Properties>"
+            "<Metadata><Owner>Don</Owner></Metadata></Container></Containers><NextMarker /></EnumerationResults>"
+        ).encode()
+    )
+
+
+def test_a_name_that_xml_cannot_say_is_encoded(wire: BlobWire) -> None:
+    wire.send("PUT", "/photos/a%01b", BLOCK_BLOB)
+    wire.send("PUT", "/photos/a%EF%BF%BF", BLOCK_BLOB)
+    names = [
+        (name.get("Encoded"), name.text) for name in wire.xml("GET", "/photos?restype=container&comp=list").iter("Name")
+    ]
+    assert names == [("true", "a%01b"), ("true", "a%EF%BF%BF")]
+
+
+@pytest.mark.parametrize("path", ["/?comp=list", "/photos?restype=container&comp=list"])
+@pytest.mark.parametrize(
+    ("options", "code"),
+    [
+        ("maxresults=0", "OutOfRangeQueryParameterValue"),
+        ("maxresults=-1", "OutOfRangeQueryParameterValue"),
+        ("maxresults=x", "InvalidQueryParameterValue"),
+        ("marker=x", "InvalidMarker"),
+        ("marker=1!4!YQ--", "InvalidMarker"),
+    ],
+)
+def test_a_page_that_cannot_be_is_refused(wire: BlobWire, path: str, options: str, code: str) -> None:
+    assert wire.refusal("GET", f"{path}&{options}")[:2] == (400, code)
+
+
+@pytest.mark.parametrize("options", ["include=x", "include=snapshots&delimiter=%2F"])
+def test_what_cannot_be_included_is_refused(wire: BlobWire, options: str) -> None:
+    said = wire.refusal("GET", f"/photos?restype=container&comp=list&{options}")
+    assert said[:2] == (400, "InvalidQueryParameterValue")
+    assert said.details["QueryParameterName"] == "include"

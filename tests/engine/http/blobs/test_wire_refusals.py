@@ -1,0 +1,366 @@
+"""What is refused on the wire of blobs, header by header, and content that comes from other blobs."""
+
+from __future__ import annotations
+
+from datetime import datetime, timezone
+
+import pytest
+from azure.storage.blob import generate_blob_sas, generate_container_sas
+
+from support.blob_requests import APPEND_BLOB, BASE, BLOCK_BLOB, LEASE, BlobWire, etag
+from support.queue_requests import said_by
+from tablepatterns.edm import Ticks
+from tablepatterns.engine.account import Engine
+from tablepatterns.engine.blobs.blob import Tier
+from tablepatterns.engine.blobs.state import PublicAccess
+from tablepatterns.engine.http.headers import http_date
+from tablepatterns.limits import MAX_APPEND_BYTES
+
+# ------------------------------------------------------------------ refusals
+
+
+def test_a_refusal_names_the_header_that_is_wrong(wire: BlobWire) -> None:
+    wire.send("PUT", "/photos/b", BLOCK_BLOB)
+    for name, value in (("x-ms-lease-duration", "5"), ("x-ms-lease-duration", "x"), ("x-ms-lease-action", "keep")):
+        asked = {"x-ms-lease-action": "acquire", "x-ms-lease-duration": "15", name: value}
+        said = wire.refusal("PUT", "/photos/b?comp=lease", asked)
+        assert said == (
+            400,
+            "InvalidHeaderValue",
+            "The value for one of the HTTP headers is not in the correct format.",
+            {"HeaderName": name, "HeaderValue": value},
+        )
+
+
+@pytest.mark.parametrize(
+    ("path", "headers", "name"),
+    [
+        ("/photos/b", {}, "x-ms-blob-type"),
+        ("/photos/b?comp=lease", {}, "x-ms-lease-action"),
+        ("/photos/b?comp=lease", {"x-ms-lease-action": "acquire"}, "x-ms-lease-duration"),
+        ("/photos/b?comp=lease", {"x-ms-lease-action": "renew"}, "x-ms-lease-id"),
+        ("/photos/b?comp=lease", {"x-ms-lease-action": "change", "x-ms-lease-id": LEASE}, "x-ms-proposed-lease-id"),
+        ("/photos/b?comp=tier", {}, "x-ms-access-tier"),
+    ],
+)
+def test_so_it_does_with_one_that_is_missing(wire: BlobWire, path: str, headers: dict[str, str], name: str) -> None:
+    assert wire.refusal("PUT", path, headers) == (
+        400,
+        "MissingRequiredHeader",
+        "An HTTP header that's mandatory for this request is not specified.",
+        {"HeaderName": name},
+    )
+
+
+@pytest.mark.parametrize(
+    ("path", "headers"),
+    [
+        ("/photos/b", {"x-ms-blob-type": "x"}),
+        ("/photos/b", {**BLOCK_BLOB, "if-modified-since": "yesterday"}),
+        ("/photos/b", {**BLOCK_BLOB, "x-ms-lease-id": "x"}),
+        ("/photos/b", {**BLOCK_BLOB, "x-ms-access-tier": "Tepid"}),
+        ("/photos/b?comp=appendblock", {"x-ms-blob-condition-appendpos": "x"}),
+        ("/other?restype=container", {"x-ms-blob-public-access": "x"}),
+        ("/photos/b", {"x-ms-copy-source": f"{BASE}/photos?restype=container"}),
+    ],
+)
+def test_a_header_that_says_nothing_sensible_is_refused(wire: BlobWire, path: str, headers: dict[str, str]) -> None:
+    assert wire.refusal("PUT", path, headers, b"x" if "append" in path else b"")[:2] == (400, "InvalidHeaderValue")
+
+
+def test_a_refusal_to_head_is_in_the_headers_alone(wire: BlobWire) -> None:
+    response = wire.send("HEAD", "/photos/missing")
+    assert (response.status, response.body) == (404, b"")
+    assert (response.headers["x-ms-error-code"], response.reason) == (
+        "BlobNotFound",
+        "The specified blob does not exist.",
+    )
+
+
+def test_what_was_not_modified_has_no_body(wire: BlobWire, engine: Engine) -> None:
+    wire.send("PUT", "/photos/b", BLOCK_BLOB, b"Don")
+    response = wire.send("GET", "/photos/b", {"if-none-match": etag(engine)})
+    assert (response.status, response.body) == (304, b"")
+    assert response.headers["x-ms-error-code"] == "ConditionNotMet"
+
+
+@pytest.mark.parametrize("form", ["{}", '"{}"', '"0x1", "{}"', '"{}" , "0x1"'])
+def test_an_etag_may_stand_with_and_without_quotes_and_among_others(wire: BlobWire, engine: Engine, form: str) -> None:
+    wire.send("PUT", "/photos/b", BLOCK_BLOB)
+    assert wire.send("GET", "/photos/b", {"if-match": form.format(etag(engine)[1:-1])}).status == 200
+    assert wire.send("GET", "/photos/b", {"if-none-match": form.format(etag(engine)[1:-1])}).status == 304
+
+
+def test_an_etag_is_no_condition_for_a_container(wire: BlobWire) -> None:
+    said = wire.refusal("DELETE", "/photos?restype=container", {"if-match": "*"})
+    assert said[:2] == (400, "ConditionHeadersNotSupported")
+
+
+@pytest.mark.parametrize(("version", "largest"), [("2021-12-02", 4 * 1024 * 1024), ("2022-11-02", MAX_APPEND_BYTES)])
+def test_what_may_be_appended_at_once_depends_on_the_version(
+    wire: BlobWire, version: str, largest: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tablepatterns.engine.blobs.versions.MAX_APPEND_BYTES", 8 * 1024 * 1024)
+    wire.send("PUT", "/photos/b", APPEND_BLOB)
+    for size in (min(largest, 8 * 1024 * 1024), min(largest, 8 * 1024 * 1024) + 1):
+        response = wire.send("PUT", "/photos/b?comp=appendblock", {"x-ms-version": version}, bytes(size))
+        assert response.status == (413 if size % 2 else 201)
+
+
+@pytest.mark.parametrize(
+    ("body", "code"),
+    [
+        ("", "InvalidXmlDocument"),
+        ("<BlockList><Other>YQ==</Other></BlockList>", "InvalidXmlDocument"),
+        ("<BlockList><Latest>YQ==</Latest></BlockList>", "InvalidBlockList"),
+        ("<BlockList><Latest>no base64</Latest></BlockList>", "InvalidBlockList"),
+    ],
+)
+def test_a_block_list_that_cannot_be_is_refused(wire: BlobWire, body: str, code: str) -> None:
+    assert wire.refusal("PUT", "/photos/b?comp=blocklist", {}, body)[:2] == (400, code)
+
+
+@pytest.mark.parametrize(
+    ("body", "code"),
+    [
+        ("x", "InvalidXmlDocument"),
+        ("<Tags><TagSet><Tag><Value>b</Value></Tag></TagSet></Tags>", "InvalidXmlDocument"),
+        (f"<Tags><TagSet>{'<Tag><Key>a</Key></Tag>' * 2}</TagSet></Tags>", "InvalidTag"),
+    ],
+)
+def test_tags_that_cannot_be_are_refused(wire: BlobWire, body: str, code: str) -> None:
+    wire.send("PUT", "/photos/b", BLOCK_BLOB)
+    assert wire.refusal("PUT", "/photos/b?comp=tags", {}, body)[:2] == (400, code)
+    assert wire.refusal("PUT", "/photos/b", {**BLOCK_BLOB, "x-ms-tags": "a=b&a=c"})[:2] == (400, "InvalidTag")
+
+
+def test_a_block_without_an_id_is_refused(wire: BlobWire) -> None:
+    said = said_by(wire.send("PUT", "/photos/b?comp=block", {}, b"Don"))
+    assert said[:2] == (400, "MissingRequiredQueryParameter")
+    assert said.details == {"QueryParameterName": "blockid"}
+
+
+def test_what_is_of_the_body_is_of_the_blob_only_where_the_body_is_the_blob(wire: BlobWire) -> None:
+    wire.send("PUT", "/photos/b", {**BLOCK_BLOB, "content-type": "text/plain", "content-language": "en"}, b"Don")
+    assert wire.send("HEAD", "/photos/b").headers["Content-Type"] == "text/plain"
+    assert wire.send("HEAD", "/photos/b").headers["Content-Language"] == "en"
+    wire.send("PUT", "/photos/b?comp=blocklist", {"content-type": "text/plain"}, "<BlockList />")
+    assert wire.send("HEAD", "/photos/b").headers["Content-Type"] == "application/octet-stream"
+
+
+# ------------------------------------------------------------------ content from other blobs
+
+
+def _public(wire: BlobWire) -> None:
+    """Write a blob that anyone may read."""
+    wire.send("PUT", "/public?restype=container", {"x-ms-blob-public-access": "blob"})
+    wire.send("PUT", "/public/b", {**BLOCK_BLOB, **SAID}, b"0123456789")
+
+
+SAID = {"x-ms-tags": "team=Sales", "x-ms-blob-content-type": "text/plain", "x-ms-blob-cache-control": "no-cache"}
+
+
+def test_a_range_of_another_blob_becomes_a_block(wire: BlobWire, engine: Engine) -> None:
+    _public(wire)
+    source = {"x-ms-copy-source": f"{BASE}/public/b"}
+    wire.send("PUT", "/photos/c?comp=block&blockid=YQ==", {**source, "x-ms-source-range": "bytes=2-4"})
+    wire.send("PUT", "/photos/c?comp=blocklist", {}, "<BlockList><Latest>YQ==</Latest></BlockList>")
+    assert bytes(engine.blobs.get("photos", "c").content) == b"234"
+    said = wire.refusal("PUT", "/photos/c?comp=block&blockid=YQ==", {**source, "x-ms-source-range": "bytes=10-"})
+    assert said[:2] == (416, "InvalidRange")
+
+
+@pytest.mark.parametrize(
+    ("headers", "refusal"),
+    [
+        ({"x-ms-source-if-match": '"0x1"'}, (412, "CannotVerifyCopySource")),
+        ({"x-ms-source-if-tags": "team = 'IT'"}, (412, "CannotVerifyCopySource")),
+        ({"x-ms-source-content-crc64": "AAAAAAAAAAA="}, (400, "Crc64Mismatch")),
+        ({"x-ms-source-content-md5": "AAAAAAAAAAAAAAAAAAAAAA=="}, (400, "Md5Mismatch")),
+        ({"x-ms-copy-source": f"{BASE}/public/missing"}, (404, "CannotVerifyCopySource")),
+        ({"x-ms-copy-source": f"{BASE}/nowhere/b"}, (401, "CannotVerifyCopySource")),
+    ],
+)
+def test_so_it_does_not_if_the_source_is_another(
+    wire: BlobWire, headers: dict[str, str], refusal: tuple[int, str]
+) -> None:
+    _public(wire)
+    asked = {"x-ms-copy-source": f"{BASE}/public/b", **headers}
+    assert wire.refusal("PUT", "/photos/c?comp=block&blockid=YQ==", asked)[:2] == refusal
+    assert wire.refusal("PUT", "/photos/c", {**BLOCK_BLOB, **asked})[:2] == refusal
+
+
+def test_a_request_brings_content_or_names_it(wire: BlobWire) -> None:
+    _public(wire)
+    asked = {**BLOCK_BLOB, "x-ms-copy-source": f"{BASE}/public/b"}
+    assert wire.refusal("PUT", "/photos/c", asked, b"more")[:2] == (400, "InvalidHeaderValue")
+
+
+@pytest.mark.parametrize("own", [{}, {"x-ms-requires-sync": "true"}, BLOCK_BLOB], ids=["later", "now", "put from URL"])
+def test_a_copy_has_the_tags_of_its_source_if_asked_to(wire: BlobWire, engine: Engine, own: dict[str, str]) -> None:
+    _public(wire)
+    engine.blobs.containers.set_access("photos", PublicAccess.BLOBS, [])
+    wire.send("PUT", "/photos/b", {**BLOCK_BLOB, **SAID})
+    asked = {**own, "x-ms-copy-source": f"{BASE}/photos/b?{tag_sas(engine)}"}
+    for option, tags in ((None, {}), ("REPLACE", {}), ("COPY", {"team": "Sales"})):
+        named = {} if option is None else {"x-ms-copy-source-tag-option": option}
+        assert wire.send("PUT", "/photos/c", {**asked, **named}).status < 300
+        assert engine.blobs.get("photos", "c").tags == tags
+    both = {**asked, "x-ms-copy-source-tag-option": "COPY", "x-ms-tags": "a=b"}
+    assert wire.refusal("PUT", "/photos/c", both)[:2] == (400, "InvalidHeaderValue")
+
+
+def test_what_is_put_from_a_url_says_of_itself_what_its_source_does_unless_told_otherwise(
+    wire: BlobWire, engine: Engine
+) -> None:
+    _public(wire)
+    asked = {**BLOCK_BLOB, "x-ms-copy-source": f"{BASE}/public/b"}
+    for own, found in (
+        ({}, ("text/plain", "no-cache")),
+        ({"x-ms-blob-content-type": "image/png"}, ("image/png", "no-cache")),
+        ({"x-ms-copy-source-blob-properties": "false"}, ("application/octet-stream", None)),
+    ):
+        wire.send("PUT", "/photos/c", {**asked, **own})
+        said = engine.blobs.get("photos", "c").headers
+        assert (said.content_type, said.cache_control) == found
+
+
+def test_a_copy_of_an_append_blob_is_sealed_if_asked_to(wire: BlobWire, engine: Engine) -> None:
+    wire.send("PUT", "/photos/log", APPEND_BLOB)
+    wire.send("PUT", "/photos/log?comp=seal")
+    wire.send("PUT", "/photos/b", BLOCK_BLOB)
+    asked = {"x-ms-copy-source": f"{BASE}/photos/log"}
+    for sealed in ("false", "true"):
+        wire.send("PUT", "/photos/copy", {**asked, "x-ms-seal-blob": sealed})
+        assert engine.blobs.get("photos", "copy").sealed is (sealed == "true")
+    asked = {"x-ms-copy-source": f"{BASE}/photos/b", "x-ms-seal-blob": "true"}
+    assert wire.refusal("PUT", "/photos/new", asked)[:2] == (409, "InvalidBlobType")
+
+
+def test_the_answer_about_a_source_tells_what_the_source_answered(wire: BlobWire) -> None:
+    _public(wire)
+    asked = {**BLOCK_BLOB, "x-ms-copy-source": f"{BASE}/public/b", "x-ms-source-if-match": '"0x1"'}
+    response = wire.send("PUT", "/photos/c", asked)
+    assert response.headers["x-ms-copy-source-status-code"] == "412"
+    assert response.headers["x-ms-copy-source-error-code"] == "ConditionNotMet"
+    assert said_by(response).details["CopySourceErrorCode"] == "ConditionNotMet"
+
+
+@pytest.mark.parametrize("snapshot", [True, False], ids=["snapshot", "blob"])
+def test_a_tier_is_that_of_the_snapshot_or_of_the_blob(wire: BlobWire, engine: Engine, snapshot: bool) -> None:
+    wire.send("PUT", "/photos/b", BLOCK_BLOB)
+    taken = wire.send("PUT", "/photos/b?comp=snapshot").headers["x-ms-snapshot"]
+    path = f"/photos/b?comp=tier&snapshot={taken}" if snapshot else "/photos/b?comp=tier"
+    assert wire.send("PUT", path, {"x-ms-access-tier": "Smart"}).status == 200
+    tiers = [engine.blobs.get("photos", "b").tier, engine.blobs.get("photos", "b", snapshot=Ticks.parse(taken)).tier]
+    assert tiers == ([None, Tier.SMART] if snapshot else [Tier.SMART, None])
+
+
+def test_a_deletion_may_depend_on_when_the_tier_was_changed(wire: BlobWire, engine: Engine) -> None:
+    wire.send("PUT", "/photos/b", BLOCK_BLOB)
+    engine.clock.advance(60)
+    between = http_date(engine.clock.now())
+    engine.clock.advance(60)
+    wire.send("PUT", "/photos/b?comp=tier", {"x-ms-access-tier": "Cool"})
+    since, until = "x-ms-access-tier-if-modified-since", "x-ms-access-tier-if-unmodified-since"
+    assert wire.refusal("DELETE", "/photos/b", {until: between})[:2] == (412, "ConditionNotMet")
+    assert wire.refusal("DELETE", "/photos/b", {since: between, until: between})[0] == 400
+    assert wire.send("DELETE", "/photos/b", {since: between}).status == 202
+
+
+@pytest.mark.parametrize("path", ["/photos/b", "/photos/b?comp=blocklist"])
+def test_the_holder_of_a_lease_replaces_a_blob_that_must_not_be_there(wire: BlobWire, path: str) -> None:
+    wire.send("PUT", "/photos/b", BLOCK_BLOB)
+    lease = {"x-ms-lease-action": "acquire", "x-ms-lease-duration": "15", "x-ms-proposed-lease-id": LEASE}
+    wire.send("PUT", "/photos/b?comp=lease", lease)
+    body = "<BlockList />" if "blocklist" in path else ""
+    asked = {**BLOCK_BLOB, "if-none-match": "*"}
+    for other in ({}, {"x-ms-lease-id": LEASE[:-1] + "f"}):
+        assert wire.refusal("PUT", path, {**asked, **other}, body)[:2] == (409, "BlobAlreadyExists")
+    assert wire.send("PUT", path, {**asked, "x-ms-lease-id": LEASE}, body).status == 201
+
+
+@pytest.mark.parametrize(
+    ("path", "headers", "body"),
+    [
+        ("/photos/b", BLOCK_BLOB, b"123456789"),
+        ("/photos/b?comp=block&blockid=YQ==", {}, b"123456789"),
+        ("/photos/log?comp=appendblock", {}, b"123456789"),
+        ("/photos/b", {**BLOCK_BLOB, "x-ms-copy-source": f"{BASE}/public/b"}, b""),
+    ],
+)
+def test_every_write_of_content_tells_its_crc64(
+    wire: BlobWire, path: str, headers: dict[str, str], body: bytes
+) -> None:
+    wire.send("PUT", "/photos/log", APPEND_BLOB)
+    wire.send("PUT", "/public?restype=container", {"x-ms-blob-public-access": "blob"})
+    wire.send("PUT", "/public/b", BLOCK_BLOB, b"123456789")
+    assert wire.send("PUT", path, headers, body).headers["x-ms-content-crc64"] == "iJh5CoYUi64="
+
+
+@pytest.mark.parametrize("digest", ["AAAA", "AAAAAAAAAAAAAAAAAAAAAA=="])
+def test_an_md5_that_is_only_kept_may_have_any_length(wire: BlobWire, digest: str) -> None:
+    wire.send("PUT", "/photos/b", BLOCK_BLOB, b"Don")
+    for path, body in (("/photos/b?comp=properties", ""), ("/photos/b?comp=blocklist", "<BlockList />")):
+        assert wire.send("PUT", path, {"x-ms-blob-content-md5": digest}, body).status < 300
+        assert wire.send("HEAD", "/photos/b").headers["Content-MD5"] == digest
+    assert wire.refusal("PUT", "/photos/b?comp=properties", {"x-ms-blob-content-md5": "%"})[:2] == (400, "InvalidMd5")
+
+
+@pytest.mark.parametrize("kind", ["md5", "crc64"])
+def test_a_range_without_an_end_has_a_checksum_if_it_is_short(wire: BlobWire, kind: str) -> None:
+    asked = {f"x-ms-range-get-content-{kind}": "true"}
+    size = 4 * 1024 * 1024 + 9
+    wire.send("PUT", "/photos/b", BLOCK_BLOB, bytes(size))
+    response = wire.send("GET", "/photos/b", {**asked, "x-ms-range": f"bytes={size - 9}-"})
+    assert response.status == 206
+    assert {"md5": "Content-MD5", "crc64": "x-ms-content-crc64"}[kind] in response.headers
+    for span in ({}, {"x-ms-range": "bytes=8-"}, {"x-ms-range": f"bytes=0-{size}"}):
+        assert wire.refusal("GET", "/photos/b", {**asked, **span})[:2] == (400, "InvalidHeaderValue")
+
+
+@pytest.mark.parametrize("version", ["x", "", "2019-02-03", "1999-01-01", "2030-13-01", "2019-2-2"])
+def test_a_version_that_there_never_was_is_refused(wire: BlobWire, version: str) -> None:
+    assert wire.refusal("GET", "/?comp=list", {"x-ms-version": version})[:2] == (400, "InvalidHeaderValue")
+
+
+@pytest.mark.parametrize("version", ["2011-08-18", "2019-02-02", "2024-11-04", "2026-04-06"])
+def test_any_other_version_is_accepted(wire: BlobWire, version: str) -> None:
+    response = wire.send("GET", "/?comp=list", {"x-ms-version": version})
+    assert (response.status, response.headers["x-ms-version"]) == (200, version)
+
+
+def test_the_default_version_is_kept_and_is_that_of_requests_without_one(wire: BlobWire) -> None:
+    path = "/?restype=service&comp=properties"
+
+    def body(version: str) -> str:
+        said = f"<DefaultServiceVersion>{version}</DefaultServiceVersion>"
+        return f"<StorageServiceProperties>{said}</StorageServiceProperties>"
+
+    assert wire.send("PUT", path, {}, body("2020-06-12")).status == 202
+    assert wire.send("PUT", path, {}, "<StorageServiceProperties />").status == 202
+    assert wire.xml("GET", path).findtext("DefaultServiceVersion") == "2020-06-12"
+    assert wire.send("GET", path).headers["x-ms-version"] == "2020-06-12"
+    assert wire.send("GET", path, {"x-ms-version": "2019-02-02"}).headers["x-ms-version"] == "2019-02-02"
+    assert wire.refusal("PUT", path, {}, body("yesterday"))[:2] == (400, "InvalidXmlDocument")
+
+
+@pytest.mark.parametrize("permission", ["r", "w", "t"])
+def test_a_signature_of_a_container_or_a_blob_tells_what_the_account_is(
+    wire: BlobWire, engine: Engine, permission: str
+) -> None:
+    later, key = datetime(2014, 8, 23, tzinfo=timezone.utc), engine.account_key
+    asked = "restype=account&comp=properties"
+    blob = generate_blob_sas("contoso", "photos", "b", account_key=key, permission=permission, expiry=later)
+    home = generate_container_sas("contoso", "photos", account_key=key, permission=permission, expiry=later)
+    for path, token in (("/photos/b", blob), ("/photos", home), ("/photos/b", home)):
+        response = wire.send("GET", f"{path}?{asked}&{token}", signed=False)
+        assert (response.status, response.headers["x-ms-account-kind"]) == (200, "StorageV2")
+    for path, token in (("/other", home), ("/photos/c", blob), ("/", home)):
+        assert wire.send("GET", f"{path}?{asked}&{token}", signed=False).status == 403
+
+
+def tag_sas(engine: Engine) -> str:
+    """Return a signature to read the blob b and its tags."""
+    later = datetime(2014, 8, 23, tzinfo=timezone.utc)
+    return generate_blob_sas("contoso", "photos", "b", account_key=engine.account_key, permission="rt", expiry=later)

@@ -1,0 +1,37 @@
+"""What the tests of the Queue service's REST interface ask for: a queue, SDK clients on it, and raw requests."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+from azure.core.credentials import AzureNamedKeyCredential
+from azure.storage.queue import QueueClient, QueueServiceClient
+
+from support.queue_requests import QueueWire
+from tablepatterns.engine.account import Engine
+from tablepatterns.engine.transport import EngineTransport
+
+
+@pytest.fixture
+def engine(engine: Engine) -> Iterator[Engine]:
+    """An account named contoso with one empty queue, orders; its invariants are checked after the test."""
+    engine.queues.create("orders")
+    yield engine
+    engine.queues._check()
+
+
+@pytest.fixture
+def wire(engine: Engine) -> QueueWire:
+    return QueueWire(engine)
+
+
+@pytest.fixture
+def service(engine: Engine, key: AzureNamedKeyCredential) -> QueueServiceClient:
+    url = "https://contoso.queue.core.windows.net"
+    return QueueServiceClient(url, credential=key, transport=EngineTransport(engine))
+
+
+@pytest.fixture
+def queue(service: QueueServiceClient) -> QueueClient:
+    return service.get_queue_client("orders")

@@ -1,0 +1,155 @@
+"""Requests to queues signed with the account's key, and requests that are signed otherwise."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+import pytest
+from azure.core.credentials import AzureNamedKeyCredential
+from azure.core.exceptions import ClientAuthenticationError
+from azure.storage.queue import QueueClient, QueueServiceClient
+
+from support.queue_requests import DATE, QueueWire, full_text, lite_text
+from support.table_requests import sign
+from tablepatterns.engine.account import Engine
+from tablepatterns.engine.transport import EngineTransport
+
+ACCEPTED = 501
+"""The signature is right; the conditions that it covers are none that a queue has."""
+FAILED = (403, "AuthenticationFailed")
+TEXT = "<QueueMessage><MessageText>text</MessageText></QueueMessage>"
+HEADERS = {
+    "content-encoding": "identity",
+    "content-language": "en",
+    "content-length": "60",
+    "content-md5": "AAAA",
+    "content-type": "application/xml",
+    "if-modified-since": DATE,
+    "if-match": "*",
+    "if-none-match": "*",
+    "if-unmodified-since": DATE,
+    "range": "bytes=0-1",
+    "x-ms-date": DATE,
+    "x-ms-version": "2020-12-06",
+    "x-ms-client-request-id": "mine",
+}
+PATH = "/orders/messages?visibilitytimeout=1&messagettl=60"
+
+Text = Callable[[str, str, str, Mapping[str, str]], str]
+
+
+def attempt(wire: QueueWire, text: Text, scheme: str, method: str, path: str, headers: Mapping[str, str]) -> int:
+    """Send a message with the signature of a request, which need not be the one that is sent."""
+    name = wire.engine.account_name
+    signature = sign(wire.engine, text(name, method, wire.base + path, headers))
+    asked = {**HEADERS, "authorization": f"{scheme} {name}:{signature}"}
+    return wire.send("POST", PATH, asked, TEXT, signed=False).status
+
+
+@pytest.mark.parametrize(("text", "scheme"), [(full_text, "SharedKey"), (lite_text, "SharedKeyLite")])
+def test_both_kinds_of_signature_are_accepted(text: Text, scheme: str, wire: QueueWire) -> None:
+    assert attempt(wire, text, scheme, "POST", PATH, HEADERS) == ACCEPTED
+
+
+@pytest.mark.parametrize("header", HEADERS)
+def test_every_header_that_counts_is_signed(header: str, wire: QueueWire) -> None:
+    assert attempt(wire, full_text, "SharedKey", "POST", PATH, {**HEADERS, header: "other"}) == 403
+
+
+@pytest.mark.parametrize("header", ["content-md5", "content-type", "x-ms-date", "x-ms-version"])
+def test_the_lite_signature_covers_fewer_headers(header: str, wire: QueueWire) -> None:
+    assert attempt(wire, lite_text, "SharedKeyLite", "POST", PATH, {**HEADERS, header: "other"}) == 403
+    assert attempt(wire, lite_text, "SharedKeyLite", "POST", PATH, {**HEADERS, "if-match": "other"}) == ACCEPTED
+
+
+@pytest.mark.parametrize(
+    ("method", "path"),
+    [
+        ("PUT", PATH),
+        ("POST", PATH.replace("orders", "bills")),
+        ("POST", PATH.replace("=60", "=61")),
+        ("POST", PATH + "&timeout=5"),
+        ("POST", "/orders/messages"),
+    ],
+)
+def test_the_signature_of_another_request_is_none(method: str, path: str, wire: QueueWire) -> None:
+    assert attempt(wire, full_text, "SharedKey", method, path, HEADERS) == 403
+
+
+@pytest.mark.parametrize("scheme", ["SharedKeyLite", "Sharedkey", "Basic"])
+def test_a_signature_is_of_its_own_kind_only(scheme: str, wire: QueueWire) -> None:
+    assert attempt(wire, full_text, scheme, "POST", PATH, HEADERS) == 403
+
+
+def test_a_length_of_zero_is_signed_as_nothing(wire: QueueWire) -> None:
+    asked = {"x-ms-date": DATE}
+    signature = sign(wire.engine, full_text("contoso", "PUT", f"{wire.base}/bills", asked))
+    headers = {**asked, "content-length": "0", "authorization": f"SharedKey contoso:{signature}"}
+    assert wire.send("PUT", "/bills", headers, signed=False).status == 201
+
+
+def test_the_header_date_counts_where_the_services_own_is_missing(wire: QueueWire) -> None:
+    url = f"{wire.base}/orders/messages"
+    dated = {"date": DATE}
+    signature = f"SharedKey contoso:{sign(wire.engine, full_text('contoso', 'GET', url, dated))}"
+    assert wire.send("GET", "/orders/messages", {**dated, "authorization": signature}, signed=False).status == 200
+    both = {"x-ms-date": DATE}
+    signature = f"SharedKey contoso:{sign(wire.engine, full_text('contoso', 'GET', url, both))}"
+    asked = {**both, "date": "whatever", "authorization": signature}
+    assert wire.send("GET", "/orders/messages", asked, signed=False).status == 200
+
+
+def test_a_request_without_a_date_is_refused(wire: QueueWire) -> None:
+    signature = sign(wire.engine, full_text("contoso", "GET", f"{wire.base}/orders/messages", {}))
+    headers = {"authorization": f"SharedKey contoso:{signature}"}
+    assert wire.refusal("GET", "/orders/messages", headers, signed=False)[:2] == FAILED
+
+
+def test_a_request_without_credentials_is_told_how_to_get_some(wire: QueueWire) -> None:
+    response = wire.send("GET", "/orders/messages", signed=False)
+    assert (response.status, response.headers["x-ms-error-code"]) == (401, "NoAuthenticationInformation")
+    assert response.headers["WWW-Authenticate"].startswith("Bearer authorization_uri=")
+
+
+@pytest.mark.parametrize(
+    "metadata",
+    [
+        {"a_b": "1", "a1": "2", "ab": "3", "a": "4", "A_": "5"},
+        {"Colour": "red", "colours": "many", "col_our": "x"},
+    ],
+)
+def test_the_sdk_s_order_of_headers_is_understood(service: QueueServiceClient, metadata: dict[str, str]) -> None:
+    queue = service.create_queue("bills", metadata=metadata)
+    assert queue.get_queue_properties().metadata == metadata
+
+
+def test_so_is_the_order_of_their_characters(wire: QueueWire) -> None:
+    assert wire.send("PUT", "/bills", {"x-ms-meta-a_b": "1", "x-ms-meta-a1": "2"}).status == 201
+
+
+def test_an_option_may_have_anything_in_it(service: QueueServiceClient, queue: QueueClient) -> None:
+    assert list(service.list_queues("a b+c&d=é/%")) == []
+    sent = [queue.send_message("text") for _ in range(200)]
+    for message in sent:
+        queue.delete_message(message)
+    assert any("+" in (message.pop_receipt or "") for message in sent)
+
+
+def test_whoever_has_another_key_is_turned_away(engine: Engine) -> None:
+    stranger = AzureNamedKeyCredential("contoso", "d3Jvbmc=")
+    url = "https://contoso.queue.core.windows.net"
+    with pytest.raises(ClientAuthenticationError, match="Server failed to authenticate the request"):
+        QueueClient(url, "orders", credential=stranger, transport=EngineTransport(engine)).receive_message()
+
+
+def test_tokens_are_the_owners_only_if_they_are_trusted(engine: Engine) -> None:
+    headers = {"authorization": "Bearer token"}
+    trusting = QueueWire(engine, trust_tokens=True)
+    assert trusting.send("GET", "/orders/messages", headers, signed=False).status == 200
+    assert (
+        trusting.send("GET", "/contoso/orders/messages", headers, base="http://127.0.0.1", signed=False).status == 403
+    )
+    assert QueueWire(engine).refusal("GET", "/orders/messages", headers, signed=False)[:2] == (
+        401,
+        "InvalidAuthenticationInfo",
+    )

@@ -1,0 +1,289 @@
+"""What travels over the wire, to the letter: bodies, headers, statuses."""
+
+from __future__ import annotations
+
+import pytest
+
+from support.queue_requests import QueueWire
+from tablepatterns.engine.account import Engine
+from tablepatterns.limits import MAX_MESSAGE_BYTES, MAX_REQUEST_BYTES
+
+BOM = b"\xef\xbb\xbf"
+PROLOGUE = '<?xml version="1.0" encoding="utf-8"?>'
+INSERTED = "<InsertionTime>Fri, 22 Aug 2014 00:50:32 GMT</InsertionTime>"
+EXPIRES = "<ExpirationTime>Fri, 29 Aug 2014 00:50:32 GMT</ExpirationTime>"
+
+
+def text(content: str) -> str:
+    return f"<QueueMessage><MessageText>{content}</MessageText></QueueMessage>"
+
+
+def put(wire: QueueWire, content: str = "text", options: str = "") -> tuple[str, str]:
+    """Put a message and return its id and its receipt."""
+    message = wire.xml("POST", f"/orders/messages{options}", {}, text(content))[0]
+    return message.findtext("MessageId") or "", message.findtext("PopReceipt") or ""
+
+
+class TestMessages:
+    def test_putting_tells_what_the_sender_may_need(self, wire: QueueWire) -> None:
+        response = wire.send("POST", "/orders/messages?visibilitytimeout=60", {}, text("text"))
+        (message,) = wire.engine.queues._queue("orders")._messages.values()
+        assert (response.status, response.headers["Content-Type"]) == (201, "application/xml")
+        assert (
+            response.body
+            == BOM
+            + (
+                f"{PROLOGUE}<QueueMessagesList><QueueMessage><MessageId>{message.id}</MessageId>{INSERTED}{EXPIRES}"
+                f"<PopReceipt>{message.receipt}</PopReceipt>"
+                "<TimeNextVisible>Fri, 22 Aug 2014 00:51:32 GMT</TimeNextVisible></QueueMessage></QueueMessagesList>"
+            ).encode()
+        )
+
+    def test_getting_tells_all(self, wire: QueueWire) -> None:
+        put(wire, "a&lt;b")
+        response = wire.send("GET", "/orders/messages")
+        (message,) = wire.engine.queues._queue("orders")._messages.values()
+        assert (response.headers["Cache-Control"], response.headers["Vary"]) == ("no-cache", "Origin")
+        assert (
+            response.body
+            == BOM
+            + (
+                f"{PROLOGUE}<QueueMessagesList><QueueMessage><MessageId>{message.id}</MessageId>{INSERTED}{EXPIRES}"
+                f"<PopReceipt>{message.receipt}</PopReceipt>"
+                "<TimeNextVisible>Fri, 22 Aug 2014 00:51:02 GMT</TimeNextVisible>"
+                "<DequeueCount>1</DequeueCount><MessageText>a&lt;b</MessageText></QueueMessage></QueueMessagesList>"
+            ).encode()
+        )
+
+    def test_peeking_tells_nothing_that_gives_power(self, wire: QueueWire) -> None:
+        message_id, _ = put(wire, "")
+        assert (
+            wire.send("GET", "/orders/messages?peekonly=TRUE").body
+            == BOM
+            + (
+                f"{PROLOGUE}<QueueMessagesList><QueueMessage><MessageId>{message_id}</MessageId>{INSERTED}{EXPIRES}"
+                "<DequeueCount>0</DequeueCount><MessageText /></QueueMessage></QueueMessagesList>"
+            ).encode()
+        )
+
+    @pytest.mark.parametrize("options", ["", "?peekonly=true"])
+    def test_an_empty_queue_is_an_empty_list(self, options: str, wire: QueueWire) -> None:
+        response = wire.send("GET", f"/orders/messages{options}")
+        assert response.body == BOM + f"{PROLOGUE}<QueueMessagesList />".encode()
+
+    def test_updating_tells_the_new_receipt_in_headers(self, wire: QueueWire) -> None:
+        message_id, receipt = put(wire)
+        response = wire.send(
+            "PUT", f"/orders/messages/{message_id}?popreceipt={receipt.replace('=', '%3d')}&visibilitytimeout=90"
+        )
+        (message,) = wire.engine.queues._queue("orders")._messages.values()
+        assert (response.status, response.body, response.headers["Content-Length"]) == (204, b"", "0")
+        assert response.headers["x-ms-popreceipt"] == message.receipt != receipt
+        assert response.headers["x-ms-time-next-visible"] == "Fri, 22 Aug 2014 00:52:02 GMT"
+        assert message.text == "text"
+
+    def test_a_body_replaces_the_text_even_by_nothing(self, wire: QueueWire) -> None:
+        message_id, receipt = put(wire)
+        wire.send("PUT", f"/orders/messages/{message_id}?popreceipt={receipt}&visibilitytimeout=0", {}, text(""))
+        assert wire.xml("GET", "/orders/messages")[0].findtext("MessageText") == ""
+
+    def test_deleting_and_clearing_answer_nothing(self, wire: QueueWire) -> None:
+        message_id, receipt = put(wire)
+        put(wire)
+        assert wire.send("DELETE", f"/orders/messages/{message_id}?popreceipt={receipt}").status == 204
+        assert wire.engine.queues.count("orders") == 1
+        assert wire.send("DELETE", "/orders/messages").status == 204
+        assert wire.engine.queues.count("orders") == 0
+
+    @pytest.mark.parametrize(
+        ("sent", "kept"),
+        [
+            ("a<b>c</b>d", "acd"),
+            ("<![CDATA[<&>]]>", "<&>"),
+            (" \n\t ", " \n\t "),
+            ("a&#13;&#10;b", "a\r\nb"),
+            ("&#x1F6EB;é", "\U0001f6ebé"),
+        ],
+    )
+    def test_a_text_is_what_xml_makes_of_it(self, sent: str, kept: str, wire: QueueWire) -> None:
+        put(wire, sent)
+        assert wire.xml("GET", "/orders/messages")[0].findtext("MessageText") == kept
+
+    @pytest.mark.parametrize(
+        ("body", "code"),
+        [
+            ("", "InvalidXmlDocument"),
+            ("text", "InvalidXmlDocument"),
+            ("<Other><MessageText>text</MessageText></Other>", "InvalidXmlDocument"),
+            ("<QueueMessage><MessageText>&#1;</MessageText></QueueMessage>", "InvalidXmlDocument"),
+            ("<QueueMessage><MessageText>text</QueueMessage>", "InvalidXmlDocument"),
+            ('<!DOCTYPE a [<!ENTITY e "x">]><QueueMessage><MessageText>&e;</MessageText></QueueMessage>', None),
+            ("<QueueMessage />", "MissingRequiredXmlNode"),
+        ],
+    )
+    def test_a_body_that_is_no_message_is_refused(self, body: str, code: str | None, wire: QueueWire) -> None:
+        assert wire.refusal("POST", "/orders/messages", {}, body)[:2] == (400, code or "InvalidXmlDocument")
+        assert wire.engine.queues.count("orders") == 0
+
+    def test_only_the_text_counts_for_its_size(self, wire: QueueWire) -> None:
+        wire.send("POST", "/orders/messages", {}, text("&lt;" * MAX_MESSAGE_BYTES))
+        assert wire.engine.queues.count("orders") == 1
+        said = wire.refusal("POST", "/orders/messages", {}, text("&lt;" * (MAX_MESSAGE_BYTES + 1)))
+        assert (said.status, said.code, said.details) == (413, "RequestBodyTooLarge", {"MaxLimit": "65536"})
+
+    def test_a_body_over_4_mib_is_not_even_read(self, wire: QueueWire) -> None:
+        assert wire.refusal("POST", "/orders/messages", {}, "x" * (MAX_REQUEST_BYTES + 1))[:2] == (
+            413,
+            "RequestBodyTooLarge",
+        )
+
+    @pytest.mark.parametrize(
+        ("method", "path", "name", "value"),
+        [
+            ("POST", "/orders/messages?visibilitytimeout=x", "visibilitytimeout", "x"),
+            ("POST", "/orders/messages?messagettl=1.5", "messagettl", "1.5"),
+            ("GET", "/orders/messages?numofmessages=", "numofmessages", ""),
+            ("GET", "/orders/messages?peekonly=true&numofmessages=%D9%A1", "numofmessages", "\u0661"),
+            ("GET", "/?comp=list&maxresults=ten", "maxresults", "ten"),
+        ],
+    )
+    def test_what_is_no_number_is_refused(self, method: str, path: str, name: str, value: str, wire: QueueWire) -> None:
+        said = wire.refusal(method, path, {}, text("text"))
+        assert (said.status, said.code) == (400, "InvalidQueryParameterValue")
+        assert said.details == {"QueryParameterName": name, "QueryParameterValue": value or None}
+
+    @pytest.mark.parametrize(
+        ("method", "options", "missing"),
+        [
+            ("DELETE", "", "popreceipt"),
+            ("PUT", "?visibilitytimeout=0", "popreceipt"),
+            ("PUT", "?popreceipt=AAAA", "visibilitytimeout"),
+        ],
+    )
+    def test_an_option_that_is_needed_is_missed(self, method: str, options: str, missing: str, wire: QueueWire) -> None:
+        assert wire.refusal(method, f"/orders/messages/id{options}") == (
+            400,
+            "MissingRequiredQueryParameter",
+            "A query parameter that's mandatory for this request is not specified.",
+            {"QueryParameterName": missing},
+        )
+
+    @pytest.mark.parametrize("method", ["PUT", "DELETE"])
+    def test_a_malformed_receipt_is_named(self, method: str, wire: QueueWire) -> None:
+        said = wire.refusal(method, "/orders/messages/id?popreceipt=invalid&visibilitytimeout=0")
+        assert said.details == {
+            "QueryParameterName": "popreceipt",
+            "QueryParameterValue": "invalid",
+            "Reason": "Invalid pop receipt format",
+        }
+
+
+class TestQueues:
+    def test_creating_tells_whether_it_was_there(self, wire: QueueWire) -> None:
+        assert wire.send("PUT", "/bills", {"x-ms-meta-Colour": "red"}).status == 201
+        assert wire.send("PUT", "/bills", {"x-ms-meta-colour": "red"}).status == 204
+        assert wire.refusal("PUT", "/bills")[:3] == (409, "QueueAlreadyExists", "The specified queue already exists.")
+        assert wire.send("DELETE", "/bills").status == 204
+        assert wire.refusal("DELETE", "/bills")[:3] == (404, "QueueNotFound", "The specified queue does not exist.")
+
+    def test_metadata_keep_the_spelling_of_their_names(self, wire: QueueWire) -> None:
+        wire.send("PUT", "/orders?comp=metadata", {"X-MS-Meta-Colour": " red ", "x-ms-meta-a_1": "", "x-other": "no"})
+        headers = wire.send("GET", "/orders?comp=metadata").headers
+        assert {name: value for name, value in headers.items() if "meta" in name} == {
+            "x-ms-meta-Colour": "red",
+            "x-ms-meta-a_1": "",
+        }
+        assert (headers["x-ms-approximate-messages-count"], headers["Cache-Control"]) == ("0", "no-cache")
+
+    @pytest.mark.parametrize(("name", "code"), [("x-ms-meta-", "EmptyMetadataKey"), ("x-ms-meta-1", "InvalidMetadata")])
+    def test_a_bad_name_of_metadata_is_refused(self, name: str, code: str, wire: QueueWire) -> None:
+        assert wire.refusal("PUT", "/orders?comp=metadata", {name: "x"})[:2] == (400, code)
+        assert wire.refusal("PUT", "/bills", {name: "x"})[:2] == (400, code)
+
+    def test_a_list_repeats_what_was_asked_and_says_where_it_goes_on(self, wire: QueueWire) -> None:
+        for name in ("order-1", "order-2"):
+            wire.send("PUT", f"/{name}", {"x-ms-meta-Colour": "<red>"})
+        path = "/?comp=list&prefix=order&maxresults=1&include=metadata"
+        assert (
+            wire.send("GET", path).body
+            == BOM
+            + (
+                f'{PROLOGUE}<EnumerationResults ServiceEndpoint="https://contoso.queue.core.windows.net/">'
+                "<Prefix>order</Prefix><MaxResults>1</MaxResults><Queues><Queue><Name>order-1</Name>"
+                "<Metadata><Colour>&lt;red&gt;</Colour></Metadata></Queue></Queues>"
+                "<NextMarker>/contoso/order-2</NextMarker></EnumerationResults>"
+            ).encode()
+        )
+        assert (
+            wire.send("GET", "/?comp=list&prefix=order&marker=/contoso/orders").body
+            == BOM
+            + (
+                f'{PROLOGUE}<EnumerationResults ServiceEndpoint="https://contoso.queue.core.windows.net/">'
+                "<Prefix>order</Prefix><Marker>/contoso/orders</Marker><Queues><Queue><Name>orders</Name></Queue></Queues>"
+                "<NextMarker /></EnumerationResults>"
+            ).encode()
+        )
+
+    def test_a_list_of_none_is_a_list(self, wire: QueueWire) -> None:
+        assert b"<Queues /><NextMarker />" in wire.send("GET", "/?comp=list&prefix=none&marker=").body
+
+    def test_an_endpoint_is_quoted(self, wire: QueueWire) -> None:
+        found = wire.xml("GET", "/?comp=list", base='http://"<&>:10001/contoso')
+        assert found.attrib == {"ServiceEndpoint": 'http://"<&>:10001/contoso/'}
+
+    @pytest.mark.parametrize("marker", ["orders", "/orders", "/other/orders", "/contoso/", "2"])
+    def test_a_marker_of_somebody_else_is_refused(self, marker: str, wire: QueueWire) -> None:
+        said = wire.refusal("GET", f"/?comp=list&marker={marker}")
+        assert said[:3] == (400, "InvalidMarker", "The specified marker is invalid.")
+
+    @pytest.mark.parametrize("limit", ["0", "5001"])
+    def test_a_page_of_a_list_has_1_to_5000_queues(self, limit: str, wire: QueueWire) -> None:
+        said = wire.refusal("GET", f"/?comp=list&maxresults={limit}")
+        assert (said.code, said.details["MaximumAllowed"]) == ("OutOfRangeQueryParameterValue", "5000")
+
+    def test_policies_travel_as_those_of_tables_do(self, wire: QueueWire) -> None:
+        body = (
+            "<SignedIdentifiers><SignedIdentifier><Id>worker</Id><AccessPolicy>"
+            "<Start>2020-08-19T21:13:07.0000000Z</Start><Permission>raup</Permission></AccessPolicy>"
+            "</SignedIdentifier></SignedIdentifiers>"
+        )
+        assert wire.send("PUT", "/orders?comp=acl", {}, body).status == 204
+        assert wire.send("GET", "/orders?comp=acl").body == BOM + (PROLOGUE + body).encode()
+        assert wire.refusal("PUT", "/orders?comp=acl", {}, body.replace("raup", "raud"))[:2] == (
+            400,
+            "InvalidXmlDocument",
+        )
+
+
+class TestAnswers:
+    def test_a_refusal_is_told_in_body_header_and_reason(self, wire: QueueWire) -> None:
+        response = wire.send("GET", "/orders/messages?numofmessages=0")
+        assert (response.status, response.reason) == (
+            400,
+            "One of the query parameters specified in the request URI is outside the permissible range.",
+        )
+        assert (
+            response.body
+            == BOM
+            + (
+                f"{PROLOGUE}<Error><Code>OutOfRangeQueryParameterValue</Code><Message>{response.reason}\n"
+                f"RequestId:{response.headers['x-ms-request-id']}\nTime:2014-08-22T00:50:32.5000000Z</Message>"
+                "<QueryParameterName>numofmessages</QueryParameterName><QueryParameterValue>0</QueryParameterValue>"
+                "<MinimumAllowed>1</MinimumAllowed><MaximumAllowed>32</MaximumAllowed></Error>"
+            ).encode()
+        )
+        assert response.headers["Content-Type"] == "application/xml"
+
+    @pytest.mark.parametrize("path", ["/?comp=list", "/orders/messages", "/bills/messages"])
+    def test_every_answer_has_the_headers_that_the_service_sends_with_each(self, path: str, wire: QueueWire) -> None:
+        headers = wire.send("GET", path, {"x-ms-version": "2020-12-06", "x-ms-client-request-id": "mine"}).headers
+        assert (headers["x-ms-version"], headers["x-ms-client-request-id"]) == ("2020-12-06", "mine")
+        assert headers["Server"] == "Windows-Azure-Queue/1.0 Microsoft-HTTPAPI/2.0"
+        assert headers["Date"] == "Fri, 22 Aug 2014 00:50:32 GMT"
+        assert len(headers["x-ms-request-id"]) == 36
+
+    def test_the_services_keep_their_properties_apart(self, engine: Engine, wire: QueueWire) -> None:
+        body = "<StorageServiceProperties><Logging><Read>true</Read></Logging></StorageServiceProperties>"
+        assert wire.send("PUT", "/?restype=service&comp=properties", {}, body).status == 202
+        assert b"<Read>true</Read>" in wire.send("GET", "/?restype=service&comp=properties").body
+        assert not engine.tables.get_service_properties().logging.read

@@ -1,0 +1,410 @@
+"""Batches: what is carried out, what is answered in which part, and which operation is at fault."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Any
+
+import pytest
+from azure.core import MatchConditions
+from azure.core.credentials import AzureNamedKeyCredential
+from azure.data.tables import RequestTooLargeError, TableClient, TableTransactionError, UpdateMode
+
+from support.table_requests import JSON, Wire, batch, entity_path, error_of, query_batch
+from tablepatterns.engine.account import Engine
+from tablepatterns.engine.http.message import Response
+from tablepatterns.engine.http.multipart import read_responses
+from tablepatterns.engine.tables.service import Operation
+from tablepatterns.engine.transport import EngineTransport
+
+NEXT = "application/json;odata=minimalmetadata;streaming=true;charset=utf-8"
+INVALID = ("InvalidInput", "One of the request inputs is not valid.")
+ANY = {**JSON, "If-Match": "*"}
+
+
+def entity(row: str, **properties: object) -> dict[str, object]:
+    return {"PartitionKey": "p", "RowKey": row, **properties}
+
+
+def insert(row: str, **properties: object) -> tuple[str, str, dict[str, str], object]:
+    return "POST", "/Employees", JSON, entity(row, **properties)
+
+
+def send(wire: Wire, request: tuple[dict[str, str], bytes]) -> list[Response]:
+    response = wire.send("POST", "/$batch", *request)
+    assert response.status == 202
+    return list(read_responses(response.body, response.headers["Content-Type"]))
+
+
+def refused(wire: Wire, *operations: Any) -> tuple[int, str, str]:
+    """Send a transaction that fails; there must be one part, and no entity."""
+    (part,) = send(wire, batch(*operations))
+    return (part.status, *error_of(part))
+
+
+def rows(wire: Wire) -> list[str]:
+    return [found.row_key for found in wire.engine.tables.query("Employees").entities]
+
+
+@pytest.mark.guide("G-071")
+def test_every_kind_of_write_is_answered_in_a_part_of_its_own(wire: Wire) -> None:
+    for row in ("b", "c", "d", "e"):
+        wire.engine.tables.apply("Employees", Operation("insert", "p", row))
+    parts = send(
+        wire,
+        batch(
+            ("POST", "/Employees", {**JSON, "Prefer": "return-no-content", "Content-ID": "7"}, entity("a")),
+            insert("z"),
+            (
+                "PUT",
+                entity_path("p", "b"),
+                {**JSON, "If-Match": wire.engine.tables.get("Employees", "p", "b").etag},
+                {},
+            ),
+            ("MERGE", entity_path("p", "c"), JSON, {}),
+            ("PATCH", entity_path("p", "d"), ANY, {}),
+            ("DELETE", entity_path("p", "e"), ANY, b""),
+            ("POST", entity_path("p", "f"), {**JSON, "X-HTTP-Method": "MERGE"}, {}),
+        ),
+    )
+    assert [(part.status, part.reason) for part in parts] == [
+        (204, "No Content"),
+        (201, "Created"),
+        *[(204, "No Content")] * 5,
+    ]
+    assert rows(wire) == ["a", "b", "c", "d", "f", "z"]
+    assert all(part.headers["x-content-type-options"] == "nosniff" for part in parts)
+    assert all(part.headers["cache-control"] == "no-cache" for part in parts)
+    location = f"{wire.base}/Employees(PartitionKey='p',RowKey='a')"
+    assert {
+        name: parts[0].headers[name] for name in ("preference-applied", "location", "dataserviceid", "content-id")
+    } == {
+        "preference-applied": "return-no-content",
+        "location": location,
+        "dataserviceid": location,
+        "content-id": "7",
+    }
+    assert (parts[1].headers["content-type"], json.loads(parts[1].body)["RowKey"]) == (NEXT, "z")
+    assert parts[2].headers["etag"] == wire.engine.tables.get("Employees", "p", "b").etag
+    assert "etag" not in parts[5].headers
+
+
+def test_the_answer_is_written_as_the_service_writes_it(wire: Wire) -> None:
+    response = wire.send("POST", "/$batch", *batch(("DELETE", entity_path("p", "a"), ANY, b"")))
+    guid = "[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}"
+    lines = response.body.decode().split("\r\n")
+    outer, inner = lines[0][2:], lines[3][2:]
+    assert re.fullmatch(f"batchresponse_{guid}", outer)
+    assert re.fullmatch(f"changesetresponse_{guid}", inner)
+    assert response.headers["Content-Type"] == f"multipart/mixed; boundary={outer}"
+    assert lines[:13] == [
+        f"--{outer}",
+        f"Content-Type: multipart/mixed; boundary={inner}",
+        "",
+        f"--{inner}",
+        "Content-Type: application/http",
+        "Content-Transfer-Encoding: binary",
+        "",
+        "HTTP/1.1 404 Not Found",
+        "X-Content-Type-Options: nosniff",
+        "Cache-Control: no-cache",
+        "DataServiceVersion: 3.0;",
+        f"Content-Type: {NEXT}",
+        "",
+    ]
+    assert lines[14:] == [f"--{inner}--", "", f"--{outer}--", ""]
+
+
+class TestWhoIsAtFault:
+    def test_the_same_row_twice(self, wire: Wire) -> None:
+        assert refused(wire, insert("a"), insert("a")) == (
+            400,
+            "InvalidDuplicateRow",
+            "1:The batch request contains multiple changes with same row key. "
+            "An entity can appear only once in a batch request.",
+        )
+        assert rows(wire) == []
+
+    @pytest.mark.parametrize("url", ["/Employees", "/Payroll"])
+    def test_another_partition_or_another_table(self, url: str, wire: Wire) -> None:
+        other = ("POST", url, JSON, {"PartitionKey": "q" if url == "/Employees" else "p", "RowKey": "b"})
+        assert refused(wire, insert("a"), other) == (
+            400,
+            "CommandsInBatchActOnDifferentPartitions",
+            "1:All commands in a batch must operate on same entity group.",
+        )
+        assert rows(wire) == []
+
+    def test_a_hundred_operations_are_taken_and_one_more_is_the_fault_of_the_hundredth(self, wire: Wire) -> None:
+        assert refused(wire, *(insert(f"{number:03d}") for number in range(101))) == (
+            400,
+            "InvalidInput",
+            "99:The batch request operation exceeds the maximum 100 changes per change set.",
+        )
+        assert rows(wire) == []
+        assert len(send(wire, batch(*(insert(f"{number:03d}") for number in range(100))))) == 100
+        assert len(rows(wire)) == 100
+
+    def test_the_fourth_of_four(self, wire: Wire) -> None:
+        send(wire, batch(insert("d")))
+        assert refused(wire, *(insert(row) for row in "abcd")) == (
+            409,
+            "EntityAlreadyExists",
+            "3:The specified entity already exists.",
+        )
+        assert rows(wire) == ["d"]
+
+    @pytest.mark.parametrize(
+        ("operation", "refusal"),
+        [
+            (("POST", "/Nobody", JSON, entity("a")), (404, "TableNotFound", "0:The table specified does not exist.")),
+            (insert("x/y"), (400, "OutOfRangeInput", "0:The 'RowKey' parameter of value 'x/y' is out of range.")),
+            (insert("x", Name=[]), (400, "InvalidInput", "0:One of the request inputs is not valid.")),
+            (
+                ("GET", entity_path("p", "a"), JSON, b""),
+                (400, "InvalidInput", "0:One of the request inputs is not valid."),
+            ),
+            (
+                ("PUT", "/Employees", JSON, {}),
+                (405, "UnsupportedHttpVerb", "0:The resource doesn't support specified Http Verb."),
+            ),
+            (
+                ("DELETE", entity_path("p", "a"), JSON, b""),
+                (400, "MissingRequiredHeader", "0:An HTTP header that's mandatory for this request is not specified."),
+            ),
+            (
+                ("DELETE", entity_path("p", "a"), ANY, b""),
+                (404, "ResourceNotFound", "The specified resource does not exist."),
+            ),
+            (insert("held"), (409, "EntityAlreadyExists", "The specified entity already exists.")),
+        ],
+    )
+    def test_a_single_operation_has_its_index_unless_the_storage_refuses_it(
+        self, operation: Any, refusal: tuple[int, str, str], wire: Wire
+    ) -> None:
+        send(wire, batch(insert("held")))
+        assert refused(wire, operation) == refusal
+        assert rows(wire) == ["held"]
+
+    def test_the_sdk_knows_which_one(self, table: TableClient) -> None:
+        table.create_entity(entity("b"))
+        with pytest.raises(TableTransactionError, match="1:The specified entity already exists") as caught:
+            table.submit_transaction([("create", entity("a")), ("create", entity("b"))])
+        error: Any = caught.value
+        assert (error.index, error.error_code, error.status_code) == (
+            1,
+            "EntityAlreadyExists",
+            409,
+        )
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "/Employees",
+        "Employees",
+        "https://contoso.table.core.windows.net/Employees",
+        "http://127.0.0.1:10002/contoso/Employees",
+    ],
+)
+def test_the_url_of_an_operation_may_be_absolute_or_relative(url: str, wire: Wire) -> None:
+    assert [part.status for part in send(wire, batch(("POST", url, JSON, entity("a"))))] == [201]
+
+
+@pytest.mark.parametrize("url", ["/contoso/Employees", "Employees", "/contoso/employees()"])
+def test_a_relative_url_is_relative_to_the_endpoint_or_to_its_host(url: str, wire: Wire) -> None:
+    headers, body = batch(("POST", url, JSON, entity("a")))
+    wire.send("POST", "/$batch", headers, body, base="http://127.0.0.1:10002/contoso")
+    assert rows(wire) == ["a"]
+
+
+def test_the_echo_of_an_operation_has_the_format_that_it_asks_for(wire: Wire) -> None:
+    full = {"Accept": "application/json;odata=nometadata"}
+    (part,) = send(wire, batch(("POST", "/Employees", full, entity("a"))))
+    assert set(json.loads(part.body)) == {"PartitionKey", "RowKey", "Timestamp"}
+    assert refused(wire, ("POST", "/Employees", {"Accept": "text/html"}, entity("b")))[:2] == (
+        415,
+        "AtomFormatNotSupported",
+    )
+
+
+class TestQueries:
+    def test_one_point_query_is_answered_outside_of_any_changeset(self, wire: Wire) -> None:
+        send(wire, batch(insert("a")))
+        (part,) = send(wire, query_batch("GET", entity_path("p", "a")))
+        assert (part.status, json.loads(part.body)["RowKey"]) == (200, "a")
+        (record,) = list(wire.engine.ledger.records)[-1:]
+        assert (record.operation, record.table, record.partition, record.query_class) == (
+            "QueryEntity",
+            "Employees",
+            "p",
+            "point query",
+        )
+
+    def test_one_query_is_answered_too(self, wire: Wire) -> None:
+        send(wire, batch(insert("a"), insert("b")))
+        (part,) = send(wire, query_batch("GET", "Employees()?$filter=RowKey%20eq%20'b'"))
+        assert [row["RowKey"] for row in json.loads(part.body)["value"]] == ["b"]
+
+    @pytest.mark.parametrize(
+        ("method", "url", "refusal"),
+        [
+            ("GET", entity_path("p", "a"), (404, "ResourceNotFound", "The specified resource does not exist.")),
+            ("GET", "/Nobody()", (404, "TableNotFound", "0:The table specified does not exist.")),
+            ("GET", "/Tables", (400, "InvalidInput", "0:One of the request inputs is not valid.")),
+            ("DELETE", entity_path("p", "a"), (400, "InvalidInput", "0:One of the request inputs is not valid.")),
+        ],
+    )
+    def test_what_it_refuses_is_told_in_its_part(
+        self, method: str, url: str, refusal: tuple[int, str, str], wire: Wire
+    ) -> None:
+        (part,) = send(wire, query_batch(method, url))
+        assert (part.status, *error_of(part)) == refusal
+
+
+def test_only_the_first_changeset_is_carried_out(wire: Wire) -> None:
+    headers, first = batch(insert("a"))
+    _, second = batch(insert("b"))
+    parts = send(wire, (headers, first.removesuffix(b"--b--\r\n") + second))
+    assert [part.status for part in parts] == [201, 400]
+    assert error_of(parts[1]) == INVALID
+    assert rows(wire) == ["a"]
+
+
+def test_an_empty_changeset_is_refused_as_the_service_does_and_succeeds_in_the_sdk(
+    wire: Wire, table: TableClient
+) -> None:
+    assert table.submit_transaction([]) == []
+    assert refused(wire) == (400, *INVALID)
+
+
+@pytest.mark.parametrize(
+    ("content_type", "body", "refusal"),
+    [
+        ("application/json", b"{}", (415, "MediaTypeNotSupported")),
+        ("multipart/mixed", b"--b--", (400, "InvalidInput")),
+        ("multipart/mixed; boundary=b", b"", (400, "InvalidInput")),
+        ("multipart/mixed; boundary=b", b"--b--", (400, "InvalidInput")),
+        (
+            "multipart/mixed; boundary=b",
+            b"--b\r\nContent-Type: multipart/mixed\r\n\r\n--c--\r\n--b--",
+            (400, "InvalidInput"),
+        ),
+        ("multipart/mixed; boundary=b", b"--b\r\nno header block\r\n--b--", (400, "InvalidInput")),
+        ("multipart/mixed; boundary=b", b"--b\r\n\r\nGET /Employees\r\n\r\n\r\n--b--", (400, "InvalidInput")),
+        ("multipart/mixed; boundary=b", b"--bb\r\n\r\nx\r\n--b--", (400, "InvalidInput")),
+    ],
+)
+def test_what_is_no_batch_is_refused_as_a_whole(
+    content_type: str, body: bytes, refusal: tuple[int, str], wire: Wire
+) -> None:
+    assert wire.refusal("POST", "/$batch", {**JSON, "content-type": content_type}, body)[:2] == refusal
+
+
+def test_a_batch_that_was_cut_off_on_its_way_changes_nothing(wire: Wire) -> None:
+    headers, body = batch(insert("a"), insert("b"), insert("c"))
+    for length in range(len(body) - len("--\r\n")):
+        assert wire.status("POST", "/$batch", headers, body[:length]) == 400
+    assert rows(wire) == []
+
+
+def test_a_batch_whose_lines_end_with_cr_alone_is_refused_and_changes_nothing(wire: Wire) -> None:
+    headers, body = batch(insert("a"), insert("b"))
+    assert wire.refusal("POST", "/$batch", headers, body.replace(b"\r\n", b"\r"))[:2] == (400, "InvalidInput")
+    assert rows(wire) == []
+    assert wire.status("POST", "/$batch", headers, body) == 202
+    assert rows(wire) == ["a", "b"]
+
+
+OPERATION = ["Content-Type: application/http", "Content-Transfer-Encoding: binary", ""]
+STARTED = ["--batch_1", "Content-Type: multipart/mixed; boundary=changeset_2", "", "--changeset_2", *OPERATION]
+NEW = '{"PartitionKey": "p", "RowKey": "new"}'
+# What azure-cosmosdb-table for Python 1.0.6 and azure-storage for Node 2.10.7 send
+COSMOSDB = [
+    *STARTED,
+    "POST /Employees HTTP/1.1",
+    "Content-ID: 1",
+    "Prefer: return-no-content",
+    "DataServiceVersion: 3.0;NetFx",
+    "Content-Type: application/json",
+    "Accept: application/json;odata=minimalmetadata",
+    f"Content-Length: {len(NEW)}",
+    "",
+    NEW,
+    "",
+    "--changeset_2",
+    *OPERATION,
+    "DELETE /Employees(PartitionKey='p',RowKey='old') HTTP/1.1",
+    "Content-ID: 2",
+    "If-Match: *",
+    "DataServiceVersion: 3.0;NetFx",
+    "Accept: application/json;odata=minimalmetadata",
+    "",
+    "--changeset_2--",
+    "--batch_1--",
+]
+NODE = [
+    *STARTED,
+    "POST https://contoso.table.core.windows.net:443/Employees HTTP/1.1",
+    "accept: application/json;odata=minimalmetadata",
+    "prefer: return-no-content",
+    "content-type: application/json;type=entry",
+    "",
+    NEW,
+    "--changeset_2",
+    *OPERATION,
+    "DELETE https://contoso.table.core.windows.net:443/Employees(PartitionKey=%27p%27,RowKey=%27old%27) HTTP/1.1",
+    "if-match: *",
+    "content-id: 1",
+    "",
+    "",
+    "--changeset_2--",
+    "--batch_1--",
+]
+
+
+@pytest.mark.parametrize("lines", [COSMOSDB, NODE], ids=["azure-cosmosdb-table", "azure-storage for Node"])
+def test_older_clients_end_their_lines_with_lf_alone(wire: Wire, lines: list[str]) -> None:
+    wire.engine.tables.apply("Employees", Operation("insert", "p", "old"))
+    headers = {**JSON, "content-type": 'multipart/mixed; charset="utf-8"; boundary=batch_1'}
+    parts = send(wire, (headers, "\n".join(lines).encode()))
+    assert [part.status for part in parts] == [204, 204]
+    assert rows(wire) == ["new"]
+
+
+def test_a_batch_over_4_mib_is_too_large_for_the_sdk_to_retry(table: TableClient) -> None:
+    operations = [("upsert", entity(str(number), Name="x" * 30_000, More="y" * 30_000)) for number in range(75)]
+    with pytest.raises(RequestTooLargeError, match="The request body is too large"):
+        table.submit_transaction(operations)
+    assert list(table.list_entities()) == []
+
+
+def test_the_sdk_sends_each_operation_with_its_own_condition(table: TableClient) -> None:
+    table.create_entity(entity("a"))
+    table.create_entity(entity("b"))
+    a, b = table.list_entities()
+    same = {"match_condition": MatchConditions.IfNotModified, "mode": UpdateMode.REPLACE}
+    results = table.submit_transaction([("update", {**a, "X": 1}, {"etag": a.metadata["etag"], **same}), ("delete", b)])
+    assert [set(result) for result in results] == [{"etag"}, set()]
+    with pytest.raises(
+        TableTransactionError, match="1:The update condition specified in the request was not satisfied"
+    ):
+        table.submit_transaction([("create", entity("c")), ("update", a, {"etag": a.metadata["etag"], **same})])
+    assert [found["RowKey"] for found in table.list_entities()] == ["a"]
+
+
+def test_a_transaction_of_the_sdk_in_path_style_names_its_path(engine: Engine, key: AzureNamedKeyCredential) -> None:
+    table = TableClient(
+        "http://127.0.0.1:10002/contoso", "Employees", credential=key, transport=EngineTransport(engine)
+    )
+    assert len(table.submit_transaction([("create", entity("a")), ("create", entity("b"))])) == 2
+
+
+def test_a_transaction_is_one_request_and_one_line_of_the_ledger(wire: Wire) -> None:
+    send(wire, batch(insert("a"), insert("b")))
+    (record,) = wire.engine.ledger.records
+    assert (record.operation, record.table, record.partition) == ("Transaction", "Employees", "p")
+    assert (record.billable, record.status, record.error) == (1, 202, None)
+    send(wire, batch(insert("a")))
+    assert wire.engine.ledger.records[-1].error == "EntityAlreadyExists"

@@ -1,0 +1,188 @@
+"""What a URL is about: host style, path style, keys in every spelling, and URLs that are about nothing."""
+
+from __future__ import annotations
+
+import pytest
+from azure.core.credentials import AzureNamedKeyCredential
+from azure.data.tables import TableClient, TableServiceClient
+
+from support.table_requests import JSON, Wire, entity_path
+from tablepatterns.engine.account import Engine
+from tablepatterns.engine.transport import EngineTransport
+
+KEYS = ["", "O'Brien", "''", "a b", "é", "日本", "a+b", "a&b=c", "100%", "(x)", "a,b", '~!@$^*()_-=[]{}|;:"<>.', "🛫"]
+
+
+@pytest.mark.parametrize(
+    "endpoint", ["http://127.0.0.1:10002/contoso", "http://localhost:10002/contoso", "https://CONTOSO.table.localhost"]
+)
+def test_every_endpoint_that_names_the_account_reaches_it(
+    endpoint: str, engine: Engine, key: AzureNamedKeyCredential
+) -> None:
+    service = TableServiceClient(endpoint, credential=key, transport=EngineTransport(engine))
+    table = service.create_table("Departments")
+    table.create_entity({"PartitionKey": "a", "RowKey": "b"})
+    assert [found.name for found in service.list_tables()] == ["Departments", "Employees"]
+    assert table.submit_transaction([("delete", {"PartitionKey": "a", "RowKey": "b"})]) == [{}]
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "https://fabrikam.table.core.windows.net/Tables",
+        "http://127.0.0.1:10002/fabrikam/Tables",
+        "http://127.0.0.1:10002/",
+        "ftp://contoso/Tables",
+        "Tables",
+        "",
+    ],
+)
+def test_a_url_of_no_account_or_of_another_represents_nothing(url: str, wire: Wire) -> None:
+    assert wire.refusal("GET", url, base="") == (
+        400,
+        "InvalidUri",
+        "The requested URI does not represent any resource on the server.",
+    )
+
+
+@pytest.mark.parametrize("partition_key", KEYS)
+def test_a_key_comes_back_as_it_was_whatever_is_in_it(partition_key: str, table: TableClient) -> None:
+    entity = {"PartitionKey": partition_key, "RowKey": partition_key[::-1]}
+    table.create_entity(entity)
+    assert table.upsert_entity(entity)
+    assert table.get_entity(partition_key=partition_key, row_key=partition_key[::-1]) == entity
+    assert list(table.list_entities()) == [entity]
+    table.delete_entity(entity)
+    assert list(table.list_entities()) == []
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/Employees(PartitionKey='a',RowKey='b')",
+        "/Employees(PartitionKey='a', RowKey='b')",
+        "/Employees(RowKey='b',PartitionKey='a')",
+        "/Employees%28PartitionKey=%27a%27,RowKey=%27b%27%29",
+        "/employees(PartitionKey='a',RowKey='b')",
+    ],
+)
+def test_the_named_keys_of_a_url_may_be_spelled_in_every_way(path: str, wire: Wire) -> None:
+    assert wire.status("POST", "/Employees", JSON, {"PartitionKey": "a", "RowKey": "b"}) == 201
+    assert wire.status("GET", path) == 200
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/Employees(PartitionKey='a')",
+        "/Employees('a')",
+        "/Employees(PartitionKey='a',RowKey='b',RowKey='c')",
+        "/Employees(PartitionKey='a',RowKey='it's')",
+        "/Employees(a)",
+    ],
+)
+def test_keys_that_are_not_the_two_keys_are_refused(path: str, wire: Wire) -> None:
+    assert wire.refusal("GET", path) == (
+        400,
+        "InvalidInput",
+        "The number of keys specified in the URI does not match number of key properties for the resource.",
+    )
+
+
+@pytest.mark.parametrize(
+    ("key", "code", "text"),
+    [
+        ("a/b", "InvalidInput", "Bad Request - Error in query syntax."),
+        ("a\\b", "InvalidInput", "Bad Request - Error in query syntax."),
+        ("a#b", "OutOfRangeInput", "One of the request inputs is out of range."),
+        ("a?b", "OutOfRangeInput", "One of the request inputs is out of range."),
+        ("a\u0080b", "OutOfRangeInput", "One of the request inputs is out of range."),
+    ],
+)
+@pytest.mark.parametrize("method", ["GET", "PUT", "MERGE", "DELETE"])
+def test_a_forbidden_character_in_a_key_of_a_url_has_the_words_for_urls(
+    method: str, key: str, code: str, text: str, wire: Wire
+) -> None:
+    headers = JSON if method == "GET" else {**JSON, "if-match": "*"}
+    assert wire.refusal(method, entity_path("p", key), headers, {} if method != "GET" else b"") == (400, code, text)
+
+
+@pytest.mark.parametrize("path", ["/Employees(PartitionKey='%ff',RowKey='b')", "/%ff"])
+def test_a_path_that_is_no_utf_8_is_refused(path: str, wire: Wire) -> None:
+    assert wire.refusal("GET", path)[:2] == (400, "InvalidInput")
+
+
+def test_an_option_that_is_no_utf_8_is_refused(wire: Wire) -> None:
+    assert wire.refusal("GET", "/Employees()?$filter=%ff")[:2] == (400, "InvalidUri")
+
+
+def test_a_plus_is_a_space_in_a_query_and_a_plus_in_a_path(wire: Wire) -> None:
+    wire.send("POST", "/Employees", JSON, {"PartitionKey": "a+b", "RowKey": "c d"})
+    assert wire.status("GET", "/Employees(PartitionKey='a+b',RowKey='c%20d')") == 200
+    assert b"a+b" in wire.send("GET", "/Employees()?$filter=RowKey+eq+'c%20d'").body
+
+
+@pytest.mark.parametrize(
+    ("method", "path"),
+    [
+        ("PUT", "/Tables"),
+        ("POST", "/Employees(PartitionKey='a',RowKey='b')"),
+        ("DELETE", "/Employees"),
+        ("GET", "/$batch"),
+        ("BREW", "/Employees"),
+    ],
+)
+def test_a_verb_that_the_resource_does_not_know_is_refused(method: str, path: str, wire: Wire) -> None:
+    assert wire.refusal(method, path) == (
+        405,
+        "UnsupportedHttpVerb",
+        "The resource doesn't support specified Http Verb.",
+    )
+
+
+def test_an_answer_to_head_has_no_body(wire: Wire) -> None:
+    response = wire.send("HEAD", "/Tables")
+    assert (response.status, response.body) == (405, b"")
+
+
+@pytest.mark.parametrize(
+    ("tunnelled", "status"), [("MERGE", 204), ("merge", 204), ("PUT", 204), ("DELETE", 204), ("GET", 405)]
+)
+def test_post_may_carry_another_verb(tunnelled: str, status: int, wire: Wire) -> None:
+    wire.send("POST", "/Employees", JSON, {"PartitionKey": "a", "RowKey": "b"})
+    headers = {**JSON, "x-http-method": tunnelled, "if-match": "*"}
+    assert wire.status("POST", entity_path("a", "b"), headers, {}) == status
+
+
+class TestAnAccountUrlThatEndsWithATable:
+    def test_creating_a_table_finds_no_table_or_an_entity_without_keys(self, wire: Wire) -> None:
+        assert wire.refusal("POST", "/Nobody/Tables", JSON, {"TableName": "x"})[:2] == (404, "TableNotFound")
+        assert wire.refusal("POST", "/Employees/Tables", JSON, {"TableName": "x"}) == (
+            400,
+            "PropertiesNeedValue",
+            "The values are not specified for all properties in the entity.",
+        )
+
+    def test_deleting_a_table_finds_no_table_or_the_wrong_number_of_keys(self, wire: Wire) -> None:
+        assert wire.refusal("DELETE", "/Nobody/Tables('x')")[:2] == (404, "TableNotFound")
+        assert wire.refusal("DELETE", "/Employees/Tables('x')")[1:] == (
+            "InvalidInput",
+            "The number of keys specified in the URI does not match number of key properties for the resource.",
+        )
+
+    def test_a_transaction_has_no_media_type_that_a_table_takes(self, wire: Wire) -> None:
+        assert wire.refusal("POST", "/Employees/$batch") == (
+            415,
+            "MediaTypeNotSupported",
+            "None of the provided media types are supported",
+        )
+
+    @pytest.mark.parametrize("method", ["GET", "PUT"])
+    @pytest.mark.parametrize("table", ["Employees", "Nobody"])
+    def test_service_properties_are_none_of_a_table(self, method: str, table: str, wire: Wire) -> None:
+        response = wire.send(method, f"/{table}/?restype=service&comp=properties")
+        assert (response.status, response.headers["x-ms-error-code"]) == (400, "InvalidQueryParameterValue")
+
+
+def test_the_root_has_no_service_document(wire: Wire) -> None:
+    assert wire.refusal("GET", "/")[:2] == (501, "NotImplemented")

@@ -1,0 +1,209 @@
+"""Access policies, service properties and statistics: their XML, byte for byte, and what is no such XML."""
+
+from __future__ import annotations
+
+from datetime import datetime, timezone
+from typing import Any
+
+import pytest
+from azure.core.exceptions import HttpResponseError, ResourceNotFoundError
+from azure.data.tables import (
+    TableAccessPolicy,
+    TableAnalyticsLogging,
+    TableClient,
+    TableCorsRule,
+    TableMetrics,
+    TableRetentionPolicy,
+    TableServiceClient,
+)
+
+from support.table_requests import Wire
+
+ACL = "/Employees?comp=acl"
+PROPERTIES = "/?restype=service&comp=properties"
+STATS = "/?restype=service&comp=stats"
+SECONDARY = "https://contoso-secondary.table.core.windows.net"
+XML = {"accept": "application/xml"}
+PROLOGUE = '\ufeff<?xml version="1.0" encoding="utf-8"?>'
+WHEN = datetime(2014, 8, 22, 1, 2, 3, tzinfo=timezone.utc)
+OFF = "<RetentionPolicy><Enabled>false</Enabled></RetentionPolicy>"
+
+
+def set_acl(wire: Wire, *identifiers: str) -> int:
+    return wire.status("PUT", ACL, XML, f"<SignedIdentifiers>{''.join(identifiers)}</SignedIdentifiers>")
+
+
+class TestPolicies:
+    def test_they_come_back_as_they_were_set_and_what_is_missing_stays_missing(self, table: TableClient) -> None:
+        table.set_table_access_policy(
+            {
+                "nothing": None,
+                "empty": TableAccessPolicy(),
+                "partial": TableAccessPolicy(permission="ra"),
+                "full": TableAccessPolicy(start=WHEN, expiry=WHEN, permission="raud"),
+            }
+        )
+        found = table.get_table_access_policy()
+        assert (list(found), found["nothing"], found["empty"]) == (["nothing", "empty", "partial", "full"], None, None)
+        partial, full = found["partial"], found["full"]
+        assert partial
+        assert (partial.start, partial.expiry, partial.permission) == (None, None, "ra")
+        assert full
+        assert (full.start, full.expiry, full.permission) == (WHEN, WHEN, "raud")
+        table.set_table_access_policy({})
+        assert table.get_table_access_policy() == {}
+
+    def test_they_are_written_with_a_byte_order_mark_and_seven_digits(self, wire: Wire) -> None:
+        policy = "<AccessPolicy><Start>2014-08-22</Start><Expiry>2014-08-23T01:02Z</Expiry></AccessPolicy>"
+        assert set_acl(wire, f"<SignedIdentifier><Id>a&amp;b</Id>{policy}</SignedIdentifier>") == 204
+        response = wire.send("GET", ACL, XML)
+        assert (response.status, response.headers["Content-Type"]) == (200, "application/xml")
+        assert response.body.decode() == (
+            f"{PROLOGUE}<SignedIdentifiers><SignedIdentifier><Id>a&amp;b</Id><AccessPolicy>"
+            "<Start>2014-08-22T00:00:00.0000000Z</Start><Expiry>2014-08-23T01:02:00.0000000Z</Expiry>"
+            "</AccessPolicy></SignedIdentifier></SignedIdentifiers>"
+        )
+
+    @pytest.mark.parametrize(
+        "body", [b"", b"<SignedIdentifiers />", b"\xef\xbb\xbf<SignedIdentifiers></SignedIdentifiers>"]
+    )
+    def test_an_empty_body_sets_none(self, body: bytes, wire: Wire) -> None:
+        assert wire.status("PUT", ACL, XML, body) == 204
+        assert wire.send("GET", ACL, XML).body.decode() == f"{PROLOGUE}<SignedIdentifiers />"
+
+    def test_five_are_taken_and_the_sdk_explains_six(self, table: TableClient) -> None:
+        table.set_table_access_policy({str(number): None for number in range(5)})
+        with pytest.raises(ValueError, match="Too many access policies provided"):
+            table.set_table_access_policy({str(number): None for number in range(6)})
+        assert len(table.get_table_access_policy()) == 5
+
+    @pytest.mark.parametrize(
+        "identifier",
+        [
+            "<SignedIdentifier><AccessPolicy /></SignedIdentifier>",
+            "<SignedIdentifier><Id>a</Id><AccessPolicy><Start>soon</Start></AccessPolicy></SignedIdentifier>",
+            "<SignedIdentifier><Id>a</Id><AccessPolicy><Permission>rx</Permission></AccessPolicy></SignedIdentifier>",
+            f"<SignedIdentifier><Id>{'a' * 65}</Id></SignedIdentifier>",
+            "<SignedIdentifier><Id>a</Id></SignedIdentifier><SignedIdentifier><Id>a</Id></SignedIdentifier>",
+            "<SignedIdentifier>",
+        ],
+    )
+    def test_what_is_no_policy_is_refused_and_changes_nothing(self, identifier: str, wire: Wire) -> None:
+        assert set_acl(wire, "<SignedIdentifier><Id>kept</Id></SignedIdentifier>") == 204
+        assert set_acl(wire, identifier) == 400
+        assert b"<Id>kept</Id>" in wire.send("GET", ACL, XML).body
+
+    def test_a_missing_table_is_told_in_the_words_and_headers_of_these_resources(
+        self, service: TableServiceClient, wire: Wire
+    ) -> None:
+        response = wire.send("GET", "/Nobody?comp=acl", XML)
+        assert (response.status, response.reason) == (404, "The table specified does not exist.")
+        assert (response.headers["x-ms-error-code"], response.headers["Content-Type"]) == (
+            "TableNotFound",
+            "application/xml",
+        )
+        assert response.body.decode() == (
+            '<?xml version="1.0" encoding="utf-8"?>'
+            '<m:error xmlns:m="http://schemas.microsoft.com/ado/2007/08/dataservices/metadata">'
+            '<m:code>TableNotFound</m:code><m:message xml:lang="en-US">The table specified does not exist.\n'
+            f"RequestId:{response.headers['x-ms-request-id']}\nTime:2014-08-22T00:50:32.5000000Z</m:message></m:error>"
+        )
+        with pytest.raises(ResourceNotFoundError, match="The table specified does not exist"):
+            service.get_table_client("Nobody").get_table_access_policy()
+
+
+class TestProperties:
+    def test_the_defaults_are_those_of_a_new_account(self, wire: Wire) -> None:
+        response = wire.send("GET", PROPERTIES, XML)
+        assert (response.status, response.headers["Content-Type"]) == (200, "application/xml")
+        metrics = f"<Version>1.0</Version><Enabled>false</Enabled>{OFF}"
+        assert response.body.decode() == (
+            f"{PROLOGUE}<StorageServiceProperties><Logging><Version>1.0</Version><Read>false</Read><Write>false</Write>"
+            f"<Delete>false</Delete>{OFF}</Logging><HourMetrics>{metrics}</HourMetrics>"
+            f"<MinuteMetrics>{metrics}</MinuteMetrics><Cors /></StorageServiceProperties>"
+        )
+
+    def test_what_is_set_comes_back_and_what_is_not_named_stays(self, service: TableServiceClient) -> None:
+        kept = TableRetentionPolicy(enabled=True, days=365)
+        service.set_service_properties(
+            analytics_logging=TableAnalyticsLogging(read=True, write=True, delete=True, retention_policy=kept),
+            hour_metrics=TableMetrics(enabled=True, include_apis=True, retention_policy=kept),
+            minute_metrics=TableMetrics(enabled=True, include_apis=False),
+        )
+        rule = TableCorsRule(
+            ["a.example", "b.example"],
+            ["GET", "PUT"],
+            allowed_headers=["x-a", "x-b"],
+            exposed_headers=["x-c"],
+            max_age_in_seconds=7,
+        )
+        service.set_service_properties(cors=[TableCorsRule(["*"], ["GET"]), rule])
+        found: Any = service.get_service_properties()
+        logging, hours, minutes = found["analytics_logging"], found["hour_metrics"], found["minute_metrics"]
+        assert (logging.read, logging.write, logging.delete, logging.retention_policy.days) == (True, True, True, 365)
+        assert (hours.enabled, hours.include_apis, hours.retention_policy.days) == (True, True, 365)
+        assert (minutes.enabled, minutes.include_apis, minutes.retention_policy.enabled) == (True, False, False)
+        first, second = found["cors"]
+        assert (first.allowed_origins, first.allowed_methods, first.allowed_headers) == (["*"], ["GET"], [])
+        assert (second.allowed_origins, second.allowed_methods) == (["a.example", "b.example"], ["GET", "PUT"])
+        assert (second.allowed_headers, second.exposed_headers, second.max_age_in_seconds) == (
+            ["x-a", "x-b"],
+            ["x-c"],
+            7,
+        )
+
+    def test_a_year_is_kept_and_a_day_more_is_not(self, service: TableServiceClient) -> None:
+        too_long = TableMetrics(
+            enabled=True, include_apis=True, retention_policy=TableRetentionPolicy(enabled=True, days=366)
+        )
+        with pytest.raises(HttpResponseError, match="XML specified is not syntactically valid") as caught:
+            service.set_service_properties(hour_metrics=too_long)
+        assert (caught.value.status_code, caught.value.reason) == (400, "XML specified is not syntactically valid.")
+        found: Any = service.get_service_properties()
+        assert found["hour_metrics"].enabled is False
+
+    def test_five_rules_are_taken_and_six_are_not(self, service: TableServiceClient) -> None:
+        rules = [TableCorsRule([f"{number}.example"], ["GET"]) for number in range(6)]
+        service.set_service_properties(cors=rules[:5])
+        with pytest.raises(HttpResponseError):
+            service.set_service_properties(cors=rules)
+        found: Any = service.get_service_properties()
+        assert len(found["cors"]) == 5
+
+    @pytest.mark.parametrize(
+        "body",
+        [
+            b"",
+            b"{}",
+            b"<a />",
+            b"<StorageServiceProperties>",
+            b"<StorageServiceProperties><Logging><Read>maybe</Read></Logging></StorageServiceProperties>",
+            b"<StorageServiceProperties><Logging><RetentionPolicy><Days>1e1</Days></RetentionPolicy></Logging></StorageServiceProperties>",
+            b'<!DOCTYPE a [<!ENTITY b "c">]><StorageServiceProperties>&b;</StorageServiceProperties>',
+            b'<!DOCTYPE a SYSTEM "file:///etc/passwd"><StorageServiceProperties />',
+            b'<?xml version="1.0" encoding="nothing"?><StorageServiceProperties />',
+        ],
+    )
+    def test_what_is_no_such_document_is_refused(self, body: bytes, wire: Wire) -> None:
+        before = wire.engine.tables.get_service_properties()
+        response = wire.send("PUT", PROPERTIES, XML, body)
+        assert (response.status, response.headers["x-ms-error-code"]) == (400, "InvalidXmlDocument")
+        assert wire.engine.tables.get_service_properties() == before
+
+
+class TestStatistics:
+    def test_the_secondary_is_live_and_in_step(self, service: TableServiceClient, wire: Wire) -> None:
+        stats: Any = service.get_service_stats()
+        found = stats["geo_replication"]
+        assert (found["status"], found["last_sync_time"]) == (
+            "live",
+            datetime(2014, 8, 22, 0, 50, 32, tzinfo=timezone.utc),
+        )
+        assert wire.send("GET", STATS, XML, base=SECONDARY).body.decode() == (
+            f"{PROLOGUE}<StorageServiceStats><GeoReplication><Status>live</Status>"
+            "<LastSyncTime>Fri, 22 Aug 2014 00:50:32 GMT</LastSyncTime></GeoReplication></StorageServiceStats>"
+        )
+
+    def test_the_primary_knows_none(self, wire: Wire) -> None:
+        response = wire.send("GET", STATS, XML)
+        assert (response.status, response.headers["x-ms-error-code"]) == (400, "InvalidQueryParameterValue")

@@ -1,0 +1,243 @@
+"""Conditions and options: an operation honors each that it is documented to have, or rejects it, and ignores none."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from datetime import datetime, timezone
+from typing import Any, Final
+
+import pytest
+
+from support import blob_states, queue_states
+from support import table_states as engine_states
+from support.blob_requests import APPEND_BLOB, BLOCK_BLOB, LEASE, BlobWire
+from support.documented_operations import DOCUMENTED, Documented
+from support.queue_requests import QueueWire
+from support.table_requests import Wire
+from tablepatterns.engine.account import Engine
+from tablepatterns.engine.clock import Clock
+from tablepatterns.engine.errors import Refusal
+from tablepatterns.engine.http.message import Response
+from tablepatterns.engine.http.supported import BLOB_SUPPORT, QUEUE_SUPPORT, TABLE_SUPPORT, Support
+from tablepatterns.engine.tables.service import Operation
+
+SUPPORT: Final = {"blob": BLOB_SUPPORT, "queue": QUEUE_SUPPORT, "table": TABLE_SUPPORT}
+OTHER: Final = "00000000-0000-0000-0000-00000000000f"
+PAST, FUTURE = "Mon, 01 Jan 2001 00:00:00 GMT", "Fri, 01 Jan 2100 00:00:00 GMT"
+CONDITIONS: Final = {
+    **dict.fromkeys(("if-match", "if-none-match"), '"0x1"'),
+    **dict.fromkeys(("if-modified-since", "if-unmodified-since"), PAST),
+    "if-range": '"0x1"',
+    "x-ms-if-tags": "\"team\" = 'IT'",
+    "x-ms-lease-id": OTHER,
+    "?snapshot": "2001-01-01T00:00:00.0000000Z",
+    "?versionid": "2001-01-01T00:00:00.0000000Z",
+}
+# Values that nothing meets, that are of another kind, or that change the result
+PROBES: Final = {
+    **CONDITIONS,
+    "if-none-match": "*",
+    "if-modified-since": FUTURE,
+    "x-ms-access-tier-if-modified-since": FUTURE,
+    "x-ms-access-tier-if-unmodified-since": PAST,
+    "x-ms-blob-condition-appendpos": "99",
+    "x-ms-blob-condition-maxsize": "1",
+    "x-ms-range": "bytes=1-1",
+    "range": "bytes=1-1",
+    "x-ms-range-get-content-md5": "true",
+    "x-ms-range-get-content-crc64": "true",
+    "x-ms-structured-body": "XSM/1.0; properties=crc64",
+    "x-ms-structured-content-length": "99",
+    "content-md5": "AAAAAAAAAAAAAAAAAAAAAA==",
+    "x-ms-content-crc64": "AAAAAAAAAAA=",
+    "x-ms-blob-content-md5": "AAAAAAAAAAAAAAAAAAAAAA==",
+    "x-ms-source-content-md5": "AAAAAAAAAAAAAAAAAAAAAA==",
+    "x-ms-source-content-crc64": "AAAAAAAAAAA=",
+    "x-ms-source-range": "bytes=1-1",
+    "x-ms-copy-source-authorization": "Bearer x",
+    "x-ms-copy-source-tag-option": "COPY",
+    "x-ms-copy-source-blob-properties": "false",
+    "x-ms-seal-blob": "true",
+    "x-ms-tags": "a=b",
+    "x-ms-access-tier": "Cold",
+    "x-ms-rehydrate-priority": "Soon",
+    "x-ms-blob-public-access": "blob",
+    "x-ms-delete-snapshots": "only",
+    "x-ms-lease-duration": "5",
+    "x-ms-lease-break-period": "5",
+    "x-ms-proposed-lease-id": "x",
+    "x-ms-deny-encryption-scope-override": "true",
+    "x-ms-legal-hold": "true",
+    "?prefix": "x",
+    "?marker": "x",
+    "?maxresults": "0",
+    "?include": "metadata",
+    "?delimiter": "e",
+    "?blocklisttype": "uncommitted",
+    "?visibilitytimeout": "7",
+    "?messagettl": "7",
+    "?numofmessages": "0",
+    "?peekonly": "true",
+    "?$select": "None",
+    "?$filter": "A eq",
+    "?$top": "0",
+    "?$format": "application/json;odata=nometadata",
+    "?NextTableName": "x",
+    "?NextPartitionKey": "x",
+    "?NextRowKey": "x",
+    "prefer": "return-no-content",
+    **dict.fromkeys(("x-ms-source-if-match", "x-ms-blob-if-match"), '"0x1"'),
+    **dict.fromkeys(("x-ms-source-if-none-match", "x-ms-blob-if-none-match"), "*"),
+    **dict.fromkeys(("x-ms-source-if-modified-since", "x-ms-blob-if-modified-since"), FUTURE),
+    **dict.fromkeys(("x-ms-source-if-unmodified-since", "x-ms-blob-if-unmodified-since"), PAST),
+    "x-ms-source-lease-id": OTHER,
+    "x-ms-source-if-tags": "\"team\" = 'IT'",
+}
+EACH: Final = [(operation, option) for operation in DOCUMENTED for option in operation.options]
+
+
+def is_rejected(operation: Documented, option: str) -> bool:
+    return SUPPORT[operation.service][operation.name].rejects(option)
+
+
+def every(pairs: Iterable[tuple[Documented, str]]) -> pytest.MarkDecorator:
+    """Return the mark of a test of operations and options."""
+    each = [pytest.param(operation, option, id=f"{operation.name}-{option}") for operation, option in pairs]
+    return pytest.mark.parametrize(("operation", "option"), each)
+
+
+every_operation = pytest.mark.parametrize("operation", DOCUMENTED, ids=[each.name for each in DOCUMENTED])
+
+
+class Account:
+    """An account with something for every operation to work on."""
+
+    def __init__(self) -> None:
+        clock = Clock(datetime(2014, 8, 22, tzinfo=timezone.utc))
+        self.engine = engine = Engine("contoso", clock=clock)
+        self.wires: dict[str, Any] = {"blob": BlobWire(engine), "queue": QueueWire(engine), "table": Wire(engine)}
+        self._fill_blobs(self.wires["blob"])
+        engine.queues.create("orders", {"team": "Sales"})
+        engine.queues.put("orders", "text", visibility=0, time_to_live=60)
+        engine.queues.put("orders", "text", visibility=0, time_to_live=60)
+        (message,) = engine.queues.get("orders", 1, 30)
+        self.receipt = f"{message.id}?popreceipt={message.receipt}"
+        engine.tables.create("Employees")
+        engine.tables.apply("Employees", Operation("insert", "p", "r", {"A": 1}))
+
+    def _fill_blobs(self, wire: BlobWire) -> None:
+        lease = {"x-ms-lease-action": "acquire", "x-ms-lease-duration": "-1", "x-ms-proposed-lease-id": LEASE}
+        said = {**BLOCK_BLOB, "x-ms-tags": "team=Sales", "x-ms-meta-m": "n", "x-ms-blob-content-type": "text/plain"}
+        for name in ("photos", "leased", "free", "shared"):
+            wire.send("PUT", f"/{name}?restype=container", {"x-ms-meta-m": "n"})
+        wire.send("PUT", "/leased?restype=container&comp=lease", lease)
+        wire.send("PUT", "/shared?restype=container&comp=acl", {"x-ms-blob-public-access": "blob"})
+        for path in ("/photos/b", "/photos/leased", "/photos/free", "/shared/source"):
+            wire.send("PUT", path, said, b"content")
+        wire.send("PUT", "/photos/leased?comp=lease", lease)
+        wire.send("PUT", "/photos/b?comp=block&blockid=YQ==", {}, b"staged")
+        for path in ("/photos/log", "/shared/source/log"):
+            wire.send("PUT", path, {**APPEND_BLOB, "x-ms-tags": "team=Sales"})
+            wire.send("PUT", f"{path}?comp=appendblock", {}, b"one")
+
+    def ask(self, operation: Documented, options: dict[str, str]) -> Response:
+        path, headers = operation.path.replace("{receipt}", self.receipt), dict(operation.headers)
+        for option, value in options.items():
+            if option.startswith("?"):
+                name = option[1:]
+                path = re.sub(rf"&{name}=[^&]*", "", path)
+                path += f"{'&' if '?' in path else '?'}{name.replace('$', '%24')}={value.replace(' ', '%20')}"
+            else:
+                headers[option] = value
+        body = operation.body.encode()
+        found: Response = self.wires[operation.service].send(operation.method, path, headers, body)
+        return found
+
+    def seen(self, response: Response) -> tuple[int, str]:
+        """Return what anyone can tell of an answer, and of the account after it, without ids that are random."""
+        headers = {name: value for name, value in response.headers.items() if name not in ("Content-Length",)}
+        text = f"{headers} {response.body!r} {self.state()!r}"
+        text = re.sub(r"[0-9a-fA-F]{8}-?(?:[0-9a-fA-F]{4}-?){3}[0-9a-fA-F]{12}", "ID", text)
+        return response.status, re.sub(r"<PopReceipt>[^<]*|receipt='[^']*'|'x-ms-popreceipt': '[^']*'", "R", text)
+
+    def state(self) -> Any:
+        blobs = blob_states.everything_in(self.engine.blobs)
+        contents = [bytes(blob.content) for *_, blob in self._versions(blobs[1])]
+        return (
+            blobs,
+            contents,
+            queue_states.everything_in(self.engine.queues),
+            engine_states.everything_in(self.engine.tables),
+        )
+
+    def _versions(self, slots: Any) -> Any:
+        return [(name, blob) for name, (old, now, _) in slots.items() for blob in [*old, *([now] if now else [])]]
+
+
+@every_operation
+def test_each_request_is_carried_out_and_always_in_the_same_way(operation: Documented) -> None:
+    accounts = [Account(), Account()]
+    first, second = [account.seen(account.ask(operation, {})) for account in accounts]
+    assert first[0] < 300
+    assert first == second
+    assert accounts[0].engine.ledger.records[-1].operation == operation.name
+
+
+@every(pair for pair in EACH if is_rejected(*pair))
+def test_what_the_engine_does_not_do_it_rejects(operation: Documented, option: str) -> None:
+    account = Account()
+    before = account.state()
+    response = account.ask(operation, {option: PROBES.get(option, "x")})
+    assert response.status == 501
+    assert account.state() == before
+
+
+@every(pair for pair in EACH if not is_rejected(*pair))
+def test_an_option_that_is_honored_makes_a_difference(operation: Documented, option: str) -> None:
+    plain, asked = Account(), Account()
+    response = asked.ask(operation, {option: PROBES.get(option, "x")})
+    assert response.status != 501 or option == "?$select"
+    assert asked.seen(response) != plain.seen(plain.ask(operation, {}))
+
+
+@pytest.mark.parametrize("condition", CONDITIONS)
+@every_operation
+def test_no_operation_ignores_a_condition(operation: Documented, condition: str) -> None:
+    """Whether it is documented to have the condition or not: nothing is done if the condition is not met."""
+    account = Account()
+    before = account.state()
+    value = FUTURE if condition == "if-modified-since" else '"0x1"' if condition == "if-match" else PROBES[condition]
+    assert account.ask(operation, {condition: value}).status >= 304
+    assert account.state() == before
+
+
+@pytest.mark.parametrize("name", ["ListContainers", "ListBlobs", "ListQueues"])
+@pytest.mark.parametrize("include", ["everything", "metadata,everything"])
+def test_a_list_is_not_asked_to_include_what_no_list_has(name: str, include: str) -> None:
+    (operation,) = (each for each in DOCUMENTED if each.name == name)
+    response = Account().ask(operation, {"?include": include})
+    assert (response.status, response.headers["x-ms-error-code"]) == (400, "InvalidQueryParameterValue")
+
+
+def test_every_operation_is_documented() -> None:
+    for service, support in SUPPORT.items():
+        known = {operation.name for operation in DOCUMENTED if operation.service == service}
+        assert set(support) - known <= {
+            *(f"Get{service.capitalize()}ServiceStats", "BlobBatch", "AbortCopyBlob", "Transaction", "QueryTable")
+        }
+
+
+@pytest.mark.parametrize("option", ["x-ms-source-range", "x-ms-copy-source-blob-properties", "x-ms-source-content-md5"])
+def test_a_copy_does_not_ignore_the_options_of_others(option: str) -> None:
+    for operation in DOCUMENTED:
+        if operation.name == "CopyBlob" or (operation.name == "CopyBlobFromURL" and option not in operation.options):
+            assert Account().ask(operation, {option: "true"}).status == 501
+
+
+def test_what_is_asked_not_to_be_done_is_not_asked() -> None:
+    support = Support("if-match", "x-ms-legal-hold")
+    support.check({"x-ms-legal-hold": "false", "if-match": "*"}, {"versionid": ""})
+    for asked in ({"x-ms-legal-hold": "true"}, {"if-none-match": "false"}):
+        with pytest.raises(Refusal, match="NotImplemented"):
+            support.check(asked, {})

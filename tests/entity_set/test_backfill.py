@@ -1,0 +1,160 @@
+"""Backfill: derived rows of entities that are older, in a walk that can be resumed, while writers go on."""
+
+from __future__ import annotations
+
+from base64 import b64encode
+from typing import Any
+
+import pytest
+
+from support.employees import rows_of
+from support.maintained_set import BY_ID, KINDS, NEAR, change, fill, found_by, person
+from tablepatterns import EntitySet, IntraPartitionIndex, Key
+from tablepatterns.engine.account import Engine
+from tablepatterns.entity_set.maintenance import Report
+from tablepatterns.entity_set.reconcile import Finding
+from tablepatterns.errors import BadDesign, BadInput, BadToken, DerivedDataMismatch, DuplicateIndexValue
+from tablepatterns.recipes.inter_partition_index import InterPartitionIndex
+from tablepatterns.sdk.operation import Operation
+
+
+@pytest.fixture(params=[*KINDS, "other table"])
+def index(request: pytest.FixtureRequest, new_name: Any) -> Any:
+    """An index in the partition, in another one, and in another table: what upkeep promises is the same."""
+    return KINDS.get(request.param) or InterPartitionIndex(Key("by_{Department}", "{Email}"), table=new_name())
+
+
+@pytest.fixture
+def plain(storage: Any, table_name: str) -> Any:
+    """The entities, written by a program that knows of no index."""
+    return EntitySet(storage, table_name, BY_ID)
+
+
+@pytest.fixture
+def staff(storage: Any, table_name: str, index: Any) -> Any:
+    return EntitySet(storage, table_name, BY_ID, derived=[index])
+
+
+# ------------------------------------------------------------------ backfill
+
+
+async def test_backfill_gives_every_entity_its_row(plain: Any, staff: Any, index: Any) -> None:
+    await fill(plain, 30)
+    await plain.insert(person(30, Email=None))
+    report = await staff.backfill(index)
+    assert (report.entities, report.token) == (31, None)
+    assert (await staff.verify(index)) == Report(entities=31, rows=30)
+    assert (await staff.find(index, Department="Sales", Email="7@contoso.com")) == person(7)
+
+
+async def test_backfill_may_be_done_again(plain: Any, staff: Any, index: Any, storage: Any, table_name: str) -> None:
+    await fill(plain, 5)
+    await staff.backfill(index)
+    before = await rows_of(storage, table_name)
+    await staff.backfill(index)
+    assert await rows_of(storage, table_name) == before
+
+
+class Stop(Exception):
+    """The process that tends the rows is asked to stop."""
+
+
+async def spread(plain: Any, storage: Any) -> None:
+    """Put three entities in front of a thousand rows of another kind, and three behind them: on two pages."""
+    for department in "AC":
+        for number in range(3):
+            await plain.insert(person(number, Department=department))
+    for start in range(0, 1000, 100):
+        rows = ({"PartitionKey": "empid_B", "RowKey": f"x{start + each}"} for each in range(100))
+        await storage.table(plain.table.name).submit(*map(Operation.insert, rows))
+
+
+async def test_backfill_resumes_where_it_broke(plain: Any, staff: Any, index: Any, storage: Any) -> None:
+    await spread(plain, storage)
+    reports: list[Report] = []
+
+    def stop(report: Report) -> None:
+        reports.append(report)
+        raise Stop
+
+    with pytest.raises(Stop):
+        await staff.backfill(index, progress=stop)
+    assert reports[0].entities == 3
+    report = await staff.backfill(index, resume=reports[0].token, progress=reports.append)
+    assert report == reports[-1] == Report(entities=3)
+    assert (await staff.verify(index)).is_clean
+
+
+async def test_verify_resumes_where_it_broke(plain: Any, staff: Any, index: Any, storage: Any) -> None:
+    await spread(plain, storage)
+    reports: list[Report] = []
+    whole = await staff.verify(index, progress=reports.append)
+    assert (len(whole.drifts), len(reports[0].drifts)) == (6, 3)
+    rest = await staff.verify(index, resume=reports[0].token)
+    assert {*reports[0].drifts, *rest.drifts} == set(whole.drifts)
+
+
+async def test_backfill_keeps_to_its_pace(plain: Any, staff: Any, index: Any, engine: Engine) -> None:
+    await fill(plain, 20)
+    before = engine.clock.now().datetime()
+    await staff.backfill(index, max_per_second=2, max_concurrency=1)
+    assert 9 <= (engine.clock.now().datetime() - before).total_seconds() < 12
+
+
+@pytest.mark.parametrize("kind", ["backfill", "verify"])
+async def test_a_token_of_other_work_is_refused(staff: Any, index: Any, kind: str, engine: Engine) -> None:
+    work = getattr(staff, kind)
+    with engine.ledger.span() as span:
+        for token in ("no token", "e30=", "WzIsMSwxLDFd", b64encode(b"[" * 9_000).decode()):
+            with pytest.raises(BadToken):
+                await work(index, resume=token)
+    assert span.totals.requests == 0
+
+
+async def test_a_token_of_a_backfill_does_not_resume_a_verification(
+    plain: Any, staff: Any, index: Any, storage: Any
+) -> None:
+    await spread(plain, storage)
+    tokens: list[str | None] = []
+    await staff.backfill(index, progress=lambda report: tokens.append(report.token))
+    with pytest.raises(BadToken, match="the same work"):
+        await staff.verify(index, resume=tokens[0])
+
+
+async def test_derived_data_of_another_set_and_bad_numbers_are_refused(staff: Any, index: Any) -> None:
+    stranger = IntraPartitionIndex(Key("empid_{Department}", "name_{LastName}"))
+    for work in (staff.backfill, staff.verify, staff.repair):
+        with pytest.raises(BadInput, match="the set keeps"):
+            await work(stranger)
+        with pytest.raises(BadInput):
+            await work(index, max_per_second=0)
+        with pytest.raises(BadInput):
+            await work(index, max_concurrency=0)
+
+
+# ------------------------------------------------------------------ writers while the rows are being built
+
+
+async def test_while_rows_are_built_entities_without_them_can_be_changed(
+    plain: Any, storage: Any, table_name: str
+) -> None:
+    await fill(plain, 4)
+    strict = EntitySet(storage, table_name, BY_ID, derived=[NEAR])
+    with pytest.raises(DerivedDataMismatch):
+        await change(strict, 0, Age=1)
+    staff = EntitySet(storage, table_name, BY_ID, derived=[NEAR], backfilling=[NEAR])
+    await change(staff, 0, Age=1)
+    await change(staff, 1, Email="moved@contoso.com")
+    await staff.delete(await staff.get(Department="Sales", EmployeeId=2))
+    await staff.insert(person(5))
+    with pytest.raises(DuplicateIndexValue):
+        await staff.insert(person(6, Email="5@contoso.com"))
+    assert found_by(await staff.verify(NEAR)) == {Finding.MISSING: ["3@contoso.com"]}
+    await staff.backfill(NEAR)
+    assert (await strict.verify(NEAR)).is_clean
+    await change(strict, 3, Age=2)
+
+
+async def test_what_is_built_must_be_declared(storage: Any) -> None:
+    with pytest.raises(BadDesign, match="does not derive"):
+        EntitySet(storage, "Staff", BY_ID, backfilling=[NEAR])

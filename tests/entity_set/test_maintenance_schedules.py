@@ -1,0 +1,71 @@
+"""Upkeep, explored: rows are filled in and mended while a writer goes on, and whoever dies, all is right in the end."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from support.indexed_staff import JONES, REFUSED, copies_are_right, drain, explored, prepared, read, staff_in
+from support.table_states import delete, op
+from tablepatterns.entity_set.intents import Intents
+from tablepatterns.entity_set.maintenance import Mender
+from tablepatterns.testing import Counterexample, World
+
+
+def index_of(staff: Any) -> Any:
+    return staff.derived[0]
+
+
+def filled_while_it_moves(world: World) -> list[Any]:
+    """The copy is not there yet; one fills it in, and another moves the entity."""
+    staff = prepared(world, "a")
+    world.engine.tables.apply("Staff", delete("email_Sales", "a"))
+    return [staff.backfill(index_of(staff)), staff.merge(read(world, staff), {"Email": "b"})]
+
+
+def mended_while_it_moves(world: World) -> list[Any]:
+    """The copy is out of date; one mends it, and another deletes the entity."""
+    staff = prepared(world, "a")
+    world.engine.tables.apply("Staff", op("merge", "empid_Sales", "000001", "*", Age=35))
+    report = world.run(staff.verify(index_of(staff)))
+
+    async def leave() -> None:
+        await staff.delete(await staff.get(**JONES))
+
+    return [staff.repair(index_of(staff), report), leave()]
+
+
+def right_once_done_again(world: World) -> None:
+    """What died is done again, as a token would have it."""
+
+    async def again() -> None:
+        await drain(world)
+        staff = staff_in(world)
+        await staff.backfill(index_of(staff))
+
+    world.run(again())
+    copies_are_right(world)
+
+
+@pytest.mark.guarantee("EntitySet.backfill", "copies equal primaries in the end while a writer goes on, whoever dies")
+def test_a_backfill_and_a_writer_get_along_whoever_dies() -> None:
+    explored(filled_while_it_moves, right_once_done_again, kills=1)
+
+
+@pytest.mark.guarantee("EntitySet.repair", "what is mended while a writer goes on is not left as it was, whoever dies")
+def test_a_repair_and_a_writer_get_along_whoever_dies() -> None:
+    explored(mended_while_it_moves, right_once_done_again, kills=1, expected=REFUSED)
+
+
+def test_a_backfill_that_announces_nothing_leaves_a_copy_that_nobody_knows_of(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def mend(self: Mender, intents: Intents, claims: Any, primaries: Any) -> None:
+        for claim in claims:
+            for trace in claim.traces:
+                look = await self._rows.look(self._derived, trace.keys, None, primaries[claim.row])
+                if look.operation is not None:
+                    await self._rows.table_of(self._derived).submit(look.operation)
+
+    monkeypatch.setattr(Mender, "_mend_elsewhere", mend)
+    with pytest.raises(Counterexample, match="the invariant does not hold"):
+        explored(filled_while_it_moves, right_once_done_again, kills=1, expected=REFUSED)

@@ -1,0 +1,197 @@
+"""Imports point down: one ordered list of layers, no cycles, and a pattern's inner files are its own."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator, Mapping
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+SOURCE = Path(__file__).parents[2] / "patterns"
+MODULES = sorted(SOURCE.rglob("*.py"))
+
+LAYERS = (
+    ("errors", "limits", "figures", "cost", "extras", "write_id"),
+    ("argument_types", "connection"),
+    ("edm",),
+    ("entity", "key", "filters"),
+    ("declared_rows", "same_value", "set_identity", "typed_json"),
+    ("catalogue",),
+    ("engine",),
+    ("traffic",),
+    ("sdk",),
+    ("recipe", "arguments"),
+    ("rate_limit", "retry"),
+    ("messages",),
+    ("entity_set",),
+    ("recipes",),
+    ("storage", "aio"),
+    ("testing",),
+    ("review",),
+    ("__init__",),
+    ("tour",),
+    ("cli", "__main__"),
+)
+"""From the bottom up. A module imports modules of its own layer and of the layers below."""
+NEVER = (
+    ("engine", ("sdk", "recipe", "messages", "entity_set", "recipes")),
+    ("traffic", ("engine",)),
+    ("sdk", ("engine", "catalogue")),
+    ("recipe", ("engine", "catalogue")),
+    ("rate_limit", ("engine", "catalogue")),
+    ("retry", ("engine", "catalogue")),
+    ("messages", ("engine", "catalogue")),
+    ("entity_set", ("engine", "catalogue")),
+    ("recipes", ("engine", "catalogue")),
+    ("tour", ("engine",)),
+)
+"""What a module does not import although it lies below: the engine and the recipes do not know each other."""
+
+
+def dotted(path: Path) -> str:
+    """Return a module's full name; a package's is that of its folder."""
+    parts = path.relative_to(SOURCE).with_suffix("").parts
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+
+NAMES = {dotted(path): path for path in MODULES}
+
+
+def imported(text: str, module: str, *, is_package: bool = False) -> Iterator[str]:
+    """Yield the full name of everything that the module's text imports, wherever in the text."""
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, ast.Import):
+            yield from (name.name for name in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            parts = [*module.split("."), *(["__init__"] if is_package else [])]
+            above = parts[: -node.level] if node.level else []
+            base = ".".join([*above, *filter(None, [node.module])])
+            yield from (f"{base}.{name.name}" for name in node.names)
+
+
+def own_imports(text: str, module: str, *, is_package: bool = False) -> set[str]:
+    """Return the modules of the package that a module's text imports."""
+    found = set()
+    for name in imported(text, module, is_package=is_package):
+        if name.split(".")[0] == "tablepatterns":
+            found.add(name if name in NAMES else name.rpartition(".")[0])
+    return found - {module}
+
+
+def part(module: str) -> str:
+    """Return which part of the package a module belongs to: the file or folder right under it."""
+    first = [*module.split("."), "__init__"][1]
+    return first if any(first in layer for layer in LAYERS) else "__init__"
+
+
+def layer(module: str) -> int:
+    """Return the height of a module's layer."""
+    return next(height for height, parts in enumerate(LAYERS) if part(module) in parts)
+
+
+def pattern(module: str) -> str:
+    """Return the package of the pattern that a module belongs to; empty where there is none."""
+    parts = module.split(".")
+    return ".".join(parts[:3]) if parts[1:2] == ["recipes"] and len(parts) > 3 else ""
+
+
+def broken_rules(text: str, module: str, *, is_package: bool = False) -> list[str]:
+    """Return what a module imports that it may not."""
+    forbidden = dict(NEVER).get(part(module), ())
+    return [
+        name
+        for name in sorted(own_imports(text, module, is_package=is_package))
+        if layer(name) > layer(module) or part(name) in forbidden or is_inner(name, module)
+    ]
+
+
+def is_inner(name: str, module: str) -> bool:
+    """Whether a module imports a file of another pattern that defines no public name."""
+    home = pattern(name)
+    return bool(home) and home != pattern(module) and name not in public_files()
+
+
+@cache
+def public_files() -> frozenset[str]:
+    """Return the modules that define public names, as `tablepatterns/__init__.py` lists them."""
+    init = SOURCE / "tablepatterns" / "__init__.py"
+    return frozenset(own_imports(init.read_text(encoding="utf-8"), "tablepatterns", is_package=True))
+
+
+def private_azure(text: str, module: str) -> list[str]:
+    """Return what a module imports from the private parts of the SDK."""
+    names = [name.split(".") for name in imported(text, module)]
+    return [".".join(name) for name in names if name[0] == "azure" and any(step.startswith("_") for step in name)]
+
+
+def cycles(graph: Mapping[str, set[str]]) -> list[list[str]]:
+    """Return the modules that can be reached from themselves, those of each cycle together."""
+    reach: dict[str, set[str]] = {}
+    for start in graph:
+        found, left = set[str](), [*graph[start]]
+        while left:
+            name = left.pop()
+            if name not in found:
+                found.add(name)
+                left += graph.get(name, ())
+        reach[start] = found
+    groups = {frozenset({a, *(b for b in reach[a] if a in reach.get(b, ()))}) for a in graph if a in reach[a]}
+    return sorted(sorted(group) for group in groups)
+
+
+@pytest.mark.parametrize("path", MODULES, ids=dotted)
+class TestEveryModule:
+    def test_imports_only_what_lies_below(self, path: Path) -> None:
+        text = path.read_text(encoding="utf-8")
+        assert broken_rules(text, dotted(path), is_package=path.stem == "__init__") == []
+
+    def test_uses_only_public_names_of_the_sdk(self, path: Path) -> None:
+        assert private_azure(path.read_text(encoding="utf-8"), dotted(path)) == []
+
+
+def test_no_modules_import_each_other_in_a_cycle() -> None:
+    graph = {
+        module: own_imports(path.read_text(encoding="utf-8"), module, is_package=path.stem == "__init__")
+        for module, path in NAMES.items()
+        # The public names are imported when they are first used
+        if module != "tablepatterns"
+    }
+    assert cycles(graph) == []
+
+
+def test_a_cycle_is_found() -> None:
+    assert cycles({"a": {"b"}, "b": {"c"}, "c": {"b"}, "d": {"a"}}) == [["b", "c"]]
+
+
+@pytest.mark.parametrize(
+    ("module", "text"),
+    [
+        ("tablepatterns.limits", "from . import recipe"),
+        ("tablepatterns.key.template", "from ..engine.tables import state"),
+        ("tablepatterns.engine.http.api", "from ...recipe import finish"),
+        ("tablepatterns.engine.tables.state", "import tablepatterns.storage"),
+        ("tablepatterns.recipes.log_tail", "def later():\n    from tablepatterns.engine.account import Engine"),
+        ("tablepatterns.recipe", "from . import connect"),
+        ("tablepatterns.catalogue.find", "from ..recipes.log_tail import LogTail"),
+        ("tablepatterns.recipes.log_tail", "from ..catalogue import entry"),
+        ("tablepatterns.tour.load", "from tablepatterns.engine.account import Engine"),
+        ("tablepatterns.entity_set.entity_set", "from ..recipes.summary import Summary"),
+        ("tablepatterns.recipes.log_tail", "from .archive.move import Move"),
+    ],
+)
+def test_a_wrong_import_is_found_in_every_spelling(module: str, text: str) -> None:
+    assert len(broken_rules(text, module)) == 1
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "from azure.data.tables._models import TableEntity",
+        "import azure.core._match_conditions",
+        "from azure.data.tables import _deserialize",
+    ],
+)
+def test_a_private_import_is_found_in_every_spelling(text: str) -> None:
+    assert len(private_azure(text, "tablepatterns.sdk.table")) == 1

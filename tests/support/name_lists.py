@@ -1,0 +1,45 @@
+"""What the tests of index entities share: where lists may be, and what is found by them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from support.derived_tables import Places
+from tablepatterns import Key
+from tablepatterns.entity_set.shared_rows import InBlobs, InTable
+from tablepatterns.recipes.index_entities import IndexEntity
+
+LIST = ("Sales", "Jones")
+SALES = {"Department": "Sales", "LastName": "Jones"}
+JONES = {"LastName": "Jones"}
+AS_IN_GUIDE = Key("{Department}", "{LastName}")
+Make = Callable[[Places], IndexEntity]
+ELSEWHERE: dict[str, Make] = {
+    "another partition": lambda places: IndexEntity("LastName", store=InTable()),
+    "another table": lambda places: IndexEntity("LastName", store=InTable(places.other)),
+    "another table, spread": lambda places: IndexEntity("LastName", store=InTable(places.other), spread=4),
+    "blobs": lambda places: IndexEntity("LastName", store=InBlobs(places.container)),
+}
+HERE: dict[str, Make] = {
+    "the partition": lambda places: IndexEntity("LastName"),
+    "the partition, spread": lambda places: IndexEntity("LastName", spread=4),
+}
+EVERYWHERE = pytest.mark.parametrize("make", [*HERE.values(), *ELSEWHERE.values()], ids=[*HERE, *ELSEWHERE])
+OUTSIDE = pytest.mark.parametrize("make", list(ELSEWHERE.values()), ids=list(ELSEWHERE))
+
+
+def asked(via: IndexEntity, **fields: Any) -> dict[str, Any]:
+    """Return what a list is asked for with: in the partition with the department too."""
+    return fields | ({} if via.is_eventual else {"Department": "Sales"})
+
+
+async def numbers(employees: Any, via: IndexEntity, name: str = "Jones") -> list[int]:
+    """Return the numbers in a list, and make sure that the entities found are those."""
+    listed = [keys["EmployeeId"] for keys in await employees.keys_of(via, **asked(via, LastName=name))]
+    found = await employees.find_all(via, **asked(via, LastName=name))
+    assert [each["EmployeeId"] for each in found] == listed
+    assert all(each["LastName"] == name for each in found)
+    return listed

@@ -1,0 +1,25 @@
+"""Write all generated pages."""
+
+from tools import ROOT
+from tools.pages import (
+    budgets,
+    catalogue,
+    compositions,
+    errors,
+    exploring,
+    guarantees,
+    pattern_map,
+    readme,
+    review,
+    sections,
+)
+from tools.pages.fidelity import page as fidelity
+
+# The README quotes figures of the pages before it
+PAGES = (fidelity, compositions, budgets, guarantees, catalogue, pattern_map, errors, exploring, review, readme)
+
+if __name__ == "__main__":
+    for each in PAGES:
+        (ROOT / each.PAGE).write_text(each.render(), encoding="utf-8")
+    for path in sections.pages():
+        path.write_text(sections.render(path), encoding="utf-8")

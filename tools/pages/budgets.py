@@ -1,0 +1,48 @@
+"""The page on what each call costs, from the rows that a test measures."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from budgets import derived, journeys, mapped, relations, series, sets
+from budgets.budget import BUDGETS, Budget
+from tablepatterns.cost import Cost
+from tablepatterns.review import PriceTable
+from tools.pages.markdown import introduction, page, table
+
+PAGE = "docs/budgets.md"
+PARTS = {
+    "Sets, keys and types": sets,
+    "Derived data": derived,
+    "Logs, series, wide entities, periods": series,
+    "Large and encrypted properties": mapped,
+    "Loads, messages, archives, moves": journeys,
+    "Relations and access": relations,
+}
+
+
+def render() -> str:
+    """Return the page."""
+    parts = [f"## {title}\n\n{_table(part.__name__)}" for title, part in PARTS.items()]
+    return page(introduction("budgets", rows=len(BUDGETS), **_prices()), *parts)
+
+
+def _prices() -> dict[str, str]:
+    prices = PriceTable.default()
+    kinds = {"queue": Cost(queue=1), "read": Cost(blob_read=1), "write": Cost(blob_write=1)}
+    relative = {kind: f"{cost.table_operations():,.0f}" for kind, cost in kinds.items()}
+    return relative | {"region": prices.region, "dated": prices.dated.isoformat()}
+
+
+def _table(module: str) -> str:
+    return table_of(row for row in BUDGETS if row.module == module)
+
+
+def table_of(rows: Iterable[Budget]) -> str:
+    """Return rows as a table."""
+    return table(("Recipe", "Call", "Storage transactions", "In table operations", "When"), map(_cells, rows))
+
+
+def _cells(row: Budget) -> tuple[str, ...]:
+    call = f"`{row.call}`" if " " not in row.call else row.call
+    return row.recipe, call, row.cost.by_service, f"{row.cost.table_operations():,.0f}", row.when

@@ -1,0 +1,110 @@
+"""The page on the catalogue: every entry by question, by kind, and as a whole."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from typing import get_args
+
+from tablepatterns.catalogue import ENTRIES, CatalogueEntry, Concern, Kind, by_concern, related
+from tools import DOCS
+from tools.pages.markdown import introduction, page, table
+
+PAGE = "docs/catalogue.md"
+PAGES_OF_PATTERNS = DOCS / "patterns"
+QUESTIONS: dict[Concern, str] = {
+    "lookup": "How do I find entities by something else than their key?",
+    "order": "How do I get entities in another order, or the newest first?",
+    "modification": "How do I change or delete much at little cost?",
+    "consistency": "How do I keep together what belongs together?",
+    "size": "What if it does not fit in one entity?",
+    "volume": "What if there are too many requests, or entities, for one partition?",
+    "access": "Who may read and change what?",
+    "relationship": "How do I model what belongs to an entity?",
+    "query-versus-modification": "What if reading and writing want different layouts?",
+}
+KINDS: dict[Kind, str] = {
+    "pattern": "Patterns",
+    "anti-pattern": "Anti-patterns",
+    "relationship": "Relationships",
+    "implementation": "Implementation",
+    "guidance": "Guidance",
+}
+
+
+def render() -> str:
+    """Return the page."""
+    counts = Counter(each.kind for each in ENTRIES)
+    first = introduction(
+        "catalogue",
+        patterns=counts["pattern"],
+        anti_patterns=counts["anti-pattern"],
+        relationships=counts["relationship"],
+        implementations=counts["implementation"],
+    )
+    return page(first, f"## By question\n\n{_questions()}", *_kinds())
+
+
+def readme_table() -> str:
+    """Return the table of the README: all that can be imported, and what it does."""
+    rows = [_readme_cells(each) for each in ENTRIES if each.classes and each.kind != "anti-pattern"]
+    return table(("Pattern", "What it does", "Here", "Status"), rows)
+
+
+def _readme_cells(each: CatalogueEntry) -> tuple[str, ...]:
+    guide = f" (guide: {each.guide})" if each.kind == "pattern" and not each.on_map else ""
+    return f"{each.title}{guide}", each.summary, _names(each.classes), each.status
+
+
+def _questions() -> str:
+    rows = ((QUESTIONS[each], ", ".join(_link(found) for found in by_concern(each))) for each in get_args(Concern))
+    return table(("Question", "Entries"), rows)
+
+
+def _kinds() -> Iterator[str]:
+    for kind in get_args(Kind):
+        found = [each for each in ENTRIES if each.kind == kind]
+        rows = ((_link(each), each.summary, _names(each.classes)) for each in found)
+        yield f"## {KINDS[kind]}\n\n{table(('Entry', 'What it does', 'Names'), rows)}"
+        yield from map(_whole, found)
+
+
+def _whole(each: CatalogueEntry) -> str:
+    """Return an entry with all that is known of it."""
+    paragraphs = (
+        f"### {each.title}",
+        _head(each),
+        f"**Problem.** {each.problem}",
+        f"**Solution.** {each.solution}",
+        f"**Keys.** {each.keys}.",
+        f"**Guarantee.** {each.guarantee}",
+        f"**Cost.** {each.cost}",
+        _list("Limits", each.limits),
+        _list("Use it when", each.use_when),
+        _list("Avoid it when", each.avoid_when),
+        _list("Trade-offs", each.trade_offs),
+        f"**Related.** {', '.join(map(_link, related(each.name)))}.",
+    )
+    return "\n\n".join(filter(None, paragraphs))
+
+
+def _head(each: CatalogueEntry) -> str:
+    """Return where there is more: the names to import, the pattern's own page, and the guide's section."""
+    used = f"`{each.name}`" + (f": {_names(each.classes)}" if each.classes else "")
+    own = f"[Its page](patterns/{each.name}.md). " if (PAGES_OF_PATTERNS / f"{each.name}.md").is_file() else ""
+    return f"{used}. {own}Guide: *{each.guide}*."
+
+
+def _list(title: str, lines: Iterable[str]) -> str:
+    points = "\n".join(f"- {line}" for line in lines)
+    return f"**{title}**\n\n{points}" if points else ""
+
+
+def _names(classes: Iterable[str]) -> str:
+    return ", ".join(f"`{name}`" for name in classes)
+
+
+def _link(each: CatalogueEntry) -> str:
+    """Return a link to an entry on this page, under the anchor that viewers make of its heading."""
+    return f"[{each.title}](#{re.sub(r'[^a-z -]', '', each.title.lower()).replace(' ', '-')})"

@@ -1,0 +1,50 @@
+"""The page on what works together, from the pairs that the tests live through and the designs that they see refused."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from compositions.deeds import DEEDS, READERS
+from compositions.derived import DERIVED
+from compositions.homes import HOMES
+from compositions.mappings import MAPPINGS
+from compositions.pairs import PAIRS
+from compositions.part import Part
+from compositions.refused import REFUSED, reason
+from compositions.wide import WideHome
+from tools.pages.markdown import introduction, page, table
+
+PAGE = "docs/compositions.md"
+
+Parts = Sequence[type[Part]]
+
+
+def render() -> str:
+    """Return the page."""
+    return page(
+        introduction("compositions", pairs=len(PAIRS), refused=len(REFUSED)),
+        "## Derived data, two kinds in one set",
+        _matrix(DERIVED, DERIVED),
+        "## Sets, and recipes that have sets in them",
+        _matrix((*DERIVED, *MAPPINGS, *HOMES), (*HOMES, WideHome)),
+        "## Properties that are stored otherwise",
+        _matrix((*DERIVED, *MAPPINGS), MAPPINGS),
+        "## What is done with entities as a whole",
+        _matrix((*DERIVED, *MAPPINGS, *HOMES, WideHome), DEEDS),
+        "## What reads them",
+        _matrix((*MAPPINGS, *HOMES), READERS),
+        "## Refused, and why",
+        table(("One", "With the other", "So", "The error says"), sorted(_refused())),
+    )
+
+
+def _matrix(rows: Parts, columns: Parts) -> str:
+    return table(("", *(part.name for part in columns)), [(row.name, *_cells(row, columns)) for row in rows])
+
+
+def _cells(row: type[Part], columns: Parts) -> list[str]:
+    return ["works" if {(row, other), (other, row)} & {*PAIRS} else "" for other in columns]
+
+
+def _refused() -> list[tuple[str, str, str, str]]:
+    return [(*each.parts, each.what, reason(each)) for each in REFUSED]

@@ -1,0 +1,25 @@
+"""What the page on exploring schedules says of the package's own recipes, from the record of what was explored."""
+
+from __future__ import annotations
+
+from tools import ROOT
+from tools.pages.guarantees import Proof
+from tools.pages.markdown import between, table
+
+PAGE = "docs/exploring-schedules.md"
+TESTS = "tests/testing/test_explore_recipes.py::test_"
+UPDATE = "an_update_is_made_exactly_once_whoever_dies_and_whichever_answer_is_lost"
+ROWS = {
+    "`EntitySet.insert` with an `IntraPartitionIndex`, the same value": "an_index_is_exact_and_unique_at_every_step",
+    "`LogTail.append`, to a table that is not there yet": "a_log_keeps_every_entry_once",
+    "`EntitySet.update`, a crash and no lost response": "an_update_is_made_exactly_once_whoever_dies",
+    "`EntitySet.update`": UPDATE,
+}
+
+
+def render() -> str:
+    """Return the page with this part as it should be."""
+    found = {name: Proof.read().explored(TESTS + test)[0] for name, test in ROWS.items()}
+    cells = [(name, f"{seen['schedules']:,}", f"{seen['pruned']:,}") for name, seen in found.items()]
+    text = (ROOT / PAGE).read_text(encoding="utf-8")
+    return between(text, "explored", table(("Actors", "To the end", "To a known state"), cells))

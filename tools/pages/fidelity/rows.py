@@ -1,0 +1,89 @@
+"""The rows of the page, as they stand in the files of docs/data/fidelity."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from tools import DATA
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib  # pytest brings it to Python 3.10
+
+ROWS = DATA / "fidelity"
+
+
+@dataclass(frozen=True)
+class Row:
+    """One behaviour.
+
+    :param number: the section's number and its own
+    :param service: what the service does
+    :param engine: what the account in memory does, "" where that is the same
+    :param lacks: whether the account in memory does not have it at all
+    :param azurite: what Azurite does, "" where the tests say so
+    :param evidence: how it is known what the service does, in the words of `evidence`
+    :param tests: the tests that hold it, as pytest names them
+    """
+
+    number: str
+    service: str
+    engine: str
+    lacks: bool
+    azurite: str
+    evidence: tuple[str, ...]
+    tests: tuple[str, ...]
+
+    @property
+    def is_same(self) -> bool:
+        """Whether the account in memory does what the service does."""
+        return not self.engine
+
+
+@dataclass(frozen=True)
+class Section:
+    """The behaviours of one subject."""
+
+    number: int
+    part: str
+    title: str
+    rows: tuple[Row, ...]
+
+
+def sections() -> list[Section]:
+    """Return all sections, in the order of their files."""
+    found: list[Section] = []
+    for path in sorted(ROWS.glob("*.toml")):
+        subject = tomllib.loads(path.read_text(encoding="utf-8"))
+        for each in subject["section"]:
+            number = len(found) + 1
+            rows = (_row(f"{number}.{index}", row) for index, row in enumerate(each["rows"], 1))
+            found.append(Section(number, subject["part"], each["title"], tuple(rows)))
+    return found
+
+
+def _row(number: str, row: dict[str, Any]) -> Row:
+    if unknown := row.keys() - {"service", "engine", "lacks", "azurite", "evidence", "tests"}:
+        raise ValueError(f"row {number} has members that no row has: {sorted(unknown)}")
+    if "engine" in row and "lacks" in row:
+        raise ValueError(f"row {number} says twice what the account in memory does")
+    return Row(
+        number,
+        row["service"],
+        row.get("engine", row.get("lacks", "")),
+        "lacks" in row,
+        row.get("azurite", ""),
+        tuple(row["evidence"]),
+        tuple(_names(row.get("tests", []))),
+    )
+
+
+def _names(listed: list[str]) -> Iterator[str]:
+    """Yield the names of tests, which are listed by file: `engine/test_clock.py: test_a test_b`."""
+    for entry in listed:
+        path, _, names = entry.partition(": ")
+        yield from (f"tests/{path}::{name}" for name in names.split())

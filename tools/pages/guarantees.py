@@ -1,0 +1,156 @@
+"""The page on what is guaranteed, from the marks of the tests, the record of what they explored, and the limits."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from tools import DATA, ROOT
+from tools.pages.markdown import introduction, page, table
+from tools.pages.marks import Mark, marks
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib  # pytest brings it to Python 3.10
+
+PAGE = "docs/guarantees.md"
+RECORD = DATA / "explored.json"
+LIMITS = DATA / "limits.toml"
+
+Seen = Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Proof:
+    """All that is known: which tests are marked, what they explored, and what is not promised."""
+
+    marks: list[Mark]
+    variants: Mapping[str, str]
+    """The recipe of a broken variant, by its test, where the file does not tell."""
+    record: Mapping[str, list[dict[str, Any]]]
+    limits: Mapping[str, Mapping[str, Any]]
+
+    @classmethod
+    def read(cls, root: Path = ROOT) -> Proof:
+        record = json.loads(RECORD.read_text(encoding="utf-8"))
+        variants = {mark.test: mark.recipe for mark in marks(root, "broken")}
+        return cls(marks(root), variants, record, tomllib.loads(LIMITS.read_text(encoding="utf-8")))
+
+    @property
+    def recipes(self) -> list[str]:
+        return sorted({mark.recipe for mark in self.marks})
+
+    def explored(self, test: str) -> list[Seen]:
+        return [seen for seen in self.record.get(test, ()) if "found" not in seen]
+
+    def found(self, test: str) -> list[str]:
+        return list(dict.fromkeys(seen["found"] for seen in self.record.get(test, ()) if "found" in seen))
+
+    def home(self, test: str) -> str:
+        """Return the recipe that a test is of: as it says, or as most tests of its file."""
+        if test in self.variants:
+            return self.variants[test]
+        named = [mark.recipe for mark in self.marks if mark.path == test.partition("::")[0]]
+        return max(sorted(set(named)), key=named.count)
+
+    def broken(self, recipe: str) -> list[str]:
+        """Return the tests of variants in which something goes wrong, as it must."""
+        others = {mark.test for mark in self.marks} | {limit.get("test") for limit in self.limits.values()}
+        found = [test for test in self.record if self.found(test) and test not in others]
+        return [test for test in found if self.home(test) == recipe]
+
+
+def render() -> str:
+    """Return the page."""
+    proof = Proof.read()
+    every = [seen for mark in proof.marks for seen in proof.explored(mark.test)]
+    numbers = {
+        "recipes": len(proof.recipes),
+        "schedules": f"{sum(seen['schedules'] for seen in every):,}",
+        "pruned": f"{sum(seen['pruned'] for seen in every):,}",
+        "broken": sum(len(proof.found(test)) for recipe in proof.recipes for test in proof.broken(recipe)),
+    }
+    return page(introduction("guarantees", **numbers), *(_section(proof, recipe) for recipe in proof.recipes))
+
+
+def _section(proof: Proof, recipe: str) -> str:
+    parts = [
+        f"## {recipe}",
+        table_of(proof, recipe),
+        *not_promised(proof, recipe),
+        *_broken(proof, recipe),
+        "\n".join(_tests(mark for mark in proof.marks if mark.recipe == recipe)),
+    ]
+    return "\n\n".join(parts)
+
+
+def table_of(proof: Proof, recipe: str) -> str:
+    """Return what is guaranteed of a recipe, and how far it was explored, as a table."""
+    rows = [_cells(mark, proof.explored(mark.test)) for mark in proof.marks if mark.recipe == recipe]
+    return table(("Guaranteed", "Bound", "To the end", "To a known state"), rows)
+
+
+def _cells(mark: Mark, explored: list[Seen]) -> tuple[str, ...]:
+    bounds = "; or ".join(dict.fromkeys(map(_bound, explored)))
+    return (
+        mark.clause,
+        bounds,
+        f"{sum(seen['schedules'] for seen in explored):,}",
+        f"{sum(seen['pruned'] for seen in explored):,}",
+    )
+
+
+def _bound(seen: Seen) -> str:
+    parts = [_count(seen["actors"], "actor")]
+    if seen["kills"]:
+        parts.append(_count(seen["kills"], "death"))
+    if seen["lost"]:
+        parts.append(_count(seen["lost"], "lost answer"))
+    if seen["stalls"]:
+        parts.append("a stall of " + ", ".join(f"{stall:g}" for stall in seen["stalls"]) + " s")
+    if seen["actors"] > 1:
+        turns = seen["preemptions"]
+        parts.append("any turns" if turns is None else _count(turns, "turn"))
+    if not seen["exhaustive"]:
+        parts.append("not all" if seen["samples"] == 0 else f"{seen['samples']:,} at random")
+    elif seen["samples"]:
+        parts.append(f"and {seen['samples']:,} at random with more turns")
+    return ", ".join(parts)
+
+
+def _count(number: int, what: str) -> str:
+    return f"{number or 'no'} {what}{'' if number == 1 else 's'}"
+
+
+def not_promised(proof: Proof, recipe: str) -> Iterator[str]:
+    """Give what is not guaranteed of a recipe, as a list."""
+    limits = proof.limits[recipe]
+    lines = [f"- {text}" for text in limits["not"]]
+    lines += [f"- It goes so: `{line}`, in `{limits['test']}`." for line in proof.found(limits.get("test", ""))]
+    yield "Not promised:\n\n" + "\n".join(lines)
+
+
+def _broken(proof: Proof, recipe: str) -> Iterator[str]:
+    lines = [f"- {_words(test)}: {_schedules(proof.found(test))}" for test in proof.broken(recipe)]
+    if lines:
+        yield "Found, as it must be:\n\n" + "\n".join(lines)
+
+
+def _schedules(found: list[str]) -> str:
+    shown = ", ".join(f"`{line}`" for line in found[:2])
+    return shown if len(found) <= 2 else f"{shown}, and {len(found) - 2} more"
+
+
+def _words(test: str) -> str:
+    return test.rpartition("::test_")[2].replace("_", " ")
+
+
+def _tests(marked: Iterable[Mark]) -> Iterator[str]:
+    yield "<details><summary>The tests that explore this</summary>\n"
+    yield from (f"- `{test}`" for test in dict.fromkeys(mark.test for mark in marked))
+    yield "\n</details>"

@@ -1,0 +1,30 @@
+"""Tables, as Markdown has them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+
+from tools import DATA
+
+
+def table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """Return a table."""
+    lines = [heads, ["---" for _ in heads], *rows]
+    return "\n".join("| " + " | ".join(cell.replace("|", "\\|") for cell in line) + " |" for line in lines)
+
+
+def between(text: str, name: str, part: str) -> str:
+    """Return a text in which what is between the marks of a name is a new part."""
+    begin, end = f"<!-- {name}: written by make pages -->", f"<!-- end of {name} -->"
+    return re.sub(f"{begin}.*{end}", lambda _: f"{begin}\n{part}\n{end}", text, flags=re.DOTALL)
+
+
+def introduction(name: str, **numbers: object) -> str:
+    """Return what a page says before its tables."""
+    return (DATA / "introductions" / f"{name}.md").read_text(encoding="utf-8").format(**numbers).rstrip("\n")
+
+
+def page(*parts: str) -> str:
+    """Return a page of parts with an empty line between them."""
+    return "\n\n".join(parts) + "\n"

@@ -1,0 +1,69 @@
+"""The tests that are marked with a guarantee, read and not run."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+from tools.pages.fidelity.suite import test_files
+
+
+class Mark(NamedTuple):
+    """A test, and what it shows of a recipe.
+
+    :param path: of its file, from the root
+    :param test: as pytest names it, without parameters
+    """
+
+    recipe: str
+    clause: str
+    path: str
+    test: str
+
+
+def marks(root: Path, kind: str = "guarantee") -> list[Mark]:
+    """Return all marks, in the order of files and lines.
+
+    :param kind: `guarantee`, or `broken` for variants in which something goes wrong; those have no clause
+    """
+    return [mark for path in test_files(root / "tests") for mark in _in(path, root, kind)]
+
+
+def _in(path: Path, root: Path, kind: str) -> Iterator[Mark]:
+    text = path.read_text(encoding="utf-8")
+    if f"mark.{kind}" not in text:
+        return
+    tree, name = ast.parse(text), path.relative_to(root).as_posix()
+    constants = _constants(tree)
+    for node in tree.body:
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
+            for decorator in node.decorator_list:
+                if isinstance(decorator, ast.Call) and ast.unparse(decorator.func) == f"pytest.mark.{kind}":
+                    recipe, *clause = (_text(argument, constants) for argument in decorator.args)
+                    yield Mark(recipe, "".join(clause), name, f"{name}::{node.name}")
+
+
+def _constants(tree: ast.Module) -> dict[str, str]:
+    """Return the texts that a module gives names to, which marks are made of."""
+    found: dict[str, str] = {}
+    for node in tree.body:
+        if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name):
+            try:
+                found[node.targets[0].id] = _text(node.value, found)
+            except ValueError:
+                continue
+    return found
+
+
+def _text(node: ast.AST, constants: dict[str, str]) -> str:
+    if isinstance(node, ast.Constant) and isinstance(node.value, str):
+        return node.value
+    if isinstance(node, ast.Name) and node.id in constants:
+        return constants[node.id]
+    if isinstance(node, ast.JoinedStr):
+        return "".join(_text(part, constants) for part in node.values)
+    if isinstance(node, ast.FormattedValue):
+        return _text(node.value, constants)
+    raise ValueError(f"no text that is known without running it: {ast.unparse(node)}")

@@ -1,0 +1,61 @@
+"""Write the generated parts of the README: the table of patterns, and the figures on how it is tested."""
+
+from __future__ import annotations
+
+import re
+
+from tablepatterns.catalogue import ENTRIES, CatalogueEntry
+from tools import ROOT
+from tools.pages.markdown import between, table
+
+PAGE = "README.md"
+FIGURES = {
+    "recipes": ("docs/guarantees.md", r"each of these ([\d,]+) recipes"),
+    "schedules": ("docs/guarantees.md", r"([\d,]+) schedules came to their end"),
+    "broken": ("docs/guarantees.md", r"would have been found, ([\d,]+) variants"),
+    "tables": ("tests/differential/record.md", r"## Tables: ([\d,]+) operations"),
+    "queues": ("tests/differential/record.md", r"## Queues: ([\d,]+) operations"),
+    "blobs": ("tests/differential/record.md", r"## Blobs: ([\d,]+) operations"),
+    "behaviours": ("docs/fidelity.md", r"Of ([\d,]+) behaviours"),
+    "alike": ("docs/fidelity.md", r"the engine does ([\d,]+) as the service does"),
+    "budgets": ("docs/budgets.md", r"Each of these ([\d,]+) rows"),
+}
+"""The page and the sentence that each figure comes from."""
+TESTED = """\
+- More than 20,000 tests: one body runs in memory and on a real Azurite, through the sync and the async SDK.
+- {tables} random operations on tables, {queues} on queues and {blobs} on blobs were compared with Azurite, and
+  [every known difference](tests/differential/record.md) is recorded.
+- The in-memory engine reproduces {alike} of {behaviours} listed [behaviors of the service](docs/fidelity.md).
+- {recipes} recipes were explored in every order of their requests, with a crash or a lost response at each, within
+  [stated bounds](docs/guarantees.md): {schedules} schedules passed, and {broken} deliberately broken variants failed.
+- [{budgets} costs](docs/budgets.md) are measured: one more request fails a test. [Combinations](docs/compositions.md)
+  of recipes are tested in pairs and all at once."""
+
+
+def render() -> str:
+    """Return the README with its generated parts up to date."""
+    text = (ROOT / PAGE).read_text(encoding="utf-8")
+    return between(between(text, "patterns", patterns()), "tested", TESTED.format(**figures()))
+
+
+def patterns() -> str:
+    """Return the table of patterns, each with its classes and a link to its page."""
+    rows = [_cells(each) for each in ENTRIES if each.classes and each.kind not in ("anti-pattern", "guidance")]
+    return table(("Pattern", "What it does", "Classes"), rows)
+
+
+def figures() -> dict[str, str]:
+    """Return the figures, as their pages state them."""
+    found = {name: re.search(pattern, _read(path)) for name, (path, pattern) in FIGURES.items()}
+    return {name: match[1] for name, match in found.items() if match}
+
+
+def _cells(each: CatalogueEntry) -> tuple[str, ...]:
+    page = f"docs/patterns/{each.name}.md"
+    title = f"[{each.title}]({page})" if (ROOT / page).exists() else each.title
+    return title, each.summary, ", ".join(f"`{name}`" for name in each.classes)
+
+
+def _read(path: str) -> str:
+    # A sentence may continue on the next line
+    return " ".join((ROOT / path).read_text(encoding="utf-8").split())

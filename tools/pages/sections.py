@@ -1,0 +1,169 @@
+"""Write what a page takes from elsewhere between the page's markers: code, output, costs, guarantees, catalogue text.
+
+A marker is a comment, `<!-- make pages: KIND ARGUMENTS -->`; what is written ends at `<!-- end -->`. A page of a
+pattern is about the catalogue's entry of the same name.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from budgets.budget import BUDGETS
+from tablepatterns.catalogue import CatalogueEntry, entry, related
+from tools import DOCS, ROOT
+from tools.pages import budgets, guarantees
+from tools.pages.program import Block, blocks
+from tools.pages.stored_rows import picture
+
+NOTEBOOKS: Final = ROOT / "notebooks"
+END: Final = "<!-- end -->"
+_SECTION = re.compile(rf"^(<!-- make pages: ([\w-]+)((?: [\w-]+)*) -->\n).*?^{END}$", re.DOTALL | re.MULTILINE)
+_LINK = re.compile(r"\]\(/")
+
+
+class BadMarker(ValueError):
+    """A marker asks for something that does not exist."""
+
+
+def pages() -> list[Path]:
+    """Return the pages that have markers."""
+    found = [*DOCS.glob("*.md"), *DOCS.glob("patterns/*.md")]
+    return sorted(path for path in found if _SECTION.search(path.read_text(encoding="utf-8")))
+
+
+def render(path: Path) -> str:
+    """Return the text of a page with all of its sections written."""
+    page = Page(path)
+
+    def section(match: re.Match[str]) -> str:
+        written = "\n\n".join(page.written(match[2], match[3].split()))
+        if not written:
+            raise BadMarker(f"{path.name}: there is nothing to write for {match[1].strip()}")
+        return f"{match[1]}\n{written}\n\n{END}"
+
+    return _SECTION.sub(section, path.read_text(encoding="utf-8"))
+
+
+@dataclass(frozen=True)
+class Page:
+    """One page, and the sections it can have."""
+
+    path: Path
+
+    def written(self, kind: str, arguments: list[str]) -> Iterator[str]:
+        """Yield the paragraphs of a section."""
+        sections: dict[str, Callable[..., Iterator[str]]] = {
+            "facts": self.facts,
+            "code": self.code,
+            "rows": self.rows,
+            "program": self.program,
+            "schedule": self.schedule,
+            "guarantees": self.guarantees,
+            "costs": self.costs,
+            "use-when": lambda: self.words(self.entry.use_when),
+            "avoid-when": lambda: self.words(self.entry.avoid_when),
+            "trade-offs": lambda: self.words(self.entry.trade_offs),
+            "related": self.related,
+        }
+        if kind not in sections:
+            raise BadMarker(f"{self.path.name}: {kind!r} is not one of {', '.join(sections)}")
+        up = "../" if self.path.parent != DOCS else ""
+        for part in sections[kind](*arguments):
+            yield _LINK.sub(f"]({up}", part)
+
+    @property
+    def entry(self) -> CatalogueEntry:
+        """The catalogue's entry that the page is about."""
+        return entry(self.path.stem)
+
+    @property
+    def source(self) -> Path:
+        """The page's program."""
+        return self.path.parent / "code" / f"{self.path.stem.replace('-', '_')}.py"
+
+    @property
+    def blocks(self) -> tuple[Block, ...]:
+        """The program as blocks that run one after the other."""
+        return blocks(self.source)
+
+    def facts(self) -> Iterator[str]:
+        """Yield what the page is about, at a glance."""
+        found = self.entry
+        notebooks = sorted(NOTEBOOKS.glob(f"[0-9][0-9]_{found.name}.ipynb"))
+        rows = [
+            ("In the guide", found.guide),
+            ("Here", ", ".join(f"`{name}`" for name in found.classes)),
+            ("Notebook", ", ".join(f"`notebooks/{path.name}`" for path in notebooks)),
+            ("Status", found.status),
+        ]
+        yield "\n".join(f"- **{name}**: {value}" for name, value in rows if value)
+
+    def code(self, part: str) -> Iterator[str]:
+        """Yield a block of the program, and what it prints."""
+        block = next((each for each in self.blocks if each.part == part), None)
+        if block is None:
+            raise BadMarker(f"{self.source.name} has no part {part!r}")
+        yield f"```python\n{block.code}```"
+        if block.output:
+            yield f"Output:\n\n```text\n{block.output}```"
+
+    def rows(self) -> Iterator[str]:
+        """Write a picture of the rows before and after the program, and yield a link to it."""
+        states = [block.stored for block in self.blocks if any(block.stored.values())]
+        if states:
+            path = self.path.parent / "rows" / f"{self.path.stem}.svg"
+            path.parent.mkdir(exist_ok=True)
+            drawn = picture({} if states[0] == states[-1] else states[0], states[-1])
+            if not path.exists() or path.read_text(encoding="utf-8") != drawn:
+                path.write_text(drawn, encoding="utf-8")
+            yield f"![The rows that the program below stores](rows/{path.name})"
+
+    def program(self) -> Iterator[str]:
+        """Yield a link to the whole program."""
+        name = f"code/{self.source.name}"
+        yield f"The blocks above run one after the other. The whole program: [{name}]({name})."
+
+    def schedule(self, name: str = "") -> Iterator[str]:
+        """Yield a schedule as the explorer prints it."""
+        path = self.path.parent / "schedules" / f"{name or self.path.stem}.txt"
+        if path.exists():
+            text = path.read_text(encoding="utf-8").strip("\n")
+            yield f"```text\n{text}\n```"
+
+    def guarantees(self, *recipes: str) -> Iterator[str]:
+        """Yield what was explored, and what is not guaranteed."""
+        proof = guarantees.Proof.read()
+        known = [name for name in recipes or self.entry.classes if name in proof.recipes]
+        for name in known:
+            if len(known) > 1:
+                yield f"`{name}`:"
+            yield guarantees.table_of(proof, name)
+            yield from guarantees.not_promised(proof, name)
+        if known:
+            yield "What the columns mean, and which tests explore it: [what is guaranteed](/guarantees.md)."
+
+    def costs(self, *recipes: str) -> Iterator[str]:
+        """Yield the rows of the budgets."""
+        rows = [row for name in recipes or self.entry.classes for row in BUDGETS if row.recipe == name]
+        if rows:
+            yield budgets.table_of(rows)
+            yield "Measured by the engine's ledger in every test run: [what each call costs](/budgets.md)."
+
+    def words(self, found: tuple[str, ...]) -> Iterator[str]:
+        """Yield a list."""
+        if found:
+            yield "\n".join(f"- {each}" for each in found)
+
+    def related(self) -> Iterator[str]:
+        """Yield the patterns that the catalogue relates this one to."""
+        found = related(self.entry.name)
+        if found:
+            yield "\n".join(f"- {self._linked(each)}: {each.solution}" for each in found)
+
+    def _linked(self, found: CatalogueEntry) -> str:
+        page = f"patterns/{found.name}.md"
+        return f"[{found.title}](/{page})" if (DOCS / page).exists() else found.title
