@@ -21,9 +21,9 @@ if TYPE_CHECKING:
     from .entity import Entity, as_json, from_json
     from .entity_set.entity_set import EntitySet
     from .entity_set.maintenance import Drift
+    from .entity_set.placement import InBlobs, InPartition, InTable
     from .entity_set.reconcile import Finding
     from .entity_set.schema import Schema
-    from .entity_set.shared_rows import InBlobs, InPartition, InTable
     from .errors import TablePatternsError
     from .filters import QueryClass, parse, prop
     from .key import Key, above, at_least, at_most, below, between, prefix
@@ -180,9 +180,9 @@ _HOMES = {
     "Grant": "recipes.grant",
     "HashDivision": "recipes.work_division",
     "Held": "recipes.entity_types.mapper",
-    "InBlobs": "entity_set.shared_rows",
-    "InPartition": "entity_set.shared_rows",
-    "InTable": "entity_set.shared_rows",
+    "InBlobs": "entity_set.placement",
+    "InPartition": "entity_set.placement",
+    "InTable": "entity_set.placement",
     "IndexEntity": "recipes.index_entities",
     "Int64": "edm",
     "InterPartitionIndex": "recipes.inter_partition_index",

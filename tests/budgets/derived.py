@@ -8,7 +8,7 @@ from typing import Any
 from budgets.budget import Call, budget, changing, employee, first, staff
 from tablepatterns import EntitySet, InterPartitionIndex, IntraPartitionIndex, Key
 from tablepatterns.cost import Cost
-from tablepatterns.entity_set.shared_rows import InBlobs, InTable
+from tablepatterns.entity_set.placement import InBlobs, InTable
 from tablepatterns.recipes.denormalize import CopiedFields
 from tablepatterns.recipes.index_entities import IndexEntity
 from tablepatterns.recipes.summary import Summary

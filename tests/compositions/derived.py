@@ -8,7 +8,7 @@ from compositions.fields import shown
 from compositions.homes import Home
 from compositions.part import Fields, Part
 from tablepatterns import EntitySet, IntraPartitionIndex, Key
-from tablepatterns.entity_set.shared_rows import InBlobs, InTable
+from tablepatterns.entity_set.placement import InBlobs, InTable
 from tablepatterns.recipes.denormalize import CopiedFields
 from tablepatterns.recipes.index_entities import IndexEntity
 from tablepatterns.recipes.inter_partition_index import InterPartitionIndex

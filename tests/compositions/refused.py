@@ -27,7 +27,7 @@ from tablepatterns import (
 )
 from tablepatterns.engine.account import Engine
 from tablepatterns.engine.clock import Clock
-from tablepatterns.entity_set.shared_rows import InBlobs
+from tablepatterns.entity_set.placement import InBlobs
 from tablepatterns.errors import BadDesign
 from tablepatterns.recipes.denormalize import CopiedFields
 from tablepatterns.recipes.encrypted_properties.encrypted_properties import EncryptedProperties

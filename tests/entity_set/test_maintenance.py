@@ -14,6 +14,7 @@ from support.table_states import op
 from tablepatterns import EntitySet, Key
 from tablepatterns.engine.account import Engine
 from tablepatterns.entity_set.derived import Change, Derived
+from tablepatterns.entity_set.placement import InPartition, InTable
 from tablepatterns.entity_set.reconcile import Finding
 from tablepatterns.entity_set.row_store import RowReader
 from tablepatterns.errors import BadDesign, EntityChanged
@@ -161,7 +162,7 @@ class Untold(Derived):
 
     name = "untold"
 
-    def join(self, key: Key) -> None:
+    def check_key(self, key: Key, table: str) -> None:
         """Anything will do."""
 
     async def operations(self, change: Change, table: RowReader) -> list[Operation]:
@@ -173,7 +174,7 @@ async def test_derived_data_that_does_not_say_what_follows_from_what_is_not_tend
     untold = Untold()
     staff = EntitySet(storage, plain.table.name, BY_ID, derived=[untold])
     for work in (staff.backfill, staff.verify, staff.repair):
-        with pytest.raises(BadDesign, match="keys, mended and owners"):
+        with pytest.raises(BadDesign, match="keys, repair_operation and primary_keys_of"):
             await work(untold)
 
 
@@ -185,27 +186,24 @@ class Names(Derived):
 
     def __init__(self, partition: str) -> None:
         self._partition = partition
+        self.placement = InPartition() if partition == "empid_{}" else InTable()
 
     name = "names"
     shares_rows = True
 
-    @property
-    def is_eventual(self) -> bool:
-        return self._partition != "empid_{}"
-
-    def join(self, key: Key) -> None:
+    def check_key(self, key: Key, table: str) -> None:
         """Any key of these tests will do."""
 
     def keys(self, key: Key, fields: Any) -> list[tuple[str, str]]:
         return [(self._partition.format(fields["Department"]), f"name_{fields['LastName']}")]
 
-    def owners(self, key: Key, row: Any) -> list[tuple[str, str]] | None:
+    def primary_keys_of(self, key: Key, row: Any) -> list[tuple[str, str]] | None:
         if not row["RowKey"].startswith("name_"):
             return None
         department = row["PartitionKey"].partition("_")[2]
         return [(f"empid_{department}", name[1:]) for name in row if name.startswith("_")]
 
-    def mended(self, keys: tuple[str, str], row: Any, primary: Any) -> Operation | None:
+    def repair_operation(self, keys: tuple[str, str], row: Any, primary: Any) -> Operation | None:
         held = {name for name in row or () if name.startswith("_")}
         part = {f"_{primary.row[1]}"}
         is_wanted = primary.fields is not None and keys in self.keys(primary.key, primary.fields)

@@ -10,7 +10,7 @@ import pytest
 from support.employees import BY_EMAIL, BY_ID, jones, rows_of
 from tablepatterns import Entity, EntityGroupTransaction, EntitySet, IntraPartitionIndex, Key, connect
 from tablepatterns.engine.account import Engine
-from tablepatterns.entity_set.shared_rows import InTable
+from tablepatterns.entity_set.placement import InTable
 from tablepatterns.errors import (
     BadDesign,
     BadInput,

@@ -228,7 +228,7 @@ class HeadCount(Derived):
 
     name = "head count"
 
-    def join(self, key: Key) -> None:
+    def check_key(self, key: Key, table: str) -> None:
         assert key.partition_fields == ("Department",)
 
     async def operations(self, change: Change, table: Table) -> list[Operation]:

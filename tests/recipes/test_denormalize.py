@@ -11,8 +11,8 @@ from support.derived_tables import Places, operations, places_on, spent
 from support.employees import BY_ID, by_email, jones, rows_of
 from tablepatterns import EntityGroupTransaction, EntitySet, IntraPartitionIndex, Key, connect
 from tablepatterns.engine.account import Engine
+from tablepatterns.entity_set.placement import InBlobs, InTable
 from tablepatterns.entity_set.reconcile import Finding
-from tablepatterns.entity_set.shared_rows import InBlobs, InTable
 from tablepatterns.errors import BadDesign, BadInput, BadKey, EntityAlreadyExists, EntityChanged, ReferenceNotFound
 from tablepatterns.recipes.denormalize import CopiedFields
 from tablepatterns.recipes.summary import Summary

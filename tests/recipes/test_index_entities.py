@@ -13,7 +13,7 @@ from support.employees import BY_ID, by_email, jones, rows_of
 from support.name_lists import AS_IN_GUIDE, EVERYWHERE, LIST, OUTSIDE, SALES, Make, numbers
 from tablepatterns import EntityGroupTransaction, EntitySet, Key, connect
 from tablepatterns.engine.account import Engine
-from tablepatterns.entity_set.shared_rows import InBlobs, InTable
+from tablepatterns.entity_set.placement import InBlobs, InTable
 from tablepatterns.errors import BadDesign, BadInput, BadKey, DerivedDataMismatch, LimitExceeded, TooMuchContention
 from tablepatterns.recipes.index_entities import IndexEntity
 from tablepatterns.sdk.operation import Operation
@@ -179,14 +179,14 @@ class Rivalled(IndexEntity):
         self.attempts = 0
         self._rival = engine, table
 
-    def mended(self, keys: Any, row: Any, primary: Any) -> Any:
+    def repair_operation(self, keys: Any, row: Any, primary: Any) -> Any:
         self.attempts += 1
         if self.left:
             self.left -= 1
             engine, table = self._rival
             rival = EntitySet(connect(engine), table, BY_ID, derived=[guides()])
             rival.insert(jones(EmployeeId=100 + self.attempts))
-        return super().mended(keys, row, primary)
+        return super().repair_operation(keys, row, primary)
 
 
 @pytest.mark.guide("G-170", "G-171")

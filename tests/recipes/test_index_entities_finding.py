@@ -11,8 +11,8 @@ from support.derived_tables import Places, places_on
 from support.employees import by_email, jones
 from support.name_lists import ELSEWHERE, EVERYWHERE, OUTSIDE, SALES, Make, numbers
 from tablepatterns import BulkLoad
+from tablepatterns.entity_set.placement import InTable
 from tablepatterns.entity_set.reconcile import Finding
-from tablepatterns.entity_set.shared_rows import InTable
 from tablepatterns.recipes.index_entities import IndexEntity
 from tablepatterns.sdk.operation import ANY, Operation
 
@@ -131,7 +131,7 @@ async def test_lists_that_others_have_left_behind_are_found_and_mended(places: P
 @pytest.mark.guide("G-181")
 async def test_one_set_may_keep_lists_of_one_field_in_several_places(places: Places) -> None:
     kinds = [IndexEntity("LastName"), *(make(places) for make in (ELSEWHERE["another table"], ELSEWHERE["blobs"]))]
-    named = [kinds[0], IndexEntity("LastName", store=kinds[1].whereabouts, name="everywhere"), kinds[2]]
+    named = [kinds[0], IndexEntity("LastName", store=kinds[1].placement, name="everywhere"), kinds[2]]
     employees = places.employees(*named, by_email)
     for number in (2, 1):
         await employees.insert(jones(EmployeeId=number, Email=f"{number}@contoso.com"))

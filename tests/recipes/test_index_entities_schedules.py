@@ -12,7 +12,7 @@ import pytest
 
 from tablepatterns import EntitySet, Key
 from tablepatterns.entity_set.intents import Intents
-from tablepatterns.entity_set.shared_rows import InBlobs, InTable
+from tablepatterns.entity_set.placement import InBlobs, InTable
 from tablepatterns.errors import EntityAlreadyExists, EntityChanged, EntityNotFound, OutcomeUnknown
 from tablepatterns.recipes.index_entities import IndexEntity
 from tablepatterns.sdk.operation import ANY
@@ -199,8 +199,8 @@ def test_lists_in_blobs_are_right_in_the_end_whichever_answer_is_lost() -> None:
 class Careless(IndexEntity):
     """Writes lists whatever has become of them since they were read."""
 
-    def mended(self, keys: Any, row: Any, primary: Any) -> Any:
-        operation = super().mended(keys, row, primary)
+    def repair_operation(self, keys: Any, row: Any, primary: Any) -> Any:
+        operation = super().repair_operation(keys, row, primary)
         return operation if operation is None or operation.etag is None else replace(operation, etag=ANY)
 
 

@@ -11,7 +11,7 @@ from support.crashing_client import Died, Life, mortal
 from support.queue_workers import queue_names
 from tablepatterns import EntityGroupTransaction, EntitySet, Int64, IntraPartitionIndex, Key, aio, connect
 from tablepatterns.engine.account import Engine
-from tablepatterns.entity_set.shared_rows import InTable
+from tablepatterns.entity_set.placement import InTable
 from tablepatterns.errors import BadDesign, BadInput, BadKey, BadProperty, BadToken, EntityChanged
 from tablepatterns.recipes.one_to_many import Changed, OneToMany, SharedFields
 from tablepatterns.recipes.summary import Summary

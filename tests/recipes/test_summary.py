@@ -13,8 +13,8 @@ from support.derived_tables import Places, operations, places_on, spent
 from support.employees import BY_ID, jones, rows_of
 from tablepatterns import BulkLoad, EntityGroupTransaction, EntitySet, Int64, Key, connect
 from tablepatterns.engine.account import Engine
+from tablepatterns.entity_set.placement import InBlobs, InTable
 from tablepatterns.entity_set.reconcile import Finding
-from tablepatterns.entity_set.shared_rows import InBlobs, InTable
 from tablepatterns.errors import (
     BadDesign,
     BadInput,

@@ -10,7 +10,7 @@ import pytest
 
 from tablepatterns import EntitySet, Key
 from tablepatterns.entity_set.intents import Promise
-from tablepatterns.entity_set.shared_rows import InTable
+from tablepatterns.entity_set.placement import InTable
 from tablepatterns.errors import EntityAlreadyExists, EntityChanged, EntityNotFound, OutcomeUnknown
 from tablepatterns.recipes.summary import Summary
 from tablepatterns.sdk.operation import ANY
@@ -188,7 +188,7 @@ def test_totals_that_are_written_unconditionally_lose_a_change() -> None:
 class Adding(Summary):
     """Adds what an entity adds, and does not list who was counted."""
 
-    def mended(self, keys: Any, row: Any, primary: Any) -> Any:
+    def repair_operation(self, keys: Any, row: Any, primary: Any) -> Any:
         if primary.fields is None:
             return None
         return self._added(keys, row, None, (1, primary.fields["Salary"]))

@@ -24,7 +24,7 @@ from tablepatterns import (
     connect,
 )
 from tablepatterns.entity_set.derived import Derived
-from tablepatterns.entity_set.shared_rows import InBlobs, InTable
+from tablepatterns.entity_set.placement import InBlobs, InTable
 from tablepatterns.errors import BadDesign
 from tablepatterns.recipe import Pattern
 from tablepatterns.review import Design, Field, Query, Retention, Shape, Write, declare_set

@@ -24,7 +24,7 @@ from tablepatterns import (
     WideEntity,
     connect,
 )
-from tablepatterns.entity_set.shared_rows import InTable
+from tablepatterns.entity_set.placement import InTable
 from tablepatterns.errors import BadDesign, BadInput
 from tablepatterns.recipe import Pattern
 from tablepatterns.review import (

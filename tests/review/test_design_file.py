@@ -9,7 +9,7 @@ import pytest
 
 from tablepatterns import IndexEntity, InterPartitionIndex, IntraPartitionIndex, Key, Summary
 from tablepatterns.entity_set.derived import Derived
-from tablepatterns.entity_set.shared_rows import InBlobs, InTable
+from tablepatterns.entity_set.placement import InBlobs, InTable
 from tablepatterns.recipes.denormalize import Filled
 from tablepatterns.review import BadDesignFile, DeclaredSet, Design, Field, Query, Retention, Write, read_design
 from tablepatterns.review.design.file import KEYS
@@ -207,9 +207,9 @@ def test_derived_data_and_mappings_are_declared_with_all_that_they_take() -> Non
     assert isinstance(elsewhere, InterPartitionIndex)
     assert (elsewhere.is_unique, elsewhere.include) == (True, {"Email"})
     assert isinstance(lists, IndexEntity)
-    assert lists.whereabouts == InBlobs("mails")
+    assert lists.placement == InBlobs("mails")
     assert isinstance(totals, Summary)
-    assert (totals.whereabouts, totals.count, totals.spread) == (InTable("Totals"), None, 4)
+    assert (totals.placement, totals.count, totals.spread) == (InTable("Totals"), None, 4)
     assert [each.name for each in declared.mappings] == ["large properties"]
 
 

@@ -22,7 +22,7 @@ from tablepatterns import (
     connect,
 )
 from tablepatterns.edm import Int64, entity_size
-from tablepatterns.entity_set.shared_rows import InBlobs, InTable
+from tablepatterns.entity_set.placement import InBlobs, InTable
 from tablepatterns.filters import QueryClass
 from tablepatterns.recipes.encrypted_properties.keys import LocalKey
 from tablepatterns.review.capacity.growth import in_sight, volume_of

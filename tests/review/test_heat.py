@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from support.declared_staff import EMPLOYEE, EMPLOYEES, declared, design, log, measured
 from tablepatterns import IndexEntity, InterPartitionIndex, IntraPartitionIndex, Key, Summary
-from tablepatterns.entity_set.shared_rows import InBlobs, InTable
+from tablepatterns.entity_set.placement import InBlobs, InTable
 from tablepatterns.filters import QueryClass
 from tablepatterns.review.capacity.day import STEP, STEPS, day_curve
 from tablepatterns.review.capacity.hot_partitions import SHOWN, SHOWN_IN_TURN, heat_of

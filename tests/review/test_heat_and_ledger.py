@@ -19,7 +19,7 @@ from tablepatterns import (
     connect,
 )
 from tablepatterns.entity_set.derived import Derived
-from tablepatterns.entity_set.shared_rows import InTable
+from tablepatterns.entity_set.placement import InTable
 from tablepatterns.filters import QueryClass
 from tablepatterns.review.capacity.hot_partitions import heat_of
 from tablepatterns.review.design.model import DeclaredSet, Field, Query, Write

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from support.declared_staff import EMPLOYEE, declared, design, log, measured
 from tablepatterns import IndexEntity, InterPartitionIndex, Key, LargeProperties
-from tablepatterns.entity_set.shared_rows import InBlobs, InTable
+from tablepatterns.entity_set.placement import InBlobs, InTable
 from tablepatterns.errors import BadInput
 from tablepatterns.filters import QueryClass
 from tablepatterns.review import BadPriceTable, PriceTable

@@ -18,7 +18,7 @@ from tablepatterns import (
     Summary,
 )
 from tablepatterns.entity_set.derived import Derived
-from tablepatterns.entity_set.shared_rows import InTable
+from tablepatterns.entity_set.placement import InTable
 from tablepatterns.filters import QueryClass
 from tablepatterns.review.consistency import LEASE, promises
 from tablepatterns.review.design.model import DeclaredSet, Field, Query, Write

@@ -17,7 +17,7 @@ from tablepatterns import (
     connect,
 )
 from tablepatterns.entity_set.derived import Derived
-from tablepatterns.entity_set.shared_rows import InTable
+from tablepatterns.entity_set.placement import InTable
 from tablepatterns.review.measure.sets import fill, rows_of
 
 STAFF = Key("{Department}", "empid_{EmployeeId:06d}")

@@ -92,10 +92,10 @@ def totals_that_do_not_list_who_is_counted() -> object:
 @schedule("denormalize")
 def copies_of_what_has_changed_since() -> object:
     """A department chooses a manager, and nothing holds her as she was read."""
-    completed = Filled.completed
+    look_up = Filled.look_up
 
     async def without_guard(self: Filled, change: Any, table: Any) -> Any:
-        found, _ = await completed(self, change, table)
+        found, _ = await look_up(self, change, table)
         return found, []
 
     def equal(world: World) -> None:
@@ -108,7 +108,7 @@ def copies_of_what_has_changed_since() -> object:
         writers = denormalizing.a_new_email_and_a_new_manager(world, denormalizing.here())
         return dict(zip(("ann", "bob"), writers, strict=True))
 
-    with patch.object(Filled, "completed", without_guard):
+    with patch.object(Filled, "look_up", without_guard):
         return explore(make, invariant=equal, expected=denormalizing.REFUSED)
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from support.derived_tables import Places
 from tablepatterns import Key
-from tablepatterns.entity_set.shared_rows import InBlobs, InTable
+from tablepatterns.entity_set.placement import InBlobs, InTable
 from tablepatterns.recipes.index_entities import IndexEntity
 
 LIST = ("Sales", "Jones")

@@ -21,8 +21,8 @@ from ..sdk.operation import ANY, Operation, check_transaction, plain
 from ..sdk.table import Table
 from ..set_identity import SetIdentity
 from ..write_id import Lineage
-from .derived import Change, Derived, Fields, Keys, RowLayout
-from .intents import FollowsOtherSet, Intents, Promise
+from .derived import Change, Derived, Fields, Keys, RowLayout, repair_operations
+from .intents import Intents, LookedUpFields, Promise
 from .mapping import Action, Mappings
 from .pending import Pending, combined
 from .row_store import RowReader
@@ -95,7 +95,9 @@ class Write:
         """Return this write with what derived data adds to the primary row itself."""
         write = self
         for each in self.derived:
-            change, guards = await each.completed(write.change, table)
+            if not isinstance(each, LookedUpFields):
+                continue
+            change, guards = await each.look_up(write.change, table)
             if guards or change is not write.change:
                 write = replace(write.writing(change), guards=(*write.guards, *((each, guard) for guard in guards)))
         return write
@@ -120,8 +122,8 @@ class Write:
         """Return what must be told of before the change is written, to whom."""
         found = [] if self.intents is None else [(self.intents, self.change)]
         for each in self.derived:
-            if isinstance(each, FollowsOtherSet):
-                found += each.announced(self.change)
+            if isinstance(each, LookedUpFields):
+                found += each.intents_for(self.change)
         return found
 
     def primary(self) -> Operation:
@@ -389,7 +391,10 @@ async def _derived(table: RowReader, write: Write, kinds: Iterable[Derived]) -> 
     for each in kinds:
         # What the kind would take for granted is not there yet: its rows are looked at
         takes_none = each in write.backfilling and not each.shares_rows
-        for operation in await (each.mending if takes_none else each.operations)(write.change, table):
+        operations = (
+            repair_operations(each, write.change, table) if takes_none else each.operations(write.change, table)
+        )
+        for operation in await operations:
             steps.append(Step(operation, write, each))
             if pending:
                 pending.take(operation)

@@ -11,7 +11,7 @@ from ..errors import BadDesign
 from ..key import Key
 from ..recipe import Account
 from .derived import Derived, Index
-from .intents import Intents
+from .intents import Intents, LookedUpFields
 from .mapping import Mappings
 from .reconcile import DerivedRows
 
@@ -27,21 +27,22 @@ def check_together(table: str, key: Key, derived: Collection[Derived], mappings:
     :raises BadDesign: the parts cannot work together, and why
     """
     for each in derived:
-        each.join(key)
+        each.check_key(key, table)
         mappings.check_read(each.name, each.reads)
         if isinstance(each, Index) and (held := each.shape(key).include) is not None:
             mappings.check_held(each.name, held)
-        own = each.own_rows(key)
-        if each.is_eventual and own is not None and each.place(table) == ("table", table.lower()):
+        own = each.row_key_pattern(key)
+        if each.is_eventual and own is not None and each.placement.store_name(table) == ("table", table.lower()):
             _check_apart(each.name, own, key, "the primary rows")
         _check_copies(each, key, derived)
     for one, other in combinations(derived, 2):
         if one.is_eventual and other.is_eventual and one.name == other.name:
             rule = "messages name derived data, and this set has the name twice"
             raise BadDesign("derived", one.name, rule, "give each its own name")
-        rows = one.own_rows(key), other.own_rows(key)
-        if rows[0] is not None and rows[1] is not None and one.place(table) == other.place(table):
-            _check_apart(other.name, rows[1], rows[0], repr(one.name))
+        row, rival = one.row_key_pattern(key), other.row_key_pattern(key)
+        is_same_store = one.placement.store_name(table) == other.placement.store_name(table)
+        if row is not None and rival is not None and is_same_store:
+            _check_apart(other.name, rival, row, repr(one.name))
 
 
 def _check_copies(index: Derived, key: Key, derived: Collection[Derived]) -> None:
@@ -50,7 +51,8 @@ def _check_copies(index: Derived, key: Key, derived: Collection[Derived]) -> Non
         return
     shape = index.shape(key)
     for other in derived:
-        for name in sorted(name for name in other.adds if shape.holds(name) or name in shape.key.fields):
+        looked_up = other.looked_up if isinstance(other, LookedUpFields) else ()
+        for name in sorted(name for name in looked_up if shape.holds(name) or name in shape.key.fields):
             rule = f"its rows hold it, and would not follow where {other.name} changes it"
             raise BadDesign(f"index {index.name}", name, rule, "include other properties, and not this one")
 
@@ -76,10 +78,10 @@ def kinds_of(table: str, key: Key, derived: Collection[Derived]) -> list[RowKind
     if templates != EVERY_ROW:
         kinds.append(RowKind(("table", table.lower()), key, owner, f"entities of {table!r}"))
     for each in derived:
-        rows = each.own_rows(key)
+        rows = each.row_key_pattern(key)
         if rows is not None:
             what = f"rows of {each.name!r}, derived from {table!r},"
-            kinds.append(RowKind(each.place(table), rows, owner, what))
+            kinds.append(RowKind(each.placement.store_name(table), rows, owner, what))
     return kinds
 
 
@@ -90,7 +92,7 @@ def check_within(table: str, derived: Collection[Derived], account: Account) -> 
     :raises BadDesign: something does
     """
     for each in derived:
-        if each.store(account) is not None or each.table(table).lower() != table.lower():
+        if each.placement.store_name(table) != ("table", table.lower()):
             rule = f"its rows are not in {table!r}, and would stay when a period is dropped with its table"
             raise BadDesign("derived", each.name, rule, "keep them in the table of the primary rows")
 

@@ -1,18 +1,16 @@
-"""Derived data: what an `EntitySet` keeps right along with each entity, and how rows are made from entities.
+"""Derived data: rows that an `EntitySet` maintains along with its entities, such as the copies of an index.
 
-One logical change (old entity, new entity) becomes physical operations. A kind of derived data lies either in the
-partition of the primary row, and then changes in one entity group transaction with it; or elsewhere, in another
-partition or table, and then follows it by intent, write, reconcile: see `eventual`.
+A write of an entity is a `Change`: the fields before and after. Derived rows in the entity's partition change in the
+same entity group transaction; those elsewhere follow by a message, see docs/protocols/intents.md.
 
-What a kind has to say, to be kept, checked, filled for entities that are older than it, and mended:
+To add a kind of derived data, extend `Derived` and say
 
 - `keys`: which rows an entity has a part in;
-- `mended`: how one such row must change for one entity, whatever the row holds;
-- `owners`: which entities have, or had, a part in a row; None for a row of another kind.
+- `repair_operation`: the write that makes the entity's part of one such row correct, whatever the row holds;
+- `primary_keys_of`: which entities a row is derived from; None for a row of another kind.
 
-`mended` looks at the entity as it is now, and at nothing that happened before. So it may be applied again, late, and in
-any order, and each time brings the row closer to what the entities say. A row that several entities have a part in
-(`shares_rows`) is changed in the part of one of them, and written back on condition of its own ETag.
+`repair_operation` depends only on the entity and the row as they are now. So it may be applied again, late and in any
+order. If entities share a row (`shares_rows`), it changes the part of one of them, on condition of the row's ETag.
 """
 
 from __future__ import annotations
@@ -29,16 +27,16 @@ from ..limits import SYSTEM_PROPERTIES
 from ..same_value import same_value
 from ..sdk.operation import ANY, Operation
 from ..write_id import Lineage
+from .placement import InPartition, InTable, Placement
 
 if TYPE_CHECKING:
-    from ..declared_rows import StoreName
     from ..key import Key
     from ..recipe import Account
     from .row_store import RowReader, RowStore
 
 Fields = Mapping[str, Any]
 INTENT_ID: Final = "IntentId"
-"""The property by which a row of a unique index elsewhere shows that it only holds the key, for an entity to come."""
+"""The property that marks a row of a unique index elsewhere as a reservation of its key for a new entity."""
 
 Keys: TypeAlias = tuple[str, str]
 """The PartitionKey and the RowKey of a row."""
@@ -46,20 +44,20 @@ Keys: TypeAlias = tuple[str, str]
 
 @dataclass(frozen=True)
 class Change:
-    """What happens to one logical entity of a set: created if `old` is None, deleted if `new` is."""
+    """A write of one entity of a set: an insert if `old` is None, a delete if `new` is."""
 
     key: Key
     """The key of the set's primary rows."""
     old: Fields | None = field(repr=False)
     new: Fields | None = field(repr=False)
     merged: frozenset[str] | None = None
-    """The names that a merge gives; None where the whole entity is written."""
+    """The names of the fields that a merge writes; None if the whole entity is written."""
     is_written: bool = True
-    """Whether it is written; False for an entity that others come to depend on, and that itself stays as it is."""
+    """Whether the entity is written; False if only rows derived from it are, because another entity refers to it."""
 
     @property
     def merges(self) -> bool:
-        """Whether what is stored beyond the given names stays as it is."""
+        """Whether it is a merge, which keeps the stored fields that it does not name."""
         return self.merged is not None
 
     @cached_property
@@ -69,30 +67,30 @@ class Change:
 
     @cached_property
     def seen(self) -> dict[str, Looked]:
-        """What was found out about the values; its rows hold most of the same."""
+        """The values that were checked already; most of them are in several rows of the change."""
         return {}
 
     @cached_property
     def result(self) -> Primary:
-        """The primary row once the change is written."""
+        """The primary row after the change."""
         return Primary(self.key, self.row, self.new)
 
 
 @dataclass(frozen=True)
 class Primary:
-    """A primary row as it is at some moment, with the properties as they are stored."""
+    """A primary row as it was read or will be written, with the properties as they are stored."""
 
     key: Key
     """The key of the set's primary rows."""
     row: Keys
     fields: Fields | None
-    """Its properties and the fields of its key; None where there is no such row."""
+    """Its properties and the fields of its key; None if there is no such row."""
     etag: str | None = None
     lineage: Lineage = ()
     _parts: dict[Derived, list[Keys]] = field(default_factory=dict["Derived", "list[Keys]"], repr=False, compare=False)
 
     def parts(self, derived: Derived) -> list[Keys]:
-        """Return the keys of the rows of a kind that the entity has a part in; they are worked out once."""
+        """Return the keys of the derived rows that the entity has a part in, computed once."""
         if self.fields is None:
             return []
         if derived not in self._parts:
@@ -101,170 +99,150 @@ class Primary:
 
 
 class Derived(ABC):
-    """Something that follows from the entities of a set, and that the set keeps right.
+    """A kind of rows that an `EntitySet` maintains for its entities.
 
-    It declares and computes; it holds no account and no state, so one object may serve many sets and threads.
+    It declares and computes; it has no account and no state, so sets and threads may share one object.
     """
+
+    name: str
+    """The name that errors, reports and messages use."""
+    placement: Placement = InPartition()
+    """Where the rows are."""
+    shares_rows: bool = False
+    """Whether several entities may have a part in one row; the write is retried if such a row has changed."""
+    is_verifiable: bool = True
+    """Whether each entity tells what its part of a row must be, so that the rows can be verified and repaired."""
 
     @property
     def is_eventual(self) -> bool:
-        """Whether the rows lie outside the primary's partition, and follow it by intent, write, reconcile."""
-        return False
-
-    @property
-    def shares_rows(self) -> bool:
-        """Whether several entities may have a part in one row; a conflict on one begins the write anew."""
-        return False
-
-    @property
-    def is_verifiable(self) -> bool:
-        """Whether each entity tells what its part of a row must be, so that the rows can be verified and mended."""
-        return True
+        """Whether the rows are outside the entity's partition, and so eventually consistent."""
+        return self.placement.is_eventual
 
     @property
     def reads(self) -> Collection[str]:
-        """The names of the fields whose values it works with, which must therefore be stored as they are."""
+        """The names of the fields it reads; no mapping may encode them."""
         return ()
 
-    @property
-    def needs_primary_etag(self) -> bool:
-        """Whether others rely on the ETag of the primary row alone, so that a write must be conditional on that one."""
-        return False
-
-    @property
-    def adds(self) -> Collection[str]:
-        """The names of properties of the primary rows that others write too, past the set."""
-        return ()
-
-    @property
     @abstractmethod
-    def name(self) -> str:
-        """The name that errors and reports use."""
+    def check_key(self, key: Key, table: str) -> None:
+        """Check that the rows can be derived from entities with that primary key.
 
-    @abstractmethod
-    def join(self, key: Key) -> None:
-        """Check that this can follow from entities with that primary key.
-
-        :raises BadDesign: it cannot work, and why
+        :param table: the name of the table of the entities
+        :raises BadDesign: they cannot
         """
 
     def table(self, primary: str) -> str:
-        """Return the name of the table that the rows are in, by that of the primary rows."""
-        return primary
+        """Return the name of the table of the rows.
 
-    def place(self, primary: str) -> StoreName:
-        """Return what the rows lie in, by the name of the table of the primary rows."""
-        return "table", self.table(primary).lower()
+        :param primary: the name of the table of the entities
+        """
+        return self.placement.table(primary)
 
-    def own_rows(self, key: Key) -> Key | None:
-        """Return the key of the rows that are this kind's alone; None where it has no such rows.
+    def row_store(self, account: Account) -> RowStore | None:
+        """Return the store of the rows if it is not a table."""
+        return None
+
+    def row_key_pattern(self, key: Key) -> Key | None:
+        """Return the key that only rows of this kind have; None if other rows may have it too.
 
         :param key: the key of the set's primary rows
         """
-        return None
-
-    def store(self, account: Account) -> RowStore | None:
-        """Return what the rows are in where that is no table; None where it is one."""
         return None
 
     def keys(self, key: Key, fields: Fields) -> list[Keys]:
-        """Return the keys of the rows that an entity with these stored fields has a part in, each once.
+        """Return the keys of the rows that an entity has a part in, each once.
 
         :param key: the key of the set's primary rows
+        :param fields: the fields of the entity, as they are stored
         """
-        raise self._not_told()
+        raise self._unknown_rows()
 
-    def mended(self, keys: Keys, row: Entity | None, primary: Primary) -> Operation | None:
-        """Return the write that brings one entity's part of a row in line; None where nothing is to be done.
-
-        A write of a row that exists is conditional on its ETag, and of one that does not an insert.
-
-        :param keys: the row's keys, whether the entity shall have a part in it or not
-        :param row: what is stored there
-        :param primary: the entity as it is now
-        """
-        raise self._not_told()
-
-    def owners(self, key: Key, row: Entity) -> list[Keys] | None:
-        """Return the keys of the primary rows that a row says it follows from; None if it is not of this kind."""
-        raise self._not_told()
-
-    def touched(self, change: Change) -> list[Keys]:
-        """Return the keys of the rows that a change may leave out of line, each once."""
+    def affected_keys(self, change: Change) -> list[Keys]:
+        """Return the keys of the rows that a change may make stale, each once."""
         sides = [side for side in (change.old, change.new) if side is not None]
         return list(dict.fromkeys(keys for side in sides for keys in self.keys(change.key, side)))
 
-    async def completed(self, change: Change, table: RowReader) -> tuple[Change, list[Operation]]:
-        """Return a change with what this adds to the primary row itself, and the writes that guard what it relied on.
+    def repair_operation(self, keys: Keys, row: Entity | None, primary: Primary) -> Operation | None:
+        """Return the write that makes one entity's part of a row correct; None if it is.
 
-        A conflict with such a write begins the whole write anew, if the kind shares its rows.
+        The write is conditional: on the ETag of a row that exists, on absence (an insert) of one that does not.
+
+        :param keys: the row's keys, whether or not the entity should have a part in it
+        :param row: the stored row
+        :param primary: the entity as it is now
         """
-        return change, []
+        raise self._unknown_rows()
 
-    async def operations(self, change: Change, table: RowReader) -> list[Operation]:
-        """Return the writes in the primary's partition that bring this in line with the change.
+    def primary_keys_of(self, key: Key, row: Entity) -> list[Keys] | None:
+        """Return the primary keys of the entities that a row is derived from; None for a row of another kind."""
+        raise self._unknown_rows()
 
-        Unless a kind knows better, they are those of `mending`.
+    async def operations(self, change: Change, rows: RowReader) -> list[Operation]:
+        """Return the writes in the entity's partition that keep the rows consistent with a change.
+
+        By default every affected row is read. A kind that can tell the writes from the change overrides this.
         """
-        return await self.mending(change, table)
+        return await repair_operations(self, change, rows)
 
-    async def mending(self, change: Change, table: RowReader) -> list[Operation]:
-        """Return the writes that bring this in line with the change, whatever the rows hold now.
+    def _unknown_rows(self) -> BadDesign:
+        rule = "it does not say which rows are derived from which entities"
+        return BadDesign("derived", self.name, rule, "define keys, repair_operation and primary_keys_of")
 
-        Every row that may be out of line is read and mended; a row of another entity is not, so that an insert in its
-        place is refused.
-        """
-        found: list[Operation | None] = []
-        for keys in self.touched(change):
-            row = await table.get(*keys)
-            is_ours = row is not None and (self.shares_rows or self.owners(change.key, row) == [change.row])
-            found.append(self.mended(keys, row if is_ours else None, change.result))
-        return [operation for operation in found if operation is not None]
 
-    def _not_told(self) -> BadDesign:
-        rule = "it does not say which rows follow from which entities, so it cannot be checked, filled or mended"
-        return BadDesign("derived", self.name, rule, "give it the methods keys, mended and owners")
+async def repair_operations(derived: Derived, change: Change, rows: RowReader) -> list[Operation]:
+    """Return the writes that keep rows consistent with a change, based on what each row holds now.
+
+    A row of another entity is treated as absent, so that the insert in its place fails.
+    """
+    found: list[Operation | None] = []
+    for keys in derived.affected_keys(change):
+        row = await rows.get(*keys)
+        is_ours = row is not None and (derived.shares_rows or derived.primary_keys_of(change.key, row) == [change.row])
+        found.append(derived.repair_operation(keys, row if is_ours else None, change.result))
+    return [operation for operation in found if operation is not None]
 
 
 class Index(Derived):
-    """Derived rows of which there is one for each entity, so that an entity can be found and ordered by them."""
+    """One row for each entity, under another key, so that entities can be found and sorted by that key."""
+
+    key: Key
+    """The key of the index rows."""
+    include: frozenset[str] | None = None
+    """The fields that the rows hold; None for all. Fields of the keys are always included."""
+    is_unique: bool = False
+    """Whether the key is reserved before the entity is written; needed if the rows are outside its partition."""
 
     @property
     def reads(self) -> Collection[str]:
-        """The names of the fields that the keys of the rows are made of."""
+        """The names of the fields of the index key."""
         return self.key.fields
 
-    @property
-    @abstractmethod
-    def key(self) -> Key:
-        """The key of the index rows."""
-
-    @abstractmethod
     def shape(self, primary: Key) -> RowLayout:
-        """Return how the rows are keyed and what they hold, for entities with that primary key."""
+        """Return the key and the fields of the rows, for entities with that primary key."""
+        return RowLayout(
+            self.key,
+            None if self.include is None else self.include | set(primary.fields),
+            self.placement.name if isinstance(self.placement, InTable) else None,
+            is_eventual=self.is_eventual,
+            hides=INTENT_ID if self.is_unique else None,
+        )
 
-    @property
-    def is_unique(self) -> bool:
-        """Whether a key is reserved before the primary row is written; of use where the rows lie elsewhere."""
-        return False
-
-    def own_rows(self, key: Key) -> Key | None:
-        """Return the key of the copies."""
+    def row_key_pattern(self, key: Key) -> Key | None:
+        """Return the key of the rows."""
         return self.key
 
     def reservation(self, primary: Primary) -> dict[str, Any]:
-        """Return the row that holds a key for an entity which is about to be written: both keys, and nothing else."""
+        """Return the row that reserves a key for an entity about to be written; it holds only the fields of keys."""
         names = {*self.key.fields, *primary.key.fields}
         fields = primary.fields or {}
         return self.shape(primary.key).row({name: value for name, value in fields.items() if name in names})
 
     def keys(self, key: Key, fields: Fields) -> list[Keys]:
-        """Return the keys of the one row that an entity has, if it has one."""
-        shape = self.shape(key)
-        return [shape.key.keys_of(fields)] if shape.has_row(fields) else []
+        """Return the keys of the entity's one row; none if it lacks a field of the index key."""
+        return [self.key.keys_of(fields)] if has_fields(self.key, fields) else []
 
-    def mended(self, keys: Keys, row: Entity | None, primary: Primary) -> Operation | None:
-        """Return the write that makes a row the entity's copy, or removes it where it shall have none there."""
+    def repair_operation(self, keys: Keys, row: Entity | None, primary: Primary) -> Operation | None:
+        """Return the write that makes a row the entity's copy, or deletes it if the entity has none there."""
         if primary.fields is None or keys not in primary.parts(self):
             return None if row is None else Operation.delete(*keys, row.etag or ANY)
         wanted = self.shape(primary.key).row(primary.fields, keys)
@@ -276,48 +254,53 @@ class Index(Derived):
             return Operation.insert(wanted)
         return None if same_value(row, wanted) else Operation.replace(wanted, row.etag or ANY)
 
-    def owners(self, key: Key, row: Entity) -> list[Keys] | None:
-        """Return the primary key that a copy holds; None if the row is no copy of this index."""
+    def primary_keys_of(self, key: Key, row: Entity) -> list[Keys] | None:
+        """Return the primary key in a copy; None if the row is not a copy of this index."""
         shape = self.shape(key)
         if not shape.fits(row):
             return None
         primary, held = RowLayout(key), shape.entity(row)
         return [key.format(primary.key_fields(held))] if primary.has_row(held) else None
 
-    def touched(self, change: Change) -> list[Keys]:
-        """Return the keys of the copies that differ before and after the change."""
+    def affected_keys(self, change: Change) -> list[Keys]:
+        """Return the keys of the copies that the change inserts, deletes or changes."""
         if change.old is None or change.new is None:
             return change.result.parts(self) if change.old is None else self.keys(change.key, change.old)
         shape = self.shape(change.key)
         rows = [shape.row(side) for side in (change.old, change.new) if shape.has_row(side)]
-        return [] if len(rows) == 2 and same_value(*rows) else super().touched(change)
+        return [] if len(rows) == 2 and same_value(*rows) else super().affected_keys(change)
+
+    def __repr__(self) -> str:
+        held = "all" if self.include is None else ", ".join(sorted(self.include)) or "none"
+        return f"<{type(self).__name__} {self.name} include={held}{' unique' if self.is_unique else ''}>"
 
 
 @dataclass(frozen=True)
 class RowLayout:
-    """How the rows of one kind are keyed, and which properties they hold; None means all.
+    """The key and the properties of the rows of one kind.
 
-    The fields of a key are not stored a second time as properties: the key is the one place that holds them.
+    Key fields are stored only in PartitionKey and RowKey, not as properties.
     """
 
     key: Key
     include: frozenset[str] | None = None
+    """The fields that rows hold; None for all."""
     table: str | None = None
-    """The table that the rows are in; None for that of the primary rows."""
+    """The table of the rows; None for that of the primary rows."""
     is_eventual: bool = False
-    """Whether the rows lie outside the primary's partition, so that their ETags do not guard the entity."""
+    """Whether the rows are outside the entity's partition, so that their ETags do not guard it."""
     hides: str | None = None
-    """A property that rows have which are not to be handed out."""
+    """The property that marks a row as a reservation, which readers do not see."""
 
     @property
     def is_complete(self) -> bool:
-        """Whether a row holds everything there is to know about its entity."""
+        """Whether a row holds the whole entity."""
         return self.include is None
 
     def row(self, fields: Fields, keys: Keys | None = None) -> dict[str, Any]:
-        """Return the physical entity for these fields, with its keys.
+        """Return the row of an entity.
 
-        :param keys: the keys, where they are known already
+        :param keys: the row's keys, if they are known already
         """
         own, include = self.key.fields, self.include
         partition_key, row_key = keys or self.key.keys_of(fields)
@@ -328,13 +311,13 @@ class RowLayout:
         }
 
     def part(self, change: Change) -> dict[str, Any]:
-        """Return what a merge sends to the row: its keys, and of the given names those that it holds."""
+        """Return what a merge writes to the row: its keys, and the merged fields that it holds."""
         row = self.row(change.new or {})
         given = change.merged or frozenset()
         return {name: value for name, value in row.items() if name in ("PartitionKey", "RowKey") or name in given}
 
     def key_fields(self, fields: Fields) -> dict[str, Any]:
-        """Return the fields that the key is made of; one that is None is as if it were not there."""
+        """Return the fields of the key that have a value."""
         return {name: fields[name] for name in self.key.fields if fields.get(name) is not None}
 
     def holds(self, name: str) -> bool:
@@ -342,30 +325,35 @@ class RowLayout:
         return name not in self.key.fields and (self.include is None or name in self.include)
 
     def has_row(self, fields: Fields | None) -> bool:
-        """Whether there is a row at all: an entity that lacks a field of the key has none."""
-        return fields is not None and None not in map(fields.get, self.key.fields)
+        """Whether the entity has a row: not if it lacks a field of the key."""
+        return fields is not None and has_fields(self.key, fields)
 
     def selected(self, names: Sequence[str] | None) -> tuple[str, ...] | None:
-        """Return the properties to ask the service for: the fields of the key come from the keys themselves."""
+        """Return the properties to read for these fields."""
         if names is None:
             return None
         hiding = (self.hides,) if self.hides else ()
         return (*SYSTEM_PROPERTIES, *hiding, *(name for name in names if name not in self.key.fields))
 
     def fits(self, row: Entity) -> bool:
-        """Whether a row of the table is of this kind; the partition may hold others."""
+        """Whether a row has a key of this kind."""
         return self.key.matches(row["PartitionKey"], row["RowKey"])
 
     def shown(self, row: Entity) -> Entity | None:
-        """Return the logical entity of a row; None for a row of another kind, and for a reservation."""
+        """Return the entity in a row; None for a row of another kind, and for a reservation."""
         if self.hides is not None and self.hides in row:
             return None
         fields = self.key.found(row["PartitionKey"], row["RowKey"])
         return None if fields is None else _logical(row, fields)
 
     def entity(self, row: Entity) -> Entity:
-        """Return the logical entity of a row of this kind: its properties and the fields of its key."""
+        """Return the entity in a row of this kind: its properties and the fields of its key."""
         return _logical(row, self.key.parse(row["PartitionKey"], row["RowKey"]))
+
+
+def has_fields(key: Key, fields: Fields) -> bool:
+    """Whether an entity has a value for each field of a key."""
+    return None not in map(fields.get, key.fields)
 
 
 def _logical(row: Entity, key_fields: Fields) -> Entity:
@@ -377,10 +365,10 @@ def _logical(row: Entity, key_fields: Fields) -> Entity:
 
 
 def copy_operations(shape: RowLayout, change: Change) -> list[Operation]:
-    """Return the writes that bring one copy per entity in line: none, one, or a delete and an insert.
+    """Return the writes that keep an entity's copy consistent with a change.
 
-    A new row is written with *insert*, never with an upsert, so that two entities cannot share it. Other rows must
-    exist, whatever their ETag: the transaction is conditional on the row that the caller read.
+    A new copy is an insert, not an upsert, so that two entities cannot share a row. Other copies must exist, with any
+    ETag: the transaction is conditional on the row that the caller read.
     """
     old = shape.row(change.old) if change.old is not None and shape.has_row(change.old) else None
     new = shape.row(change.new) if change.new is not None and shape.has_row(change.new) else None
@@ -398,8 +386,3 @@ def copy_operations(shape: RowLayout, change: Change) -> list[Operation]:
 
 def _key(row: Mapping[str, Any]) -> tuple[str, str]:
     return row["PartitionKey"], row["RowKey"]
-
-
-def names_of(fields: Collection[str]) -> str:
-    """Return names as an error lists them."""
-    return ", ".join(sorted(fields)) or "none"

@@ -49,7 +49,7 @@ from .mapping import Mappings, PropertyMapping
 from .range_query import Question, range_filter
 from .reconcile import DerivedRows, Finding
 from .schema import Schema
-from .shared_rows import PART, Lists, Totals, recounted
+from .shared_rows import PART, Copies, Lists, Totals, recounted
 from .transit import check_settled
 
 _AT_ONCE: Final = 32
@@ -1003,7 +1003,7 @@ class EntitySet(Pattern[Account_co]):
     async def _listed(self, via: Lists, fields: Mapping[str, Any]) -> list[Keys]:
         self._check_own(via)
         rows = await self._spread_rows(via, via.layout(self.key), fields)
-        found = {keys for row in rows for keys in via.owners(self.key, row) or ()}
+        found = {keys for row in rows for keys in via.primary_keys_of(self.key, row) or ()}
         return sorted(found, key=lambda keys: (ordinal(keys[0]), ordinal(keys[1])))
 
     async def _spread_rows(
@@ -1074,7 +1074,7 @@ class EntitySet(Pattern[Account_co]):
 
     def _guards(self, shape: RowLayout) -> bool:
         """Whether the ETag of a row of this shape guards its entity."""
-        needs_primary = any(each.needs_primary_etag for each in self.derived)
+        needs_primary = any(isinstance(each, Copies) and not each.is_eventual for each in self.derived)
         return not shape.is_eventual and (shape == self.primary or not needs_primary)
 
     def _fields(self, entity: Mapping[str, Any], *, in_part: bool = False) -> dict[str, Any]:

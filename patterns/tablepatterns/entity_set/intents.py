@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections import defaultdict
 from collections.abc import Coroutine, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -15,14 +15,17 @@ from azure.core.exceptions import AzureError
 
 from ..entity import Entity
 from ..errors import NOT_SHOWN, BadMessage, EntityAlreadyExists, EntityChanged, LeaseLost
+from ..key import Key
 from ..limits import MAX_MESSAGE_BYTES
 from ..messages.envelope import Envelope
 from ..messages.lease import Lease
 from ..recipe import Account
 from ..retry import RETRY_FOR, Overtaken, contended
+from ..sdk.operation import Operation
 from ..sdk.queue import Queue
-from .derived import Change, Derived, Index, Keys, Primary
+from .derived import Change, Derived, Fields, Index, Keys, Primary
 from .reconcile import OVERTAKEN, DerivedRows, reserve
+from .row_store import RowReader
 
 _BODY_BYTES: Final = MAX_MESSAGE_BYTES * 3 // 4 - 1024
 """What fits into a message in Base64 too, with its envelope."""
@@ -93,12 +96,34 @@ def _claim(row: Sequence[object], traces: Iterable[Sequence[object]]) -> Claim:
     return Claim((str(partition_key), str(row_key)), tuple(found))
 
 
-class FollowsOtherSet(ABC):
-    """Derived data that follows entities of another set, whose intents must name its rows as well."""
+class LookedUpFields(Derived):
+    """Fields of the entities themselves that are looked up in another set when an entity is written.
+
+    There are no rows of their own to maintain.
+    """
+
+    shares_rows = True
+    looked_up: frozenset[str]
+    """The names of the fields. The other set writes them too, when its entities change."""
 
     @abstractmethod
-    def announced(self, change: Change) -> list[tuple[Intents, Change]]:
-        """Return the changes that intents of other sets must name before this change is written."""
+    async def look_up(self, change: Change, rows: RowReader) -> tuple[Change, list[Operation]]:
+        """Return a change with the fields, and the writes that fail if what they were read from has changed.
+
+        :param rows: the rows of the entity's partition
+        """
+
+    @abstractmethod
+    def intents_for(self, change: Change) -> list[tuple[Intents, Change]]:
+        """Return the changes of the other set to send intents for before this change is written."""
+
+    def keys(self, key: Key, fields: Fields) -> list[Keys]:
+        """Return nothing: there are no rows."""
+        return []
+
+    def primary_keys_of(self, key: Key, row: Entity) -> list[Keys] | None:
+        """Return None: there are no rows."""
+        return None
 
 
 Assumed: TypeAlias = Mapping[Trace, Entity | None]
@@ -148,11 +173,10 @@ class Intents:
         """
         traces: list[Trace] = []
         for name, derived in self._derived.items():
-            touched = derived.touched(change)
-            traces.extend(Trace(name, keys) for keys in touched)
-            for keys in touched:
-                # What the service would refuse is refused now, while nothing was sent
-                derived.mended(keys, None, change.result)
+            for keys in derived.affected_keys(change):
+                traces.append(Trace(name, keys))
+                # Raises what the service would reject, before anything is sent
+                derived.repair_operation(keys, None, change.result)
         return Claim(change.row, tuple(traces)) if traces else None
 
     def before(self, change: Change) -> frozenset[Trace]:

@@ -317,7 +317,7 @@ class Inspector:
         :param row: any row of the table
         :param known: the entities of the same page, by the keys of their primary rows
         """
-        owners = self._derived.owners(self._rows.key, row)
+        owners = self._derived.primary_keys_of(self._rows.key, row)
         if owners is None:
             return None
         keys = (row["PartitionKey"], row["RowKey"])

@@ -89,7 +89,7 @@ async def reserve(
 async def _check_free(
     account: Account, rows: DerivedRows, index: Index, keys: Keys, row: Entity, primary: Primary, intent: UUID
 ) -> None:
-    is_own = index.owners(rows.key, row) == [primary.row]
+    is_own = index.primary_keys_of(rows.key, row) == [primary.row]
     # One intent may name several entities, of which only one can have the key
     is_reserved_now = is_reserved(row, intent if is_own else None, account.now())
     if is_own and is_reserved_now:
@@ -137,7 +137,7 @@ class DerivedRows:
         self.key = key
         names = {each.table(table.name) for each in derived} - {table.name}
         self._tables = {table.name: table} | {name: account.table(name) for name in names}
-        stores = {each: each.store(account) for each in derived}
+        stores = {each: each.row_store(account) for each in derived}
         self._stores = {each: store for each, store in stores.items() if store is not None}
 
     def table(self, name: str) -> Table:
@@ -179,7 +179,7 @@ class DerivedRows:
             left_alone = await self._left_alone(derived, keys, row, primary, intent, is_wanted=is_wanted)
             if left_alone is not None:
                 return Look(left_alone)
-        operation = derived.mended(keys, row, primary)
+        operation = derived.repair_operation(keys, row, primary)
         if operation is None:
             return Look(Finding.RIGHT)
         if not is_wanted:
@@ -195,14 +195,14 @@ class DerivedRows:
 
         A row of another kind has an owner that is not known here, who is taken to be right.
         """
-        owners = derived.owners(self.key, row)
+        owners = derived.primary_keys_of(self.key, row)
         return owners is None or any([self.wants(derived, keys, await self.primary(owner)) for owner in owners])
 
     async def _left_alone(
         self, derived: Derived, keys: Keys, row: Entity, primary: Primary, intent: UUID | None, *, is_wanted: bool
     ) -> Finding | None:
         """Return what there is to say of a row that must not be written; None if it may be."""
-        is_own = derived.owners(self.key, row) == [primary.row]
+        is_own = derived.primary_keys_of(self.key, row) == [primary.row]
         is_held = is_reserved(row, intent if is_own else None, self._account.now())
         if is_own:
             # Another writer of this entity is about to need it, unless the entity says so already

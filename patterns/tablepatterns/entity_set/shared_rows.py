@@ -8,17 +8,18 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from hashlib import sha256
-from typing import Any, ClassVar, Final, TypeAlias
+from typing import Any, Final
 
 from ..edm import entity_size, ordinal, utf16_length
 from ..entity import Entity
-from ..errors import BadDesign, BadKey, EntityAlreadyExists, EntityChanged, EntityNotFound, LimitExceeded
+from ..errors import BadKey, EntityAlreadyExists, EntityChanged, EntityNotFound, LimitExceeded
 from ..key import Key
 from ..limits import MAX_ENTITY_BYTES, MAX_STRING_UNITS
 from ..retry import Overtaken
 from ..sdk.operation import ANY, Operation, plain
 from ..sdk.table import Table
 from .derived import Derived, Fields, Keys, RowLayout
+from .placement import InPartition, InTable
 from .range_query import range_filter
 
 PART: Final = "ListPart"
@@ -155,95 +156,12 @@ def _filled(texts: Iterable[str]) -> Iterator[str]:
         yield _BETWEEN.join(part)
 
 
-@dataclass(frozen=True)
-class InPartition:
-    """In the partition of the primary rows: they change in one entity group transaction, and are exact at any time."""
-
-    is_eventual: ClassVar[bool] = False
-
-    def table(self, primary: str) -> str:
-        """Return the name of the table of the rows, by that of the primary rows."""
-        return primary
-
-
-@dataclass(frozen=True)
-class InTable:
-    """In other partitions: they follow the primary rows by intent, write, reconcile.
-
-    :param name: the table; None for that of the primary rows. No other set may keep rows there under keys of the same
-        form: `repair` of one would take those of the other for orphans. Two such sets of one connection are refused
-    """
-
-    name: str | None = None
-    is_eventual: ClassVar[bool] = True
-
-    def table(self, primary: str) -> str:
-        """Return the name of the table of the rows, by that of the primary rows."""
-        return self.name or primary
-
-
-@dataclass(frozen=True)
-class InBlobs:
-    """In block blobs, which hold as much as there is: they follow the primary rows by intent, write, reconcile.
-
-    :param container: the container's name; it is made by the first write, and is for this set's rows alone
-    """
-
-    container: str
-    is_eventual: ClassVar[bool] = True
-
-    def table(self, primary: str) -> str:
-        """Return the name of the table of the primary rows: the others are in none."""
-        return primary
-
-
-Placement: TypeAlias = InPartition | InTable | InBlobs
-
-
-def check_partition(name: str, key: Key, primary: Key, store: Placement) -> None:
-    """Refuse rows that would lie, by their key, where their store says they do not.
-
-    :param name: what the error calls them
-    :param key: their key
-    :param primary: the key of the primary rows
-    :raises BadDesign: they would
-    """
-    shares = key.partition_template == primary.partition_template
-    if isinstance(store, InPartition) and not shares:
-        rule = f"its rows must share the primary's partition, {primary.partition_template!r}"
-        raise BadDesign(name, key.partition_template, rule, "use the same PartitionKey template, or store=InTable()")
-    if store == InTable() and shares:
-        rule = "its rows would share the primary's partition"
-        raise BadDesign(name, key.partition_template, rule, "give the key another PartitionKey, or no store")
-
-
 class SharedRows(Derived):
-    """Derived rows that several entities have a part in, or that are those of others; in the partition or elsewhere."""
+    """Derived rows that several entities have a part in, or that belong to another set."""
 
-    whereabouts: Placement
-    """Where the rows are."""
+    shares_rows = True
     spread: int = 1
-    """Over how many rows that which has one value is spread."""
-    _name: str
-
-    @property
-    def name(self) -> str:
-        """The name that errors, reports and messages use."""
-        return self._name
-
-    @property
-    def is_eventual(self) -> bool:
-        """Whether the rows lie outside the primary's partition."""
-        return self.whereabouts.is_eventual
-
-    @property
-    def shares_rows(self) -> bool:
-        """Whether several entities may have a part in one row, which is what these rows are for."""
-        return True
-
-    def table(self, primary: str) -> str:
-        """Return the name of the table that the rows are in."""
-        return self.whereabouts.table(primary)
+    """The number of rows that each value is spread over."""
 
     def rows_of(self, layout: Key, key: Key, fields: Fields) -> list[Keys]:
         """Return the keys of the row that an entity has a part in; none where it lacks a field of its key.
@@ -265,7 +183,15 @@ class SharedRows(Derived):
 
     def may_be_primary(self, row: Keys, key: Key) -> bool:
         """Whether a primary row with that primary key may have the keys of such a row."""
-        return self.whereabouts in (InPartition(), InTable()) and key.matches(*row)
+        return self.placement in (InPartition(), InTable()) and key.matches(*row)
+
+
+class Copies(SharedRows):
+    """Entities of another set that hold copies of an entity's fields: `CopiedFields`.
+
+    In the partition, an entity that starts to refer to another is written on condition of the other's primary row. So
+    the other must be written on condition of that row too, even if it was read from an index.
+    """
 
 
 class Lists(SharedRows):

@@ -9,19 +9,10 @@ from typing import TYPE_CHECKING, Any
 from ..argument_types import checked
 from ..entity import Entity, storable
 from ..entity_set.derived import Change, Derived, Fields, Keys, Primary, RowLayout
-from ..entity_set.intents import FollowsOtherSet, Intents
+from ..entity_set.intents import Intents, LookedUpFields
+from ..entity_set.placement import InBlobs, InPartition, InTable, Placement, check_partition
 from ..entity_set.row_store import RowReader
-from ..entity_set.shared_rows import (
-    InBlobs,
-    InPartition,
-    InTable,
-    Placement,
-    SharedRows,
-    check_partition,
-    merging,
-    rewriting,
-    with_keys,
-)
+from ..entity_set.shared_rows import Copies, merging, rewriting, with_keys
 from ..errors import BadDesign, BadKey, ReferenceNotFound
 from ..key import Key
 from ..same_value import same_value
@@ -31,7 +22,7 @@ if TYPE_CHECKING:
     from ..entity_set.entity_set import EntitySet
 
 
-class CopiedFields(SharedRows):
+class CopiedFields(Copies):
     """Copy fields of the entities of one set into the entity of another set that refers to them.
 
     Use it if entities are usually read together, such as a department with its manager's name and e-mail in one point
@@ -91,10 +82,10 @@ class CopiedFields(SharedRows):
         self.into = into
         self.refers = dict(refers)
         self.copies = dict(copies)
-        self.whereabouts = store or InPartition()
-        self._name = name or into.row_template
-        if isinstance(self.whereabouts, InBlobs):
-            raise BadDesign(self.name, self.whereabouts, "entities are in tables", "use InTable()")
+        self.placement = store or InPartition()
+        self.name = name or into.row_template
+        if isinstance(self.placement, InBlobs):
+            raise BadDesign(self.name, self.placement, "entities are in tables", "use InTable()")
         if not self.copies:
             raise BadDesign(self.name, self.copies, "there is nothing to copy", "name fields")
         for held in self.copies.values():
@@ -107,11 +98,6 @@ class CopiedFields(SharedRows):
         """The names of the copied fields, and of those that locate the copies."""
         return {*self.into.fields, *self.copies}
 
-    @property
-    def needs_primary_etag(self) -> bool:
-        """Whether an entity that starts to refer to another relies on its primary ETag: true in the partition."""
-        return not self.is_eventual
-
     def filled_from(self, source: EntitySet[Any]) -> Derived:
         """Return the derived data to declare for the set of the entities with the copies.
 
@@ -120,9 +106,9 @@ class CopiedFields(SharedRows):
         """
         return Filled(self, source)
 
-    def join(self, key: Key) -> None:
+    def check_key(self, key: Key, table: str) -> None:
         """Check that an entity with copies has the fields that refer to another."""
-        check_partition(self.name, self.into, key, self.whereabouts)
+        check_partition(self.name, self.into, key, self.placement)
         for name in self.refers:
             if name not in key.fields:
                 raise BadDesign(self.name, name, f"it is no field of the key, {key}", "refer to fields of the key")
@@ -133,20 +119,20 @@ class CopiedFields(SharedRows):
         if any(value is None for value in values.values()):
             return []
         row = self.into.format(values)
-        if self.whereabouts in (InPartition(), InTable()) and key.matches(*row):
+        if self.placement in (InPartition(), InTable()) and key.matches(*row):
             raise BadKey(self.name, row, "a primary row may have these keys", "give each its own RowKey prefix")
         return [row]
 
-    def touched(self, change: Change) -> list[Keys]:
-        """Return the keys of the entity that may hold copies which the change makes others."""
+    def affected_keys(self, change: Change) -> list[Keys]:
+        """Return the keys of the entity that may hold copies that the change makes stale."""
         old, new = (None if side is None else self.copied(side) for side in (change.old, change.new))
         if old is not None and new is not None and same_value(old, new):
             moved = [self.keys(change.key, side) for side in (change.old, change.new) if side is not None]
             return [] if moved[0] == moved[1] else [*moved[0], *moved[1]]
-        return super().touched(change)
+        return super().affected_keys(change)
 
-    def mended(self, keys: Keys, row: Entity | None, primary: Primary) -> Operation | None:
-        """Return the write that brings the copies in line, if the entity with these keys refers to this one."""
+    def repair_operation(self, keys: Keys, row: Entity | None, primary: Primary) -> Operation | None:
+        """Return the write that updates the copies, if the entity with these keys refers to this one."""
         if row is None or self.referred(primary.key, RowLayout(self.into).entity(row)) != primary.row:
             return None
         wanted = self.copied({} if primary.fields is None else primary.fields)
@@ -158,7 +144,7 @@ class CopiedFields(SharedRows):
         kept = {name: value for name, value in row.items() if name not in held}
         return rewriting(keys, row, kept | wanted)
 
-    def owners(self, key: Key, row: Entity) -> list[Keys] | None:
+    def primary_keys_of(self, key: Key, row: Entity) -> list[Keys] | None:
         """Return the keys of the entity that a row refers to; None if the row is of another kind."""
         if not self.into.matches(row["PartitionKey"], row["RowKey"]):
             return None
@@ -188,7 +174,7 @@ class CopiedFields(SharedRows):
         return f"<CopiedFields {self.name} {self.copies}>"
 
 
-class Filled(Derived, FollowsOtherSet):
+class Filled(LookedUpFields):
     """Maintain the copies in the set of the entities that hold them.
 
     :param copies: what is copied
@@ -202,51 +188,23 @@ class Filled(Derived, FollowsOtherSet):
             raise BadDesign("source", source.table.name, rule, "declare the copies for that set first")
         self._copies = copies
         self._source = source
+        self.name = f"{copies.name} filled"
+        self.looked_up = frozenset(copies.copies.values())
 
     @property
     def reads(self) -> Collection[str]:
         """The names of the fields that refer to the copied entity, and of those that hold the copies."""
         return {*self._copies.refers.values(), *self._copies.copies.values()}
 
-    @property
-    def name(self) -> str:
-        """The name that errors and reports use."""
-        return f"{self._copies.name} filled"
-
-    @property
-    def shares_rows(self) -> bool:
-        """Whether a write is retried if the copied entity has changed."""
-        return True
-
-    @property
-    def adds(self) -> Collection[str]:
-        """The names of the copies, which are written when the source changes."""
-        return self._copies.copies.values()
-
-    def join(self, key: Key) -> None:
+    def check_key(self, key: Key, table: str) -> None:
         """Check that the copies are in these entities."""
         if key != self._copies.into:
             raise BadDesign(self.name, key, f"the copies are in entities of {self._copies.into}", "give that key")
-
-    def table(self, primary: str) -> str:
-        """Return the name of the table, if it holds the copies.
-
-        :raises BadDesign: it does not
-        """
         expected = self._copies.table(self._source.table.name)
-        if primary.lower() != expected.lower():
-            raise BadDesign(self.name, primary, f"the copies are in {expected!r}", "give both the same table")
-        return primary
+        if table.lower() != expected.lower():
+            raise BadDesign(self.name, table, f"the copies are in {expected!r}", "give both the same table")
 
-    def keys(self, key: Key, fields: Fields) -> list[Keys]:
-        """Return nothing: the copies are in the primary rows, and the source's set tracks them."""
-        return []
-
-    def owners(self, key: Key, row: Entity) -> list[Keys] | None:
-        """Return nothing, for the same reason."""
-        return None
-
-    async def completed(self, change: Change, table: RowReader) -> tuple[Change, list[Operation]]:
+    async def look_up(self, change: Change, rows: RowReader) -> tuple[Change, list[Operation]]:
         """Return a change with the copies of the entity that it refers to.
 
         :raises ReferenceNotFound: it starts to refer to an entity that does not exist
@@ -258,15 +216,15 @@ class Filled(Derived, FollowsOtherSet):
             return self._with(change, {} if change.old is None else change.old), []
         if new is None:
             return self._with(change, {}), []
-        row = await (self._source.table if self._copies.is_eventual else table).get(*new)
+        row = await (self._source.table if self._copies.is_eventual else rows).get(*new)
         if row is None:
             text = f"{self._copies.name}: there is no entity {new} to refer to; insert it first; nothing has changed"
             raise ReferenceNotFound(text)
         copied = self._copies.copied(self._source.primary.entity(row))
         return self._with(change, copied), [] if self._copies.is_eventual else [_unchanged(new, row)]
 
-    def announced(self, change: Change) -> list[tuple[Intents, Change]]:
-        """Return what to announce about the entity that this one starts to refer to, if it is in another partition."""
+    def intents_for(self, change: Change) -> list[tuple[Intents, Change]]:
+        """Return the intent for the entity that this one starts to refer to, if that is in another partition."""
         intents, new = self._source.intents, change.new
         if not self._copies.is_eventual or intents is None or new is None:
             return []

@@ -481,7 +481,7 @@ def _check_apart(what: str, key: Key | None, reach: Reach) -> None:
 
 def _is_in(derived: Derived, subject: AnySet, table: str) -> bool:
     """Return whether the rows are in a table, and in this one."""
-    return derived.store(subject.account) is None and derived.table(subject.table.name).lower() == table.lower()
+    return derived.placement.store_name(subject.table.name) == ("table", table.lower())
 
 
 def _keys_of(derived: Derived, subject: AnySet) -> Key | None:

@@ -6,24 +6,12 @@ from collections.abc import Collection, Mapping
 from functools import lru_cache
 
 from ..argument_types import checked
-from ..declared_rows import StoreName
 from ..entity import Entity, storable
 from ..entity_set.blob_rows import BlobRows
 from ..entity_set.derived import Change, Fields, Keys, Primary
+from ..entity_set.placement import InBlobs, InPartition, Placement, check_partition
 from ..entity_set.row_store import RowStore
-from ..entity_set.shared_rows import (
-    PART,
-    InBlobs,
-    InPartition,
-    Lists,
-    Placement,
-    Roster,
-    check_partition,
-    check_size,
-    rewriting,
-    spread_key,
-    with_keys,
-)
+from ..entity_set.shared_rows import PART, Lists, Roster, check_size, rewriting, spread_key, with_keys
 from ..errors import BadDesign, DerivedDataMismatch
 from ..key import Key
 from ..recipe import Account
@@ -92,12 +80,12 @@ class IndexEntity(Lists):
             raise BadDesign("fields", fields, "nothing says what to find entities by", "name a field")
         storable(ids, "")
         self.fields = fields
-        self.whereabouts = store or InPartition()
+        self.placement = store or InPartition()
         self.spread = spread
         self._key = key
-        self._name = name or "_".join(fields)
-        self.roster = Roster(ids, isinstance(self.whereabouts, InPartition), not isinstance(self.whereabouts, InBlobs))
-        if not 1 <= spread <= 1000 or (spread > 1 and isinstance(self.whereabouts, InBlobs)):
+        self.name = name or "_".join(fields)
+        self.roster = Roster(ids, isinstance(self.placement, InPartition), not isinstance(self.placement, InBlobs))
+        if not 1 <= spread <= 1000 or (spread > 1 and isinstance(self.placement, InBlobs)):
             raise BadDesign("spread", spread, "a list has 1 to 1,000 rows, and one blob", "leave it out")
 
     @property
@@ -105,11 +93,11 @@ class IndexEntity(Lists):
         """The names of the fields in the keys of the lists."""
         return {*self.fields, *(self._key.fields if self._key else ())}
 
-    def store(self, account: Account) -> RowStore | None:
+    def row_store(self, account: Account) -> RowStore | None:
         """Return the container of the lists; None if they are in a table."""
-        if not isinstance(self.whereabouts, InBlobs):
+        if not isinstance(self.placement, InBlobs):
             return None
-        return BlobRows(account, self.whereabouts.container, self.roster.name)
+        return BlobRows(account, self.placement.container, self.roster.name)
 
     def layout(self, primary: Key) -> Key:
         """Return the key of the rows, for entities with that primary key."""
@@ -117,20 +105,14 @@ class IndexEntity(Lists):
             return _default(primary, self.fields, is_eventual=self.is_eventual, spread=self.spread)
         return spread_key(self._key) if self.spread > 1 else self._key
 
-    def place(self, primary: str) -> StoreName:
-        """Return the table or the container of the rows."""
-        if isinstance(self.whereabouts, InBlobs):
-            return "container", self.whereabouts.container
-        return super().place(primary)
-
-    def own_rows(self, key: Key) -> Key | None:
+    def row_key_pattern(self, key: Key) -> Key | None:
         """Return the key of the rows."""
         return self.layout(key)
 
-    def join(self, key: Key) -> None:
+    def check_key(self, key: Key, table: str) -> None:
         """Check that the rows are where the store says, and that entities have the fields of their key."""
         layout = self.layout(key)
-        check_partition(self.name, layout, key, self.whereabouts)
+        check_partition(self.name, layout, key, self.placement)
         for field in self.fields:
             if field not in layout.fields:
                 rule = f"it is no field of the key of its rows, {layout}"
@@ -140,12 +122,12 @@ class IndexEntity(Lists):
         """Return the keys of the row that lists an entity, if any does."""
         return self.rows_of(self.layout(key), key, fields)
 
-    def touched(self, change: Change) -> list[Keys]:
+    def affected_keys(self, change: Change) -> list[Keys]:
         """Return the keys of the lists that the entity leaves or comes to."""
         old, new = (self.keys(change.key, side) if side else [] for side in (change.old, change.new))
         return [] if old == new else [*old, *new]
 
-    def mended(self, keys: Keys, row: Entity | None, primary: Primary) -> Operation | None:
+    def repair_operation(self, keys: Keys, row: Entity | None, primary: Primary) -> Operation | None:
         """Return the write that puts the entity in a list, or takes it out."""
         entries = self.listed(keys, row)
         wanted = primary.fields is not None and keys in self.keys(primary.key, primary.fields)
@@ -156,7 +138,7 @@ class IndexEntity(Lists):
         del entries[primary.row]
         return self._written(keys, row, entries)
 
-    def owners(self, key: Key, row: Entity) -> list[Keys] | None:
+    def primary_keys_of(self, key: Key, row: Entity) -> list[Keys] | None:
         """Return the keys that a row lists; None if the row is of another kind."""
         keys = row["PartitionKey"], row["RowKey"]
         is_one = self.layout(key).matches(*keys) and not self.may_be_primary(keys, key) and self.roster.is_in(row)
@@ -176,14 +158,14 @@ class IndexEntity(Lists):
 
     def _written(self, keys: Keys, row: Entity | None, entries: Mapping[Keys, str]) -> Operation | None:
         lists = self.roster.properties(keys[0], entries)
-        if isinstance(self.whereabouts, InBlobs) and lists:
+        if isinstance(self.placement, InBlobs) and lists:
             # The limits of an entity do not apply to a blob
             return Operation("replace" if row else "insert", *keys, row.etag if row else None, with_keys(keys, lists))
         check_size(self.name, keys, lists, "spread the lists, or keep them in blobs (InBlobs)")
         return rewriting(keys, row, lists)
 
     def __repr__(self) -> str:
-        return f"<IndexEntity {self.name} {self.whereabouts}>"
+        return f"<IndexEntity {self.name} {self.placement}>"
 
 
 @lru_cache

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from ..argument_types import checked
-from ..entity_set.derived import INTENT_ID, Index, RowLayout, names_of
+from ..entity_set.derived import Index
+from ..entity_set.placement import InTable
 from ..errors import BadDesign
 from ..key import Key
 
@@ -75,48 +76,14 @@ class InterPartitionIndex(Index):
         unique: bool = False,
         name: str | None = None,
     ) -> None:
-        self._key = key
-        self._table = table
+        self.key = key
+        self.placement = InTable(table)
         self.include = None if include is None else frozenset(include)
-        self._is_unique = unique
-        self._name = name or f"{key.partition_template}/{key.row_template}"
+        self.is_unique = unique
+        self.name = name or f"{key.partition_template}/{key.row_template}"
 
-    @property
-    def key(self) -> Key:
-        """The key of the copies."""
-        return self._key
-
-    @property
-    def name(self) -> str:
-        """The name that errors, reports and messages use."""
-        return self._name
-
-    @property
-    def is_eventual(self) -> bool:
-        """Whether the copies are outside the primary's partition: always."""
-        return True
-
-    @property
-    def is_unique(self) -> bool:
-        """Whether a second entity with the same key is rejected."""
-        return self._is_unique
-
-    def table(self, primary: str) -> str:
-        """Return the name of the table of the copies."""
-        return self._table or primary
-
-    def shape(self, primary: Key) -> RowLayout:
-        """Return the key and the properties of the copies, for entities with that primary key."""
-        include = None if self.include is None else self.include | set(primary.fields)
-        hides = INTENT_ID if self._is_unique else None
-        return RowLayout(self._key, include, self._table, is_eventual=True, hides=hides)
-
-    def join(self, key: Key) -> None:
+    def check_key(self, key: Key, table: str) -> None:
         """Check that the copies are outside the primary's partition."""
-        if self._table is None and self.key.partition_template == key.partition_template:
+        if self.placement == InTable() and self.key.partition_template == key.partition_template:
             rule = "its copies would share the primary's partition"
             raise BadDesign(f"index {self.name}", self.key.partition_template, rule, "use an IntraPartitionIndex")
-
-    def __repr__(self) -> str:
-        held = "all" if self.include is None else names_of(self.include)
-        return f"<InterPartitionIndex {self.name} include={held}{' unique' if self.is_unique else ''}>"

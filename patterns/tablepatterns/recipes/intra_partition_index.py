@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from ..argument_types import checked
-from ..entity_set.derived import Change, Index, RowLayout, copy_operations, names_of
+from ..entity_set.derived import Change, Index, copy_operations
 from ..entity_set.row_store import RowReader
 from ..errors import BadDesign
 from ..key import Key
@@ -54,25 +54,11 @@ class IntraPartitionIndex(Index):
 
     @checked
     def __init__(self, key: Key, *, include: Iterable[str] | None = None, name: str | None = None) -> None:
-        self._key = key
+        self.key = key
         self.include = None if include is None else frozenset(include)
-        self._name = name or key.row_template
+        self.name = name or key.row_template
 
-    @property
-    def key(self) -> Key:
-        """The key of the copies."""
-        return self._key
-
-    @property
-    def name(self) -> str:
-        """The name that errors and reports use."""
-        return self._name
-
-    def shape(self, primary: Key) -> RowLayout:
-        """Return the key and the properties of the copies, for entities with that primary key."""
-        return RowLayout(self._key, None if self.include is None else self.include | set(primary.fields))
-
-    def join(self, key: Key) -> None:
+    def check_key(self, key: Key, table: str) -> None:
         """Check that the copies are in the primary's partition and cannot be mistaken for primaries."""
         if self.key.partition_template != key.partition_template:
             rule = f"its copies must share the primary's partition, {key.partition_template!r}"
@@ -82,10 +68,6 @@ class IntraPartitionIndex(Index):
             rule = f"a copy could have the key of a primary, {key.row_template!r}"
             raise BadDesign(f"index {self.name}", self.key.row_template, rule, "give each its own RowKey prefix")
 
-    async def operations(self, change: Change, table: RowReader) -> list[Operation]:
+    async def operations(self, change: Change, rows: RowReader) -> list[Operation]:
         """Return the operations that update the copy for a change."""
         return copy_operations(self.shape(change.key), change)
-
-    def __repr__(self) -> str:
-        held = "all" if self.include is None else names_of(self.include)
-        return f"<IntraPartitionIndex {self.name} include={held}>"

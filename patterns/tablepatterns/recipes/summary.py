@@ -10,19 +10,9 @@ from ..argument_types import checked
 from ..edm import Int64
 from ..entity import Entity, storable
 from ..entity_set.derived import Change, Fields, Keys, Primary
+from ..entity_set.placement import InBlobs, InPartition, Placement, check_partition
 from ..entity_set.row_store import RowReader
-from ..entity_set.shared_rows import (
-    InBlobs,
-    InPartition,
-    Placement,
-    Roster,
-    Totals,
-    check_partition,
-    check_size,
-    merging,
-    rewriting,
-    spread_key,
-)
+from ..entity_set.shared_rows import Roster, Totals, check_size, merging, rewriting, spread_key
 from ..errors import BadDesign, BadProperty, DerivedDataMismatch, LimitExceeded
 from ..key import Key
 from ..limits import INT64_MAX, INT64_MIN
@@ -90,13 +80,15 @@ class Summary(Totals):
         members: str = "Members",
         name: str | None = None,
     ) -> None:
-        self.whereabouts = store or InPartition()
+        self.placement = store or InPartition()
+        # Elsewhere the rows list their entities; in the partition they do not
+        self.is_verifiable = self.is_eventual
         self.count = count
         self.sums = dict(sums or {})
         self.spread = spread
         self.layout = spread_key(key) if spread > 1 else key
         self.roster = Roster(members, local=False)
-        self._name = name or key.row_template
+        self.name = name or key.row_template
         self._check()
 
     def _check(self) -> None:
@@ -107,15 +99,10 @@ class Summary(Totals):
             storable(name, 0)
             if [*names, self.roster.name, *self.layout.fields].count(name) > 1:
                 raise BadDesign(self.name, name, "two things would be kept under one name", "give each its own")
-        if isinstance(self.whereabouts, InBlobs):
-            raise BadDesign(self.name, self.whereabouts, "blobs hold lists and no numbers", "use InTable()")
+        if isinstance(self.placement, InBlobs):
+            raise BadDesign(self.name, self.placement, "blobs hold lists and no numbers", "use InTable()")
         if not 1 <= self.spread <= 1000:
             raise BadDesign("spread", self.spread, "a group has 1 to 1,000 rows", "leave it out")
-
-    @property
-    def is_verifiable(self) -> bool:
-        """Whether the rows list their entities: elsewhere they do, in the partition they do not."""
-        return self.is_eventual
 
     @property
     def reads(self) -> Collection[str]:
@@ -127,19 +114,19 @@ class Summary(Totals):
         """The names of the properties that hold totals."""
         return [*([self.count] if self.count else []), *self.sums.values()]
 
-    def own_rows(self, key: Key) -> Key | None:
+    def row_key_pattern(self, key: Key) -> Key | None:
         """Return the key of the rows elsewhere; in the partition the rows may belong to other entities."""
         return self.layout if self.is_eventual else None
 
-    def join(self, key: Key) -> None:
+    def check_key(self, key: Key, table: str) -> None:
         """Check that the rows are where the store says."""
-        check_partition(self.name, self.layout, key, self.whereabouts)
+        check_partition(self.name, self.layout, key, self.placement)
 
     def keys(self, key: Key, fields: Fields) -> list[Keys]:
         """Return the keys of the row of an entity's group, if it is in one."""
         return self.rows_of(self.layout, key, fields)
 
-    def touched(self, change: Change) -> list[Keys]:
+    def affected_keys(self, change: Change) -> list[Keys]:
         """Return the keys of the groups that the change adds to, or takes from."""
         return list(self._parts(change))
 
@@ -152,18 +139,18 @@ class Summary(Totals):
             return {}
         return {keys: (1, *(_whole(name, fields.get(name)) for name in self.sums)) for keys in self.keys(key, fields)}
 
-    async def operations(self, change: Change, table: RowReader) -> list[Operation]:
+    async def operations(self, change: Change, rows: RowReader) -> list[Operation]:
         """Return the operations that update the totals for a change."""
         parts = self._parts(change)
-        return [self._added(keys, await table.get(*keys), old, new) for keys, (old, new) in parts.items()]
+        return [self._added(keys, await rows.get(*keys), old, new) for keys, (old, new) in parts.items()]
 
     def _parts(self, change: Change) -> dict[Keys, tuple[tuple[int, ...] | None, tuple[int, ...] | None]]:
         """Return what an entity adds to each affected group before and after a change."""
         old, new = self.part(change.key, change.old), self.part(change.key, change.new)
         return {} if old == new else {keys: (old.get(keys), new.get(keys)) for keys in [*old, *new]}
 
-    def mended(self, keys: Keys, row: Entity | None, primary: Primary) -> Operation | None:
-        """Return the write that lists an entity with what it adds, or no more, and adds up anew."""
+    def repair_operation(self, keys: Keys, row: Entity | None, primary: Primary) -> Operation | None:
+        """Return the write that lists an entity with what it adds, or removes it, and updates the sums."""
         if row is not None and not self.roster.is_in(row):
             text = f"{self.name}: the row {keys} holds no {self.roster.name}; something else is there, which stays"
             raise DerivedDataMismatch(text)
@@ -179,7 +166,7 @@ class Summary(Totals):
         check_size(self.name, keys, held, "spread the group")
         return rewriting(keys, row, held)
 
-    def owners(self, key: Key, row: Entity) -> list[Keys] | None:
+    def primary_keys_of(self, key: Key, row: Entity) -> list[Keys] | None:
         """Return the keys of the entities that a row elsewhere lists; None if the row is of another kind."""
         keys = row["PartitionKey"], row["RowKey"]
         if not self.is_eventual or not self.layout.matches(*keys) or self.may_be_primary(keys, key):
@@ -227,7 +214,7 @@ class Summary(Totals):
         return self.named([sum(each) for each in zip(*parts, strict=True)])
 
     def __repr__(self) -> str:
-        return f"<Summary {self.name} {self.whereabouts}>"
+        return f"<Summary {self.name} {self.placement}>"
 
 
 def _whole(name: str, value: Any) -> int:

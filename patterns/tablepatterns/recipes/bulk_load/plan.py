@@ -10,6 +10,7 @@ from typing import Any, Literal
 from ...entity_set.commit import Step, Write, steps_of, steps_with
 from ...entity_set.derived import Index
 from ...entity_set.entity_set import EntitySet
+from ...entity_set.intents import LookedUpFields
 from ...errors import (
     BadDesign,
     BadInput,
@@ -61,7 +62,8 @@ class Planner:
         self._resumed = resumed
         self._sharing = tuple(each for each in into.derived if each.shares_rows and not each.is_eventual)
         self._own = tuple(each for each in into.derived if not each.shares_rows and not each.is_eventual)
-        self._apart_from = {*into.key.fields, *(name for each in into.derived for name in each.adds)}
+        looked_up = (each.looked_up for each in into.derived if isinstance(each, LookedUpFields))
+        self._apart_from = frozenset(into.key.fields).union(*looked_up)
 
     @property
     def shares_rows(self) -> bool:
@@ -142,7 +144,7 @@ class Planner:
         for each in self._sharing:
             # Not every kind of derived data knows which rows it changes
             with suppress(BadDesign):
-                each.touched(write.change)
+                each.affected_keys(write.change)
         return await steps_with(self._into.table, write, self._own)
 
     def may_help(self, error: Exception) -> bool:

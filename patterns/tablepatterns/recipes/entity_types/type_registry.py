@@ -174,7 +174,7 @@ class Catalog:
         for each in self.sets:
             table = each.table.name
             for derived in each.derived:
-                if derived.table(table).lower() == table.lower() and derived.owners(each.key, row) is not None:
+                if derived.table(table).lower() == table.lower() and derived.primary_keys_of(each.key, row) is not None:
                     return True
         return False
 

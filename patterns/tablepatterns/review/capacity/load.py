@@ -10,7 +10,7 @@ from itertools import groupby, product
 from typing import Final, Literal
 
 from ...entity_set.derived import Derived, Index
-from ...entity_set.shared_rows import InBlobs
+from ...entity_set.placement import InBlobs
 from ...filters import QueryClass
 from ...key import Key
 from ...recipes.denormalize import CopiedFields
@@ -181,7 +181,7 @@ def key_of(derived: Derived, primary: Key) -> Key | None:
     if isinstance(derived, Index):
         return derived.key
     if isinstance(derived, IndexEntity):
-        return None if isinstance(derived.whereabouts, InBlobs) else derived.layout(primary)
+        return None if isinstance(derived.placement, InBlobs) else derived.layout(primary)
     if isinstance(derived, Summary):
         return derived.layout
     return derived.into if isinstance(derived, CopiedFields) else None

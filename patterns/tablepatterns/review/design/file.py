@@ -11,7 +11,7 @@ from typing import Any, Final, TypeVar, cast, get_args
 from ...entity_set.derived import Derived
 from ...entity_set.entity_set import EntitySet
 from ...entity_set.mapping import PropertyMapping
-from ...entity_set.shared_rows import InBlobs, InPartition, InTable, Placement
+from ...entity_set.placement import InBlobs, InPartition, InTable, Placement
 from ...errors import BadInput
 from ...key import Key
 from ...recipes.denormalize import CopiedFields

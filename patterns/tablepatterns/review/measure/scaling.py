@@ -11,7 +11,7 @@ from typing import Final
 
 from ...cost import Cost
 from ...entity_set.derived import Derived, Index
-from ...entity_set.shared_rows import InBlobs
+from ...entity_set.placement import InBlobs
 from ...errors import BadInput
 from ...filters import And, Comparison, Filter, QueryClass, classify, parse, point_keys
 from ...limits import MAX_PAGE_ENTITIES
@@ -261,7 +261,7 @@ class World:
 
     def _shared(self, declared: DeclaredSet, via: Derived) -> float:
         """Return how many rows there are that entities share, of lists or totals."""
-        if not isinstance(via, (IndexEntity, Summary)) or isinstance(via.whereabouts, InBlobs):
+        if not isinstance(via, (IndexEntity, Summary)) or isinstance(via.placement, InBlobs):
             return 0.0
         layout = via.layout(declared.key) if isinstance(via, IndexEntity) else via.layout
         shape = self.shapes[declared.name]

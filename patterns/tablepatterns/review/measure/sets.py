@@ -14,7 +14,7 @@ from ...edm import Ticks
 from ...entity import WRITE_ID, Entity
 from ...entity_set.derived import Derived, Index, Keys, RowLayout
 from ...entity_set.entity_set import EntitySet
-from ...entity_set.shared_rows import InBlobs
+from ...entity_set.placement import InBlobs
 from ...filters import Filter, QueryClass
 from ...key import Key
 from ...key.ranges import Between
@@ -56,7 +56,7 @@ def _derived_rows(entities: EntitySet[Storage], derived: Derived, made: Sequence
         case Index():
             shape = derived.shape(entities.key)
             yield from (_row(table, shape, fields) for fields in made if shape.has_row(fields))
-        case IndexEntity() if not isinstance(derived.whereabouts, InBlobs):
+        case IndexEntity() if not isinstance(derived.placement, InBlobs):
             for keys, members in _groups(entities, derived, made).items():
                 entries = {entities.key.format(_key_of(entities, fields)): "" for fields in members}
                 yield (table, *keys, _stored(derived.roster.properties(keys[0], entries)))
@@ -210,7 +210,7 @@ class Plain(Kept):
         self.entities = entities
         self.parts = entities.derived
         kinds = (Index, IndexEntity, Summary)
-        in_tables = all(isinstance(each, kinds) and each.store(storage) is None for each in self.parts)
+        in_tables = all(isinstance(each, kinds) and not isinstance(each.placement, InBlobs) for each in self.parts)
         self.needs_recipe = bool(entities.mappings.each) or not in_tables
 
     def load(self, made: Sequence[Mapping[str, Any]]) -> None:

@@ -89,5 +89,5 @@ def _in_keys(declared: DeclaredSet) -> set[str]:
 def _key_fields(declared: DeclaredSet, derived: Derived) -> tuple[str, ...]:
     if isinstance(derived, Index):
         return derived.key.fields
-    own = derived.own_rows(declared.key)
+    own = derived.row_key_pattern(declared.key)
     return own.fields if own is not None else ()

@@ -1,0 +1,103 @@
+"""Where derived rows are stored: in the partition of the entities, in a table, or in blobs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar, TypeAlias
+
+from ..declared_rows import StoreName
+from ..errors import BadDesign
+from ..key import Key
+
+
+@dataclass(frozen=True)
+class InPartition:
+    """In the partition of the entities: rows change in one entity group transaction with them, so they are exact."""
+
+    is_eventual: ClassVar[bool] = False
+
+    def table(self, primary: str) -> str:
+        """Return the name of the table of the rows.
+
+        :param primary: the name of the table of the entities
+        """
+        return primary
+
+    def store_name(self, primary: str) -> StoreName:
+        """Return what the rows are stored in.
+
+        :param primary: the name of the table of the entities
+        """
+        return "table", primary.lower()
+
+
+@dataclass(frozen=True)
+class InTable:
+    """In other partitions: rows are eventually consistent; see docs/protocols/intents.md.
+
+    :param name: the table; None for that of the entities. No other set may keep rows there under keys of the same form,
+        because `repair` of one would take those of the other for orphans. Two such sets of one connection raise
+        `BadDesign`
+    """
+
+    name: str | None = None
+    is_eventual: ClassVar[bool] = True
+
+    def table(self, primary: str) -> str:
+        """Return the name of the table of the rows.
+
+        :param primary: the name of the table of the entities
+        """
+        return self.name or primary
+
+    def store_name(self, primary: str) -> StoreName:
+        """Return what the rows are stored in.
+
+        :param primary: the name of the table of the entities
+        """
+        return "table", self.table(primary).lower()
+
+
+@dataclass(frozen=True)
+class InBlobs:
+    """In block blobs, for lists that outgrow a row: blobs are eventually consistent; see docs/protocols/intents.md.
+
+    :param container: the container's name, for the rows of this set only; the first write creates it
+    """
+
+    container: str
+    is_eventual: ClassVar[bool] = True
+
+    def table(self, primary: str) -> str:
+        """Return the name of the table of the entities: the rows are not in a table.
+
+        :param primary: the name of the table of the entities
+        """
+        return primary
+
+    def store_name(self, primary: str) -> StoreName:
+        """Return what the rows are stored in.
+
+        :param primary: the name of the table of the entities
+        """
+        return "container", self.container
+
+
+Placement: TypeAlias = InPartition | InTable | InBlobs
+
+
+def check_partition(name: str, key: Key, primary: Key, placement: Placement) -> None:
+    """Reject rows whose key contradicts their placement.
+
+    :param name: what the error calls them
+    :param key: their key
+    :param primary: the key of the entities
+    :raises BadDesign: it does
+    """
+    shares = key.partition_template == primary.partition_template
+    if isinstance(placement, InPartition) and not shares:
+        rule = f"its rows must share the primary's partition, {primary.partition_template!r}"
+        raise BadDesign(name, key.partition_template, rule, "use the same PartitionKey template, or store=InTable()")
+    if placement == InTable() and shares:
+        rule = "its rows would share the primary's partition"
+        raise BadDesign(name, key.partition_template, rule, "give the key another PartitionKey, or no store")
