@@ -13,7 +13,7 @@ import pytest
 
 from support.page_programs import DOCS
 
-MADE_OF = {"_build", "proof", "fidelity"}
+MADE_OF = {"_build", "data"}
 FILES = sorted(path for path in DOCS.rglob("*.md") if not MADE_OF.intersection(path.parts))
 FENCED = re.compile(r"^(`{3,}|:{3,}).*?^\1$", re.MULTILINE | re.DOTALL)
 LINK = re.compile(r"\]\((?!https?:|mailto:)([^)#\s]*)(?:#([^)\s]+))?\)")
