@@ -11,7 +11,7 @@ from weakref import WeakKeyDictionary
 import pytest
 
 from tablepatterns import EntitySet, IndexEntity, Key, Summary, limits
-from tablepatterns.entity_set.commit import Step, Write, carry_out, steps_on
+from tablepatterns.entity_set.commit import Step, Write, all_steps, carry_out
 from tablepatterns.entity_set.pending import Pending
 from tablepatterns.errors import LoadInterrupted
 from tablepatterns.recipes.bulk_load import shared_rows as share
@@ -156,11 +156,11 @@ async def whatever_is_there(pending: Pending, write: Write, own: Sequence[Step])
     """Write an entity over what is stored, though its part in the totals was taken from what was read."""
     return [
         step if step.shares_row else replace(step, operation=replace(step.operation, etag=ANY))
-        for step in await steps_on(pending, write, own)
+        for step in await all_steps(pending, write, own)
     ]
 
 
 def test_a_load_that_replaces_whatever_is_there_makes_totals_wrong(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(share, "steps_on", whatever_is_there)
+    monkeypatch.setattr(share, "all_steps", whatever_is_there)
     with pytest.raises(Counterexample, match="the totals are not exact"):
         explored(a_load_over_one_who_gets_a_raise)

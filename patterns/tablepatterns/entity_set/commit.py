@@ -1,4 +1,8 @@
-"""Commit: logical changes as one entity group transaction, each conditional on the row that the caller read."""
+"""Write changes of entities, with their derived rows, as one entity group transaction.
+
+`commit` encodes the changes, plans a step for each row that they write, and submits the steps. Each change is
+conditional on the row that the caller read.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +21,7 @@ from ..errors import (
 from ..recipe import Account
 from ..retry import Overtaken, check_retry_for, contended
 from ..same_value import same_value
-from ..sdk.operation import ANY, Operation, check_transaction, plain
+from ..sdk.operation import ANY, Operation, check_transaction
 from ..sdk.table import Table
 from ..set_identity import SetIdentity
 from ..write_id import Lineage
@@ -30,9 +34,9 @@ from .row_store import RowReader
 
 @dataclass(frozen=True)
 class Source:
-    """The row from which the caller read an entity, whose ETag guards the whole change.
+    """The row from which the caller read an entity, and on whose ETag the whole change is conditional.
 
-    Every row of an entity changes in the same transaction, so the ETag of any one of them speaks for all.
+    All rows of an entity in its partition change in one transaction, so the ETag of any of them guards them all.
     """
 
     shape: RowLayout
@@ -43,9 +47,11 @@ class Source:
 
 @dataclass(frozen=True)
 class Reading:
-    """What a set remembers of an entity that it read or wrote: from which row, what it held, and whether all of it.
+    """What a set remembers of an entity that it read or wrote.
 
-    `stored` is what the row held; `fields` is what the mappings of the set made of it.
+    :param stored: the fields as they are stored
+    :param fields: the fields as the mappings of the set decoded them
+    :param is_whole: whether these are all fields of the entity
     """
 
     source: Source
@@ -58,9 +64,9 @@ class Reading:
 
 @dataclass(frozen=True)
 class Write:
-    """One logical change of a set, checked and ready to be committed, alone or with others of its partition.
+    """A checked change of one entity, to be committed alone or with others of its partition.
 
-    Made by `inserting`, `replacing`, `merging` and `deleting` of an `EntitySet`; nothing was sent yet.
+    `inserting`, `replacing`, `merging` and `deleting` of an `EntitySet` return it. Nothing has been sent yet.
     """
 
     of: SetIdentity
@@ -68,21 +74,21 @@ class Write:
     derived: tuple[Derived, ...] = field(default=(), repr=False)
     source: Source | None = field(default=None, repr=False)
     entity: Entity = field(default_factory=Entity, repr=False)
-    """What is brought up to date once the change is written."""
+    """The caller's entity, which is updated after the write."""
     is_whole: bool = True
-    """Whether the new fields are all that is stored."""
+    """Whether the new fields are all fields of the entity."""
     mappings: Mappings | None = field(default=None, repr=False)
-    """How the fields are stored, where they are not stored as they are."""
+    """How the fields are encoded; None if they are stored as they are."""
     before: tuple[Action, ...] = field(default=(), repr=False)
-    """What must be done before the rows may be written."""
+    """Actions to run before the rows are written, such as uploads."""
     given: Fields | None = field(default=None, repr=False)
-    """The fields as the caller gave them, once `change` has them as they are stored."""
+    """The caller's fields, once `change` holds them as they are stored."""
     intents: Intents | None = field(default=None, repr=False)
-    """What announces the change, where something follows from it outside the partition."""
+    """What sends intents for the change; None if no derived rows are outside the partition."""
     guards: tuple[tuple[Derived, Operation], ...] = field(default=(), repr=False)
-    """Writes that make sure of what the change was completed with."""
+    """Writes that fail if the rows that fields were looked up in have changed."""
     backfilling: frozenset[Derived] = field(default=frozenset(), repr=False)
-    """What is derived of which entities may lack the rows as yet."""
+    """The kinds of derived data whose rows older entities may still lack."""
 
     async def encoded(self) -> Write:
         """Return this write with the fields as they are stored."""
@@ -91,19 +97,24 @@ class Write:
         change, before = await self.mappings.encode(self.change)
         return replace(self, change=change, before=before, given=self.change.new)
 
-    async def completed(self, table: RowReader) -> Write:
-        """Return this write with what derived data adds to the primary row itself."""
+    @property
+    def shares_rows(self) -> bool:
+        """Whether other entities may have a part in the rows that this change writes."""
+        return any(each.shares_rows for each in self.derived)
+
+    async def with_lookups(self, rows: RowReader) -> Write:
+        """Return this write with the fields that are looked up in other sets."""
         write = self
         for each in self.derived:
             if not isinstance(each, LookedUpFields):
                 continue
-            change, guards = await each.look_up(write.change, table)
+            change, guards = await each.look_up(write.change, rows)
             if guards or change is not write.change:
                 write = replace(write.writing(change), guards=(*write.guards, *((each, guard) for guard in guards)))
         return write
 
     def writing(self, change: Change) -> Write:
-        """Return this write with other properties that were added as they are stored."""
+        """Return this write with a change to which properties were added as they are stored."""
         if change is self.change:
             return self
         if self.given is None or change.new is None:
@@ -118,8 +129,8 @@ class Write:
         """The PartitionKey and the RowKey of the primary row."""
         return self.change.row
 
-    def announced(self) -> list[tuple[Intents, Change]]:
-        """Return what must be told of before the change is written, to whom."""
+    def changes_to_announce(self) -> list[tuple[Intents, Change]]:
+        """Return the changes for which intents are sent before the write, with what sends them."""
         found = [] if self.intents is None else [(self.intents, self.change)]
         for each in self.derived:
             if isinstance(each, LookedUpFields):
@@ -127,7 +138,7 @@ class Write:
         return found
 
     def primary(self) -> Operation:
-        """Return the write of the primary row, unconditional as yet."""
+        """Return the write of the primary row, without a condition."""
         change, shape = self.change, RowLayout(self.change.key)
         if change.new is None:
             return Operation.delete(*change.row, ANY)
@@ -139,7 +150,7 @@ class Write:
         return Operation.replace(row, ANY, seen=change.seen)
 
     def wrote(self, written: Entity) -> Entity:
-        """Bring the entity in the caller's hands up to date with the primary row as it was written."""
+        """Update the caller's entity with the primary row as it was written, and return it."""
         if self.change.new is None:
             return self.entity
         fields = dict(self.change.new if self.given is None else self.given)
@@ -155,43 +166,40 @@ class Write:
 
 @dataclass(frozen=True)
 class Step:
-    """An operation, the change it belongs to, and the derived data it is for; None for the primary row."""
+    """One operation of a change."""
 
     operation: Operation
     write: Write
     owner: Derived | None = None
+    """The derived data that the row belongs to; None for the primary row."""
 
     @property
     def shares_row(self) -> bool:
-        """Whether other entities may have a part in the row, so that a conflict on it begins the write anew."""
+        """Whether other entities may have a part in the row, so that the write is retried if the row has changed."""
         return self.owner is not None and self.owner.shares_rows
 
 
 async def commit(account: Account, table: Table, *writes: Write, retry_for: float) -> list[Entity]:
-    """Carry out all the changes with their derived rows, or none of them; return each entity as it is now.
+    """Make all the changes with their derived rows, or none; return each entity as it is now.
 
-    Where a row that several entities share was changed by another writer meanwhile, it begins again.
+    If another writer changed a row that several entities share, the changes are planned again.
 
     :param retry_for: for how many seconds to retry
-    :raises BadInput: the changes are of several tables or partitions, or touch one entity twice
+    :raises BadInput: the changes are of several tables or partitions, or write one entity twice
     :raises DuplicateIndexValue: a derived row that must be unique exists
     :raises DerivedDataMismatch: a derived row that should exist does not
-    :raises TooMuchContention: another writer was faster with a shared row at every attempt
+    :raises TooMuchContention: another writer changed a shared row during every attempt
     """
     check_retry_for(retry_for)
-    encoded = [await write.encoded() for write in writes]
-    for write in encoded:
-        if write.of.table != table.name.lower():
-            rule = f"a transaction has one table, and this is a transaction of {table.name!r}"
-            raise BadInput("table", write.of.table, rule, "commit it apart; no transaction reaches across tables")
-        if write.of.account != account.identity:
-            rule = "the change is of a set of another account"
-            raise BadInput("table", write.of.table, rule, "make the change with a set of the transaction's account")
-
-    shares = _share_rows(encoded)
+    encoded: list[Write] = []
+    shares_rows = False
+    for write in writes:
+        _check_home(write, account, table)
+        encoded.append(await write.encoded())
+        shares_rows = shares_rows or write.shares_rows
 
     async def attempt() -> list[Entity]:
-        steps = await (_on_shared_rows(table, encoded) if shares else _on_own_rows(table, encoded))
+        steps = await (plan_together(table, encoded) if shares_rows else plan_apart(table, encoded))
         try:
             rows = await carry_out(table, steps, retry_for)
         except EntityChanged as error:
@@ -204,22 +212,101 @@ async def commit(account: Account, table: Table, *writes: Write, retry_for: floa
                 written[step.operation.key] = step.write.wrote(row)
         return [written[write.change.row] for write in encoded]
 
-    return await (contended(account, attempt, retry_for) if shares else attempt())
+    return await (contended(account, attempt, retry_for) if shares_rows else attempt())
 
 
-def _foresee(pending: Pending, write: Write, row: Fields | None = None) -> None:
-    """Have a primary row seen as the change will leave it.
+def _check_home(write: Write, account: Account, table: Table) -> None:
+    home = write.of
+    if home.table != table.name.lower():
+        rule = f"a transaction has one table, and this is a transaction of {table.name!r}"
+        raise BadInput("table", home.table, rule, "commit it separately; no transaction spans tables")
+    if home.account != account.identity:
+        rule = "the change is of a set of another account"
+        raise BadInput("table", home.table, rule, "make the change with a set of the transaction's account")
 
-    :param row: the row, if it was made of the change already
+
+async def plan_apart(rows: RowReader, writes: Iterable[Write]) -> list[Step]:
+    """Return the steps of changes that share no rows with other entities."""
+    return _one_per_row([step for write in writes for step in await own_steps(rows, write)])
+
+
+async def plan_together(rows: RowReader, writes: Sequence[Write]) -> list[Step]:
+    """Return the steps of changes that may share rows, each planned on the rows as the changes before it leave them."""
+    pending = Pending(rows)
+    for write in writes:
+        _expect(pending, write)
+    steps: list[Step] = []
+    for write in writes:
+        steps += await all_steps(pending, await _as_expected(pending, write))
+    final = {id(step.write): await _as_expected(pending, step.write) for step in steps}
+    return [replace(step, write=final[id(step.write)]) for step in _one_per_row(steps)]
+
+
+async def all_steps(pending: Pending, write: Write, own: Sequence[Step] | None = None) -> list[Step]:
+    """Return the steps of one change on its own rows and on those that entities share.
+
+    :param pending: the rows as the changes before it in the transaction leave them; updated with this change
+    :param own: the result of `own_steps`, if it is known
     """
+    completed = await write.with_lookups(pending)
+    if own is None or completed is not write:
+        own = await own_steps(pending, completed)
+    _expect(pending, completed)
+    steps = [*own]
+    for step in own:
+        if step.owner is not None:
+            pending.take(step.operation)
+    for each in completed.derived:
+        if each.shares_rows and not each.is_eventual:
+            for operation in await each.operations(completed.change, pending):
+                pending.take(operation)
+                steps.append(Step(operation, completed, each))
+    return _one_per_row(steps)
+
+
+async def own_steps(rows: RowReader, write: Write) -> list[Step]:
+    """Return the steps of one change on the rows that no other entity has a part in.
+
+    The first is conditional on the row that the caller read, because the service reports the first operation that
+    fails: a stale read is then reported as one, and not by a derived row that the read did not know.
+    """
+    steps = [Step(write.primary(), write), *[Step(guard, write, each) for each, guard in write.guards]]
+    for each in write.derived:
+        if each.shares_rows or each.is_eventual:
+            continue
+        if each in write.backfilling:
+            # The rows that the change would tell may be missing, so they are read
+            operations = await repair_operations(each, write.change, rows)
+        else:
+            operations = await each.operations(write.change, rows)
+        steps += [Step(operation, write, each) for operation in operations]
+    return steps if write.source is None else _conditional(steps, write, write.source)
+
+
+def _conditional(steps: Sequence[Step], write: Write, source: Source) -> list[Step]:
+    """Return the steps in an order that begins with the row that the caller read, on condition of its ETag."""
+    first = [
+        replace(step, operation=replace(step.operation, etag=source.etag, lineage=source.lineage))
+        for step in steps
+        if step.operation.key == source.key
+    ]
+    if not first:
+        # The change leaves that row as it is, but its ETag must be checked
+        row = source.shape.row(write.change.new or write.change.old or {})
+        unchanged = Operation.merge(row, source.etag, becomes=row)
+        first = [Step(replace(unchanged, lineage=source.lineage), write)]
+    return first + [step for step in steps if step.operation.key != source.key]
+
+
+def _expect(pending: Pending, write: Write) -> None:
+    """Note a primary row as the change will leave it."""
     source = write.source if write.source and write.source.key == write.key else None
     etag, lineage = (source.etag, source.lineage) if source else (ANY, ())
     new = write.change.new
-    left = None if new is None else row or RowLayout(write.change.key).row(new)
-    pending.put(write.key, left, etag, lineage)
+    pending.put(write.key, None if new is None else RowLayout(write.change.key).row(new), etag, lineage)
 
 
-async def _as_foreseen(pending: Pending, write: Write) -> Write:
+async def _as_expected(pending: Pending, write: Write) -> Write:
     """Return a write with what other changes of the transaction do to its primary row."""
     shape, new = RowLayout(write.change.key), write.change.new
     row = await pending.get(*write.key)
@@ -228,12 +315,12 @@ async def _as_foreseen(pending: Pending, write: Write) -> Write:
     return write.writing(replace(write.change, new=dict(shape.entity(row))))
 
 
-def _once(steps: Iterable[Step]) -> list[Step]:
-    """Return steps that write each row once: what several changes do to a row that they share is one operation.
+def _one_per_row(steps: list[Step]) -> list[Step]:
+    """Return steps that write each row once, as a transaction requires.
 
-    So is what one entity leaves and another takes, such as the row of an index when an entity gets another key.
+    What several changes do to a row that they share becomes one operation. So does a row that one entity leaves and
+    another takes, such as an index row when an entity gets another key.
     """
-    steps = list(steps)
     if len(steps) == 1:
         return steps
     found: dict[Keys, list[Step]] = {}
@@ -252,23 +339,23 @@ def _once(steps: Iterable[Step]) -> list[Step]:
 
 
 def _hands_over(before: Step, step: Step) -> bool:
-    """Whether one of two entities leaves a row that is derived from it to the other, in whatever order."""
+    """Whether one of two entities leaves a derived row to the other, in either order."""
     kinds = {before.operation.kind, step.operation.kind}
     return before.owner is step.owner is not None and not step.shares_row and kinds == {"delete", "insert"}
 
 
 def joined(before: Step, step: Step) -> Step | None:
-    """Return the one step that does what two do to a row that entities share; None where nothing is left to do."""
+    """Return the one step that does what two do to a shared row; None if they cancel each other out."""
     operation = combined(before.operation, step.operation)
     return None if operation is None else replace(before if step.owner is not None else step, operation=operation)
 
 
 async def carry_out(table: Table, steps: Sequence[Step], retry_for: float) -> list[Entity]:
-    """Submit the steps as one transaction; a refusal says what it means for the logical entity.
+    """Submit the steps as one transaction, and update the derived rows outside the partition.
 
-    What follows from it elsewhere is announced before, and brought in line after it.
+    Intents for those rows are sent first, and deleted once the rows are up to date.
 
-    :param retry_for: for how many seconds to retry where others write what follows from it elsewhere
+    :param retry_for: for how many seconds to retry if others write the rows outside the partition
     """
     operations: list[Operation] = []
     before: dict[Action, None] = {}
@@ -279,9 +366,9 @@ async def carry_out(table: Table, steps: Sequence[Step], retry_for: float) -> li
         if id(step.write) not in seen:
             seen.add(id(step.write))
             before |= dict.fromkeys(step.write.before)
-            announced += step.write.announced()
+            announced += step.write.changes_to_announce()
     if before or announced:
-        # Ahead of the first request; where the transaction is that, `submit` checks it
+        # Before the first request; otherwise `submit` checks it
         check_transaction(operations)
     for action in before:
         await action()
@@ -300,107 +387,6 @@ async def carry_out(table: Table, steps: Sequence[Step], retry_for: float) -> li
     return written
 
 
-async def steps_of(table: RowReader, *writes: Write) -> list[Step]:
-    """Return the operations of changes, each worked out on the rows as the changes before it leave them."""
-    encoded = [await write.encoded() for write in writes]
-    return await (_on_shared_rows if _share_rows(encoded) else _on_own_rows)(table, encoded)
-
-
-def _share_rows(writes: Iterable[Write]) -> bool:
-    """Whether other entities may have a part in the derived rows of a change."""
-    for write in writes:
-        for each in write.derived:
-            if each.shares_rows:
-                return True
-    return False
-
-
-async def _on_own_rows(table: RowReader, encoded: Sequence[Write]) -> list[Step]:
-    """Return the operations of changes whose rows no other entity has a part in."""
-    steps: list[Step] = []
-    for write in encoded:
-        steps += await _all_steps(table, write)
-    return _once(steps)
-
-
-async def _on_shared_rows(table: RowReader, encoded: Sequence[Write]) -> list[Step]:
-    """Return the operations of changes, each worked out on the rows as the changes before it leave them."""
-    pending = Pending(table)
-    for write in encoded:
-        _foresee(pending, write)
-    steps = [step for write in encoded for step in await _all_steps(pending, await _as_foreseen(pending, write))]
-    seen = {id(step.write): await _as_foreseen(pending, step.write) for step in steps}
-    return [replace(step, write=seen[id(step.write)]) for step in _once(steps)]
-
-
-async def steps_on(pending: Pending, write: Write, own: Sequence[Step]) -> list[Step]:
-    """Return the operations of one more change of a transaction, which changes no row that is a primary of others.
-
-    :param pending: the rows as the changes before it leave them; it is then as this one leaves them
-    :param own: its operations on rows that no other entity has a part in, if nothing is added to the primary row
-    """
-    primary = next(step.operation for step in own if step.owner is None)
-    _foresee(pending, write, plain(primary.entity))
-    completed = await write.completed(pending)
-    if completed is not write:
-        return _once(await _all_steps(pending, write))
-    for step in own:
-        if step.owner is not None:
-            pending.take(step.operation)
-    shared = [each for each in write.derived if each.shares_rows and not each.is_eventual]
-    return _once([*own, *await _derived(pending, write, shared)])
-
-
-async def _all_steps(table: RowReader, write: Write) -> list[Step]:
-    """Return the operations of one change."""
-    completed = await write.completed(table)
-    if isinstance(table, Pending):
-        _foresee(table, completed)
-    return await steps_with(table, completed, [each for each in write.derived if not each.is_eventual])
-
-
-async def steps_with(table: RowReader, write: Write, kinds: Iterable[Derived]) -> list[Step]:
-    """Return the operations of one change, and of these kinds, the one on the row that was read first.
-
-    It is conditional on that row's ETag. First, because the service reports the first operation that fails: a stale
-    read is then told as such, rather than by the derived rows that it no longer knows.
-    """
-    steps = [Step(write.primary(), write), *[Step(guard, write, each) for each, guard in write.guards]]
-    steps += await _derived(table, write, kinds)
-    source = write.source
-    if source is None:
-        return steps
-    first = [
-        replace(step, operation=replace(step.operation, etag=source.etag, lineage=source.lineage))
-        for step in steps
-        if step.operation.key == source.key
-    ]
-    if not first:
-        # Nothing changes in that row, yet its ETag must be checked
-        fields = write.change.new or write.change.old or {}
-        row = source.shape.row(fields)
-        unchanged = Operation.merge(row, source.etag, becomes=row)
-        first = [Step(replace(unchanged, lineage=source.lineage), write)]
-    return first + [step for step in steps if step.operation.key != source.key]
-
-
-async def _derived(table: RowReader, write: Write, kinds: Iterable[Derived]) -> list[Step]:
-    """Return the operations on derived rows of the partition; where the transaction is pending, each builds on it."""
-    pending = table if isinstance(table, Pending) else None
-    steps: list[Step] = []
-    for each in kinds:
-        # What the kind would take for granted is not there yet: its rows are looked at
-        takes_none = each in write.backfilling and not each.shares_rows
-        operations = (
-            repair_operations(each, write.change, table) if takes_none else each.operations(write.change, table)
-        )
-        for operation in await operations:
-            steps.append(Step(operation, write, each))
-            if pending:
-                pending.take(operation)
-    return steps
-
-
 def _is_of_shared_row(error: EntityChanged, steps: Sequence[Step]) -> bool:
     index: int | None = error.index
     return index is not None and steps[index].shares_row
@@ -409,7 +395,7 @@ def _is_of_shared_row(error: EntityChanged, steps: Sequence[Step]) -> bool:
 def _meaning(
     error: EntityAlreadyExists | EntityChanged | EntityNotFound, steps: Sequence[Step]
 ) -> EntityAlreadyExists | EntityNotFound | EntityChanged | DerivedDataMismatch:
-    """Return what a refusal says about the logical entity, by the step that was refused."""
+    """Return what the failure of a step means for the entity."""
     index: int | None = error.index
     if index is None or isinstance(error, EntityChanged):
         return error
@@ -421,7 +407,7 @@ def _meaning(
     if owner is None:
         return error
     if owner.shares_rows:
-        text = f"{owner.name}: another writer changed the row {key} meanwhile; read the entity again and retry"
+        text = f"{owner.name}: another writer changed the row {key}; read the entity again and retry"
         return EntityChanged(text, error, index=index)
     if isinstance(error, EntityAlreadyExists):
         text = f"{owner.name}: another entity has the index key {key}; nothing has changed; choose another value"

@@ -7,7 +7,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import replace
 from typing import Any, Literal
 
-from ...entity_set.commit import Step, Write, steps_of, steps_with
+from ...entity_set.commit import Step, Write, own_steps
 from ...entity_set.derived import Index
 from ...entity_set.entity_set import EntitySet
 from ...entity_set.intents import LookedUpFields
@@ -61,7 +61,6 @@ class Planner:
         self._pace = max_per_second
         self._resumed = resumed
         self._sharing = tuple(each for each in into.derived if each.shares_rows and not each.is_eventual)
-        self._own = tuple(each for each in into.derived if not each.shares_rows and not each.is_eventual)
         looked_up = (each.looked_up for each in into.derived if isinstance(each, LookedUpFields))
         self._apart_from = frozenset(into.key.fields).union(*looked_up)
 
@@ -139,13 +138,11 @@ class Planner:
 
     async def _steps(self, write: Write) -> list[Step]:
         """Return the operations on the entity's own rows; those on shared rows can only be checked here."""
-        if not self._sharing:
-            return await steps_of(self._into.table, write)
         for each in self._sharing:
             # Not every kind of derived data knows which rows it changes
             with suppress(BadDesign):
                 each.affected_keys(write.change)
-        return await steps_with(self._into.table, write, self._own)
+        return await own_steps(self._into.table, write)
 
     def may_help(self, error: Exception) -> bool:
         """Return whether planning again, on what is stored now, may succeed after this error."""

@@ -7,7 +7,7 @@ from itertools import islice
 from typing import Final
 
 from ...entity import Entity
-from ...entity_set.commit import Step, steps_on
+from ...entity_set.commit import Step, all_steps
 from ...entity_set.derived import Keys
 from ...entity_set.pending import Pending
 from ...entity_set.row_store import RowReader
@@ -127,7 +127,7 @@ class Share:
 
     async def _taken(self, chunk: Chunk, pending: Pending, entity: Planned) -> bool:
         current = await self._current(entity)
-        steps = await steps_on(pending, current.write, current.steps)
+        steps = await all_steps(pending, current.write, current.steps)
         if not chunk.takes(current, steps):
             if not chunk.entities:
                 check_transaction([step.operation for step in steps])
