@@ -1,6 +1,5 @@
-# Every target makes what it needs: the virtual environment in .venv, Azurite and the SDK for Node in
-# the node_modules of tests/azurite and tests/node.
-# Nothing is installed anywhere else, and nothing needs to be installed by hand but Python and make.
+# Every target installs what it needs: the virtual environment in .venv, Azurite and the SDK for Node in
+# the node_modules of tests/azurite and tests/node. You only need Python and make.
 
 PYTHON  ?= python3
 OLDEST  ?= python3.10
@@ -23,16 +22,16 @@ SPREAD  := -n $(JOBS) --dist worksteal
 help:  ## Show these targets
 	@sed -nE 's/^([a-z-]+):.*## (.*)/  make \1|\2/p' $(MAKEFILE_LIST) | awk -F'|' '{ printf "%-20s %s\n", $$1, $$2 }'
 
-tour: $(READY)  ## Ask questions of real flights, on the engine (STORAGE=azurite or env: there)
+tour: $(READY)  ## Query real flights in memory, or elsewhere with STORAGE=azurite or STORAGE=env
 	$(VENV)/bin/tablepatterns tour $(if $(STORAGE),--storage $(STORAGE)) $(ARGS)
 
-test: $(READY) $(NODE) $(if $(filter npm,$(AZURITE)),$(NPM))  ## Run every test, on the engine and on Azurite (AZURITE=compose: on the one of docker compose)
+test: $(READY) $(NODE) $(if $(filter npm,$(AZURITE)),$(NPM))  ## Run every test, in memory and on Azurite (AZURITE=compose: on that of docker compose)
 	$(RUN) pytest $(if $(filter npm,$(AZURITE)),$(SPREAD)) --azurite=$(AZURITE) $(ARGS)
 
 test-memory: $(READY)  ## Run the tests that need no npm and no browser: no Azurite, no SDK for Node, no Chromium
 	$(RUN) pytest $(SPREAD) -m "not azurite and not node and not browser" $(ARGS)
 
-test-live: $(READY)  ## Run the tests that need no engine on the account in AZURE_STORAGE_CONNECTION_STRING (5 to 15 US cents)
+test-live: $(READY)  ## Run the tests for real accounts on that in AZURE_STORAGE_CONNECTION_STRING (5 to 15 US cents)
 	$(RUN) pytest --live -m live $(ARGS)
 
 test-lowest: $(LOWEST)/.ready  ## Run the tests that need no npm with the oldest dependencies, on Python 3.10
@@ -45,47 +44,47 @@ lint: $(READY)  ## Check style and types
 	$(RUN) pyright
 	$(VENV)/bin/python tests/typing/check_bad.py
 
-format: $(READY)  ## Mend style, where that can be done
+format: $(READY)  ## Fix what ruff can fix
 	$(RUN) ruff check --fix .
 	$(RUN) ruff format .
 
 checklist: $(READY)  ## Show which rows of the guide's checklist the tests prove
 	$(RUN) pytest -q -m "guide and not azurite" --checklist $(ARGS)
 
-pages: $(READY)  ## Write what pages take from programs, tests and data
+pages: $(READY)  ## Write the generated parts of the docs, from programs, tests and data
 	PYTHONPATH=tests $(RUN) tools.pages
 
 reviews: $(READY)  ## Write the reports of the designs in docs/reviews
 	$(RUN) tools.reviews
 
-guarantees: $(READY)  ## Explore every recipe's schedules, keep what was found, and write the pages anew (some minutes)
+guarantees: $(READY)  ## Explore every recipe's schedules, record the results, and write the pages (some minutes)
 	$(RUN) pytest -q -n 0 --record-guarantees -m "not memory and not azurite" $$(grep -rl --include='test_*.py' --exclude-dir=node_modules 'mark\.guarantee(' tests)
 	$(MAKE) pages
 
-schedules: $(READY)  ## Write the schedules that go wrong, as pages of patterns show them, then the pages
+schedules: $(READY)  ## Write the failing schedules that pattern pages show, then the pages
 	PYTHONPATH=tests $(RUN) schedules
 	$(MAKE) pages
 
-docs: $(READY)  ## Build the site in docs/_build/html: a warning is an error, and so is a link that leads nowhere
+docs: $(READY)  ## Build the site in docs/_build/html; a warning or a dead link is an error
 	$(RUN) sphinx -q -W --keep-going -n -b html docs docs/_build/html $(ARGS)
 	@echo docs/_build/html/index.html
 
-linkcheck: $(READY)  ## Ask for every link of the site that leads to another one
+linkcheck: $(READY)  ## Check every external link of the site
 	$(RUN) sphinx -q -W --keep-going -b linkcheck docs docs/_build/linkcheck $(ARGS)
 
-notebooks: $(READY)  ## Run the notebooks on the engine and keep their outputs (ARGS="01 09": some of them)
+notebooks: $(READY)  ## Run the notebooks in memory and save their outputs (ARGS="01 09": some of them)
 	PYTHONPATH=tests $(RUN) notebooks $(ARGS)
 
-fuzz: $(READY) $(NPM)  ## Compare the engine with Azurite for long: OPERATIONS=100000 SEED=1 SERVICE=tables, queues or blobs
+fuzz: $(READY) $(NPM)  ## Compare random operations on the engine and on Azurite: OPERATIONS=100000 SEED=1 SERVICE=tables
 	PYTHONPATH=tests $(RUN) differential $(if $(SERVICE),--service $(SERVICE)) $(if $(OPERATIONS),--operations $(OPERATIONS)) $(if $(SEED),--seed $(SEED)) $(ARGS)
 
-bench: $(READY) $(NPM)  ## Measure the engine against the SDK's own cost and against Azurite
+bench: $(READY) $(NPM)  ## Compare the engine's speed with the SDK alone and with Azurite
 	$(RUN) benchmarks $(ARGS)
 
-recipe: $(READY)  ## Begin a new recipe, with its test and its pages to be filled in: NAME=sorted_tail
+recipe: $(READY)  ## Create the files of a new recipe: NAME=sorted_tail
 	$(RUN) tools.recipe $(NAME)
 
-licences: $(READY)  ## Write docs/licences.md, on the licences of what is depended on, from what is installed
+licences: $(READY)  ## Write docs/licences.md, the licenses of the dependencies, from what is installed
 	$(RUN) tools.licences
 
 dist: $(READY)  ## Build the wheel and the source distribution in dist, and check their metadata
@@ -93,7 +92,7 @@ dist: $(READY)  ## Build the wheel and the source distribution in dist, and chec
 	$(RUN) build --no-isolation
 	$(RUN) twine check --strict dist/*
 
-clean:  ## Remove what these targets made
+clean:  ## Remove what these targets created
 	rm -rf $(VENV) $(LOWEST) dist tests/azurite/node_modules tests/node/node_modules .azurite .hypothesis docs/_build .mypy_cache .pytest_cache .ruff_cache
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 

@@ -1,4 +1,4 @@
-"""A worker that is counted, a message that goes to poison and back, a nightly look."""
+"""Count what a worker does, inspect poison messages, and verify an index each night."""
 
 from collections import Counter
 from collections.abc import Mapping
@@ -11,7 +11,7 @@ JO = {"Department": "Sales", "EmployeeId": 223, "Email": "jo@contoso.com"}
 
 # -- observe
 class Metrics(tp.Observer):
-    """Counts; a real one hands the numbers to whatever collects yours."""
+    """Count outcomes; in production, send them to your metrics system."""
 
     def __init__(self) -> None:
         self.counts = Counter[str]()
@@ -25,28 +25,19 @@ class Metrics(tp.Observer):
 
 # -- declare
 def main(storage: Storage) -> None:
-    by_email = tp.InterPartitionIndex(
-        Key("{Department}", "{Email}"), table="EmployeesByEmail", name="by e-mail"
-    )
+    email_key = Key("{Department}", "{Email}")
+    by_email = tp.InterPartitionIndex(email_key, table="EmployeesByEmail")
     by_id = Key("{Department}", "{EmployeeId:06d}")
     employees = EntitySet(storage, "Employees", by_id, derived=[by_email])
-    mails: list[str] = []
-
-    def welcome(body: Mapping[str, str]) -> None:
-        mails.append(body["Email"])
+    welcoming = EventualTransaction(storage, "welcome", "welcome", [welcome])
 
     # -- work
-    welcoming = EventualTransaction(storage, "welcome", "welcome", [welcome])
     metrics = Metrics()
-    worker = Worker(
-        storage,
-        [welcoming, employees.reconciler()],
-        max_deliveries=1,
-        observer=metrics,
-    )
+    handlers = [welcoming, employees.reconciler()]
+    worker = Worker(storage, handlers, max_deliveries=1, observer=metrics)
     employees.insert(JO)
     welcoming.start(JO)
-    welcoming.start({"Department": "Sales", "EmployeeId": 224})
+    welcoming.start({"Department": "Sales", "EmployeeId": 224})  # without Email
     worker.drain()
     print(dict(metrics.counts))
 
@@ -58,16 +49,21 @@ def main(storage: Storage) -> None:
 
     # -- poison
     for message in worker.poisoned("welcome"):
-        what = message.reason.rpartition(" at ")[0]  # the file and the line follow
-        print(message.error, "after", message.deliveries, "delivery:", what)
-    print("sent back:", worker.requeue("welcome"))
+        reason = message.reason.rpartition(" at ")[0]  # without file and line
+        print(message.error, "after", message.deliveries, "delivery:", reason)
+    print("requeued:", worker.requeue("welcome"))
 
     # -- nightly
     report = employees.verify(by_email, max_per_second=100)
-    print("looked at", report.entities, "out of line", len(report.drifts))
+    print(report.entities, "entities,", len(report.drifts), "inconsistent")
     if not report.is_clean:
         employees.repair(by_email, report)
     # -- end
+
+
+def welcome(body: Mapping[str, str]) -> None:
+    """Send a mail; here, print it."""
+    print("Welcome,", body["Email"])
 
 
 if __name__ == "__main__":

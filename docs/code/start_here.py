@@ -1,4 +1,4 @@
-"""Employees, a log of their claims, and what it costs to ask."""
+"""Employees, a log of their expense claims, and the cost of queries."""
 
 import tablepatterns as tp
 from tablepatterns import EntitySet, IntraPartitionIndex, Key, LogTail, Storage, prop
@@ -36,7 +36,7 @@ def main(storage: Storage) -> None:
 
     # -- change
     employees.update(birthday, Department="Sales", EmployeeId=223)
-    jo["Age"] = 40  # as it was read before the birthday
+    jo["Age"] = 40  # the version read before the birthday
     try:
         employees.replace(jo)
     except EntityChanged as error:
@@ -51,7 +51,7 @@ def main(storage: Storage) -> None:
 
 
 def birthday(employee: tp.Entity) -> None:
-    """Add a year; it may be called again, if another writer was faster."""
+    """Add a year; called again if another writer was faster."""
     employee["Age"] += 1
 
 

@@ -1,4 +1,4 @@
-"""Designs that cannot work: each is refused when it is made, before any request, and says why."""
+"""Designs that cannot work: each is rejected when it is created, before any request, with the reason."""
 
 from __future__ import annotations
 
@@ -118,7 +118,7 @@ REFUSED: tuple[Refused, ...] = (
     *_derived_of("LargeProperties", LARGE, "a large"),
     Refused(
         ("IntraPartitionIndex", "EncryptedProperties"),
-        "that includes a property, and not what it is decrypted with",
+        "that includes an encrypted property without EncryptedWith",
         lambda account: staff(
             account,
             IntraPartitionIndex(Key(Home.partition, "name_{LastName}"), include=["Ssn"]),
@@ -127,12 +127,12 @@ REFUSED: tuple[Refused, ...] = (
     ),
     Refused(
         ("IntraPartitionIndex", "IntraPartitionIndex"),
-        "with rows that could be the other's",
+        "with overlapping RowKeys",
         lambda account: staff(account, BY_EMAIL, IntraPartitionIndex(Key(Home.partition, "email_{LastName}"))),
     ),
     Refused(
         ("IntraPartitionIndex", "PartitionSpread"),
-        "in partitions without the bucket",
+        "whose PartitionKey lacks the bucket",
         lambda account: spread(account, lambda inner, table, key: staff(inner, BY_EMAIL, table=table, key=key)),
     ),
     Refused(
@@ -167,12 +167,12 @@ REFUSED: tuple[Refused, ...] = (
     ),
     Refused(
         ("PartitionMove", "Schema"),
-        "without room for the marks",
+        "whose schema lacks the properties of a move",
         lambda account: PartitionMove(staff(account, schema=Schema({"Department": str, "EmployeeId": int}))),
     ),
     Refused(
         ("EncryptedProperties", "EntitySet"),
-        "of a field of the key",
+        "of a key field",
         lambda account: staff(account, mappings=[EncryptedProperties(["EmployeeId"], keys=SECRET)]),
     ),
     Refused(
@@ -182,12 +182,12 @@ REFUSED: tuple[Refused, ...] = (
     ),
     Refused(
         ("EncryptedProperties", "EncryptedProperties, blind"),
-        "a hash of what is not encrypted",
+        "with a hash of a property that is not encrypted",
         lambda account: EncryptedProperties(["Ssn"], keys=SECRET, blind={"Age": "AgeHash"}, blind_key=BLIND_KEY),
     ),
     Refused(
         ("LargeProperties", "EntitySet"),
-        "of a field of the key",
+        "of a key field",
         lambda account: staff(account, mappings=[LargeProperties(["Department"], container="large")]),
     ),
     Refused(
@@ -207,7 +207,7 @@ REFUSED: tuple[Refused, ...] = (
     ),
     Refused(
         ("Archive", "EntitySet"),
-        "to a set of other keys",
+        "to a set with other key fields",
         lambda account: Archive(staff(account), staff(account, table="Former", key=Key("{Name}", "former"))),
     ),
     Refused(
@@ -215,12 +215,12 @@ REFUSED: tuple[Refused, ...] = (
     ),
     Refused(
         ("WideEntity", "EncryptedProperties"),
-        "with properties that lack what one is decrypted with",
+        "whose `properties` lack EncryptedWith",
         lambda account: wide(account, SEALED, properties=["Email", "Salary", "Ssn"]),
     ),
     Refused(
         ("WideEntity", "LargeProperties"),
-        "of a field of the key",
+        "of a key field",
         lambda account: wide(account, LargeProperties(["Department"], container="large")),
     ),
     Refused(
@@ -238,19 +238,19 @@ REFUSED: tuple[Refused, ...] = (
     ),
     Refused(
         ("PeriodTables", "LogTail"),
-        "with instants in another field",
+        "with times in another field",
         lambda account: periods(
             account, lambda inner, table: LogTail(inner, table, Home.partition, at="ClaimedAt"), at="At"
         ),
     ),
     Refused(
         ("PeriodTables", "WideEntity"),
-        "in the place of a set",
+        "instead of a set",
         lambda account: periods(account, lambda inner, table: WideEntity(inner, table, Key("{Employee}", ""))),
     ),
     Refused(
         ("PeriodTables", "PartitionSpread"),
-        "in the place of a set",
+        "instead of a set",
         lambda account: periods(account, lambda inner, table: PartitionSpread(inner, table, KEY, buckets=3)),
     ),
     Refused(
@@ -260,12 +260,12 @@ REFUSED: tuple[Refused, ...] = (
     ),
     Refused(
         ("ChildSet", "EntitySet"),
-        "under a parent whose key may be of any length",
+        "if the parent's key has no fixed length",
         lambda account: ChildSet(account, "Staff", Key("{Department}", "{Name}"), "_{Year:04d}"),
     ),
     Refused(
         ("EntityTypes", "EntitySet"),
-        "of sets in two tables",
+        "for sets in two tables",
         lambda account: EntityTypes(
             EntityType(Person, staff(account, key=Key("{Name}", "person"))),
             EntityType(Other, staff(account, table="Others", key=Key("{Name}", "other"))),
@@ -273,34 +273,34 @@ REFUSED: tuple[Refused, ...] = (
     ),
     Refused(
         ("EntityTypes", "EntitySet"),
-        "of a class without the fields of the key",
+        "for a class without the key fields",
         lambda account: EntityTypes(EntityType(Person, staff(account))),
     ),
     Refused(
         ("OneToMany", "EntitySet"),
-        "where the many of one are no range",
+        "if the children of a parent are not one range",
         lambda account: OneToMany(
             staff(account, key=Key("{Department}", "head")), staff(account, key=Key("{City}", "empid_{EmployeeId:06d}"))
         ),
     ),
     Refused(
         ("EntitySet", "EntitySet"),
-        "in one table, with rows that could be of both",
+        "in one table, with keys that can overlap",
         lambda account: beside_text(account, lambda inner: staff(inner, key=Key(Home.partition, "p_{Person}_{Day}"))),
     ),
     Refused(
         ("LogTail", "EntitySet"),
-        "in one table, with rows that could be of both",
+        "in one table, with keys that can overlap",
         lambda account: beside_text(account, lambda inner: LogTail(inner, "Staff", Home.partition)),
     ),
     Refused(
         ("WideEntity", "EntitySet"),
-        "in one table, with rows that could be of both",
+        "in one table, with keys that can overlap",
         lambda account: beside_text(account, wide),
     ),
     Refused(
         ("DataSeries", "EntitySet"),
-        "in one table, with rows that could be of both",
+        "in one table, with keys that can overlap",
         lambda account: [
             staff(account),
             DataSeries(account, "Staff", KEY, 24, name="Hour", of=int),

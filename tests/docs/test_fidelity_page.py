@@ -1,4 +1,4 @@
-"""The page on how true the account in memory is: it is up to date, and every test that it names is there."""
+"""The page on the fidelity of the in-memory engine is up to date, and every test that it names exists."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The page on what works together, from the pairs that the tests live through and the designs that they see refused."""
+"""Write the page on compositions, from the pairs that the tests run and the designs that they see rejected."""
 
 from __future__ import annotations
 
@@ -23,18 +23,18 @@ def render() -> str:
     """Return the page."""
     return page(
         introduction("compositions", pairs=len(PAIRS), refused=len(REFUSED)),
-        "## Derived data, two kinds in one set",
+        "## Two kinds of derived data in one set",
         _matrix(DERIVED, DERIVED),
-        "## Sets, and recipes that have sets in them",
+        "## Sets, and recipes that contain sets",
         _matrix((*DERIVED, *MAPPINGS, *HOMES), (*HOMES, WideHome)),
-        "## Properties that are stored otherwise",
+        "## Encrypted and large properties",
         _matrix((*DERIVED, *MAPPINGS), MAPPINGS),
-        "## What is done with entities as a whole",
+        "## Operations on whole entities",
         _matrix((*DERIVED, *MAPPINGS, *HOMES, WideHome), DEEDS),
-        "## What reads them",
+        "## Readers",
         _matrix((*MAPPINGS, *HOMES), READERS),
-        "## Refused, and why",
-        table(("One", "With the other", "So", "The error says"), sorted(_refused())),
+        "## Rejected designs",
+        table(("Recipe", "With", "How", "Error"), sorted(_refused())),
     )
 
 

@@ -16,20 +16,20 @@ FIGURES = {
     "tables": ("tests/differential/record.md", r"## Tables: ([\d,]+) operations"),
     "queues": ("tests/differential/record.md", r"## Queues: ([\d,]+) operations"),
     "blobs": ("tests/differential/record.md", r"## Blobs: ([\d,]+) operations"),
-    "behaviours": ("docs/fidelity.md", r"Of ([\d,]+) behaviours"),
-    "alike": ("docs/fidelity.md", r"the engine does ([\d,]+) as the service does"),
+    "behaviours": ("docs/fidelity.md", r"Of ([\d,]+) behaviors"),
+    "alike": ("docs/fidelity.md", r"the engine reproduces ([\d,]+)"),
     "budgets": ("docs/budgets.md", r"Each of these ([\d,]+) rows"),
 }
 """The page and the sentence that each figure comes from."""
 TESTED = """\
 - More than 20,000 tests: one body runs in memory and on a real Azurite, through the sync and the async SDK.
-- {tables} random operations on tables, {queues} on queues and {blobs} on blobs were compared with Azurite, and
+- {tables} random operations on tables, {queues} on queues and {blobs} on blobs were compared with Azurite;
   [every known difference](tests/differential/record.md) is recorded.
 - The in-memory engine reproduces {alike} of {behaviours} listed [behaviors of the service](docs/fidelity.md).
 - {recipes} recipes were explored in every order of their requests, with a crash or a lost response at each, within
   [stated bounds](docs/guarantees.md): {schedules} schedules passed, and {broken} deliberately broken variants failed.
-- [{budgets} costs](docs/budgets.md) are measured: one more request fails a test. [Combinations](docs/compositions.md)
-  of recipes are tested in pairs and all at once."""
+- [{budgets} costs](docs/budgets.md) are measured: one more request fails a test. [Every pair](docs/compositions.md) of
+  recipes is tested together."""
 
 
 def render() -> str:

@@ -61,7 +61,7 @@ def _body(found: list[Section], known: Mapping[str, Test]) -> Iterator[str]:
         for section in within:
             yield f"### {section.number}. {section.title}"
             yield _table(
-                ("", "The service", "The account in memory", "Azurite", "Known from", "Tests"),
+                ("", "The service", "The in-memory engine", "Azurite", "Known from", "Tests"),
                 (_cells(row, known) for row in section.rows),
             )
             yield _tests_of(section)
@@ -87,15 +87,15 @@ def _tests_of(section: Section) -> str:
     lines = [f"- {row.number}: " + ", ".join(f"`{name}`" for name in row.tests) for row in section.rows if row.tests]
     if not lines:
         return ""
-    return "\n".join(["<details><summary>The tests that hold this</summary>", "", *lines, "", "</details>"])
+    return "\n".join(["<details><summary>Tests</summary>", "", *lines, "", "</details>"])
 
 
 def _left_out(root: Path) -> Iterator[str]:
-    yield "## Where the tests leave Azurite out"
-    yield "The conformance tests do not run on Azurite where it deviates in one of these ways. Each has its name there."
+    yield "## Azurite's deviations"
+    yield "A conformance test that depends on one of these deviations does not run on Azurite, and names the deviation."
     marks = deviations(root).values()
     yield _table(("Deviation", "What Azurite does"), sorted((mark.name, mark.reason) for mark in marks))
-    yield "The comparison of random operations leaves these differences out of account, or does not ask Azurite."
+    yield "The comparison of random operations ignores these differences, or does not send the operation to Azurite."
     compared = [(f"`{path}`", each.name, each.reason) for path, each in exclusions(root)]
     yield _table(("Where", "Difference", "What Azurite does"), compared)
 
