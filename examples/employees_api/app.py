@@ -1,4 +1,4 @@
-"""Employees over HTTP: an entity set with an index behind a Flask application.
+"""Employees over HTTP: a Flask application over an entity set with an index.
 
     flask --app examples/employees_api/app.py run
 
@@ -9,100 +9,109 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, cast
 
-from flask import Flask, Response, abort, jsonify, request, url_for
+from flask import Blueprint, Flask, Response, abort, current_app, jsonify, request, url_for
 
 from tablepatterns import Entity, EntitySet, IntraPartitionIndex, Key, Schema, Storage, connect, prefix
 from tablepatterns.errors import BadInput, EntityAlreadyExists, EntityChanged, EntityNotFound
 
-FIELDS = {"Department": str, "EmployeeId": int, "Email": str, "Name": str, "Age": int}
+KEY = Key("{Department}", "empid_{EmployeeId:06d}")
+BY_EMAIL = IntraPartitionIndex(Key("{Department}", "email_{Email}"))
+SCHEMA = Schema(
+    {"Department": str, "EmployeeId": int, "Email": str, "Name": str, "Age": int},
+    required=["Email", "Name"],
+)
+STATUS: Mapping[type[Exception], int] = {
+    BadInput: 400,
+    EntityNotFound: 404,
+    EntityAlreadyExists: 409,
+    EntityChanged: 412,
+}
+
+api = Blueprint("api", __name__)
 
 
 def create_app(storage: Storage | None = None) -> Flask:
-    """Return the application on an account; None for the one that STORAGE names, in memory if none is named."""
+    """Return the application on an account, by default the one that STORAGE names, or one in memory."""
     storage = storage or connect(os.environ.get("STORAGE", "memory://"))
-    by_email = IntraPartitionIndex(Key("{Department}", "email_{Email}"))
-    employees = EntitySet(
-        storage,
-        "Employees",
-        Key("{Department}", "empid_{EmployeeId:06d}"),
-        derived=[by_email],
-        schema=Schema(FIELDS, required=["Email", "Name"]),
-    )
     app = Flask("employees")
-    _map_errors(app)
-
-    @app.post("/departments/<department>/employees")
-    def add(department: str) -> Response:
-        employee = employees.insert({**_body(), "Department": department})
-        response = _answer(employee, 201)
-        response.location = url_for("show", department=department, number=employee["EmployeeId"])
-        return response
-
-    @app.get("/departments/<department>/employees/<int:number>")
-    def show(department: str, number: int) -> Response:
-        response = _answer(_existing(department, number))
-        # A client that says If-None-Match and has this version already gets 304
-        response.make_conditional(request)
-        return response
-
-    @app.get("/departments/<department>/employees")
-    def listed(department: str) -> Response:
-        start, size = request.args.get("email", ""), request.args.get("size", 100, type=int)
-        emails: dict[str, Any] = {"Email": prefix(start)} if start else {}
-        page = employees.page(by_email, size=size, token=request.args.get("token"), Department=department, **emails)
-        return jsonify(employees=page.items, token=page.token)
-
-    @app.put("/departments/<department>/employees/<int:number>")
-    def change(department: str, number: int) -> Response:
-        employee = {**_body(), "Department": department, "EmployeeId": number}
-        # If the employee has changed since the client read it: EntityChanged, and 412
-        return _answer(employees.replace(employee, etag=_if_match()))
-
-    @app.delete("/departments/<department>/employees/<int:number>")
-    def remove(department: str, number: int) -> Response:
-        employees.delete({"Department": department, "EmployeeId": number}, etag=_if_match())
-        return Response(status=204)
-
-    def _existing(department: str, number: int) -> Entity:
-        return employees.get(Department=department, EmployeeId=number) or abort(404, "there is no such employee")
-
+    app.extensions["employees"] = EntitySet(storage, "Employees", KEY, derived=[BY_EMAIL], schema=SCHEMA)
+    app.register_blueprint(api)
     return app
 
 
-def _if_match() -> str:
-    return request.headers.get("If-Match") or abort(428, "say in If-Match which version your change is based on")
-
-
-def _body() -> dict[str, Any]:
-    given = request.get_json()
-    return given if isinstance(given, dict) else abort(400, "the body is an object of JSON")
-
-
-def _etag(employee: Entity) -> str:
-    """Return the ETag as HTTP wants it for If-Match: the service's is marked as weak, and has quotes in it."""
-    return (employee.etag or "").removeprefix("W/").strip('"')
-
-
-def _answer(employee: Entity, status: int = 200) -> Response:
-    response = jsonify(employee)
-    response.status_code = status
-    response.set_etag(_etag(employee))
+@api.post("/departments/<department>/employees")
+def add(department: str) -> Response:
+    """Add an employee; 409 if the number or the email address is taken."""
+    employee = employees().insert({**body(), "Department": department})
+    response = answer(employee, 201)
+    response.location = url_for("api.show", department=department, number=employee["EmployeeId"])
     return response
 
 
-def _map_errors(app: Flask) -> None:
-    statuses: Mapping[type[Exception], int] = {
-        BadInput: 400,
-        EntityNotFound: 404,
-        EntityAlreadyExists: 409,
-        EntityChanged: 412,
-    }
+@api.get("/departments/<department>/employees/<int:number>")
+def show(department: str, number: int) -> Response:
+    """Return an employee; 304 if the client has this version (If-None-Match)."""
+    employee = employees().get(Department=department, EmployeeId=number) or abort(404, "no such employee")
+    response = answer(employee)
+    response.make_conditional(request)
+    return response
 
-    def told(error: Exception) -> tuple[Response, int]:
-        (status,) = [statuses[kind] for kind in type(error).__mro__ if kind in statuses][:1]
-        return jsonify(error=str(error)), status
 
-    for kind in statuses:
-        app.register_error_handler(kind, told)
+@api.get("/departments/<department>/employees")
+def list_by_email(department: str) -> Response:
+    """Return a page of employees by email address, optionally of those that start with `email`."""
+    start, size, token = request.args.get("email"), request.args.get("size", 100, type=int), request.args.get("token")
+    emails: dict[str, Any] = {"Email": prefix(start)} if start else {}
+    page = employees().page(BY_EMAIL, size=size, token=token, Department=department, **emails)
+    return jsonify(employees=page.items, token=page.token)
+
+
+@api.put("/departments/<department>/employees/<int:number>")
+def change(department: str, number: int) -> Response:
+    """Replace an employee; 412 if it has changed since the client read it."""
+    employee = {**body(), "Department": department, "EmployeeId": number}
+    return answer(employees().replace(employee, etag=if_match()))
+
+
+@api.delete("/departments/<department>/employees/<int:number>")
+def remove(department: str, number: int) -> Response:
+    """Delete an employee; 412 if it has changed since the client read it."""
+    employees().delete({"Department": department, "EmployeeId": number}, etag=if_match())
+    return Response(status=204)
+
+
+def on_error(error: Exception) -> tuple[Response, int]:
+    """Answer with the status of an error and its message."""
+    status = next(STATUS[kind] for kind in type(error).__mro__ if kind in STATUS)
+    return jsonify(error=str(error)), status
+
+
+for kind in STATUS:
+    api.register_error_handler(kind, on_error)
+
+
+def employees() -> EntitySet[Storage]:
+    """Return the entity set of the current application."""
+    return cast("EntitySet[Storage]", current_app.extensions["employees"])
+
+
+def body() -> dict[str, Any]:
+    """Return the request's JSON object."""
+    given = request.get_json()
+    return given if isinstance(given, dict) else abort(400, "the body must be a JSON object")
+
+
+def if_match() -> str:
+    """Return the version that the client read."""
+    return request.headers.get("If-Match") or abort(428, "send the ETag that you read in If-Match")
+
+
+def answer(employee: Entity, status: int = 200) -> Response:
+    """Return an employee as JSON, with its ETag."""
+    response = jsonify(employee)
+    response.status_code = status
+    # The service's ETag is weak, W/"...", but If-Match requires a strong one
+    response.set_etag((employee.etag or "").removeprefix("W/").strip('"'))
+    return response

@@ -1,6 +1,6 @@
-"""The Azure Function: the host receives a message, and the worker does what it asks for.
+"""An Azure Function with a queue trigger: the host receives a message, and the worker processes it.
 
-Whatever the worker raises, the host tries the message again, and moves it to `onboarding-poison` in the end.
+If the worker raises an error, the host retries the message, and finally moves it to `onboarding-poison`.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ app = func.FunctionApp()
 
 @functools.cache
 def onboarding() -> Onboarding:
-    """Return the onboarding, connected once for all messages that this process gets."""
+    """Connect once for all messages of this process."""
     return connected()
 
 
 @app.queue_trigger(arg_name="message", queue_name=QUEUE, connection="AzureWebJobsStorage")
 def onboard(message: func.QueueMessage) -> None:
-    """Do the work of one message."""
+    """Process one message."""
     onboarding().worker.handle_text(message.get_body().decode())

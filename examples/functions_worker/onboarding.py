@@ -1,8 +1,8 @@
-"""What is done for a new employee: steps in two tables, carried by one message.
+"""Onboard an employee: one message, and steps that write to two tables.
 
     python examples/functions_worker/onboarding.py
 
-sends a message and works on it, in memory or on the account that the environment variable STORAGE names.
+sends a message and processes it, in memory or on the account that the environment variable STORAGE names.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ QUEUE = "onboarding"
 
 
 class Onboarding:
-    """The sets of an account, the steps on them, and the worker that takes them."""
+    """The tables, the steps that write to them, and the worker that runs the steps."""
 
     def __init__(self, storage: Storage) -> None:
         self.employees = EntitySet(storage, "Employees", Key("{Department}", "empid_{EmployeeId:06d}"))
@@ -28,11 +28,11 @@ class Onboarding:
         self.worker = Worker(storage, [self.transaction])
 
     def register(self, body: Mapping[str, Any]) -> None:
-        """Write the employee. Done twice, it leaves what it left when it was done once."""
+        """Write the employee. The step is idempotent: running it again has the same result."""
         self.employees.insert_or_replace({name: body[name] for name in ("Department", "EmployeeId", "Name")})
 
     def order_badge(self, body: Mapping[str, Any]) -> None:
-        """Order a badge at the building's desk, which is another table and another partition."""
+        """Order a badge, in another table and partition."""
         self.badges.insert_or_replace({name: body[name] for name in ("Building", "EmployeeId", "Name")})
 
 
@@ -42,7 +42,7 @@ def connected() -> Onboarding:
 
 
 def main() -> None:
-    """Ask for one employee to be onboarded, and do it."""
+    """Request the onboarding of one employee, and process the message."""
     onboarding = connected()
     onboarding.transaction.start({"Department": "Sales", "EmployeeId": 223, "Name": "Jones", "Building": "North"})
     print(onboarding.worker.drain())

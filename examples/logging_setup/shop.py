@@ -21,14 +21,14 @@ from tablepatterns import BlobLog, BlobLogHandler, Storage, connect
 
 
 def configuration(log: BlobLog[Storage]) -> dict[str, Any]:
-    """Return what `dictConfig` takes: warnings on the console, everything in blobs."""
+    """Return the configuration for `dictConfig`: warnings on the console, everything in blobs."""
     return {
         "version": 1,
         "disable_existing_loggers": False,
         "formatters": {"line": {"format": "%(asctime)s %(levelname)s %(name)s %(message)s"}},
         "handlers": {
             "console": {"class": "logging.StreamHandler", "level": "WARNING", "formatter": "line"},
-            # () names what makes the handler; the other words are its parameters
+            # "()" is the handler's class; the other entries are its parameters
             "blobs": {"()": BlobLogHandler, "log": log, "flush_level": logging.ERROR},
         },
         "loggers": {"shop": {"level": "DEBUG", "handlers": ["console", "blobs"], "propagate": False}},
@@ -37,11 +37,11 @@ def configuration(log: BlobLog[Storage]) -> dict[str, Any]:
 
 @contextmanager
 def logging_to(log: BlobLog[Storage]) -> Iterator[None]:
-    """Have the logger `shop` write to the log, in a thread of its own, until the block ends."""
+    """Write the records of the logger `shop` to the log from a separate thread, until the block ends."""
     logging.config.dictConfig(configuration(log))
     shop = logging.getLogger("shop")
     handlers, waiting = list(shop.handlers), queue.SimpleQueue[Any]()
-    # Who logs puts the record into a queue and goes on; the listener's thread waits for the network
+    # The caller only puts the record into a queue; the listener's thread waits for the network
     listener = logging.handlers.QueueListener(waiting, *handlers, respect_handler_level=True)
     shop.handlers = [logging.handlers.QueueHandler(waiting)]
     listener.start()
@@ -55,14 +55,14 @@ def logging_to(log: BlobLog[Storage]) -> Iterator[None]:
 
 
 def main() -> None:
-    """Log a few lines, and read the errors of the last hour back."""
+    """Log a few lines, and read back the errors of the last hour."""
     with connect(os.environ.get("STORAGE", "memory://")) as storage:
         log = BlobLog(storage, "logs", "shop")
         with logging_to(log):
             orders = logging.getLogger("shop.orders")
-            orders.info("order 4711 has come")
-            orders.warning("order 4711 waits for its payment")
-            orders.error("order 4711 is lost")
+            orders.info("order 4711 received")
+            orders.warning("order 4711 is waiting for payment")
+            orders.error("order 4711 was lost")
         since = storage.now() - timedelta(hours=1)
         for entry in log.between(since, levels=["ERROR", "CRITICAL"]):
             print(entry.level, entry.fields["logger"], entry.message)
