@@ -250,7 +250,7 @@ def pytest_report_header(config: pytest.Config) -> str | None:
 
 def pytest_sessionfinish(session: pytest.Session) -> None:
     # Later than pytest, which would not rewrite the assertions of a plugin that was imported before
-    from support.report_sections import tell
+    from support.report_sections import add_section
 
     config = session.config
     if AZURITE_LOG in config.stash and config.stash[DEVIATIONS]:
@@ -258,9 +258,9 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
             f"{name} ({count} {'body' if count == 1 else 'bodies'}): {reason}"
             for (name, reason), count in sorted(config.stash[DEVIATIONS].items())
         ]
-        tell(config, "not run on Azurite, which deviates", lines)
+        add_section(config, "not run on Azurite, which deviates", lines)
     if config.getoption("live"):
         sent = config.stash[LIVE_REQUESTS]
-        tell(config, "live account", [f"before retries: {bill(sent)}"])
+        add_section(config, "live account", [f"before retries: {bill(sent)}"])
     if (log := config.stash.get(AZURITE_LOG, None)) and log.exists():
-        tell(config, f"Azurite of process {os.getpid()}", [f"log: {log}"])
+        add_section(config, f"Azurite of process {os.getpid()}", [f"log: {log}"])

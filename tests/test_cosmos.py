@@ -13,7 +13,7 @@ import pytest
 from azure.core.credentials import AzureNamedKeyCredential
 
 import tablepatterns as tp
-from support.queue_workers import Told
+from support.queue_workers import RecordingHandler
 from tablepatterns import EntitySet, IndexEntity, IntraPartitionIndex, Key, WideEntity
 from tablepatterns.catalogue import ENTRIES
 from tablepatterns.connection import in_memory
@@ -111,7 +111,7 @@ DESIGNS: dict[str, tuple[Verdict, Make]] = {
         lambda on: staff(on, tp.Summary(Key("total_{Department}", "all"), store=tp.InTable())),
     ),
     "WideEntity": ("works", lambda on: WideEntity(on, "Wide", KEY)),
-    "Worker": ("rejected", lambda on: tp.Worker(on, {"orders": [Told()]})),
+    "Worker": ("rejected", lambda on: tp.Worker(on, {"orders": [RecordingHandler()]})),
     "grant": ("works", lambda on: tp.grant(on, "Staff", expires=timedelta(hours=1))),
     "grant(within=...)": (
         "rejected",

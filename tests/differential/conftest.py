@@ -36,7 +36,7 @@ def runs(service: Service, azurite: str, request: pytest.FixtureRequest) -> Iter
 
 def pytest_sessionfinish(session: pytest.Session) -> None:
     # Later than pytest, which would not rewrite the assertions of a plugin that was imported before
-    from support.report_sections import tell
+    from support.report_sections import add_section
 
     for name, tally in session.config.stash.get(TALLIES, {}).items():
-        tell(session.config, f"{name} of the engine and of Azurite", tally.lines())
+        add_section(session.config, f"{name} of the engine and of Azurite", tally.lines())

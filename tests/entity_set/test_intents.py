@@ -13,7 +13,7 @@ from azure.core.exceptions import AzureError
 from hypothesis import given
 from hypothesis import strategies as st
 
-from support.crashing_client import Died, Life, mortal
+from support.crashing_client import Crash, Crashed, connect_crashing
 from support.employees import jones, rows_of
 from tablepatterns import EntitySet, Key
 from tablepatterns.engine.account import Engine
@@ -87,10 +87,10 @@ async def test_wherever_a_writer_dies_the_copies_are_right_in_the_end(
             table = f"{table_name}{request}{after}"
             reliable = staff_of(storage, table, kind)
             await reliable.insert(jones())
-            life = Life(request, after)
+            crash = Crash(request, after)
             try:
-                await WORDS[word](staff_of(mortal(backend, engine, life), table, kind))
-            except Died:
+                await WORDS[word](staff_of(connect_crashing(backend, engine, crash), table, kind))
+            except Crashed:
                 deaths += 1
             engine.clock.advance(LEASE)
             await reliable.process_intents()
@@ -220,8 +220,8 @@ async def test_a_reservation_of_the_dead_holds_until_its_message_is_worked_off(
     reliable = staff_of(storage, table_name, unique)
     await reliable.create_table()
     await storage.queue(f"{table_name}-intents").create()
-    with pytest.raises(Died):
-        await staff_of(mortal(backend, engine, Life(1, after=True)), table_name, unique).insert(jones())
+    with pytest.raises(Crashed):
+        await staff_of(connect_crashing(backend, engine, Crash(1, after=True)), table_name, unique).insert(jones())
     assert set(await rows_of(storage, table_name)) == {COPY}
     assert await reliable.find(unique, Department="Sales", Email=COPY[1]) is None
     assert [each async for each in reliable.range(unique, Department="Sales", select=["Age"])] == []
@@ -239,8 +239,8 @@ async def test_a_reservation_that_nobody_works_off_counts_no_more_after_a_day(
     reliable = staff_of(storage, table_name, unique)
     await reliable.create_table()
     await storage.queue(queue).create()
-    with pytest.raises(Died):
-        await staff_of(mortal(backend, engine, Life(1, after=True)), table_name, unique).insert(jones())
+    with pytest.raises(Crashed):
+        await staff_of(connect_crashing(backend, engine, Crash(1, after=True)), table_name, unique).insert(jones())
     engine.queues.clear(queue)
     assert (await reliable.verify(unique)).is_clean
     engine.clock.advance(ABANDONED_AFTER.total_seconds())
@@ -257,8 +257,8 @@ async def test_a_worker_does_the_work_of_the_dead(
 ) -> None:
     await staff.create_table()
     await storage.queue(queue).create()
-    with pytest.raises(Died):
-        await staff_of(mortal(backend, engine, Life(1, after=True)), table_name).insert(jones())
+    with pytest.raises(Crashed):
+        await staff_of(connect_crashing(backend, engine, Crash(1, after=True)), table_name).insert(jones())
     assert set(await rows_of(storage, table_name)) == {PRIMARY}
     engine.clock.advance(LEASE)
     report = await Worker(storage, [staff.reconciler()]).run_once()

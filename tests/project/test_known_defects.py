@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from support.crashing_client import Died, Life, mortal
+from support.crashing_client import Crash, Crashed, connect_crashing
 from support.employees import BY_EMAIL, BY_ID, jones, rows_of
 from tablepatterns import BulkLoad, EntitySet, InterPartitionIndex, IntraPartitionIndex, Key, prop
 from tablepatterns.engine.account import Engine
@@ -134,11 +134,13 @@ async def test_whoever_dies_while_the_value_changes_the_entity_can_be_found_by_o
         storage = backend.connect(alone)
         staff: Any = EntitySet(storage, "Staff", BY_ID, derived=[index])
         await staff.insert(jones())
-        dying: Any = EntitySet(mortal(backend, alone, Life(at=at, after=True)), "Staff", BY_ID, derived=[index])
+        dying: Any = EntitySet(
+            connect_crashing(backend, alone, Crash(at=at, after=True)), "Staff", BY_ID, derived=[index]
+        )
         try:
             await dying.update(lambda found: found.update(Email=NEW), Department="Sales", EmployeeId=223)
             survived += 1
-        except Died:
+        except Crashed:
             pass
         partition = {"Department": "Sales"} if kind == "near" else {}
         found = [await staff.find(index, Email=email, **partition) for email in (OLD, NEW)]

@@ -11,7 +11,7 @@ import pytest
 import tablepatterns
 from support.employees import BY_ID, by_email, employees_of, jones, rows_of
 from support.staff_rows import rows_for, staff
-from support.unreliable_transport import unreliable
+from support.unreliable_transport import connect_unreliable
 from tablepatterns import EntitySet
 from tablepatterns.engine.account import Engine
 from tablepatterns.entity_set.derived import Change, Derived
@@ -167,7 +167,7 @@ async def test_insert_or_replace_gives_way_to_other_writers(backend: Any, engine
             others.insert_or_replace(jones(Department="D0", EmployeeId=1, Email="other@contoso.com"))
             others.insert(jones(Department="D0", EmployeeId=2, Email="another@contoso.com"))
 
-    mine = employees_of(unreliable(backend, engine, interfere), table_name)
+    mine = employees_of(connect_unreliable(backend, engine, interfere), table_name)
     loaded = await BulkLoad(mine).load(staff(60), mode="insert_or_replace")
     assert (loaded.entities, loaded.transactions) == (60, 2)
     assert await rows_of(backend.connect(engine), table_name) == rows_for(staff(60))
@@ -186,7 +186,7 @@ async def test_what_was_written_before_another_writer_came_is_not_written_again(
         if write == 2:
             others.insert_or_replace(staff(50)[49] | {"Age": 99})
 
-    mine = employees_of(unreliable(backend, engine, interfere), table_name)
+    mine = employees_of(connect_unreliable(backend, engine, interfere), table_name)
     loaded = await BulkLoad(mine).load(staff(50), mode="insert_or_replace")
     assert await rows_of(backend.connect(engine), table_name) == rows_for(staff(50))
     anew = await BulkLoad(employees_of(backend.connect(engine), f"{table_name}x")).load(staff(50))
@@ -199,7 +199,7 @@ async def test_a_load_that_is_overtaken_for_ever_gives_up(backend: Any, engine: 
     def interfere(write: int) -> None:
         others.insert_or_replace(jones(Department="D0", EmployeeId=1, Age=write))
 
-    mine = employees_of(unreliable(backend, engine, interfere), table_name)
+    mine = employees_of(connect_unreliable(backend, engine, interfere), table_name)
     with pytest.raises(LoadInterrupted, match="another writer was faster") as stop:
         await BulkLoad(mine).load(staff(2), mode="insert_or_replace")
     assert isinstance(stop.value.__cause__, TooMuchContention)

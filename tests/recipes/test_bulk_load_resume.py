@@ -10,10 +10,10 @@ from azure.core.exceptions import ServiceResponseError
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from support.crashing_client import Died, Life, mortal
+from support.crashing_client import Crash, Crashed, connect_crashing
 from support.employees import BY_ID, employees_of, rows_of
 from support.staff_rows import rows_for, staff
-from support.unreliable_transport import unreliable
+from support.unreliable_transport import connect_unreliable
 from tablepatterns import EntitySet
 from tablepatterns.engine.account import Engine
 from tablepatterns.errors import BadToken, EntityAlreadyExists, LoadInterrupted
@@ -41,7 +41,7 @@ async def lived(load: Any, entities: Any, notebook: Notebook, **options: Any) ->
     """Run a load in a process that may die; tell whether it did not."""
     try:
         await load.load(iter(entities), progress=notebook, resume=notebook.tokens[-1], **options)
-    except Died:
+    except Crashed:
         return False
     return True
 
@@ -57,7 +57,7 @@ class TestDying:
         crash, has_lived = 0, False
         while not has_lived:
             engine, notebook = Engine(), Notebook()
-            dying = load_of(mortal(backend, engine, Life(crash, after)), table_name, window=window)
+            dying = load_of(connect_crashing(backend, engine, Crash(crash, after)), table_name, window=window)
             has_lived = await lived(dying, entities, notebook, mode=mode)
             storage = backend.connect(engine)
             resume = notebook.tokens[-1]
@@ -72,7 +72,7 @@ class TestDying:
     ) -> None:
         entities, notebook = staff(count, departments=2), Notebook()
         for request in range(1, 100):
-            dying = load_of(mortal(backend, engine, Life(request, after)), table_name, window=window)
+            dying = load_of(connect_crashing(backend, engine, Crash(request, after)), table_name, window=window)
             if await lived(dying, entities, notebook, mode=mode):
                 break
         assert await rows_of(backend.connect(engine), table_name) == rows_for(entities)
@@ -96,7 +96,7 @@ async def test_a_lost_answer_stops_the_load_and_the_entities_are_known_again(
     entities = staff(130, departments=2)
     storage = backend.connect(engine)
     await employees_of(storage, table_name).table.create()
-    flaky = unreliable(backend, engine, lambda write: "answer lost" if write >= 3 else None)
+    flaky = connect_unreliable(backend, engine, lambda write: "response lost" if write >= 3 else None)
     with pytest.raises(LoadInterrupted, match="connection reset") as stop:
         await load_of(flaky, table_name, max_concurrency=1).load(entities, mode=mode)
     assert isinstance(stop.value.__cause__, ServiceResponseError)
@@ -232,7 +232,9 @@ async def test_any_input_survives_any_crash_in_order(
         into = employees_of(storage, "Employees") if indexed else EntitySet(storage, "Employees", BY_ID)
         return BulkLoad(into, window=window, max_concurrency=2)
 
-    await lived(load(mortal(backend, engine, Life(crash, after))), entities, notebook, mode="insert_or_replace")
+    await lived(
+        load(connect_crashing(backend, engine, Crash(crash, after))), entities, notebook, mode="insert_or_replace"
+    )
     await load(backend.connect(engine)).load(entities, mode="insert_or_replace", resume=notebook.tokens[-1])
     expected = rows_for(last.values())
     rows = await rows_of(backend.connect(engine), "Employees")

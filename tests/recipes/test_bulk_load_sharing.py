@@ -11,9 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import tablepatterns
-from support.crashing_client import Died, Life, mortal
+from support.crashing_client import Crash, Crashed, connect_crashing
 from support.employees import BY_ID, by_email, employees_of, jones, rows_of
-from support.unreliable_transport import unreliable
+from support.unreliable_transport import connect_unreliable
 from tablepatterns import EntitySet, IndexEntity, Int64, Key, Summary
 from tablepatterns.engine.account import Engine
 from tablepatterns.errors import (
@@ -235,7 +235,7 @@ async def test_lists_and_totals_count_another_writer_too(
             theirs.extend(staff(1, start=1000 + write))
             others.insert(theirs[-1])
 
-    mine = sharing(unreliable(backend, engine, interfere), table_name)
+    mine = sharing(connect_unreliable(backend, engine, interfere), table_name)
     loaded = await BulkLoad(mine).load(staff(250), mode=mode)
     assert (loaded.entities, loaded.transactions) == (250, 3)
     assert len(theirs) == 3
@@ -252,7 +252,7 @@ async def test_a_list_that_others_took_away_is_made_again(backend: Any, engine: 
             for each in (gone, *staff(96)):
                 others.delete(each, force=True)
 
-    mine = sharing(unreliable(backend, engine, interfere), table_name)
+    mine = sharing(connect_unreliable(backend, engine, interfere), table_name)
     await BulkLoad(mine).load(staff(150))
     await check(backend.connect(engine), table_name, staff(150 - 96, start=96))
 
@@ -268,7 +268,7 @@ async def test_an_entity_that_others_replaced_meanwhile_is_counted_as_it_is(
             for each in staff(20, LastName="White", Salary=1000):
                 others.insert_or_replace(each)
 
-    mine = sharing(unreliable(backend, engine, interfere), table_name)
+    mine = sharing(connect_unreliable(backend, engine, interfere), table_name)
     await BulkLoad(mine).load(staff(20, Salary=3), mode="insert_or_replace")
     await check(backend.connect(engine), table_name, staff(20, Salary=3))
 
@@ -276,7 +276,8 @@ async def test_an_entity_that_others_replaced_meanwhile_is_counted_as_it_is(
 async def test_a_load_that_is_overtaken_for_ever_gives_up(backend: Any, engine: Engine, table_name: str) -> None:
     others = sharing(tablepatterns.connect(engine), table_name)
     mine = sharing(
-        unreliable(backend, engine, lambda write: others.insert(staff(1, start=1000 + write)[0]) and None), table_name
+        connect_unreliable(backend, engine, lambda write: others.insert(staff(1, start=1000 + write)[0]) and None),
+        table_name,
     )
     with pytest.raises(LoadInterrupted, match="another writer was faster") as stop:
         await BulkLoad(mine).load(staff(2))
@@ -295,9 +296,9 @@ async def test_at_any_request_a_load_resumes_with_a_writer_beside_it(
     crash, has_lived = 0, False
     while not has_lived:
         engine, tokens = Engine(), list[str | None]([None])
-        dying = sharing(mortal(backend, engine, Life(crash, after)), table_name)
+        dying = sharing(connect_crashing(backend, engine, Crash(crash, after)), table_name)
         keep = lambda report, tokens=tokens: tokens.append(report.token)  # noqa: E731
-        with suppress(Died):
+        with suppress(Crashed):
             await BulkLoad(dying, window=window).load(entities, mode=mode, progress=keep)
             has_lived = True
         beside = staff(2, start=1000)
@@ -316,7 +317,9 @@ async def test_a_lost_answer_counts_nobody_twice(backend: Any, engine: Engine, t
     storage = backend.connect(engine)
     others = sharing(tablepatterns.connect(engine), table_name)
     await sharing(storage, table_name).create_table()
-    flaky = sharing(unreliable(backend, engine, lambda write: "answer lost" if write >= 1 else None), table_name)
+    flaky = sharing(
+        connect_unreliable(backend, engine, lambda write: "response lost" if write >= 1 else None), table_name
+    )
     with pytest.raises(LoadInterrupted, match="connection reset") as stop:
         await BulkLoad(flaky).load(staff(250), mode=mode)
     others.insert(staff(1, start=1000)[0])
@@ -341,8 +344,8 @@ async def test_any_input_survives_any_crash_in_order(
         {"Department": f"D{department}", "EmployeeId": number, "LastName": name, "Salary": salary}
         for salary, (department, number, name) in enumerate(keys)
     ]
-    dying = sharing(mortal(backend, engine, Life(crash, after)), "Employees")
-    with suppress(Died):
+    dying = sharing(connect_crashing(backend, engine, Crash(crash, after)), "Employees")
+    with suppress(Crashed):
         await BulkLoad(dying, window=window, max_concurrency=2).load(
             entities, mode="insert_or_replace", progress=lambda report: tokens.append(report.token)
         )

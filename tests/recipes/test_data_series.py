@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from support.hour_series import DAY, TODAY, series_of
-from support.unreliable_transport import unreliable
+from support.unreliable_transport import connect_unreliable
 from tablepatterns import Int64, between, connect
 from tablepatterns.engine.account import Engine
 from tablepatterns.errors import BadProperty, OutcomeUnknown, TooMuchContention
@@ -139,10 +139,10 @@ async def test_add_costs_two_requests(series: Any, engine: Engine) -> None:
 
 
 @pytest.mark.guide("G-229")
-@pytest.mark.parametrize("fate", ["answer lost", "request lost", "timed out", "busy"])
+@pytest.mark.parametrize("fate", ["response lost", "request lost", "timed out", "busy"])
 async def test_a_lost_answer_counts_once(backend: Any, engine: Engine, messages: Any, fate: str) -> None:
     flaky = series_of(
-        unreliable(backend, engine, lambda number: fate if number % 2 == 0 else None), messages.table.name
+        connect_unreliable(backend, engine, lambda number: fate if number % 2 == 0 else None), messages.table.name
     )
     await messages.table.create()
     for total in (2, 4, 6):
@@ -152,14 +152,14 @@ async def test_a_lost_answer_counts_once(backend: Any, engine: Engine, messages:
 
 
 def overtaken(backend: Any, engine: Engine, others: Callable[[Any], None]) -> Any:
-    """Return a storage whose first write is carried out and its answer lost, and others write before the second."""
+    """Return a storage whose first write is carried out and its response lost, and others write before the second."""
 
     def plan(number: int) -> str | None:
         if number == 1:
             others(connect(engine))
-        return None if number else "answer lost"
+        return None if number else "response lost"
 
-    return unreliable(backend, engine, plan)
+    return connect_unreliable(backend, engine, plan)
 
 
 @pytest.mark.guide("G-229")

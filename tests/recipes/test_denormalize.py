@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from support.derived_tables import Places, operations, places_on, spent
+from support.derived_tables import DerivedTables, derived_tables_on, ledger_span, operations
 from support.employees import BY_ID, by_email, jones, rows_of
 from tablepatterns import EntityGroupTransaction, EntitySet, IntraPartitionIndex, Key, connect
 from tablepatterns.engine.account import Engine
@@ -31,7 +31,7 @@ def here() -> CopiedFields:
     return CopiedFields(DEPARTMENT, **COPIES)
 
 
-Make = Callable[[Places], CopiedFields]
+Make = Callable[[DerivedTables], CopiedFields]
 ELSEWHERE: dict[str, Make] = {
     "another table": lambda places: CopiedFields(DEPARTMENT, store=InTable(places.other), **COPIES),
     "another partition": lambda places: CopiedFields(Key("d_{Department}", "d"), store=InTable(), **COPIES),
@@ -43,19 +43,19 @@ EVERYWHERE = pytest.mark.parametrize(
 
 
 @pytest.fixture
-def places(backend: Any, storage: Any, new_name: Any) -> Iterator[Places]:
-    with places_on(backend, storage, new_name) as found:
+def places(backend: Any, storage: Any, new_name: Any) -> Iterator[DerivedTables]:
+    with derived_tables_on(backend, storage, new_name) as found:
         yield found
 
 
-def both(places: Places, manager: CopiedFields) -> tuple[Any, Any]:
+def both(places: DerivedTables, manager: CopiedFields) -> tuple[Any, Any]:
     """Return the set of the employees, and that of the departments."""
     employees = places.employees(manager)
     table = manager.table(places.table)
     return employees, EntitySet(places.storage, table, manager.into, derived=[manager.filled_from(employees)])
 
 
-async def staffed(places: Places, manager: CopiedFields) -> tuple[Any, Any]:
+async def staffed(places: DerivedTables, manager: CopiedFields) -> tuple[Any, Any]:
     """Return both sets, with Jo Jones as the manager of Sales and Ann Jones beside her."""
     employees, departments = both(places, manager)
     await employees.insert(jones(EmployeeId=1, FirstName="Jo", Email="jo@contoso.com"))
@@ -74,7 +74,7 @@ async def managed(departments: Any) -> tuple[Any, Any]:
 
 @EVERYWHERE
 @pytest.mark.guide("G-187", "G-188", "G-189", "G-190")
-async def test_a_department_has_its_managers_details_from_the_beginning(places: Places, make: Make) -> None:
+async def test_a_department_has_its_managers_details_from_the_beginning(places: DerivedTables, make: Make) -> None:
     _, departments = await staffed(places, make(places))
     assert await departments.get(**SALES) == {
         **SALES,
@@ -87,7 +87,7 @@ async def test_a_department_has_its_managers_details_from_the_beginning(places: 
 
 @EVERYWHERE
 @pytest.mark.guide("G-189")
-async def test_copies_follow_what_they_are_copied_from(places: Places, make: Make) -> None:
+async def test_copies_follow_what_they_are_copied_from(places: DerivedTables, make: Make) -> None:
     employees, departments = await staffed(places, make(places))
     manager = await employees.get(Department="Sales", EmployeeId=1)
     await employees.merge(manager, {"Email": "jones@contoso.com"})
@@ -106,7 +106,7 @@ async def test_copies_follow_what_they_are_copied_from(places: Places, make: Mak
 
 @EVERYWHERE
 @pytest.mark.guide("G-190")
-async def test_copies_follow_the_choice_of_what_is_copied(places: Places, make: Make) -> None:
+async def test_copies_follow_the_choice_of_what_is_copied(places: DerivedTables, make: Make) -> None:
     employees, departments = await staffed(places, make(places))
     department = await departments.get(**SALES)
     await departments.merge(department, {"ManagerId": 2})
@@ -121,7 +121,7 @@ async def test_copies_follow_the_choice_of_what_is_copied(places: Places, make: 
     assert await departments.get(**SALES) == {**SALES, "Rooms": 3}
 
 
-async def test_whoever_read_an_employee_before_it_was_chosen_must_read_it_again(places: Places) -> None:
+async def test_whoever_read_an_employee_before_it_was_chosen_must_read_it_again(places: DerivedTables) -> None:
     employees, departments = await staffed(places, here())
     stale = await employees.get(Department="Sales", EmployeeId=2)
     await departments.update(lambda department: department.update(ManagerId=2), **SALES)
@@ -130,7 +130,7 @@ async def test_whoever_read_an_employee_before_it_was_chosen_must_read_it_again(
 
 
 @EVERYWHERE
-async def test_copies_are_what_they_are_copied_from_whatever_a_caller_gives(places: Places, make: Make) -> None:
+async def test_copies_are_what_they_are_copied_from_whatever_a_caller_gives(places: DerivedTables, make: Make) -> None:
     _, departments = await staffed(places, make(places))
     department = await departments.get(**SALES)
     await departments.merge(department, {"ManagerEmail": "nobody@contoso.com", "Rooms": 4})
@@ -141,7 +141,7 @@ async def test_copies_are_what_they_are_copied_from_whatever_a_caller_gives(plac
     assert await managed(departments) == ("ann@contoso.com", "Ann")
 
 
-async def test_a_copy_that_the_next_manager_lacks_is_gone_after_a_merge_too(places: Places) -> None:
+async def test_a_copy_that_the_next_manager_lacks_is_gone_after_a_merge_too(places: DerivedTables) -> None:
     employees, departments = await staffed(places, here())
     await employees.insert(jones(EmployeeId=3, FirstName="Kim", Email=None))
     department = await departments.get(**SALES)
@@ -150,7 +150,7 @@ async def test_a_copy_that_the_next_manager_lacks_is_gone_after_a_merge_too(plac
 
 
 @EVERYWHERE
-async def test_nobody_can_refer_to_what_is_not_there(places: Places, make: Make) -> None:
+async def test_nobody_can_refer_to_what_is_not_there(places: DerivedTables, make: Make) -> None:
     _, departments = await staffed(places, make(places))
     before = await departments.get(**SALES)
     department = await departments.get(**SALES)
@@ -167,42 +167,42 @@ async def test_nobody_can_refer_to_what_is_not_there(places: Places, make: Make)
 
 
 @pytest.mark.guide("G-188", "G-189", "G-190")
-async def test_copies_in_the_partition_cost_a_read_and_no_write_more(places: Places, engine: Engine) -> None:
+async def test_copies_in_the_partition_cost_a_read_and_no_write_more(places: DerivedTables, engine: Engine) -> None:
     employees, departments = await staffed(places, here())
     manager = await employees.get(Department="Sales", EmployeeId=1)
-    with spent(engine) as span:
+    with ledger_span(engine) as span:
         await employees.merge(manager, {"Email": "j@contoso.com"})
     assert operations(span) == ["QueryEntity", "Transaction"]
-    with spent(engine) as span:
+    with ledger_span(engine) as span:
         await employees.merge(manager, {"Age": 50})
     assert operations(span) == ["MergeEntity"]
-    with spent(engine) as span:
+    with ledger_span(engine) as span:
         department = await departments.get(**SALES)
     assert operations(span) == ["QueryEntity"]
-    with spent(engine) as span:
+    with ledger_span(engine) as span:
         await departments.merge(department, {"ManagerId": 2})
     assert operations(span) == ["QueryEntity", "Transaction"]
-    with spent(engine) as span:
+    with ledger_span(engine) as span:
         await departments.merge(department, {"Rooms": 4})
     assert operations(span) == ["MergeEntity"]
 
 
 @OUTSIDE
-async def test_copies_elsewhere_cost_what_they_say(places: Places, engine: Engine, make: Make) -> None:
+async def test_copies_elsewhere_cost_what_they_say(places: DerivedTables, engine: Engine, make: Make) -> None:
     employees, departments = await staffed(places, make(places))
     manager = await employees.get(Department="Sales", EmployeeId=1)
     other = await employees.get(Department="Sales", EmployeeId=2)
-    with spent(engine) as span:
+    with ledger_span(engine) as span:
         await employees.merge(manager, {"Email": "j@contoso.com"})
     assert span.totals.billable == 6
-    with spent(engine) as span:
+    with ledger_span(engine) as span:
         await employees.merge(other, {"Email": "a@contoso.com"})
     assert span.totals.billable == 5
-    with spent(engine) as span:
+    with ledger_span(engine) as span:
         await employees.merge(manager, {"Age": 50})
     assert span.totals.billable == 1
     department = await departments.get(**SALES)
-    with spent(engine) as span:
+    with ledger_span(engine) as span:
         await departments.merge(department, {"ManagerId": 2})
     assert span.totals.billable == 7
 
@@ -212,7 +212,7 @@ async def test_copies_elsewhere_cost_what_they_say(places: Places, engine: Engin
 
 @pytest.mark.guide("G-190", "G-191")
 @pytest.mark.parametrize("first", ["the department", "the employee"])
-async def test_a_new_manager_is_hired_and_chosen_in_one_transaction(places: Places, first: str) -> None:
+async def test_a_new_manager_is_hired_and_chosen_in_one_transaction(places: DerivedTables, first: str) -> None:
     employees, departments = await staffed(places, here())
     department = await departments.get(**SALES)
     hired = employees.inserting(jones(EmployeeId=3, FirstName="Kim", Email="kim@contoso.com"))
@@ -223,7 +223,7 @@ async def test_a_new_manager_is_hired_and_chosen_in_one_transaction(places: Plac
     assert department == await departments.get(**SALES)
 
 
-async def test_a_manager_may_change_in_the_transaction_that_chooses_her(places: Places) -> None:
+async def test_a_manager_may_change_in_the_transaction_that_chooses_her(places: DerivedTables) -> None:
     employees, departments = await staffed(places, here())
     department = await departments.get(**SALES)
     ann = await employees.get(Department="Sales", EmployeeId=2)
@@ -234,7 +234,7 @@ async def test_a_manager_may_change_in_the_transaction_that_chooses_her(places: 
     assert department == await departments.get(**SALES)
 
 
-async def test_counts_and_copies_share_a_department(places: Places) -> None:
+async def test_counts_and_copies_share_a_department(places: DerivedTables) -> None:
     manager, count = here(), Summary(DEPARTMENT, count="EmployeeCount", sums={"Age": "Ages"})
     employees = places.employees(manager, count)
     filled = [manager.filled_from(employees)]
@@ -255,7 +255,7 @@ async def test_counts_and_copies_share_a_department(places: Places) -> None:
 
 
 @pytest.mark.guide("G-191")
-async def test_a_refusal_changes_neither(places: Places) -> None:
+async def test_a_refusal_changes_neither(places: DerivedTables) -> None:
     employees, departments = await staffed(places, here())
     stale = await employees.get(Department="Sales", EmployeeId=1)
     await employees.merge(await employees.get(Department="Sales", EmployeeId=1), {"Email": "j@contoso.com"})
@@ -273,7 +273,7 @@ async def test_a_refusal_changes_neither(places: Places) -> None:
 
 
 @EVERYWHERE
-async def test_copies_can_be_filled_checked_and_mended(places: Places, make: Make) -> None:
+async def test_copies_can_be_filled_checked_and_mended(places: DerivedTables, make: Make) -> None:
     manager = make(places)
     past = places.employees()
     for number in (1, 2):
@@ -347,13 +347,13 @@ def test_an_index_of_the_copies_is_refused_since_it_would_not_follow() -> None:
     assert EntitySet(storage, "Staff", DEPARTMENT, derived=[filled, index]).derived
 
 
-async def test_an_employee_that_was_read_from_an_index_costs_a_read_more(places: Places, engine: Engine) -> None:
+async def test_an_employee_that_was_read_from_an_index_costs_a_read_more(places: DerivedTables, engine: Engine) -> None:
     employees = places.employees(here(), by_email)
     await employees.insert(jones())
     found = await employees.find(by_email, **SALES, Email="jonesj@contoso.com")
     with pytest.raises(BadInput, match="whose ETag does not guard it"):
         employees.merging(found, {"Age": 5})
-    with spent(engine) as span:
+    with ledger_span(engine) as span:
         await employees.merge(found, {"Age": 5})
     assert operations(span) == ["QueryEntity", "Transaction"]
     stale = await employees.find(by_email, **SALES, Email="jonesj@contoso.com")

@@ -10,7 +10,7 @@ import pytest
 
 from support.backends import awaited
 from support.employees import BY_ID, jones
-from support.encrypted_staff import KEY, NEW, OLD, SECRET, sealed, staff_of
+from support.encrypted_staff import KEY, NEW, OLD, SECRET, encrypted, staff_of
 from tablepatterns import BulkLoad, Entity, EntityGroupTransaction, EntitySet, IntraPartitionIndex, Key, Schema, prop
 from tablepatterns.errors import BadDesign, BadFilter, BadInput, BadProperty, DuplicateIndexValue
 from tablepatterns.recipes.denormalize import CopiedFields
@@ -94,7 +94,7 @@ async def test_what_is_encrypted_can_depend_on_the_entity_and_the_property(stora
     def chosen(partition_key: str, row_key: str, name: str) -> bool:
         return name == "Salary" or partition_key == "Sales"
 
-    staff = staff_of(storage, table_name, sealed(when=chosen))
+    staff = staff_of(storage, table_name, encrypted(when=chosen))
     await staff.insert(EMPLOYEE)
     await staff.insert(EMPLOYEE | {"Department": "IT"})
     in_it, in_sales = await stored(storage, table_name)
@@ -136,13 +136,13 @@ async def test_a_projection_brings_what_is_needed_to_decrypt_it(storage: Any, ta
 @pytest.mark.parametrize("name", ["PartitionKey", "RowKey", "Timestamp", "EncryptedWith"])
 def test_keys_and_timestamp_cannot_be_encrypted(name: str) -> None:
     with pytest.raises(BadDesign, match="needs it as it is"):
-        sealed(name)
+        encrypted(name)
 
 
 @pytest.mark.guide("G-290")
 async def test_a_field_of_the_key_cannot_be_encrypted(storage: Any, table_name: str) -> None:
     with pytest.raises(BadDesign, match="a field of the primary key"):
-        staff_of(storage, table_name, sealed("EmployeeId"))
+        staff_of(storage, table_name, encrypted("EmployeeId"))
 
 
 @pytest.mark.guide("G-291")
@@ -156,10 +156,10 @@ async def test_plain_entities_may_share_the_table(storage: Any, table_name: str)
 
 @pytest.mark.guide("G-292")
 async def test_entities_of_several_keys_all_read_back(storage: Any, table_name: str) -> None:
-    await staff_of(storage, table_name, sealed(keys=OLD)).insert(EMPLOYEE)
-    await staff_of(storage, table_name, sealed(keys=[NEW, OLD])).insert(EMPLOYEE | {"EmployeeId": 224})
+    await staff_of(storage, table_name, encrypted(keys=OLD)).insert(EMPLOYEE)
+    await staff_of(storage, table_name, encrypted(keys=[NEW, OLD])).insert(EMPLOYEE | {"EmployeeId": 224})
     for options in ({"keys": [NEW, OLD]}, {"keys": NEW, "resolve": {"old": OLD}.get}):
-        reader = staff_of(storage, table_name, sealed(**options))
+        reader = staff_of(storage, table_name, encrypted(**options))
         assert [found["Ssn"] async for found in reader.range(Department="Sales")] == [SECRET, SECRET]
 
 
@@ -228,7 +228,7 @@ BY_HASH = IntraPartitionIndex(Key("{Department}", "email_{EmailHash}"))
 
 
 def hashed(**options: Any) -> EncryptedProperties:
-    return sealed("Email", "Ssn", blind={"Email": "EmailHash"}, **({"blind_key": BLIND_KEY} | options))
+    return encrypted("Email", "Ssn", blind={"Email": "EmailHash"}, **({"blind_key": BLIND_KEY} | options))
 
 
 async def test_a_blind_index_finds_an_encrypted_value_and_keeps_it_unique(storage: Any, table_name: str) -> None:
@@ -251,8 +251,8 @@ async def test_a_blind_index_finds_an_encrypted_value_and_keeps_it_unique(storag
 
 
 def test_a_hash_is_of_its_key_its_table_its_property_and_its_type() -> None:
-    mapping = sealed("A", "B", blind={"A": "HashA", "B": "HashB"}, blind_key=BLIND_KEY)
-    other = sealed("A", "B", blind={"A": "HashA", "B": "HashB"}, blind_key=bytes(32))
+    mapping = encrypted("A", "B", blind={"A": "HashA", "B": "HashB"}, blind_key=BLIND_KEY)
+    other = encrypted("A", "B", blind={"A": "HashA", "B": "HashB"}, blind_key=bytes(32))
     hashes = [
         mapping.blind("Staff", A="1")["HashA"],
         mapping.blind("Others", A="1")["HashA"],
@@ -277,7 +277,7 @@ async def test_what_cannot_work_is_refused_when_it_is_declared(storage: Any, tab
         ({"blind": {"Ssn": "Hash"}, "blind_key": bytes(31)}, "at least 32 random bytes"),
     ]:
         with pytest.raises(BadDesign, match=reason):
-            sealed(**options)
+            encrypted(**options)
     with pytest.raises(BadInput, match="blind indexes are kept of Email"):
         hashed().blind("Staff", Ssn=SECRET)
 
@@ -324,7 +324,7 @@ async def test_nothing_of_a_plaintext_or_a_key_is_logged_or_shown(
 def test_without_the_package_it_says_which_extra_is_needed(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "cryptography.hazmat.primitives.ciphers.aead", None)
     with pytest.raises(ModuleNotFoundError, match=r"\.\[encrypt\]"):
-        sealed()
+        encrypted()
 
 
 async def test_encryption_takes_no_storage_transaction_of_its_own(storage: Any, engine: Any, table_name: str) -> None:

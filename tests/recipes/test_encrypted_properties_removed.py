@@ -8,7 +8,7 @@ import pytest
 
 from support.backends import awaited
 from support.employees import BY_ID
-from support.encrypted_staff import KEY, OLD, SECRET, sealed, staff_of
+from support.encrypted_staff import KEY, OLD, SECRET, encrypted, staff_of
 from tablepatterns import EncryptedProperties, WideEntity, connect
 from tablepatterns.errors import BadProperty, DecryptionFailed
 
@@ -27,7 +27,7 @@ async def without(storage: Any, table: str, *names: str, keys: tuple[str, str] =
 async def test_a_property_that_was_removed_is_noticed(
     storage: Any, table_name: str, removed: list[str], require: bool
 ) -> None:
-    staff = staff_of(storage, table_name, sealed(require=require))
+    staff = staff_of(storage, table_name, encrypted(require=require))
     await staff.insert({**KEY, "Salary": 90_000, "Ssn": SECRET, "Name": "Jones"})
     await without(storage, table_name, *removed)
     for options in ({}, {"select": removed}):
@@ -58,7 +58,7 @@ async def test_a_value_whose_header_was_removed_is_not_read_as_a_value(
 
 
 async def test_a_part_of_a_wide_entity_that_lost_a_property_is_noticed(storage: Any, table_name: str) -> None:
-    staff: Any = WideEntity(storage, table_name, BY_ID, mappings=[sealed()])
+    staff: Any = WideEntity(storage, table_name, BY_ID, mappings=[encrypted()])
     await staff.insert({**KEY, "Salary": 90_000, "Ssn": SECRET})
     assert (await staff.get(**KEY))["Ssn"] == SECRET
     client = awaited(storage.tables.get_table_client(table_name))

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from support.backends import awaited
 from support.employees import jones
-from support.encrypted_staff import KEY, SECRET, sealed, staff_of
+from support.encrypted_staff import KEY, SECRET, encrypted, staff_of
 from tablepatterns.edm import Int64, Ticks
 from tablepatterns.errors import BadProperty
 from tablepatterns.same_value import same_value
@@ -45,7 +45,7 @@ VALUES = st.one_of(
 @settings(max_examples=60)
 @given(value=VALUES)
 async def test_a_value_comes_back_with_its_type(storage: Any, new_name: Any, value: Any) -> None:
-    staff = staff_of(storage, new_name(), sealed("Value"))
+    staff = staff_of(storage, new_name(), encrypted("Value"))
     await staff.insert({**KEY, "Value": value})
     found = (await staff.get(**KEY))["Value"]
     assert same_value({"Value": found}, {"Value": value})
@@ -68,7 +68,7 @@ async def test_a_value_comes_back_with_its_type(storage: Any, new_name: Any, val
     ],
 )
 async def test_each_type_is_its_own(storage: Any, table_name: str, value: Any, kind: type) -> None:
-    staff = staff_of(storage, table_name, sealed("Value"))
+    staff = staff_of(storage, table_name, encrypted("Value"))
     await staff.insert({**KEY, "Value": value})
     found = (await staff.get(**KEY))["Value"]
     assert type(found) is kind

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from support.crashing_client import Died, Life, mortal
+from support.crashing_client import Crash, Crashed, connect_crashing
 from support.queue_workers import message, queue_names
 from tablepatterns import EntitySet, Key, connect
 from tablepatterns.engine.account import Engine
@@ -269,11 +269,11 @@ async def test_wherever_a_worker_dies_all_steps_are_done_in_the_end(
         steps = Steps()
         order = order_of(storage, name, steps.named(), remember=remember)
         await order.start(ORDER)
-        dying: Any = Worker(mortal(backend, engine, Life(at, after)), [order], lease=30)
+        dying: Any = Worker(connect_crashing(backend, engine, Crash(at, after)), [order], lease=30)
         dead = False
         try:
             await dying.run_once()
-        except Died:
+        except Crashed:
             dead = True
         engine.clock.advance(3600)
         worker: Any = Worker(storage, [order])

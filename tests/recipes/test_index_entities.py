@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from support.derived_tables import Places, operations, places_on, spent
+from support.derived_tables import DerivedTables, derived_tables_on, ledger_span, operations
 from support.employees import BY_ID, by_email, jones, rows_of
 from support.name_lists import AS_IN_GUIDE, EVERYWHERE, LIST, OUTSIDE, SALES, Make, numbers
 from tablepatterns import EntityGroupTransaction, EntitySet, Key, connect
@@ -20,8 +20,8 @@ from tablepatterns.sdk.operation import Operation
 
 
 @pytest.fixture
-def places(backend: Any, storage: Any, new_name: Any) -> Iterator[Places]:
-    with places_on(backend, storage, new_name) as found:
+def places(backend: Any, storage: Any, new_name: Any) -> Iterator[DerivedTables]:
+    with derived_tables_on(backend, storage, new_name) as found:
         yield found
 
 
@@ -33,7 +33,7 @@ def guides() -> IndexEntity:
 
 
 @pytest.mark.guide("G-167", "G-171", "G-172", "G-173", "G-186")
-async def test_the_list_of_a_name_is_a_row_of_the_department(places: Places) -> None:
+async def test_the_list_of_a_name_is_a_row_of_the_department(places: DerivedTables) -> None:
     employees = places.employees(guides())
     first = await employees.insert(jones(EmployeeId=223))
     second = await employees.insert(jones(EmployeeId=152))
@@ -46,7 +46,7 @@ async def test_the_list_of_a_name_is_a_row_of_the_department(places: Places) -> 
 
 
 @pytest.mark.guide("G-183")
-async def test_an_id_is_listed_once_and_never_holds_the_delimiter(places: Places) -> None:
+async def test_an_id_is_listed_once_and_never_holds_the_delimiter(places: DerivedTables) -> None:
     via = IndexEntity("LastName", ids="Names")
     employees: Any = EntitySet(places.storage, places.table, Key("{Department}", "name_{Name}"), derived=[via])
     for name in ("al", "jo", "a/l"):
@@ -67,7 +67,7 @@ async def test_an_id_is_listed_once_and_never_holds_the_delimiter(places: Places
 
 
 @pytest.mark.guide("G-178", "G-180")
-async def test_a_list_in_another_table_holds_both_keys(places: Places) -> None:
+async def test_a_list_in_another_table_holds_both_keys(places: DerivedTables) -> None:
     employees = places.employees(IndexEntity("LastName", store=InTable(places.other)))
     await employees.insert(jones(Department="Sales", EmployeeId=223))
     await employees.insert(jones(Department="Marketing", EmployeeId=5))
@@ -76,7 +76,7 @@ async def test_a_list_in_another_table_holds_both_keys(places: Places) -> None:
 
 
 @pytest.mark.guide("G-164", "G-165")
-async def test_a_list_in_a_blob_holds_both_keys_line_by_line(places: Places) -> None:
+async def test_a_list_in_a_blob_holds_both_keys_line_by_line(places: DerivedTables) -> None:
     employees = places.employees(IndexEntity("LastName", store=InBlobs(places.container)))
     await employees.insert(jones(Department="Sales", EmployeeId=223))
     marketing = await employees.insert(jones(Department="Marketing", EmployeeId=5))
@@ -91,54 +91,54 @@ async def test_a_list_in_a_blob_holds_both_keys_line_by_line(places: Places) -> 
 
 
 @pytest.mark.guide("G-168", "G-169", "G-174", "G-175", "G-176", "G-177")
-async def test_a_list_in_the_partition_costs_a_read_and_no_write_more(places: Places, engine: Engine) -> None:
+async def test_a_list_in_the_partition_costs_a_read_and_no_write_more(places: DerivedTables, engine: Engine) -> None:
     via = guides()
     employees = places.employees(via)
     await places.ready()
-    with spent(engine) as span:
+    with ledger_span(engine) as span:
         entity = await employees.insert(jones())
     assert operations(span) == ["QueryEntity", "Transaction"]
     entity["LastName"] = "Smith"
-    with spent(engine) as span:
+    with ledger_span(engine) as span:
         await employees.replace(entity)
     assert operations(span) == ["QueryEntity", "QueryEntity", "Transaction"]
     entity["LastName"] = "Smith"
-    with spent(engine) as span:
+    with ledger_span(engine) as span:
         await employees.replace(entity)
     assert operations(span) == ["UpdateEntity"]
     for number in range(3):
         await employees.insert(jones(EmployeeId=number, LastName="Smith"))
-    with spent(engine) as span:
+    with ledger_span(engine) as span:
         assert len(await employees.find_all(via, Department="Sales", LastName="Smith")) == 4
     assert operations(span) == ["QueryEntity"] * 5
-    with spent(engine) as span:
+    with ledger_span(engine) as span:
         assert len(await employees.keys_of(via, Department="Sales", LastName="Smith")) == 4
     assert operations(span) == ["QueryEntity"]
-    with spent(engine) as span:
+    with ledger_span(engine) as span:
         await employees.delete(entity)
     assert operations(span) == ["QueryEntity", "Transaction"]
 
 
 @pytest.mark.guide("G-178")
 @OUTSIDE
-async def test_a_list_elsewhere_costs_what_it_says(places: Places, engine: Engine, make: Make) -> None:
+async def test_a_list_elsewhere_costs_what_it_says(places: DerivedTables, engine: Engine, make: Make) -> None:
     via = make(places)
     employees = places.employees(via)
     await places.ready()
     await employees.insert(jones(EmployeeId=1))
-    with spent(engine) as span:
+    with ledger_span(engine) as span:
         entity = await employees.insert(jones(EmployeeId=2))
     assert (operations(span)[0], operations(span)[-1]) == ("PutMessage", "DeleteMessage")
     assert span.totals.billable == 6
     entity["LastName"] = "Smith"
-    with spent(engine) as span:
+    with ledger_span(engine) as span:
         await employees.replace(entity)
     assert span.totals.billable == 8
     entity["Age"] = 5
-    with spent(engine) as span:
+    with ledger_span(engine) as span:
         await employees.replace(entity)
     assert span.totals.billable == 1
-    with spent(engine) as span:
+    with ledger_span(engine) as span:
         await employees.find_all(via, LastName="Smith")
     assert span.totals.billable == 2
 
@@ -147,7 +147,7 @@ async def test_a_list_elsewhere_costs_what_it_says(places: Places, engine: Engin
 
 
 @pytest.mark.guide("G-169")
-async def test_a_transaction_of_several_entities_writes_their_list_once(places: Places) -> None:
+async def test_a_transaction_of_several_entities_writes_their_list_once(places: DerivedTables) -> None:
     via = guides()
     employees = places.employees(via)
     old = await employees.insert(jones(EmployeeId=9))
@@ -161,7 +161,7 @@ async def test_a_transaction_of_several_entities_writes_their_list_once(places: 
 
 @pytest.mark.guide("G-166", "G-170")
 @EVERYWHERE
-async def test_sixteen_writers_of_one_list_at_a_time_lose_no_entry(places: Places, make: Make) -> None:
+async def test_sixteen_writers_of_one_list_at_a_time_lose_no_entry(places: DerivedTables, make: Make) -> None:
     via = make(places)
     employees = places.employees(via)
     await places.ready()
@@ -191,7 +191,9 @@ class Rivalled(IndexEntity):
 
 @pytest.mark.guide("G-170", "G-171")
 @pytest.mark.parametrize("times", [1, 3])
-async def test_whoever_is_overtaken_begins_again_with_the_read(places: Places, engine: Engine, times: int) -> None:
+async def test_whoever_is_overtaken_begins_again_with_the_read(
+    places: DerivedTables, engine: Engine, times: int
+) -> None:
     via = Rivalled(engine, places.table, times)
     employees = places.employees(via)
     await employees.insert(jones(EmployeeId=1))
@@ -200,7 +202,9 @@ async def test_whoever_is_overtaken_begins_again_with_the_read(places: Places, e
 
 
 @pytest.mark.guide("G-170")
-async def test_whoever_is_overtaken_all_the_time_gives_up_with_nothing_changed(places: Places, engine: Engine) -> None:
+async def test_whoever_is_overtaken_all_the_time_gives_up_with_nothing_changed(
+    places: DerivedTables, engine: Engine
+) -> None:
     via = Rivalled(engine, places.table, 1000)
     employees = places.employees(via)
     with pytest.raises(TooMuchContention) as refusal:
@@ -212,7 +216,7 @@ async def test_whoever_is_overtaken_all_the_time_gives_up_with_nothing_changed(p
 
 
 @pytest.mark.guide("G-170")
-async def test_an_update_gives_up_on_a_list_when_its_time_is_over(places: Places, engine: Engine) -> None:
+async def test_an_update_gives_up_on_a_list_when_its_time_is_over(places: DerivedTables, engine: Engine) -> None:
     await places.employees(guides()).insert(jones(EmployeeId=1, LastName="Smith"))
     via = Rivalled(engine, places.table, 1000)
     employees = places.employees(via)
@@ -227,7 +231,7 @@ async def test_an_update_gives_up_on_a_list_when_its_time_is_over(places: Places
 # -- how long a list may be
 
 
-async def long_list(places: Places, count: int) -> None:
+async def long_list(places: DerivedTables, count: int) -> None:
     """Have `count` entries of 500 characters in the list of Jones."""
     via = guides()
     entries = {("Sales", f"{number:0500d}"): "" for number in range(count)}
@@ -236,7 +240,7 @@ async def long_list(places: Places, count: int) -> None:
 
 
 @pytest.mark.guide("G-182")
-async def test_a_list_goes_on_in_further_properties(places: Places) -> None:
+async def test_a_list_goes_on_in_further_properties(places: DerivedTables) -> None:
     await long_list(places, 200)
     employees = places.employees(guides())
     await employees.insert(jones())
@@ -246,7 +250,7 @@ async def test_a_list_goes_on_in_further_properties(places: Places) -> None:
 
 
 @pytest.mark.guide("G-182")
-async def test_a_list_that_fills_its_row_is_refused_with_the_way_out(places: Places) -> None:
+async def test_a_list_that_fills_its_row_is_refused_with_the_way_out(places: DerivedTables) -> None:
     await long_list(places, 1045)
     employees = places.employees(guides())
     number = 0
@@ -261,7 +265,7 @@ async def test_a_list_that_fills_its_row_is_refused_with_the_way_out(places: Pla
 
 
 @pytest.mark.guide("G-182")
-async def test_a_list_in_a_blob_may_be_longer_than_any_row(places: Places) -> None:
+async def test_a_list_in_a_blob_may_be_longer_than_any_row(places: DerivedTables) -> None:
     via = IndexEntity("LastName", store=InBlobs(places.container))
     lines = b"".join(b"Sales#%0500d\n" % number for number in range(2200))
     await places.storage.container(places.container).upload("lastname_Jones/ids", lines)
@@ -271,7 +275,7 @@ async def test_a_list_in_a_blob_may_be_longer_than_any_row(places: Places) -> No
     assert content == lines + b"Sales#empid_000223\n"
 
 
-async def test_a_list_that_is_spread_lies_in_several_rows(places: Places) -> None:
+async def test_a_list_that_is_spread_lies_in_several_rows(places: DerivedTables) -> None:
     via = IndexEntity("LastName", spread=4)
     employees = places.employees(via)
     for number in range(20):
@@ -284,7 +288,7 @@ async def test_a_list_that_is_spread_lies_in_several_rows(places: Places) -> Non
 # -- what is refused
 
 
-async def test_a_row_that_is_no_list_is_never_overwritten(places: Places) -> None:
+async def test_a_row_that_is_no_list_is_never_overwritten(places: DerivedTables) -> None:
     await places.storage.table(places.table).submit(Operation.insert({"PartitionKey": "Sales", "RowKey": "Jones"}))
     employees = places.employees(guides())
     with pytest.raises(DerivedDataMismatch, match="holds no EmployeeIDs"):
@@ -293,7 +297,7 @@ async def test_a_row_that_is_no_list_is_never_overwritten(places: Places) -> Non
 
 
 @pytest.mark.guide("G-186")
-async def test_a_name_that_could_be_an_employee_is_refused(places: Places) -> None:
+async def test_a_name_that_could_be_an_employee_is_refused(places: DerivedTables) -> None:
     via = guides()
     employees = places.employees(via)
     with pytest.raises(BadKey, match="a primary row may have these keys"):
@@ -302,7 +306,7 @@ async def test_a_name_that_could_be_an_employee_is_refused(places: Places) -> No
     assert await employees.keys_of(via, Department="Sales", LastName="empid_000001") == []
 
 
-async def test_lists_of_another_set_cannot_be_asked(places: Places) -> None:
+async def test_lists_of_another_set_cannot_be_asked(places: DerivedTables) -> None:
     employees = places.employees(IndexEntity("LastName"))
     with pytest.raises(BadInput, match="the set keeps"):
         await employees.keys_of(IndexEntity("LastName"), **SALES)

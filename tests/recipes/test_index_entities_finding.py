@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from support.derived_tables import Places, places_on
+from support.derived_tables import DerivedTables, derived_tables_on
 from support.employees import by_email, jones
 from support.name_lists import ELSEWHERE, EVERYWHERE, OUTSIDE, SALES, Make, numbers
 from tablepatterns import BulkLoad
@@ -18,8 +18,8 @@ from tablepatterns.sdk.operation import ANY, Operation
 
 
 @pytest.fixture
-def places(backend: Any, storage: Any, new_name: Any) -> Iterator[Places]:
-    with places_on(backend, storage, new_name) as found:
+def places(backend: Any, storage: Any, new_name: Any) -> Iterator[DerivedTables]:
+    with derived_tables_on(backend, storage, new_name) as found:
         yield found
 
 
@@ -28,7 +28,7 @@ def places(backend: Any, storage: Any, new_name: Any) -> Iterator[Places]:
 
 @EVERYWHERE
 @pytest.mark.guide("G-176", "G-177", "G-184")
-async def test_lists_follow_inserts_renames_and_deletes(places: Places, make: Make) -> None:
+async def test_lists_follow_inserts_renames_and_deletes(places: DerivedTables, make: Make) -> None:
     via = make(places)
     employees = places.employees(via)
     assert await numbers(employees, via) == []
@@ -48,7 +48,7 @@ async def test_lists_follow_inserts_renames_and_deletes(places: Places, make: Ma
 
 @pytest.mark.guide("G-181")
 @OUTSIDE
-async def test_lists_elsewhere_find_a_name_in_the_whole_organisation(places: Places, make: Make) -> None:
+async def test_lists_elsewhere_find_a_name_in_the_whole_organisation(places: DerivedTables, make: Make) -> None:
     via = make(places)
     employees = places.employees(via)
     for department in ("Sales", "Marketing"):
@@ -58,7 +58,7 @@ async def test_lists_elsewhere_find_a_name_in_the_whole_organisation(places: Pla
 
 
 @pytest.mark.guide("G-181")
-async def test_lists_in_the_partition_find_a_name_in_a_department(places: Places) -> None:
+async def test_lists_in_the_partition_find_a_name_in_a_department(places: DerivedTables) -> None:
     via = IndexEntity("LastName")
     employees = places.employees(via)
     for department in ("Sales", "Marketing"):
@@ -66,7 +66,7 @@ async def test_lists_in_the_partition_find_a_name_in_a_department(places: Places
     assert [each["Department"] for each in await employees.find_all(via, **SALES)] == ["Sales"]
 
 
-async def test_entities_that_have_left_a_list_which_is_late_are_left_out(places: Places) -> None:
+async def test_entities_that_have_left_a_list_which_is_late_are_left_out(places: DerivedTables) -> None:
     via = IndexEntity("LastName", store=InTable(places.other))
     employees = places.employees(via)
     await employees.insert(jones(EmployeeId=1))
@@ -79,7 +79,7 @@ async def test_entities_that_have_left_a_list_which_is_late_are_left_out(places:
     assert len(await employees.keys_of(via, LastName="Jones")) == 3
 
 
-async def test_a_list_may_be_of_several_fields(places: Places) -> None:
+async def test_a_list_may_be_of_several_fields(places: DerivedTables) -> None:
     via = IndexEntity("LastName", "FirstName")
     employees = places.employees(via)
     for number, first in enumerate(("Jo", "Ann", "Jo")):
@@ -92,7 +92,7 @@ async def test_a_list_may_be_of_several_fields(places: Places) -> None:
 
 
 @EVERYWHERE
-async def test_lists_can_be_filled_for_entities_that_are_older(places: Places, make: Make) -> None:
+async def test_lists_can_be_filled_for_entities_that_are_older(places: DerivedTables, make: Make) -> None:
     past = places.employees()
     for number in range(5):
         await past.insert(jones(EmployeeId=number))
@@ -108,7 +108,7 @@ async def test_lists_can_be_filled_for_entities_that_are_older(places: Places, m
 
 
 @EVERYWHERE
-async def test_lists_that_others_have_left_behind_are_found_and_mended(places: Places, make: Make) -> None:
+async def test_lists_that_others_have_left_behind_are_found_and_mended(places: DerivedTables, make: Make) -> None:
     via = make(places)
     employees, past = places.employees(via), places.employees()
     for number in range(3):
@@ -129,7 +129,7 @@ async def test_lists_that_others_have_left_behind_are_found_and_mended(places: P
 
 
 @pytest.mark.guide("G-181")
-async def test_one_set_may_keep_lists_of_one_field_in_several_places(places: Places) -> None:
+async def test_one_set_may_keep_lists_of_one_field_in_several_places(places: DerivedTables) -> None:
     kinds = [IndexEntity("LastName"), *(make(places) for make in (ELSEWHERE["another table"], ELSEWHERE["blobs"]))]
     named = [kinds[0], IndexEntity("LastName", store=kinds[1].placement, name="everywhere"), kinds[2]]
     employees = places.employees(*named, by_email)
@@ -142,7 +142,7 @@ async def test_one_set_may_keep_lists_of_one_field_in_several_places(places: Pla
 
 
 @EVERYWHERE
-async def test_entities_that_are_loaded_in_bulk_are_listed(places: Places, make: Make) -> None:
+async def test_entities_that_are_loaded_in_bulk_are_listed(places: DerivedTables, make: Make) -> None:
     via = make(places)
     employees = places.employees(via)
     names = ("Jones", "Smith", "Jones", "Brown", "Jones")

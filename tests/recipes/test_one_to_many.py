@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from support.crashing_client import Died, Life, mortal
+from support.crashing_client import Crash, Crashed, connect_crashing
 from support.queue_workers import queue_names
 from tablepatterns import EntityGroupTransaction, EntitySet, Int64, IntraPartitionIndex, Key, aio, connect
 from tablepatterns.engine.account import Engine
@@ -108,8 +108,8 @@ async def test_apart_the_count_of_a_writer_that_died_converges_by_queue(backend:
         return EntitySet(account, "Staff", STAFF, derived=[counted])
 
     await employees_in(storage).insert(employee(1))
-    with pytest.raises(Died):
-        await employees_in(mortal(backend, engine, Life(at=1, after=True))).insert(employee(2))
+    with pytest.raises(Crashed):
+        await employees_in(connect_crashing(backend, engine, Crash(at=1, after=True))).insert(employee(2))
     assert await employees_in(storage).totals(counted, **SALES) == {"EmployeeCount": 1}
     engine.clock.advance(61)
     await employees_in(storage).process_intents()
@@ -199,8 +199,8 @@ async def test_a_change_that_died_is_resumed_where_it_was(backend: Any, engine: 
     storage = backend.connect()
     employees = await filled(storage, "Staff", 6)
     told: list[Changed] = []
-    dying = EntitySet(mortal(backend, engine, Life(at=3, after=True)), "Staff", STAFF)
-    with pytest.raises(Died):
+    dying = EntitySet(connect_crashing(backend, engine, Crash(at=3, after=True)), "Staff", STAFF)
+    with pytest.raises(Crashed):
         await SharedFields(dying, ["Floor"]).change({"Floor": 4}, chunk=2, progress=told.append, Department="Sales")
     assert [each["Floor"] async for each in employees.range(Department="Sales")] == [4, 4, 4, 4, 3, 3]
     resumed = SharedFields(employees, ["Floor"])

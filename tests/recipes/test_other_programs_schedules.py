@@ -17,7 +17,7 @@ from azure.core import MatchConditions
 from azure.core.exceptions import ResourceModifiedError, ResourceNotFoundError
 
 from support.employees import by_email, jones
-from support.encrypted_staff import sealed
+from support.encrypted_staff import encrypted
 from tablepatterns import (
     BulkDelete,
     BulkLoad,
@@ -210,7 +210,7 @@ KINDS: dict[str, dict[str, Any]] = {
     "summary": {"derived": [TOTALS]},
     "copied fields": {"derived": [HEAD]},
     "large property": {"mappings": [LargeProperties(["LastName"], container="names", above=0)]},
-    "encrypted property": {"mappings": [sealed("LastName")]},
+    "encrypted property": {"mappings": [encrypted("LastName")]},
 }
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from support.crashing_client import Died, Life, mortal
+from support.crashing_client import Crash, Crashed, connect_crashing
 from support.employees import BY_EMAIL, BY_ID, jones, rows_of
 from support.queue_workers import message, queue_names
 from tablepatterns import EntitySet, IntraPartitionIndex, Key, Schema, connect
@@ -107,8 +107,8 @@ async def test_whoever_dies_a_worker_ends_the_move(backend: Any, engine: Engine,
     move = move_of(storage, "Staff", "staff-moves")
     await move.entities.insert(jones())
     await storage.queue("staff-moves").create()
-    dying = move_of(mortal(backend, engine, Life(at=at, after=after)), "Staff", "staff-moves")
-    with pytest.raises(Died):
+    dying = move_of(connect_crashing(backend, engine, Crash(at=at, after=after)), "Staff", "staff-moves")
+    with pytest.raises(Crashed):
         await dying.move(await _read_by(dying, move), Department="Marketing")
     assert await _places(move) != []
     engine.clock.advance(61)
@@ -141,8 +141,10 @@ async def test_what_is_stored_otherwise_moves_along(backend: Any, engine: Engine
     held = await move.entities.insert(entity)
     known = await move.entities.get(**ID)
     await storage.queue("staff-moves").create()
-    dying = move_of(mortal(backend, engine, Life(at=3, after=False)), "Staff", "staff-moves", mappings=mappings)
-    with pytest.raises(Died):
+    dying = move_of(
+        connect_crashing(backend, engine, Crash(at=3, after=False)), "Staff", "staff-moves", mappings=mappings
+    )
+    with pytest.raises(Crashed):
         await dying.move(held, Department="Marketing")
     engine.clock.advance(61)
     assert (await Worker(storage, [move]).run_once()).handled == 1
@@ -157,8 +159,8 @@ async def test_who_was_left_on_the_way_can_be_moved_on(backend: Any, engine: Eng
     await move.entities.insert(jones())
     await storage.queue("staff-moves").create()
     entity = await move.entities.get(**ID)
-    with pytest.raises(Died):
-        await move_of(mortal(backend, engine, Life(at=2, after=True)), "Staff", "staff-moves").move(
+    with pytest.raises(Crashed):
+        await move_of(connect_crashing(backend, engine, Crash(at=2, after=True)), "Staff", "staff-moves").move(
             entity, Department="Marketing"
         )
     left = await move.entities.get(**ID)
@@ -176,8 +178,8 @@ async def test_a_copy_whose_move_has_not_ended_is_not_moved_on(backend: Any, eng
     move = move_of(storage, "Staff", "staff-moves")
     await move.entities.insert(jones())
     await storage.queue("staff-moves").create()
-    with pytest.raises(Died):
-        await move_of(mortal(backend, engine, Life(at=2, after=True)), "Staff", "staff-moves").move(
+    with pytest.raises(Crashed):
+        await move_of(connect_crashing(backend, engine, Crash(at=2, after=True)), "Staff", "staff-moves").move(
             await move.entities.get(**ID), Department="Marketing"
         )
     copied = await move.entities.get(**THERE)
@@ -196,8 +198,8 @@ async def test_a_change_on_the_way_is_carried_along(backend: Any, engine: Engine
     await move.entities.insert(jones())
     await storage.queue("staff-moves").create()
     entity = await move.entities.get(**ID)
-    with pytest.raises(Died):
-        await move_of(mortal(backend, engine, Life(at=2, after=True)), "Staff", "staff-moves").move(
+    with pytest.raises(Crashed):
+        await move_of(connect_crashing(backend, engine, Crash(at=2, after=True)), "Staff", "staff-moves").move(
             entity, Department="Marketing"
         )
     await move.entities.update(lambda found: found.update(Age=50), **ID)
@@ -212,8 +214,8 @@ async def test_changes_of_both_are_left_to_somebody(backend: Any, engine: Engine
     await move.entities.insert(jones())
     await storage.queue("staff-moves").create()
     entity = await move.entities.get(**ID)
-    with pytest.raises(Died):
-        await move_of(mortal(backend, engine, Life(at=2, after=True)), "Staff", "staff-moves").move(
+    with pytest.raises(Crashed):
+        await move_of(connect_crashing(backend, engine, Crash(at=2, after=True)), "Staff", "staff-moves").move(
             entity, Department="Marketing"
         )
     await move.entities.update(lambda found: found.update(Age=50), **ID)

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from support.derived_tables import Places, operations, places_on, spent
+from support.derived_tables import DerivedTables, derived_tables_on, ledger_span, operations
 from support.employees import BY_ID, jones, rows_of
 from tablepatterns import BulkLoad, EntityGroupTransaction, EntitySet, Int64, Key, connect
 from tablepatterns.engine.account import Engine
@@ -31,7 +31,7 @@ from tablepatterns.sdk.operation import ANY, Operation
 DEPARTMENT = Key("{Department}", "department")
 ROW = ("Sales", "department")
 TOTALS: dict[str, Any] = {"count": "EmployeeCount", "sums": {"Salary": "Payroll"}}
-Make = Callable[[Places], Summary]
+Make = Callable[[DerivedTables], Summary]
 
 
 def here() -> Summary:
@@ -52,8 +52,8 @@ EVERYWHERE = pytest.mark.parametrize("make", [*WITHIN.values(), *ELSEWHERE.value
 
 
 @pytest.fixture
-def places(backend: Any, storage: Any, new_name: Any) -> Iterator[Places]:
-    with places_on(backend, storage, new_name) as found:
+def places(backend: Any, storage: Any, new_name: Any) -> Iterator[DerivedTables]:
+    with derived_tables_on(backend, storage, new_name) as found:
         yield found
 
 
@@ -65,7 +65,7 @@ async def totals(employees: Any, via: Summary, department: str = "Sales") -> tup
 
 @EVERYWHERE
 @pytest.mark.guide("G-192", "G-269", "G-271")
-async def test_totals_follow_every_kind_of_write(places: Places, make: Make) -> None:
+async def test_totals_follow_every_kind_of_write(places: DerivedTables, make: Make) -> None:
     via = make(places)
     employees = places.employees(via)
     assert await totals(employees, via) == (0, 0)
@@ -85,7 +85,7 @@ async def test_totals_follow_every_kind_of_write(places: Places, make: Make) -> 
 
 
 @pytest.mark.guide("G-192", "G-269")
-async def test_totals_spread_in_the_partition_are_exact_and_recounted(places: Places, engine: Engine) -> None:
+async def test_totals_spread_in_the_partition_are_exact_and_recounted(places: DerivedTables, engine: Engine) -> None:
     past = places.employees()
     for number in range(30):
         await past.insert(jones(EmployeeId=number, Salary=number))
@@ -95,11 +95,11 @@ async def test_totals_spread_in_the_partition_are_exact_and_recounted(places: Pl
     assert await totals(employees, via) == (30, sum(range(30)))
     assert await employees.recount(via, Department="Sales") == []
     entity = await employees.get(Department="Sales", EmployeeId=7)
-    with spent(engine) as span:
+    with ledger_span(engine) as span:
         await employees.merge(entity, {"Salary": 1007})
     assert operations(span) == ["QueryEntity", "Transaction"]
     await employees.rename(entity, EmployeeId=100)
-    with spent(engine) as span:
+    with ledger_span(engine) as span:
         assert await totals(employees, via) == (30, sum(range(30)) + 1000)
     assert operations(span) == ["QueryEntities"]
     assert await employees.recount(via, Department="Sales") == []
@@ -125,7 +125,7 @@ def test_totals_of_several_pages_are_of_one_instant() -> None:
 
 
 @pytest.mark.guide("G-192", "G-269")
-async def test_totals_are_kept_in_the_department_and_leave_the_rest_of_it(places: Places) -> None:
+async def test_totals_are_kept_in_the_department_and_leave_the_rest_of_it(places: DerivedTables) -> None:
     departments = EntitySet(places.storage, places.table, DEPARTMENT)
     employees = places.employees(here())
     await departments.insert({"Department": "Sales", "DepartmentName": "Sales"})
@@ -136,41 +136,41 @@ async def test_totals_are_kept_in_the_department_and_leave_the_rest_of_it(places
 
 
 @pytest.mark.guide("G-192")
-async def test_a_summary_in_the_partition_costs_a_read_and_no_write_more(places: Places, engine: Engine) -> None:
+async def test_a_summary_in_the_partition_costs_a_read_and_no_write_more(places: DerivedTables, engine: Engine) -> None:
     via = here()
     employees = places.employees(via)
     await places.ready()
-    with spent(engine) as span:
+    with ledger_span(engine) as span:
         entity = await employees.insert(jones(Salary=100))
     assert operations(span) == ["QueryEntity", "Transaction"]
-    with spent(engine) as span:
+    with ledger_span(engine) as span:
         await employees.merge(entity, {"Age": 5})
     assert operations(span) == ["MergeEntity"]
-    with spent(engine) as span:
+    with ledger_span(engine) as span:
         await employees.merge(entity, {"Salary": 200})
     assert operations(span) == ["QueryEntity", "Transaction"]
-    with spent(engine) as span:
+    with ledger_span(engine) as span:
         assert await totals(employees, via) == (1, 200)
     assert operations(span) == ["QueryEntity"]
 
 
 @OUTSIDE
-async def test_a_summary_elsewhere_costs_what_it_says(places: Places, engine: Engine, make: Make) -> None:
+async def test_a_summary_elsewhere_costs_what_it_says(places: DerivedTables, engine: Engine, make: Make) -> None:
     via = make(places)
     employees = places.employees(via)
     await places.ready()
-    with spent(engine) as span:
+    with ledger_span(engine) as span:
         entity = await employees.insert(jones(Salary=100))
     assert span.totals.billable == 6
-    with spent(engine) as span:
+    with ledger_span(engine) as span:
         await employees.merge(entity, {"Age": 5})
     assert span.totals.billable == 1
-    with spent(engine) as span:
+    with ledger_span(engine) as span:
         assert await totals(employees, via) == (1, 100)
     assert span.totals.billable == 1
 
 
-async def test_groups_may_be_of_any_field_and_entities_may_move_between_them(places: Places) -> None:
+async def test_groups_may_be_of_any_field_and_entities_may_move_between_them(places: DerivedTables) -> None:
     via = Summary(Key("{Department}", "office_{Office}"), name="offices")
     employees = places.employees(via)
     entity = await employees.insert(jones(EmployeeId=1, Office="Oslo"))
@@ -182,7 +182,7 @@ async def test_groups_may_be_of_any_field_and_entities_may_move_between_them(pla
     assert await employees.totals(via, Department="Sales", Office="Rome") == {"Count": 1}
 
 
-async def test_a_transaction_of_several_entities_counts_each_of_them(places: Places) -> None:
+async def test_a_transaction_of_several_entities_counts_each_of_them(places: DerivedTables) -> None:
     via = here()
     employees = places.employees(via)
     departments = EntitySet(places.storage, places.table, DEPARTMENT)
@@ -201,7 +201,7 @@ async def test_a_transaction_of_several_entities_counts_each_of_them(places: Pla
 
 
 @EVERYWHERE
-async def test_eight_writers_of_one_group_at_a_time_are_all_counted(places: Places, make: Make) -> None:
+async def test_eight_writers_of_one_group_at_a_time_are_all_counted(places: DerivedTables, make: Make) -> None:
     via = make(places)
     employees = places.employees(via)
     await places.ready()
@@ -236,7 +236,7 @@ def test_totals_are_those_of_the_entities_whatever_is_written(changes: Any, stor
 # -- what is older, and what went wrong
 
 
-async def test_totals_that_are_younger_than_the_entities_are_recounted(places: Places) -> None:
+async def test_totals_that_are_younger_than_the_entities_are_recounted(places: DerivedTables) -> None:
     past = places.employees()
     for number in range(5):
         await past.insert(jones(EmployeeId=number, Salary=10))
@@ -252,7 +252,7 @@ async def test_totals_that_are_younger_than_the_entities_are_recounted(places: P
     assert await totals(employees, via) == (4, 40)
 
 
-async def test_recounting_empties_groups_that_nobody_is_in(places: Places) -> None:
+async def test_recounting_empties_groups_that_nobody_is_in(places: DerivedTables) -> None:
     via = Summary(Key("{Department}", "office_{Office}"))
     employees = places.employees(via)
     await employees.insert(jones(Office="Oslo"))
@@ -280,7 +280,7 @@ class Interrupted(Summary):
         return super().part(key, fields)
 
 
-async def test_recounting_begins_again_where_a_writer_came_between(places: Places, engine: Engine) -> None:
+async def test_recounting_begins_again_where_a_writer_came_between(places: DerivedTables, engine: Engine) -> None:
     past = places.employees()
     await past.insert(jones(Salary=10))
     await places.storage.table(places.table).submit(
@@ -300,7 +300,7 @@ async def test_recounting_begins_again_where_a_writer_came_between(places: Place
 
 @pytest.mark.guide("G-362")
 @OUTSIDE
-async def test_totals_elsewhere_can_be_filled_checked_and_mended(places: Places, make: Make) -> None:
+async def test_totals_elsewhere_can_be_filled_checked_and_mended(places: DerivedTables, make: Make) -> None:
     past = places.employees()
     for number in range(5):
         await past.insert(jones(EmployeeId=number, Salary=10))
@@ -317,7 +317,7 @@ async def test_totals_elsewhere_can_be_filled_checked_and_mended(places: Places,
     assert (await employees.verify(via)).is_clean
 
 
-async def test_what_only_recounting_can_tell_says_so(places: Places) -> None:
+async def test_what_only_recounting_can_tell_says_so(places: DerivedTables) -> None:
     via = here()
     employees = places.employees(via)
     # Whatever there is, which is nothing as yet
@@ -331,14 +331,14 @@ async def test_what_only_recounting_can_tell_says_so(places: Places) -> None:
 
 @pytest.mark.parametrize("value", [1.5, True, "100"])
 @EVERYWHERE
-async def test_only_whole_numbers_add_up(places: Places, make: Make, value: Any) -> None:
+async def test_only_whole_numbers_add_up(places: DerivedTables, make: Make, value: Any) -> None:
     employees = places.employees(make(places))
     with pytest.raises(BadProperty, match="whole numbers"):
         await employees.insert(jones(Salary=value))
     assert await rows_of(places.storage, places.table) == {}
 
 
-async def test_a_sum_beyond_64_bits_is_refused_and_changes_nothing(places: Places) -> None:
+async def test_a_sum_beyond_64_bits_is_refused_and_changes_nothing(places: DerivedTables) -> None:
     via = here()
     employees = places.employees(via)
     await employees.insert(jones(EmployeeId=1, Salary=INT64_MAX))
@@ -347,14 +347,14 @@ async def test_a_sum_beyond_64_bits_is_refused_and_changes_nothing(places: Place
     assert await totals(employees, via) == (1, INT64_MAX)
 
 
-async def test_a_property_that_is_no_total_is_not_overwritten(places: Places) -> None:
+async def test_a_property_that_is_no_total_is_not_overwritten(places: DerivedTables) -> None:
     row = {"PartitionKey": "Sales", "RowKey": "department", "EmployeeCount": "many"}
     await places.storage.table(places.table).submit(Operation.insert(row))
     with pytest.raises(DerivedDataMismatch, match="'many'"):
         await places.employees(here()).insert(jones())
 
 
-async def test_summaries_of_another_set_cannot_be_asked(places: Places) -> None:
+async def test_summaries_of_another_set_cannot_be_asked(places: DerivedTables) -> None:
     via = Summary(DEPARTMENT, store=InTable(places.other))
     employees = places.employees(via)
     with pytest.raises(BadInput, match="the set keeps"):
@@ -365,7 +365,7 @@ async def test_summaries_of_another_set_cannot_be_asked(places: Places) -> None:
         await employees.totals(via)
 
 
-async def test_a_partition_is_recounted_as_a_whole(places: Places) -> None:
+async def test_a_partition_is_recounted_as_a_whole(places: DerivedTables) -> None:
     via = here()
     employees = places.employees(via)
     with pytest.raises(BadKey, match="as a whole"):
@@ -374,7 +374,7 @@ async def test_a_partition_is_recounted_as_a_whole(places: Places) -> None:
         await employees.recount(via)
 
 
-async def test_a_summary_that_is_being_built_counts_changes_until_it_is_recounted(places: Places) -> None:
+async def test_a_summary_that_is_being_built_counts_changes_until_it_is_recounted(places: DerivedTables) -> None:
     await places.employees().insert(jones(EmployeeId=1, Salary=10))
     via = here()
     employees = places.employees(via, backfilling=[via])
@@ -416,21 +416,23 @@ def test_a_summary_that_lies_where_it_must_not_is_refused(via: Summary, rule: st
 
 
 @pytest.mark.guide("G-270")
-async def test_a_department_with_totals_is_still_updated_by_one_operation(places: Places, engine: Engine) -> None:
+async def test_a_department_with_totals_is_still_updated_by_one_operation(
+    places: DerivedTables, engine: Engine
+) -> None:
     departments = EntitySet(places.storage, places.table, DEPARTMENT)
     via = here()
     employees = places.employees(via)
     await departments.insert({"Department": "Sales", "Rooms": 1})
     await employees.insert(jones(Salary=10))
     department = await departments.get(Department="Sales")
-    with spent(engine) as span:
+    with ledger_span(engine) as span:
         await departments.merge(department, {"Rooms": 2})
     assert operations(span) == ["MergeEntity"]
     assert await totals(employees, via) == (1, 10)
 
 
 @EVERYWHERE
-async def test_entities_that_are_loaded_in_bulk_are_counted_once(places: Places, make: Make) -> None:
+async def test_entities_that_are_loaded_in_bulk_are_counted_once(places: DerivedTables, make: Make) -> None:
     via = make(places)
     employees = places.employees(via)
     loaded = [jones(EmployeeId=number, Salary=10) for number in range(5)]

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from support.crashing_client import Died, Life, mortal
-from support.unreliable_transport import unreliable
+from support.crashing_client import Crash, Crashed, connect_crashing
+from support.unreliable_transport import connect_unreliable
 from tablepatterns import Key, connect
 from tablepatterns.engine.account import Engine
 from tablepatterns.errors import DerivedDataMismatch, EntityAlreadyExists, EntityChanged, EntityNotFound
@@ -142,10 +142,10 @@ async def test_whoever_is_overtaken_leaves_no_rows(wide: Any, storage: Any, tabl
 
 async def rows_after_death(backend: Any, engine: Engine, wide: Any, at: int, *, after: bool) -> list[str]:
     """Let a process die at a request of a replacement, and return the rows."""
-    dying = wide_of(mortal(backend, engine, Life(at + 1, after)), wide.table.name)
+    dying = wide_of(connect_crashing(backend, engine, Crash(at + 1, after)), wide.table.name)
     entity = await dying.get(**JONES)
     entity.update(value("b"))
-    with pytest.raises(Died):
+    with pytest.raises(Crashed):
         await dying.replace(entity)
     return await row_keys(wide.account, wide.table.name)
 
@@ -178,9 +178,9 @@ async def test_the_next_whole_write_removes_what_a_dead_writer_left(
 
 
 async def test_an_insert_that_died_is_nothing_and_can_be_made_again(backend: Any, engine: Engine, wide: Any) -> None:
-    dying = wide_of(mortal(backend, engine, Life(1, True)), wide.table.name)
+    dying = wide_of(connect_crashing(backend, engine, Crash(1, True)), wide.table.name)
     await wide.table.create()
-    with pytest.raises(Died):
+    with pytest.raises(Crashed):
         await dying.insert(value("a"))
     assert await wide.get(**JONES) is None
     await wide.insert(value("b"))
@@ -198,14 +198,15 @@ async def test_a_missing_row_of_a_generation_is_reported(wide: Any, storage: Any
         await wide.get(**JONES)
 
 
-@pytest.mark.parametrize("fate", ["answer lost", "request lost", "timed out", "busy"])
+@pytest.mark.parametrize("fate", ["response lost", "request lost", "timed out", "busy"])
 async def test_a_lost_answer_is_recognised_wherever_it_is_lost(
     backend: Any, engine: Engine, wide: Any, storage: Any, fate: str
 ) -> None:
     await wide.insert(value("a"))
     for lost in range(3):
         flaky = wide_of(
-            unreliable(backend, engine, lambda number, lost=lost: fate if number == lost else None), wide.table.name
+            connect_unreliable(backend, engine, lambda number, lost=lost: fate if number == lost else None),
+            wide.table.name,
         )
         entity = await flaky.get(**JONES)
         entity.update(value("bcd"[lost]))

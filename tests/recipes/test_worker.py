@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from azure.core.exceptions import ServiceRequestError
 
-from support.queue_workers import Told, failing, message, poison_of, queue_names, worker_of
+from support.queue_workers import RecordingHandler, failing, message, poison_of, queue_names, worker_of
 from tablepatterns import connect
 from tablepatterns.engine.account import Engine
 from tablepatterns.errors import BadDesign, BadInput, BadMessage, LeaseLost
@@ -41,7 +41,7 @@ def queue(storage: Any, name: str) -> Any:
 
 @pytest.mark.guide("G-142", "G-146")
 async def test_a_message_is_deleted_once_its_work_is_done(storage: Any, name: str, queue: Any) -> None:
-    handler = Told()
+    handler = RecordingHandler()
     await queue.send(message(Name="Jones"))
     assert await worker_of(storage, name, handler).run_once() == Report(received=1, handled=1)
     assert handler.bodies == [{"Name": "Jones"}]
@@ -49,7 +49,7 @@ async def test_a_message_is_deleted_once_its_work_is_done(storage: Any, name: st
 
 
 async def test_an_idle_round_finds_nothing(storage: Any, name: str) -> None:
-    assert await worker_of(storage, name, Told()).run_once() == Report()
+    assert await worker_of(storage, name, RecordingHandler()).run_once() == Report()
 
 
 @pytest.mark.guide("G-146")
@@ -58,13 +58,13 @@ async def test_a_message_costs_two_transactions_besides_its_work(
 ) -> None:
     await queue.send(message())
     with engine.ledger.span() as span:
-        await worker_of(storage, name, Told()).run_once()
+        await worker_of(storage, name, RecordingHandler()).run_once()
     assert [record.operation for record in span.records] == ["GetMessages", "DeleteMessage"]
     assert span.totals.billable == 2
 
 
 async def test_messages_are_read_plain_and_in_base64(storage: Any, name: str, queue: Any) -> None:
-    handler = Told()
+    handler = RecordingHandler()
     await queue.send(message(Name="Jones"))
     await queue.send(b64encode(message(Name="Smith").encode()).decode())
     assert (await worker_of(storage, name, handler).drain()).handled == 2
@@ -72,7 +72,7 @@ async def test_messages_are_read_plain_and_in_base64(storage: Any, name: str, qu
 
 
 async def test_each_kind_has_its_handler(storage: Any, name: str, queue: Any) -> None:
-    greet, part = Told(kind="greet"), Told(kind="part")
+    greet, part = RecordingHandler(kind="greet"), RecordingHandler(kind="part")
     for kind in ("part", "greet", "part"):
         await queue.send(message(kind))
     await worker_of(storage, name, greet, part).drain()
@@ -82,7 +82,7 @@ async def test_each_kind_has_its_handler(storage: Any, name: str, queue: Any) ->
 @pytest.mark.guide("G-160")
 async def test_several_queues_are_served(storage: Any, new_queue: Callable[[], str]) -> None:
     names = [new_queue(), new_queue()]
-    handlers = [Told(), Told()]
+    handlers = [RecordingHandler(), RecordingHandler()]
     for number, name in enumerate(names):
         await storage.queue(name).send(message(Number=number))
     worker: Any = Worker(storage, {name: [handler] for name, handler in zip(names, handlers, strict=True)})
@@ -93,7 +93,7 @@ async def test_several_queues_are_served(storage: Any, new_queue: Callable[[], s
 
 @pytest.mark.guide("G-161")
 async def test_several_workers_share_a_queue(backend: Any, storage: Any, name: str, queue: Any) -> None:
-    handlers = [Told(), Told(), Told()]
+    handlers = [RecordingHandler(), RecordingHandler(), RecordingHandler()]
     for number in range(20):
         await queue.send(message(Number=number))
     workers = [worker_of(backend.connect(), name, handler, max_concurrency=4) for handler in handlers]
@@ -105,7 +105,7 @@ async def test_several_workers_share_a_queue(backend: Any, storage: Any, name: s
 async def test_messages_are_worked_on_at_once_up_to_the_given_number(storage: Any, name: str, queue: Any) -> None:
     for number in range(5):
         await queue.send(message(Number=number))
-    worker = worker_of(storage, name, Told(), max_concurrency=3)
+    worker = worker_of(storage, name, RecordingHandler(), max_concurrency=3)
     assert [(await worker.run_once()).received for _ in range(3)] == [3, 2, 0]
 
 
@@ -116,7 +116,7 @@ async def test_messages_are_worked_on_at_once_up_to_the_given_number(storage: An
 async def test_a_failed_message_comes_again_after_twice_the_wait_each_time(
     storage: Any, name: str, queue: Any, engine: Engine
 ) -> None:
-    worker = worker_of(storage, name, Told(failing(*[ValueError()] * 9)), retry_after=10, max_deliveries=9)
+    worker = worker_of(storage, name, RecordingHandler(failing(*[ValueError()] * 9)), retry_after=10, max_deliveries=9)
     await queue.send(message())
     for wait in (10, 20, 40, 80):
         assert await worker.run_once() == Report(received=1, failed=1)
@@ -131,7 +131,7 @@ async def test_what_a_dead_worker_had_comes_again_after_the_lease(
 ) -> None:
     await queue.send(message())
     await queue.receive(lease=30)
-    worker = worker_of(storage, name, Told())
+    worker = worker_of(storage, name, RecordingHandler())
     assert await worker.run_once() == Report()
     engine.clock.advance(30)
     assert await worker.run_once() == Report(received=1, handled=1)
@@ -142,7 +142,7 @@ async def test_a_message_that_fails_each_time_goes_to_poison_with_its_text_and_t
     storage: Any, name: str, queue: Any
 ) -> None:
     text = message(Name="Jönes 🛫", Quote='"')
-    handler = Told(failing(KeyError("Age"), ValueError("no such age"), ValueError("still none")))
+    handler = RecordingHandler(failing(KeyError("Age"), ValueError("no such age"), ValueError("still none")))
     worker = worker_of(storage, name, handler, max_deliveries=3, retry_after=0)
     sent = await queue.send(text)
     assert await worker.drain() == Report(received=3, failed=2, poisoned=1)
@@ -165,7 +165,7 @@ async def test_a_message_whose_workers_died_too_often_goes_to_poison_untried(
     for _ in range(2):
         (received,) = await queue.receive()
         await queue.renew(received, lease=0)
-    handler = Told()
+    handler = RecordingHandler()
     assert await worker_of(storage, name, handler, max_deliveries=2).run_once() == Report(received=1, poisoned=1)
     assert handler.bodies == []
     ((found),) = await poison_of(storage, name)
@@ -189,7 +189,7 @@ async def test_what_nobody_can_read_goes_to_poison_at_once(
     storage: Any, name: str, queue: Any, text: str, error: str
 ) -> None:
     await queue.send(text)
-    assert await worker_of(storage, name, Told()).run_once() == Report(received=1, poisoned=1)
+    assert await worker_of(storage, name, RecordingHandler()).run_once() == Report(received=1, poisoned=1)
     (found,) = await poison_of(storage, name)
     assert (found.text, found.error, found.deliveries) == (text, error, 1)
 
@@ -197,14 +197,16 @@ async def test_what_nobody_can_read_goes_to_poison_at_once(
 async def test_a_handler_may_say_that_no_repetition_helps(storage: Any, name: str, queue: Any) -> None:
     refusal = BadMessage("Age", -1, "nobody is that young", "send an age")
     await queue.send(message())
-    assert await worker_of(storage, name, Told(failing(refusal))).run_once() == Report(received=1, poisoned=1)
+    assert await worker_of(storage, name, RecordingHandler(failing(refusal))).run_once() == Report(
+        received=1, poisoned=1
+    )
     (found,) = await poison_of(storage, name)
     assert found.reason == "Age: nobody is that young; send an age"
 
 
 async def test_the_poison_queue_can_be_named_and_shared(storage: Any, new_queue: Callable[[], str]) -> None:
     one, other, poison = new_queue(), new_queue(), new_queue()
-    worker: Any = Worker(storage, {one: [Told()], other: [Told()]}, poison=poison)
+    worker: Any = Worker(storage, {one: [RecordingHandler()], other: [RecordingHandler()]}, poison=poison)
     await storage.queue(one).send("1")
     await storage.queue(other).send("2")
     assert (await worker.run_once()).poisoned == 2
@@ -218,7 +220,7 @@ async def test_the_longest_message_goes_to_poison_whole_and_its_reason_follows(
 ) -> None:
     text = "x" * 65_536
     await queue.send(text)
-    worker = worker_of(storage, name, Told())
+    worker = worker_of(storage, name, RecordingHandler())
     await worker.run_once()
     whole, note = await poison_of(storage, name)
     assert whole == Poisoned(None, text)
@@ -229,7 +231,7 @@ async def test_the_longest_message_goes_to_poison_whole_and_its_reason_follows(
 
 
 async def test_poison_is_sent_back_as_it_was_once_the_handler_is_mended(storage: Any, name: str, queue: Any) -> None:
-    handler = Told(failing(ValueError()))
+    handler = RecordingHandler(failing(ValueError()))
     worker = worker_of(storage, name, handler, max_deliveries=1)
     await queue.send(message(Name="Jones"))
     assert (await worker.run_once()).poisoned == 1
@@ -241,7 +243,7 @@ async def test_poison_is_sent_back_as_it_was_once_the_handler_is_mended(storage:
 
 async def test_poison_that_somebody_else_put_there_is_sent_back_as_it_is(storage: Any, name: str, queue: Any) -> None:
     await storage.queue(f"{name}-poison").send(message(Name="Jones"))
-    handler = Told()
+    handler = RecordingHandler()
     worker = worker_of(storage, name, handler)
     assert await worker.poisoned(name) == [Poisoned(None, message(Name="Jones"))]
     await worker.requeue(name)
@@ -255,7 +257,7 @@ async def test_a_note_of_poison_that_nobody_wrote_so_is_sent_back_as_it_is(
 ) -> None:
     forged = message("poison", **{**asdict(Poisoned(name, message())), field: 7})
     await storage.queue(f"{name}-poison").send(forged)
-    assert await worker_of(storage, name, Told()).requeue(name) == 1
+    assert await worker_of(storage, name, RecordingHandler()).requeue(name) == 1
     assert (await queue.peek())[0].text == forged
 
 
@@ -265,13 +267,13 @@ async def test_moving_a_message_to_poison_takes_two_transactions(
     await queue.send("not json")
     await storage.queue(f"{name}-poison").create()
     with engine.ledger.span() as span:
-        await worker_of(storage, name, Told()).run_once()
+        await worker_of(storage, name, RecordingHandler()).run_once()
     assert [record.operation for record in span.records] == ["GetMessages", "PutMessage", "DeleteMessage"]
 
 
 async def test_a_message_that_cannot_go_to_poison_stays(storage: Any, name: str, queue: Any, engine: Engine) -> None:
     await queue.send("not json")
-    worker = worker_of(storage, name, Told())
+    worker = worker_of(storage, name, RecordingHandler())
     with engine.faults.refuse_connection(queue=f"{name}-poison"), pytest.raises(ServiceRequestError):
         await worker.run_once()
     engine.clock.advance(3600)
@@ -292,7 +294,7 @@ async def test_neither_poison_nor_the_log_holds_a_key_or_a_signature(
 ) -> None:
     caplog.set_level(logging.INFO, "tablepatterns.worker")
     await queue.send(message())
-    await worker_of(storage, name, Told(failing(ValueError(text))), max_deliveries=1).run_once()
+    await worker_of(storage, name, RecordingHandler(failing(ValueError(text))), max_deliveries=1).run_once()
     (found,) = await poison_of(storage, name)
     for shown in (found.reason, caplog.text):
         assert "c2Vj" not in shown
@@ -304,7 +306,7 @@ async def test_the_log_tells_the_facts_and_never_what_a_message_holds(
     caplog.set_level(logging.INFO, "tablepatterns.worker")
     sent = await queue.send(message(Password="hunter2"))
     await queue.send('{"Password": "hunter2"}')
-    worker = worker_of(storage, name, Told(failing(ValueError("no"))), retry_after=0)
+    worker = worker_of(storage, name, RecordingHandler(failing(ValueError("no"))), retry_after=0)
     await worker.drain()
     told = [record for record in caplog.records if getattr(record, "message_id", None) == sent.id]
     facts = [(record.levelname, vars(record)["deliveries"], vars(record)["error"]) for record in told]
@@ -332,12 +334,12 @@ async def test_the_log_tells_the_facts_and_never_what_a_message_holds(
 )
 def test_a_number_that_cannot_work_is_refused(options: dict[str, Any]) -> None:
     with connect() as storage, pytest.raises(BadDesign, match=next(iter(options))):
-        Worker(storage, {"orders": [Told()]}, **options)
+        Worker(storage, {"orders": [RecordingHandler()]}, **options)
 
 
 def test_two_handlers_of_one_kind_are_refused() -> None:
     with connect() as storage, pytest.raises(BadDesign, match="two handlers of the queue 'orders'"):
-        Worker(storage, {"orders": [Told(), Told()]})
+        Worker(storage, {"orders": [RecordingHandler(), RecordingHandler()]})
 
 
 def test_a_worker_without_work_is_refused() -> None:
@@ -347,10 +349,10 @@ def test_a_worker_without_work_is_refused() -> None:
 
 def test_a_queue_that_is_not_served_is_refused_by_name() -> None:
     with connect() as storage, pytest.raises(BadInput, match="serves orders"):
-        Worker(storage, {"orders": [Told()]}).requeue("odrers")
+        Worker(storage, {"orders": [RecordingHandler()]}).requeue("odrers")
 
 
 async def test_a_message_that_says_it_is_lost_is_not_poison(storage: Any, name: str, queue: Any) -> None:
     await queue.send(message())
-    worker = worker_of(storage, name, Told(failing(LeaseLost("it ended"))))
+    worker = worker_of(storage, name, RecordingHandler(failing(LeaseLost("it ended"))))
     assert await worker.run_once() == Report(received=1, lost=1)

@@ -13,7 +13,7 @@ import pytest
 from azure.core.credentials import AzureNamedKeyCredential
 from azure.core.exceptions import ClientAuthenticationError
 
-from support.queue_workers import Noting, Told, failing, message, queue_names, worker_of
+from support.queue_workers import RecordingHandler, RecordingObserver, failing, message, queue_names, worker_of
 from tablepatterns import connect
 from tablepatterns.engine.account import Engine
 from tablepatterns.errors import BadInput, BadMessage
@@ -53,7 +53,7 @@ class Waiting:
             await asyncio.wait_for(self._event.wait(), 10)
 
 
-class Renewing(Noting):
+class Renewing(RecordingObserver):
     def __init__(self, renewed: Waiting) -> None:
         super().__init__()
         self._waiting = renewed
@@ -77,7 +77,7 @@ async def test_a_message_is_kept_while_its_work_goes_on(
     waiting = [Waiting(backend.aio)]
     observer = Renewing(waiting[0])
     await queue.send(message())
-    worker = worker_of(storage, name, Told(work), lease=30, observer=observer)
+    worker = worker_of(storage, name, RecordingHandler(work), lease=30, observer=observer)
     assert await worker.run_once() == Report(received=1, handled=1)
     assert observer.noted == ["received 1", *["renewed greet"] * 3, "handled greet"]
 
@@ -85,7 +85,7 @@ async def test_a_message_is_kept_while_its_work_goes_on(
 async def test_a_message_that_was_lost_is_left_to_whoever_has_it(
     storage: Any, name: str, queue: Any, engine: Engine
 ) -> None:
-    observer = Noting()
+    observer = RecordingObserver()
 
     async def stall(lease: Any) -> None:
         engine.clock.advance(31)
@@ -93,7 +93,7 @@ async def test_a_message_that_was_lost_is_left_to_whoever_has_it(
         await lease.renew()
 
     await queue.send(message())
-    worker = worker_of(storage, name, Told(stall), observer=observer)
+    worker = worker_of(storage, name, RecordingHandler(stall), observer=observer)
     assert await worker.run_once() == Report(received=1, lost=1)
     assert observer.noted[-1] == "lost greet"
     assert await queue.length() == 1
@@ -107,7 +107,7 @@ async def test_work_that_outlived_its_message_is_done_all_the_same(
         await queue.receive(lease=30)
 
     await queue.send(message())
-    assert await worker_of(storage, name, Told(stall)).run_once() == Report(received=1, handled=1)
+    assert await worker_of(storage, name, RecordingHandler(stall)).run_once() == Report(received=1, handled=1)
     assert await queue.length() == 1
 
 
@@ -121,7 +121,7 @@ async def test_a_renewal_that_fails_does_not_end_the_work(
         await renewed.wait()
 
     await queue.send(message())
-    worker = worker_of(backend.connect(retry_total=0), name, Told(work), observer=Renewing(renewed))
+    worker = worker_of(backend.connect(retry_total=0), name, RecordingHandler(work), observer=Renewing(renewed))
     with engine.faults.busy(operation="UpdateMessage", times=1) as busy:
         assert await worker.run_once() == Report(received=1, handled=1)
     assert busy.hits == 1
@@ -132,9 +132,14 @@ async def test_a_renewal_that_fails_does_not_end_the_work(
 
 
 async def test_an_observer_hears_of_everything(storage: Any, name: str, queue: Any) -> None:
-    observer = Noting()
+    observer = RecordingObserver()
     worker = worker_of(
-        storage, name, Told(failing(KeyError(), ValueError())), max_deliveries=2, retry_after=0, observer=observer
+        storage,
+        name,
+        RecordingHandler(failing(KeyError(), ValueError())),
+        max_deliveries=2,
+        retry_after=0,
+        observer=observer,
     )
     await queue.send(message())
     await worker.drain()
@@ -157,7 +162,7 @@ def after(rounds: int) -> Callable[[], bool]:
 
 
 async def test_a_worker_runs_until_it_is_time_to_stop(storage: Any, name: str, queue: Any) -> None:
-    handler = Told()
+    handler = RecordingHandler()
     for number in range(3):
         await queue.send(message(Number=number))
     report = await worker_of(storage, name, handler).run(lambda: len(handler.bodies) == 3)
@@ -166,10 +171,10 @@ async def test_a_worker_runs_until_it_is_time_to_stop(storage: Any, name: str, q
 
 async def test_messages_in_hand_are_finished_and_the_rest_are_let_go(storage: Any, name: str, queue: Any) -> None:
     stop = threading.Event()
-    handler = Told(lambda _: stop.set())
+    handler = RecordingHandler(lambda _: stop.set())
     for _ in range(2):
         await queue.send(message())
-    observer = Noting()
+    observer = RecordingObserver()
     worker = worker_of(storage, name, handler, max_concurrency=2, observer=observer)
     report = await worker.run(lambda: stop.is_set() or len(observer.noted) > 0)
     assert report == Report(received=2, released=2)
@@ -179,12 +184,14 @@ async def test_messages_in_hand_are_finished_and_the_rest_are_let_go(storage: An
 async def test_an_idle_worker_looks_less_and_less_often(storage: Any, name: str, engine: Engine) -> None:
     before = storage.now()
     with engine.ledger.span() as span:
-        await worker_of(storage, name, Told(), idle=10).run(lambda: (storage.now() - before).total_seconds() > 100)
+        await worker_of(storage, name, RecordingHandler(), idle=10).run(
+            lambda: (storage.now() - before).total_seconds() > 100
+        )
     assert 12 <= span.totals.by_operation["GetMessages"] <= 18
 
 
 async def test_a_worker_that_has_work_looks_again_at_once(storage: Any, name: str, queue: Any, engine: Engine) -> None:
-    handler = Told()
+    handler = RecordingHandler()
     for _ in range(20):
         await queue.send(message())
     before = storage.now()
@@ -199,7 +206,7 @@ async def test_it_looks_every_second_whether_to_stop(storage: Any, name: str, en
         moments.append(storage.now())
         return len(moments) > 60
 
-    await worker_of(storage, name, Told(), idle=10).run(stopping)
+    await worker_of(storage, name, RecordingHandler(), idle=10).run(stopping)
     assert max(b - a for a, b in pairwise(moments)).total_seconds() < 1.5
 
 
@@ -207,7 +214,7 @@ async def test_it_looks_every_second_whether_to_stop(storage: Any, name: str, en
 async def test_a_service_that_cannot_be_reached_for_a_while_is_tried_again(
     backend: Any, name: str, queue: Any, engine: Engine, caplog: pytest.LogCaptureFixture
 ) -> None:
-    handler = Told()
+    handler = RecordingHandler()
     await queue.send(message())
     worker = worker_of(backend.connect(retry_total=0), name, handler)
     with engine.faults.busy(operation="GetMessages", times=2), engine.faults.refuse_connection(times=2):
@@ -220,20 +227,20 @@ async def test_a_service_that_refuses_for_good_ends_the_worker_on_all_queues(
 ) -> None:
     one, other = new_queue(), new_queue()
     wrong = AzureNamedKeyCredential(engine.account_name, "bm90IHRoZSBrZXk=")
-    worker: Any = Worker(backend.connect(credential=wrong), {one: [Told()], other: [Told()]})
+    worker: Any = Worker(backend.connect(credential=wrong), {one: [RecordingHandler()], other: [RecordingHandler()]})
     with pytest.raises(ClientAuthenticationError):
         await worker.run(after(1000))
 
 
 def test_a_queue_that_fails_ends_the_others_too() -> None:
-    class Broken(Noting):
+    class Broken(RecordingObserver):
         def received(self, queue: str, count: int) -> None:
             raise RuntimeError("the disk of the metrics is full")
 
     asked = iter(range(5_000))
     with connect() as storage:
         storage.queues.create_queue("one").send_message(message())
-        worker = Worker(storage, {"other": [Told()], "one": [Told()]}, observer=Broken())
+        worker = Worker(storage, {"other": [RecordingHandler()], "one": [RecordingHandler()]}, observer=Broken())
         with pytest.raises(RuntimeError, match="metrics"):
             worker.run(lambda: next(asked, None) is None)
     assert next(asked, None) is not None
@@ -245,7 +252,7 @@ def test_nothing_could_stop_a_worker_in_another_thread_without_a_word() -> None:
     def run() -> None:
         with connect() as storage:
             try:
-                Worker(storage, {"orders": [Told()]}).run()
+                Worker(storage, {"orders": [RecordingHandler()]}).run()
             except BadInput as error:
                 errors.append(error)
 
@@ -259,7 +266,7 @@ def test_nothing_could_stop_a_worker_in_another_thread_without_a_word() -> None:
 
 
 async def test_a_text_that_somebody_else_received_is_worked_on(storage: Any, name: str, engine: Engine) -> None:
-    handler = Told()
+    handler = RecordingHandler()
     with engine.ledger.span() as span:
         await worker_of(storage, name, handler).handle_text(b64encode(message(Name="Jones").encode()).decode())
     assert handler.bodies == [{"Name": "Jones"}]
@@ -277,19 +284,19 @@ async def test_a_lease_on_it_costs_nothing_and_never_ends(storage: Any, name: st
         assert await lease.done()
 
     with engine.ledger.span() as span:
-        await worker_of(storage, name, Told(act)).handle_text(message())
+        await worker_of(storage, name, RecordingHandler(act)).handle_text(message())
     assert span.totals.requests == 0
 
 
 async def test_what_fails_is_for_whoever_received_it(storage: Any, name: str) -> None:
     with pytest.raises(ValueError, match="no"):
-        await worker_of(storage, name, Told(failing(ValueError("no")))).handle_text(message())
+        await worker_of(storage, name, RecordingHandler(failing(ValueError("no")))).handle_text(message())
     for text in ("not json", message("unheard of")):
         with pytest.raises(BadMessage):
-            await worker_of(storage, name, Told()).handle_text(text)
+            await worker_of(storage, name, RecordingHandler()).handle_text(text)
 
 
 async def test_a_text_for_two_handlers_is_refused(storage: Any, new_queue: Callable[[], str]) -> None:
-    worker: Any = Worker(storage, {new_queue(): [Told()], new_queue(): [Told()]})
+    worker: Any = Worker(storage, {new_queue(): [RecordingHandler()], new_queue(): [RecordingHandler()]})
     with pytest.raises(BadMessage, match="2 handlers"):
         await worker.handle_text(message())

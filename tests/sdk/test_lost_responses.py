@@ -9,7 +9,7 @@ import pytest
 from azure.core.exceptions import ClientAuthenticationError, ServiceResponseError
 
 from support.employees import by_email, employees_of, jones, rows_of
-from support.unreliable_transport import unreliable
+from support.unreliable_transport import connect_unreliable
 from tablepatterns import BulkLoad, DataSeries, Entity, EntitySet, Key, aio, connect
 from tablepatterns.engine.account import Engine
 from tablepatterns.engine.server.listeners import PORTS, Listeners
@@ -19,7 +19,7 @@ from tablepatterns.errors import EntityAlreadyExists, EntityChanged, EntityNotFo
 from tablepatterns.limits import KIB, MAX_ENTITY_BYTES
 from tablepatterns.write_id import KEPT
 
-KINDS = ["answer lost", "request lost", "timed out", "busy"]
+KINDS = ["response lost", "request lost", "timed out", "busy"]
 ID = {"Department": "Sales", "EmployeeId": 223}
 PLAIN = Key("{Department}", "empid_{EmployeeId:06d}")
 
@@ -44,7 +44,7 @@ def reliable(storage: Any, set_on: Callable[[Any], Any]) -> Any:
 
 @pytest.fixture
 def flaky(backend: Any, engine: Engine, set_on: Callable[[Any], Any], first_fails: Any) -> Any:
-    return set_on(unreliable(backend, engine, first_fails))
+    return set_on(connect_unreliable(backend, engine, first_fails))
 
 
 @pytest.mark.guide("G-107")
@@ -82,7 +82,7 @@ async def test_a_counter_counts_each_addition_once(
     backend: Any, engine: Engine, set_on: Callable[[Any], Any], reliable: Any
 ) -> None:
     await reliable.insert(jones(Age=0))
-    counters = set_on(unreliable(backend, engine, lambda number: KINDS[number % 5] if number % 5 < 4 else None))
+    counters = set_on(connect_unreliable(backend, engine, lambda number: KINDS[number % 5] if number % 5 < 4 else None))
     for _ in range(10):
         await counters.update(lambda each: each.update(Age=each["Age"] + 1), **ID)
     assert (await reliable.get(**ID))["Age"] == 10
@@ -100,8 +100,8 @@ async def test_an_equal_change_of_another_is_not_taken_for_ours(
         assert current.properties["Age"] == 0
         return "request lost"
 
-    entity = await set_on(unreliable(backend, engine, meddle)).get(**ID)
-    flaky = set_on(unreliable(backend, engine, meddle))
+    entity = await set_on(connect_unreliable(backend, engine, meddle)).get(**ID)
+    flaky = set_on(connect_unreliable(backend, engine, meddle))
     await reliable.merge(await reliable.get(**ID), {"Age": 0})
     with pytest.raises(EntityChanged):
         await flaky.merge(entity, {"Age": 0})
@@ -112,14 +112,14 @@ def counted(employee: Entity) -> None:
 
 
 def overtaken(backend: Any, engine: Engine, others: Callable[[Any], None]) -> Any:
-    """Return a storage whose first write is carried out and its answer lost, and others write before the second."""
+    """Return a storage whose first write is carried out and its response lost, and others write before the second."""
 
     def plan(number: int) -> str | None:
         if number == 1:
             others(connect(engine))
-        return None if number else "answer lost"
+        return None if number else "response lost"
 
-    return unreliable(backend, engine, plan)
+    return connect_unreliable(backend, engine, plan)
 
 
 @pytest.mark.parametrize("others", [1, KEPT - 1])
@@ -181,7 +181,7 @@ async def test_a_row_that_ours_never_reached_shows_so(
         return None if number else "request lost"
 
     await reliable.insert(jones(Age=0))
-    mine = set_on(unreliable(backend, engine, plan))
+    mine = set_on(connect_unreliable(backend, engine, plan))
     entity = await mine.get(**ID)
     with pytest.raises(EntityChanged):
         await mine.merge(entity, {"Age": 9})
@@ -268,7 +268,7 @@ async def test_when_nothing_gets_through_the_networks_error_is_raised(
     backend: Any, engine: Engine, table_name: str, storage: Any
 ) -> None:
     await storage.table(table_name).create()
-    cut_off = employees_of(unreliable(backend, engine, lambda number: "request lost"), table_name)
+    cut_off = employees_of(connect_unreliable(backend, engine, lambda number: "request lost"), table_name)
     with pytest.raises(ServiceResponseError):
         await cut_off.insert(jones())
     assert await rows_of(storage, table_name) == {}
@@ -344,14 +344,14 @@ async def test_a_point_that_is_set_undoes_no_count(
 
     reliable = series_on(storage)
     await reliable.set(3, 5, Employee="223")
-    flaky = series_on(unreliable(backend, engine, lambda number: None if number else kind, add))
+    flaky = series_on(connect_unreliable(backend, engine, lambda number: None if number else kind, add))
     told = None
     try:
         await flaky.set(3, 10, Employee="223")
     except OutcomeUnknown as error:
         told = error
     (found,) = await reliable.read([3], Employee="223")
-    if kind in ("answer lost", "timed out"):
+    if kind in ("response lost", "timed out"):
         assert found == 10 + others
         assert (told is not None) == (others >= KEPT)
     else:
@@ -366,13 +366,13 @@ async def test_an_upsert_makes_its_row_once_whatever_is_lost(
 ) -> None:
     reliable = EntitySet(storage, table_name, PLAIN)
     await reliable.table.create()
-    flaky = EntitySet(unreliable(backend, engine, lambda number: None if number else kind), table_name, PLAIN)
+    flaky = EntitySet(connect_unreliable(backend, engine, lambda number: None if number else kind), table_name, PLAIN)
     written = await flaky.insert_or_replace(jones())
     assert (await reliable.get(**ID)).etag == written.etag
     await reliable.replace(written | {"Age": 35})
 
 
-@pytest.mark.parametrize("kind", ["answer lost", "timed out"])
+@pytest.mark.parametrize("kind", ["response lost", "timed out"])
 async def test_an_unconditional_delete_does_not_delete_what_another_inserted_since(
     backend: Any, engine: Engine, storage: Any, table_name: str, kind: str
 ) -> None:
@@ -381,7 +381,7 @@ async def test_an_unconditional_delete_does_not_delete_what_another_inserted_sin
 
     reliable = EntitySet(storage, table_name, PLAIN)
     await reliable.insert(jones())
-    plan = unreliable(backend, engine, lambda number: None if number else kind, insert_again)
+    plan = connect_unreliable(backend, engine, lambda number: None if number else kind, insert_again)
     with pytest.raises(OutcomeUnknown):
         await EntitySet(plan, table_name, PLAIN).delete(ID, force=True)
     assert (await reliable.get(**ID))["Age"] == 1
@@ -400,7 +400,7 @@ async def test_an_upsert_whose_request_was_lost_is_made_between_others(
             theirs.update(counted, **ID)
         return None if number else "request lost"
 
-    write = EntitySet(unreliable(backend, engine, plan), table_name, PLAIN).insert_or_replace(jones(Age=90))
+    write = EntitySet(connect_unreliable(backend, engine, plan), table_name, PLAIN).insert_or_replace(jones(Age=90))
     if is_made:
         await write
     else:

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from support.employees import by_email, jones
-from support.unreliable_transport import unreliable
+from support.unreliable_transport import connect_unreliable
 from tablepatterns import EntityGroupTransaction, EntitySet, Key, WideEntity, connect
 from tablepatterns.engine.account import Engine
 from tablepatterns.errors import EntityAlreadyExists, EntityChanged, EntityNotFound, OutcomeUnknown, TooMuchContention
@@ -21,7 +21,7 @@ from tablepatterns.errors import EntityAlreadyExists, EntityChanged, EntityNotFo
 ID = {"Department": "Sales", "EmployeeId": 223}
 PLAIN = Key("{Department}", "empid_{EmployeeId:06d}")
 ROWS = {"row": "empid_000223", "wide": "empid_000223_01"}
-LOST = ["answer lost", "timed out"]
+LOST = ["response lost", "timed out"]
 KINDS = [*LOST, "request lost", "busy"]
 REJECTED = (EntityAlreadyExists, EntityChanged, EntityNotFound, OutcomeUnknown, TooMuchContention)
 
@@ -99,7 +99,9 @@ async def test_no_write_of_another_program_is_lost(
     await reliable.table.create()
     read = None if write in INSERTS else await reliable.insert(jones(Age=34))
     other = OtherProgram(engine, table_name, ROWS["wide" if home == "wide" else "row"], properties)
-    flaky = entities_on(unreliable(backend, engine, lambda number: None if number else kind, other.write).as_async())
+    flaky = entities_on(
+        connect_unreliable(backend, engine, lambda number: None if number else kind, other.write).as_async()
+    )
     written: Any = None
     with suppress(*REJECTED):
         written = await WRITES[write](flaky, read)

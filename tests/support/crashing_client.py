@@ -1,4 +1,4 @@
-"""A process that dies: transports to an engine that let no request through once so many were made."""
+"""Clients of a process that crashes at a chosen request, before or after the engine carries it out."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from tablepatterns.engine.account import Engine
 from tablepatterns.engine.transport import AioEngineTransport, EngineTransport
 
 
-class Died(BaseException):
-    """The process is dead: no code of the library runs on that could have caught it."""
+class Crashed(BaseException):
+    """The process has crashed. Not an `Exception`, so that no code of the library handles it."""
 
 
 @dataclass
-class Life:
-    """When the process dies: at the request of that number, counted from 0, before or after it is carried out."""
+class Crash:
+    """Which request the process crashes at, counted from 0, and whether after it was carried out."""
 
     at: int
     after: bool
@@ -24,28 +24,28 @@ class Life:
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     @property
-    def is_over(self) -> bool:
+    def has_happened(self) -> bool:
         return self.requests > self.at
 
     def begin(self) -> int:
-        """Count a request, and return its number."""
+        """Count a request and return its number."""
         with self._lock:
             number = self.requests
             if number > self.at or (number == self.at and not self.after):
                 self.requests = self.at + 1
-                raise Died
+                raise Crashed
             self.requests += 1
             return number
 
     def end(self, number: int) -> None:
         if number == self.at:
-            raise Died
+            raise Crashed
 
 
-class Mortal(EngineTransport):
-    def __init__(self, engine: Engine, life: Life) -> None:
+class CrashingTransport(EngineTransport):
+    def __init__(self, engine: Engine, crash: Crash) -> None:
         super().__init__(engine)
-        self._life = life
+        self._life = crash
 
     def send(self, request: Any, **options: Any) -> Any:
         number = self._life.begin()
@@ -54,10 +54,10 @@ class Mortal(EngineTransport):
         return response
 
 
-class AioMortal(AioEngineTransport):
-    def __init__(self, engine: Engine, life: Life) -> None:
+class AioCrashingTransport(AioEngineTransport):
+    def __init__(self, engine: Engine, crash: Crash) -> None:
         super().__init__(engine)
-        self._life = life
+        self._life = crash
 
     async def send(self, request: Any, **options: Any) -> Any:
         number = self._life.begin()
@@ -66,6 +66,8 @@ class AioMortal(AioEngineTransport):
         return response
 
 
-def mortal(backend: Any, engine: Engine, life: Life) -> Any:
-    """Return a storage of the engine's account in a process with that life."""
-    return backend.connect(engine, transport=(AioMortal if backend.aio else Mortal)(engine, life))
+def connect_crashing(backend: Any, engine: Engine, crash: Crash) -> Any:
+    """Connect to the engine's account from a process that crashes."""
+    return backend.connect(
+        engine, transport=(AioCrashingTransport if backend.aio else CrashingTransport)(engine, crash)
+    )

@@ -13,7 +13,7 @@ from tablepatterns import EntitySet
 
 
 @dataclass
-class Places:
+class DerivedTables:
     """Names of tables and of a container that nobody else has, on one account."""
 
     storage: Any
@@ -33,16 +33,16 @@ class Places:
 
 
 @contextmanager
-def places_on(backend: Any, storage: Any, new_name: Any) -> Iterator[Places]:
+def derived_tables_on(backend: Any, storage: Any, new_name: Any) -> Iterator[DerivedTables]:
     """Give names; the queue of intents and the container are dropped afterwards."""
-    places = Places(storage, new_name("staff"), new_name("other"), f"c{uuid4().hex}")
+    places = DerivedTables(storage, new_name("staff"), new_name("other"), f"c{uuid4().hex}")
     yield places
     if backend.kind != "memory":
         backend.run(storage.queue(f"{places.table.lower()}-intents").drop())
         backend.run(storage.container(places.container).drop())
 
 
-def spent(engine: Any) -> Any:
+def ledger_span(engine: Any) -> Any:
     """Return a span of the ledger, whose `operations` tells the requests in order."""
     return engine.ledger.span()
 

@@ -13,11 +13,11 @@ OLD, NEW = LocalKey("old", bytes(range(32))), LocalKey("new", bytes(range(32, 64
 KEY = {"Department": "Sales", "EmployeeId": 223}
 
 
-def sealed(*names: str, **options: Any) -> EncryptedProperties:
+def encrypted(*names: str, **options: Any) -> EncryptedProperties:
     """Return a mapping that encrypts these properties."""
     return EncryptedProperties(names or ("Salary", "Ssn"), **({"keys": OLD} | options))
 
 
 def staff_of(storage: Any, table: str, mapping: EncryptedProperties | None = None, **options: Any) -> Any:
     """Return employees with a mapping that encrypts."""
-    return EntitySet(storage, table, BY_ID, mappings=[mapping or sealed()], **options)
+    return EntitySet(storage, table, BY_ID, mappings=[mapping or encrypted()], **options)

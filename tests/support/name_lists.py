@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from support.derived_tables import Places
+from support.derived_tables import DerivedTables
 from tablepatterns import Key
 from tablepatterns.entity_set.placement import InBlobs, InTable
 from tablepatterns.recipes.index_entities import IndexEntity
@@ -16,7 +16,7 @@ LIST = ("Sales", "Jones")
 SALES = {"Department": "Sales", "LastName": "Jones"}
 JONES = {"LastName": "Jones"}
 AS_IN_GUIDE = Key("{Department}", "{LastName}")
-Make = Callable[[Places], IndexEntity]
+Make = Callable[[DerivedTables], IndexEntity]
 ELSEWHERE: dict[str, Make] = {
     "another partition": lambda places: IndexEntity("LastName", store=InTable()),
     "another table": lambda places: IndexEntity("LastName", store=InTable(places.other)),

@@ -35,7 +35,7 @@ def message(kind: str = "greet", /, **body: Any) -> str:
     return json.dumps({"v": 1, "kind": kind, "body": body})
 
 
-class Told:
+class RecordingHandler:
     """A handler that notes the bodies it is given, and does as it is told.
 
     :param act: does something with the lease; what it raises is a failure
@@ -66,7 +66,7 @@ def failing(*errors: Exception | None) -> Callable[[Lease], None]:
     return act
 
 
-class Noting(Observer):
+class RecordingObserver(Observer):
     """An observer that notes what it is told."""
 
     def __init__(self) -> None:

@@ -1,4 +1,4 @@
-"""What a run tells at its end beside pytest's own summary, also where several processes share the tests."""
+"""Sections at the end of pytest's report, collected from all processes that share the tests."""
 
 from __future__ import annotations
 
@@ -7,33 +7,33 @@ from typing import Any
 
 import pytest
 
-_TOLD = pytest.StashKey[dict[str, list[str]]]()
+_SECTIONS = pytest.StashKey[dict[str, list[str]]]()
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    config.stash[_TOLD] = {}
+    config.stash[_SECTIONS] = {}
 
 
-def tell(config: pytest.Config, title: str, lines: Iterable[str]) -> None:
-    """Have lines shown under a title when the run has ended; to be called when the session finishes."""
-    config.stash[_TOLD][title] = list(lines)
+def add_section(config: pytest.Config, title: str, lines: Iterable[str]) -> None:
+    """Add a section to the report. Call it when the session finishes."""
+    config.stash[_SECTIONS][title] = list(lines)
 
 
 @pytest.hookimpl(trylast=True)
 def pytest_sessionfinish(session: pytest.Session) -> None:
     if hasattr(session.config, "workeroutput"):
-        session.config.workeroutput["sections"] = session.config.stash[_TOLD]
+        session.config.workeroutput["sections"] = session.config.stash[_SECTIONS]
 
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_testnodedown(node: Any) -> None:
-    # A process that crashed tells nothing
-    told = getattr(node, "workeroutput", {}).get("sections", {})
-    node.config.stash[_TOLD].update(told)
+    # A worker that crashed has no output
+    sections = getattr(node, "workeroutput", {}).get("sections", {})
+    node.config.stash[_SECTIONS].update(sections)
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
-    for title, lines in config.stash[_TOLD].items():
+    for title, lines in config.stash[_SECTIONS].items():
         terminalreporter.section(title)
         for line in lines:
             terminalreporter.line(line)

@@ -1,4 +1,4 @@
-"""Transports between the SDK and an engine that lose answers, or requests, at chosen calls."""
+"""Transports between the SDK and an engine that lose chosen requests or responses."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from tablepatterns.engine.account import Engine
 from tablepatterns.engine.transport import AioEngineTransport, EngineTransport
 
 Plan = Callable[[int], str | None]
-"""What happens to the n-th write, counted from 0: None, or one of the words below.
+"""What happens to the n-th write, counted from 0: None, or one of these faults.
 
-`answer lost`: carried out, then the connection breaks. `request lost`: it breaks before. `timed out`: carried out, and
-answered 500, which the SDK sends again by itself. `busy`: not carried out, and answered 503.
+`response lost`: carried out, then the connection breaks. `request lost`: the connection breaks before.
+`timed out`: carried out, but answered with 500, which the SDK retries. `busy`: rejected with 503.
 """
 
 
-class _Fate:
-    """Counts the writes and says what becomes of each."""
+class _Faults:
+    """Counts the writes and looks up the fault of each."""
 
     def __init__(self, plan: Plan) -> None:
         self.plan = plan
@@ -33,32 +33,32 @@ class _Fate:
         return self.plan(self.writes - 1)
 
 
-def _is_carried_out(fate: str | None) -> bool:
-    return fate in (None, "answer lost", "timed out")
+def _reaches_engine(fault: str | None) -> bool:
+    return fault in (None, "response lost", "timed out")
 
 
-def _settle(fate: str | None, response: Any) -> Any:
-    if fate in ("answer lost", "request lost"):
-        raise ServiceResponseError(f"connection reset: {fate}")
-    if fate is not None:
-        response.status_code = {"timed out": 500, "busy": 503}[fate]
+def _apply(fault: str | None, response: Any) -> Any:
+    if fault in ("response lost", "request lost"):
+        raise ServiceResponseError(f"connection reset: {fault}")
+    if fault is not None:
+        response.status_code = {"timed out": 500, "busy": 503}[fault]
     return response
 
 
-class Unreliable(HttpTransport[Any, Any]):
-    """A sync transport to an engine, over an unreliable network."""
+class UnreliableTransport(HttpTransport[Any, Any]):
+    """A sync transport that fails as planned."""
 
     def __init__(self, engine: Engine, plan: Plan, between: Callable[[], None]) -> None:
-        self._inner, self.fate, self._between = EngineTransport(engine), _Fate(plan), between
+        self._inner, self.faults, self._between = EngineTransport(engine), _Faults(plan), between
         self._nowhere = EngineTransport(Engine())
 
     def send(self, request: Any, **options: Any) -> Any:
-        fate = self.fate.of(request)
-        inner = self._inner if _is_carried_out(fate) else self._nowhere
+        fault = self.faults.of(request)
+        inner = self._inner if _reaches_engine(fault) else self._nowhere
         response = inner.send(request, **options)
-        if fate:
+        if fault:
             self._between()
-        return _settle(fate, response)
+        return _apply(fault, response)
 
     def sleep(self, duration: float) -> None:
         self._inner.sleep(duration)
@@ -70,20 +70,20 @@ class Unreliable(HttpTransport[Any, Any]):
     def __exit__(self, *error: object) -> None: ...
 
 
-class AioUnreliable(AsyncHttpTransport[Any, Any]):
-    """The same for aio clients."""
+class AioUnreliableTransport(AsyncHttpTransport[Any, Any]):
+    """The same for async clients."""
 
     def __init__(self, engine: Engine, plan: Plan, between: Callable[[], None]) -> None:
-        self._inner, self.fate, self._between = AioEngineTransport(engine), _Fate(plan), between
+        self._inner, self.faults, self._between = AioEngineTransport(engine), _Faults(plan), between
         self._nowhere = AioEngineTransport(Engine())
 
     async def send(self, request: Any, **options: Any) -> Any:
-        fate = self.fate.of(request)
-        inner = self._inner if _is_carried_out(fate) else self._nowhere
+        fault = self.faults.of(request)
+        inner = self._inner if _reaches_engine(fault) else self._nowhere
         response = await inner.send(request, **options)
-        if fate:
+        if fault:
             self._between()
-        return _settle(fate, response)
+        return _apply(fault, response)
 
     async def sleep(self, duration: float) -> None:
         await self._inner.sleep(duration)
@@ -95,10 +95,10 @@ class AioUnreliable(AsyncHttpTransport[Any, Any]):
     async def __aexit__(self, *error: object) -> None: ...
 
 
-def unreliable(backend: Any, engine: Engine, plan: Plan, between: Callable[[], None] = lambda: None) -> Any:
-    """Return a storage of the engine's account whose network behaves as planned.
+def connect_unreliable(backend: Any, engine: Engine, plan: Plan, between: Callable[[], None] = lambda: None) -> Any:
+    """Connect to the engine's account over a network that fails as planned.
 
-    :param between: what happens after a request that goes wrong, before its sender hears of it
+    :param between: called after a request that fails, before its sender gets the response
     """
-    transport: Any = (AioUnreliable if backend.aio else Unreliable)(engine, plan, between)
+    transport: Any = (AioUnreliableTransport if backend.aio else UnreliableTransport)(engine, plan, between)
     return backend.connect(engine, transport=transport)

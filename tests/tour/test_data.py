@@ -10,7 +10,7 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from support import january_flights as january
+from support import january_flights as january_flights
 from tablepatterns.tour import data
 from tablepatterns.tour.data import Source
 
@@ -18,8 +18,8 @@ NEW_YORK = ZoneInfo("America/New_York")
 
 
 @pytest.fixture(scope="module")
-def rows() -> list[january.Row]:
-    return january.january()
+def rows() -> list[january_flights.Row]:
+    return january_flights.january_flights()
 
 
 @pytest.fixture(scope="module")
@@ -27,14 +27,14 @@ def flights() -> list[dict[str, Any]]:
     return list(Source.installed().flights())
 
 
-def test_january_has_every_flight_of_the_file(flights: list[dict[str, Any]], rows: list[january.Row]) -> None:
+def test_january_has_every_flight_of_the_file(flights: list[dict[str, Any]], rows: list[january_flights.Row]) -> None:
     assert len(flights) == len(rows) == 27_004
     read = [(each["Carrier"], each["Date"].day, each["Number"], each["Origin"]) for each in flights]
     assert read == [(row["carrier"], int(row["day"]), int(row["flight"]), row["origin"]) for row in rows]
 
 
 def test_a_flight_that_never_left_has_no_departure_rather_than_a_false_one(
-    flights: list[dict[str, Any]], rows: list[january.Row]
+    flights: list[dict[str, Any]], rows: list[january_flights.Row]
 ) -> None:
     unknown = [
         ("DepartedAt", "dep_time"),
@@ -49,7 +49,9 @@ def test_a_flight_that_never_left_has_no_departure_rather_than_a_false_one(
     assert sum(each["TailNumber"] is None for each in flights) == 155
 
 
-def test_instants_are_those_of_the_clocks_in_new_york(flights: list[dict[str, Any]], rows: list[january.Row]) -> None:
+def test_instants_are_those_of_the_clocks_in_new_york(
+    flights: list[dict[str, Any]], rows: list[january_flights.Row]
+) -> None:
     for flight, row in zip(flights, rows, strict=True):
         assert clock(flight["ScheduledAt"]) == int(row["sched_dep_time"])
         if row["dep_time"] != "NA":

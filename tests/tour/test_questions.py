@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from rich.console import Console
 
-from support import january_flights as january
+from support import january_flights as january_flights
 from tablepatterns import Entity, Storage, connect
 from tablepatterns.filters import QueryClass
 from tablepatterns.tour import questions
@@ -47,11 +47,11 @@ def tour() -> Iterator[Tour]:
 
 
 @pytest.fixture(scope="module")
-def rows() -> list[january.Row]:
-    return january.january(DAYS)
+def rows() -> list[january_flights.Row]:
+    return january_flights.january_flights(DAYS)
 
 
-def flight_in(row: january.Row) -> tuple[str, int, int, str]:
+def flight_in(row: january_flights.Row) -> tuple[str, int, int, str]:
     return row["carrier"], int(row["day"]), int(row["flight"]), row["origin"]
 
 
@@ -59,15 +59,15 @@ def flight_of(entity: Entity) -> tuple[Any, ...]:
     return entity["Carrier"], entity["Date"].day, entity["Number"], entity["Origin"]
 
 
-def on_new_year(rows: list[january.Row]) -> list[january.Row]:
+def on_new_year(rows: list[january_flights.Row]) -> list[january_flights.Row]:
     return [row for row in rows if row["carrier"] == "B6" and row["day"] == "1"]
 
 
-def test_a_flight_is_found_by_its_key(tour: Tour, rows: list[january.Row]) -> None:
+def test_a_flight_is_found_by_its_key(tour: Tour, rows: list[january_flights.Row]) -> None:
     (found,), _ = tour.ask(questions.flight)
     (row,) = [row for row in rows if flight_in(row) == ("B6", 1, 130, "JFK")]
     assert flight_of(found) == flight_in(row)
-    assert found["DepartedAt"] == january.departed(row)
+    assert found["DepartedAt"] == january_flights.departed(row)
     assert (found["TailNumber"], found["Destination"]) == (row["tailnum"], row["dest"])
     assert found["Miles"] == int(row["distance"])
 
@@ -79,18 +79,20 @@ def test_what_the_flight_names_is_found_by_its_keys(tour: Tour) -> None:
     assert (airport["Name"], airport["TimeZone"]) == ("Buffalo Niagara Intl", "America/New_York")
 
 
-def test_a_planes_flights_come_all_and_in_the_order_of_time(tour: Tour, rows: list[january.Row]) -> None:
+def test_a_planes_flights_come_all_and_in_the_order_of_time(tour: Tour, rows: list[january_flights.Row]) -> None:
     found, _ = tour.ask(questions.flights_of_the_plane)
-    expected = sorted((row for row in rows if row["tailnum"] == "N281JB"), key=january.scheduled)
+    expected = sorted((row for row in rows if row["tailnum"] == "N281JB"), key=january_flights.scheduled)
     assert len(expected) > 3
     assert [flight_of(each) for each in found] == [flight_in(row) for row in expected]
 
 
-def test_the_latest_departures_are_the_latest_by_the_time_of_leaving(tour: Tour, rows: list[january.Row]) -> None:
+def test_the_latest_departures_are_the_latest_by_the_time_of_leaving(
+    tour: Tour, rows: list[january_flights.Row]
+) -> None:
     found, _ = tour.ask(questions.latest_departures)
     left = [row for row in rows if row["origin"] == "JFK" and row["dep_time"] != "NA"]
-    latest = sorted(left, key=january.departed, reverse=True)[:10]
-    assert [each["DepartedAt"] for each in found] == [january.departed(row) for row in latest]
+    latest = sorted(left, key=january_flights.departed, reverse=True)[:10]
+    assert [each["DepartedAt"] for each in found] == [january_flights.departed(row) for row in latest]
     assert {(each["Carrier"], each["Number"]) for each in found} == {
         (row["carrier"], int(row["flight"])) for row in latest
     }
@@ -100,25 +102,25 @@ def test_the_latest_departures_are_the_latest_by_the_time_of_leaving(tour: Tour,
     "question", [questions.day_of_the_carrier, questions.day_by_partition_scan, questions.day_by_table_scan]
 )
 def test_a_carriers_day_is_the_same_however_it_is_asked(
-    question: Callable[[Design], Answer], tour: Tour, rows: list[january.Row]
+    question: Callable[[Design], Answer], tour: Tour, rows: list[january_flights.Row]
 ) -> None:
     found, _ = tour.ask(question)
     assert Counter(map(flight_of, found)) == Counter(map(flight_in, on_new_year(rows)))
 
 
-def test_every_departure_is_in_the_log_and_nothing_that_never_left(tour: Tour, rows: list[january.Row]) -> None:
+def test_every_departure_is_in_the_log_and_nothing_that_never_left(tour: Tour, rows: list[january_flights.Row]) -> None:
     logged = [each for origin in ("EWR", "JFK", "LGA") for each in tour.design.departures.range(Origin=origin)]
     left = [row for row in rows if row["dep_time"] != "NA"]
     assert len(left) < len(rows)
     assert Counter((each["Origin"], each["DepartedAt"], each["Carrier"], each["Number"]) for each in logged) == Counter(
-        (row["origin"], january.departed(row), row["carrier"], int(row["flight"])) for row in left
+        (row["origin"], january_flights.departed(row), row["carrier"], int(row["flight"])) for row in left
     )
 
 
-def test_a_flight_without_a_plane_is_kept_and_is_in_no_index(tour: Tour, rows: list[january.Row]) -> None:
+def test_a_flight_without_a_plane_is_kept_and_is_in_no_index(tour: Tour, rows: list[january_flights.Row]) -> None:
     row = next(row for row in rows if row["tailnum"] == "NA")
     carrier, _, number, origin = flight_in(row)
-    date = january.scheduled(row).astimezone(questions.NEW_YORK).date()
+    date = january_flights.scheduled(row).astimezone(questions.NEW_YORK).date()
     found = tour.design.flights.get(Carrier=carrier, Date=date, Number=number, Origin=origin)
     assert found is not None
     assert "TailNumber" not in found
@@ -127,7 +129,7 @@ def test_a_flight_without_a_plane_is_kept_and_is_in_no_index(tour: Tour, rows: l
     assert copies == sum(row["carrier"] == carrier and row["tailnum"] != "NA" for row in rows)
 
 
-def test_what_is_examined_is_what_is_wanted_until_it_scans(tour: Tour, rows: list[january.Row]) -> None:
+def test_what_is_examined_is_what_is_wanted_until_it_scans(tour: Tour, rows: list[january_flights.Row]) -> None:
     costs = {question.ask: tour.ask(question.ask)[1] for question in QUESTIONS}
     scans = {questions.day_by_partition_scan: "B6", questions.day_by_table_scan: None}
     for ask, cost in costs.items():

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from support.archive_moves import ID, KEY, KEYS, Work, interrupt, jones
-from support.crashing_client import Died, Life, mortal
+from support.crashing_client import Crash, Crashed, connect_crashing
 from tablepatterns import EntitySet, IntraPartitionIndex, Key, LogTail
 from tablepatterns.engine.account import Engine
 from tablepatterns.recipes.archive.archive import Archive
@@ -241,7 +241,7 @@ async def test_wherever_a_worker_dies_the_move_is_finished_and_nothing_was_ever_
     backend: Any, engine: Engine, current: Any, target: Any, archive: Any, work: Work, after: bool, back: bool
 ) -> None:
     for at in range(30):
-        dying_storage = mortal(backend, engine, Life(at, after))
+        dying_storage = connect_crashing(backend, engine, Crash(at, after))
         dying: Any = Worker(dying_storage, [_again(archive, dying_storage, target)], lease=30)
         origin = archive._there if back else archive._here
         await origin.insert(KEYS, {"LastName": "Jones"})
@@ -249,7 +249,7 @@ async def test_wherever_a_worker_dies_the_move_is_finished_and_nothing_was_ever_
         dead = False
         try:
             await dying.run_once()
-        except Died:
+        except Crashed:
             dead = True
         assert jones() in [await current.get(**ID), await archive.get(**ID)]
         engine.clock.advance(3600)

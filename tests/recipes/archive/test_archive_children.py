@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from support.archive_moves import PLACES, Work, interrupt
-from support.crashing_client import Died, Life, mortal
+from support.crashing_client import Crash, Crashed, connect_crashing
 from support.department_archive import DEPARTMENT, EMPLOYEE, SALES, Family, employee, family_of, fill, places, sets_in
 from tablepatterns import EntitySet, IntraPartitionIndex, Key, LargeProperties, OneToMany
 from tablepatterns.engine.account import Engine
@@ -138,13 +138,13 @@ async def test_wherever_a_worker_dies_no_one_of_the_family_is_lost(
             await in_table.archive.archive(SALES)
             await work(in_table.archive)
         await (in_table.archive.restore if back else in_table.archive.archive)(SALES)
-        storage = mortal(backend, engine, Life(at, after))
+        storage = connect_crashing(backend, engine, Crash(at, after))
         dying = family_of(storage, table, sets_in(storage, closed), in_table.archive.queue)
         worker: Any = Worker(storage, [dying.archive], lease=30)
         dead = False
         try:
             await worker.run_once()
-        except Died:
+        except Crashed:
             dead = True
         (department, hired), (former, left) = await here(in_table), await there(in_table)
         assert department or former

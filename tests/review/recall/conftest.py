@@ -8,7 +8,7 @@ from collections.abc import Callable
 import pytest
 
 from review.recall.recalled import Told, score
-from support.report_sections import tell
+from support.report_sections import add_section
 
 PAIRS = pytest.StashKey[list[tuple[set[Told], set[Told]]]]()
 
@@ -33,4 +33,4 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
         expected, found = sum(len(wanted) for _, wanted in pairs), sum(len(said) for said, _ in pairs)
         line = f"{len(pairs)} designs, {expected} findings expected, {found} made"
         title = f"review: recall {recall:.0%}, precision {precision:.0%} (process {os.getpid()})"
-        tell(session.config, title, [line])
+        add_section(session.config, title, [line])
