@@ -10,12 +10,13 @@ from importlib.util import find_spec
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
-from azure.data.tables.aio import TableServiceClient
+from azure.data.tables.aio import TableClient, TableServiceClient
 
 from .connection import Target, check_table_name, in_memory, resolve
 from .declared_rows import DeclaredRows
 from .extras import how_to_install
 from .recipe import VIRTUAL_BEAT, Account
+from .sdk.batch import Batches
 from .sdk.call import Once
 from .sdk.container import Container
 from .sdk.process_transport import STORAGE_DEFAULTS
@@ -111,9 +112,10 @@ class Storage(Account):
         """What `Traffic` sees the requests by."""
         # Must not refer to self, so that an in-memory account is freed with its last reference
         over = self.watch.over
-        self._table_service = Once(
-            lambda: TableServiceClient(target.url("table"), **over("table", _with_process_transport(options)))
-        )
+        # The clients of the table service share one transport, and so its connections
+        of_tables = over("table", _with_process_transport(options))
+        self._table_service = Once(lambda: TableServiceClient(target.url("table"), **of_tables))
+        self._batches = Batches(TableClient, target.urls["table"], of_tables)
         if target.urls["table"]:
             self._table_service()
         self._queues = Once(
@@ -152,7 +154,7 @@ class Storage(Account):
     def table(self, name: str) -> Table:
         """Return one table of the account; no request is made."""
         check_table_name(name)
-        return Table(self.tables.get_table_client(name), self._options.get("raw_response_hook"))
+        return Table(self.tables.get_table_client(name), self._options.get("raw_response_hook"), self._batches)
 
     def table_names(self, first: str, last: str) -> AsyncIterator[str]:
         """Yield the names of the account's tables from `first` to `last`, both included."""

@@ -12,11 +12,12 @@ from datetime import datetime, timezone
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
-from azure.data.tables import TableServiceClient
+from azure.data.tables import TableClient, TableServiceClient
 
 from .connection import Target, check_table_name, in_memory, resolve
 from .declared_rows import DeclaredRows
 from .recipe import VIRTUAL_BEAT, Account, BlockingAccount, finish
+from .sdk.batch import Batches
 from .sdk.call import Once
 from .sdk.container import Container
 from .sdk.process_transport import STORAGE_DEFAULTS, with_process_transport
@@ -117,9 +118,10 @@ class Storage(BlockingAccount):
         """What `Traffic` sees the requests by."""
         # Must not refer to self, so that an in-memory account is freed with its last reference
         over = self.watch.over
-        self._table_service = Once(
-            lambda: TableServiceClient(target.url("table"), **over("table", with_process_transport(options)))
-        )
+        # The clients of the table service share one transport, and so its connections
+        of_tables = over("table", with_process_transport(options))
+        self._table_service = Once(lambda: TableServiceClient(target.url("table"), **of_tables))
+        self._batches = Batches(TableClient, target.urls["table"], of_tables)
         if target.urls["table"]:
             self._table_service()
         self._queues = Once(
@@ -160,7 +162,7 @@ class Storage(BlockingAccount):
     def table(self, name: str) -> Table:
         """Return one table of the account; no request is made."""
         check_table_name(name)
-        return Table(self.tables.get_table_client(name), self._options.get("raw_response_hook"))
+        return Table(self.tables.get_table_client(name), self._options.get("raw_response_hook"), self._batches)
 
     def table_names(self, first: str, last: str) -> AsyncIterator[str]:
         """Yield the names of the account's tables from `first` to `last`, both included."""

@@ -32,6 +32,7 @@ from ..filters import Filter, prop
 from ..filters.bounds import Interval, KeyBounds, key_bounds
 from ..same_value import same_value
 from ..write_id import Lineage, after, inserted, is_complete
+from .batch import Batches, ETags
 from .call import CONNECTION_LOST, Exchange, MaybeCarriedOut, all_of, answered, each, first_page, settled
 from .errors import code_of, lacks_table, missing, translated
 from .operation import ANY, Operation, check_transaction, plain, sdk_operation
@@ -161,11 +162,13 @@ class Table:
     :param client: the SDK's client of the table
     :param hook: the `raw_response_hook` that the client was made with, if any: writes need a hook of their own, which
         takes its place and calls it
+    :param batches: the transactions of the account; if it is None, `submit_transaction` of the client sends them
     """
 
-    def __init__(self, client: Any, hook: Callable[[Any], None] | None = None) -> None:
+    def __init__(self, client: Any, hook: Callable[[Any], None] | None = None, batches: Batches | None = None) -> None:
         self._client = client
         self._hook = hook
+        self._batches = batches
 
     @property
     def name(self) -> str:
@@ -414,17 +417,28 @@ class Table:
 
     async def _send(self, operations: Sequence[Operation], stamp: UUID, exchange: Exchange) -> list[Entity]:
         lineages = [_lineage(each, stamp) for each in operations]
-        calls = [sdk_operation(each, lineage) for each, lineage in zip(operations, lineages, strict=True)]
-        if len(calls) > 1:
-            answers = await answered(self._client.submit_transaction, calls, **exchange.options)
+        if len(operations) > 1:
+            etags = await self._send_transaction(operations, lineages, exchange)
         else:
-            word, entity, options = calls[0]
+            word, entity, options = sdk_operation(operations[0], lineages[0])
             call = getattr(self._client, f"{word}_entity")
-            answers = [await answered(call, entity, **options, **exchange.options)]
+            answer: Mapping[str, Any] | None = await answered(call, entity, **options, **exchange.options)
             if exchange.status == 404 and not exchange.was_repeated:
                 # The SDK takes the deletion of a missing entity for a success
                 raise missing(operations[0])
-        return list(map(_written, operations, answers, lineages))
+            etags = [answer["etag"] if answer else None]
+        return list(map(_written, operations, etags, lineages))
+
+    async def _send_transaction(
+        self, operations: Sequence[Operation], lineages: Sequence[Lineage], exchange: Exchange
+    ) -> ETags:
+        if self._batches is not None:
+            etags = await self._batches.submit(self.name, operations, lineages, **exchange.options)
+            if etags is not None:
+                return etags
+        calls = [sdk_operation(each, lineage) for each, lineage in zip(operations, lineages, strict=True)]
+        answers = await answered(self._client.submit_transaction, calls, **exchange.options)
+        return [answer.get("etag") for answer in answers]
 
     async def _own_work(
         self, operations: Sequence[Operation], stamp: UUID, error: HttpResponseError
@@ -454,8 +468,7 @@ def _read_back(operations: Sequence[Operation], rows: Sequence[Entity | None], s
         row.etag if row is not None and is_newest(stamp, operation, row) else _STALE
         for operation, row in zip(operations, rows, strict=True)
     ]
-    pairs = zip(operations, etags, strict=True)
-    return [_written(each, {"etag": etag}, _lineage(each, stamp)) for each, etag in pairs]
+    return [_written(each, etag, _lineage(each, stamp)) for each, etag in zip(operations, etags, strict=True)]
 
 
 def _lineage(operation: Operation, stamp: UUID) -> Lineage:
@@ -465,11 +478,11 @@ def _lineage(operation: Operation, stamp: UUID) -> Lineage:
     return after(inserted(stamp) if operation.kind == "insert" else stamp, operation.lineage)
 
 
-def _written(operation: Operation, answer: Mapping[str, Any], lineage: Lineage) -> Entity:
+def _written(operation: Operation, etag: str | None, lineage: Lineage) -> Entity:
     entity = Entity({"PartitionKey": operation.partition_key, "RowKey": operation.row_key})
-    if operation.kind != "delete":
-        entity.etag = answer["etag"]
-        entity.timestamp = None if entity.etag == _STALE else timestamp_of(answer["etag"])
+    if operation.kind != "delete" and etag is not None:
+        entity.etag = etag
+        entity.timestamp = None if etag == _STALE else timestamp_of(etag)
         entity.lineage = lineage
     return entity
 

@@ -1,0 +1,383 @@
+"""Transactions through the codec behave as through the SDK's own call: results, errors, hooks, retries, credentials."""
+
+from __future__ import annotations
+
+import asyncio
+import io
+import logging
+import re
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from datetime import datetime, timedelta, timezone
+from typing import Any
+
+import pytest
+import requests
+from azure.core.credentials import AccessToken, AzureSasCredential
+from azure.core.exceptions import HttpResponseError
+from azure.core.pipeline.transport import HttpTransport
+from azure.core.rest._requests_basic import RestRequestsTransportResponse
+from azure.core.settings import settings
+from azure.data.tables import TableClient, TableSasPermissions, generate_table_sas
+from azure.data.tables.aio import TableClient as AioTableClient
+from opentelemetry import trace
+from opentelemetry.sdk.trace import TracerProvider
+from opentelemetry.sdk.trace.export import SimpleSpanProcessor
+from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
+from urllib3.response import HTTPResponse
+
+import tablepatterns
+from support.employees import employees_of, jones
+from support.recorded_requests import CREDENTIAL, SERVICE, Recorder
+from tablepatterns.engine.account import Engine
+from tablepatterns.engine.transport import AioEngineTransport, EngineTransport
+from tablepatterns.errors import EntityAlreadyExists
+from tablepatterns.recipe import finish
+from tablepatterns.sdk.batch import Batches, is_supported
+from tablepatterns.sdk.operation import ANY, Operation, sdk_operation
+from tablepatterns.sdk.table import Table
+
+STALE = "W/\"datetime'2020-01-01T00%3A00%3A00.0000000Z'\""
+Rows = Sequence[Operation]
+Tables = tuple[Table, Table]
+
+
+def row(key: str, **properties: Any) -> dict[str, Any]:
+    return {"PartitionKey": "it's é", "RowKey": key, **properties}
+
+
+def inserts(count: int, prefix: str = "") -> list[Operation]:
+    return [Operation.insert(row(f"{prefix}{n:03d}", A=n, B="é'x", C=n / 3)) for n in range(count)]
+
+
+def delete(key: str) -> Operation:
+    return Operation.delete("it's é", key, ANY)
+
+
+CASES: dict[str, Rows] = {
+    "100 rows": inserts(100, "more"),
+    "all kinds": [
+        Operation.insert_or_replace(row("000", A=5)),
+        delete("001"),
+        Operation.merge(row("002", Q=1), ANY),
+        Operation.insert(row("new")),
+    ],
+    "exists": [Operation.insert(row("new")), Operation.insert(row("000"))],
+    "changed": [Operation.insert_or_merge(row("000")), Operation.replace(row("001"), STALE)],
+    "missing": [Operation.replace(row("no"), ANY), delete("000")],
+    "a deletion of nothing": [Operation.insert_or_merge(row("000")), delete("no")],
+}
+
+
+@pytest.fixture
+def tables(storage: Any, new_name: Callable[..., str]) -> Tables:
+    """A table that uses the codec, and one that uses the SDK's own call."""
+    return storage.table(new_name()), Table(storage.tables.get_table_client(new_name()))
+
+
+async def outcome(table: Table, operations: Rows) -> Any:
+    """Return what a transaction gives, or all that a caller can see of its error."""
+    try:
+        written = await table.submit(*operations)
+    except HttpResponseError as error:
+        return [seen(each) for each in (error, error.__cause__) if each is not None]
+    return [(dict(each), each.etag is None, each.timestamp is None) for each in written]
+
+
+def seen(error: Any) -> tuple[Any, ...]:
+    """Return what a caller can see of an error, without what differs from request to request."""
+    response, code = error.response, getattr(error, "error_code", None)
+    told = (response.status_code, response.reason, steady(response.text())) if response else None
+    index, details = getattr(error, "index", None), getattr(error, "additional_info", None)
+    text = steady(str(error)), steady(error.message)
+    return type(error), error.status_code, error.reason, code, type(code), index, details, text, told
+
+
+def steady(text: str) -> str:
+    return re.sub(r"(RequestId|Time):[^\n\\\"]*", "", text)
+
+
+@pytest.mark.parametrize("case", CASES)
+async def test_a_transaction_ends_as_through_the_sdks_own_call(tables: Tables, case: str) -> None:
+    found = []
+    for table in tables:
+        await table.submit(*inserts(3))
+        found.append(await outcome(table, CASES[case]))
+    assert found[0] == found[1]
+    ours, theirs = tables
+    left = [dict(each) async for each in ours.query(None)]
+    assert left == [dict(each) async for each in theirs.query(None)]
+
+
+async def test_a_table_that_does_not_exist_is_told_alike(tables: Tables) -> None:
+    ours, theirs = [await outcome(table, CASES["missing"]) for table in tables]
+    assert ours == theirs
+
+
+@pytest.mark.parametrize(
+    ("fault", "how"),
+    [
+        ("busy", {}),
+        ("lose_answer", {}),
+        ("lose_request", {}),
+        ("refuse_connection", {}),
+        ("time_out", {"carried_out": True}),
+    ],
+)
+@pytest.mark.parametrize("case", ["all kinds", "exists", "overwrites"])
+async def test_a_fault_is_met_alike(tables: Tables, engine: Engine, fault: str, how: Any, case: str) -> None:
+    overwrites = [Operation.insert_or_replace(row(key, A=1)) for key in "ab"]
+    found = []
+    for table in tables:
+        await table.submit(*inserts(3))
+        engine.ledger.clear()
+        getattr(engine.faults, fault)(operation="Transaction", times=2, **how)
+        ended = await outcome(table, CASES.get(case, overwrites))
+        found.append((ended, [(each.operation, each.status) for each in engine.ledger.records]))
+        engine.faults.clear()
+    assert found[0] == found[1]
+
+
+async def test_hooks_and_logs_see_what_they_see_of_the_sdks_own_call(
+    backend: Any, new_name: Callable[..., str], caplog: pytest.LogCaptureFixture
+) -> None:
+    sent: list[Any] = []
+
+    def received(call: Any) -> None:
+        sent.append((call.http_response.status_code, type(call.context)))
+
+    storage = backend.connect(
+        raw_request_hook=lambda call: sent.append(noted(call.http_request.url, call.http_request.headers)),
+        raw_response_hook=received,
+        logging_enable=True,
+        headers={"x-ms-note": "mine"},
+        user_agent="mine",
+    )
+    name = new_name()
+    found = []
+    for table in (storage.table(name), Table(storage.tables.get_table_client(name), received)):
+        await table.create()
+        sent.clear()
+        caplog.clear()
+        with caplog.at_level(logging.DEBUG, logger="azure"):
+            await outcome(table, [Operation.insert_or_replace(row(key, A=1)) for key in "ab"])
+        found.append((list(sent), [noted(record.getMessage(), {}) for record in caplog.records]))
+    assert found[0] == found[1]
+    assert found[0][0]
+    assert found[0][1]
+
+
+def noted(text: str, headers: Any) -> tuple[list[str], list[str]]:
+    """Return a text and headers without what differs from call to call, and without their order."""
+    own = r"((x-ms-client-request-id|x-ms-request-id|x-ms-date|Date|Authorization|ETag)'?: )[^\\\n]+"
+    text = re.sub(r'("WriteId": )"[^"]+"', r"\1", re.sub(own, r"\1", text))
+    text = re.sub(r"(changeset|batch\w*|response)_[0-9a-f-]{36}", r"\1", text)
+    return sorted(text.splitlines()), sorted(name.lower() for name in headers)
+
+
+@pytest.fixture(scope="module")
+def spans() -> Iterator[Any]:
+    """What OpenTelemetry exports; azure-core keeps the first provider that it meets."""
+    exporter, provider = InMemorySpanExporter(), TracerProvider()
+    provider.add_span_processor(SimpleSpanProcessor(exporter))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(trace, "get_tracer_provider", lambda: provider)
+        yield exporter
+
+
+async def test_a_trace_has_the_spans_of_the_sdks_own_call(tables: Tables, spans: Any) -> None:
+    found = []
+    for table in tables:
+        await table.create()
+        settings.tracing_enabled.set_value(True)
+        await table.submit(*inserts(2))
+        settings.tracing_enabled.unset_value()
+        made = spans.get_finished_spans()
+        spans.clear()
+        names = {span.context.span_id: span.name for span in made}
+        found.append([(span.name, span.kind, span.parent and names[span.parent.span_id]) for span in made])
+    assert found[0] == found[1]
+    assert [name for name, *_ in found[0]] == ["POST", "TableClient.submit_transaction"]
+
+
+# ------------------------------------------------------------------ credentials
+
+
+def signature(engine: Engine, table: str, **permissions: bool) -> AzureSasCredential:
+    key = tablepatterns.connect(engine).target.credential
+    until = datetime.now(timezone.utc) + timedelta(hours=1)
+    return AzureSasCredential(
+        generate_table_sas(key, table, permission=TableSasPermissions(**permissions), expiry=until)
+    )
+
+
+async def test_a_shared_access_signature_is_sent_and_its_limits_are_told_alike(
+    backend: Any, engine: Engine, new_name: Callable[..., str]
+) -> None:
+    found = []
+    for ours in (True, False):
+        name = new_name()
+        await backend.connect().table(name).submit(*inserts(3))
+        ended = []
+        for may in ({"read": True, "add": True, "update": True, "delete": True}, {"read": True}):
+            storage = backend.connect(credential=signature(engine, name, **may))
+            table = storage.table(name) if ours else Table(storage.tables.get_table_client(name))
+            ended.append(await outcome(table, CASES["all kinds"]))
+        found.append(ended)
+    assert found[0] == found[1]
+    assert [type(each) for each in found[0]] == [list, list]
+
+
+async def test_a_bearer_token_is_sent(backend: Any, engine: Engine, table_name: str) -> None:
+    asked: list[tuple[str, ...]] = []
+
+    class Credential:
+        def get_token(self, *scopes: str, **_: Any) -> Any:
+            asked.append(scopes)
+            token = AccessToken("a.b.c", 9_000_000_000)
+            return asyncio.sleep(0, token) if backend.aio else token
+
+    kind = AioEngineTransport if backend.aio else EngineTransport
+    storage = backend.connect(credential=Credential(), transport=kind(engine, trust_tokens=True))
+    written = await storage.table(table_name).submit(*inserts(2))
+    assert all(each.etag for each in written)
+    assert asked
+
+
+# ------------------------------------------------------------------ threads
+
+
+def test_no_thread_is_started(monkeypatch: pytest.MonkeyPatch) -> None:
+    def start(self: threading.Thread) -> None:
+        raise AssertionError(f"{self} was started")
+
+    employees = employees_of(tablepatterns.connect(), "Employees")
+    monkeypatch.setattr(threading.Thread, "start", start)
+    employees.insert(jones())
+    with pytest.raises(EntityAlreadyExists):
+        employees.insert(jones())
+    with pytest.raises(AssertionError, match="was started"):
+        employees.account.tables.get_table_client("Employees").submit_transaction([("upsert", row("1"))])
+
+
+# ------------------------------------------------------------------ where the SDK's own call is used
+
+
+@pytest.mark.parametrize("kind", [TableClient, AioTableClient])
+async def test_the_installed_sdk_is_supported(kind: Any) -> None:
+    assert await is_supported(kind), "the SDK has changed: transactions use its own call, at a tenth of the speed"
+
+
+class WithoutPolicies(TableClient):
+    """A table client of an SDK that ignores per-call policies."""
+
+    def __init__(self, *args: Any, **options: Any) -> None:
+        options.pop("per_call_policies", None)
+        super().__init__(*args, **options)
+
+
+class WithOtherMethods(TableClient):
+    """A table client of an SDK in which the call has another name."""
+
+    upsert_entity: Any = None
+
+
+TWO = [Operation.delete("p", key, ANY) for key in "ab"]
+
+
+@pytest.mark.parametrize("kind", [WithoutPolicies, WithOtherMethods])
+async def test_an_sdk_of_another_shape_sends_by_itself(kind: Any) -> None:
+    transport = Recorder()
+    batches = Batches(kind, SERVICE, {"credential": CREDENTIAL, "transport": transport})
+    assert await batches.submit("Employees", TWO, [(), ()]) is None
+    assert transport.sent == []
+
+
+@pytest.mark.parametrize(
+    "service",
+    ["https://a.table.cosmos.azure.com:443", "https://a.table.cosmosdb.azure.com", "http://localhost:8902/a"],
+)
+async def test_cosmos_is_left_to_the_sdk(service: str) -> None:
+    # The SDK sends merges to Cosmos DB, and to what it takes for its emulator, as POST with X-HTTP-Method
+    transport = Recorder()
+    batches = Batches(TableClient, service, {"credential": CREDENTIAL, "transport": transport})
+    assert await batches.submit("Employees", TWO, [(), ()]) is None
+    assert transport.sent == []
+
+
+@pytest.mark.parametrize("option", ["pipeline", "policies", "location_mode"])
+async def test_a_client_with_policies_or_an_address_of_its_own_is_left_to_the_sdk(option: str) -> None:
+    batches = Batches(TableClient, SERVICE, {"credential": CREDENTIAL, option: None})
+    assert await batches.submit("Employees", TWO, [(), ()]) is None
+
+
+# ------------------------------------------------------------------ responses that the SDK reads
+
+ODD = b'{"odata.error":{"code":"InvalidInput","message":{"lang":"en","value":"1:Odd."},"innererror":{}}}'
+PART = b"--b\r\nContent-Type: multipart/mixed; boundary=c\r\n\r\n--c\r\nContent-Type: application/http\r\n\r\n"
+ODD_PART = b"HTTP/1.1 400 Bad Request\r\nContent-Type: application/json\r\n\r\n" + ODD + b"\r\n--c--\r\n--b--\r\n"
+MULTIPART = "multipart/mixed; boundary=b"
+
+
+class Odd(HttpTransport[Any, Any]):
+    """Answers every request alike, as no service has been seen to do, over a socket's response of the SDK's own."""
+
+    def __init__(self, status: int, kind: str, content: bytes) -> None:
+        self._odd = status, kind, content
+
+    def send(self, request: Any, **options: Any) -> Any:
+        status, kind, content = self._odd
+        kind_of_response: Any = RestRequestsTransportResponse
+        received = requests.Response()
+        received.status_code, received.reason = status, "Odd"
+        received.headers["Content-Type"] = kind
+        received.raw = HTTPResponse(io.BytesIO(content), preload_content=False)
+        return kind_of_response(request=request, internal_response=received)
+
+    def sleep(self, duration: float) -> None: ...
+
+    def open(self) -> None: ...
+
+    def close(self) -> None: ...
+
+    def __exit__(self, *error: object) -> None: ...
+
+
+@pytest.mark.parametrize(
+    ("status", "kind", "content"),
+    [
+        (202, MULTIPART, PART + ODD_PART),
+        (202, MULTIPART, PART + ODD_PART.replace(b',"innererror":{}', b"")),
+        (202, MULTIPART, PART + ODD_PART.replace(b"400", b"413")),
+        (202, MULTIPART, PART + ODD_PART.replace(b"json", b"xml")),
+        (202, MULTIPART, PART + b"--c--\r\n--b--\r\n"),
+        (202, "text/plain", b"hello"),
+        (413, "application/json", ODD),
+        (413, "application/xml", b""),
+        (400, "application/json", ODD),
+        (400, "application/json", ODD.replace(b',"innererror":{}', b"")),
+        (400, "application/json", b""),
+        (403, "application/xml", b"<Error><Code>AuthenticationFailed</Code><Message>No.</Message></Error>"),
+        (404, "application/json", b"{}"),
+        (409, "text/html", b"<html>message</html>"),
+        (204, "text/plain", b""),
+        (200, MULTIPART, PART),
+    ],
+)
+def test_an_odd_response_ends_as_through_the_sdks_own_call(status: int, kind: str, content: bytes) -> None:
+    options = {"credential": CREDENTIAL, "transport": Odd(status, kind, content), "retry_total": 0}
+    calls = [sdk_operation(each, ()) for each in TWO]
+    ours = ended(lambda: finish(Batches(TableClient, SERVICE, options).submit("Employees", TWO, [(), ()])))
+    theirs = ended(lambda: TableClient(SERVICE, "Employees", **options).submit_transaction(calls))
+    assert ours == theirs
+
+
+def ended(call: Callable[[], Any]) -> Any:
+    """Return what a caller can see of a call's error, or that there was none."""
+    try:
+        found: list[Any] = call()
+    except HttpResponseError as error:
+        return seen(error)
+    except Exception as error:  # noqa: BLE001 - the SDK lets many kinds of errors through
+        return type(error), str(error)
+    return [each.get("etag") if isinstance(each, dict) else each for each in found]

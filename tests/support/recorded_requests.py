@@ -1,0 +1,60 @@
+"""Transports that keep the requests of SDK clients and answer them all alike, for tests of what is sent."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from azure.core.credentials import AzureNamedKeyCredential
+from azure.core.pipeline.transport import HttpTransport
+from azure.data.tables import TableClient
+
+from tablepatterns.sdk.batch import SimpleResponse
+
+CREDENTIAL = AzureNamedKeyCredential("devstoreaccount1", "a2V5")
+SERVICE = "https://devstoreaccount1.table.core.windows.net"
+_BOUNDARY = re.compile(r"(batch|changeset)_[0-9a-f-]{36}")
+_DATE = re.compile(r"(Date|x-ms-date): [^\r\n]+")
+
+
+class Recorder(HttpTransport[Any, Any]):
+    """Keeps each request, and answers that a transaction of so many operations was carried out."""
+
+    def __init__(self) -> None:
+        self.sent: list[Any] = []
+        self.operations = 1
+
+    def send(self, request: Any, **options: Any) -> Any:
+        self.sent.append(request)
+        part = "--c\r\nContent-Type: application/http\r\n\r\nHTTP/1.1 204 No Content\r\nETag: W/1\r\n\r\n\r\n"
+        body = (
+            "--b\r\nContent-Type: multipart/mixed; boundary=c\r\n\r\n" + part * self.operations + "--c--\r\n--b--\r\n"
+        )
+        headers = {"Content-Type": "multipart/mixed; boundary=b"}
+        return Parts(request, 202, "Accepted", headers, body.encode())
+
+    def open(self) -> None: ...
+
+    def close(self) -> None: ...
+
+    def __exit__(self, *error: object) -> None: ...
+
+
+class Parts(SimpleResponse):
+    """A response whose parts the SDK can ask for."""
+
+    def parts(self) -> list[SimpleResponse]:
+        found = self.content.count(b"HTTP/1.1 204")
+        return [SimpleResponse(self.request, 204, "No Content", {"Etag": "W/1"}, b"")] * found
+
+
+def client(transport: Any) -> TableClient:
+    return TableClient(SERVICE, "Employees", credential=CREDENTIAL, transport=transport)
+
+
+def comparable(request: Any) -> tuple[str, str, dict[str, str], str]:
+    """Return a request without what differs from call to call: its boundaries, dates, id and signature."""
+    own = {"x-ms-client-request-id", "authorization", "x-ms-date", "date"}
+    headers = {name.lower(): _BOUNDARY.sub(r"\1", value) for name, value in request.headers.items()}
+    body = _DATE.sub(r"\1", _BOUNDARY.sub(r"\1", request.content.decode()))
+    return request.method, request.url, {name: text for name, text in headers.items() if name not in own}, body
