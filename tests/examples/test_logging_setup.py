@@ -18,8 +18,8 @@ PROGRAM = Path(__file__).parents[2] / "examples" / "logging_setup" / "shop.py"
 
 def test_the_program_reads_the_errors_back() -> None:
     done = subprocess.run([sys.executable, str(PROGRAM)], capture_output=True, text=True, check=True, timeout=60)
-    assert done.stdout == "ERROR shop.orders order 4711 is lost\n"
-    assert "WARNING shop.orders order 4711 waits for its payment" in done.stderr
+    assert done.stdout == "ERROR shop.orders order 4711 was lost\n"
+    assert "WARNING shop.orders order 4711 is waiting for payment" in done.stderr
     assert "has come" not in done.stderr
 
 
