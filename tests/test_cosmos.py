@@ -50,7 +50,7 @@ def heads(account: Any) -> Any:
 
 def logins(account: Any) -> Any:
     key = Key("{User}", "{At:inverted}")
-    return tp.PeriodTables(account, "Logins", tp.Period.DAY, make=lambda on, table: EntitySet(on, table, key))
+    return tp.PeriodTables(account, "Logins", tp.Period.DAY, factory=lambda on, table: EntitySet(on, table, key))
 
 
 def encrypted(account: Any) -> Any:

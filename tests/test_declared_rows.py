@@ -126,10 +126,13 @@ def test_sets_inside_of_recipes_are_declared_too() -> None:
         spread = PartitionSpread(storage, "Events", Key("{Hour}", "{Number:06d}"), buckets=4)
         with pytest.raises(BadDesign):
             EntitySet(storage, "Events", Key("{Any}", "{Row}"))
-        assert spread.entities.table.name == "Events"
+        assert spread.entity_set.table.name == "Events"
 
         days = PeriodTables(
-            storage, "Days", Period.DAY, make=lambda account, table: EntitySet(account, table, Key("{A}", "{At:ticks}"))
+            storage,
+            "Days",
+            Period.DAY,
+            factory=lambda account, table: EntitySet(account, table, Key("{A}", "{At:ticks}")),
         )
         made = days.of(storage.now())
         with pytest.raises(BadDesign):

@@ -125,8 +125,8 @@ sign_ins = declare_set(
         storage,
         "SignIns",
         Period.DAY,
-        make=lambda account, table: EntitySet(account, table, SIGN_IN),
-        keep=timedelta(days=60),
+        factory=lambda account, table: EntitySet(account, table, SIGN_IN),
+        retention=timedelta(days=60),
     ),
     shape=Shape(
         "SignIn",

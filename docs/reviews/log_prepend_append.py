@@ -15,8 +15,8 @@ accesses = declare_set(
         storage,
         "AccessLog",
         Period.DAY,
-        make=lambda account, table: EntitySet(account, table, BY_HOUR),
-        keep=timedelta(days=14),
+        factory=lambda account, table: EntitySet(account, table, BY_HOUR),
+        retention=timedelta(days=14),
     ),
     name="Accesses",
     shape=Shape(

@@ -123,8 +123,8 @@ def logins(account: Any, keep: timedelta | None = None) -> Any:
         account,
         "Logins",
         Period.DAY,
-        make=lambda inner, table: EntitySet(inner, table, Key("{User}", "{At:ticks}")),
-        keep=keep,
+        factory=lambda inner, table: EntitySet(inner, table, Key("{User}", "{At:ticks}")),
+        retention=keep,
     )
     for day in range(3):
         tables.insert({"User": "jo", "At": NOON + day * DAY})
@@ -145,14 +145,14 @@ def insert_first_login(account: Any) -> Call:
 
 @budget("PeriodTables", "drop", 1, "a day, whatever it holds")
 def drop(account: Any) -> Call:
-    tables = logins(account, keep=account.now() - NOON)
+    tables = logins(account, retention=account.now() - NOON)
     account.engine.clock.advance(2 * DAY.total_seconds())
     return lambda: tables.drop(NOON)
 
 
 @budget("PeriodTables", "drop_expired", 4, "3 days: 1 to list the tables, 1 for each")
 def drop_expired(account: Any) -> Call:
-    tables = logins(account, keep=account.now() - NOON)
+    tables = logins(account, retention=account.now() - NOON)
     account.engine.clock.advance(9 * DAY.total_seconds())
     return tables.drop_expired
 

@@ -151,7 +151,7 @@ class PeriodTablesHome(Home):
         def make(account: Any, table: str) -> Any:
             return self.made(account, table, self.options(table))
 
-        self.tables: Any = PeriodTables(self.storage, f"{self.table}x", Period.DAY, make=make)
+        self.tables: Any = PeriodTables(self.storage, f"{self.table}x", Period.DAY, factory=make)
 
     def made(self, account: Any, table: str, options: dict[str, Any]) -> Any:
         """Return the set of one period."""
@@ -186,8 +186,8 @@ class PartitionSpreadHome(Home):
             return self.made(account, table, self.options(table))
 
         key = Key("empid_{Department}", self.row)
-        self.spread: Any = PartitionSpread(self.storage, self.table, key, buckets=3, make=make)
-        self.set = self.spread.entities
+        self.spread: Any = PartitionSpread(self.storage, self.table, key, buckets=3, factory=make)
+        self.set = self.spread.entity_set
 
     def made(self, account: Any, table: str, options: dict[str, Any]) -> Any:
         """Return the set of all buckets."""

@@ -87,11 +87,11 @@ def wide(account: Any, *mappings: Any, **options: Any) -> Any:
 
 
 def periods(account: Any, make: Callable[[Any, str], Any], **options: Any) -> Any:
-    return PeriodTables(account, "Logins", Period.DAY, make=make, **options)
+    return PeriodTables(account, "Logins", Period.DAY, factory=make, **options)
 
 
 def spread(account: Any, make: Callable[[Any, str, Key], Any] | None = None) -> Any:
-    return PartitionSpread(account, "Staff", KEY, buckets=3, make=make)
+    return PartitionSpread(account, "Staff", KEY, buckets=3, factory=make)
 
 
 def _derived_of(name: str, mapping: Any, what: str) -> tuple[Refused, ...]:

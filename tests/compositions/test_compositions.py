@@ -129,7 +129,7 @@ async def test_the_blobs_of_a_dropped_period_go_with_its_collections(storage: An
     def make(account: Any, table: str) -> Any:
         return EntitySet(account, table, key, mappings=[photos])
 
-    logins = PeriodTables(storage, "Logins", Period.DAY, make=make, keep=timedelta(days=1))
+    logins = PeriodTables(storage, "Logins", Period.DAY, factory=make, retention=timedelta(days=1))
     await logins.insert({"User": "jo", "At": now, "Photo": bytes(100_000)})
     engine.clock.advance(3 * 86_400)
     assert len(await logins.drop_expired()) == 1

@@ -87,7 +87,7 @@ async def test_the_latest_entities_of_period_tables(storage: Any, new_name: Any)
     def make(account: Any, table: str) -> Any:
         return LogTail(account, table, "{Department}")
 
-    logins = PeriodTables(storage, f"{new_name()}x", Period.DAY, make=make)
+    logins = PeriodTables(storage, f"{new_name()}x", Period.DAY, factory=make)
     for hour in range(0, 72, 12):
         moment = NOON - timedelta(hours=hour)
         await logins.insert(SALES | {"At": moment, "Hour": hour})
@@ -101,7 +101,7 @@ async def test_the_latest_entities_of_period_tables(storage: Any, new_name: Any)
 
 async def test_the_first_entities_of_a_partition_spread(storage: Any, engine: Engine, table_name: str) -> None:
     spread = PartitionSpread(storage, table_name, Key("{Department}", "{EmployeeId:06d}"), buckets=3)
-    reviews = ChildSet(storage, table_name, spread.entities.key, "_{Year:04d}")
+    reviews = ChildSet(storage, table_name, spread.entity_set.key, "_{Year:04d}")
     for number in range(6):
         await spread.insert(SALES | {"EmployeeId": number})
         for year in range(2000, 2020):

@@ -154,7 +154,7 @@ async def test_logs_take_fields_of_any_name(storage: Any, new_name: Any) -> None
 async def test_period_tables_take_fields_of_any_name(storage: Any, new_name: Any) -> None:
     by_time = Key("{self}_{limit}", "{At:inverted}")
     tables = PeriodTables(
-        storage, new_name() + "x", Period.DAY, make=lambda account, name: EntitySet(account, name, by_time)
+        storage, new_name() + "x", Period.DAY, factory=lambda account, name: EntitySet(account, name, by_time)
     )
     await tables.insert(PARTITION | {"At": NOW})
     assert await tables.get(PARTITION | {"At": NOW}) is not None

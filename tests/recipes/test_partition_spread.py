@@ -79,11 +79,11 @@ async def test_the_set_behind_does_all_that_a_set_can(storage: Any, table_name: 
     events = events_of(storage, table_name)
     found = await events.insert(event(5, Text="started"))
     found["Text"] = "stopped"
-    await events.entities.replace(found)
+    await events.entity_set.replace(found)
     assert (await events.get(**event(5)))["Text"] == "stopped"
-    await events.entities.insert_or_merge(events.placed(event(5, Level=3)))
+    await events.entity_set.insert_or_merge(events.placed(event(5, Level=3)))
     assert (await events.get(**event(5)))["Level"] == 3
-    await events.entities.delete(events.placed(event(5)), force=True)
+    await events.entity_set.delete(events.placed(event(5)), force=True)
     assert await events.get(**event(5)) is None
 
 
@@ -112,7 +112,7 @@ async def test_the_latest_of_all_buckets_cost_one_query_each(
         assert [each["EventId"] for each in await log.latest(10, Service="web")] == list(range(59, 49, -1))
     assert span.totals.requests == span.totals.billable == 4
     assert span.totals.examined <= 40
-    with pytest.raises(BadInput, match="does not put the newest first"):
+    with pytest.raises(BadInput, match="does not sort newest first"):
         await events_of(storage, new_name()).latest(3, Hour=HOUR)
 
 
@@ -134,7 +134,7 @@ async def test_an_index_within_the_buckets_is_read_across_them(storage: Any, tab
         storage,
         table_name,
         Key("{Service}", "event_{EventId:06d}"),
-        make=lambda account, table, key: EntitySet(account, table, key, derived=[by_text]),
+        factory=lambda account, table, key: EntitySet(account, table, key, derived=[by_text]),
     )
     for number, text in enumerate("bdacfe"):
         await log.insert({"Service": "web", "EventId": number, "Text": text})
@@ -157,12 +157,12 @@ async def test_the_buckets_of_a_table_cannot_be_changed_unnoticed(
                 other.get(**event(1)),
                 other.take(3, Hour=HOUR),
                 ids(other.range(Hour=HOUR)),
-                other.entities.insert(other.placed(event(2))),
+                other.entity_set.insert(other.placed(event(2))),
             ):
-                with pytest.raises(BadDesign, match="would not be found; use that, or load them"):
+                with pytest.raises(BadDesign, match="would be in other buckets; use those, or load the entities"):
                     await call
-            with pytest.raises(Exception, match="would not be found"):
-                await BulkLoad(other.entities).load(map(other.placed, [event(2)]))
+            with pytest.raises(Exception, match="would be in other buckets"):
+                await BulkLoad(other.entity_set).load(map(other.placed, [event(2)]))
         assert span.totals.written == 0
     assert await ids(events_of(storage, table_name).range(Hour=HOUR)) == [1]
 
@@ -171,15 +171,15 @@ async def test_entities_are_spread_anew_by_loading_them_into_another_table(stora
     old, new = events_of(storage, new_name()), events_of(storage, new_name(), buckets=16)
     for number in range(20):
         await old.insert(event(number))
-    stored = [entity async for entity in old.entities.scan()]
-    assert (await BulkLoad(new.entities).load(map(new.placed, stored))).entities == 20
+    stored = [entity async for entity in old.entity_set.scan()]
+    assert (await BulkLoad(new.entity_set).load(map(new.placed, stored))).entities == 20
     assert await ids(new.range(Hour=HOUR)) == list(range(20))
     assert (await new.get(**event(7)))["EventId"] == 7
 
 
 async def test_how_entities_are_spread_is_asked_once(storage: Any, engine: Engine, table_name: str) -> None:
     events, same = events_of(storage, table_name), events_of(storage, table_name)
-    await events.entities.create_table()
+    await events.entity_set.create_table()
     with engine.ledger.span() as span:
         await events.insert(event(1))
     assert [record.operation for record in span.records] == ["QueryEntity", "InsertEntity", "InsertEntity"]
@@ -198,11 +198,11 @@ async def test_how_entities_are_spread_is_asked_once(storage: Any, engine: Engin
 async def test_a_table_that_was_dropped_can_be_spread_otherwise(storage: Any, engine: Engine, table_name: str) -> None:
     events = events_of(storage, table_name)
     await events.insert(event(1))
-    await events.entities.drop_table()
+    await events.entity_set.drop_table()
     await events.insert(event(2))
     with pytest.raises(BadDesign):
         await events_of(storage, table_name, buckets=5).insert(event(3))
-    await events.entities.drop_table()
+    await events.entity_set.drop_table()
     await events_of(storage, table_name, buckets=5).insert(event(3))
     with pytest.raises(BadDesign):
         await events.insert(event(4))
@@ -216,7 +216,7 @@ async def test_what_cannot_be_asked_is_refused_before_any_request(
         for call in (ids(events.range()), events.take(3, Hour="noon"), events.insert({"Hour": HOUR}), events.get()):
             with pytest.raises(BadKey):
                 await call
-        with pytest.raises(BadInput, match="number of entities"):
+        with pytest.raises(BadInput, match="at least 0"):
             await events.take(-1, Hour=HOUR)
     assert span.totals.requests == 0
 
@@ -228,8 +228,8 @@ def test_a_spread_that_cannot_work_is_refused(options: dict[str, Any]) -> None:
 
 
 def test_a_set_of_another_key_is_refused() -> None:
-    with pytest.raises(BadDesign, match="give the set that key"):
-        events_of(connect(), "Events", make=lambda account, table, key: EntitySet(account, table, BY_TIME))
+    with pytest.raises(BadDesign, match="use the given key"):
+        events_of(connect(), "Events", factory=lambda account, table, key: EntitySet(account, table, BY_TIME))
 
 
 @pytest.mark.guide("G-103")

@@ -46,9 +46,9 @@ async def test_the_hour_as_partition_key_is_throttled(storage: Any, engine: Engi
             await log.insert(each)
     (hot,) = hot_partitions(span.records, target=TARGET)
     assert (hot.partition, hot.share) == ("2014-07-31T18", 1)
-    assert hot.refused == sum(record.status == 503 for record in span.records) > 0
+    assert hot.throttled == sum(record.status == 503 for record in span.records) > 0
     assert engine.clock.now().datetime() >= HOUR + timedelta(seconds=(100 - TARGET) / TARGET)
-    assert f"100% of the table's, {hot.refused} requests refused" in str(hot)
+    assert f"100% of the table's, {hot.throttled} requests throttled" in str(hot)
 
 
 @pytest.mark.guide("G-253")
@@ -74,7 +74,7 @@ async def test_a_partition_is_hot_from_half_of_the_target_on(storage: Any, engin
             assert hot_partitions(span.records, target=TARGET) == []
             await log.insert(each)
     (hot,) = hot_partitions(span.records, target=TARGET)
-    assert (hot.peak, hot.refused) == (TARGET // 2, 0)
+    assert (hot.peak, hot.throttled) == (TARGET // 2, 0)
     assert hot_partitions(span.records) == []
     engine.clock.advance(1)
     with engine.ledger.span() as span:
@@ -98,7 +98,7 @@ async def test_a_partition_that_was_refused_anything_is_hot(storage: Any, engine
     await log.create_table()
     with engine.ledger.span() as span, engine.faults.busy(table=table_name, times=1):
         await log.insert(events(1)[0])
-    assert [(each.peak, each.refused) for each in hot_partitions(span.records)] == [(2, 1)]
+    assert [(each.peak, each.throttled) for each in hot_partitions(span.records)] == [(2, 1)]
 
 
 # -- the design of a key
@@ -152,7 +152,7 @@ def test_keys_that_always_come_at_one_end_are_found_though_they_differ() -> None
 
 @pytest.mark.parametrize("count", [0, 1, 9])
 def test_too_few_keys_tell_nothing(count: int) -> None:
-    with pytest.raises(BadInput, match="fewer than 10 keys"):
+    with pytest.raises(BadInput, match="at least 10 different keys"):
         sequence_of([f"{number}" for number in range(count)] * 5)
     assert sequence_of([f"{number:02d}" for number in range(count + 10)]) == "append"
 

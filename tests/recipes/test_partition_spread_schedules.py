@@ -25,7 +25,7 @@ def two_with_other_buckets(world: World, late: bool = False) -> dict[str, Any]:
     for name, buckets, number in (("four", 4, 1), ("nine", 9, 2)):
         spread: PartitionSpread[Account] = PartitionSpread(world.storage, "Events", KEY, buckets=buckets)
         if late:
-            spread.entities.table = WritesFirst(spread.entities.table)
+            spread.entity_set.table = WritesFirst(spread.entity_set.table)
         actors[name] = spread.insert({"EventId": number})
     return actors
 

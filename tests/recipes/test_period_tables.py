@@ -43,7 +43,9 @@ def series(backend: Backend, storage: Any, new_name: Callable[..., str]) -> Iter
     ("period", "label"),
     [(Period.HOUR, "2014073112"), (Period.DAY, "20140731"), (Period.WEEK, "2014W31"), (Period.MONTH, "201407")],
 )
-async def test_an_entity_goes_to_the_table_of_its_moment(storage: Any, series: str, period: Period, label: str) -> None:
+async def test_an_entity_is_written_to_the_table_of_its_instant(
+    storage: Any, series: str, period: Period, label: str
+) -> None:
     logins = logins_of(storage, series, period)
     entity = await logins.insert(login(NOON + timedelta(minutes=59)))
     assert await names_of(storage, series) == [label]
@@ -53,7 +55,7 @@ async def test_an_entity_goes_to_the_table_of_its_moment(storage: Any, series: s
 
 
 @pytest.mark.guide("G-213")
-async def test_the_day_is_that_of_utc_whatever_the_zone(storage: Any, series: str) -> None:
+async def test_the_day_is_in_utc_for_every_time_zone(storage: Any, series: str) -> None:
     logins = logins_of(storage, series)
     east = datetime(2014, 8, 1, 1, tzinfo=timezone(timedelta(hours=2)))
     assert (await logins.insert(login(east)))["At"] == east
@@ -81,7 +83,7 @@ async def test_within_a_table_each_user_has_a_partition_in_the_order_of_time(
     assert [entity["At"].hour async for entity in logins.of(NOON).range(User="al")] == [9, 11]
 
 
-async def test_an_entity_without_a_moment_is_of_now(storage: Any, engine: Engine, series: str) -> None:
+async def test_an_entity_without_an_instant_gets_the_current_time(storage: Any, engine: Engine, series: str) -> None:
     assert (await logins_of(storage, series).insert({"User": "jo"}))["At"] == NOON
     logs = logs_of(storage, series, Period.MONTH)
     first, second = await logs.insert({"User": "jo"}), await logs.insert({"User": "jo"})
@@ -90,21 +92,21 @@ async def test_an_entity_without_a_moment_is_of_now(storage: Any, engine: Engine
     assert await names_of(storage, series) == ["201407", "20140731"]
 
 
-async def test_an_entity_is_refused_by_the_table_of_another_day(storage: Any, engine: Engine, series: str) -> None:
+async def test_an_entity_is_rejected_by_the_table_of_another_day(storage: Any, engine: Engine, series: str) -> None:
     for key in (BY_MOMENT, BY_SESSION):
         logins = logins_of(storage, series, key=key)
-        with engine.ledger.span() as span, pytest.raises(BadKey, match="day that began at 2014-07-31"):
+        with engine.ledger.span() as span, pytest.raises(BadKey, match="day that started at 2014-07-31"):
             await logins.of(NOON).insert(login(NOON + DAY, Session=1))
         with pytest.raises(LoadInterrupted, match="write it to the set that of"):
             await BulkLoad(logins.of(NOON)).load([login(NOON + DAY, Session=1)])
         assert span.totals.requests == 0
 
 
-async def test_all_that_the_inner_set_can_do_it_does_for_one_period(storage: Any, series: str) -> None:
+async def test_of_gives_every_method_of_the_set_for_one_period(storage: Any, series: str) -> None:
     by_address = IntraPartitionIndex(Key("{User}", "from_{Address}_{At:ticks}"))
     key = Key("{User}", "at_{At:ticks}")
     logins: Any = PeriodTables(
-        storage, series, Period.DAY, make=lambda on, table: EntitySet(on, table, key, derived=[by_address])
+        storage, series, Period.DAY, factory=lambda on, table: EntitySet(on, table, key, derived=[by_address])
     )
     entity = await logins.insert(login(NOON, Address="10.0.0.1"))
     entity["Address"] = "10.0.0.2"
@@ -119,25 +121,25 @@ async def test_all_that_the_inner_set_can_do_it_does_for_one_period(storage: Any
     ("name", "error"),
     [("Logins2", BadDesign), ("Log-ins", BadTableName), ("1Logins", BadTableName), ("", BadTableName)],
 )
-def test_a_name_that_no_series_can_have_is_refused(name: str, error: type[Exception]) -> None:
+def test_an_invalid_table_prefix_is_rejected(name: str, error: type[Exception]) -> None:
     with pytest.raises(error):
         logins_of(connect(), name)
 
 
-def test_what_make_makes_must_be_a_set_of_the_table_with_the_same_moment() -> None:
+def test_the_factory_must_return_a_set_of_the_given_table() -> None:
     storage = connect()
     always_one = EntitySet(storage, "Logins", BY_MOMENT)
     wide: Any = lambda account, table: WideEntity(account, table, Key("{Host}", "cpu"))  # noqa: E731
-    rule = "it made a WideEntity, and each period's table is that of an EntitySet or a DataSeries"
+    rule = "it returned a WideEntity, and must return an EntitySet or a DataSeries"
     with pytest.raises(BadDesign, match=rule):
-        PeriodTables(storage, "Points", Period.DAY, make=wide)
-    with pytest.raises(BadDesign, match="give the set the table's name"):
-        PeriodTables(storage, "Logins", Period.DAY, make=lambda account, table: always_one)
-    with pytest.raises(BadDesign, match="name the same field"):
-        PeriodTables(storage, "Logs", Period.DAY, make=lambda on, table: LogTail(on, table, "{User}", at="Noted"))
+        PeriodTables(storage, "Points", Period.DAY, factory=wide)
+    with pytest.raises(BadDesign, match="use the table name that the factory receives"):
+        PeriodTables(storage, "Logins", Period.DAY, factory=lambda account, table: always_one)
+    with pytest.raises(BadDesign, match="use the same field"):
+        PeriodTables(storage, "Logs", Period.DAY, factory=lambda on, table: LogTail(on, table, "{User}", at="Noted"))
 
 
-async def test_names_are_compared_without_regard_to_case(storage: Any, series: str) -> None:
+async def test_table_names_are_case_insensitive(storage: Any, series: str) -> None:
     logins = logins_of(storage, series)
     assert logins.period_of(series.upper() + "20140731") == NOON.replace(hour=0)
 
@@ -146,7 +148,7 @@ async def test_names_are_compared_without_regard_to_case(storage: Any, series: s
 
 
 @pytest.mark.guide("G-222")
-async def test_a_span_is_read_oldest_first_from_the_tables_that_it_touches(
+async def test_a_range_reads_only_the_tables_of_its_span_oldest_first(
     storage: Any, engine: Engine, series: str
 ) -> None:
     logins = logins_of(storage, series)
@@ -179,7 +181,7 @@ async def test_spans_are_the_same_on_every_backend(storage: Any, series: str) ->
 
 
 @pytest.mark.guide("G-222")
-async def test_a_span_within_one_day_asks_its_table_only(storage: Any, engine: Engine, series: str) -> None:
+async def test_a_span_within_one_day_reads_only_its_table(storage: Any, engine: Engine, series: str) -> None:
     logins = logins_of(storage, series)
     await logins.insert(login(NOON))
     with engine.ledger.span() as span:
@@ -189,9 +191,7 @@ async def test_a_span_within_one_day_asks_its_table_only(storage: Any, engine: E
 
 
 @pytest.mark.guide("G-222")
-async def test_a_moment_that_is_no_part_of_the_key_still_bounds_a_span(
-    storage: Any, engine: Engine, series: str
-) -> None:
+async def test_a_span_applies_to_an_instant_outside_the_key(storage: Any, engine: Engine, series: str) -> None:
     logins = logins_of(storage, series, key=BY_SESSION)
     for number in range(6):
         await logins.insert(login(NOON + number * DAY / 2, Session=number, Even=number % 2 == 0))
@@ -209,11 +209,11 @@ async def test_a_moment_that_is_no_part_of_the_key_still_bounds_a_span(
     assert span.totals.requests == 2
 
 
-async def test_an_order_that_the_keys_do_not_have_is_refused(storage: Any, engine: Engine, series: str) -> None:
+async def test_an_order_that_contradicts_the_keys_is_rejected(storage: Any, engine: Engine, series: str) -> None:
     with engine.ledger.span() as span:
-        with pytest.raises(BadInput, match="the other order"):
+        with pytest.raises(BadInput, match="sorts entities the other way"):
             _ = [each async for each in logins_of(storage, series).range(NOON, User="jo", newest_first=True)]
-        with pytest.raises(BadInput, match="the other order"):
+        with pytest.raises(BadInput, match="sorts entities the other way"):
             _ = [each async for each in logs_of(storage, series).range(NOON, User="jo", newest_first=False)]
         with pytest.raises(BadInput, match="use a LogTail"):
             await logins_of(storage, series).latest(3, User="jo")
@@ -221,7 +221,7 @@ async def test_an_order_that_the_keys_do_not_have_is_refused(storage: Any, engin
 
 
 @pytest.mark.guide("G-222")
-async def test_the_latest_come_from_as_few_tables_as_hold_them(storage: Any, engine: Engine, series: str) -> None:
+async def test_latest_reads_as_few_tables_as_possible(storage: Any, engine: Engine, series: str) -> None:
     logs = logs_of(storage, series)
     for days in range(4):
         for hours in range(3):
@@ -246,7 +246,7 @@ async def test_the_latest_come_from_as_few_tables_as_hold_them(storage: Any, eng
     ends=st.tuples(*[st.datetimes(datetime(2013, 12, 20), datetime(2014, 1, 10), timezones=st.just(timezone.utc))] * 2),
     period=st.sampled_from(Period),
 )
-async def test_any_span_holds_what_lies_in_it_in_the_order_of_time(
+async def test_any_span_returns_its_entities_in_time_order(
     storage: Any,
     engine: Engine,
     new_name: Any,

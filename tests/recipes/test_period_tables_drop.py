@@ -33,9 +33,9 @@ def series(backend: Backend, storage: Any, new_name: Callable[..., str]) -> Iter
 
 
 @pytest.mark.parametrize("keep", [0, -1, timedelta(0), -DAY])
-def test_to_keep_nothing_is_refused(keep: Any) -> None:
+def test_a_retention_of_zero_is_rejected(keep: Any) -> None:
     with pytest.raises(BadDesign, match="nothing would be kept"):
-        logins_of(connect(), "Logins", keep=keep)
+        logins_of(connect(), "Logins", retention=keep)
 
 
 @pytest.mark.guide("G-215")
@@ -46,10 +46,10 @@ def test_to_keep_nothing_is_refused(keep: Any) -> None:
         (datetime(2014, 9, 30, tzinfo=timezone.utc), ["20140730", "20140731"]),
     ],
 )
-async def test_a_day_goes_when_the_last_of_it_is_older_than_60_days(
+async def test_a_day_expires_when_its_last_entity_is_older_than_60_days(
     storage: Any, engine: Engine, series: str, now: datetime, dropped: list[str]
 ) -> None:
-    logins = logins_of(storage, series, keep=60 * DAY)
+    logins = logins_of(storage, series, retention=60 * DAY)
     for days in (-1, 0, 1):
         await logins.insert(login(NOON + days * DAY))
     engine.clock.set(now)
@@ -69,19 +69,19 @@ async def test_a_day_goes_when_the_last_of_it_is_older_than_60_days(
         (Period.MONTH, ["201406", "201407"]),
     ],
 )
-async def test_a_number_of_periods_is_kept_the_present_one_included(
+async def test_a_retention_in_periods_includes_the_current_one(
     storage: Any, engine: Engine, series: str, period: Period, labels: list[str]
 ) -> None:
     logins = logins_of(storage, series, period)
     for count in range(4):
         await logins.insert(login(period.shifted(period.start(NOON), -count)))
-    await logins_of(storage, series, period, keep=2).drop_expired()
+    await logins_of(storage, series, period, retention=2).drop_expired()
     assert await names_of(storage, series) == labels
 
 
 @pytest.mark.guide("G-216", "G-012")
-async def test_to_drop_a_day_is_one_request_that_reads_no_entity(storage: Any, engine: Engine, series: str) -> None:
-    logins = logins_of(storage, series, keep=60 * DAY)
+async def test_dropping_a_day_takes_one_request_and_reads_no_entity(storage: Any, engine: Engine, series: str) -> None:
+    logins = logins_of(storage, series, retention=60 * DAY)
     for hours in range(20):
         await logins.insert(login(NOON - timedelta(hours=hours), user=f"user{hours}"))
     engine.clock.advance(100 * 86400)
@@ -96,23 +96,23 @@ async def test_to_drop_a_day_is_one_request_that_reads_no_entity(storage: Any, e
 
 
 @pytest.mark.guide("G-217", "G-214")
-async def test_tables_of_others_are_not_touched(storage: Any, series: str) -> None:
+async def test_other_tables_are_not_touched(storage: Any, series: str) -> None:
     mine, others = (
         "20130731",
         ["", "Archive", "2", "2013073", "201307311", "20130231", "2013W31", "201307", "Old20130731"],
     )
     for rest in [mine, *others]:
         await storage.table(series + rest).create()
-    logins = logins_of(storage, series, keep=DAY)
+    logins = logins_of(storage, series, retention=DAY)
     assert await logins.expired() == [datetime(2013, 7, 31, tzinfo=timezone.utc)]
     assert await logins.drop_expired() == [series + mine]
     assert await names_of(storage, series) == sorted(others)
 
 
-async def test_what_has_expired_is_neither_read_nor_written_but_can_be_archived(
+async def test_an_expired_period_is_neither_read_nor_written_but_can_be_archived(
     storage: Any, engine: Engine, series: str
 ) -> None:
-    logs = logs_of(storage, series, keep=2)
+    logs = logs_of(storage, series, retention=2)
     entity = await logs.insert(login(NOON))
     engine.clock.advance(2 * 86400)
     assert not logs.is_kept(NOON)
@@ -125,15 +125,15 @@ async def test_what_has_expired_is_neither_read_nor_written_but_can_be_archived(
     assert [each async for each in logs.of(expired).scan()] == [entity]
     with engine.ledger.span() as span:
         for write in (logs.insert(login(NOON)), logs.of(entity).delete(entity), logs.of(NOON).create_table()):
-            with pytest.raises(PeriodExpired, match="kept for 2 days, so its table is dropped"):
+            with pytest.raises(PeriodExpired, match="kept for 2 days, and has expired"):
                 await write
     assert span.totals.requests == 0
 
 
 @pytest.mark.guide("G-220")
-async def test_a_dropped_table_is_not_made_again(storage: Any, engine: Engine, series: str) -> None:
+async def test_a_dropped_table_is_not_created_again(storage: Any, engine: Engine, series: str) -> None:
     engine.deletion_seconds = 40
-    logins = logins_of(storage, series, keep=DAY)
+    logins = logins_of(storage, series, retention=DAY)
     await logins.insert(login(NOON))
     engine.clock.advance(2 * 86400)
     await logins.drop_expired()
@@ -148,11 +148,11 @@ async def test_a_dropped_table_is_not_made_again(storage: Any, engine: Engine, s
 
 
 @pytest.mark.guide("G-220")
-async def test_a_table_that_others_delete_holds_nothing_and_is_not_written(
+async def test_a_table_being_deleted_reads_as_empty_and_rejects_writes(
     storage: Any, engine: Engine, series: str
 ) -> None:
     engine.deletion_seconds = 40
-    logins = logins_of(storage, series, keep=2)
+    logins = logins_of(storage, series, retention=2)
     entity = await logins.insert(login(NOON))
     engine.tables.delete(series + "20140731")
     assert await logins.get(User="jo", At=NOON) is None
@@ -160,7 +160,7 @@ async def test_a_table_that_others_delete_holds_nothing_and_is_not_written(
     inner = logins.of(NOON)
     many = [login(NOON + timedelta(minutes=minute)) for minute in range(3)]
     for write in (logins.insert(login(NOON)), inner.create_table(), inner.replace(entity)):
-        with pytest.raises(TableBeingDeleted, match="nothing has changed; write to the table of another period"):
+        with pytest.raises(TableBeingDeleted, match="Nothing was written; write to the table of another period"):
             await write
     with pytest.raises(TableBeingDeleted):
         await inner.table.submit(*(inner.inserting(each).primary() for each in many))
@@ -170,20 +170,20 @@ async def test_a_table_that_others_delete_holds_nothing_and_is_not_written(
 
 
 @pytest.mark.guide("G-220")
-async def test_a_name_cannot_come_to_be_used_twice(storage: Any, engine: Engine, series: str) -> None:
-    logins = logins_of(storage, series, keep=2)
+async def test_a_table_name_is_never_reused(storage: Any, engine: Engine, series: str) -> None:
+    logins = logins_of(storage, series, retention=2)
     await logins.insert(login(NOON))
     with engine.ledger.span() as span:
         for drop in (logins.drop(NOON), logins.of(NOON).drop_table(), logins.drop(NOON + DAY)):
-            with pytest.raises(BadInput, match="a name is not used twice"):
+            with pytest.raises(BadInput, match="table names are not reused"):
                 await drop
-        with pytest.raises(BadInput, match="writers still write"):
+        with pytest.raises(BadInput, match="may still be written"):
             await logins.drop_expired(NOON + 2 * DAY)
-        with pytest.raises(BadInput, match="names no instant"):
+        with pytest.raises(BadInput, match="is not an instant"):
             await logins.drop_expired(NOON.replace(tzinfo=None))
-        with pytest.raises(BadInput, match="kept always"):
+        with pytest.raises(BadInput, match="kept indefinitely"):
             await logins_of(storage, series).drop_expired()
-        with pytest.raises(BadInput, match="kept always"):
+        with pytest.raises(BadInput, match="kept indefinitely"):
             await logins_of(storage, series).drop(NOON)
     assert span.totals.requests == 0
     engine.clock.advance(2 * 86400)
@@ -192,7 +192,7 @@ async def test_a_name_cannot_come_to_be_used_twice(storage: Any, engine: Engine,
 
 
 @pytest.mark.guide("G-219")
-async def test_the_first_write_makes_the_table(storage: Any, engine: Engine, series: str) -> None:
+async def test_the_first_write_creates_the_table(storage: Any, engine: Engine, series: str) -> None:
     logins = logins_of(storage, series)
     with engine.ledger.span() as span:
         await logins.insert(login(NOON))
@@ -208,8 +208,8 @@ async def test_the_first_write_makes_the_table(storage: Any, engine: Engine, ser
 
 
 @pytest.mark.guide("G-219")
-async def test_the_next_table_can_be_made_ahead(storage: Any, engine: Engine, series: str) -> None:
-    logins = logins_of(storage, series, keep=1)
+async def test_prepare_next_creates_the_next_table(storage: Any, engine: Engine, series: str) -> None:
+    logins = logins_of(storage, series, retention=1)
     with engine.ledger.span() as span:
         assert await logins.prepare_next() == await logins.prepare_next() == series + "20140801"
     assert span.totals.billable == 2
@@ -220,7 +220,7 @@ async def test_the_next_table_can_be_made_ahead(storage: Any, engine: Engine, se
 
 
 @pytest.mark.guide("G-221")
-async def test_a_new_table_that_is_throttled_is_asked_again(storage: Any, engine: Engine, series: str) -> None:
+async def test_a_throttled_new_table_is_retried(storage: Any, engine: Engine, series: str) -> None:
     logins = logins_of(storage, series)
     with engine.faults.busy(table=series + "20140731", times=3) as busy:
         await logins.insert(login(NOON))

@@ -61,7 +61,7 @@ LATE: Any = {"expected": (PeriodExpired, TableBeingDeleted), "latency": 4 * 3600
 class Unchecked(PeriodTables[Account, EntitySet[Account]]):
     """It writes to a period without looking at the clock."""
 
-    def _check(self, start: datetime, key: Key, operations: Sequence[Operation]) -> None:
+    def _check_write(self, start: datetime, key: Key, operations: Sequence[Operation]) -> None:
         pass
 
 
@@ -69,7 +69,7 @@ def hourly(world: World, kind: type[PeriodTables[Account, EntitySet[Account]]] =
     """Return sign-ins with a table per hour, which are kept for two; a name is not free before 40 seconds."""
     world.engine.deletion_seconds = 40
     make = partial(EntitySet[Account], key=BY_MOMENT)
-    return kind(world.storage, "Logins", Period.HOUR, make=lambda on, table: make(on, table), keep=KEPT)
+    return kind(world.storage, "Logins", Period.HOUR, factory=lambda on, table: make(on, table), retention=KEPT)
 
 
 def straggler_and_two_droppers(

@@ -30,7 +30,7 @@ def daily(storage: Any, name: str, key: Key = HOURS, points: int = 24, **options
     def make(account: Any, table: str) -> Any:
         return DataSeries(account, table, key, points, name="Hour", of=int)
 
-    return PeriodTables(storage, name, Period.DAY, make=make, **options)
+    return PeriodTables(storage, name, Period.DAY, factory=make, **options)
 
 
 @pytest.fixture
@@ -47,7 +47,7 @@ def set_at(series: Any, moment: datetime, value: int, **fields: Any) -> Any:
 
 @pytest.mark.parametrize("key", [HOURS, BY_DAY], ids=["hours", "by day"])
 @pytest.mark.guide("G-360")
-async def test_the_preceding_24_hours_reach_into_yesterdays_table(storage: Any, name: str, key: Key) -> None:
+async def test_the_preceding_24_hours_include_yesterdays_table(storage: Any, name: str, key: Key) -> None:
     messages = daily(storage, name, key, at="Day" if key is BY_DAY else "At")
     for back in (0, 3, 12, 13, 23, 24):
         moment = NOON - back * HOUR
@@ -59,8 +59,8 @@ async def test_the_preceding_24_hours_reach_into_yesterdays_table(storage: Any, 
     assert await messages.preceding(2, NOON, Employee="nobody") == [None, None]
 
 
-async def test_each_day_is_read_by_one_request_and_dropped_by_one(storage: Any, engine: Engine, name: str) -> None:
-    messages = daily(storage, name, keep=2)
+async def test_each_day_is_read_and_dropped_with_one_request_each(storage: Any, engine: Engine, name: str) -> None:
+    messages = daily(storage, name, retention=2)
     engine.clock.set(NOON)
     for back in (0, 1):
         await set_at(messages, NOON - back * DAY, back)
@@ -80,14 +80,14 @@ async def test_a_point_is_not_written_to_the_table_of_another_day(storage: Any, 
         await messages.of(NOON).set(9, 1, **JO, Day=(NOON - DAY).date())
 
 
-async def test_what_is_for_entities_says_that_the_tables_hold_series(storage: Any, name: str) -> None:
+async def test_methods_for_entities_reject_tables_of_series(storage: Any, name: str) -> None:
     messages = daily(storage, name)
     for call in (
         lambda: messages.insert({**JO, "At": NOON}),
         lambda: messages.get(At=NOON, **JO),
         lambda: drained(messages.range(NOON, NOON, **JO)),
     ):
-        with pytest.raises(BadInput, match="data series, which have points and no entities"):
+        with pytest.raises(BadInput, match="data series, which have no entities"):
             await call()
     logs = logs_of(storage, name + "y")
     with pytest.raises(BadInput, match="hold entities"):
@@ -101,17 +101,17 @@ async def drained(entities: Any) -> list[Any]:
 @pytest.mark.parametrize(
     ("make", "part"),
     [
-        (lambda _, __: None, "made a NoneType"),
-        (lambda account, _: EntitySet(account, "Other", HOURS), "made a set of the table 'Other'"),
-        (lambda account, _: series_of(account, "Other"), "made a set of the table 'Other'"),
+        (lambda _, __: None, "returned a NoneType"),
+        (lambda account, _: EntitySet(account, "Other", HOURS), "returned a set of the table 'Other'"),
+        (lambda account, _: series_of(account, "Other"), "returned a set of the table 'Other'"),
     ],
 )
-def test_what_make_returns_is_told(make: Any, part: str) -> None:
+def test_a_factory_that_returns_something_else_is_rejected(make: Any, part: str) -> None:
     with pytest.raises(BadDesign, match=part):
-        PeriodTables(connect(), "Messages", Period.DAY, make=make)
+        PeriodTables(connect(), "Messages", Period.DAY, factory=make)
 
 
-async def test_the_latest_of_several_partitions_come_from_as_few_tables_as_hold_them(storage: Any, name: str) -> None:
+async def test_latest_of_each_reads_as_few_tables_as_possible(storage: Any, name: str) -> None:
     logs = logs_of(storage, name)
     for back, user in enumerate(("jo", "al", "jo", "al", "jo")):
         await logs.insert(login(NOON - back * DAY, user, Back=back))
@@ -140,10 +140,10 @@ async def test_a_series_of_days_is_read_across_midnight(
     assert [record.operation for record in span.records] == ["QueryEntity"] * 2
 
 
-def test_a_stretch_that_cannot_be_is_rejected() -> None:
+def test_slots_that_cannot_exist_are_rejected() -> None:
     messages = series_of(connect(), "Messages")
     for count, until, at, part in (
-        (0, NOON, "Day", "number of points"),
+        (0, NOON, "Day", "at least 1"),
         (1, NOON, "Date", "names the field"),
         (1, NOON.replace(tzinfo=None), "Day", "time zone"),
     ):
@@ -161,7 +161,7 @@ def test_a_stretch_that_cannot_be_is_rejected() -> None:
     st.integers(1, 200),
     st.sampled_from([Period.HOUR, Period.DAY, Period.WEEK]),
 )
-def test_the_slots_are_the_last_ones_with_no_gap(at: datetime, points: int, count: int, period: Period) -> None:
+def test_the_slots_are_the_last_ones_without_a_gap(at: datetime, points: int, count: int, period: Period) -> None:
     until = at.replace(tzinfo=timezone.utc)
     length = (period.shifted(period.start(until), 1) - period.start(until)) / points
     instants = [start + slot * length for start, slots in slots_before(period, points, count, until) for slot in slots]

@@ -107,7 +107,7 @@ def keepers(draw: st.DrawFn) -> Pattern[Any]:
         return PartitionSpread(storage, "Things", key, buckets=draw(st.sampled_from([1, 4])))
     if kind == "periods":
         period = draw(st.sampled_from(Period))
-        return PeriodTables(storage, "Things", period, make=lambda account, table: EntitySet(account, table, key))
+        return PeriodTables(storage, "Things", period, factory=lambda account, table: EntitySet(account, table, key))
     numbers = draw(st.sets(st.integers(0, 3), max_size=2))
     try:
         kept = derived_of(key)

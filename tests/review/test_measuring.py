@@ -325,7 +325,7 @@ def by_day(storage: Storage, table: str) -> EntitySet[Storage]:
 
 
 def test_tables_of_a_period_are_asked_as_far_back_as_it_takes() -> None:
-    days = PeriodTables(connect(), "Events", Period.DAY, make=by_day)
+    days = PeriodTables(connect(), "Events", Period.DAY, factory=by_day)
     kept = Retention(10, "table")
     latest, every, add = events(days, LATEST, Query("all", {}), ADD, retention=kept)
     # The list of tables; 20 entries of a device in 10 days are 2 a day

@@ -17,11 +17,11 @@ BY_SESSION = Key("{User}", "{Session:04d}")
 
 
 def logins_of(storage: Any, name: str, period: Period = Period.DAY, key: Key = BY_MOMENT, **options: Any) -> Any:
-    return PeriodTables(storage, name, period, make=lambda account, table: EntitySet(account, table, key), **options)
+    return PeriodTables(storage, name, period, factory=lambda account, table: EntitySet(account, table, key), **options)
 
 
 def logs_of(storage: Any, name: str, period: Period = Period.DAY, **options: Any) -> Any:
-    return PeriodTables(storage, name, period, make=lambda on, table: LogTail(on, table, "{User}"), **options)
+    return PeriodTables(storage, name, period, factory=lambda on, table: LogTail(on, table, "{User}"), **options)
 
 
 def login(moment: datetime, user: str = "jo", **fields: Any) -> dict[str, Any]:

@@ -121,7 +121,11 @@ def _recipes(storage: tp.Storage, folder: Path, sets: Made) -> Made:
         "PartitionMove": tp.PartitionMove(plain),
         "PartitionSpread": tp.PartitionSpread(storage, "Spread", by_time),
         "PeriodTables": tp.PeriodTables(
-            storage, "Days", tp.Period.DAY, make=lambda account, name: tp.EntitySet(account, name, by_time), keep=7
+            storage,
+            "Days",
+            tp.Period.DAY,
+            factory=lambda account, name: tp.EntitySet(account, name, by_time),
+            retention=7,
         ),
         "RangeDivision": tp.RangeDivision(["m"]),
         "Reach": tp.Reach(first_partition="a"),
@@ -178,7 +182,7 @@ GIVEN: dict[str, Callable[[Made], Any]] = {
     "kid": _is("k"),
     "level": _is("INFO"),
     "line": _is("text"),
-    "make": _is(lambda account, name: tp.EntitySet(account, name, STAFF)),
+    "factory": _is(lambda account, name: tp.EntitySet(account, name, STAFF)),
     "many": _of("EntitySet"),
     "message": _is("started"),
     "moment": _is(NOW),

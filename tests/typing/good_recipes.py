@@ -77,17 +77,19 @@ async def derived_data_on_an_async_account(storage: tablepatterns.aio.Storage) -
 
 
 def time_and_volume(storage: Storage, day: dt.datetime) -> None:
-    logins = PeriodTables(storage, "Logins", Period.DAY, make=lambda account, table: EntitySet(account, table, KEY))
+    logins = PeriodTables(storage, "Logins", Period.DAY, factory=lambda account, table: EntitySet(account, table, KEY))
     assert_type(logins.of(day), EntitySet[Storage])
     assert_type(logins.range(day, Department="Sales"), Iterator[Entity])
-    logs = PeriodTables(storage, "Logs", Period.HOUR, make=lambda account, table: LogTail(account, table, "{Service}"))
+    logs = PeriodTables(
+        storage, "Logs", Period.HOUR, factory=lambda account, table: LogTail(account, table, "{Service}")
+    )
     assert_type(logs.of(day).latest(3, Service="web"), list[Entity])
     assert_type(logs.latest_of_each(3, [{"Service": "web"}]), list[list[Entity]])
 
     def hours(on: Storage, table: str) -> DataSeries[Storage, int]:
         return DataSeries(on, table, KEY, 24, name="H", of=int)
 
-    daily = PeriodTables(storage, "Daily", Period.DAY, make=hours)
+    daily = PeriodTables(storage, "Daily", Period.DAY, factory=hours)
     assert_type(daily.of(day).read(Department="Sales", EmployeeId=1), "list[int | None]")
     counts = DataSeries(storage, "Counts", Key("{Employee}", ""), 24, name="Hour", of=int)
     assert_type(counts.read(Employee="1"), "list[int | None]")

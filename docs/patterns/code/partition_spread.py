@@ -31,7 +31,7 @@ def main(storage: Storage) -> None:
 
     # -- change
     found["Source"] = "proxy"
-    events.entities.replace(found)
+    events.entity_set.replace(found)
     print(events.get(Hour=SIX, At=SIX, EventId=0)["Source"])
 
     # -- refuse

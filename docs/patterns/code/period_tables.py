@@ -28,8 +28,8 @@ def main(storage: Storage) -> None:
         storage,
         "Logins",
         Period.DAY,
-        make=lambda account, table: EntitySet(account, table, by_moment),
-        keep=timedelta(days=60),
+        factory=lambda account, table: EntitySet(account, table, by_moment),
+        retention=timedelta(days=60),
     )
 
     # -- write

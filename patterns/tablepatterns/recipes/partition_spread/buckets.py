@@ -1,4 +1,4 @@
-"""Spread the entities of a partition over buckets, by a hash of their key that never changes."""
+"""Assign entities to buckets by a stable hash of their key, and store the bucket settings in the table."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from hashlib import sha256
 from itertools import chain
 from string import Formatter
 
+from ...argument_types import check_least
 from ...entity import Entity
 from ...errors import BadDesign, EntityAlreadyExists
 from ...filters import Filter
@@ -16,64 +17,63 @@ from ...sdk.table import Page, Table
 
 
 class SpreadTable(Table):
-    """A table that is read and written only by those who spread its entities alike.
+    """A table that can be read and written only with its own bucket settings.
 
-    How they are spread is kept in one entity. It is read before the first request, and made before the first write;
-    from then on it is known. So nobody looks for an entity, or puts one, in another bucket than the others do.
+    The settings are stored in one entity: read before the first request, and inserted before the first write. So no
+    process looks for an entity, or stores one, in a bucket where others do not expect it.
 
-    :param table: the table
-    :param key: the keys of the entity in which it is kept; it must be none of the entities that are spread
-    :param layout: how entities are spread, as properties
+    :param key: the PartitionKey and RowKey of the settings; no other entity may have them
+    :param settings: the bucket settings, as properties
     """
 
-    def __init__(self, table: Table, key: tuple[str, str], layout: Mapping[str, int | str]) -> None:
+    def __init__(self, table: Table, key: tuple[str, str], settings: Mapping[str, int | str]) -> None:
         super().__init__(table._client, table._hook)
         self._table = table
         self._key = key
-        self._layout = layout
-        self._is_known = False
+        self._settings = settings
+        self._is_checked = False
 
     async def check(self) -> bool:
-        """Return whether it is written down how entities are spread. Cost: 1 transaction, until it is.
+        """Return whether the settings are stored. Cost: 1 transaction, until they are.
 
-        :raises BadDesign: it says that they are spread otherwise
+        :raises BadDesign: the table has other settings
         """
-        if not self._is_known:
-            self._is_known = self._agrees(await self._table.get(*self._key))
-        return self._is_known
+        if not self._is_checked:
+            self._is_checked = self._agrees(await self._table.get(*self._key))
+        return self._is_checked
 
     async def declare(self) -> None:
-        """Write down how entities are spread, if it is not yet. Cost: 1 transaction, or 2 the first time.
+        """Store the settings, if they are not stored yet. Cost: 1 transaction, or 2 the first time.
 
-        :raises BadDesign: it says that they are spread otherwise
+        :raises BadDesign: the table has other settings
         """
         if await self.check():
             return
         keys = dict(zip(("PartitionKey", "RowKey"), self._key, strict=True))
         try:
-            await self._table.submit(Operation.insert(keys | dict(self._layout)))
-            self._is_known = True
+            await self._table.submit(Operation.insert(keys | dict(self._settings)))
+            self._is_checked = True
         except EntityAlreadyExists:
-            self._is_known = self._agrees(await self._table.get(*self._key))
+            self._is_checked = self._agrees(await self._table.get(*self._key))
 
     def _agrees(self, found: Entity | None) -> bool:
         if found is None:
             return False
-        there = {name: found.get(name) for name in self._layout}
-        if there != self._layout:
-            rule = f"the entities of the table {self.name!r} are spread by {there}, and would not be found"
-            raise BadDesign("spread", dict(self._layout), rule, "use that, or load them into a table of their own")
+        stored = {name: found.get(name) for name in self._settings}
+        if stored != self._settings:
+            rule = f"the table {self.name!r} has the settings {stored}, so entities would be in other buckets"
+            raise BadDesign("spread", dict(self._settings), rule, "use those, or load the entities into another table")
         return True
 
     async def drop(self) -> None:
-        """Delete the table with everything in it, how its entities are spread included. Cost: 1 transaction."""
-        self._is_known = False
+        """Delete the table with all its entities and settings. Cost: 1 transaction."""
+        self._is_checked = False
         await super().drop()
 
     async def submit(self, *operations: Operation) -> list[Entity]:
-        """Carry out all operations in one entity group transaction, as for any table.
+        """Carry out all operations in one entity group transaction.
 
-        :raises BadDesign: the entities of the table are spread otherwise
+        :raises BadDesign: the table has other settings
         """
         await self.declare()
         return await super().submit(*operations)
@@ -92,32 +92,29 @@ class SpreadTable(Table):
 
 
 class Buckets:
-    """So many buckets, and the fields of the key whose values say in which one an entity is.
+    """Compute an entity's bucket from the values of some key fields.
 
-    The number of the bucket is SHA-256 of the values' texts, as they are in the key, in UTF-8 with a NUL between them;
-    of which the first eight bytes, as a big-endian number, modulo the number of buckets. Programs in other languages
-    can work it out.
+    Programs in other languages can compute it too: format each value as in the key, join them with NUL, encode as
+    UTF-8, and take SHA-256. The first eight bytes as a big-endian number, modulo the number of buckets, are the bucket.
 
     >>> key = Key("{Service}", "{At:ticks}_{EventId:06d}")
     >>> Buckets(key, 16, ["EventId"]).of({"EventId": 223})
     8
 
-    :param key: the key of the entities
-    :param count: how many buckets
-    :param by: the fields
-    :raises BadDesign: there is no bucket, or a field is none of the key's
+    :param key: the key of the entities, without the bucket
+    :param count: the number of buckets
+    :param by: the fields that determine the bucket
+    :raises BadDesign: there are no buckets or no fields, or a field is not part of the key
     """
 
     def __init__(self, key: Key, count: int, by: Sequence[str]) -> None:
-        if count < 1:
-            raise BadDesign("buckets", count, "there must be at least one", "give 2 or more")
+        check_least("buckets", count, 1, BadDesign)
         if not by:
-            raise BadDesign("by", by, "nothing says in which bucket an entity is", "name fields of the key")
+            raise BadDesign("by", by, "no field determines the bucket", "name fields of the key")
         formats = _formats(key)
         for name in by:
             if name not in formats:
-                rule = f"only fields of the key tell where an entity is: {', '.join(key.fields)}"
-                raise BadDesign("by", name, rule, "name some of them")
+                raise BadDesign("by", name, "it is not a field of the key", f"use some of {', '.join(key.fields)}")
         self.count = count
         self.by = tuple(by)
         self._texts = {name: Key(formats[name], "", max_units=key.max_units) for name in by}
@@ -125,7 +122,7 @@ class Buckets:
     def of(self, fields: Mapping[str, object]) -> int:
         """Return the number of the bucket, from 0.
 
-        :raises BadKey: a field is missing, or has a value that cannot be a part of the key
+        :raises BadKey: a field is missing, or its value cannot be part of a key
         """
         texts = (self._texts[name].format({name: fields.get(name)})[0] for name in self.by)
         digest = sha256("\0".join(texts).encode("utf-8", "surrogatepass")).digest()
@@ -133,6 +130,6 @@ class Buckets:
 
 
 def _formats(key: Key) -> dict[str, str]:
-    """Return the template of each field by itself."""
+    """Return a template for each field alone."""
     pieces = chain.from_iterable(map(Formatter().parse, (key.partition_template, key.row_template)))
     return {name: f"{{{name}:{spec}}}" if spec else f"{{{name}}}" for _, name, spec, _ in pieces if name}

@@ -25,31 +25,31 @@ _IN_A_ROW: Final = 0.9
 
 
 class Request(Protocol):
-    """One request, as the ledger of an account in memory notes it, or as your own code does."""
+    """One request, such as a record of the in-memory engine's ledger, or of your own logs."""
 
     @property
     def table(self) -> str | None:
-        """The table that it went to."""
+        """The table, or None for other requests."""
         ...
 
     @property
     def partition(self) -> str | None:
-        """The partition that it went to, None where it went to several."""
+        """The PartitionKey, or None if the request was not for a single partition."""
         ...
 
     @property
     def moment(self) -> Ticks:
-        """When it was made."""
+        """When it was sent."""
         ...
 
     @property
     def status(self) -> int:
-        """The status of its answer; 503 where the service was too busy."""
+        """The HTTP status; 503 if it was throttled."""
         ...
 
     @property
     def examined(self) -> int:
-        """How many entities were read for it."""
+        """How many entities the service read."""
         ...
 
     @property
@@ -60,30 +60,29 @@ class Request(Protocol):
 
 @dataclass(frozen=True)
 class HotPartition:
-    """A partition that takes more work than the others, or more than it can.
+    """A partition near or above the scalability target.
 
-    :param peak: the most entities in one second, those included that the service was too busy for
-    :param share: of all the work on its table, from 0 to 1
-    :param refused: how many requests the service was too busy for
+    :param peak: the most entities read or written in one second, throttled requests included
+    :param share: its share of the load on the table, from 0 to 1
+    :param throttled: how many requests were throttled
     """
 
     table: str
     partition: str
     peak: int
     share: float
-    refused: int
+    throttled: int
 
     def __str__(self) -> str:
         text = f"{self.table} {self.partition!r}: {self.peak} entities in one second, {self.share:.0%} of the table's"
-        return f"{text}, {self.refused} requests refused" if self.refused else text
+        return f"{text}, {self.throttled} requests throttled" if self.throttled else text
 
 
 @checked
 def hot_partitions(requests: Iterable[Request], *, target: float = PARTITION_ENTITIES_PER_SECOND) -> list[HotPartition]:
-    """Return the partitions that came near the scalability target, or were refused anything, the busiest first.
+    """Return the partitions that reached half of the scalability target or were throttled, busiest first.
 
-    Near is half of the target, in any second. Every request counts for the entities that it read or wrote, at least
-    one. Cost: nothing; the requests are those that were made.
+    A request counts as the entities that it read and wrote, at least one. Sends no requests.
 
     >>> from tablepatterns import connect
     >>> storage = connect()
@@ -93,50 +92,49 @@ def hot_partitions(requests: Iterable[Request], *, target: float = PARTITION_ENT
     >>> [each.partition for each in hot_partitions(storage.engine.ledger.records, target=10)]
     ['2014-07-31T18']
 
-    :param requests: the records of a ledger, or of a span of it
-    :param target: entities per second that one partition can take
+    :param requests: the records, such as `storage.engine.ledger.records`
+    :param target: the entities per second that one partition can take
 
     Guide: guidelines for writing efficiently (hot partitions); scalability targets.
     """
     seconds: defaultdict[tuple[str, str], Counter[int]] = defaultdict(Counter[int])
-    refused: Counter[tuple[str, str]] = Counter()
+    throttled: Counter[tuple[str, str]] = Counter()
     tables: Counter[str] = Counter()
     for each in requests:
         if each.table is None or each.partition is None:
             continue
         work = max(1, each.examined + each.written)
         seconds[each.table, each.partition][int(each.moment) // _TICKS_PER_SECOND] += work
-        refused[each.table, each.partition] += each.status == _BUSY
+        throttled[each.table, each.partition] += each.status == _BUSY
         tables[each.table] += work
     found = [
-        HotPartition(*place, max(work.values()), sum(work.values()) / tables[place[0]], refused[place])
+        HotPartition(*place, max(work.values()), sum(work.values()) / tables[place[0]], throttled[place])
         for place, work in seconds.items()
     ]
-    hot = [each for each in found if each.refused or each.peak >= _HOT * target]
+    hot = [each for each in found if each.throttled or each.peak >= _HOT * target]
     return sorted(hot, key=lambda each: (-each.peak, each.table, each.partition))
 
 
 @checked
 def sequence_of(keys: Iterable[str]) -> End | None:
-    """Return whether new keys nearly always come at one end: after all others (append), or before them (prepend).
+    """Return "append" or "prepend" if at least 90 % of new keys sort after, or before, all earlier ones.
 
-    Partitions that come one after the other in time are as bad as a single one: the newest takes all the writes, and
-    those next to it are served by the same node. Nine of ten new keys at one end will do, of at least ten.
+    Such partitions scale no better than one: the newest takes all the writes, and its neighbors are on the same node.
 
     >>> sequence_of(f"2014-07-{day:02d}" for day in range(1, 31))
     'append'
     >>> sequence_of(f"{number * 7 % 30:03d}" for number in range(30)) is None
     True
 
-    :param keys: PartitionKeys in the order in which they were written; what repeats counts once
-    :raises BadInput: fewer than ten different keys tell nothing
+    :param keys: PartitionKeys in the order of their writes; repeated ones count once
+    :raises BadInput: there are fewer than ten different keys
 
     Guide: prepend/append anti-pattern.
     """
     distinct = list(dict.fromkeys(keys))
     if len(distinct) < _FEWEST_KEYS:
-        rule = f"fewer than {_FEWEST_KEYS} keys, with each counted once, tell nothing about their order"
-        raise BadInput("keys", distinct, rule, "give a longer sample, or look at spread_of()")
+        rule = f"at least {_FEWEST_KEYS} different keys are needed"
+        raise BadInput("keys", distinct, rule, "pass a larger sample, or use spread_of()")
     texts = [ordinal(key) for key in distinct]
     lowest = highest = texts[0]
     above = below = 0
@@ -152,7 +150,7 @@ def sequence_of(keys: Iterable[str]) -> End | None:
 
 @dataclass(frozen=True)
 class AntiPattern:
-    """What is wrong with the design of a key: the guide's name for it, the reason, and what to do instead."""
+    """An anti-pattern found in a key: the guide's name for it, the reason, and the remedy."""
 
     name: str
     reason: str
@@ -161,10 +159,10 @@ class AntiPattern:
 
 @checked
 def anti_pattern(key: Key) -> AntiPattern | None:
-    """Return the anti-pattern that a key is, or None for a key that has something to spread writes by.
+    """Return the anti-pattern of a key, or None if its PartitionKey can spread writes.
 
-    Only the templates are looked at: what the fields hold can still put all writes of a moment at one place, which
-    `spread_of` and `sequence_of` find in a sample.
+    Only the templates are checked. The values of the fields may still make a hot partition; check a sample with
+    `spread_of` and `sequence_of`.
 
     >>> anti_pattern(Key("{Hour:%Y-%m-%dT%H}", "{EventId:06d}")).name
     'prepend/append'
@@ -176,12 +174,12 @@ def anti_pattern(key: Key) -> AntiPattern | None:
     Guide: prepend/append anti-pattern.
     """
     partition, row = _formats(key.partition_template), _formats(key.row_template)
-    remedy = "lead the PartitionKey with a field that differs between writes of one moment, or use a PartitionSpread"
+    remedy = "start the PartitionKey with a field that differs between concurrent writes, or use a PartitionSpread"
     if partition and all(_is_time(spec) for spec in partition):
-        text = "the PartitionKey is made of time alone, so all writes of a moment go to one partition"
+        text = "the PartitionKey consists of time only, so all current writes go to one partition"
         return AntiPattern("prepend/append", f"{text}, {_end(partition[0])}", remedy)
     if not partition and row and _is_time(row[0]):
-        text = "there is one partition, and its RowKey begins with time, so all writes go"
+        text = "there is one partition, and its RowKey starts with time, so all writes go"
         return AntiPattern("prepend/append", f"{text} to {_end(row[0])} of it", remedy)
     if not partition:
         return AntiPattern("one partition", "the PartitionKey has no field, so all writes go to one partition", remedy)
@@ -189,7 +187,7 @@ def anti_pattern(key: Key) -> AntiPattern | None:
 
 
 def _formats(template: str) -> Sequence[str]:
-    """Return the formats of a template's fields, "" for plain text."""
+    """Return the format of each field of a template, "" if it has none."""
     return [spec or "" for _, name, spec, _ in chain(Formatter().parse(template)) if name]
 
 
@@ -207,10 +205,9 @@ _FEWEST_WRITES = 10
 
 @dataclass(frozen=True)
 class Spread:
-    """Where writes went: the number of writes for each PartitionKey.
+    """The number of writes for each PartitionKey.
 
-    A partition is served by one node, so a design that sends all writes of a moment to one of them cannot scale,
-    however many partitions there are in the end.
+    One node serves a partition, so a design whose concurrent writes all go to one partition cannot scale.
     """
 
     writes: Mapping[str, int]
@@ -232,21 +229,19 @@ class Spread:
 
 
 def spread_of(partition_keys: Iterable[str]) -> Spread:
-    """Return how the writes of one moment spread over partitions, given the PartitionKey of each.
-
-    It tells nothing about writes of other moments: give it a sample of those that happen together.
+    """Return how concurrent writes spread over partitions, given the PartitionKey of each.
 
     >>> by_hour = spread_of("2014-07-31T18" for _ in range(100))
     >>> by_employee = spread_of(f"Sales_{number % 25:06d}" for number in range(100))
     >>> by_hour.is_hot, by_employee.is_hot, by_employee.share
     (True, False, 0.04)
 
-    :param partition_keys: the PartitionKey of each write, in any order
-    :raises BadInput: there is not a single write
+    :param partition_keys: the PartitionKey of each write, in any order, for writes at about the same time
+    :raises BadInput: there are no writes
 
     Guide: choosing a PartitionKey; guidelines for writing efficiently (hot partitions).
     """
     writes = Counter(partition_keys)
     if not writes:
-        raise BadInput("partition_keys", writes, "a sample has at least one write", "give the keys of some writes")
+        raise BadInput("partition_keys", writes, "it is empty", "pass the key of at least one write")
     return Spread(writes)

@@ -12,51 +12,50 @@ from ...sdk.table import Page
 
 T = TypeVar("T")
 
-Ask = Callable[[str | None], Awaitable[Page[T]]]
-"""Returns a page of a query: its first, or the one that a token continues."""
+Query = Callable[[str | None], Awaitable[Page[T]]]
+"""Returns the first page of a query, or the one that a token continues."""
 
 
-class _Run(Generic[T]):
-    """What was read of one query and not handed out yet."""
+class _Buffer(Generic[T]):
+    """The items of one query that were read and not yielded yet."""
 
-    def __init__(self, ask: Ask[T]) -> None:
-        self._ask = ask
+    def __init__(self, query: Query[T]) -> None:
+        self._query = query
         self._token: str | None = None
-        self._begun = False
+        self._has_started = False
         self.items: deque[T] = deque()
 
-    async def read_on(self) -> bool:
-        """Read until there is something to hand out, past empty pages; return False at the end."""
+    async def fill(self) -> bool:
+        """Read pages until there is an item; return False at the end of the query."""
         while not self.items:
-            if self._begun and self._token is None:
+            if self._has_started and self._token is None:
                 return False
-            page = await self._ask(self._token)
-            self._begun, self._token = True, page.token
+            page = await self._query(self._token)
+            self._has_started, self._token = True, page.token
             self.items.extend(page.items)
         return True
 
 
 async def merged(
-    account: Account, asks: Sequence[Ask[T]], order: Callable[[T], str], *, max_concurrency: int
+    account: Account, queries: Sequence[Query[T]], order: Callable[[T], str], *, max_concurrency: int
 ) -> AsyncIterator[T]:
-    """Yield the items of all queries in order, one page of each at a time.
+    """Yield the items of all queries in order, holding one page of each.
 
-    The first pages are read at once, the others when they are come to; no page is read after the last item that is
-    taken. Cost: 1 transaction per query and further page.
+    The first pages are read concurrently, further pages only when needed. Cost: 1 transaction per page.
 
-    :param asks: the queries, each of which gives its items in order
-    :param order: what the items are ordered by
+    :param queries: each yields its items in order
+    :param order: the sort key of an item
     :param max_concurrency: how many first pages are read at a time
     """
-    runs = [_Run(ask) for ask in asks]
-    more = await account.gather(*(run.read_on() for run in runs), max_concurrency=max_concurrency)
-    heads = [(order(run.items[0]), number) for number, run in enumerate(runs) if more[number]]
+    buffers = [_Buffer(query) for query in queries]
+    has_items = await account.gather(*(each.fill() for each in buffers), max_concurrency=max_concurrency)
+    heads = [(order(each.items[0]), number) for number, each in enumerate(buffers) if has_items[number]]
     heapq.heapify(heads)
     while heads:
         _, number = heads[0]
-        run = runs[number]
-        yield run.items.popleft()
-        if await run.read_on():
-            heapq.heapreplace(heads, (order(run.items[0]), number))
+        buffer = buffers[number]
+        yield buffer.items.popleft()
+        if await buffer.fill():
+            heapq.heapreplace(heads, (order(buffer.items[0]), number))
         else:
             heapq.heappop(heads)

@@ -25,12 +25,12 @@ from ...sdk.table import Page
 from .buckets import Buckets, SpreadTable
 from .merge_sorted import merged
 
-_LAYOUTS = "_spread"
-"""The PartitionKey of the entities that say how others are spread; no bucket begins with it."""
+_SETTINGS = "_spread"
+"""The PartitionKey of the entities with bucket settings; no bucket starts with it."""
 
 
 class PartitionSpread(Pattern[Account_co]):
-    """Store a hot partition's entities in several partitions, and read them as if they were in one.
+    """Spread a hot partition's entities over several partitions, and read them as one.
 
     Use it for data that is written at one end, such as log entries by the hour: with the hour as the PartitionKey, all
     current writes go to one partition, which one node serves (the prepend/append anti-pattern). If queries rule out a
@@ -48,31 +48,31 @@ class PartitionSpread(Pattern[Account_co]):
     >>> [(event["EventId"], event.partition_key) for event in events.take(3, Hour=hour)]
     [(0, '03_2014-07-31T18'), (1, '00_2014-07-31T18'), (2, '03_2014-07-31T18')]
 
-    The PartitionKey is `{Bucket:02d}_` and the one that you give; the RowKey is as you give it. The bucket comes first,
-    so that the partitions of one hour are not adjacent. It is a hash of key fields, so an entity is found with a point
-    query, and keys stay unique. An entity has it as a field.
+    The PartitionKey is your template after `{Bucket:02d}_`, so the partitions of one hour are not adjacent. The bucket
+    is a hash of key fields: a point query still finds an entity, and keys stay unique. Every entity has it as a field.
 
-    Consistency: entities of all buckets are returned in RowKey order. The table stores how its entities are spread
-    (PartitionKey `_spread`); an object with other settings raises `BadDesign` before any write.
+    Consistency: reads return the entities of all buckets in RowKey order. The table stores its bucket settings
+    (PartitionKey `_spread`); different settings raise `BadDesign` before any write. An entity group transaction cannot
+    span buckets, so set `by` to fields that entities which change together share. Writes made without `entity_set`,
+    such as by an `EntityGroupTransaction` on the table, are not checked.
 
-    An entity group transaction cannot span buckets: give `by` the fields that entities which change together have in
-    common. Writes made without `entities`, such as by an `EntityGroupTransaction` on the table, are not checked. To
-    change the number of buckets, load what `scan` yields into another table with `BulkLoad`. The Cosmos DB Table API is
-    rejected, since it does not sort by key.
+    To change the number of buckets, load what `scan` yields into another table with `BulkLoad`.
 
-    Cost: `insert` and `get` 1 storage transaction; `take` and `latest` 1 per bucket for up to 1,000 entities; a range 1
-    per bucket, and 1 per further page of up to 1,000; if the fields of `by` are all known, 1 in place of 1 per bucket.
-    For each object 1 more before its first request, and 1 more to store the number of buckets of a new table.
+    Cost in storage transactions: `insert` and `get` 1; `take` and `latest` 1 per bucket for up to 1,000 entities; a
+    range 1 per bucket, and 1 per further page of up to 1,000. If the fields of `by` are all known, only one bucket is
+    read. Each object takes 1 more before its first request, and 1 more to store the settings of a new table.
 
-    :param account: where the table is
+    :param account: the account of the table
     :param table: the table's name; the first write creates it
     :param key: the key of the entities, without the bucket
-    :param buckets: how many partitions take the place of one; as many as a moment's writes are times too many for one
-    :param by: the fields of the key that say in which bucket an entity is; None for all of them
-    :param bucket: the name of the field that holds the bucket
-    :param make: makes the set, given the account, the table's name and the key with the bucket; None for a plain one
-    :param max_concurrency: how many buckets are asked at a time
-    :raises BadDesign: the account does not keep key order, there is no bucket, or the parts cannot work together
+    :param buckets: the number of partitions; divide the peak write rate by what one partition can take
+    :param by: the key fields that determine the bucket; None for all
+    :param bucket: the name of the field with the bucket
+    :param factory: called with the account, the table's name and the key with the bucket; returns the set. None for a
+        plain one
+    :param max_concurrency: how many buckets are read at a time
+    :raises BadDesign: the account does not sort by key (the Cosmos DB Table API), a setting is out of range, or
+        `factory` does not return a set with the given key
 
     Guide: prepend/append anti-pattern; compound key pattern.
     """
@@ -87,11 +87,11 @@ class PartitionSpread(Pattern[Account_co]):
         buckets: int = 16,
         by: Sequence[str] | None = None,
         bucket: str = "Bucket",
-        make: Callable[[Account_co, str, Key], EntitySet[Account_co]] | None = None,
+        factory: Callable[[Account_co, str, Key], EntitySet[Account_co]] | None = None,
         max_concurrency: int = 8,
     ) -> None:
         super().__init__(account)
-        account.check_key_order("buckets are read together")
+        account.check_key_order("buckets are merged")
         check_least("max_concurrency", max_concurrency, 1, BadDesign)
         self.key = key
         self.bucket = bucket
@@ -100,41 +100,43 @@ class PartitionSpread(Pattern[Account_co]):
         width = max(2, len(str(buckets - 1)))
         template = f"{{{bucket}:0{width}d}}_{key.partition_template}"
         spread = Key(template, key.row_template, max_units=key.max_units)
-        self.entities = EntitySet(account, table, spread) if make is None else make(account, table, spread)
-        if not isinstance(self.entities, EntitySet) or self.entities.key != spread:
-            raise BadDesign("make", self.entities, f"it must make a set of the key {spread}", "give the set that key")
-        layout: dict[str, int | str] = {"Buckets": buckets, "By": ",".join(self.buckets.by)}
+        self.entity_set = EntitySet(account, table, spread) if factory is None else factory(account, table, spread)
+        if not isinstance(self.entity_set, EntitySet) or self.entity_set.key != spread:
+            raise BadDesign(
+                "factory", self.entity_set, f"it must return a set with the key {spread}", "use the given key"
+            )
+        settings: dict[str, int | str] = {"Buckets": buckets, "By": ",".join(self.buckets.by)}
         row_key = f"{key.partition_template} {key.row_template}"
-        self._table = SpreadTable(self.entities.table, (_LAYOUTS, row_key), layout)
-        self.entities.table = self._table
+        self._table = SpreadTable(self.entity_set.table, (_SETTINGS, row_key), settings)
+        self.entity_set.table = self._table
 
     @checked
     def placed(self, fields: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the fields with that of the bucket; nothing is sent.
+        """Return the fields with the bucket added, without sending a request.
 
-        The set `entities` takes such entities, and such keys, for all that it can do; what was read has its bucket.
+        Use it to call methods of `entity_set`, whose entities and keys include the bucket.
 
         >>> from tablepatterns import Key, connect
         >>> events = PartitionSpread(connect(), "Events", Key("{Day:%Y-%m-%d}", "{EventId:06d}"), by=["EventId"])
         >>> events.placed({"EventId": 223})
         {'EventId': 223, 'Bucket': 8}
 
-        :raises BadKey: a field that the bucket follows from is missing, or cannot be a part of the key
+        :raises BadKey: a field that determines the bucket is missing, or cannot be part of a key
         """
         return {**fields, self.bucket: self.buckets.of(fields)}
 
     @recipe
     async def insert(self, entity: Mapping[str, Any], *, retry_for: float = RETRY_FOR) -> Entity:
-        """Create an entity in its bucket, and return it. Cost: 1 transaction.
+        """Insert an entity into its bucket, and return it. Cost: 1 transaction.
 
         :param entity: its fields, without the bucket
         :param retry_for: as for `EntitySet.insert`
         :raises EntityAlreadyExists: an entity with this key exists
-        :raises BadDesign: the entities of the table are spread otherwise
+        :raises BadDesign: the table has other bucket settings
 
         Guide: prepend/append anti-pattern.
         """
-        return await self.entities.insert(self.placed(entity), retry_for=retry_for)
+        return await self.entity_set.insert(self.placed(entity), retry_for=retry_for)
 
     @recipe
     async def get(self, key: Mapping[str, Any] | None = None, /, **fields: Any) -> Entity | None:
@@ -146,7 +148,7 @@ class PartitionSpread(Pattern[Account_co]):
 
         Guide: point query.
         """
-        return await self.entities.get(self.placed(fields_of(key, fields)))
+        return await self.entity_set.get(self.placed(fields_of(key, fields)))
 
     @stream
     async def range(
@@ -160,10 +162,10 @@ class PartitionSpread(Pattern[Account_co]):
         select: Sequence[str] | None = None,
         **fields: Any,
     ) -> AsyncIterator[Entity]:
-        """Yield the entities of a range of RowKeys, of all buckets, in key order.
+        """Yield the entities of a range of RowKeys from all buckets, in key order.
 
-        The first pages of the buckets are read together, each further page when it is come to. Cost: 1 transaction per
-        bucket, and 1 per further page of up to 1,000; of one bucket only if all fields of `by` are known.
+        The first pages are read concurrently, further pages when needed. Cost: 1 transaction per bucket, and 1 per
+        further page of up to 1,000; only one bucket if all fields of `by` are known.
 
         The parameters are those of `EntitySet.range`, without the bucket. Guide: range query.
         """
@@ -184,14 +186,13 @@ class PartitionSpread(Pattern[Account_co]):
         select: Sequence[str] | None = None,
         **fields: Any,
     ) -> list[Entity]:
-        """Return the first `count` entities of a range of RowKeys, of all buckets, in key order.
+        """Return the first `count` entities of a range of RowKeys from all buckets, in key order.
 
         Cost: 1 transaction per bucket for up to 1,000 entities, and no more than `count` entities read in each.
 
         The other parameters are those of `range`. Guide: large result sets (take n).
         """
-        if count < 0:
-            raise BadInput("count", count, "it is a number of entities", "ask for 0 or more")
+        check_least("count", count, 0)
         if count == 0:
             return []
         found: list[Entity] = []
@@ -212,14 +213,14 @@ class PartitionSpread(Pattern[Account_co]):
         :param count: how many entities
         :param key: the fields as a mapping, for field names that are also parameter names
         :param partition: a value for every field of the PartitionKey, without the bucket
-        :raises BadInput: the RowKey does not begin with an instant that puts the newest first
+        :raises BadInput: the RowKey does not start with an instant that sorts newest first
 
         Guide: log tail pattern.
         """
         first = self.key.row_template.partition("}")[0]
         if not first.endswith(":inverted"):
-            rule = f"the RowKey {self.key.row_template!r} does not put the newest first"
-            raise BadInput("latest", count, rule, "begin it with the format inverted, as in {At:inverted}")
+            rule = f"the RowKey {self.key.row_template!r} does not sort newest first"
+            raise BadInput("latest", count, rule, "start it with the format inverted, as in {At:inverted}")
         return await self.take(count, fields_of(key, partition))
 
     async def _merged(
@@ -231,14 +232,14 @@ class PartitionSpread(Pattern[Account_co]):
         select: Sequence[str] | None,
         fields: Mapping[str, Any],
     ) -> AsyncGenerator[Entity, None]:
-        """Yield a range of all buckets that can hold some of it; what cannot be asked is refused before that."""
-        shape = self.entities.primary if via is None else via.shape(self.entities.key)
+        """Yield a range from all buckets that may hold some of it; an invalid query is rejected first."""
+        shape = self.entity_set.primary if via is None else via.shape(self.entity_set.key)
         parts = [{**fields, self.bucket: number} for number in self._numbers(fields)]
         Question.of(shape, where, select, parts[0], allow)
-        # Not left to the first pages, which are read together and would each ask
+        # The first pages are read concurrently, and would each check the settings
         await self._table.check()
-        asks = [partial(self._page, via, size, where, allow, select, part) for part in parts]
-        async for entity in merged(self.account, asks, _row_key, max_concurrency=self.max_concurrency):
+        queries = [partial(self._page, via, size, where, allow, select, part) for part in parts]
+        async for entity in merged(self.account, queries, _row_key, max_concurrency=self.max_concurrency):
             yield entity
 
     async def _page(
@@ -251,16 +252,16 @@ class PartitionSpread(Pattern[Account_co]):
         fields: Mapping[str, Any],
         token: str | None,
     ) -> Page[Entity]:
-        return await self.entities.page(via, fields, size=size, token=token, where=where, allow=allow, select=select)
+        return await self.entity_set.page(via, fields, size=size, token=token, where=where, allow=allow, select=select)
 
     def _numbers(self, fields: Mapping[str, Any]) -> Sequence[int]:
-        """Return the buckets that can hold what is asked for: one, if what it follows from is known."""
+        """Return the buckets to read: one, if the fields that determine it are known."""
         if all(name in fields and not isinstance(fields[name], (Between, Prefix)) for name in self.buckets.by):
             return [self.buckets.of(fields)]
         return range(self.buckets.count)
 
     def __repr__(self) -> str:
-        return f"<PartitionSpread {self.entities.table.name} {self.key!r} buckets={self.buckets.count}>"
+        return f"<PartitionSpread {self.entity_set.table.name} {self.key!r} buckets={self.buckets.count}>"
 
 
 def _row_key(entity: Entity) -> str:

@@ -1,4 +1,4 @@
-"""Periods of time, the names of their tables, and their retention."""
+"""Periods, the tables that hold them, and their retention."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from typing import Final
 
 from azure.core.exceptions import HttpResponseError
 
+from ...argument_types import check_least
 from ...edm import Ticks
 from ...entity import Entity
 from ...errors import BadDesign, BadInput, BadKey, TableBeingDeleted
@@ -30,9 +31,9 @@ _LABELS: Final = {
 
 
 class Period(Enum):
-    """An hour, a day, a week from Monday on, or a month, in UTC.
+    """An hour, a day, a week that starts on Monday, or a month, in UTC.
 
-    Its label is of a fixed width, made of letters and digits, and sorts as time does. The four kinds never share one.
+    A label has a fixed width, consists of letters and digits, and sorts by time. No two kinds share a label.
 
     >>> moment = datetime(2014, 7, 31, 18, 30, tzinfo=timezone.utc)
     >>> [period.label(period.start(moment)) for period in Period]
@@ -47,17 +48,17 @@ class Period(Enum):
     MONTH = "month"
 
     def start(self, moment: datetime | Ticks) -> datetime:
-        """Return when the period begins that holds a moment, in UTC.
+        """Return the start of the period that contains an instant, in UTC.
 
         :param moment: an aware datetime, or Ticks
-        :raises BadKey: it has no time zone, or its period does not lie within the years 1 to 9999
+        :raises BadKey: it has no time zone, or its period is not within the years 1 to 9999
         """
         at = instant_of(moment)
         try:
             found = self._floor(at.astimezone(timezone.utc))
             self.shifted(found, 1)
         except (OverflowError, ValueError):
-            rule = f"its {self.value} does not lie within the years 1 to 9999"
+            rule = f"its {self.value} is not within the years 1 to 9999"
             raise BadKey("moment", moment, rule, "use another instant") from None
         return found
 
@@ -71,9 +72,9 @@ class Period(Enum):
         return day.replace(day=1) if self is Period.MONTH else day
 
     def shifted(self, start: datetime, count: int) -> datetime:
-        """Return when the period begins that comes `count` periods later.
+        """Return the start of the period that is `count` periods later.
 
-        :param start: when a period begins
+        :param start: the start of a period
         :param count: how many periods later; earlier if it is negative
         :raises OverflowError: outside the years 1 to 9999
         """
@@ -85,7 +86,7 @@ class Period(Enum):
         return start.replace(year=year, month=month + 1)
 
     def label(self, start: datetime) -> str:
-        """Return how the period that begins at `start` is written at the end of its table's name."""
+        """Return the label of the period that starts at `start`: the end of its table's name."""
         if self is Period.WEEK:
             year, week, _ = start.isocalendar()
             return f"{year:04d}W{week:02d}"
@@ -94,10 +95,10 @@ class Period(Enum):
             return month
         return f"{month}{start.day:02d}" + (f"{start.hour:02d}" if self is Period.HOUR else "")
 
-    def read(self, label: str) -> datetime | None:
-        """Return when the period of a label begins; None where it is not a label of this kind.
+    def parse(self, label: str) -> datetime | None:
+        """Return the start of a label's period, or None if it is not a label of this kind.
 
-        >>> Period.WEEK.read("2014W31"), Period.DAY.read("20140231")
+        >>> Period.WEEK.parse("2014W31"), Period.DAY.parse("20140231")
         (datetime.datetime(2014, 7, 28, 0, 0, tzinfo=datetime.timezone.utc), None)
         """
         found = re.fullmatch(_LABELS[self.value], label, re.ASCII)
@@ -117,69 +118,68 @@ class Period(Enum):
 
 
 def instant_of(moment: datetime | Ticks) -> datetime:
-    """Return a moment as an aware datetime.
+    """Return an instant as an aware datetime.
 
-    :raises BadKey: it has no time zone, or is no moment
+    :raises BadKey: it has no time zone, or is not an instant
     """
     if not isinstance(moment, (datetime, Ticks)):
-        raise BadKey("moment", moment, f"a {type(moment).__name__} is no instant", "give an aware datetime")
+        raise BadKey("moment", moment, f"a {type(moment).__name__} is not an instant", "pass an aware datetime")
     at = moment.datetime() if isinstance(moment, Ticks) else moment
     if at.utcoffset() is None:
-        raise BadKey("moment", moment, "a datetime without a time zone names no instant", "give it a tzinfo")
+        raise BadKey("moment", moment, "a datetime without a time zone is not an instant", "give it a tzinfo")
     return at
 
 
 @dataclass(frozen=True)
 class Retention:
-    """For how long periods are kept. It is the clock alone that says which of them have expired.
+    """How long periods are kept. Which ones have expired depends only on the clock.
 
     >>> Retention(Period.DAY, timedelta(days=60)).first_kept(datetime(2014, 9, 29, 23, 59, tzinfo=timezone.utc))
     datetime.datetime(2014, 7, 31, 0, 0, tzinfo=datetime.timezone.utc)
 
-    :param keep: a time, after which every entity of an expired period is older than that; a number of periods, the
-        present one included; or None for always
+    :param length: the minimum age of every entity of an expired period; or a number of periods, including the current
+        one; or None to keep all
     :raises BadDesign: it is none of these, or nothing would be kept
     """
 
     period: Period
-    keep: timedelta | int | None
+    length: timedelta | int | None
 
     def __post_init__(self) -> None:
-        if self.keep is None:
+        if self.length is None:
             return
-        if not isinstance(self.keep, (timedelta, int)) or isinstance(self.keep, bool):
-            rule = "it is a time, or a whole number of periods"
-            raise BadDesign("keep", self.keep, rule, "give a timedelta, an int or None")
-        if self.keep <= timedelta(0) if isinstance(self.keep, timedelta) else self.keep < 1:
-            raise BadDesign("keep", self.keep, "nothing would be kept", "give a time, or a number of periods, above 0")
+        if not isinstance(self.length, (timedelta, int)) or isinstance(self.length, bool):
+            rule = "it must be a length of time or a whole number of periods"
+            raise BadDesign("retention", self.length, rule, "pass a timedelta, an int or None")
+        if self.length <= timedelta(0) if isinstance(self.length, timedelta) else self.length < 1:
+            raise BadDesign("retention", self.length, "nothing would be kept", "pass a value above zero")
 
     def first_kept(self, now: datetime) -> datetime:
-        """Return when the oldest period begins that is kept at this moment."""
-        if self.keep is None:
+        """Return the start of the oldest period that is kept at this time."""
+        if self.length is None:
             return _EARLIEST
         try:
-            if isinstance(self.keep, timedelta):
-                return self.period.start(now - self.keep)
-            return self.period.shifted(self.period.start(now), 1 - self.keep)
+            if isinstance(self.length, timedelta):
+                return self.period.start(now - self.length)
+            return self.period.shifted(self.period.start(now), 1 - self.length)
         except (OverflowError, BadKey):
             return _EARLIEST
 
     def __str__(self) -> str:
-        if self.keep is None:
-            return "always"
-        if isinstance(self.keep, timedelta):
-            return f"for {self.keep}"
-        return f"for {self.keep} {self.period.value}{'' if self.keep == 1 else 's'}"
+        if self.length is None:
+            return "indefinitely"
+        if isinstance(self.length, timedelta):
+            return f"for {self.length}"
+        return f"for {self.length} {self.period.value}{'' if self.length == 1 else 's'}"
 
 
 class PeriodTable(Table):
-    """A table that asks before each write whether it may still be written, and that holds nothing once it is deleted.
+    """A table that checks its period before each write, and reads as empty while it is being deleted.
 
-    It asks right before each request, that which makes a missing table included.
+    The check runs right before each request, including the one that creates a missing table.
 
-    :param table: the table
-    :param check: refuses the operations that must not be sent now; none of them stands for making the table
-    :param check_drop: refuses to have the table dropped now
+    :param check: raises if these operations must not be sent now; called with none before the table is created
+    :param check_drop: raises if the table must not be dropped now
     """
 
     def __init__(
@@ -193,7 +193,7 @@ class PeriodTable(Table):
         """Create the table, unless its period has expired; return False if it existed. Cost: 1 transaction.
 
         :raises PeriodExpired: the period has expired
-        :raises TableBeingDeleted: the table was deleted a moment ago
+        :raises TableBeingDeleted: the service is still deleting the table
         """
         self._check(())
         try:
@@ -201,27 +201,27 @@ class PeriodTable(Table):
         except HttpResponseError as error:
             if not _being_deleted(error):
                 raise
-            raise self._refusal(error) from error
+            raise self._error(error) from error
 
     async def submit(self, *operations: Operation) -> list[Entity]:
         """Carry out all operations in one entity group transaction, unless the period has expired.
 
         :raises PeriodExpired: the period has expired
-        :raises BadKey: an entity is of another period
-        :raises TableBeingDeleted: the table was deleted a moment ago
+        :raises BadKey: an entity belongs to another period
+        :raises TableBeingDeleted: the service is still deleting the table
 
-        The rest is as for any table.
+        Other errors are those of `Table.submit`.
         """
         self._check(operations)
         try:
             return await super().submit(*operations)
         except HttpResponseError as error:
             if code_of(error) == "TableNotFound":
-                # It may have been dropped on the way, which is then the reason
+                # If the period has expired and was dropped in between, that is the error to report
                 self._check(())
             if not _being_deleted(error) or isinstance(error, TableBeingDeleted):
                 raise
-            raise self._refusal(error) from error
+            raise self._error(error) from error
 
     async def get(self, partition_key: str, row_key: str, select: Sequence[str] | None = None) -> Entity | None:
         """Read one entity by its keys, or None. Cost: 1 transaction, a point query."""
@@ -244,7 +244,7 @@ class PeriodTable(Table):
             return Page((), None)
 
     async def drop(self) -> None:
-        """Delete the table with everything in it; one that is deleted already is fine. Cost: 1 transaction.
+        """Delete the table with all its entities, if it exists. Cost: 1 transaction.
 
         :raises BadInput: the period has not expired
         """
@@ -255,10 +255,8 @@ class PeriodTable(Table):
             if not _being_deleted(error):
                 raise
 
-    def _refusal(self, error: HttpResponseError) -> TableBeingDeleted:
-        text = (
-            f"the table {self.name!r} is being deleted, and nothing has changed; write to the table of another period"
-        )
+    def _error(self, error: HttpResponseError) -> TableBeingDeleted:
+        text = f"the table {self.name!r} is being deleted. Nothing was written; write to the table of another period"
         return TableBeingDeleted(text, error)
 
 
@@ -267,24 +265,23 @@ def _being_deleted(error: HttpResponseError) -> bool:
 
 
 def slots_before(period: Period, points: int, count: int, until: datetime) -> list[tuple[datetime, range]]:
-    """Return the periods, and the slots of each, of the last `count` points up to that of an instant; oldest first.
+    """Return the periods and slots of the last `count` points up to an instant, oldest first.
 
     >>> noon = datetime(2014, 8, 22, 12, 30, tzinfo=timezone.utc)
     >>> [(start.day, slots) for start, slots in slots_before(Period.DAY, 24, 24, noon)]
     [(21, range(13, 24)), (22, range(0, 13))]
 
-    :param period: what has a series of its own
-    :param points: how many points divide it
+    :param period: the period of one series
+    :param points: how many points a series has
     :param count: how many points to return
-    :param until: the instant of the last one
-    :raises BadInput: there is no such stretch
+    :param until: the instant of the last point
+    :raises BadInput: points do not divide the period evenly, or the first would be before the year 1
     """
-    if isinstance(count, bool) or not isinstance(count, int) or count < 1:
-        raise BadInput("count", count, "it is a number of points, at least 1", "give 1 or more")
+    check_least("count", count, 1)
     start = period.start(until)
     length = period.shifted(start, 1) - start
     if period is Period.MONTH:
-        raise BadInput("period", period, "months differ in length, so points do not divide them evenly", "use days")
+        raise BadInput("period", period, "points cannot divide months evenly, since they differ in length", "use days")
     if length % timedelta(microseconds=points):
         rule = f"{points} points do not divide a {period.value} evenly"
         raise BadInput("points", points, rule, "use a number such as 24 for a day")
@@ -297,6 +294,5 @@ def slots_before(period: Period, points: int, count: int, until: datetime) -> li
             count -= last + 1 - first
             start, last = period.shifted(start, -1), points - 1
     except OverflowError:
-        rule = "it reaches back to before the year 1"
-        raise BadInput("count", count, rule, "ask for fewer points") from None
+        raise BadInput("count", count, "the first point would be before the year 1", "ask for fewer") from None
     return found[::-1]

@@ -97,7 +97,7 @@ def _entity_set(entities: EntitySet[Account]) -> DeclaredSet:
 
 
 def _spread(entities: PartitionSpread[Account]) -> DeclaredSet:
-    inner = _entity_set(entities.entities)
+    inner = _entity_set(entities.entity_set)
     buckets = entities.buckets
     settings = {"buckets": buckets.count, "by": buckets.by, "bucket": entities.bucket}
     return replace(inner, key=entities.key, pattern="partition_spread", settings=settings)
@@ -111,12 +111,12 @@ def _period_tables(entities: PeriodTables[Account, EntitySet[Account] | DataSeri
     inner = _entity_set(made)
     settings = {"period": entities.period.value, "inner": inner.pattern, **inner.settings, "at": entities.at}
     days: float | None = None
-    if isinstance(entities.keep, timedelta):
-        days = entities.keep / timedelta(days=1)
-    elif entities.keep is not None:
-        days = entities.keep * _PERIOD_DAYS[entities.period.value]
+    if isinstance(entities.retention, timedelta):
+        days = entities.retention / timedelta(days=1)
+    elif entities.retention is not None:
+        days = entities.retention * _PERIOD_DAYS[entities.period.value]
     kept = None if days is None else Retention(days, "table")
-    return replace(inner, table=entities.name, pattern="period_tables", settings=settings, retention=kept)
+    return replace(inner, table=entities.table_prefix, pattern="period_tables", settings=settings, retention=kept)
 
 
 def _series(entities: DataSeries[Account, Any]) -> DeclaredSet:

@@ -127,7 +127,7 @@ def _spread(account: Storage, plan: Plan, derived: Sequence[Derived]) -> Partiti
 
     options = {name: plan.settings[name] for name in ("buckets", "by", "bucket") if name in plan.settings}
     # One bucket after the other, so that the ledger of a review is the same in every run
-    return PartitionSpread(account, plan.table, plan.key, make=make, max_concurrency=1, **options)
+    return PartitionSpread(account, plan.table, plan.key, factory=make, max_concurrency=1, **options)
 
 
 def _period_tables(
@@ -147,9 +147,9 @@ def _period_tables(
         account,
         plan.table,
         Period(plan.settings.get("period", "day")),
-        make=partial(_inner, inner, derived),
+        factory=partial(_inner, inner, derived),
         at=str(plan.settings.get("at", "At")),
-        keep=None if keep is None else timedelta(days=keep.days),
+        retention=None if keep is None else timedelta(days=keep.days),
     )
 
 

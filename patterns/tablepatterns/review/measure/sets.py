@@ -246,7 +246,7 @@ class Spread(Kept):
     def __init__(self, storage: Storage, spread: PartitionSpread[Storage]) -> None:
         super().__init__(storage, spread.key)
         self.spread = spread
-        self.inner = Plain(storage, spread.entities)
+        self.inner = Plain(storage, spread.entity_set)
         self.parts, self.needs_recipe = self.inner.parts, self.inner.needs_recipe
 
     def load(self, made: Sequence[Mapping[str, Any]]) -> None:
@@ -276,10 +276,10 @@ class Spread(Kept):
         self.spread.insert(fields)
 
     def update(self, fields: Mapping[str, Any], changes: Mapping[str, Any]) -> None:
-        changed(self.storage, self.spread.entities, self.spread.placed(self.key_of(fields)), changes)
+        changed(self.storage, self.spread.entity_set, self.spread.placed(self.key_of(fields)), changes)
 
     def delete(self, fields: Mapping[str, Any]) -> None:
-        self.spread.entities.delete(self.spread.placed(self.key_of(fields)), force=True)
+        self.spread.entity_set.delete(self.spread.placed(self.key_of(fields)), force=True)
 
     def work_off(self) -> int:
         return self.inner.work_off()
