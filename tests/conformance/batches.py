@@ -60,7 +60,7 @@ async def send(raw: Raw, *parts: str) -> Answer:
 async def transact(raw: Raw, *requests: Inner) -> list[Reply]:
     """Send a transaction, and return the response to each of its operations.
 
-    :raises HttpResponseError: the transaction was refused
+    :raises HttpResponseError: the transaction was rejected
     """
     answer = await send(raw, changeset(raw.base, requests))
     assert answer.status == 202

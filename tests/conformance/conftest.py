@@ -1,4 +1,4 @@
-"""What the bodies of the conformance suite ask for: requests by hand, and refusals that change nothing."""
+"""What the bodies of the conformance suite ask for: requests by hand, and errors that change nothing."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from azure.core.exceptions import HttpResponseError
 
 from conformance.raw import Raw
 from conformance.raw_storage import RawBlobs, RawQueues
-from conformance.refusals import Refusal, refusal_in
+from conformance.service_errors import ServiceError, service_error_in
 from support.backends import Backend, awaited
 
 
@@ -69,22 +69,22 @@ def unchanged(backend: Backend, service: Any, own_names: list[str]) -> Callable[
 
 
 @pytest.fixture
-def refused(
+def rejected(
     unchanged: Callable[[], AbstractAsyncContextManager[None]],
-) -> Callable[[Refusal], AbstractAsyncContextManager[None]]:
-    """A block whose call the service refuses in these words, and which changes nothing."""
-    return _refused(unchanged)
+) -> Callable[[ServiceError], AbstractAsyncContextManager[None]]:
+    """A block whose call the service rejects in these words, and which changes nothing."""
+    return _rejected(unchanged)
 
 
-def _refused(
+def _rejected(
     unchanged: Callable[[], AbstractAsyncContextManager[None]],
-) -> Callable[[Refusal], AbstractAsyncContextManager[None]]:
+) -> Callable[[ServiceError], AbstractAsyncContextManager[None]]:
     @asynccontextmanager
-    async def block(expected: Refusal) -> AsyncIterator[None]:
+    async def block(expected: ServiceError) -> AsyncIterator[None]:
         async with unchanged():
             with pytest.raises((HttpResponseError, ValueError)) as caught:
                 yield
-        assert refusal_in(caught.value) == expected
+        assert service_error_in(caught.value) == expected
 
     return block
 
@@ -179,11 +179,11 @@ def queues_unchanged(
 
 
 @pytest.fixture
-def queue_refused(
+def queue_rejected(
     queues_unchanged: Callable[[], AbstractAsyncContextManager[None]],
-) -> Callable[[Refusal], AbstractAsyncContextManager[None]]:
-    """A block whose call the Queue service refuses in these words, and which changes nothing."""
-    return _refused(queues_unchanged)
+) -> Callable[[ServiceError], AbstractAsyncContextManager[None]]:
+    """A block whose call the Queue service rejects in these words, and which changes nothing."""
+    return _rejected(queues_unchanged)
 
 
 # ------------------------------------------------------------------ blobs
@@ -271,8 +271,8 @@ def blobs_unchanged(
 
 
 @pytest.fixture
-def blob_refused(
+def blob_rejected(
     blobs_unchanged: Callable[[], AbstractAsyncContextManager[None]],
-) -> Callable[[Refusal], AbstractAsyncContextManager[None]]:
-    """A block whose call the Blob service refuses in these words, and which changes nothing."""
-    return _refused(blobs_unchanged)
+) -> Callable[[ServiceError], AbstractAsyncContextManager[None]]:
+    """A block whose call the Blob service rejects in these words, and which changes nothing."""
+    return _rejected(blobs_unchanged)

@@ -9,10 +9,10 @@ import pytest
 
 _deviates = pytest.mark.azurite_deviates
 
-TABLE_NAMES = _deviates("table names", "a refused name has an empty code, and one text for every reason")
+TABLE_NAMES = _deviates("table names", "a rejected name has an empty code, and one text for every reason")
 TABLE_ENTRY = _deviates("one table of the list", "an empty list, whether the table exists or not")
 HEADERS = _deviates("headers", "no Location, DataServiceId, Cache-Control; a Preference-Applied that nobody asked for")
-CRASHES = _deviates("500", "an internal error where the service refuses")
+CRASHES = _deviates("500", "an internal error where the service rejects")
 KEY_CHARACTERS = _deviates("keys", "InvalidInput, and one text, for forbidden characters and for over 512 characters")
 KEY_TYPES = _deviates("types of keys", "500 for keys that are no strings, or stored as they are")
 PROPERTY_NAMES = _deviates("names of properties", "any name is stored, and of two alike the last")
@@ -30,10 +30,8 @@ ENTITY_SET_URL = _deviates(
     "odata.metadata", "a page of entities says that it is of tables, and never which were selected"
 )
 MEMBER_ORDER = _deviates("order of members", "the timestamp comes last, the links come in another order")
-REFUSAL_STAMP = _deviates("time of a refusal", "in milliseconds; the code is in a header too")
-XML_REFUSALS = _deviates(
-    "refusals in XML", "another document, without a namespace; 415 where the client takes anything"
-)
+ERROR_STAMP = _deviates("time of an error", "in milliseconds; the code is in a header too")
+XML_ERRORS = _deviates("errors in XML", "another document, without a namespace; 415 where the client takes anything")
 FILTER_TYPES = _deviates(
     "types in filters", "compares as JavaScript does: across types, at milliseconds, Guids by case"
 )
@@ -63,12 +61,12 @@ POLICY_NAMES = _deviates("names of access policies", "of any length")
 CORS = _deviates("rules of CORS", "400 for one without headers; any number of them")
 RETENTION = _deviates("retention", "of any time; no code, or 500, for what is no list of properties")
 TABLE_IN_URL = _deviates("account URL with a table", "415, 404 or 500")
-SECONDARY = _deviates("secondary endpoint", "takes writes, and refuses to give statistics")
+SECONDARY = _deviates("secondary endpoint", "takes writes, and rejects to give statistics")
 SAS_RANGES = _deviates("key ranges of a signature", "not looked at")
 SAS_ADDRESSES = _deviates("addresses of a signature", "not looked at")
 SAS_BATCH = _deviates("transaction with a signature", "403")
-SAS_REFUSALS = _deviates("refusals of a signature", "AuthorizationFailure and one text, or none")
-SIGNATURE_REFUSALS = _deviates("refusals of the key", "AuthorizationFailure and one text, signed or not")
+SAS_ERRORS = _deviates("errors of a signature", "AuthorizationFailure and one text, or none")
+SIGNATURE_ERRORS = _deviates("errors of the key", "AuthorizationFailure and one text, signed or not")
 SAS_UPSERTS = _deviates(
     "permissions of a signature", "one of two is enough for an upsert; a query is of the table's level"
 )
@@ -77,7 +75,7 @@ VERSION = _deviates("x-ms-version", "its own newest, whatever was asked for")
 QUEUE_METADATA = _deviates("metadata of queues", "of any name and any size")
 QUEUE_PAGES = _deviates("pages of queues", "of any size; no code for none or for no number; any text is a marker")
 QUEUE_CODES = _deviates(
-    "refusals of queues",
+    "errors of queues",
     "no code for no messages, for a time to live below -1, for a missing option, for no number; fractions are cut",
 )
 QUEUE_BODIES = _deviates("bodies of messages", "no code for what is no XML; InvalidXmlDocument for no text; no markup")
@@ -90,7 +88,7 @@ QUEUE_SAS_LEVELS = _deviates(
 BLOB_METADATA = _deviates("metadata of containers and blobs", "of any size, and of no name")
 BLOB_PAGES = _deviates("pages of containers and blobs", "any text is a marker; no code for a page of nothing")
 BLOB_POLICIES = _deviates("access policies of containers", "no code for six")
-BLOB_CODES = _deviates("refusals of blobs", "no code for what is missing or unknown")
+BLOB_CODES = _deviates("errors of blobs", "no code for what is missing or unknown")
 BLOB_CONTENT_TYPES = _deviates("content of no type", "no type is told")
 BLOB_STAGED = _deviates("staged blocks", "count for a blob; a blob that is written as a whole leaves them")
 BLOB_EMPTY_BLOCKS = _deviates("empty blocks", "staged")
@@ -102,12 +100,12 @@ BLOB_CONDITIONS = _deviates(
 BLOB_LEASES = _deviates(
     "leases of blobs", "of any ID, and where no blob is; a copy replaces what is leased for some time"
 )
-BLOB_LEASE_TEXTS = _deviates("refusals of leases", "other texts")
+BLOB_LEASE_TEXTS = _deviates("errors of leases", "other texts")
 BLOB_RANGES = _deviates(
     "ranges",
     "the last bytes, and what has no numbers, which hang; what begins at the end is empty; the MD5 of no range is told",
 )
-BLOB_CHECKSUMS = _deviates("checksums", "an MD5 is not looked at in every write, and refused in other words; no CRC64")
+BLOB_CHECKSUMS = _deviates("checksums", "an MD5 is not looked at in every write, and rejected in other words; no CRC64")
 BLOB_PREFIXES = _deviates("prefixes in lists of blobs", "come first, whatever lies between them")
 BLOB_COPIES = _deviates("copies", "aborted under another name: CopyIdMismatch")
 BLOB_COPY_CONDITIONS = _deviates("conditions of copies", "ConditionNotMet for source and target alike")

@@ -1,4 +1,4 @@
-"""Requests by hand: what the SDK's clients refuse to say or cannot say, signed like theirs, on the same transports."""
+"""Requests by hand: what the SDK's clients reject to say or cannot say, signed like theirs, on the same transports."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ class Raw:
         :param headers: besides those of every request, or instead of them; None leaves one out
         :param body: bytes, text, or an object that becomes JSON
         :param signed: whether the account's key signs it
-        :raises HttpResponseError: the answer is a refusal
+        :raises HttpResponseError: the answer is an error
         """
         url = self.base + path
         meant = {**self.headers, "x-ms-date": http_date(), **(headers or {})}

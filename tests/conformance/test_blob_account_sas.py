@@ -9,9 +9,9 @@ import pytest
 from azure.core.credentials import AzureNamedKeyCredential, AzureSasCredential
 from azure.storage.blob import AccountSasPermissions, ResourceTypes, Services, generate_account_sas
 
-from conformance.deviations import SAS_REFUSALS
-from conformance.queue_refusals import NOT_AUTHENTIC, NOT_PERMITTED, WRONG_LEVEL
-from conformance.refusals import Refusal
+from conformance.deviations import SAS_ERRORS
+from conformance.queue_errors import NOT_AUTHENTIC, NOT_PERMITTED, WRONG_LEVEL
+from conformance.service_errors import ServiceError
 from conformance.signatures import HOUR, now
 from support.backends import Backend
 
@@ -70,35 +70,35 @@ def visitor(backend: Backend, key: AzureNamedKeyCredential) -> Callable[..., Any
 
 @on_everything
 async def test_an_operation_needs_its_level_and_its_letter(
-    visitor: Any, home: str, container_name: str, blob_refused: Any, name: str
+    visitor: Any, home: str, container_name: str, blob_rejected: Any, name: str
 ) -> None:
     level, letter, call = OPERATIONS[name]
     letters = "".join(each for each in EVERYTHING if each not in ALSO.get(name, letter))
-    async with blob_refused(WRONG_LEVEL):
+    async with blob_rejected(WRONG_LEVEL):
         await call(visitor("sco".replace(level, "")), home, container_name)
-    async with blob_refused(NOT_PERMITTED):
+    async with blob_rejected(NOT_PERMITTED):
         await call(visitor("sco", letters), home, container_name)
     await call(visitor(level, letter), home, container_name)
 
 
-async def test_no_signature_reaches_policies(visitor: Any, home: str, blob_refused: Any) -> None:
+async def test_no_signature_reaches_policies(visitor: Any, home: str, blob_rejected: Any) -> None:
     client = visitor().get_container_client(home)
     for call in (lambda: client.get_container_access_policy(), lambda: client.set_container_access_policy({})):
-        async with blob_refused(Refusal(403)):
+        async with blob_rejected(ServiceError(403)):
             await call()
 
 
-async def test_a_signature_for_other_services_is_none(visitor: Any, home: str, blob_refused: Any) -> None:
-    async with blob_refused(Refusal(403)):
+async def test_a_signature_for_other_services_is_none(visitor: Any, home: str, blob_rejected: Any) -> None:
+    async with blob_rejected(ServiceError(403)):
         await visitor(services=Services(queue=True)).create_container("other")
 
 
-@SAS_REFUSALS
+@SAS_ERRORS
 @pytest.mark.parametrize(
     "terms", [{"expiry": now() - HOUR}, {"start": now() + HOUR, "expiry": now() + 2 * HOUR}], ids=["over", "early"]
 )
 async def test_a_signature_counts_in_its_time_only(
-    visitor: Any, home: str, blob_refused: Any, terms: dict[str, Any]
+    visitor: Any, home: str, blob_rejected: Any, terms: dict[str, Any]
 ) -> None:
-    async with blob_refused(NOT_AUTHENTIC):
+    async with blob_rejected(NOT_AUTHENTIC):
         await visitor(**terms).get_blob_client(home, "new").upload_blob(b"...")

@@ -10,7 +10,7 @@ import pytest
 from azure.core import MatchConditions
 from azure.core.exceptions import HttpResponseError
 
-from conformance.blob_refusals import (
+from conformance.blob_errors import (
     BAD_HEADER,
     LEASE_MISSING,
     NO_LEASE,
@@ -22,9 +22,9 @@ from conformance.blob_refusals import (
     WRONG_KIND,
 )
 from conformance.deviations import BLOB_APPEND_CONTENT, BLOB_COPY_KINDS, BLOB_LEASE_TEXTS, BLOB_SEALS
-from conformance.queue_refusals import BAD_OPTION
+from conformance.queue_errors import BAD_OPTION
 from conformance.raw import Raw
-from conformance.refusals import Refusal
+from conformance.service_errors import ServiceError
 from conformance.test_blob_blobs import text_of
 from support.backends import Backend
 
@@ -46,8 +46,8 @@ def log(backend: Backend, container: Any) -> Any:
 
 
 @BLOB_APPEND_CONTENT
-async def test_an_append_blob_is_created_empty(raw_blobs: Raw, container: Any, blob_refused: Any) -> None:
-    async with blob_refused(BAD_HEADER):
+async def test_an_append_blob_is_created_empty(raw_blobs: Raw, container: Any, blob_rejected: Any) -> None:
+    async with blob_rejected(BAD_HEADER):
         await raw_blobs("PUT", f"/{container.container_name}/log", {"x-ms-blob-type": "AppendBlob"}, b"...")
 
 
@@ -62,48 +62,50 @@ async def test_of_two_who_append_where_the_blob_ended_one_does(container: Any, l
     assert await text_of(log) == b"one two three "
 
 
-async def test_who_asks_for_a_position_knows_whether_the_lost_answer_was_a_success(log: Any, blob_refused: Any) -> None:
+async def test_who_asks_for_a_position_knows_whether_the_lost_answer_was_a_success(
+    log: Any, blob_rejected: Any
+) -> None:
     await log.append_block(b"two ", appendpos_condition=4)
-    async with blob_refused(OTHER_POSITION):
+    async with blob_rejected(OTHER_POSITION):
         await log.append_block(b"two ", appendpos_condition=4)
     assert await text_of(log) == b"one two "
 
 
-async def test_the_largest_size_may_be_reached(log: Any, blob_refused: Any) -> None:
+async def test_the_largest_size_may_be_reached(log: Any, blob_rejected: Any) -> None:
     await log.append_block(b"two ", maxsize_condition=8)
-    async with blob_refused(TOO_LARGE):
+    async with blob_rejected(TOO_LARGE):
         await log.append_block(b".", maxsize_condition=8)
 
 
-async def test_an_append_makes_a_version_and_asks_for_one(log: Any, blob_refused: Any) -> None:
+async def test_an_append_makes_a_version_and_asks_for_one(log: Any, blob_rejected: Any) -> None:
     etag = (await log.get_blob_properties()).etag
-    async with blob_refused(UNMET):
+    async with blob_rejected(UNMET):
         await log.append_block(b"two ", **STALE)
     written = await log.append_block(b"two ", etag=etag, match_condition=MatchConditions.IfNotModified)
     assert written["etag"] != etag
     assert (await log.get_blob_properties()).etag == written["etag"]
 
 
-async def test_an_append_needs_the_lease_that_runs(log: Any, blob_refused: Any) -> None:
+async def test_an_append_needs_the_lease_that_runs(log: Any, blob_rejected: Any) -> None:
     await log.acquire_lease(15, lease_id=A)
-    for lease, refusal in ((None, LEASE_MISSING), (B, OTHER_LEASE)):
-        async with blob_refused(refusal):
+    for lease, error in ((None, LEASE_MISSING), (B, OTHER_LEASE)):
+        async with blob_rejected(error):
             await log.append_block(b"two ", lease=lease)
     await log.append_block(b"two ", lease=A)
 
 
 @BLOB_LEASE_TEXTS
-async def test_an_append_under_a_lease_where_there_is_none_is_refused(log: Any, blob_refused: Any) -> None:
-    async with blob_refused(NO_LEASE):
+async def test_an_append_under_a_lease_where_there_is_none_is_rejected(log: Any, blob_rejected: Any) -> None:
+    async with blob_rejected(NO_LEASE):
         await log.append_block(b"two ", lease=A)
 
 
 @BLOB_SEALS
-async def test_a_seal_may_ask_for_a_position(log: Any, blob_refused: Any) -> None:
-    async with blob_refused(OTHER_POSITION):
+async def test_a_seal_may_ask_for_a_position(log: Any, blob_rejected: Any) -> None:
+    async with blob_rejected(OTHER_POSITION):
         await log.seal_append_blob(appendpos_condition=3)
     assert (await log.seal_append_blob(appendpos_condition=4))["blob_sealed"]
-    async with blob_refused(SEALED):
+    async with blob_rejected(SEALED):
         await log.append_block(b"two ", appendpos_condition=4)
 
 
@@ -115,9 +117,9 @@ async def test_a_copy_of_an_append_blob_is_appended_to(container: Any, log: Any)
 
 
 @BLOB_COPY_KINDS
-async def test_a_copy_does_not_change_the_kind(container: Any, log: Any, blob_refused: Any) -> None:
+async def test_a_copy_does_not_change_the_kind(container: Any, log: Any, blob_rejected: Any) -> None:
     block_blob = await container.upload_blob("b", b"...")
-    async with blob_refused(WRONG_KIND):
+    async with blob_rejected(WRONG_KIND):
         await block_blob.start_copy_from_url(log.url)
 
 
@@ -128,15 +130,15 @@ def block_path(container: Any, block_id: str) -> str:
     return f"/{container.container_name}/b?comp=block&blockid={quote(block_id, safe='')}"
 
 
-async def test_a_block_id_has_up_to_64_bytes(raw_blobs: Raw, container: Any, blob_refused: Any) -> None:
-    # In which words a longer one is refused is not documented
-    async with blob_refused(Refusal(400)):
+async def test_a_block_id_has_up_to_64_bytes(raw_blobs: Raw, container: Any, blob_rejected: Any) -> None:
+    # In which words a longer one is rejected is not documented
+    async with blob_rejected(ServiceError(400)):
         await raw_blobs("PUT", block_path(container, b64encode(b"x" * 65).decode()), {}, b"...")
     answer = await raw_blobs("PUT", block_path(container, b64encode(b"x" * 64).decode()), {}, b"...")
     assert answer.status == 201
 
 
 @pytest.mark.parametrize("block_id", ["!", "YQ"], ids=["text", "unpadded"])
-async def test_a_block_id_is_base64(raw_blobs: Raw, container: Any, blob_refused: Any, block_id: str) -> None:
-    async with blob_refused(BAD_OPTION):
+async def test_a_block_id_is_base64(raw_blobs: Raw, container: Any, blob_rejected: Any, block_id: str) -> None:
+    async with blob_rejected(BAD_OPTION):
         await raw_blobs("PUT", block_path(container, block_id), {}, b"...")

@@ -10,7 +10,7 @@ from azure.storage.blob import PartialBatchErrorException, StandardBlobTier
 
 from conformance.deviations import BLOB_BATCH_LINES
 from conformance.raw import Raw
-from conformance.refusals import Refusal
+from conformance.service_errors import ServiceError
 from support.backends import Backend
 
 
@@ -79,10 +79,10 @@ def one_deletion(raw_blobs: Raw, container: Any) -> list[str]:
 
 @BLOB_BATCH_LINES
 async def test_a_line_does_not_end_with_cr_alone(
-    raw_blobs: Raw, container: Any, names: list[str], blob_refused: Any
+    raw_blobs: Raw, container: Any, names: list[str], blob_rejected: Any
 ) -> None:
     body = "\r".join(one_deletion(raw_blobs, container))
-    async with blob_refused(Refusal(400, "InvalidInput")):
+    async with blob_rejected(ServiceError(400, "InvalidInput")):
         await raw_blobs("POST", "/?comp=batch", {"Content-Type": "multipart/mixed; boundary=b"}, body)
 
 

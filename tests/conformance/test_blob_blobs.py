@@ -9,7 +9,7 @@ import pytest
 from azure.core.exceptions import ResourceExistsError, ResourceNotFoundError
 from azure.storage.blob import BlobType, ContentSettings, StandardBlobTier
 
-from conformance.blob_refusals import ARCHIVED, BLOB_EXISTS, NO_BLOB, NO_HEADER
+from conformance.blob_errors import ARCHIVED, BLOB_EXISTS, NO_BLOB, NO_HEADER
 from conformance.deviations import BLOB_CODES, BLOB_CONTENT_TYPES
 from conformance.raw import Raw
 
@@ -55,9 +55,9 @@ async def test_a_name_may_have_anything_in_it(container: Any, name: str) -> None
     await container.delete_blob(name)
 
 
-async def test_a_blob_is_overwritten_only_if_asked_for(blob: Any, blob_refused: Any) -> None:
+async def test_a_blob_is_overwritten_only_if_asked_for(blob: Any, blob_rejected: Any) -> None:
     await blob.upload_blob(b"old", metadata={"Owner": "Don"})
-    async with blob_refused(BLOB_EXISTS):
+    async with blob_rejected(BLOB_EXISTS):
         await blob.upload_blob(b"new")
     with pytest.raises(ResourceExistsError):
         await blob.upload_blob(b"new")
@@ -76,7 +76,7 @@ async def test_every_write_makes_a_version_and_no_read_does(blob: Any) -> None:
     assert (await blob.get_blob_properties()).etag == etags[-1]
 
 
-async def test_a_deleted_blob_is_gone(blob: Any, blob_refused: Any) -> None:
+async def test_a_deleted_blob_is_gone(blob: Any, blob_rejected: Any) -> None:
     await blob.upload_blob(b"...")
     assert await blob.exists()
     await blob.delete_blob()
@@ -91,13 +91,13 @@ async def test_a_deleted_blob_is_gone(blob: Any, blob_refused: Any) -> None:
         lambda: blob.create_snapshot(),
         lambda: blob.get_block_list(),
     ):
-        async with blob_refused(NO_BLOB):
+        async with blob_rejected(NO_BLOB):
             await call()
 
 
 @BLOB_CODES
-async def test_a_write_needs_a_type(raw_blobs: Raw, container: Any, blob_refused: Any) -> None:
-    async with blob_refused(NO_HEADER):
+async def test_a_write_needs_a_type(raw_blobs: Raw, container: Any, blob_rejected: Any) -> None:
+    async with blob_rejected(NO_HEADER):
         await raw_blobs("PUT", f"/{container.container_name}/b", body=b"...")
 
 
@@ -166,8 +166,8 @@ async def test_a_tier_is_set_without_a_version(blob: Any) -> None:
     assert (properties.etag, properties.blob_tier) == (written["etag"], StandardBlobTier.COOL)
 
 
-async def test_an_archived_blob_cannot_be_read(blob: Any, blob_refused: Any) -> None:
+async def test_an_archived_blob_cannot_be_read(blob: Any, blob_rejected: Any) -> None:
     await blob.upload_blob(b"...", standard_blob_tier=StandardBlobTier.ARCHIVE)
     assert (await blob.get_blob_properties()).blob_tier == StandardBlobTier.ARCHIVE
-    async with blob_refused(ARCHIVED):
+    async with blob_rejected(ARCHIVED):
         await text_of(blob)

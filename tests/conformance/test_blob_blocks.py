@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from azure.storage.blob import BlobBlock, BlobType
 
-from conformance.blob_refusals import (
+from conformance.blob_errors import (
     BAD_BLOCK,
     BAD_BLOCK_LIST,
     BAD_HEADER,
@@ -56,12 +56,12 @@ async def test_committed_blocks_make_the_blob_in_the_order_of_the_list(blob: Any
     assert uncommitted == []
 
 
-async def test_staged_blocks_are_no_blob_and_change_none(container: Any, blob: Any, blob_refused: Any) -> None:
+async def test_staged_blocks_are_no_blob_and_change_none(container: Any, blob: Any, blob_rejected: Any) -> None:
     await blob.stage_block(ONE, b"one")
     assert [each.name async for each in container.list_blobs()] == []
     assert [each.name async for each in container.list_blobs(include=["uncommittedblobs"])] == ["b"]
     assert not await blob.exists()
-    async with blob_refused(NO_BLOB):
+    async with blob_rejected(NO_BLOB):
         await text_of(blob)
     committed, uncommitted = await blob.get_block_list("all")
     assert (committed, [block.id for block in uncommitted]) == ([], [ONE])
@@ -78,7 +78,7 @@ async def test_a_blob_of_which_only_blocks_are_there_is_none_to_overwrite(blob: 
 
 
 async def test_a_block_is_taken_from_the_list_that_is_named(
-    raw_blobs: Raw, container: Any, blob: Any, blob_refused: Any
+    raw_blobs: Raw, container: Any, blob: Any, blob_rejected: Any
 ) -> None:
     path = f"/{container.container_name}/b?comp=blocklist"
     one, two = (b64encode(name.encode()).decode() for name in (ONE, TWO))
@@ -86,7 +86,7 @@ async def test_a_block_is_taken_from_the_list_that_is_named(
     await blob.commit_block_list(blocks(ONE))
     await blob.stage_block(ONE, b"new")
     for wrong in (f"<Latest>{two}</Latest>", f"<Committed>{two}</Committed>", f"<Uncommitted>{two}</Uncommitted>"):
-        async with blob_refused(BAD_BLOCK_LIST):
+        async with blob_rejected(BAD_BLOCK_LIST):
             await raw_blobs("PUT", path, body=f"<BlockList>{wrong}</BlockList>")
     named = f"<Committed>{one}</Committed><Uncommitted>{one}</Uncommitted>"
     await raw_blobs("PUT", path, body=f"<BlockList>{named}</BlockList>")
@@ -120,16 +120,16 @@ async def test_no_blocks_make_an_empty_blob(blob: Any) -> None:
     assert await text_of(blob) == b""
 
 
-async def test_all_names_of_blocks_have_the_same_length(blob: Any, blob_refused: Any) -> None:
+async def test_all_names_of_blocks_have_the_same_length(blob: Any, blob_rejected: Any) -> None:
     await blob.stage_block(ONE, b"one")
-    async with blob_refused(BAD_BLOCK):
+    async with blob_rejected(BAD_BLOCK):
         await blob.stage_block("longer", b"...")
 
 
 @BLOB_EMPTY_BLOCKS
-async def test_a_block_is_not_empty(raw_blobs: Raw, container: Any, blob_refused: Any) -> None:
+async def test_a_block_is_not_empty(raw_blobs: Raw, container: Any, blob_rejected: Any) -> None:
     block_id = b64encode(b"a").decode().replace("=", "%3D")
-    async with blob_refused(BAD_HEADER):
+    async with blob_rejected(BAD_HEADER):
         await raw_blobs("PUT", f"/{container.container_name}/b?comp=block&blockid={block_id}")
 
 
@@ -154,28 +154,28 @@ async def test_blocks_are_appended_and_told_where_they_begin(log: Any) -> None:
     assert (properties.blob_type, properties.append_blob_committed_block_count) == (BlobType.APPENDBLOB, 2)
 
 
-async def test_an_append_elsewhere_or_beyond_the_size_is_refused(log: Any, blob_refused: Any) -> None:
+async def test_an_append_elsewhere_or_beyond_the_size_is_rejected(log: Any, blob_rejected: Any) -> None:
     await log.create_append_blob()
     await log.append_block(b"one ")
     for position in (0, 5):
-        async with blob_refused(OTHER_POSITION):
+        async with blob_rejected(OTHER_POSITION):
             await log.append_block(b"two ", appendpos_condition=position)
-    async with blob_refused(TOO_LARGE):
+    async with blob_rejected(TOO_LARGE):
         await log.append_block(b"two ", maxsize_condition=7)
 
 
-async def test_an_append_blob_is_there_before_it_is_appended_to(log: Any, blob_refused: Any) -> None:
-    async with blob_refused(NO_BLOB):
+async def test_an_append_blob_is_there_before_it_is_appended_to(log: Any, blob_rejected: Any) -> None:
+    async with blob_rejected(NO_BLOB):
         await log.append_block(b"...")
 
 
-async def test_an_append_is_not_empty(raw_blobs: Raw, container: Any, log: Any, blob_refused: Any) -> None:
+async def test_an_append_is_not_empty(raw_blobs: Raw, container: Any, log: Any, blob_rejected: Any) -> None:
     await log.create_append_blob()
-    async with blob_refused(BAD_HEADER):
+    async with blob_rejected(BAD_HEADER):
         await raw_blobs("PUT", f"/{container.container_name}/log?comp=appendblock")
 
 
-async def test_kinds_are_not_mixed(blob: Any, log: Any, blob_refused: Any) -> None:
+async def test_kinds_are_not_mixed(blob: Any, log: Any, blob_rejected: Any) -> None:
     await blob.upload_blob(b"...")
     await log.create_append_blob()
     for call in (
@@ -184,7 +184,7 @@ async def test_kinds_are_not_mixed(blob: Any, log: Any, blob_refused: Any) -> No
         lambda: log.commit_block_list([]),
         lambda: log.get_block_list(),
     ):
-        async with blob_refused(WRONG_KIND):
+        async with blob_rejected(WRONG_KIND):
             await call()
 
 
@@ -194,11 +194,11 @@ async def test_a_whole_write_changes_the_kind(blob: Any) -> None:
     assert (await blob.get_blob_properties()).blob_type == BlobType.APPENDBLOB
 
 
-async def test_nobody_appends_to_a_sealed_blob(log: Any, blob_refused: Any) -> None:
+async def test_nobody_appends_to_a_sealed_blob(log: Any, blob_rejected: Any) -> None:
     await log.create_append_blob()
     await log.append_block(b"one ")
     assert (await log.seal_append_blob())["blob_sealed"]
     await log.seal_append_blob()
-    async with blob_refused(SEALED):
+    async with blob_rejected(SEALED):
         await log.append_block(b"two ")
     assert (await log.get_blob_properties()).is_append_blob_sealed

@@ -1,4 +1,4 @@
-"""Checksums: what came is what was sent, or it is refused."""
+"""Checksums: what came is what was sent, or it is rejected."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from conformance.blob_refusals import NO_MD5, WRONG_CRC64, WRONG_MD5
+from conformance.blob_errors import NO_MD5, WRONG_CRC64, WRONG_MD5
 from conformance.deviations import BLOB_CHECKSUMS
 from conformance.raw import Raw
 from conformance.test_blob_blobs import text_of
@@ -53,16 +53,16 @@ async def test_a_right_md5_is_accepted_and_told(put: Any, place: str) -> None:
 
 @BLOB_CHECKSUMS
 @everywhere
-async def test_a_wrong_md5_is_refused(put: Any, blob_refused: Any, place: str) -> None:
-    async with blob_refused(WRONG_MD5):
+async def test_a_wrong_md5_is_rejected(put: Any, blob_rejected: Any, place: str) -> None:
+    async with blob_rejected(WRONG_MD5):
         await put(place, {"Content-MD5": md5_of("other")})
 
 
 @BLOB_CHECKSUMS
 @everywhere
 @pytest.mark.parametrize("text", ["AAAA", "%%", md5_of(TEXT).rstrip("=")])
-async def test_what_is_no_md5_is_refused(put: Any, blob_refused: Any, place: str, text: str) -> None:
-    async with blob_refused(NO_MD5):
+async def test_what_is_no_md5_is_rejected(put: Any, blob_rejected: Any, place: str, text: str) -> None:
+    async with blob_rejected(NO_MD5):
         await put(place, {"Content-MD5": text})
 
 
@@ -75,8 +75,8 @@ async def test_a_right_crc64_is_accepted_and_told(put: Any, place: str) -> None:
 
 @BLOB_CHECKSUMS
 @everywhere
-async def test_a_wrong_crc64_is_refused(put: Any, blob_refused: Any, place: str) -> None:
-    async with blob_refused(WRONG_CRC64):
+async def test_a_wrong_crc64_is_rejected(put: Any, blob_rejected: Any, place: str) -> None:
+    async with blob_rejected(WRONG_CRC64):
         await put(place, {"x-ms-content-crc64": "AAAAAAAAAAA="})
 
 

@@ -9,7 +9,7 @@ import pytest
 from azure.core import MatchConditions
 from azure.core.exceptions import HttpResponseError, ResourceModifiedError
 
-from conformance.blob_refusals import BLOB_EXISTS, MANY_CONDITIONS, NO_BLOB, UNMET
+from conformance.blob_errors import BLOB_EXISTS, MANY_CONDITIONS, NO_BLOB, UNMET
 from conformance.deviations import BLOB_CONDITIONS
 from conformance.raw import Raw
 from conformance.test_blob_blobs import text_of
@@ -61,19 +61,19 @@ def blob(backend: Backend, container: Any) -> Any:
 @pytest.mark.parametrize(
     "unmet", [if_still(STALE), {"if_modified_since": NEW}, {"if_unmodified_since": OLD}], ids=["other", "old", "new"]
 )
-async def test_a_write_whose_condition_is_not_met_is_refused(
-    blob: Any, blob_refused: Any, write: Any, unmet: dict[str, Any]
+async def test_a_write_whose_condition_is_not_met_is_rejected(
+    blob: Any, blob_rejected: Any, write: Any, unmet: dict[str, Any]
 ) -> None:
-    async with blob_refused(UNMET):
+    async with blob_rejected(UNMET):
         await write(blob, **unmet)
     with pytest.raises(ResourceModifiedError):
         await write(blob, **unmet)
 
 
 @every_write
-async def test_a_write_of_another_version_than_that_is_refused(blob: Any, blob_refused: Any, write: Any) -> None:
+async def test_a_write_of_another_version_than_that_is_rejected(blob: Any, blob_rejected: Any, write: Any) -> None:
     etag = (await blob.get_blob_properties()).etag
-    async with blob_refused(UNMET):
+    async with blob_rejected(UNMET):
         await write(blob, **if_other(etag))
 
 
@@ -95,7 +95,7 @@ async def test_so_it_is_where_the_version_is_another_or_the_time_is_right(
 
 @every_read
 @pytest.mark.parametrize("unmet", [if_still(STALE), {"if_unmodified_since": OLD}], ids=["other", "new"])
-async def test_a_read_of_a_version_that_is_no_more_is_refused(blob: Any, read: Any, unmet: dict[str, Any]) -> None:
+async def test_a_read_of_a_version_that_is_no_more_is_rejected(blob: Any, read: Any, unmet: dict[str, Any]) -> None:
     with pytest.raises(ResourceModifiedError) as caught:
         await read(blob, **unmet)
     assert (caught.value.status_code, caught.value.response.headers["x-ms-error-code"]) == (412, "ConditionNotMet")
@@ -129,16 +129,16 @@ async def test_a_condition_may_name_several_versions(raw_blobs: Raw, container: 
 
 
 @BLOB_CONDITIONS
-async def test_a_snapshot_is_taken_under_conditions(blob: Any, blob_refused: Any) -> None:
+async def test_a_snapshot_is_taken_under_conditions(blob: Any, blob_rejected: Any) -> None:
     etag = (await blob.get_blob_properties()).etag
     for unmet in (if_still(STALE), if_other(etag), {"if_modified_since": NEW}, {"if_unmodified_since": OLD}):
-        async with blob_refused(UNMET):
+        async with blob_rejected(UNMET):
             await blob.create_snapshot(**unmet)
     for met in (if_still(etag), if_other(STALE), {"if_modified_since": OLD}, {"if_unmodified_since": NEW}):
         await blob.create_snapshot(**met)
 
 
-async def test_a_write_may_not(raw_blobs: Raw, container: Any, blob: Any, blob_refused: Any) -> None:
+async def test_a_write_may_not(raw_blobs: Raw, container: Any, blob: Any, blob_rejected: Any) -> None:
     path = f"/{container.container_name}/b?comp=metadata"
     since = "Sat, 01 Jan 2000 00:00:00 GMT"
     for headers in (
@@ -146,39 +146,39 @@ async def test_a_write_may_not(raw_blobs: Raw, container: Any, blob: Any, blob_r
         {"If-Match": "*", "If-Modified-Since": since},
         {"If-Modified-Since": since, "If-Unmodified-Since": "Fri, 01 Jan 2100 00:00:00 GMT"},
     ):
-        async with blob_refused(MANY_CONDITIONS):
+        async with blob_rejected(MANY_CONDITIONS):
             await raw_blobs("PUT", path, headers)
 
 
 @every_creation
-async def test_what_must_not_be_there_is_refused_where_it_is(blob: Any, blob_refused: Any, write: Any) -> None:
-    async with blob_refused(BLOB_EXISTS):
+async def test_what_must_not_be_there_is_rejected_where_it_is(blob: Any, blob_rejected: Any, write: Any) -> None:
+    async with blob_rejected(BLOB_EXISTS):
         await write(blob, match_condition=MatchConditions.IfMissing)
     assert await text_of(blob) == b"old"
 
 
 @BLOB_CONDITIONS
 @other_writes
-async def test_so_are_writes_that_make_none(blob: Any, blob_refused: Any, write: Any) -> None:
-    async with blob_refused(UNMET):
+async def test_so_are_writes_that_make_none(blob: Any, blob_rejected: Any, write: Any) -> None:
+    async with blob_rejected(UNMET):
         await write(blob, match_condition=MatchConditions.IfMissing)
 
 
 @every_creation
-async def test_what_must_be_there_is_refused_where_it_is_not(container: Any, blob_refused: Any, write: Any) -> None:
+async def test_what_must_be_there_is_rejected_where_it_is_not(container: Any, blob_rejected: Any, write: Any) -> None:
     missing = container.get_blob_client("missing")
     for terms in ({"match_condition": MatchConditions.IfPresent}, if_still(STALE)):
-        async with blob_refused(UNMET):
+        async with blob_rejected(UNMET):
             await write(missing, **terms)
     await write(missing, match_condition=MatchConditions.IfMissing)
 
 
 @BLOB_CONDITIONS
 @other_writes
-async def test_other_writes_of_what_is_not_there_are_refused_for_that(
-    container: Any, blob_refused: Any, write: Any
+async def test_other_writes_of_what_is_not_there_are_rejected_for_that(
+    container: Any, blob_rejected: Any, write: Any
 ) -> None:
-    async with blob_refused(NO_BLOB):
+    async with blob_rejected(NO_BLOB):
         await write(container.get_blob_client("missing"), **if_still(STALE))
 
 

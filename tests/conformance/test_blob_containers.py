@@ -11,7 +11,7 @@ import pytest
 from azure.core.exceptions import ResourceExistsError, ResourceNotFoundError
 from azure.storage.blob import AccessPolicy, PublicAccess
 
-from conformance.blob_refusals import (
+from conformance.blob_errors import (
     ALREADY_LEASED,
     CONTAINER_EXISTS,
     CONTAINER_LEASE_MISSING,
@@ -20,7 +20,7 @@ from conformance.blob_refusals import (
     UNMET,
 )
 from conformance.deviations import BLOB_METADATA, BLOB_PAGES, BLOB_POLICIES
-from conformance.queue_refusals import (
+from conformance.queue_errors import (
     BAD_XML,
     EMPTY_METADATA_KEY,
     INVALID_MARKER,
@@ -50,8 +50,8 @@ async def test_a_container_is_there_from_its_creation_to_its_deletion(blob_servi
     assert await listed(blob_service, container_name) == []
 
 
-async def test_a_container_is_made_once(container: Any, blob_service: Any, blob_refused: Any) -> None:
-    async with blob_refused(CONTAINER_EXISTS):
+async def test_a_container_is_made_once(container: Any, blob_service: Any, blob_rejected: Any) -> None:
+    async with blob_rejected(CONTAINER_EXISTS):
         await blob_service.create_container(container.container_name)
     with pytest.raises(ResourceExistsError):
         await blob_service.create_container(container.container_name)
@@ -67,19 +67,19 @@ async def test_a_name_has_small_letters_digits_and_single_hyphens(
 
 
 @pytest.mark.parametrize("name", ["Abc", "-abc", "abc-", "a--b", "a_b", "a.b"])
-async def test_a_name_has_no_other_characters(blob_service: Any, blob_refused: Any, name: str) -> None:
-    async with blob_refused(NAME_CHARACTERS):
+async def test_a_name_has_no_other_characters(blob_service: Any, blob_rejected: Any, name: str) -> None:
+    async with blob_rejected(NAME_CHARACTERS):
         await blob_service.create_container(name)
 
 
 @pytest.mark.parametrize("name", ["ab", "a" * 64])
-async def test_a_name_has_3_to_63_characters(blob_service: Any, blob_refused: Any, name: str) -> None:
-    async with blob_refused(NAME_LENGTH):
+async def test_a_name_has_3_to_63_characters(blob_service: Any, blob_rejected: Any, name: str) -> None:
+    async with blob_rejected(NAME_LENGTH):
         await blob_service.create_container(name)
 
 
-async def test_what_is_asked_of_a_missing_container_is_refused(
-    blob_service: Any, blob_refused: Any, container_name: str
+async def test_what_is_asked_of_a_missing_container_is_rejected(
+    blob_service: Any, blob_rejected: Any, container_name: str
 ) -> None:
     container = blob_service.get_container_client(container_name)
     assert not await container.exists()
@@ -90,7 +90,7 @@ async def test_what_is_asked_of_a_missing_container_is_refused(
         lambda: container.upload_blob("b", b"..."),
         lambda: container.acquire_lease(),
     ):
-        async with blob_refused(NO_CONTAINER):
+        async with blob_rejected(NO_CONTAINER):
             await call()
     with pytest.raises(ResourceNotFoundError):
         await container.get_container_properties()
@@ -118,17 +118,17 @@ async def test_metadata_are_replaced_as_a_whole_and_make_a_version(blob_service:
 
 
 @pytest.mark.parametrize("name", ["a-b", "1a", "a.b"])
-async def test_a_name_in_metadata_is_an_identifier(container: Any, blob_refused: Any, name: str) -> None:
-    async with blob_refused(INVALID_METADATA):
+async def test_a_name_in_metadata_is_an_identifier(container: Any, blob_rejected: Any, name: str) -> None:
+    async with blob_rejected(INVALID_METADATA):
         await container.set_container_metadata({name: "x"})
     await container.upload_blob("b", b"...")
-    async with blob_refused(INVALID_METADATA):
+    async with blob_rejected(INVALID_METADATA):
         await container.get_blob_client("b").set_blob_metadata({name: "x"})
 
 
 @BLOB_METADATA
-async def test_it_is_not_empty(container: Any, blob_refused: Any) -> None:
-    async with blob_refused(EMPTY_METADATA_KEY):
+async def test_it_is_not_empty(container: Any, blob_rejected: Any) -> None:
+    async with blob_rejected(EMPTY_METADATA_KEY):
         await container.set_container_metadata({"": "x"})
 
 
@@ -140,8 +140,8 @@ async def test_metadata_may_have_8_kib_in_all(container: Any) -> None:
 
 
 @BLOB_METADATA
-async def test_metadata_may_not_have_more(container: Any, blob_refused: Any) -> None:
-    async with blob_refused(METADATA_TOO_LARGE):
+async def test_metadata_may_not_have_more(container: Any, blob_rejected: Any) -> None:
+    async with blob_rejected(METADATA_TOO_LARGE):
         await container.set_container_metadata({"a": "x" * 4095, "b": "x" * 4096})
 
 
@@ -164,9 +164,9 @@ async def test_containers_are_listed_in_order_and_in_pages(
 
 
 @BLOB_PAGES
-@pytest.mark.parametrize(("options", "refusal"), [("maxresults=0", OUT_OF_RANGE), ("marker=%21%21", INVALID_MARKER)])
-async def test_a_page_that_cannot_be_is_refused(raw_blobs: Raw, blob_refused: Any, options: str, refusal: Any) -> None:
-    async with blob_refused(refusal):
+@pytest.mark.parametrize(("options", "error"), [("maxresults=0", OUT_OF_RANGE), ("marker=%21%21", INVALID_MARKER)])
+async def test_a_page_that_cannot_be_is_rejected(raw_blobs: Raw, blob_rejected: Any, options: str, error: Any) -> None:
+    async with blob_rejected(error):
         await raw_blobs("GET", f"/?comp=list&{options}")
 
 
@@ -192,7 +192,7 @@ async def test_policies_are_kept_and_replaced(container: Any) -> None:
 
 
 @BLOB_POLICIES
-async def test_there_are_up_to_five_policies(raw_blobs: Raw, container: Any, blob_refused: Any) -> None:
+async def test_there_are_up_to_five_policies(raw_blobs: Raw, container: Any, blob_rejected: Any) -> None:
     path = f"/{container.container_name}?restype=container&comp=acl"
 
     def body(count: int) -> str:
@@ -201,29 +201,29 @@ async def test_there_are_up_to_five_policies(raw_blobs: Raw, container: Any, blo
         return f"<SignedIdentifiers>{found}</SignedIdentifiers>"
 
     await raw_blobs("PUT", path, body=body(5))
-    async with blob_refused(BAD_XML):
+    async with blob_rejected(BAD_XML):
         await raw_blobs("PUT", path, body=body(6))
 
 
 # ------------------------------------------------------------------ conditions and leases
 
 
-async def test_a_container_is_deleted_under_conditions_of_time(container: Any, blob_refused: Any) -> None:
-    async with blob_refused(UNMET):
+async def test_a_container_is_deleted_under_conditions_of_time(container: Any, blob_rejected: Any) -> None:
+    async with blob_rejected(UNMET):
         await container.delete_container(if_unmodified_since=OLD)
     await container.delete_container(if_modified_since=OLD)
 
 
-async def test_a_lease_guards_the_deletion_and_nothing_else(container: Any, blob_refused: Any) -> None:
+async def test_a_lease_guards_the_deletion_and_nothing_else(container: Any, blob_rejected: Any) -> None:
     lease = await container.acquire_lease(15)
     await container.set_container_metadata({"Owner": "Don"})
     await container.upload_blob("b", b"...")
     assert (await container.get_container_properties()).lease.state == "leased"
-    async with blob_refused(ALREADY_LEASED):
+    async with blob_rejected(ALREADY_LEASED):
         await container.acquire_lease(15)
-    async with blob_refused(CONTAINER_LEASE_MISSING):
+    async with blob_rejected(CONTAINER_LEASE_MISSING):
         await container.delete_container()
-    async with blob_refused(OTHER_CONTAINER_LEASE):
+    async with blob_rejected(OTHER_CONTAINER_LEASE):
         await container.delete_container(lease=str(uuid4()))
     await container.delete_container(lease=lease)
 

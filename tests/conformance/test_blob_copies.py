@@ -10,7 +10,7 @@ from azure.core import MatchConditions
 from azure.core.credentials import AzureNamedKeyCredential
 from azure.storage.blob import ContentSettings, generate_blob_sas
 
-from conformance.blob_refusals import (
+from conformance.blob_errors import (
     BLOB_EXISTS,
     NO_BLOB,
     NO_PENDING_COPY,
@@ -104,8 +104,8 @@ async def test_a_copy_does_not_change_with_its_source(source: Any, target: Any) 
     assert await text_of(target) == b"new"
 
 
-async def test_what_is_not_there_is_not_copied(container: Any, target: Any, blob_refused: Any) -> None:
-    async with blob_refused(NO_BLOB):
+async def test_what_is_not_there_is_not_copied(container: Any, target: Any, blob_rejected: Any) -> None:
+    async with blob_rejected(NO_BLOB):
         await target.start_copy_from_url(container.get_blob_client("missing").url)
 
 
@@ -120,37 +120,37 @@ async def test_what_is_not_there_is_not_copied(container: Any, target: Any, blob
     ids=["other", "old", "new"],
 )
 async def test_a_copy_may_ask_for_a_version_of_its_source(
-    source: Any, target: Any, blob_refused: Any, unmet: dict[str, Any]
+    source: Any, target: Any, blob_rejected: Any, unmet: dict[str, Any]
 ) -> None:
-    async with blob_refused(SOURCE_UNMET):
+    async with blob_rejected(SOURCE_UNMET):
         await target.start_copy_from_url(source.url, **unmet)
 
 
 @BLOB_COPY_CONDITIONS
-async def test_a_copy_may_ask_for_a_version_of_what_it_replaces(source: Any, target: Any, blob_refused: Any) -> None:
+async def test_a_copy_may_ask_for_a_version_of_what_it_replaces(source: Any, target: Any, blob_rejected: Any) -> None:
     await target.upload_blob(b"old")
     for unmet in (
         {"etag": STALE, "match_condition": MatchConditions.IfNotModified},
         {"if_modified_since": NEW},
         {"if_unmodified_since": OLD},
     ):
-        async with blob_refused(TARGET_UNMET):
+        async with blob_rejected(TARGET_UNMET):
             await target.start_copy_from_url(source.url, **unmet)
     etag = (await target.get_blob_properties()).etag
     await target.start_copy_from_url(source.url, etag=etag, match_condition=MatchConditions.IfNotModified)
 
 
-async def test_a_copy_may_replace_nothing(source: Any, target: Any, blob_refused: Any) -> None:
+async def test_a_copy_may_replace_nothing(source: Any, target: Any, blob_rejected: Any) -> None:
     await target.start_copy_from_url(source.url, match_condition=MatchConditions.IfMissing)
-    async with blob_refused(BLOB_EXISTS):
+    async with blob_rejected(BLOB_EXISTS):
         await target.start_copy_from_url(source.url, match_condition=MatchConditions.IfMissing)
 
 
 @BLOB_COPIES
-async def test_a_finished_copy_is_not_aborted(source: Any, target: Any, blob_refused: Any) -> None:
+async def test_a_finished_copy_is_not_aborted(source: Any, target: Any, blob_rejected: Any) -> None:
     answer = await target.start_copy_from_url(source.url)
     for copy_id in (answer["copy_id"], "00000000-0000-0000-0000-000000000000"):
-        async with blob_refused(NO_PENDING_COPY):
+        async with blob_rejected(NO_PENDING_COPY):
             await target.abort_copy(copy_id)
 
 
@@ -210,11 +210,11 @@ async def test_a_snapshot_is_copied_over_its_blob(container: Any, source: Any) -
 
 @BLOB_SNAPSHOTS
 async def test_a_blob_is_deleted_with_its_snapshots_or_not_at_all(
-    container: Any, source: Any, blob_refused: Any
+    container: Any, source: Any, blob_rejected: Any
 ) -> None:
     for _ in range(2):
         await source.create_snapshot()
-    async with blob_refused(SNAPSHOTS_PRESENT):
+    async with blob_rejected(SNAPSHOTS_PRESENT):
         await source.delete_blob()
     await source.delete_blob(delete_snapshots="include")
     assert [each async for each in container.list_blobs(include=["snapshots"])] == []
@@ -228,8 +228,8 @@ async def test_its_snapshots_are_deleted_alone_if_asked_for(container: Any, sour
     assert [each.snapshot async for each in container.list_blobs(include=["snapshots"])] == [None]
 
 
-async def test_a_missing_snapshot_is_no_blob(container: Any, source: Any, blob_refused: Any) -> None:
+async def test_a_missing_snapshot_is_no_blob(container: Any, source: Any, blob_rejected: Any) -> None:
     missing = container.get_blob_client("source", snapshot="2001-01-01T00:00:00.0000000Z")
     for call in (lambda: text_of(missing), lambda: missing.delete_blob()):
-        async with blob_refused(NO_BLOB):
+        async with blob_rejected(NO_BLOB):
             await call()

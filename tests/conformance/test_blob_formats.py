@@ -128,15 +128,15 @@ async def test_the_version_is_the_one_that_was_asked_for(raw_blobs: Raw, path: s
     assert answer.headers["x-ms-version"] == "2020-12-06"
 
 
-async def refusal_of(raw: Raw, *request: Any) -> Any:
-    """Return the answer that refuses a request."""
+async def service_error_of(raw: Raw, *request: Any) -> Any:
+    """Return the answer that rejects a request."""
     with pytest.raises(HttpResponseError) as caught:
         await raw(*request)
     return caught.value.response
 
 
-async def test_a_refusal_is_this_document(raw_blobs: Raw, container: Any) -> None:
-    response = await refusal_of(raw_blobs, "GET", f"/{container.container_name}/missing")
+async def test_an_error_is_this_document(raw_blobs: Raw, container: Any) -> None:
+    response = await service_error_of(raw_blobs, "GET", f"/{container.container_name}/missing")
     assert response.headers["x-ms-error-code"] == "BlobNotFound"
     assert response.reason == "The specified blob does not exist."
     assert re.search(
@@ -146,14 +146,14 @@ async def test_a_refusal_is_this_document(raw_blobs: Raw, container: Any) -> Non
     )
 
 
-async def test_a_refusal_to_head_is_in_the_headers_alone(raw_blobs: Raw, container: Any) -> None:
-    response = await refusal_of(raw_blobs, "HEAD", f"/{container.container_name}/missing")
+async def test_an_error_to_head_is_in_the_headers_alone(raw_blobs: Raw, container: Any) -> None:
+    response = await service_error_of(raw_blobs, "HEAD", f"/{container.container_name}/missing")
     assert (response.status_code, response.headers["x-ms-error-code"]) == (404, "BlobNotFound")
     assert response.text() == ""
 
 
 @BLOB_CODES
-async def test_a_refusal_names_the_header_that_is_wrong(raw_blobs: Raw, path: str) -> None:
-    response = await refusal_of(raw_blobs, "PUT", path, {"x-ms-blob-type": "Blob"}, b"...")
+async def test_an_error_names_the_header_that_is_wrong(raw_blobs: Raw, path: str) -> None:
+    response = await service_error_of(raw_blobs, "PUT", path, {"x-ms-blob-type": "Blob"}, b"...")
     assert response.headers["x-ms-error-code"] == "InvalidHeaderValue"
     assert "<HeaderName>x-ms-blob-type</HeaderName><HeaderValue>Blob</HeaderValue>" in response.text()

@@ -8,7 +8,7 @@ from uuid import uuid4
 import pytest
 from azure.core.exceptions import HttpResponseError
 
-from conformance.blob_refusals import (
+from conformance.blob_errors import (
     ALREADY_LEASED,
     BAD_HEADER,
     INFINITE_REQUIRED,
@@ -17,26 +17,26 @@ from conformance.blob_refusals import (
     OTHER_LEASE,
 )
 from conformance.deviations import BLOB_LEASE_TEXTS, BLOB_LEASES
-from conformance.refusals import Refusal
+from conformance.service_errors import ServiceError
 from conformance.test_blob_blobs import text_of
 from support.backends import Backend, awaited
 
 A, B = "00000000-0000-0000-0000-00000000000a", "00000000-0000-0000-0000-00000000000b"
-MISMATCH = Refusal(
+MISMATCH = ServiceError(
     409, "LeaseIdMismatchWithLeaseOperation", "The lease ID specified did not match the lease ID for the blob."
 )
-ABSENT = Refusal(409, "LeaseNotPresentWithLeaseOperation", "There is currently no lease on the blob.")
-BROKEN = Refusal(
+ABSENT = ServiceError(409, "LeaseNotPresentWithLeaseOperation", "There is currently no lease on the blob.")
+BROKEN = ServiceError(
     409,
     "LeaseIsBrokenAndCannotBeRenewed",
     "The lease ID matched, but the lease has been broken explicitly and cannot be renewed.",
 )
-UNCHANGEABLE = Refusal(
+UNCHANGEABLE = ServiceError(
     409,
     "LeaseIsBreakingAndCannotBeChanged",
     "The lease ID matched, but the lease is currently in breaking state and cannot be changed.",
 )
-BREAKING = Refusal(
+BREAKING = ServiceError(
     409,
     "LeaseIsBreakingAndCannotBeAcquired",
     "The lease ID matched, but the lease is currently in breaking state and cannot be acquired until it is broken.",
@@ -84,19 +84,19 @@ async def state_of(blob: Any) -> tuple[str, str, str | None]:
 
 
 @every_write
-async def test_a_write_needs_the_lease_that_runs(blob: Any, blob_refused: Any, write: Any) -> None:
+async def test_a_write_needs_the_lease_that_runs(blob: Any, blob_rejected: Any, write: Any) -> None:
     await blob.acquire_lease(15, lease_id=A)
-    async with blob_refused(LEASE_MISSING):
+    async with blob_rejected(LEASE_MISSING):
         await write(blob, None)
-    async with blob_refused(OTHER_LEASE):
+    async with blob_rejected(OTHER_LEASE):
         await write(blob, B)
     await write(blob, A)
 
 
 @BLOB_LEASE_TEXTS
 @every_write
-async def test_a_write_under_a_lease_where_there_is_none_is_refused(blob: Any, blob_refused: Any, write: Any) -> None:
-    async with blob_refused(NO_LEASE):
+async def test_a_write_under_a_lease_where_there_is_none_is_rejected(blob: Any, blob_rejected: Any, write: Any) -> None:
+    async with blob_rejected(NO_LEASE):
         await write(blob, A)
 
 
@@ -122,19 +122,19 @@ async def test_a_lease_makes_no_version_and_outlives_writes(blob: Any) -> None:
 
 
 @BLOB_LEASES
-async def test_nobody_creates_a_blob_under_a_lease(container: Any, blob_refused: Any) -> None:
-    async with blob_refused(NO_LEASE):
+async def test_nobody_creates_a_blob_under_a_lease(container: Any, blob_rejected: Any) -> None:
+    async with blob_rejected(NO_LEASE):
         await container.get_blob_client("other").upload_blob(b"...", lease=A)
 
 
 @BLOB_LEASES
-async def test_a_copy_wants_what_it_replaces_leased_for_ever(container: Any, blob: Any, blob_refused: Any) -> None:
+async def test_a_copy_wants_what_it_replaces_leased_for_ever(container: Any, blob: Any, blob_rejected: Any) -> None:
     await container.upload_blob("source", b"...")
     source = container.get_blob_client("source").url
     await blob.acquire_lease(15, lease_id=A)
-    async with blob_refused(LEASE_MISSING):
+    async with blob_rejected(LEASE_MISSING):
         await blob.start_copy_from_url(source)
-    async with blob_refused(INFINITE_REQUIRED):
+    async with blob_rejected(INFINITE_REQUIRED):
         await blob.start_copy_from_url(source, destination_lease=A)
     await blob.acquire_lease(-1, lease_id=A)
     await blob.start_copy_from_url(source, destination_lease=A)
@@ -143,12 +143,12 @@ async def test_a_copy_wants_what_it_replaces_leased_for_ever(container: Any, blo
 # ------------------------------------------------------------------ acting
 
 
-async def test_a_lease_is_taken_once(blob: Any, blob_refused: Any) -> None:
+async def test_a_lease_is_taken_once(blob: Any, blob_rejected: Any) -> None:
     lease = await blob.acquire_lease(60)
     assert await state_of(blob) == ("leased", "locked", "fixed")
-    async with blob_refused(ALREADY_LEASED):
+    async with blob_rejected(ALREADY_LEASED):
         await blob.acquire_lease(60)
-    async with blob_refused(ALREADY_LEASED):
+    async with blob_rejected(ALREADY_LEASED):
         await blob.acquire_lease(60, lease_id=str(uuid4()))
     again = await blob.acquire_lease(-1, lease_id=lease.id)
     assert again.id == lease.id
@@ -164,14 +164,14 @@ async def test_a_released_lease_can_be_taken_by_others(blob: Any) -> None:
 
 
 @BLOB_LEASE_TEXTS
-async def test_nothing_is_done_with_a_released_lease(blob: Any, blob_refused: Any) -> None:
+async def test_nothing_is_done_with_a_released_lease(blob: Any, blob_rejected: Any) -> None:
     await (await blob.acquire_lease(60, lease_id=A)).release()
     lease = lease_of(blob, A)
     for call in (lambda: lease.renew(), lambda: lease.release()):
-        async with blob_refused(MISMATCH):
+        async with blob_rejected(MISMATCH):
             await call()
     for call in (lambda: lease.change(B), lambda: lease.break_lease()):
-        async with blob_refused(ABSENT):
+        async with blob_rejected(ABSENT):
             await call()
 
 
@@ -184,26 +184,26 @@ async def test_a_lease_gets_another_id(blob: Any) -> None:
 
 
 @BLOB_LEASE_TEXTS
-async def test_the_id_that_it_had_is_of_no_more_use(blob: Any, blob_refused: Any) -> None:
+async def test_the_id_that_it_had_is_of_no_more_use(blob: Any, blob_rejected: Any) -> None:
     await (await blob.acquire_lease(60, lease_id=A)).change(B)
     lease = lease_of(blob, A)
     for call in (lambda: lease.renew(), lambda: lease.release(), lambda: lease.change(A.replace("a", "c"))):
-        async with blob_refused(MISMATCH):
+        async with blob_rejected(MISMATCH):
             await call()
 
 
-async def test_a_lease_that_is_breaking_still_guards(blob: Any, blob_refused: Any) -> None:
+async def test_a_lease_that_is_breaking_still_guards(blob: Any, blob_rejected: Any) -> None:
     lease = await blob.acquire_lease(60, lease_id=A)
     assert await lease.break_lease(50) == 50
     assert await state_of(blob) == ("breaking", "locked", None)
-    async with blob_refused(LEASE_MISSING):
+    async with blob_rejected(LEASE_MISSING):
         await blob.upload_blob(b"new", overwrite=True)
     await blob.set_blob_metadata({"a": "b"}, lease=A)
-    async with blob_refused(BROKEN):
+    async with blob_rejected(BROKEN):
         await lease.renew()
-    async with blob_refused(UNCHANGEABLE):
+    async with blob_rejected(UNCHANGEABLE):
         await lease.change(B)
-    async with blob_refused(ALREADY_LEASED):
+    async with blob_rejected(ALREADY_LEASED):
         await blob.acquire_lease(60)
     assert await lease.break_lease(40) == 40
     await lease.release()
@@ -211,18 +211,18 @@ async def test_a_lease_that_is_breaking_still_guards(blob: Any, blob_refused: An
 
 
 @BLOB_LEASE_TEXTS
-async def test_a_lease_that_is_breaking_is_not_to_be_acquired_by_its_holder(blob: Any, blob_refused: Any) -> None:
+async def test_a_lease_that_is_breaking_is_not_to_be_acquired_by_its_holder(blob: Any, blob_rejected: Any) -> None:
     lease = await blob.acquire_lease(60, lease_id=A)
     await lease.break_lease(50)
-    async with blob_refused(BREAKING):
+    async with blob_rejected(BREAKING):
         await blob.acquire_lease(60, lease_id=A)
 
 
-async def test_a_broken_lease_guards_nothing(blob: Any, blob_refused: Any) -> None:
+async def test_a_broken_lease_guards_nothing(blob: Any, blob_rejected: Any) -> None:
     lease = await blob.acquire_lease(-1, lease_id=A)
     assert await lease.break_lease() == 0
     assert await state_of(blob) == ("broken", "unlocked", None)
-    async with blob_refused(BROKEN):
+    async with blob_rejected(BROKEN):
         await lease.renew()
     assert await lease.break_lease(30) == 0
     await blob.acquire_lease(15, lease_id=B)
@@ -230,26 +230,26 @@ async def test_a_broken_lease_guards_nothing(blob: Any, blob_refused: Any) -> No
 
 
 @pytest.mark.parametrize("duration", [14, 61, 0, -2])
-async def test_a_lease_is_for_15_to_60_seconds_or_for_ever(blob: Any, blob_refused: Any, duration: int) -> None:
-    async with blob_refused(BAD_HEADER):
+async def test_a_lease_is_for_15_to_60_seconds_or_for_ever(blob: Any, blob_rejected: Any, duration: int) -> None:
+    async with blob_rejected(BAD_HEADER):
         await blob.acquire_lease(duration)
 
 
 @BLOB_LEASES
-async def test_a_lease_has_a_guid(blob: Any, blob_refused: Any) -> None:
-    async with blob_refused(BAD_HEADER):
+async def test_a_lease_has_a_guid(blob: Any, blob_rejected: Any) -> None:
+    async with blob_rejected(BAD_HEADER):
         await blob.acquire_lease(15, lease_id="x")
 
 
 @pytest.mark.parametrize("period", [-1, 61])
-async def test_a_break_takes_up_to_60_seconds(blob: Any, blob_refused: Any, period: int) -> None:
+async def test_a_break_takes_up_to_60_seconds(blob: Any, blob_rejected: Any, period: int) -> None:
     lease = await blob.acquire_lease(60)
-    async with blob_refused(BAD_HEADER):
+    async with blob_rejected(BAD_HEADER):
         await lease.break_lease(period)
 
 
 async def test_an_expired_lease_guards_nothing_and_is_renewed_if_nothing_was_written(
-    engine: Any, blob: Any, blob_refused: Any
+    engine: Any, blob: Any, blob_rejected: Any
 ) -> None:
     lease = await blob.acquire_lease(15)
     engine.clock.advance(15)
@@ -257,5 +257,5 @@ async def test_an_expired_lease_guards_nothing_and_is_renewed_if_nothing_was_wri
     await lease.renew()
     engine.clock.advance(15)
     await blob.set_blob_metadata({"a": "b"})
-    async with blob_refused(MISMATCH):
+    async with blob_rejected(MISMATCH):
         await lease.renew()

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from conformance.blob_refusals import NO_CONTAINER
+from conformance.blob_errors import NO_CONTAINER
 from conformance.deviations import BLOB_PAGES, BLOB_PREFIXES, BLOB_SNAPSHOTS
-from conformance.queue_refusals import INVALID_MARKER, OUT_OF_RANGE
+from conformance.queue_errors import INVALID_MARKER, OUT_OF_RANGE
 from conformance.raw import Raw
 from support.backends import Backend
 
@@ -136,18 +136,18 @@ async def test_snapshots_come_before_their_blob_if_asked_for(container: Any) -> 
     assert [each.snapshot async for each in container.list_blobs(include=["snapshots"])] == [*snapshots, None]
 
 
-async def test_a_missing_container_has_no_list(blob_service: Any, container_name: str, blob_refused: Any) -> None:
-    async with blob_refused(NO_CONTAINER):
+async def test_a_missing_container_has_no_list(blob_service: Any, container_name: str, blob_rejected: Any) -> None:
+    async with blob_rejected(NO_CONTAINER):
         await names(blob_service.get_container_client(container_name).list_blobs())
 
 
 @BLOB_PAGES
 @pytest.mark.parametrize(
-    ("options", "refusal"),
+    ("options", "error"),
     [("maxresults=0", OUT_OF_RANGE), ("maxresults=-1", OUT_OF_RANGE), ("marker=%21", INVALID_MARKER)],
 )
-async def test_a_page_that_cannot_be_is_refused(
-    raw_blobs: Raw, photos: Any, blob_refused: Any, options: str, refusal: Any
+async def test_a_page_that_cannot_be_is_rejected(
+    raw_blobs: Raw, photos: Any, blob_rejected: Any, options: str, error: Any
 ) -> None:
-    async with blob_refused(refusal):
+    async with blob_rejected(error):
         await raw_blobs("GET", f"/{photos.container_name}?restype=container&comp=list&{options}")

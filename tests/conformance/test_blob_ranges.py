@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from azure.core.exceptions import HttpResponseError
 
-from conformance.blob_refusals import BAD_HEADER, OUT_OF_BLOB
+from conformance.blob_errors import BAD_HEADER, OUT_OF_BLOB
 from conformance.deviations import BLOB_RANGES
 from conformance.raw import Raw
 from support.backends import Backend
@@ -66,20 +66,20 @@ async def test_the_md5_of_a_part_is_told_if_asked_for(raw_blobs: Raw, path: str)
 
 
 @BLOB_RANGES
-async def test_but_not_that_of_all(raw_blobs: Raw, path: str, blob_refused: Any) -> None:
-    async with blob_refused(BAD_HEADER):
+async def test_but_not_that_of_all(raw_blobs: Raw, path: str, blob_rejected: Any) -> None:
+    async with blob_rejected(BAD_HEADER):
         await raw_blobs("GET", path, {"x-ms-range-get-content-md5": "true"})
 
 
 @BLOB_RANGES
 @pytest.mark.parametrize("offset", [100, 1000])
-async def test_there_is_nothing_behind_the_end(blob: Any, blob_refused: Any, offset: int) -> None:
-    async with blob_refused(OUT_OF_BLOB):
+async def test_there_is_nothing_behind_the_end(blob: Any, blob_rejected: Any, offset: int) -> None:
+    async with blob_rejected(OUT_OF_BLOB):
         await blob.download_blob(offset, 10)
 
 
 @BLOB_RANGES
-async def test_that_refusal_tells_the_size(raw_blobs: Raw, path: str) -> None:
+async def test_that_error_tells_the_size(raw_blobs: Raw, path: str) -> None:
     with pytest.raises(HttpResponseError) as caught:
         await raw_blobs("GET", path, {"Range": "bytes=100-"})
     assert caught.value.response is not None

@@ -12,10 +12,10 @@ from azure.core.credentials import AzureNamedKeyCredential, AzureSasCredential
 from azure.core.exceptions import HttpResponseError
 from azure.storage.blob import AccessPolicy, generate_blob_sas, generate_container_sas
 
-from conformance.blob_refusals import OVERWRITES
-from conformance.deviations import BLOB_SAS_OVERWRITES, SAS_ADDRESSES, SAS_REFUSALS
-from conformance.queue_refusals import NOT_AUTHENTIC, NOT_PERMITTED
-from conformance.refusals import Refusal
+from conformance.blob_errors import OVERWRITES
+from conformance.deviations import BLOB_SAS_OVERWRITES, SAS_ADDRESSES, SAS_ERRORS
+from conformance.queue_errors import NOT_AUTHENTIC, NOT_PERMITTED
+from conformance.service_errors import ServiceError
 from conformance.signatures import HOUR, now
 from conformance.test_blob_blobs import text_of
 from support.backends import Backend
@@ -95,50 +95,50 @@ def but_for(letters: str) -> str:
 
 @pytest.mark.parametrize("name", [name for name in OPERATIONS if name != "write"])
 async def test_a_signature_allows_what_its_permissions_say_and_nothing_else(
-    holder: Any, blob_refused: Any, name: str
+    holder: Any, blob_rejected: Any, name: str
 ) -> None:
     letter, call = OPERATIONS[name]
-    async with blob_refused(NOT_PERMITTED):
+    async with blob_rejected(NOT_PERMITTED):
         await call(holder(but_for(ALSO.get(name, letter))))
     await call(holder(letter))
 
 
 @BLOB_SAS_OVERWRITES
-async def test_who_may_only_create_replaces_nothing(holder: Any, blob_refused: Any) -> None:
-    async with blob_refused(OVERWRITES):
+async def test_who_may_only_create_replaces_nothing(holder: Any, blob_rejected: Any) -> None:
+    async with blob_rejected(OVERWRITES):
         await OPERATIONS["write"][1](holder(but_for("w")))
-    async with blob_refused(OVERWRITES):
+    async with blob_rejected(OVERWRITES):
         await holder("c").get_blob_client("b").commit_block_list([])
     await OPERATIONS["write"][1](holder("w"))
 
 
-async def test_a_list_needs_a_permission_of_its_own(holder: Any, blob_refused: Any) -> None:
+async def test_a_list_needs_a_permission_of_its_own(holder: Any, blob_rejected: Any) -> None:
     assert [each.name async for each in holder("l").list_blobs()] == ["b", "log"]
-    async with blob_refused(NOT_PERMITTED):
+    async with blob_rejected(NOT_PERMITTED):
         _ = [each async for each in holder(but_for("l")).list_blobs()]
 
 
 @pytest.mark.parametrize("name", BEYOND)
-async def test_a_signature_of_a_container_reaches_no_further(holder: Any, blob_refused: Any, name: str) -> None:
-    async with blob_refused(Refusal(403)):
+async def test_a_signature_of_a_container_reaches_no_further(holder: Any, blob_rejected: Any, name: str) -> None:
+    async with blob_rejected(ServiceError(403)):
         await BEYOND[name](holder())
 
 
-async def test_a_signature_of_a_blob_is_for_that_blob_alone(owner_of_one: Any, blob_refused: Any) -> None:
+async def test_a_signature_of_a_blob_is_for_that_blob_alone(owner_of_one: Any, blob_rejected: Any) -> None:
     assert await text_of(owner_of_one("b"), "b") == b"text"
-    async with blob_refused(NOT_PERMITTED):
+    async with blob_rejected(NOT_PERMITTED):
         await owner_of_one("b").delete_blob("b")
-    async with blob_refused(Refusal(403)):
+    async with blob_rejected(ServiceError(403)):
         _ = [each async for each in owner_of_one("b", "r").list_blobs()]
 
 
-@SAS_REFUSALS
-async def test_it_is_none_for_another(owner_of_one: Any, blob_refused: Any) -> None:
+@SAS_ERRORS
+async def test_it_is_none_for_another(owner_of_one: Any, blob_rejected: Any) -> None:
     for call in (
         lambda: owner_of_one("log").download_blob("b"),
         lambda: owner_of_one("b", "rcw").upload_blob("b/c", b"..."),
     ):
-        async with blob_refused(NOT_AUTHENTIC):
+        async with blob_rejected(NOT_AUTHENTIC):
             await call()
 
 
@@ -150,27 +150,27 @@ async def test_a_signature_makes_a_blob_with_any_name(owner_of_one: Any, home: A
 # ------------------------------------------------------------------ terms
 
 
-@SAS_REFUSALS
-async def test_a_changed_term_breaks_the_signature(holder: Any, blob_refused: Any) -> None:
+@SAS_ERRORS
+async def test_a_changed_term_breaks_the_signature(holder: Any, blob_rejected: Any) -> None:
     def widened(token: str) -> str:
         return urlencode([(name, EVERYTHING if name == "sp" else value) for name, value in parse_qsl(token)])
 
-    async with blob_refused(NOT_AUTHENTIC):
+    async with blob_rejected(NOT_AUTHENTIC):
         await holder("r", change=widened).upload_blob("new", b"...")
 
 
-@SAS_REFUSALS
+@SAS_ERRORS
 @pytest.mark.parametrize(
     "terms", [{"expiry": now() - HOUR}, {"start": now() + HOUR, "expiry": now() + 2 * HOUR}], ids=["over", "early"]
 )
-async def test_a_signature_counts_in_its_time_only(holder: Any, blob_refused: Any, terms: dict[str, Any]) -> None:
-    async with blob_refused(NOT_AUTHENTIC):
+async def test_a_signature_counts_in_its_time_only(holder: Any, blob_rejected: Any, terms: dict[str, Any]) -> None:
+    async with blob_rejected(NOT_AUTHENTIC):
         await holder(**terms).upload_blob("new", b"...")
 
 
 @SAS_ADDRESSES
-async def test_a_signature_may_ask_for_an_address(holder: Any, blob_refused: Any) -> None:
-    async with blob_refused(Refusal(403, "AuthorizationSourceIPMismatch")):
+async def test_a_signature_may_ask_for_an_address(holder: Any, blob_rejected: Any) -> None:
+    async with blob_rejected(ServiceError(403, "AuthorizationSourceIPMismatch")):
         await holder(ip="10.0.0.1").upload_blob("new", b"...")
 
 
@@ -186,16 +186,16 @@ async def test_a_signature_says_how_the_content_is_shown(owner_of_one: Any) -> N
 
 @policies_take_effect
 async def test_a_policy_gives_what_the_signature_leaves_out_until_it_is_changed(
-    home: Any, holder: Any, blob_refused: Any
+    home: Any, holder: Any, blob_rejected: Any
 ) -> None:
     policy = AccessPolicy(permission="r", start=now() - HOUR, expiry=now() + HOUR)
     await home.set_container_access_policy({"readers": policy})
     client = holder(None, policy_id="readers")
     assert await text_of(client, "b") == b"text"
-    async with blob_refused(NOT_PERMITTED):
+    async with blob_rejected(NOT_PERMITTED):
         await client.delete_blob("b")
     await home.set_container_access_policy({})
-    async with blob_refused(Refusal(403)):
+    async with blob_rejected(ServiceError(403)):
         await client.delete_blob("b")
 
 

@@ -10,9 +10,9 @@ from azure.core.credentials import AzureNamedKeyCredential
 from azure.storage.blob import BlobAnalyticsLogging, CorsRule, Metrics, PublicAccess, RetentionPolicy
 
 from conformance.deviations import BLOB_LITE, BLOB_PROPERTIES, SECONDARY
-from conformance.queue_refusals import BAD_OPTION, BAD_XML, READ_ONLY
+from conformance.queue_errors import BAD_OPTION, BAD_XML, READ_ONLY
 from conformance.raw import Raw, http_date
-from conformance.refusals import Refusal
+from conformance.service_errors import ServiceError
 from conformance.service_properties import defaults_of, geo_replicated, owns_account, plain, properties
 from support.backends import Backend
 from tablepatterns.limits import MAX_CORS_RULES, MAX_RETENTION_DAYS
@@ -36,10 +36,10 @@ CHANGES = {
 
 
 async def test_whoever_has_another_key_is_turned_away(
-    backend: Backend, container: Any, key: AzureNamedKeyCredential, blob_refused: Any
+    backend: Backend, container: Any, key: AzureNamedKeyCredential, blob_rejected: Any
 ) -> None:
     stranger = backend.service(AzureNamedKeyCredential(key.named_key.name, WRONG_KEY), "blob")
-    async with blob_refused(Refusal(403)):
+    async with blob_rejected(ServiceError(403)):
         await stranger.get_container_client(container.container_name).upload_blob("b", b"...")
 
 
@@ -65,33 +65,33 @@ async def test_the_lite_signature_is_accepted(raw_blobs: Raw, container: Any) ->
     ],
     ids=["verb", "path", "option", "content type", "length", "condition", "date", "header"],
 )
-async def test_the_signature_of_another_request_is_refused(
-    raw_blobs: Raw, container: Any, blob_refused: Any, method: str, path: str, changed: dict[str, str]
+async def test_the_signature_of_another_request_is_rejected(
+    raw_blobs: Raw, container: Any, blob_rejected: Any, method: str, path: str, changed: dict[str, str]
 ) -> None:
     headers = {**raw_blobs.headers, **BLOCK_BLOB, "x-ms-date": http_date(), "Content-Length": str(len(TEXT))}
     home = container.container_name
     other = raw_blobs.authorization(method, path.format(home=home), {**headers, **changed})
-    async with blob_refused(Refusal(403)):
+    async with blob_rejected(ServiceError(403)):
         await raw_blobs("PUT", f"/{home}/b", {**headers, "Authorization": other}, TEXT, signed=False)
 
 
 async def test_what_is_not_public_is_not_for_those_without_a_credential(
-    raw_blobs: Raw, container: Any, blob_refused: Any
+    raw_blobs: Raw, container: Any, blob_rejected: Any
 ) -> None:
     await container.upload_blob("b", b"...")
     for method, options in (("GET", ""), ("DELETE", ""), ("PUT", "?comp=metadata")):
-        async with blob_refused(Refusal()):
+        async with blob_rejected(ServiceError()):
             await raw_blobs(method, f"/{container.container_name}/b{options}", signed=False)
 
 
 @pytest.mark.owns_account("an account may forbid that anything is public")
-async def test_what_is_public_is_for_everybody_to_read(raw_blobs: Raw, container: Any, blob_refused: Any) -> None:
+async def test_what_is_public_is_for_everybody_to_read(raw_blobs: Raw, container: Any, blob_rejected: Any) -> None:
     await container.upload_blob("b", b"text")
     path = f"/{container.container_name}"
     await container.set_container_access_policy({}, public_access=PublicAccess.BLOB)
     assert (await raw_blobs("GET", f"{path}/b", signed=False)).text == "text"
     for method, options in (("GET", "?restype=container&comp=list"), ("DELETE", "/b"), ("PUT", "/b?comp=metadata")):
-        async with blob_refused(Refusal()):
+        async with blob_rejected(ServiceError()):
             await raw_blobs(method, path + options, signed=False)
     await container.set_container_access_policy({}, public_access=PublicAccess.CONTAINER)
     listed = await raw_blobs("GET", f"{path}?restype=container&comp=list", signed=False)
@@ -125,10 +125,10 @@ async def test_what_is_set_comes_back_and_the_rest_stays(
 @BLOB_PROPERTIES
 @owns_account
 async def test_there_are_5_rules_of_cors_and_not_6(
-    blob_service: Any, blob_refused: Any, defaults: dict[str, Any]
+    blob_service: Any, blob_rejected: Any, defaults: dict[str, Any]
 ) -> None:
     await blob_service.set_service_properties(cors=[RULE] * MAX_CORS_RULES)
-    async with blob_refused(BAD_XML):
+    async with blob_rejected(BAD_XML):
         await blob_service.set_service_properties(cors=[RULE] * (MAX_CORS_RULES + 1))
     assert len((await properties(blob_service))["cors"]) == MAX_CORS_RULES
 
@@ -136,20 +136,20 @@ async def test_there_are_5_rules_of_cors_and_not_6(
 @BLOB_PROPERTIES
 @owns_account
 async def test_logs_are_kept_for_a_year_and_no_day_longer(
-    blob_service: Any, blob_refused: Any, defaults: dict[str, Any]
+    blob_service: Any, blob_rejected: Any, defaults: dict[str, Any]
 ) -> None:
     year = RetentionPolicy(enabled=True, days=MAX_RETENTION_DAYS)
     await blob_service.set_service_properties(analytics_logging=BlobAnalyticsLogging(retention_policy=year))
     longer = RetentionPolicy(enabled=True, days=MAX_RETENTION_DAYS + 1)
-    async with blob_refused(BAD_XML):
+    async with blob_rejected(BAD_XML):
         await blob_service.set_service_properties(analytics_logging=BlobAnalyticsLogging(retention_policy=longer))
 
 
 # ------------------------------------------------------------------ the secondary endpoint
 
 
-async def test_the_primary_endpoint_has_no_statistics(raw_blobs: Raw, blob_refused: Any) -> None:
-    async with blob_refused(BAD_OPTION):
+async def test_the_primary_endpoint_has_no_statistics(raw_blobs: Raw, blob_rejected: Any) -> None:
+    async with blob_rejected(BAD_OPTION):
         await raw_blobs("GET", "/?restype=service&comp=stats")
 
 
@@ -176,6 +176,6 @@ async def test_the_secondary_endpoint_reads(raw_secondary: Raw, container: Any) 
 
 @SECONDARY
 @geo_replicated
-async def test_the_secondary_endpoint_does_not_write(raw_secondary: Raw, container: Any, blob_refused: Any) -> None:
-    async with blob_refused(READ_ONLY):
+async def test_the_secondary_endpoint_does_not_write(raw_secondary: Raw, container: Any, blob_rejected: Any) -> None:
+    async with blob_rejected(READ_ONLY):
         await raw_secondary("PUT", f"/{container.container_name}/b", BLOCK_BLOB, TEXT)

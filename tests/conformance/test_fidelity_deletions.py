@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 from azure.core.exceptions import HttpResponseError, ResourceExistsError
 
-from conformance.blob_refusals import NO_CONTAINER
+from conformance.blob_errors import NO_CONTAINER
 from conformance.entities import KEYS
-from conformance.queue_refusals import NO_QUEUE
-from conformance.refusals import Refusal, refusal_in
+from conformance.queue_errors import NO_QUEUE
+from conformance.service_errors import ServiceError, service_error_in
 from tablepatterns.engine import errors as texts
 from tablepatterns.engine.account import Engine
 from tablepatterns.engine.clock import Clock
@@ -21,9 +21,11 @@ from tablepatterns.engine.faults import Fault
 from tablepatterns.errors import BadInput
 from tablepatterns.testing import World, explore
 
-TABLE_BEING_DELETED = Refusal(409, "TableBeingDeleted", "The specified table is being deleted. Try operation later.")
-QUEUE_BEING_DELETED = Refusal(409, "QueueBeingDeleted", "The specified queue is being deleted.")
-CONTAINER_BEING_DELETED = Refusal(409, "ContainerBeingDeleted", "The specified container is being deleted.")
+TABLE_BEING_DELETED = ServiceError(
+    409, "TableBeingDeleted", "The specified table is being deleted. Try operation later."
+)
+QUEUE_BEING_DELETED = ServiceError(409, "QueueBeingDeleted", "The specified queue is being deleted.")
+CONTAINER_BEING_DELETED = ServiceError(409, "ContainerBeingDeleted", "The specified container is being deleted.")
 SECONDS = 40
 
 # Azurite deletes at once
@@ -37,11 +39,11 @@ def engine() -> Engine:
 
 
 @contextmanager
-def told(*expected: Refusal) -> Iterator[None]:
-    """A block whose call is refused in one of these words."""
+def told(*expected: ServiceError) -> Iterator[None]:
+    """A block whose call is rejected in one of these words."""
     with pytest.raises(HttpResponseError) as caught:
         yield
-    assert refusal_in(caught.value) in expected
+    assert service_error_in(caught.value) in expected
 
 
 # ------------------------------------------------------------------ tables
@@ -147,7 +149,7 @@ def test_schedules_meet_names_that_are_not_free() -> None:
         try:
             await world.storage.tables.create_table("Log")
         except HttpResponseError as error:
-            met.add(refusal_in(error).code)
+            met.add(service_error_in(error).code)
             return False
         return True
 

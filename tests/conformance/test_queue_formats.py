@@ -99,7 +99,7 @@ async def test_the_version_is_the_one_that_was_asked_for(raw_queues: Raw, queue:
     assert answer.headers["x-ms-version"] == "2020-12-06"
 
 
-async def test_a_refusal_has_its_code_in_a_header_and_its_details_in_the_body(raw_queues: Raw, queue: Any) -> None:
+async def test_an_error_has_its_code_in_a_header_and_its_details_in_the_body(raw_queues: Raw, queue: Any) -> None:
     with pytest.raises(HttpResponseError) as caught:
         await raw_queues("GET", f"/{queue.queue_name}/messages?numofmessages=33")
     response: Any = caught.value.response

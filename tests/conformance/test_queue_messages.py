@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from conformance.deviations import QUEUE_BODIES, QUEUE_CODES, QUEUE_RECEIPTS
-from conformance.queue_refusals import (
+from conformance.queue_errors import (
     BAD_OPTION,
     BAD_XML,
     BODY_TOO_LARGE,
@@ -78,40 +78,42 @@ async def test_a_text_may_be_empty(queue: Any) -> None:
 
 
 @pytest.mark.parametrize("text", ["x" * (MAX_MESSAGE_BYTES + 1), "é" * (MAX_MESSAGE_BYTES // 2) + "x"])
-async def test_a_text_has_64_kib_and_no_byte_more(queue: Any, queue_refused: Any, text: str) -> None:
-    async with queue_refused(BODY_TOO_LARGE):
+async def test_a_text_has_64_kib_and_no_byte_more(queue: Any, queue_rejected: Any, text: str) -> None:
+    async with queue_rejected(BODY_TOO_LARGE):
         await queue.send_message(text)
     sent = await queue.send_message("small")
-    async with queue_refused(BODY_TOO_LARGE):
+    async with queue_rejected(BODY_TOO_LARGE):
         await queue.update_message(sent, content=text, visibility_timeout=0)
 
 
 @pytest.mark.parametrize("visibility", [-1, WEEK + 1])
-async def test_a_message_is_hidden_for_a_week_at_most(queue: Any, queue_refused: Any, visibility: int) -> None:
-    async with queue_refused(OUT_OF_RANGE):
+async def test_a_message_is_hidden_for_a_week_at_most(queue: Any, queue_rejected: Any, visibility: int) -> None:
+    async with queue_rejected(OUT_OF_RANGE):
         await queue.send_message("text", visibility_timeout=visibility, time_to_live=-1)
 
 
 @pytest.mark.parametrize(("visibility", "time_to_live"), [(0, 0), (30, 30), (60, 30)])
 async def test_a_message_lives_longer_than_it_is_hidden(
-    raw_queues: Raw, queue: Any, queue_refused: Any, visibility: int, time_to_live: int
+    raw_queues: Raw, queue: Any, queue_rejected: Any, visibility: int, time_to_live: int
 ) -> None:
     path = f"/{queue.queue_name}/messages?visibilitytimeout={visibility}&messagettl={time_to_live}"
-    async with queue_refused(BAD_OPTION):
+    async with queue_rejected(BAD_OPTION):
         await raw_queues("POST", path, body=TEXT)
 
 
 @QUEUE_CODES
 async def test_a_message_that_lives_for_ever_has_one_time_to_live(
-    raw_queues: Raw, queue: Any, queue_refused: Any
+    raw_queues: Raw, queue: Any, queue_rejected: Any
 ) -> None:
-    async with queue_refused(BAD_OPTION):
+    async with queue_rejected(BAD_OPTION):
         await raw_queues("POST", f"/{queue.queue_name}/messages?messagettl=-2", body=TEXT)
 
 
 @pytest.mark.parametrize("body", ["", "<Other />"], ids=["empty", "other root"])
-async def test_a_body_that_is_no_message_is_refused(raw_queues: Raw, queue: Any, queue_refused: Any, body: str) -> None:
-    async with queue_refused(BAD_XML):
+async def test_a_body_that_is_no_message_is_rejected(
+    raw_queues: Raw, queue: Any, queue_rejected: Any, body: str
+) -> None:
+    async with queue_rejected(BAD_XML):
         await raw_queues("POST", f"/{queue.queue_name}/messages", body=body)
 
 
@@ -125,14 +127,14 @@ async def test_a_body_that_is_no_message_is_refused(raw_queues: Raw, queue: Any,
     ],
     ids=["no XML", "cut", "control character"],
 )
-async def test_so_is_one_that_is_no_xml(raw_queues: Raw, queue: Any, queue_refused: Any, body: str) -> None:
-    async with queue_refused(BAD_XML):
+async def test_so_is_one_that_is_no_xml(raw_queues: Raw, queue: Any, queue_rejected: Any, body: str) -> None:
+    async with queue_rejected(BAD_XML):
         await raw_queues("POST", f"/{queue.queue_name}/messages", body=body)
 
 
 @QUEUE_BODIES
-async def test_a_message_has_a_text(raw_queues: Raw, queue: Any, queue_refused: Any) -> None:
-    async with queue_refused(NO_NODE):
+async def test_a_message_has_a_text(raw_queues: Raw, queue: Any, queue_rejected: Any) -> None:
+    async with queue_rejected(NO_NODE):
         await raw_queues("POST", f"/{queue.queue_name}/messages", body="<QueueMessage />")
 
 
@@ -187,23 +189,25 @@ async def test_no_messages_are_an_answer(queue: Any) -> None:
         "visibilitytimeout=-1",
     ],
 )
-async def test_a_number_out_of_range_is_refused(raw_queues: Raw, queue: Any, queue_refused: Any, options: str) -> None:
+async def test_a_number_out_of_range_is_rejected(
+    raw_queues: Raw, queue: Any, queue_rejected: Any, options: str
+) -> None:
     await queue.send_message("text")
-    async with queue_refused(OUT_OF_RANGE):
+    async with queue_rejected(OUT_OF_RANGE):
         await raw_queues("GET", f"/{queue.queue_name}/messages?{options}")
 
 
 @QUEUE_CODES
 @pytest.mark.parametrize("options", ["", "&peekonly=true"], ids=["get", "peek"])
-async def test_so_are_no_messages(raw_queues: Raw, queue: Any, queue_refused: Any, options: str) -> None:
-    async with queue_refused(OUT_OF_RANGE):
+async def test_so_are_no_messages(raw_queues: Raw, queue: Any, queue_rejected: Any, options: str) -> None:
+    async with queue_rejected(OUT_OF_RANGE):
         await raw_queues("GET", f"/{queue.queue_name}/messages?numofmessages=0{options}")
 
 
 @QUEUE_CODES
 @pytest.mark.parametrize("options", ["numofmessages=two", "visibilitytimeout=1.5", "numofmessages="])
-async def test_what_is_no_number_is_refused(raw_queues: Raw, queue: Any, queue_refused: Any, options: str) -> None:
-    async with queue_refused(BAD_OPTION):
+async def test_what_is_no_number_is_rejected(raw_queues: Raw, queue: Any, queue_rejected: Any, options: str) -> None:
+    async with queue_rejected(BAD_OPTION):
         await raw_queues("GET", f"/{queue.queue_name}/messages?{options}")
 
 
@@ -233,9 +237,9 @@ async def test_an_update_may_hide_beyond_the_end(queue: Any) -> None:
 
 
 @pytest.mark.parametrize("visibility", [-1, WEEK + 1])
-async def test_an_update_hides_for_a_week_at_most(queue: Any, queue_refused: Any, visibility: int) -> None:
+async def test_an_update_hides_for_a_week_at_most(queue: Any, queue_rejected: Any, visibility: int) -> None:
     sent = await queue.send_message("text")
-    async with queue_refused(OUT_OF_RANGE):
+    async with queue_rejected(OUT_OF_RANGE):
         await queue.update_message(sent, visibility_timeout=visibility)
 
 
@@ -273,38 +277,38 @@ def use(request: pytest.FixtureRequest, queue: Any) -> Callable[[str, str], Any]
     return call
 
 
-async def test_only_the_newest_receipt_is_good(queue: Any, queue_refused: Any, use: Any) -> None:
+async def test_only_the_newest_receipt_is_good(queue: Any, queue_rejected: Any, use: Any) -> None:
     sent = await queue.send_message("text")
     received = await receive(queue)
     updated = await queue.update_message(received, visibility_timeout=0)
     again = await receive(queue)
     for old in (sent, received, updated):
-        async with queue_refused(OTHER_RECEIPT):
+        async with queue_rejected(OTHER_RECEIPT):
             await use(sent.id, old.pop_receipt)
     await use(sent.id, again.pop_receipt)
 
 
-async def test_a_message_that_is_gone_has_no_receipt(queue: Any, queue_refused: Any, use: Any) -> None:
+async def test_a_message_that_is_gone_has_no_receipt(queue: Any, queue_rejected: Any, use: Any) -> None:
     deleted, cleared = await queue.send_message("one"), await queue.send_message("two")
     await queue.delete_message(deleted)
-    async with queue_refused(NO_MESSAGE):
+    async with queue_rejected(NO_MESSAGE):
         await use(deleted.id, deleted.pop_receipt)
     await queue.clear_messages()
-    async with queue_refused(NO_MESSAGE):
+    async with queue_rejected(NO_MESSAGE):
         await use(cleared.id, cleared.pop_receipt)
 
 
-async def test_the_receipt_of_another_message_is_none(queue: Any, queue_refused: Any, use: Any) -> None:
+async def test_the_receipt_of_another_message_is_none(queue: Any, queue_rejected: Any, use: Any) -> None:
     one = await queue.send_message("one")
     other = await queue.update_message(await queue.send_message("other"), visibility_timeout=0)
-    async with queue_refused(OTHER_RECEIPT):
+    async with queue_rejected(OTHER_RECEIPT):
         await use(one.id, other.pop_receipt)
 
 
 @QUEUE_RECEIPTS
-async def test_what_is_no_receipt_at_all_is_refused(queue: Any, queue_refused: Any, use: Any) -> None:
+async def test_what_is_no_receipt_at_all_is_rejected(queue: Any, queue_rejected: Any, use: Any) -> None:
     sent = await queue.send_message("text")
-    async with queue_refused(BAD_OPTION):
+    async with queue_rejected(BAD_OPTION):
         await use(sent.id, "invalid")
 
 
@@ -315,10 +319,10 @@ async def test_what_is_no_receipt_at_all_is_refused(queue: Any, queue_refused: A
     ids=["delete", "update", "visibility"],
 )
 async def test_an_option_that_is_needed_is_missed(
-    raw_queues: Raw, queue: Any, queue_refused: Any, method: str, options: str
+    raw_queues: Raw, queue: Any, queue_rejected: Any, method: str, options: str
 ) -> None:
     sent = await queue.send_message("text")
-    async with queue_refused(MISSING_OPTION):
+    async with queue_rejected(MISSING_OPTION):
         await raw_queues(method, f"/{queue.queue_name}/messages/{sent.id}{options}")
 
 
@@ -326,7 +330,7 @@ async def test_an_option_that_is_needed_is_missed(
 
 
 async def test_a_message_comes_back_when_its_time_is_up_and_goes_when_it_is_over(
-    storage: Any, queue: Any, queue_refused: Any
+    storage: Any, queue: Any, queue_rejected: Any
 ) -> None:
     await queue.send_message("lasting")
     short = await queue.send_message("short", time_to_live=1)
@@ -334,7 +338,7 @@ async def test_a_message_comes_back_when_its_time_is_up_and_goes_when_it_is_over
     first = await receive(queue, visibility_timeout=1)
     await storage.sleep(1.2)
     assert sorted(await texts(queue)) == ["lasting", "later"]
-    async with queue_refused(NO_MESSAGE):
+    async with queue_rejected(NO_MESSAGE):
         await queue.delete_message(short)
     # The time is up, but nobody else has received it: the receipt is still good
     kept = await queue.update_message(first, visibility_timeout=0)

@@ -9,7 +9,7 @@ import pytest
 from azure.core.exceptions import ResourceExistsError
 
 from conformance.deviations import QUEUE_METADATA, QUEUE_PAGES
-from conformance.queue_refusals import (
+from conformance.queue_errors import (
     BAD_OPTION,
     EMPTY_METADATA_KEY,
     INVALID_MARKER,
@@ -52,11 +52,11 @@ async def test_creating_a_queue_as_it_is_changes_nothing(
 
 
 @pytest.mark.parametrize("metadata", [{}, {"colour": "blue"}, {"colour": "red", "size": "1"}])
-async def test_creating_it_with_other_metadata_is_refused(
-    queue_service: Any, queue_name: str, queue_refused: Any, metadata: dict[str, str]
+async def test_creating_it_with_other_metadata_is_rejected(
+    queue_service: Any, queue_name: str, queue_rejected: Any, metadata: dict[str, str]
 ) -> None:
     await queue_service.create_queue(queue_name, metadata={"colour": "red"})
-    async with queue_refused(QUEUE_EXISTS):
+    async with queue_rejected(QUEUE_EXISTS):
         await queue_service.create_queue(queue_name, metadata=metadata)
 
 
@@ -70,14 +70,14 @@ async def test_a_name_has_small_letters_digits_and_single_hyphens(
 
 
 @pytest.mark.parametrize("name", ["ABC", "a-", "-a1", "a--b", "a_b", "a.b"])
-async def test_a_name_has_nothing_else(queue_service: Any, queue_refused: Any, name: str) -> None:
-    async with queue_refused(NAME_CHARACTERS if len(name) > 2 else NAME_LENGTH):
+async def test_a_name_has_nothing_else(queue_service: Any, queue_rejected: Any, name: str) -> None:
+    async with queue_rejected(NAME_CHARACTERS if len(name) > 2 else NAME_LENGTH):
         await queue_service.create_queue(name)
 
 
 @pytest.mark.parametrize("name", ["ab", "a" * 64])
-async def test_a_name_has_3_to_63_characters(queue_service: Any, queue_refused: Any, name: str) -> None:
-    async with queue_refused(NAME_LENGTH):
+async def test_a_name_has_3_to_63_characters(queue_service: Any, queue_rejected: Any, name: str) -> None:
+    async with queue_rejected(NAME_LENGTH):
         await queue_service.create_queue(name)
 
 
@@ -86,7 +86,7 @@ async def test_a_name_of_63_characters_is_accepted(queue_service: Any, queue_nam
     await queue_service.create_queue(queue_names[-1])
 
 
-async def test_a_missing_queue_is_refused(queue_service: Any, queue_refused: Any, queue_name: str) -> None:
+async def test_a_missing_queue_is_rejected(queue_service: Any, queue_rejected: Any, queue_name: str) -> None:
     queue = queue_service.get_queue_client(queue_name)
     calls: list[Callable[[], Any]] = [
         queue.delete_queue,
@@ -100,7 +100,7 @@ async def test_a_missing_queue_is_refused(queue_service: Any, queue_refused: Any
         queue.clear_messages,
     ]
     for call in calls:
-        async with queue_refused(NO_QUEUE):
+        async with queue_rejected(NO_QUEUE):
             await call()
 
 
@@ -138,21 +138,21 @@ async def test_metadata_are_listed_only_if_asked_for(queue_service: Any, queue_n
 
 @QUEUE_PAGES
 @pytest.mark.parametrize("size", ["0", "5001"])
-async def test_a_page_has_1_to_5000_queues(raw_queues: Raw, queue_refused: Any, size: str) -> None:
+async def test_a_page_has_1_to_5000_queues(raw_queues: Raw, queue_rejected: Any, size: str) -> None:
     await raw_queues("GET", "/?comp=list&maxresults=5000")
-    async with queue_refused(OUT_OF_RANGE):
+    async with queue_rejected(OUT_OF_RANGE):
         await raw_queues("GET", f"/?comp=list&maxresults={size}")
 
 
 @QUEUE_PAGES
-async def test_a_size_that_is_no_number_is_refused(raw_queues: Raw, queue_refused: Any) -> None:
-    async with queue_refused(BAD_OPTION):
+async def test_a_size_that_is_no_number_is_rejected(raw_queues: Raw, queue_rejected: Any) -> None:
+    async with queue_rejected(BAD_OPTION):
         await raw_queues("GET", "/?comp=list&maxresults=ten")
 
 
 @QUEUE_PAGES
-async def test_a_marker_that_the_service_did_not_give_is_refused(raw_queues: Raw, queue_refused: Any) -> None:
-    async with queue_refused(INVALID_MARKER):
+async def test_a_marker_that_the_service_did_not_give_is_rejected(raw_queues: Raw, queue_rejected: Any) -> None:
+    async with queue_rejected(INVALID_MARKER):
         await raw_queues("GET", "/?comp=list&marker=nonsense")
 
 
@@ -171,25 +171,25 @@ async def test_metadata_are_replaced_as_a_whole(queue: Any) -> None:
 @QUEUE_METADATA
 @pytest.mark.parametrize("name", ["1a", "a-b"])
 async def test_a_name_of_metadata_is_an_identifier(
-    queue: Any, queue_service: Any, queue_refused: Any, queue_name: str, name: str
+    queue: Any, queue_service: Any, queue_rejected: Any, queue_name: str, name: str
 ) -> None:
-    async with queue_refused(INVALID_METADATA):
+    async with queue_rejected(INVALID_METADATA):
         await queue.set_queue_metadata({name: "value"})
-    async with queue_refused(INVALID_METADATA):
+    async with queue_rejected(INVALID_METADATA):
         await queue_service.create_queue(queue_name, metadata={name: "value"})
 
 
 @QUEUE_METADATA
-async def test_a_name_of_metadata_is_not_empty(queue: Any, queue_refused: Any) -> None:
-    async with queue_refused(EMPTY_METADATA_KEY):
+async def test_a_name_of_metadata_is_not_empty(queue: Any, queue_rejected: Any) -> None:
+    async with queue_rejected(EMPTY_METADATA_KEY):
         await queue.set_queue_metadata({"": "value"})
 
 
 @QUEUE_METADATA
-async def test_metadata_have_8_kib(queue: Any, queue_refused: Any) -> None:
+async def test_metadata_have_8_kib(queue: Any, queue_rejected: Any) -> None:
     names = [f"n{number}" for number in range(8)]
     await queue.set_queue_metadata(dict.fromkeys(names, "x" * 1022))
-    async with queue_refused(METADATA_TOO_LARGE):
+    async with queue_rejected(METADATA_TOO_LARGE):
         await queue.set_queue_metadata({**dict.fromkeys(names, "x" * 1022), "n0": "x" * 1023})
 
 

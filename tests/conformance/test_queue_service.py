@@ -10,9 +10,9 @@ from azure.core.credentials import AzureNamedKeyCredential
 from azure.storage.queue import CorsRule, Metrics, QueueAnalyticsLogging, RetentionPolicy
 
 from conformance.deviations import QUEUE_PROPERTIES, SECONDARY
-from conformance.queue_refusals import BAD_OPTION, BAD_XML, NOT_AUTHENTIC, READ_ONLY
+from conformance.queue_errors import BAD_OPTION, BAD_XML, NOT_AUTHENTIC, READ_ONLY
 from conformance.raw import Raw, http_date
-from conformance.refusals import Refusal
+from conformance.service_errors import ServiceError
 from conformance.service_properties import defaults_of, geo_replicated, owns_account, plain, properties
 from support.backends import Backend
 from tablepatterns.limits import MAX_CORS_RULES, MAX_RETENTION_DAYS
@@ -35,10 +35,10 @@ CHANGES = {
 
 
 async def test_whoever_has_another_key_is_turned_away(
-    backend: Backend, queue: Any, key: AzureNamedKeyCredential, queue_refused: Any
+    backend: Backend, queue: Any, key: AzureNamedKeyCredential, queue_rejected: Any
 ) -> None:
     stranger = backend.service(AzureNamedKeyCredential(key.named_key.name, WRONG_KEY), "queue")
-    async with queue_refused(NOT_AUTHENTIC):
+    async with queue_rejected(NOT_AUTHENTIC):
         await stranger.get_queue_client(queue.queue_name).send_message("text")
 
 
@@ -61,12 +61,12 @@ async def test_the_lite_signature_is_accepted(raw_queues: Raw, queue: Any) -> No
     ],
     ids=["verb", "path", "option", "content type", "length", "date", "header"],
 )
-async def test_the_signature_of_another_request_is_refused(
-    raw_queues: Raw, queue: Any, queue_refused: Any, method: str, path: str, changed: dict[str, str]
+async def test_the_signature_of_another_request_is_rejected(
+    raw_queues: Raw, queue: Any, queue_rejected: Any, method: str, path: str, changed: dict[str, str]
 ) -> None:
     headers = {**raw_queues.headers, "x-ms-date": http_date(), "Content-Length": str(len(TEXT))}
     other = raw_queues.authorization(method, path.format(queue=queue.queue_name), {**headers, **changed})
-    async with queue_refused(Refusal(403)):
+    async with queue_rejected(ServiceError(403)):
         await raw_queues(
             "POST", f"/{queue.queue_name}/messages", {**headers, "Authorization": other}, TEXT, signed=False
         )
@@ -99,10 +99,10 @@ async def test_what_is_set_comes_back_and_the_rest_stays(
 @QUEUE_PROPERTIES
 @owns_account
 async def test_there_are_5_rules_of_cors_and_not_6(
-    queue_service: Any, queue_refused: Any, defaults: dict[str, Any]
+    queue_service: Any, queue_rejected: Any, defaults: dict[str, Any]
 ) -> None:
     await queue_service.set_service_properties(cors=[RULE] * MAX_CORS_RULES)
-    async with queue_refused(BAD_XML):
+    async with queue_rejected(BAD_XML):
         await queue_service.set_service_properties(cors=[RULE] * (MAX_CORS_RULES + 1))
     assert len((await properties(queue_service))["cors"]) == MAX_CORS_RULES
 
@@ -110,20 +110,20 @@ async def test_there_are_5_rules_of_cors_and_not_6(
 @QUEUE_PROPERTIES
 @owns_account
 async def test_logs_are_kept_for_a_year_and_no_day_longer(
-    queue_service: Any, queue_refused: Any, defaults: dict[str, Any]
+    queue_service: Any, queue_rejected: Any, defaults: dict[str, Any]
 ) -> None:
     year = RetentionPolicy(enabled=True, days=MAX_RETENTION_DAYS)
     await queue_service.set_service_properties(analytics_logging=QueueAnalyticsLogging(retention_policy=year))
     longer = RetentionPolicy(enabled=True, days=MAX_RETENTION_DAYS + 1)
-    async with queue_refused(BAD_XML):
+    async with queue_rejected(BAD_XML):
         await queue_service.set_service_properties(analytics_logging=QueueAnalyticsLogging(retention_policy=longer))
 
 
 # ------------------------------------------------------------------ the secondary endpoint
 
 
-async def test_the_primary_endpoint_has_no_statistics(raw_queues: Raw, queue_refused: Any) -> None:
-    async with queue_refused(BAD_OPTION):
+async def test_the_primary_endpoint_has_no_statistics(raw_queues: Raw, queue_rejected: Any) -> None:
+    async with queue_rejected(BAD_OPTION):
         await raw_queues("GET", "/?restype=service&comp=stats")
 
 
@@ -151,6 +151,6 @@ async def test_the_secondary_endpoint_reads(raw_secondary: Raw, queue: Any) -> N
 
 @SECONDARY
 @geo_replicated
-async def test_the_secondary_endpoint_does_not_write(raw_secondary: Raw, queue: Any, queue_refused: Any) -> None:
-    async with queue_refused(READ_ONLY):
+async def test_the_secondary_endpoint_does_not_write(raw_secondary: Raw, queue: Any, queue_rejected: Any) -> None:
+    async with queue_rejected(READ_ONLY):
         await raw_secondary("POST", f"/{queue.queue_name}/messages", body=TEXT)

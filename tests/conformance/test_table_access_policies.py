@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 from azure.data.tables import TableAccessPolicy
 
-from conformance.deviations import POLICIES, POLICY_NAMES, XML_REFUSALS
+from conformance.deviations import POLICIES, POLICY_NAMES, XML_ERRORS
 from conformance.raw import XML, Raw
-from conformance.refusals import Refusal
-from conformance.table_refusals import BAD_XML, NO_TABLE
+from conformance.service_errors import ServiceError
+from conformance.table_errors import BAD_XML, NO_TABLE
 from tablepatterns.limits import MAX_ACCESS_POLICIES
 
 START = datetime(2030, 1, 1, tzinfo=timezone.utc)
@@ -24,13 +24,13 @@ async def policies(table: Any) -> dict[str, Any]:
 
 
 @pytest.fixture
-def kept(table: Any, refused: Any) -> Any:
-    """A function that checks that a call is refused so, and leaves the table's policies as they are."""
+def kept(table: Any, rejected: Any) -> Any:
+    """A function that checks that a call is rejected so, and leaves the table's policies as they are."""
 
-    async def check(call: Any, expected: Refusal) -> None:
+    async def check(call: Any, expected: ServiceError) -> None:
         await table.set_table_access_policy({"before": READ})
         before = await policies(table)
-        async with refused(expected):
+        async with rejected(expected):
             await call()
         assert await policies(table) == before
 
@@ -85,7 +85,7 @@ async def test_five_policies_are_accepted(table: Any) -> None:
     assert set(await policies(table)) == set(names)
 
 
-async def test_six_policies_are_refused(table: Any, kept: Any) -> None:
+async def test_six_policies_are_rejected(table: Any, kept: Any) -> None:
     names = [str(number) for number in range(MAX_ACCESS_POLICIES + 1)]
     await kept(lambda: table.set_table_access_policy(dict.fromkeys(names, READ)), BAD_XML)
 
@@ -103,30 +103,30 @@ async def test_a_name_of_64_characters_is_accepted(table: Any) -> None:
 
 
 @POLICY_NAMES
-async def test_a_name_of_65_characters_is_refused(table: Any, kept: Any) -> None:
-    await kept(lambda: table.set_table_access_policy({"n" * 65: READ}), Refusal(400))
+async def test_a_name_of_65_characters_is_rejected(table: Any, kept: Any) -> None:
+    await kept(lambda: table.set_table_access_policy({"n" * 65: READ}), ServiceError(400))
 
 
-async def test_a_permission_that_tables_do_not_know_is_refused(table: Any, kept: Any) -> None:
+async def test_a_permission_that_tables_do_not_know_is_rejected(table: Any, kept: Any) -> None:
     policy = TableAccessPolicy(permission="rw", start=START, expiry=START + timedelta(days=1))
     await kept(lambda: table.set_table_access_policy({"writers": policy}), BAD_XML)
 
 
 @POLICIES
 @pytest.mark.parametrize("body", ["nonsense", "<Other />", "<SignedIdentifiers>"], ids=["no XML", "other root", "cut"])
-async def test_what_is_no_list_of_policies_is_refused(raw: Raw, table: Any, kept: Any, body: str) -> None:
+async def test_what_is_no_list_of_policies_is_rejected(raw: Raw, table: Any, kept: Any, body: str) -> None:
     await kept(lambda: raw("PUT", f"/{table.table_name}?comp=acl", XML, body), BAD_XML)
 
 
-async def test_a_missing_table_has_no_policies(service: Any, refused: Any, table_name: str) -> None:
+async def test_a_missing_table_has_no_policies(service: Any, rejected: Any, table_name: str) -> None:
     table = service.get_table_client(table_name)
-    async with refused(NO_TABLE):
+    async with rejected(NO_TABLE):
         await table.get_table_access_policy()
-    async with refused(NO_TABLE):
+    async with rejected(NO_TABLE):
         await table.set_table_access_policy({"readers": READ})
 
 
-@XML_REFUSALS
+@XML_ERRORS
 async def test_policies_travel_as_xml_with_seven_digits_of_a_second(raw: Raw, table: Any) -> None:
     path = f"/{table.table_name}?comp=acl"
     assert (await raw("GET", path, XML)).text.lstrip("\ufeff").endswith("<SignedIdentifiers />")

@@ -10,12 +10,12 @@ import pytest
 from azure.core.credentials import AzureNamedKeyCredential, AzureSasCredential
 from azure.data.tables import ResourceTypes, generate_account_sas
 
-from conformance.deviations import SAS_REFUSALS, SAS_UPSERTS
+from conformance.deviations import SAS_ERRORS, SAS_UPSERTS
 from conformance.entities import KEYS, stored
 from conformance.raw import Raw
-from conformance.refusals import Refusal
+from conformance.service_errors import ServiceError
 from conformance.signatures import HOUR, NEW, OPERATIONS, UPSERTS, now, operations
-from conformance.table_refusals import NOT_AUTHENTIC, NOT_PERMITTED, WRONG_LEVEL
+from conformance.table_errors import NOT_AUTHENTIC, NOT_PERMITTED, WRONG_LEVEL
 from support.backends import Backend
 
 
@@ -46,10 +46,10 @@ async def test_a_signature_of_the_account_allows_everything_it_names(
 
 @operations([name for name in OPERATIONS if name not in {*UPSERTS, "query"}])
 async def test_the_permissions_of_the_account_s_signature_are_those_of_a_table_s(
-    table: Any, visitor: Callable[..., Any], refused: Any, letters: str, call: Callable[[Any], Any]
+    table: Any, visitor: Callable[..., Any], rejected: Any, letters: str, call: Callable[[Any], Any]
 ) -> None:
     await table.create_entity(KEYS)
-    async with refused(NOT_PERMITTED):
+    async with rejected(NOT_PERMITTED):
         await call(visitor("o", "raud".replace(letters, "")).get_table_client(table.table_name))
     await call(visitor("o", letters).get_table_client(table.table_name))
 
@@ -57,11 +57,11 @@ async def test_the_permissions_of_the_account_s_signature_are_those_of_a_table_s
 @SAS_UPSERTS
 @operations([*UPSERTS, "query"])
 async def test_so_are_those_for_queries_and_upserts(
-    table: Any, visitor: Callable[..., Any], refused: Any, letters: str, call: Callable[[Any], Any]
+    table: Any, visitor: Callable[..., Any], rejected: Any, letters: str, call: Callable[[Any], Any]
 ) -> None:
     await table.create_entity(KEYS)
     for letter in letters:
-        async with refused(NOT_PERMITTED):
+        async with rejected(NOT_PERMITTED):
             await call(visitor("o", "raud".replace(letter, "")).get_table_client(table.table_name))
     await call(visitor("o", letters).get_table_client(table.table_name))
 
@@ -89,20 +89,20 @@ async def test_what_an_operation_on_the_service_needs(
 async def test_nothing_less_will_do_for_an_operation_on_the_service(
     table: Any,
     visitor: Callable[..., Any],
-    refused: Any,
+    rejected: Any,
     table_name: str,
     level: str,
     letter: str,
     call: Callable[..., Any],
 ) -> None:
-    async with refused(WRONG_LEVEL):
+    async with rejected(WRONG_LEVEL):
         await call(visitor("sco".replace(level, ""), "rwdlacu"), table_name)
-    async with refused(NOT_PERMITTED):
+    async with rejected(NOT_PERMITTED):
         await call(visitor("sco", "u"), table_name)
 
 
-async def test_entities_need_a_level_of_their_own(table: Any, visitor: Callable[..., Any], refused: Any) -> None:
-    async with refused(WRONG_LEVEL):
+async def test_entities_need_a_level_of_their_own(table: Any, visitor: Callable[..., Any], rejected: Any) -> None:
+    async with rejected(WRONG_LEVEL):
         await visitor("sc").get_table_client(table.table_name).create_entity(KEYS)
 
 
@@ -114,22 +114,22 @@ async def test_entities_need_a_level_of_their_own(table: Any, visitor: Callable[
     ],
 )
 async def test_policies_are_the_owner_s_alone(
-    table: Any, visitor: Callable[..., Any], refused: Any, call: Callable[[Any], Any]
+    table: Any, visitor: Callable[..., Any], rejected: Any, call: Callable[[Any], Any]
 ) -> None:
-    async with refused(Refusal(403)):
+    async with rejected(ServiceError(403)):
         await call(visitor().get_table_client(table.table_name))
 
 
-@SAS_REFUSALS
-async def test_a_signature_of_the_account_expires(visitor: Callable[..., Any], refused: Any, table_name: str) -> None:
-    async with refused(NOT_AUTHENTIC):
+@SAS_ERRORS
+async def test_a_signature_of_the_account_expires(visitor: Callable[..., Any], rejected: Any, table_name: str) -> None:
+    async with rejected(NOT_AUTHENTIC):
         await visitor(expiry=now() - HOUR).create_table(table_name)
 
 
 async def test_a_signature_for_another_service_is_none_for_tables(
-    raw: Raw, refused: Any, key: AzureNamedKeyCredential
+    raw: Raw, rejected: Any, key: AzureNamedKeyCredential
 ) -> None:
     token = generate_account_sas(key, ResourceTypes.from_string("sco"), "rwdlacu", now() + HOUR)
     options = urlencode({**dict(parse_qsl(token)), "ss": "bq"})
-    async with refused(Refusal(403)):
+    async with rejected(ServiceError(403)):
         await raw("GET", f"/Tables?{options}", signed=False)

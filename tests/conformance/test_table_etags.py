@@ -12,8 +12,8 @@ from azure.data.tables import UpdateMode
 from conformance.deviations import ETAGS
 from conformance.entities import JONES, KEYS, STALE, if_still, path_of, stored
 from conformance.raw import Raw
-from conformance.refusals import Refusal
-from conformance.table_refusals import CHANGED, NOT_FOUND
+from conformance.service_errors import ServiceError
+from conformance.table_errors import CHANGED, NOT_FOUND
 
 WRITES = {
     "merge": lambda table, **condition: table.update_entity({**KEYS, "Age": 35}, **condition),
@@ -45,12 +45,12 @@ async def test_the_etag_is_the_timestamp_of_the_version(raw: Raw, table: Any) ->
 
 @pytest.mark.guide("G-317")
 @every_write
-async def test_a_write_of_a_version_that_is_no_more_is_refused(
-    table: Any, refused: Any, unchanged: Any, write: Any
+async def test_a_write_of_a_version_that_is_no_more_is_rejected(
+    table: Any, rejected: Any, unchanged: Any, write: Any
 ) -> None:
     etag = (await table.create_entity(JONES))["etag"]
     await table.update_entity({**KEYS, "Name": "Smith"})
-    async with refused(CHANGED):
+    async with rejected(CHANGED):
         await write(table, **if_still(etag))
     async with unchanged():
         with pytest.raises(ResourceModifiedError):
@@ -81,27 +81,29 @@ async def test_a_write_of_any_version_overwrites_a_change(table: Any, write: Any
 
 
 @every_write
-async def test_the_etag_of_a_written_version_is_the_condition_of_the_next(table: Any, refused: Any, write: Any) -> None:
+async def test_the_etag_of_a_written_version_is_the_condition_of_the_next(
+    table: Any, rejected: Any, write: Any
+) -> None:
     first = (await table.create_entity(JONES))["etag"]
     second = (await table.update_entity({**KEYS, "Age": 36}, **if_still(first)))["etag"]
-    async with refused(CHANGED):
+    async with rejected(CHANGED):
         await write(table, **if_still(first))
     await write(table, **if_still(second))
 
 
-async def test_a_version_is_no_more_once_the_entity_was_made_again(table: Any, refused: Any) -> None:
+async def test_a_version_is_no_more_once_the_entity_was_made_again(table: Any, rejected: Any) -> None:
     etag = (await table.create_entity(JONES))["etag"]
     await table.delete_entity(KEYS)
     await table.create_entity(JONES)
     for write in WRITES.values():
-        async with refused(CHANGED):
+        async with rejected(CHANGED):
             await write(table, **if_still(etag))
 
 
 @verbs
 @pytest.mark.parametrize("etag", ["*", STALE], ids=["any", "one"])
-async def test_a_missing_entity_has_no_version(raw: Raw, refused: Any, table: Any, verb: str, etag: str) -> None:
-    async with refused(NOT_FOUND):
+async def test_a_missing_entity_has_no_version(raw: Raw, rejected: Any, table: Any, verb: str, etag: str) -> None:
+    async with rejected(NOT_FOUND):
         await raw(verb, path_of(table), {"If-Match": etag}, {"Age": 35})
 
 
@@ -112,20 +114,20 @@ async def test_a_missing_entity_has_no_version(raw: Raw, refused: Any, table: An
     ["5", '"5"', "W/5", 'W/"a", W/"b"', "datetime'2001-01-01T00%3A00%3A00Z'"],
     ids=["number", "strong", "no quotes", "two", "no prefix"],
 )
-async def test_what_is_no_etag_is_refused(raw: Raw, refused: Any, table: Any, verb: str, etag: str) -> None:
+async def test_what_is_no_etag_is_rejected(raw: Raw, rejected: Any, table: Any, verb: str, etag: str) -> None:
     await table.create_entity(JONES)
     text = (
         f"The etag value '{etag}' specified in one of the request headers is not valid. "
         "Please make sure only one etag value is specified and is valid."
     )
-    async with refused(Refusal(400, "InvalidInput", text)):
+    async with rejected(ServiceError(400, "InvalidInput", text)):
         await raw(verb, path_of(table), {"If-Match": etag}, {"Age": 35})
 
 
 @pytest.mark.parametrize("verb", ["PUT", "DELETE"])
-async def test_what_is_no_etag_is_an_invalid_input(raw: Raw, refused: Any, table: Any, verb: str) -> None:
+async def test_what_is_no_etag_is_an_invalid_input(raw: Raw, rejected: Any, table: Any, verb: str) -> None:
     await table.create_entity(JONES)
-    async with refused(Refusal(400, "InvalidInput")):
+    async with rejected(ServiceError(400, "InvalidInput")):
         await raw(verb, path_of(table), {"If-Match": "5"}, {"Age": 35})
 
 
@@ -134,8 +136,8 @@ async def test_what_is_no_etag_is_an_invalid_input(raw: Raw, refused: Any, table
 
 @ETAGS
 @pytest.mark.parametrize("verb", ["PUT", "DELETE"])
-async def test_if_none_match_is_refused(raw: Raw, refused: Any, table: Any, verb: str) -> None:
+async def test_if_none_match_is_rejected(raw: Raw, rejected: Any, table: Any, verb: str) -> None:
     await table.create_entity(JONES)
     text = f"If-None-Match HTTP header cannot be specified for {verb} operations."
-    async with refused(Refusal(400, "InvalidInput", text)):
+    async with rejected(ServiceError(400, "InvalidInput", text)):
         await raw(verb, path_of(table), {"If-None-Match": "*", "If-Match": "*"}, {"Age": 35})

@@ -11,8 +11,8 @@ from azure.data.tables import EdmType, EntityProperty
 
 from conformance.deviations import FILTER_GRAMMAR, FILTER_TEXTS, FILTER_TYPES, NULL_LITERAL
 from conformance.entities import int64
-from conformance.refusals import Refusal
-from conformance.table_refusals import INVALID_INPUT, NOT_IMPLEMENTED
+from conformance.service_errors import ServiceError
+from conformance.table_errors import INVALID_INPUT, NOT_IMPLEMENTED
 from support.backends import Backend
 from tablepatterns.limits import MAX_FILTER_COMPARISONS
 
@@ -268,15 +268,15 @@ async def test_fifteen_comparisons_are_accepted(people: Any) -> None:
 
 
 @FILTER_GRAMMAR
-async def test_sixteen_comparisons_are_refused(people: Any, refused: Any) -> None:
+async def test_sixteen_comparisons_are_rejected(people: Any, rejected: Any) -> None:
     wanted = " or ".join(f"Age eq {number}" for number in range(MAX_FILTER_COMPARISONS + 1))
-    async with refused(Refusal(400, "InvalidInput")):
+    async with rejected(ServiceError(400, "InvalidInput")):
         await found(people, wanted)
 
 
 @FILTER_TEXTS
-async def test_a_syntax_error_says_where_it_is(people: Any, refused: Any) -> None:
-    async with refused(Refusal(400, "InvalidInput", "Syntax error at position 7 in 'aaa bbb ccc'.")):
+async def test_a_syntax_error_says_where_it_is(people: Any, rejected: Any) -> None:
+    async with rejected(ServiceError(400, "InvalidInput", "Syntax error at position 7 in 'aaa bbb ccc'.")):
         await found(people, "aaa bbb ccc")
 
 
@@ -295,8 +295,8 @@ async def test_a_syntax_error_says_where_it_is(people: Any, refused: Any) -> Non
         "Age == 20",
     ],
 )
-async def test_a_broken_filter_is_refused(people: Any, refused: Any, wanted: str) -> None:
-    async with refused(Refusal(400, "InvalidInput")):
+async def test_a_broken_filter_is_rejected(people: Any, rejected: Any, wanted: str) -> None:
+    async with rejected(ServiceError(400, "InvalidInput")):
         await found(people, wanted)
 
 
@@ -316,14 +316,14 @@ async def test_a_broken_filter_is_refused(people: Any, refused: Any, wanted: str
         "Value eq X'0'",
     ],
 )
-async def test_every_word_of_a_filter_must_be_known(people: Any, refused: Any, wanted: str) -> None:
-    async with refused(Refusal(400, "InvalidInput")):
+async def test_every_word_of_a_filter_must_be_known(people: Any, rejected: Any, wanted: str) -> None:
+    async with rejected(ServiceError(400, "InvalidInput")):
         await found(people, wanted)
 
 
 @NULL_LITERAL
-async def test_nothing_is_compared_with_null(people: Any, refused: Any) -> None:
-    async with refused(INVALID_INPUT):
+async def test_nothing_is_compared_with_null(people: Any, rejected: Any) -> None:
+    async with rejected(INVALID_INPUT):
         await found(people, "City eq null")
 
 
@@ -339,6 +339,6 @@ async def test_nothing_is_compared_with_null(people: Any, refused: Any) -> None:
         "'a' eq 'a'",
     ],
 )
-async def test_functions_and_arithmetic_are_not_implemented(people: Any, refused: Any, wanted: str) -> None:
-    async with refused(NOT_IMPLEMENTED):
+async def test_functions_and_arithmetic_are_not_implemented(people: Any, rejected: Any, wanted: str) -> None:
+    async with rejected(NOT_IMPLEMENTED):
         await found(people, wanted)

@@ -1,4 +1,4 @@
-"""What travels besides the entities: levels of metadata, headers, and the bodies of refusals."""
+"""What travels besides the entities: levels of metadata, headers, and the bodies of errors."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ import pytest
 from azure.core.exceptions import HttpResponseError
 from azure.data.tables import EdmType, EntityProperty
 
-from conformance.deviations import ACCEPT, ENTITY_SET_URL, HEADERS, MEMBER_ORDER, REFUSAL_STAMP, XML_REFUSALS
+from conformance.deviations import ACCEPT, ENTITY_SET_URL, ERROR_STAMP, HEADERS, MEMBER_ORDER, XML_ERRORS
 from conformance.entities import KEYS, path_of
 from conformance.raw import Raw
-from conformance.refusals import Refusal
+from conformance.service_errors import ServiceError
 
 JONES = {**KEYS, "Big": EntityProperty(5, EdmType.INT64), "Age": 34}
 NAMESPACE = "http://schemas.microsoft.com/ado/2007/08/dataservices/metadata"
@@ -133,9 +133,9 @@ async def test_whoever_takes_anything_gets_minimal_metadata(raw: Raw, table: Any
     assert plain.json == (await raw("GET", path_of(table), accept("minimalmetadata"))).json
 
 
-async def test_atom_is_refused(raw: Raw, refused: Any, table: Any) -> None:
+async def test_atom_is_rejected(raw: Raw, rejected: Any, table: Any) -> None:
     await table.create_entity(KEYS)
-    async with refused(Refusal(415, "AtomFormatNotSupported", "Atom format is not supported.")):
+    async with rejected(ServiceError(415, "AtomFormatNotSupported", "Atom format is not supported.")):
         await raw("GET", path_of(table), {"Accept": "application/atom+xml"})
 
 
@@ -179,50 +179,50 @@ async def test_an_answer_has_the_version_of_the_request(raw: Raw, table: Any, ve
     assert found.headers["x-ms-version"] == version
 
 
-# ------------------------------------------------------------------ refusals
+# ------------------------------------------------------------------ errors
 
 
-async def refusal_of(call: Any) -> Any:
+async def service_error_of(call: Any) -> Any:
     with pytest.raises(HttpResponseError) as caught:
         await call
     return caught.value.response
 
 
-@REFUSAL_STAMP
-async def test_a_refusal_in_json_has_a_code_a_text_and_the_id_of_the_request(raw: Raw, table: Any) -> None:
-    refused = await refusal_of(raw("GET", path_of(table)))
-    error = refused.json()["odata.error"]
-    assert set(refused.json()) == {"odata.error"}
+@ERROR_STAMP
+async def test_an_error_in_json_has_a_code_a_text_and_the_id_of_the_request(raw: Raw, table: Any) -> None:
+    rejected = await service_error_of(raw("GET", path_of(table)))
+    error = rejected.json()["odata.error"]
+    assert set(rejected.json()) == {"odata.error"}
     assert error["code"] == "ResourceNotFound"
     assert error["message"]["lang"] == "en-US"
     assert re.fullmatch(r"The specified resource does not exist\." + STAMP, error["message"]["value"])
-    assert refused.headers["x-ms-request-id"] in error["message"]["value"]
-    assert refused.headers["Content-Type"] == "application/json;odata=minimalmetadata;streaming=true;charset=utf-8"
-    assert "x-ms-error-code" not in refused.headers
+    assert rejected.headers["x-ms-request-id"] in error["message"]["value"]
+    assert rejected.headers["Content-Type"] == "application/json;odata=minimalmetadata;streaming=true;charset=utf-8"
+    assert "x-ms-error-code" not in rejected.headers
 
 
-@XML_REFUSALS
+@XML_ERRORS
 @pytest.mark.parametrize("headers", [{"Accept": "*/*"}, {"Accept": None}], ids=["anything", "nothing"])
-async def test_a_refusal_is_xml_where_json_was_not_asked_for(
+async def test_an_error_is_xml_where_json_was_not_asked_for(
     raw: Raw, table: Any, headers: dict[str, str | None]
 ) -> None:
-    refused = await refusal_of(raw("GET", path_of(table), headers))
-    assert refused.headers["Content-Type"] == "application/xml;charset=utf-8"
+    rejected = await service_error_of(raw("GET", path_of(table), headers))
+    assert rejected.headers["Content-Type"] == "application/xml;charset=utf-8"
     assert re.fullmatch(
         rf'<\?xml version="1.0" encoding="utf-8"\?><error xmlns="{NAMESPACE}"><code>ResourceNotFound</code>'
         rf'<message xml:lang="en-US">The specified resource does not exist\.{STAMP}</message></error>',
-        refused.text(),
+        rejected.text(),
     )
 
 
-@XML_REFUSALS
-async def test_a_refusal_of_the_service_s_own_resources_is_another_xml(raw: Raw, new_name: Callable[..., str]) -> None:
-    refused = await refusal_of(raw("GET", f"/{new_name()}?comp=acl", {"Accept": "application/xml"}))
-    assert refused.headers["Content-Type"] == "application/xml"
-    assert refused.headers["x-ms-error-code"] == "TableNotFound"
-    assert refused.reason == "The table specified does not exist."
+@XML_ERRORS
+async def test_an_error_of_the_service_s_own_resources_is_another_xml(raw: Raw, new_name: Callable[..., str]) -> None:
+    rejected = await service_error_of(raw("GET", f"/{new_name()}?comp=acl", {"Accept": "application/xml"}))
+    assert rejected.headers["Content-Type"] == "application/xml"
+    assert rejected.headers["x-ms-error-code"] == "TableNotFound"
+    assert rejected.reason == "The table specified does not exist."
     assert re.fullmatch(
         rf'<\?xml version="1.0" encoding="utf-8"\?><m:error xmlns:m="{NAMESPACE}"><m:code>TableNotFound</m:code>'
         rf'<m:message xml:lang="en-US">The table specified does not exist\.{STAMP}</m:message></m:error>',
-        refused.text(),
+        rejected.text(),
     )

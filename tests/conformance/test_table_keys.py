@@ -10,8 +10,8 @@ from azure.data.tables import EdmType, EntityProperty
 
 from conformance.deviations import CRASHES, KEY_CHARACTERS, KEY_TYPES
 from conformance.raw import Raw, entity_path
-from conformance.refusals import Refusal
-from conformance.table_refusals import (
+from conformance.service_errors import ServiceError
+from conformance.table_errors import (
     INVALID_INPUT,
     NEED_VALUE,
     NOT_FOUND,
@@ -88,11 +88,11 @@ def forbidden(*characters: str) -> list[Any]:
     "character", forbidden("/", "\\", "#", "?", "\x00", "\t", "\n", "\r", "\x1f", "\x7f", "\x80", "\x9f")
 )
 @pytest.mark.parametrize("name", KEYS)
-async def test_an_insert_of_a_key_with_a_forbidden_character_is_refused(
-    table: Any, refused: Any, name: str, character: str
+async def test_an_insert_of_a_key_with_a_forbidden_character_is_rejected(
+    table: Any, rejected: Any, name: str, character: str
 ) -> None:
     key = f"a{character}b"
-    async with refused(value_out_of_range(name, key)):
+    async with rejected(value_out_of_range(name, key)):
         await table.create_entity(with_key(name, key))
 
 
@@ -100,12 +100,12 @@ async def test_an_insert_of_a_key_with_a_forbidden_character_is_refused(
 @pytest.mark.parametrize("character", forbidden("/", "\\"))
 @pytest.mark.parametrize("name", KEYS)
 async def test_a_slash_in_a_key_of_the_url_is_a_syntax_error(
-    table: Any, refused: Any, name: str, character: str
+    table: Any, rejected: Any, name: str, character: str
 ) -> None:
     entity = with_key(name, f"a{character}b")
-    async with refused(QUERY_SYNTAX):
+    async with rejected(QUERY_SYNTAX):
         await table.upsert_entity(entity)
-    async with refused(QUERY_SYNTAX):
+    async with rejected(QUERY_SYNTAX):
         await table.get_entity(entity["PartitionKey"], entity["RowKey"])
 
 
@@ -113,25 +113,25 @@ async def test_a_slash_in_a_key_of_the_url_is_a_syntax_error(
 @pytest.mark.parametrize("character", forbidden("#", "?", "\x80", "\x9f"))
 @pytest.mark.parametrize("name", KEYS)
 async def test_any_other_forbidden_character_in_a_key_of_the_url_is_out_of_range(
-    table: Any, refused: Any, name: str, character: str
+    table: Any, rejected: Any, name: str, character: str
 ) -> None:
     entity = with_key(name, f"a{character}b")
-    async with refused(OUT_OF_RANGE):
+    async with rejected(OUT_OF_RANGE):
         await table.upsert_entity(entity)
-    async with refused(OUT_OF_RANGE):
+    async with rejected(OUT_OF_RANGE):
         await table.update_entity(entity)
-    async with refused(OUT_OF_RANGE):
+    async with rejected(OUT_OF_RANGE):
         await table.get_entity(entity["PartitionKey"], entity["RowKey"])
 
 
 @pytest.mark.parametrize("character", forbidden("\\", "#", "?", "\t", "\n", "\x7f", "\x80"))
 @pytest.mark.parametrize("name", KEYS)
 async def test_no_write_brings_a_forbidden_character_into_a_key(
-    table: Any, refused: Any, name: str, character: str
+    table: Any, rejected: Any, name: str, character: str
 ) -> None:
     entity = with_key(name, f"a{character}b")
     for write in (table.create_entity, table.upsert_entity):
-        async with refused(Refusal(400)):
+        async with rejected(ServiceError(400)):
             await write(entity)
 
 
@@ -147,17 +147,17 @@ async def test_a_key_of_1_kib_is_accepted(table: Any) -> None:
 @KEY_CHARACTERS
 @pytest.mark.parametrize("write", ["create_entity", "upsert_entity"])
 @pytest.mark.parametrize("name", KEYS)
-async def test_storing_a_longer_key_is_refused(table: Any, refused: Any, name: str, write: str) -> None:
-    async with refused(VALUE_TOO_LARGE):
+async def test_storing_a_longer_key_is_rejected(table: Any, rejected: Any, name: str, write: str) -> None:
+    async with rejected(VALUE_TOO_LARGE):
         await getattr(table, write)(with_key(name, "k" * 2048))
 
 
 @KEY_CHARACTERS
-async def test_a_key_that_is_too_long_is_not_found(raw: Raw, refused: Any, table: Any) -> None:
+async def test_a_key_that_is_too_long_is_not_found(raw: Raw, rejected: Any, table: Any) -> None:
     path = entity_path(table.table_name, "Sales", "k" * 2048)
-    async with refused(NOT_FOUND):
+    async with rejected(NOT_FOUND):
         await raw("DELETE", path, {"If-Match": "*"})
-    async with refused(NOT_FOUND):
+    async with rejected(NOT_FOUND):
         await raw("PUT", path, {"If-Match": "*"}, {})
 
 
@@ -165,12 +165,12 @@ async def test_a_key_that_is_too_long_is_not_found(raw: Raw, refused: Any, table
 
 
 @pytest.mark.parametrize("name", KEYS)
-async def test_an_insert_without_a_key_is_refused(raw: Raw, refused: Any, table: Any, name: str) -> None:
+async def test_an_insert_without_a_key_is_rejected(raw: Raw, rejected: Any, table: Any, name: str) -> None:
     entity = with_key(name, None)
-    async with refused(NEED_VALUE):
+    async with rejected(NEED_VALUE):
         await raw("POST", f"/{table.table_name}", body=entity)
     del entity[name]
-    async with refused(NEED_VALUE):
+    async with rejected(NEED_VALUE):
         await raw("POST", f"/{table.table_name}", body=entity)
 
 
@@ -198,8 +198,8 @@ NOT_STRINGS = [
 @pytest.mark.guide("G-030")
 @pytest.mark.parametrize("key", NOT_STRINGS)
 @pytest.mark.parametrize("name", KEYS)
-async def test_an_insert_of_a_key_that_is_no_string_is_refused(table: Any, refused: Any, name: str, key: Any) -> None:
-    async with refused(INVALID_INPUT):
+async def test_an_insert_of_a_key_that_is_no_string_is_rejected(table: Any, rejected: Any, name: str, key: Any) -> None:
+    async with rejected(INVALID_INPUT):
         await table.create_entity(with_key(name, key))
 
 
@@ -236,8 +236,8 @@ async def test_a_space_may_part_the_keys_of_a_url(raw: Raw, table: Any, between:
     ["PartitionKey='Sales'", "RowKey='000223'", "'Sales','000223'", "PartitionKey='Sales',RowKey=5"],
     ids=["no row", "no partition", "no names", "number"],
 )
-async def test_a_url_without_both_keys_is_refused(raw: Raw, refused: Any, table: Any, keys: str) -> None:
-    async with refused(Refusal(400, "InvalidInput")):
+async def test_a_url_without_both_keys_is_rejected(raw: Raw, rejected: Any, table: Any, keys: str) -> None:
+    async with rejected(ServiceError(400, "InvalidInput")):
         await raw("GET", f"/{table.table_name}({keys})")
 
 

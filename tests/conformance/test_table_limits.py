@@ -10,8 +10,8 @@ from azure.data.tables import UpdateMode
 from conformance.deviations import ENTITY_LIMITS, PROPERTY_NAMES
 from conformance.entities import KEYS
 from conformance.raw import Raw
-from conformance.refusals import Refusal
-from conformance.table_refusals import (
+from conformance.service_errors import ServiceError
+from conformance.table_errors import (
     BODY_TOO_LARGE,
     ENTITY_TOO_LARGE,
     PROPERTY_NAME_INVALID,
@@ -49,8 +49,8 @@ async def test_a_property_name_of_255_characters_is_accepted(table: Any) -> None
 @PROPERTY_NAMES
 @pytest.mark.guide("G-016")
 @every_write
-async def test_a_property_name_of_256_characters_is_refused(table: Any, refused: Any, write: Any) -> None:
-    async with refused(PROPERTY_NAME_TOO_LONG):
+async def test_a_property_name_of_256_characters_is_rejected(table: Any, rejected: Any, write: Any) -> None:
+    async with rejected(PROPERTY_NAME_TOO_LONG):
         await write(table, {**KEYS, "n" * (MAX_PROPERTY_NAME_LENGTH + 1): 1})
 
 
@@ -79,8 +79,8 @@ async def test_a_property_name_is_an_identifier(table: Any, name: str) -> None:
     ],
 )
 @every_write
-async def test_any_other_property_name_is_refused(table: Any, refused: Any, write: Any, name: str) -> None:
-    async with refused(PROPERTY_NAME_INVALID):
+async def test_any_other_property_name_is_rejected(table: Any, rejected: Any, write: Any, name: str) -> None:
+    async with rejected(PROPERTY_NAME_INVALID):
         await write(table, {**KEYS, name: 1})
 
 
@@ -93,9 +93,9 @@ async def test_property_names_that_differ_in_case_are_two_properties(table: Any)
 
 
 @PROPERTY_NAMES
-async def test_a_property_that_is_given_twice_is_refused(raw: Raw, refused: Any, table: Any) -> None:
+async def test_a_property_that_is_given_twice_is_rejected(raw: Raw, rejected: Any, table: Any) -> None:
     body = '{"PartitionKey":"Sales","RowKey":"000223","Age":34,"Age":35}'
-    async with refused(Refusal(400, "DuplicatePropertiesSpecified")):
+    async with rejected(ServiceError(400, "DuplicatePropertiesSpecified")):
         await raw("POST", f"/{table.table_name}", body=body)
 
 
@@ -114,16 +114,16 @@ async def test_252_properties_are_accepted(table: Any) -> None:
 
 @ENTITY_LIMITS
 @every_write
-async def test_253_properties_are_refused(table: Any, refused: Any, write: Any) -> None:
-    async with refused(TOO_MANY_PROPERTIES):
+async def test_253_properties_are_rejected(table: Any, rejected: Any, write: Any) -> None:
+    async with rejected(TOO_MANY_PROPERTIES):
         await write(table, entity_of(MAX_CUSTOM_PROPERTIES + 1))
 
 
 @ENTITY_LIMITS
 @pytest.mark.parametrize("method", ["upsert_entity", "update_entity"])
-async def test_a_merge_that_makes_it_253_properties_is_refused(table: Any, refused: Any, method: str) -> None:
+async def test_a_merge_that_makes_it_253_properties_is_rejected(table: Any, rejected: Any, method: str) -> None:
     await table.create_entity(entity_of(MAX_CUSTOM_PROPERTIES))
-    async with refused(TOO_MANY_PROPERTIES):
+    async with rejected(TOO_MANY_PROPERTIES):
         await getattr(table, method)({**KEYS, "more": 1})
     await getattr(table, method)({**KEYS, "p0": "changed"})
 
@@ -167,15 +167,15 @@ async def test_a_value_of_64_kib_is_accepted(table: Any, value: Any) -> None:
     ],
 )
 @every_write
-async def test_a_larger_value_is_refused(table: Any, refused: Any, write: Any, value: Any) -> None:
-    async with refused(VALUE_TOO_LARGE):
+async def test_a_larger_value_is_rejected(table: Any, rejected: Any, write: Any, value: Any) -> None:
+    async with rejected(VALUE_TOO_LARGE):
         await write(table, {**KEYS, "Value": value})
 
 
 @pytest.mark.parametrize("mode", UpdateMode)
-async def test_an_update_with_a_larger_value_is_refused(table: Any, refused: Any, mode: UpdateMode) -> None:
+async def test_an_update_with_a_larger_value_is_rejected(table: Any, rejected: Any, mode: UpdateMode) -> None:
     await table.create_entity({**KEYS, "Value": "small"})
-    async with refused(VALUE_TOO_LARGE):
+    async with rejected(VALUE_TOO_LARGE):
         await table.update_entity({**KEYS, "Value": bytes(MAX_BINARY_BYTES + 1)}, mode=mode)
 
 
@@ -205,21 +205,21 @@ async def test_an_entity_of_almost_1_mib_is_accepted(table: Any) -> None:
 
 
 @ENTITY_LIMITS
-async def test_an_insert_of_more_than_1_mib_is_refused(table: Any, refused: Any) -> None:
-    async with refused(ENTITY_TOO_LARGE):
+async def test_an_insert_of_more_than_1_mib_is_rejected(table: Any, rejected: Any) -> None:
+    async with rejected(ENTITY_TOO_LARGE):
         await table.create_entity(large(MAX_ENTITY_BYTES))
 
 
 @pytest.mark.parametrize("mode", UpdateMode)
-async def test_an_upsert_of_more_than_1_mib_is_refused(table: Any, refused: Any, mode: UpdateMode) -> None:
-    async with refused(ENTITY_TOO_LARGE):
+async def test_an_upsert_of_more_than_1_mib_is_rejected(table: Any, rejected: Any, mode: UpdateMode) -> None:
+    async with rejected(ENTITY_TOO_LARGE):
         await table.upsert_entity(large(MAX_ENTITY_BYTES), mode=mode)
 
 
 @ENTITY_LIMITS
-async def test_a_merge_that_makes_the_entity_larger_than_1_mib_is_refused(table: Any, refused: Any) -> None:
+async def test_a_merge_that_makes_the_entity_larger_than_1_mib_is_rejected(table: Any, rejected: Any) -> None:
     await table.create_entity(large(MAX_ENTITY_BYTES - 1024))
-    async with refused(ENTITY_TOO_LARGE):
+    async with rejected(ENTITY_TOO_LARGE):
         await table.update_entity({**KEYS, "more": bytes(1024)})
 
 
@@ -231,8 +231,8 @@ large_bodies = pytest.mark.filterwarnings("ignore:Sending a large body:ResourceW
 
 
 @large_bodies
-async def test_a_request_of_more_than_4_mib_is_refused(raw: Raw, refused: Any, table: Any) -> None:
-    async with refused(BODY_TOO_LARGE):
+async def test_a_request_of_more_than_4_mib_is_rejected(raw: Raw, rejected: Any, table: Any) -> None:
+    async with rejected(BODY_TOO_LARGE):
         await raw("POST", f"/{table.table_name}", body=BODY.ljust(MAX_REQUEST_BYTES + 1))
 
 

@@ -9,8 +9,8 @@ import pytest
 
 from conformance.deviations import NO_ENTITIES, PAGE_SIZES, TOKENS
 from conformance.raw import Raw
-from conformance.refusals import Refusal
-from conformance.table_refusals import INVALID_INPUT
+from conformance.service_errors import ServiceError
+from conformance.table_errors import INVALID_INPUT
 from support.backends import Backend, awaited
 from tablepatterns.engine.account import Engine
 from tablepatterns.limits import MAX_PAGE_ENTITIES, MAX_TRANSACTION_OPERATIONS
@@ -158,8 +158,8 @@ async def test_a_token_is_the_key_of_the_next_entity_in_disguise(raw: Raw, table
 
 @TOKENS
 @pytest.mark.parametrize("token", ["NextPartitionKey=1!4!cms-&NextRowKey=", "NextRowKey=1!4!cms-"])
-async def test_half_a_token_is_refused(raw: Raw, refused: Any, table: Any, five: Any, token: str) -> None:
-    async with refused(INVALID_INPUT):
+async def test_half_a_token_is_rejected(raw: Raw, rejected: Any, table: Any, five: Any, token: str) -> None:
+    async with rejected(INVALID_INPUT):
         await raw("GET", f"/{table.table_name}()?{token}")
 
 
@@ -171,9 +171,9 @@ async def test_a_token_without_a_row_begins_with_the_partition(raw: Raw, table: 
 
 @TOKENS
 @pytest.mark.parametrize("token", ["garbage", "1!9!cms-", "1!4!c ms"], ids=["no token", "wrong length", "no Base64"])
-async def test_what_is_no_token_is_refused(raw: Raw, refused: Any, table: Any, token: str) -> None:
+async def test_what_is_no_token_is_rejected(raw: Raw, rejected: Any, table: Any, token: str) -> None:
     token = token.replace(" ", "%20")
-    async with refused(Refusal(400, "InvalidInput")):
+    async with rejected(ServiceError(400, "InvalidInput")):
         await raw("GET", f"/{table.table_name}()?NextPartitionKey={token}&NextRowKey={token}")
 
 
@@ -189,8 +189,8 @@ async def test_a_page_of_nothing_is_a_page_without_a_token(raw: Raw, table: Any,
 
 @PAGE_SIZES
 @pytest.mark.parametrize("top", ["-1", "1001", "abc", "1.5", ""])
-async def test_a_page_has_a_size_of_0_to_1000(raw: Raw, refused: Any, table: Any, top: str) -> None:
-    async with refused(Refusal(400, "InvalidInput")):
+async def test_a_page_has_a_size_of_0_to_1000(raw: Raw, rejected: Any, table: Any, top: str) -> None:
+    async with rejected(ServiceError(400, "InvalidInput")):
         await raw("GET", f"/{table.table_name}()?$top={top}")
 
 

@@ -11,12 +11,12 @@ import pytest
 from azure.core.credentials import AzureNamedKeyCredential, AzureSasCredential
 from azure.data.tables import TableAccessPolicy, generate_table_sas
 
-from conformance.deviations import SAS_ADDRESSES, SAS_BATCH, SAS_DELETES_TABLE, SAS_RANGES, SAS_REFUSALS, SAS_UPSERTS
+from conformance.deviations import SAS_ADDRESSES, SAS_BATCH, SAS_DELETES_TABLE, SAS_ERRORS, SAS_RANGES, SAS_UPSERTS
 from conformance.entities import KEYS, stored
 from conformance.raw import Raw
-from conformance.refusals import Refusal
+from conformance.service_errors import ServiceError
 from conformance.signatures import HOUR, NEW, OPERATIONS, UPSERTS, now, operations
-from conformance.table_refusals import NOT_AUTHENTIC, NOT_AUTHORIZED, NOT_PERMITTED
+from conformance.table_errors import NOT_AUTHENTIC, NOT_AUTHORIZED, NOT_PERMITTED
 from support.backends import Backend
 
 policies_take_effect = pytest.mark.owns_account("a stored policy takes up to 30 seconds until it is known everywhere")
@@ -48,29 +48,29 @@ async def test_a_signature_allows_what_its_permissions_say(
 
 @operations([name for name in OPERATIONS if name not in UPSERTS])
 async def test_a_signature_allows_nothing_else(
-    table: Any, holder: Callable[..., Any], refused: Any, letters: str, call: Callable[[Any], Any]
+    table: Any, holder: Callable[..., Any], rejected: Any, letters: str, call: Callable[[Any], Any]
 ) -> None:
     await table.create_entity(KEYS)
-    async with refused(NOT_PERMITTED):
+    async with rejected(NOT_PERMITTED):
         await call(holder("raud".replace(letters, "")))
 
 
 @operations(UPSERTS)
 async def test_an_upsert_needs_the_permission_to_update(
-    table: Any, holder: Callable[..., Any], refused: Any, letters: str, call: Callable[[Any], Any]
+    table: Any, holder: Callable[..., Any], rejected: Any, letters: str, call: Callable[[Any], Any]
 ) -> None:
     await table.create_entity(KEYS)
-    async with refused(NOT_PERMITTED):
+    async with rejected(NOT_PERMITTED):
         await call(holder("rad"))
 
 
 @SAS_UPSERTS
 @operations(UPSERTS)
 async def test_an_upsert_needs_the_permission_to_add_too(
-    table: Any, holder: Callable[..., Any], refused: Any, letters: str, call: Callable[[Any], Any]
+    table: Any, holder: Callable[..., Any], rejected: Any, letters: str, call: Callable[[Any], Any]
 ) -> None:
     await table.create_entity(KEYS)
-    async with refused(NOT_PERMITTED):
+    async with rejected(NOT_PERMITTED):
         await call(holder("rud"))
 
 
@@ -83,11 +83,11 @@ async def test_a_table_is_named_in_any_case(backend: Backend, table: Any, key: A
 
 
 async def test_a_signature_is_of_one_table_only(
-    backend: Backend, new_table: Any, table: Any, key: AzureNamedKeyCredential, refused: Any
+    backend: Backend, new_table: Any, table: Any, key: AzureNamedKeyCredential, rejected: Any
 ) -> None:
     other = await new_table()
     token = generate_table_sas(key, table.table_name, permission="raud", expiry=now() + HOUR)
-    async with refused(Refusal(403)):
+    async with rejected(ServiceError(403)):
         await backend.service(AzureSasCredential(token)).get_table_client(other.table_name).create_entity(KEYS)
 
 
@@ -100,30 +100,30 @@ async def test_a_signature_is_of_one_table_only(
     ],
 )
 async def test_a_signature_of_a_table_reaches_its_entities_only(
-    holder: Callable[..., Any], refused: Any, call: Callable[[Any], Any]
+    holder: Callable[..., Any], rejected: Any, call: Callable[[Any], Any]
 ) -> None:
-    async with refused(Refusal(403)):
+    async with rejected(ServiceError(403)):
         await call(holder())
 
 
 @SAS_DELETES_TABLE
-async def test_a_signature_of_a_table_does_not_delete_it(holder: Callable[..., Any], refused: Any) -> None:
-    async with refused(Refusal(403)):
+async def test_a_signature_of_a_table_does_not_delete_it(holder: Callable[..., Any], rejected: Any) -> None:
+    async with rejected(ServiceError(403)):
         await holder().delete_table()
 
 
 # ------------------------------------------------------------------ validity
 
 
-@SAS_REFUSALS
+@SAS_ERRORS
 @pytest.mark.parametrize(
     ("start", "expiry"), [(-2 * HOUR, -HOUR), (HOUR, 2 * HOUR)], ids=["no longer valid", "not yet valid"]
 )
 async def test_a_signature_is_valid_from_its_start_to_its_expiry(
-    holder: Callable[..., Any], refused: Any, start: timedelta, expiry: timedelta
+    holder: Callable[..., Any], rejected: Any, start: timedelta, expiry: timedelta
 ) -> None:
     client = holder(start=now() + start, expiry=now() + expiry)
-    async with refused(NOT_AUTHENTIC):
+    async with rejected(NOT_AUTHENTIC):
         await client.create_entity(KEYS)
 
 
@@ -131,23 +131,23 @@ async def test_a_signature_is_valid_from_its_start_to_its_expiry(
     ("start", "expiry"), [(-2 * HOUR, -HOUR), (HOUR, 2 * HOUR)], ids=["no longer valid", "not yet valid"]
 )
 async def test_outside_that_time_nothing_is_done(
-    holder: Callable[..., Any], refused: Any, start: timedelta, expiry: timedelta
+    holder: Callable[..., Any], rejected: Any, start: timedelta, expiry: timedelta
 ) -> None:
-    async with refused(Refusal(403)):
+    async with rejected(ServiceError(403)):
         await holder(start=now() + start, expiry=now() + expiry).create_entity(KEYS)
 
 
 async def test_a_signature_ends_when_the_clock_passes_its_expiry(
-    engine: Any, holder: Callable[..., Any], refused: Any
+    engine: Any, holder: Callable[..., Any], rejected: Any
 ) -> None:
     client = holder()
     await client.create_entity(KEYS)
     engine.clock.advance(HOUR.total_seconds())
-    async with refused(NOT_AUTHENTIC):
+    async with rejected(NOT_AUTHENTIC):
         await client.create_entity(NEW)
 
 
-@SAS_REFUSALS
+@SAS_ERRORS
 @pytest.mark.parametrize(
     ("name", "value"),
     [
@@ -159,26 +159,28 @@ async def test_a_signature_ends_when_the_clock_passes_its_expiry(
         ("tn", "other"),
     ],
 )
-async def test_a_signature_that_was_tampered_with_is_refused(
-    raw: Raw, table: Any, key: AzureNamedKeyCredential, refused: Any, name: str, value: str
+async def test_a_signature_that_was_tampered_with_is_rejected(
+    raw: Raw, table: Any, key: AzureNamedKeyCredential, rejected: Any, name: str, value: str
 ) -> None:
     token = generate_table_sas(key, table.table_name, permission="r", expiry=now() + HOUR)
     options = urlencode({**dict(parse_qsl(token)), name: value})
-    async with refused(Refusal(403, "AuthenticationFailed")):
+    async with rejected(ServiceError(403, "AuthenticationFailed")):
         await raw("GET", f"/{table.table_name}()?{options}", signed=False)
 
 
 @SAS_ADDRESSES
-async def test_a_signature_may_be_for_some_addresses_only(holder: Callable[..., Any], refused: Any) -> None:
-    async with refused(Refusal(403)):
+async def test_a_signature_may_be_for_some_addresses_only(holder: Callable[..., Any], rejected: Any) -> None:
+    async with rejected(ServiceError(403)):
         await holder(ip_address_or_range="203.0.113.1-203.0.113.9").create_entity(KEYS)
 
 
-@SAS_REFUSALS
-async def test_a_signature_by_another_key_is_refused(backend: Backend, table: Any, refused: Any, storage: Any) -> None:
+@SAS_ERRORS
+async def test_a_signature_by_another_key_is_rejected(
+    backend: Backend, table: Any, rejected: Any, storage: Any
+) -> None:
     other = AzureNamedKeyCredential(storage.target.credential.named_key.name, "d3Jvbmc=")
     token = generate_table_sas(other, table.table_name, permission="raud", expiry=now() + HOUR)
-    async with refused(NOT_AUTHENTIC):
+    async with rejected(NOT_AUTHENTIC):
         await backend.service(AzureSasCredential(token)).get_table_client(table.table_name).create_entity(KEYS)
 
 
@@ -212,7 +214,7 @@ async def test_a_query_finds_only_what_is_in_the_stretch(
 @SAS_RANGES
 @every_range
 async def test_entities_outside_it_cannot_be_read_or_written(
-    holder: Callable[..., Any], refused: Any, terms: dict[str, str], inside: list[tuple[str, str]]
+    holder: Callable[..., Any], rejected: Any, terms: dict[str, str], inside: list[tuple[str, str]]
 ) -> None:
     client = holder(**terms)
     for partition_key, row_key in PAIRS:
@@ -224,19 +226,19 @@ async def test_entities_outside_it_cannot_be_read_or_written(
             await client.delete_entity(partition_key, row_key)
         else:
             for call in (client.create_entity, client.upsert_entity, client.update_entity, client.delete_entity):
-                async with refused(NOT_AUTHORIZED):
+                async with rejected(NOT_AUTHORIZED):
                     await call(entity)
-            async with refused(NOT_AUTHORIZED):
+            async with rejected(NOT_AUTHORIZED):
                 await client.get_entity(partition_key, row_key)
 
 
 @SAS_RANGES
-async def test_a_transaction_outside_it_is_refused(table: Any, holder: Callable[..., Any], refused: Any) -> None:
+async def test_a_transaction_outside_it_is_rejected(table: Any, holder: Callable[..., Any], rejected: Any) -> None:
     client = holder(start_pk="B", start_rk="1", end_pk="B", end_rk="5")
     operations = [("create", {"PartitionKey": "B", "RowKey": row_key}) for row_key in ("1", "5", "9")]
     await client.submit_transaction(operations[:2])
     await table.delete_entity("B", "1")
-    async with refused(Refusal(403, "AuthorizationFailure")):
+    async with rejected(ServiceError(403, "AuthorizationFailure")):
         await client.submit_transaction([operations[0], operations[2]])
 
 
@@ -245,12 +247,12 @@ async def test_a_transaction_outside_it_is_refused(table: Any, holder: Callable[
 
 @SAS_BATCH
 async def test_a_transaction_needs_the_permission_of_each_operation(
-    table: Any, holder: Callable[..., Any], refused: Any
+    table: Any, holder: Callable[..., Any], rejected: Any
 ) -> None:
     await table.create_entity(KEYS)
     operations = [("create", NEW), ("delete", KEYS)]
     for letters in ("rau", "rud"):
-        async with refused(Refusal(403, "AuthorizationPermissionMismatch")):
+        async with rejected(ServiceError(403, "AuthorizationPermissionMismatch")):
             await holder(letters).submit_transaction(operations)
     await holder("ad").submit_transaction(operations)
     assert await stored(table) == [NEW]
@@ -260,20 +262,20 @@ async def test_a_transaction_needs_the_permission_of_each_operation(
 
 
 @policies_take_effect
-async def test_a_policy_gives_the_terms_of_a_signature(table: Any, holder: Callable[..., Any], refused: Any) -> None:
+async def test_a_policy_gives_the_terms_of_a_signature(table: Any, holder: Callable[..., Any], rejected: Any) -> None:
     await table.create_entity(KEYS)
     await table.set_table_access_policy(
         {"readers": TableAccessPolicy(permission="r", start=now() - HOUR, expiry=now() + HOUR)}
     )
     client = holder(None, policy_id="readers")
     assert await client.get_entity("Sales", "000223") == KEYS
-    async with refused(NOT_PERMITTED):
+    async with rejected(NOT_PERMITTED):
         await client.create_entity(NEW)
 
 
-@SAS_REFUSALS
+@SAS_ERRORS
 @policies_take_effect
-async def test_a_signature_ends_with_its_policy(table: Any, holder: Callable[..., Any], refused: Any) -> None:
+async def test_a_signature_ends_with_its_policy(table: Any, holder: Callable[..., Any], rejected: Any) -> None:
     terms = {"permission": "raud", "start": now() - HOUR, "expiry": now() + HOUR}
     await table.set_table_access_policy({"owners": TableAccessPolicy(**terms)})
     client = holder(None, policy_id="owners")
@@ -281,27 +283,27 @@ async def test_a_signature_ends_with_its_policy(table: Any, holder: Callable[...
     await table.set_table_access_policy(
         {"owners": TableAccessPolicy(**{**terms, "expiry": now() - timedelta(minutes=1)})}
     )
-    async with refused(NOT_AUTHENTIC):
+    async with rejected(NOT_AUTHENTIC):
         await client.create_entity(NEW)
     await table.set_table_access_policy({})
-    async with refused(NOT_AUTHENTIC):
+    async with rejected(NOT_AUTHENTIC):
         await client.create_entity(NEW)
 
 
-@SAS_REFUSALS
-async def test_a_policy_that_the_table_lacks_gives_nothing(holder: Callable[..., Any], refused: Any) -> None:
-    async with refused(NOT_AUTHENTIC):
+@SAS_ERRORS
+async def test_a_policy_that_the_table_lacks_gives_nothing(holder: Callable[..., Any], rejected: Any) -> None:
+    async with rejected(NOT_AUTHENTIC):
         await holder(None, policy_id="nobody").create_entity(KEYS)
 
 
-@SAS_REFUSALS
+@SAS_ERRORS
 @policies_take_effect
 async def test_policy_and_signature_complete_each_other_but_never_say_the_same(
-    table: Any, holder: Callable[..., Any], refused: Any
+    table: Any, holder: Callable[..., Any], rejected: Any
 ) -> None:
     await table.set_table_access_policy({"writers": TableAccessPolicy(permission="a")})
     await holder(None, policy_id="writers", expiry=now() + HOUR).create_entity(KEYS)
-    async with refused(Refusal()):
+    async with rejected(ServiceError()):
         await holder("a", policy_id="writers", expiry=now() + HOUR).create_entity(NEW)
-    async with refused(NOT_AUTHENTIC):
+    async with rejected(NOT_AUTHENTIC):
         await holder(None, policy_id="writers").create_entity(NEW)

@@ -9,7 +9,7 @@ import pytest
 from conformance.deviations import ENTITY_SET_URL, OPTIONS, SELECT_MISSING, SELECT_STAR
 from conformance.entities import KEYS, path_of
 from conformance.raw import Raw
-from conformance.refusals import Refusal
+from conformance.service_errors import ServiceError
 
 JONES = {**KEYS, "Name": "Jones", "Age": 34, "Email": "jonesj@contoso.com"}
 
@@ -89,7 +89,7 @@ async def test_a_star_is_no_selection(table: Any) -> None:
 @OPTIONS
 @pytest.mark.parametrize("option", ["$orderby=Age", "$skip=1", "$count=true", "$expand=Name", "$inlinecount=allpages"])
 async def test_the_options_of_odata_that_the_service_lacks_are_not_implemented(
-    raw: Raw, refused: Any, table: Any, option: str
+    raw: Raw, rejected: Any, table: Any, option: str
 ) -> None:
-    async with refused(Refusal(501, "NotImplemented")):
+    async with rejected(ServiceError(501, "NotImplemented")):
         await raw("GET", f"/{table.table_name}()?{option}")

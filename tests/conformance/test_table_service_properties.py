@@ -16,9 +16,9 @@ from azure.data.tables import (
 from conformance.deviations import CORS, RETENTION, SECONDARY, TABLE_IN_URL
 from conformance.entities import KEYS
 from conformance.raw import XML, Raw
-from conformance.refusals import Refusal
+from conformance.service_errors import ServiceError
 from conformance.service_properties import defaults_of, geo_replicated, owns_account, plain, properties
-from conformance.table_refusals import BAD_OPTION, BAD_XML, KEY_COUNT, NEED_VALUE, NO_TABLE, NOT_IMPLEMENTED, READ_ONLY
+from conformance.table_errors import BAD_OPTION, BAD_XML, KEY_COUNT, NEED_VALUE, NO_TABLE, NOT_IMPLEMENTED, READ_ONLY
 from support.backends import Backend
 from tablepatterns.limits import MAX_CORS_RULES, MAX_RETENTION_DAYS
 
@@ -97,8 +97,8 @@ async def test_a_rule_of_cors_needs_no_headers(service: Any, defaults: dict[str,
 
 @CORS
 @owns_account
-async def test_six_rules_of_cors_are_refused(service: Any, refused: Any, defaults: dict[str, Any]) -> None:
-    async with refused(BAD_XML):
+async def test_six_rules_of_cors_are_rejected(service: Any, rejected: Any, defaults: dict[str, Any]) -> None:
+    async with rejected(BAD_XML):
         await service.set_service_properties(cors=[RULE] * (MAX_CORS_RULES + 1))
     assert await properties(service) == defaults
 
@@ -115,11 +115,11 @@ async def test_logs_are_kept_for_up_to_a_year(service: Any, defaults: dict[str, 
 @pytest.mark.parametrize("name", ["analytics_logging", "hour_metrics", "minute_metrics"])
 @pytest.mark.parametrize("days", [0, MAX_RETENTION_DAYS + 1])
 async def test_nothing_is_kept_for_longer_or_for_no_time(
-    service: Any, refused: Any, defaults: dict[str, Any], name: str, days: int
+    service: Any, rejected: Any, defaults: dict[str, Any], name: str, days: int
 ) -> None:
     retention = TableRetentionPolicy(enabled=True, days=days)
     model = TableAnalyticsLogging if name == "analytics_logging" else TableMetrics
-    async with refused(BAD_XML):
+    async with rejected(BAD_XML):
         await service.set_service_properties(
             **{name: model(enabled=True, include_apis=True, retention_policy=retention)}
         )
@@ -138,10 +138,10 @@ async def test_nothing_is_kept_for_longer_or_for_no_time(
     ],
     ids=["no XML", "other root", "cut", "no boolean"],
 )
-async def test_what_is_no_list_of_properties_is_refused(
-    raw: Raw, service: Any, refused: Any, defaults: dict[str, Any], body: str
+async def test_what_is_no_list_of_properties_is_rejected(
+    raw: Raw, service: Any, rejected: Any, defaults: dict[str, Any], body: str
 ) -> None:
-    async with refused(BAD_XML):
+    async with rejected(BAD_XML):
         await raw("PUT", PROPERTIES, XML, body)
     assert await properties(service) == defaults
 
@@ -152,43 +152,43 @@ async def test_what_is_no_list_of_properties_is_refused(
 @TABLE_IN_URL
 @pytest.mark.parametrize("exists", [True, False], ids=["table", "no table"])
 async def test_a_table_has_no_properties_of_the_service(
-    raw: Raw, refused: Any, table: Any, new_name: Callable[..., str], exists: bool
+    raw: Raw, rejected: Any, table: Any, new_name: Callable[..., str], exists: bool
 ) -> None:
     name = table.table_name if exists else new_name()
     for method in ("GET", "PUT"):
-        async with refused(BAD_OPTION):
+        async with rejected(BAD_OPTION):
             await raw(method, f"/{name}{PROPERTIES[1:]}", XML)
 
 
 @TABLE_IN_URL
 @pytest.mark.parametrize(
-    ("method", "path", "refusal"),
+    ("method", "path", "error"),
     [("GET", "/Tables", NOT_IMPLEMENTED), ("DELETE", "/Tables('People')", KEY_COUNT)],
     ids=["list", "delete"],
 )
 async def test_a_table_has_no_tables(
-    raw: Raw, refused: Any, table: Any, method: str, path: str, refusal: Refusal
+    raw: Raw, rejected: Any, table: Any, method: str, path: str, error: ServiceError
 ) -> None:
-    async with refused(refusal):
+    async with rejected(error):
         await raw(method, f"/{table.table_name}{path}")
 
 
-async def test_a_table_cannot_be_made_in_a_table(raw: Raw, refused: Any, table: Any) -> None:
-    async with refused(NEED_VALUE):
+async def test_a_table_cannot_be_made_in_a_table(raw: Raw, rejected: Any, table: Any) -> None:
+    async with rejected(NEED_VALUE):
         await raw("POST", f"/{table.table_name}/Tables", body={"TableName": "People"})
 
 
 @TABLE_IN_URL
-async def test_a_missing_table_has_no_tables_either(raw: Raw, refused: Any, table_name: str) -> None:
-    async with refused(NO_TABLE):
+async def test_a_missing_table_has_no_tables_either(raw: Raw, rejected: Any, table_name: str) -> None:
+    async with rejected(NO_TABLE):
         await raw("POST", f"/{table_name}/Tables", body={"TableName": "People"})
 
 
 # ------------------------------------------------------------------ statistics and the secondary endpoint
 
 
-async def test_the_primary_endpoint_has_no_statistics(raw: Raw, refused: Any) -> None:
-    async with refused(BAD_OPTION):
+async def test_the_primary_endpoint_has_no_statistics(raw: Raw, rejected: Any) -> None:
+    async with rejected(BAD_OPTION):
         await raw("GET", "/?restype=service&comp=stats", XML)
 
 
@@ -224,11 +224,11 @@ async def test_the_secondary_endpoint_is_read(backend: Backend, storage: Any, ta
     ],
 )
 async def test_the_secondary_endpoint_is_not_written(
-    backend: Backend, storage: Any, table: Any, refused: Any, write: Any
+    backend: Backend, storage: Any, table: Any, rejected: Any, write: Any
 ) -> None:
     await table.create_entity(KEYS)
     there = backend.service(storage.target.credential, location_mode="secondary")
-    async with refused(READ_ONLY):
+    async with rejected(READ_ONLY):
         await write(there.get_table_client(table.table_name))
 
 

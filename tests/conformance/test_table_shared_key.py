@@ -8,11 +8,11 @@ import pytest
 from azure.core.credentials import AzureNamedKeyCredential
 from azure.core.exceptions import ClientAuthenticationError
 
-from conformance.deviations import SIGNATURE_REFUSALS
+from conformance.deviations import SIGNATURE_ERRORS
 from conformance.entities import KEYS
 from conformance.raw import JSON, Raw, http_date
-from conformance.refusals import Refusal
-from conformance.table_refusals import NOT_AUTHENTIC
+from conformance.service_errors import ServiceError
+from conformance.table_errors import NOT_AUTHENTIC
 from support.backends import Backend
 
 WRONG_KEY = "d3Jvbmc="
@@ -25,29 +25,29 @@ def stranger(backend: Backend, table: Any, name: str, key: str) -> Any:
 
 @pytest.mark.parametrize("call", ["get_entity", "create_entity"])
 async def test_whoever_has_another_key_is_turned_away(
-    backend: Backend, raw: Raw, table: Any, refused: Any, call: str
+    backend: Backend, raw: Raw, table: Any, rejected: Any, call: str
 ) -> None:
     client = stranger(backend, table, raw.account, WRONG_KEY)
     arguments = ("Sales", "000223") if call == "get_entity" else (KEYS,)
-    async with refused(Refusal(403)):
+    async with rejected(ServiceError(403)):
         await getattr(client, call)(*arguments)
 
 
-@SIGNATURE_REFUSALS
+@SIGNATURE_ERRORS
 async def test_the_service_says_that_the_signature_is_wrong(
-    backend: Backend, raw: Raw, table: Any, refused: Any, unchanged: Any
+    backend: Backend, raw: Raw, table: Any, rejected: Any, unchanged: Any
 ) -> None:
     client = stranger(backend, table, raw.account, WRONG_KEY)
-    async with refused(NOT_AUTHENTIC):
+    async with rejected(NOT_AUTHENTIC):
         await client.upsert_entity(KEYS)
     async with unchanged():
         with pytest.raises(ClientAuthenticationError):
             await client.upsert_entity(KEYS)
 
 
-@SIGNATURE_REFUSALS
-async def test_nobody_s_request_is_refused_with_the_code_for_it(raw: Raw, table: Any, refused: Any) -> None:
-    async with refused(Refusal(code="NoAuthenticationInformation")):
+@SIGNATURE_ERRORS
+async def test_nobody_s_request_is_rejected_with_the_code_for_it(raw: Raw, table: Any, rejected: Any) -> None:
+    async with rejected(ServiceError(code="NoAuthenticationInformation")):
         await raw("POST", f"/{table.table_name}", body=KEYS, signed=False)
 
 
@@ -62,9 +62,9 @@ async def test_nobody_s_request_is_refused_with_the_code_for_it(raw: Raw, table:
         "Basic QUFBQQ==",
     ],
 )
-async def test_a_malformed_signature_is_refused(raw: Raw, table: Any, refused: Any, authorization: str) -> None:
+async def test_a_malformed_signature_is_rejected(raw: Raw, table: Any, rejected: Any, authorization: str) -> None:
     headers = {"Authorization": authorization.format(account=raw.account)}
-    async with refused(Refusal(403)):
+    async with rejected(ServiceError(403)):
         await raw("POST", f"/{table.table_name}", headers, KEYS, signed=False)
 
 
@@ -88,20 +88,20 @@ async def test_both_kinds_of_signature_are_accepted(raw: Raw, table: Any, lite: 
     ],
     ids=["verb", "path", "table", "resource", "content type", "date"],
 )
-async def test_the_signature_of_another_request_is_refused(
-    raw: Raw, table: Any, refused: Any, method: str, path: str, changed: dict[str, str]
+async def test_the_signature_of_another_request_is_rejected(
+    raw: Raw, table: Any, rejected: Any, method: str, path: str, changed: dict[str, str]
 ) -> None:
     headers = {**JSON, "x-ms-date": http_date()}
     other = raw.authorization(method, path.format(table=table.table_name), {**headers, **changed})
-    async with refused(Refusal(403)):
+    async with rejected(ServiceError(403)):
         await raw("POST", f"/{table.table_name}", {**headers, "Authorization": other}, KEYS, signed=False)
 
 
-async def test_the_signature_of_another_account_is_refused(raw: Raw, table: Any, refused: Any) -> None:
+async def test_the_signature_of_another_account_is_rejected(raw: Raw, table: Any, rejected: Any) -> None:
     headers = {**JSON, "x-ms-date": http_date()}
     path = f"/{table.table_name}"
     mine = raw.authorization("POST", path, headers)
-    async with refused(Refusal(403)):
+    async with rejected(ServiceError(403)):
         await raw("POST", path, {**headers, "Authorization": mine.replace(raw.account, "other")}, KEYS, signed=False)
 
 

@@ -12,8 +12,8 @@ from azure.core.exceptions import ResourceExistsError, ResourceNotFoundError
 from conformance.deviations import CRASHES, HEADERS, TABLE_ENTRY, TABLE_NAMES
 from conformance.entities import KEYS
 from conformance.raw import Raw
-from conformance.refusals import Refusal
-from conformance.table_refusals import (
+from conformance.service_errors import ServiceError
+from conformance.table_errors import (
     INVALID_INPUT,
     NO_TABLE,
     NOT_FOUND,
@@ -57,28 +57,28 @@ async def test_a_name_of_63_characters_is_accepted(service: Any, new_name: Calla
     "name",
     ["my-table", "my_table", "my.table", "my table", "täble", "1table", "0ab", "tablé", "$Metrics", "a'b"],
 )
-async def test_a_name_of_other_characters_is_refused(service: Any, refused: Any, name: str) -> None:
-    async with refused(TABLE_NAME_CHARACTERS):
+async def test_a_name_of_other_characters_is_rejected(service: Any, rejected: Any, name: str) -> None:
+    async with rejected(TABLE_NAME_CHARACTERS):
         await service.create_table(name)
 
 
 @TABLE_NAMES
 @pytest.mark.parametrize("name", ["a", "ab", "a" * 64, "a" * 255])
-async def test_a_name_of_another_length_is_refused(service: Any, refused: Any, name: str) -> None:
-    async with refused(TABLE_NAME_LENGTH):
+async def test_a_name_of_another_length_is_rejected(service: Any, rejected: Any, name: str) -> None:
+    async with rejected(TABLE_NAME_LENGTH):
         await service.create_table(name)
 
 
 @TABLE_NAMES
 @pytest.mark.parametrize("name", ["tables", "Tables", "TABLES"])
-async def test_the_reserved_name_is_refused(service: Any, refused: Any, name: str) -> None:
-    async with refused(INVALID_INPUT):
+async def test_the_reserved_name_is_rejected(service: Any, rejected: Any, name: str) -> None:
+    async with rejected(INVALID_INPUT):
         await service.create_table(name)
 
 
 @TABLE_NAMES
 @pytest.mark.parametrize("name", ["my_table", "1table", "ab", "a" * 64])
-async def test_the_sdk_takes_a_refused_name_for_a_bad_argument(service: Any, unchanged: Any, name: str) -> None:
+async def test_the_sdk_takes_a_rejected_name_for_a_bad_argument(service: Any, unchanged: Any, name: str) -> None:
     async with unchanged():
         with pytest.raises(ValueError, match="Storage table names must be alphanumeric"):
             await service.create_table(name)
@@ -86,26 +86,26 @@ async def test_the_sdk_takes_a_refused_name_for_a_bad_argument(service: Any, unc
 
 @TABLE_NAMES
 @pytest.mark.parametrize(
-    ("name", "refusal"),
+    ("name", "error"),
     [("my_table", TABLE_NAME_CHARACTERS), ("a" * 64, TABLE_NAME_LENGTH)],
     ids=["characters", "length"],
 )
 @pytest.mark.parametrize("operation", ["create_entity", "upsert_entity", "update_entity"])
 async def test_the_name_is_checked_when_an_entity_is_written(
-    service: Any, refused: Any, operation: str, name: str, refusal: Refusal
+    service: Any, rejected: Any, operation: str, name: str, error: ServiceError
 ) -> None:
     table = service.get_table_client(name)
-    async with refused(refusal):
+    async with rejected(error):
         await getattr(table, operation)(KEYS)
 
 
 @pytest.mark.guide("G-008")
-async def test_names_that_differ_in_case_are_one_table(service: Any, refused: Any, table_name: str) -> None:
+async def test_names_that_differ_in_case_are_one_table(service: Any, rejected: Any, table_name: str) -> None:
     made = await service.create_table(table_name)
     await made.create_entity(KEYS)
     other = service.get_table_client(table_name.upper())
     assert await other.get_entity("Sales", "000223") == KEYS
-    async with refused(TABLE_EXISTS):
+    async with rejected(TABLE_EXISTS):
         await service.create_table(table_name.upper())
 
 
@@ -119,8 +119,8 @@ async def test_the_case_of_the_name_is_kept(service: Any, new_name: Callable[...
 # ------------------------------------------------------------------ create and delete
 
 
-async def test_creating_a_table_twice_is_refused(service: Any, refused: Any, table: Any) -> None:
-    async with refused(TABLE_EXISTS):
+async def test_creating_a_table_twice_is_rejected(service: Any, rejected: Any, table: Any) -> None:
+    async with rejected(TABLE_EXISTS):
         await service.create_table(table.table_name)
 
 
@@ -136,12 +136,12 @@ async def test_creating_a_table_if_it_does_not_exist_keeps_its_entities(service:
     assert await same.get_entity("Sales", "000223") == KEYS
 
 
-async def test_a_deleted_table_is_gone_with_its_entities(service: Any, refused: Any, table: Any) -> None:
+async def test_a_deleted_table_is_gone_with_its_entities(service: Any, rejected: Any, table: Any) -> None:
     name = table.table_name
     await table.create_entity(KEYS)
     await service.delete_table(name)
     assert await names_of(service, name) == []
-    async with refused(NO_TABLE):
+    async with rejected(NO_TABLE):
         await table.get_entity("Sales", "000223")
 
 
@@ -153,10 +153,10 @@ async def test_a_table_that_is_made_again_is_empty(service: Any, table: Any) -> 
     assert [entity async for entity in again.list_entities()] == []
 
 
-async def test_deleting_a_table_that_does_not_exist_is_refused(
-    raw: Raw, refused: Any, new_name: Callable[..., str]
+async def test_deleting_a_table_that_does_not_exist_is_rejected(
+    raw: Raw, rejected: Any, new_name: Callable[..., str]
 ) -> None:
-    async with refused(NOT_FOUND):
+    async with rejected(NOT_FOUND):
         await raw("DELETE", f"/Tables('{new_name()}')")
 
 
@@ -180,14 +180,14 @@ async def test_the_sdk_deletes_a_table_that_does_not_exist_without_an_error(
     ],
 )
 async def test_a_table_that_does_not_exist_is_told_from_an_entity_that_does_not(
-    service: Any, refused: Any, table_name: str, call: Callable[[Any], Any]
+    service: Any, rejected: Any, table_name: str, call: Callable[[Any], Any]
 ) -> None:
-    async with refused(NO_TABLE):
+    async with rejected(NO_TABLE):
         await call(service.get_table_client(table_name))
 
 
-async def test_deleting_an_entity_of_a_missing_table_is_refused(raw: Raw, refused: Any, table_name: str) -> None:
-    async with refused(NO_TABLE):
+async def test_deleting_an_entity_of_a_missing_table_is_rejected(raw: Raw, rejected: Any, table_name: str) -> None:
+    async with rejected(NO_TABLE):
         await raw("DELETE", f"/{table_name}(PartitionKey='Sales',RowKey='000223')", {"If-Match": "*"})
 
 
@@ -227,14 +227,14 @@ async def test_a_creation_can_be_asked_for_its_echo(raw: Raw, table_name: str) -
 
 
 @pytest.mark.parametrize("body", [{}, {"Name": "People"}], ids=["empty", "other name"])
-async def test_a_table_without_a_name_is_refused(raw: Raw, refused: Any, body: Any) -> None:
-    async with refused(Refusal(400)):
+async def test_a_table_without_a_name_is_rejected(raw: Raw, rejected: Any, body: Any) -> None:
+    async with rejected(ServiceError(400)):
         await raw("POST", "/Tables", body=body)
 
 
 @CRASHES
-async def test_a_table_whose_name_is_null_is_refused(raw: Raw, refused: Any) -> None:
-    async with refused(Refusal(400)):
+async def test_a_table_whose_name_is_null_is_rejected(raw: Raw, rejected: Any) -> None:
+    async with rejected(ServiceError(400)):
         await raw("POST", "/Tables", body={"TableName": None})
 
 
@@ -279,7 +279,7 @@ async def test_a_boolean_is_a_filter_of_tables_too(
 
 
 @TABLE_ENTRY
-async def test_one_table_of_the_list_can_be_read(raw: Raw, refused: Any, table: Any, table_name: str) -> None:
+async def test_one_table_of_the_list_can_be_read(raw: Raw, rejected: Any, table: Any, table_name: str) -> None:
     assert (await raw("GET", f"/Tables('{table.table_name}')")).json["TableName"] == table.table_name
-    async with refused(NOT_FOUND):
+    async with rejected(NOT_FOUND):
         await raw("GET", f"/Tables('{table_name}')")

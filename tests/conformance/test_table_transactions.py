@@ -1,4 +1,4 @@
-"""Entity group transactions: what one may hold, that all of it happens or nothing, and what a refusal says."""
+"""Entity group transactions: what one may hold, that all of it happens or nothing, and what an error says."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ from conformance.deviations import (
 )
 from conformance.entities import STALE, if_still, stored
 from conformance.raw import JSON, Raw, entity_path
-from conformance.refusals import Refusal
-from conformance.table_refusals import (
+from conformance.service_errors import ServiceError
+from conformance.table_errors import (
     CHANGED,
     DUPLICATE_ROW,
     EXISTS,
@@ -87,9 +87,9 @@ async def test_entities_of_several_types_go_into_one_transaction(table: Any) -> 
 
 
 @pytest.mark.guide("G-071")
-async def test_each_operation_has_a_condition_of_its_own(table: Any, refused: Any) -> None:
+async def test_each_operation_has_a_condition_of_its_own(table: Any, rejected: Any) -> None:
     etags = [(await table.create_entity(row(key, Age=34)))["etag"] for key in "ab"]
-    async with refused(CHANGED.at(1)):
+    async with rejected(CHANGED.at(1)):
         await table.submit_transaction(
             [("update", row("a", Age=35), if_still(etags[0])), ("update", row("b", Age=35), if_still(STALE))]
         )
@@ -139,19 +139,19 @@ FAILURES = {
     "delete of another version": (("delete", row("old"), if_still(STALE)), CHANGED),
     "large value": (("upsert", row("old", Photo=bytes(MAX_BINARY_BYTES + 1))), VALUE_TOO_LARGE),
 }
-every_failure = pytest.mark.parametrize(("operation", "refusal"), FAILURES.values(), ids=FAILURES)
+every_failure = pytest.mark.parametrize(("operation", "error"), FAILURES.values(), ids=FAILURES)
 
 
 @pytest.mark.guide("G-068", "G-072")
 @every_failure
 @pytest.mark.parametrize("index", [1, 3])
 async def test_where_one_operation_fails_none_is_carried_out(
-    table: Any, refused: Any, unchanged: Any, operation: Any, refusal: Refusal, index: int
+    table: Any, rejected: Any, unchanged: Any, operation: Any, error: ServiceError, index: int
 ) -> None:
     await table.create_entity(row("old", Age=34))
     operations: list[Any] = [("create", row(f"{number}")) for number in range(4)]
     operations.insert(index, operation)
-    async with refused(refusal.at(index)):
+    async with rejected(error.at(index)):
         await table.submit_transaction(operations)
     async with unchanged():
         with pytest.raises(TableTransactionError) as caught:
@@ -162,24 +162,24 @@ async def test_where_one_operation_fails_none_is_carried_out(
 @BATCH_SINGLE
 @every_failure
 async def test_the_failure_of_a_single_operation_has_no_index(
-    table: Any, refused: Any, operation: Any, refusal: Refusal
+    table: Any, rejected: Any, operation: Any, error: ServiceError
 ) -> None:
     await table.create_entity(row("old", Age=34))
-    async with refused(refusal):
+    async with rejected(error):
         await table.submit_transaction([operation])
 
 
 @BATCH_TEXTS
 @pytest.mark.parametrize("index", [0, 2])
-async def test_what_is_wrong_before_anything_is_stored_has_an_index(table: Any, refused: Any, index: int) -> None:
+async def test_what_is_wrong_before_anything_is_stored_has_an_index(table: Any, rejected: Any, index: int) -> None:
     operations: list[Any] = [("create", row(f"{number}")) for number in range(index)]
-    async with refused(value_out_of_range("RowKey", "a/b").at(index)):
+    async with rejected(value_out_of_range("RowKey", "a/b").at(index)):
         await table.submit_transaction([*operations, ("create", row("a/b"))])
 
 
-async def test_a_transaction_in_a_missing_table_is_refused(service: Any, table_name: str, refused: Any) -> None:
+async def test_a_transaction_in_a_missing_table_is_rejected(service: Any, table_name: str, rejected: Any) -> None:
     table = service.get_table_client(table_name)
-    async with refused(NO_TABLE.at(0)):
+    async with rejected(NO_TABLE.at(0)):
         await table.submit_transaction([("create", row("1"))])
 
 
@@ -189,44 +189,44 @@ async def test_a_transaction_in_a_missing_table_is_refused(service: Any, table_n
 @pytest.mark.guide("G-068")
 @BATCH_TEXTS
 @pytest.mark.parametrize("second", ["update", "delete", "upsert", "create"])
-async def test_an_entity_appears_only_once(table: Any, refused: Any, second: str) -> None:
-    async with refused(DUPLICATE_ROW.at(1)):
+async def test_an_entity_appears_only_once(table: Any, rejected: Any, second: str) -> None:
+    async with rejected(DUPLICATE_ROW.at(1)):
         await table.submit_transaction([("upsert", row("1", Age=1)), (second, row("1", Age=2))])
 
 
 @pytest.mark.parametrize("second", ["update", "delete", "create"])
-async def test_a_transaction_with_an_entity_twice_changes_nothing(table: Any, refused: Any, second: str) -> None:
-    async with refused(Refusal(400, "InvalidDuplicateRow")):
+async def test_a_transaction_with_an_entity_twice_changes_nothing(table: Any, rejected: Any, second: str) -> None:
+    async with rejected(ServiceError(400, "InvalidDuplicateRow")):
         await table.submit_transaction([("upsert", row("1", Age=1)), (second, row("1", Age=2))])
 
 
 @BATCH_PARTITIONS
-async def test_operations_of_another_partition_are_refused(raw: Raw, refused: Any, table: Any) -> None:
+async def test_operations_of_another_partition_are_rejected(raw: Raw, rejected: Any, table: Any) -> None:
     path = f"/{table.table_name}"
     other = {"PartitionKey": "Support", "RowKey": "2"}
-    async with refused(OTHER_PARTITION.at(1)):
+    async with rejected(OTHER_PARTITION.at(1)):
         await transact(raw, Inner("POST", path, body=row("1")), Inner("POST", path, body=other))
-    async with refused(OTHER_PARTITION.at(1)):
+    async with rejected(OTHER_PARTITION.at(1)):
         update = Inner("PUT", entity_path(table.table_name, "Support", "2"), body={"Age": 34})
         await transact(raw, Inner("POST", path, body=row("1")), update)
 
 
 @BATCH_PARTITIONS
-async def test_operations_of_another_table_are_refused(raw: Raw, refused: Any, new_table: Any) -> None:
+async def test_operations_of_another_table_are_rejected(raw: Raw, rejected: Any, new_table: Any) -> None:
     paths = [f"/{(await new_table()).table_name}" for _ in range(2)]
-    async with refused(Refusal(400, "CommandsInBatchActOnDifferentPartitions")):
+    async with rejected(ServiceError(400, "CommandsInBatchActOnDifferentPartitions")):
         await transact(raw, *(Inner("POST", path, body=row("1")) for path in paths))
 
 
 @BATCH_TOO_MANY
-async def test_one_hundred_and_one_operations_are_refused(table: Any, refused: Any) -> None:
+async def test_one_hundred_and_one_operations_are_rejected(table: Any, rejected: Any) -> None:
     entities = [row(f"{number:03}") for number in range(MAX_TRANSACTION_OPERATIONS + 1)]
-    async with refused(TOO_MANY_OPERATIONS.at(99)):
+    async with rejected(TOO_MANY_OPERATIONS.at(99)):
         await table.submit_transaction([("create", entity) for entity in entities])
 
 
 @pytest.mark.filterwarnings("ignore:Sending a large body:ResourceWarning")
-async def test_a_transaction_of_more_than_4_mib_is_refused(table: Any, unchanged: Any) -> None:
+async def test_a_transaction_of_more_than_4_mib_is_rejected(table: Any, unchanged: Any) -> None:
     photos = {f"p{number}": bytes(60_000) for number in range(10)}
     async with unchanged():
         with pytest.raises(RequestTooLargeError) as caught:
@@ -308,15 +308,15 @@ async def test_a_batch_may_hold_one_query(raw: Raw, table: Any) -> None:
 
 
 @CRASHES
-async def test_a_query_among_operations_is_refused(raw: Raw, refused: Any, table: Any) -> None:
+async def test_a_query_among_operations_is_rejected(raw: Raw, rejected: Any, table: Any) -> None:
     await table.create_entity(row("1"))
-    async with refused(Refusal(400, "InvalidInput")):
+    async with rejected(ServiceError(400, "InvalidInput")):
         read = Inner("GET", entity_path(table.table_name, "Sales", "1"))
         await transact(raw, Inner("POST", f"/{table.table_name}", body=row("2")), read)
 
 
 @BATCH_SECOND
-async def test_of_two_transactions_in_a_batch_the_second_is_refused(raw: Raw, table: Any) -> None:
+async def test_of_two_transactions_in_a_batch_the_second_is_rejected(raw: Raw, table: Any) -> None:
     path = f"/{table.table_name}"
     parts = [changeset(raw.base, [Inner("POST", path, body=row(key))], f"changeset_{key}") for key in "12"]
     assert [reply.status_code for reply in replies(await send(raw, *parts))] == [201, 400]
@@ -335,25 +335,25 @@ async def test_of_two_transactions_in_a_batch_the_second_is_refused(raw: Raw, ta
     ],
     ids=["cut off", "no end", "no parts", "no boundary", "empty"],
 )
-async def test_a_broken_batch_is_refused(raw: Raw, refused: Any, content_type: str, body: str) -> None:
-    async with refused(Refusal(400, "InvalidInput")):
+async def test_a_broken_batch_is_rejected(raw: Raw, rejected: Any, content_type: str, body: str) -> None:
+    async with rejected(ServiceError(400, "InvalidInput")):
         await raw("POST", "/$batch", {"Content-Type": content_type}, body)
 
 
 @CRASHES
-async def test_a_batch_of_another_type_is_refused(raw: Raw, refused: Any) -> None:
-    async with refused(NO_SUCH_MEDIA_TYPE):
+async def test_a_batch_of_another_type_is_rejected(raw: Raw, rejected: Any) -> None:
+    async with rejected(NO_SUCH_MEDIA_TYPE):
         await raw("POST", "/$batch", JSON, "{}")
 
 
 @TABLE_IN_URL
-async def test_a_batch_sent_to_a_table_is_refused(raw: Raw, refused: Any, table: Any) -> None:
+async def test_a_batch_sent_to_a_table_is_rejected(raw: Raw, rejected: Any, table: Any) -> None:
     headers = {"Content-Type": "multipart/mixed; boundary=batch_1"}
-    async with refused(NO_SUCH_MEDIA_TYPE):
+    async with rejected(NO_SUCH_MEDIA_TYPE):
         await raw("POST", f"/{table.table_name}/$batch", headers, "--batch_1--\r\n")
 
 
-async def test_the_sdk_tells_a_transaction_that_was_refused_from_other_errors(table: Any, unchanged: Any) -> None:
+async def test_the_sdk_tells_a_transaction_that_was_rejected_from_other_errors(table: Any, unchanged: Any) -> None:
     async with unchanged():
         with pytest.raises(TableTransactionError) as caught:
             await table.submit_transaction([("create", row("1")), ("update", row("2"))])

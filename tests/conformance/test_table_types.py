@@ -13,8 +13,8 @@ from azure.data.tables import EdmType, EntityProperty, UpdateMode
 from conformance.deviations import BOOLEANS, DATETIMES, NULLS, TYPES
 from conformance.entities import KEYS, int64
 from conformance.raw import Raw, entity_path
-from conformance.refusals import Refusal
-from conformance.table_refusals import INVALID_INPUT, value_out_of_range
+from conformance.service_errors import ServiceError
+from conformance.table_errors import INVALID_INPUT, value_out_of_range
 
 GUID = UUID("c9da6455-213d-42c9-9a79-3e9149a57833")
 MOMENT = datetime(2014, 8, 22, 0, 50, 32, tzinfo=timezone.utc)
@@ -300,8 +300,8 @@ async def test_null_with_a_note_is_not_stored(raw: Raw, table: Any) -> None:
     ],
     ids=["DateTime, empty", "Int64 as a number", "list", "object"],
 )
-async def test_what_is_no_value_is_refused(raw: Raw, refused: Any, table: Any, json: str) -> None:
-    async with refused(Refusal(400, "InvalidInput")):
+async def test_what_is_no_value_is_rejected(raw: Raw, rejected: Any, table: Any, json: str) -> None:
+    async with rejected(ServiceError(400, "InvalidInput")):
         await insert(raw, table, json)
 
 
@@ -335,30 +335,30 @@ async def test_what_is_no_value_is_refused(raw: Raw, refused: Any, table: Any, j
         ("String", '"Jones"'),
     ],
 )
-async def test_what_a_type_cannot_be_is_refused(raw: Raw, refused: Any, table: Any, note: str, json: str) -> None:
-    async with refused(INVALID_INPUT):
+async def test_what_a_type_cannot_be_is_rejected(raw: Raw, rejected: Any, table: Any, note: str, json: str) -> None:
+    async with rejected(INVALID_INPUT):
         await insert(raw, table, f'"Value@odata.type":"{note}","Value":{json}')
 
 
 @DATETIMES
 @pytest.mark.guide("G-048")
-async def test_a_datetime_before_1601_is_refused(table: Any, refused: Any) -> None:
+async def test_a_datetime_before_1601_is_rejected(table: Any, rejected: Any) -> None:
     early = datetime(1600, 12, 31, 23, 59, 59, tzinfo=timezone.utc)
     for write in (table.create_entity, table.upsert_entity):
-        async with refused(value_out_of_range("Value", "12/31/1600 23:59:59")):
+        async with rejected(value_out_of_range("Value", "12/31/1600 23:59:59")):
             await write({**KEYS, "Value": early})
 
 
 @pytest.mark.parametrize(
     "body", ["", "{", "[]", '"text"', "5", "null"], ids=["empty", "cut", "list", "string", "number", "null"]
 )
-async def test_a_body_that_is_no_json_object_is_refused(raw: Raw, refused: Any, table: Any, body: str) -> None:
-    async with refused(Refusal(400)):
+async def test_a_body_that_is_no_json_object_is_rejected(raw: Raw, rejected: Any, table: Any, body: str) -> None:
+    async with rejected(ServiceError(400)):
         await raw("POST", f"/{table.table_name}", body=body)
 
 
-async def test_a_refused_type_in_an_update_leaves_the_entity_as_it_was(raw: Raw, refused: Any, table: Any) -> None:
+async def test_a_rejected_type_in_an_update_leaves_the_entity_as_it_was(raw: Raw, rejected: Any, table: Any) -> None:
     await table.create_entity({**KEYS, "Value": 5})
     for method in ("PUT", "MERGE"):
-        async with refused(Refusal(400, "InvalidInput")):
+        async with rejected(ServiceError(400, "InvalidInput")):
             await raw(method, entity_path(table.table_name, "Sales", "000223"), {"If-Match": "*"}, {"Value": [1]})

@@ -12,8 +12,8 @@ from azure.data.tables import UpdateMode
 from conformance.deviations import HEADERS, TUNNELLED_PUT
 from conformance.entities import JONES, KEYS, path_of, stored
 from conformance.raw import Raw
-from conformance.refusals import Refusal
-from conformance.table_refusals import EXISTS, NOT_FOUND
+from conformance.service_errors import ServiceError
+from conformance.table_errors import EXISTS, NOT_FOUND
 
 modes = pytest.mark.parametrize("mode", UpdateMode)
 
@@ -32,9 +32,9 @@ async def test_an_entity_is_inserted_read_updated_and_deleted(table: Any) -> Non
 
 
 @pytest.mark.guide("G-040")
-async def test_inserting_an_entity_that_exists_is_refused(table: Any, refused: Any, unchanged: Any) -> None:
+async def test_inserting_an_entity_that_exists_is_rejected(table: Any, rejected: Any, unchanged: Any) -> None:
     await table.create_entity(JONES)
-    async with refused(EXISTS):
+    async with rejected(EXISTS):
         await table.create_entity({**KEYS, "Name": "Smith"})
     async with unchanged():
         with pytest.raises(ResourceExistsError):
@@ -43,18 +43,18 @@ async def test_inserting_an_entity_that_exists_is_refused(table: Any, refused: A
 
 @pytest.mark.guide("G-311", "G-312")
 @modes
-async def test_updating_an_entity_that_does_not_exist_is_refused(
-    table: Any, refused: Any, unchanged: Any, mode: UpdateMode
+async def test_updating_an_entity_that_does_not_exist_is_rejected(
+    table: Any, rejected: Any, unchanged: Any, mode: UpdateMode
 ) -> None:
-    async with refused(NOT_FOUND):
+    async with rejected(NOT_FOUND):
         await table.update_entity(JONES, mode=mode)
     async with unchanged():
         with pytest.raises(ResourceNotFoundError):
             await table.update_entity(JONES, mode=mode)
 
 
-async def test_deleting_an_entity_that_does_not_exist_is_refused(raw: Raw, refused: Any, table: Any) -> None:
-    async with refused(NOT_FOUND):
+async def test_deleting_an_entity_that_does_not_exist_is_rejected(raw: Raw, rejected: Any, table: Any) -> None:
+    async with rejected(NOT_FOUND):
         await raw("DELETE", path_of(table), {"If-Match": "*"})
 
 
@@ -63,9 +63,9 @@ async def test_the_sdk_deletes_an_entity_that_does_not_exist_without_an_error(ta
         await table.delete_entity(KEYS)
 
 
-async def test_a_delete_must_say_which_version_it_means(raw: Raw, refused: Any, table: Any) -> None:
+async def test_a_delete_must_say_which_version_it_means(raw: Raw, rejected: Any, table: Any) -> None:
     await table.create_entity(JONES)
-    async with refused(Refusal(400)):
+    async with rejected(ServiceError(400)):
         await raw("DELETE", path_of(table))
 
 
@@ -247,6 +247,6 @@ async def test_merge_and_patch_are_one(raw: Raw, table: Any) -> None:
 
 
 @pytest.mark.parametrize("method", ["PUT", "DELETE", "MERGE"])
-async def test_a_table_is_no_entity_to_be_written(raw: Raw, refused: Any, table: Any, method: str) -> None:
-    async with refused(Refusal()):
+async def test_a_table_is_no_entity_to_be_written(raw: Raw, rejected: Any, table: Any, method: str) -> None:
+    async with rejected(ServiceError()):
         await raw(method, f"/{table.table_name}", {"If-Match": "*"}, {"Age": 34})

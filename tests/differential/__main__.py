@@ -44,7 +44,7 @@ def main() -> int:
         "--seed", type=int, help="what the first piece is drawn from; by default, the next in the record"
     )
     options = parser.parse_args()
-    # The SDK's warnings about what the service refuses
+    # The SDK's warnings about what the service rejects
     logging.disable(logging.WARNING)
     service, record = SERVICES[options.service], Record()
     seed = record.next_seed(service.name) if options.seed is None else options.seed

@@ -49,7 +49,7 @@ class Account:
         try:
             ask()
         except (AzureError, ValueError) as error:
-            # A ValueError is the SDK's word for some refusals; before any answer it would be about our own call
+            # A ValueError is the SDK's word for some errors; before any answer it would be about our own call
             if not self._answers and not isinstance(error, AzureError):
                 raise
             return Heard(self._answers, type(error).__name__)

@@ -1,4 +1,4 @@
-"""What answers of all services have in common once they can be compared: refusals, parts, and documents in XML."""
+"""What answers of all services have in common once they can be compared: errors, parts, and documents in XML."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from xml.etree.ElementTree import Element
 from defusedxml.ElementTree import fromstring
 
 from conformance.raw import Answer
-from conformance.refusals import refusal_in
+from conformance.service_errors import service_error_in
 
 Compared: TypeAlias = "Mapping[str, Any]"
 """All that was heard of an operation, without what must differ between two accounts."""
@@ -20,8 +20,8 @@ _NUMBER = re.compile(r"(\d+):")
 _CODE = "x-ms-error-code"
 
 
-class Refused(NamedTuple):
-    """How a request was refused, without the text.
+class Rejectd(NamedTuple):
+    """How a request was rejected, without the text.
 
     :param number: that of the operation of a transaction which the text says it is about
     """
@@ -31,12 +31,12 @@ class Refused(NamedTuple):
     number: int | None = None
 
 
-def refused(answer: Answer) -> Refused:
-    """Return what a refusal says; the answer to a HEAD has its code in a header only."""
+def rejected(answer: Answer) -> Rejectd:
+    """Return what an error says; the answer to a HEAD has its code in a header only."""
     response = SimpleNamespace(status_code=answer.status, text=lambda: answer.text)
-    said = refusal_in(cast("BaseException", SimpleNamespace(response=response)))
+    said = service_error_in(cast("BaseException", SimpleNamespace(response=response)))
     number = _NUMBER.match(said.text or "")
-    return Refused(
+    return Rejectd(
         answer.status, said.code if answer.text else answer.headers.get(_CODE), int(number[1]) if number else None
     )
 

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any, Final, NamedTuple, TypeAlias
 
-from differential.answers import Refused
+from differential.answers import Rejectd
 
 
 class Case(NamedTuple):
@@ -37,13 +37,13 @@ class Case(NamedTuple):
         return self.path[-1] if self.path else None
 
     @property
-    def both_refuse(self) -> bool:
-        return isinstance(self.engine, Refused) and isinstance(self.azurite, Refused)
+    def both_reject(self) -> bool:
+        return isinstance(self.engine, Rejectd) and isinstance(self.azurite, Rejectd)
 
     @property
-    def refused_alike(self) -> bool:
-        """Whether both refuse with one status."""
-        return self.both_refuse and bool(self.engine.status == self.azurite.status)
+    def rejected_alike(self) -> bool:
+        """Whether both reject with one status."""
+        return self.both_reject and bool(self.engine.status == self.azurite.status)
 
 
 Applies: TypeAlias = Callable[[Case], bool]
@@ -67,12 +67,12 @@ class Withheld:
     """Operations that Azurite is not asked for.
 
     :param reason: what Azurite would do
-    :param refused: whether the engine is asked, which must refuse them; otherwise nobody is
+    :param rejected: whether the engine is asked, which must reject them; otherwise nobody is
     """
 
     name: str
     reason: str
-    refused: bool
+    rejected: bool
     recognises: Recognises
 
 
@@ -92,11 +92,11 @@ class Exclusions:
 
         return add
 
-    def withhold(self, reason: str, *, refused: bool) -> Callable[[Recognises], Recognises]:
+    def withhold(self, reason: str, *, rejected: bool) -> Callable[[Recognises], Recognises]:
         """Withhold operations, named for the function that recognises them."""
 
         def add(recognises: Recognises) -> Recognises:
-            self._withheld.append(Withheld(_name(recognises), reason, refused, recognises))
+            self._withheld.append(Withheld(_name(recognises), reason, rejected, recognises))
             return recognises
 
         return add

@@ -6,7 +6,7 @@ from collections.abc import Hashable
 from typing import Any
 
 from differential.account import Account
-from differential.answers import Compared, Refused, parts_in
+from differential.answers import Compared, Rejectd, parts_in
 from differential.counterparts import Counterparts
 from differential.differences import Difference, differences
 from differential.exclusions import Case
@@ -44,8 +44,8 @@ class Pair:
         before = self._service.before(self._state, operation)
         if withheld := self._service.exclusions.withheld(operation, before):
             self._tally.exclusions[withheld.name] += 1
-            if withheld.refused:
-                self._expect_refusal(operation, before)
+            if withheld.rejected:
+                self._expect_error(operation, before)
             return
         engine, azurite = self._answer(operation, _ENGINE), self._answer(operation, _AZURITE)
         found = differences(engine, azurite, self._counterparts)
@@ -62,10 +62,10 @@ class Pair:
         account = self._accounts[side]
         return self._service.normal(operation, account.hear(lambda: operation.send(account, known)), account.base)
 
-    def _expect_refusal(self, operation: Operation, before: Any) -> None:
+    def _expect_error(self, operation: Operation, before: Any) -> None:
         [answer] = parts_in(self._answer(operation, _ENGINE))
-        if not isinstance(answer, Refused) or self._service.before(self._state, operation) != before:
-            raise Disagreement(f"{operation!r}\nis to be refused and to change nothing, and is answered {answer!r}")
+        if not isinstance(answer, Rejectd) or self._service.before(self._state, operation) != before:
+            raise Disagreement(f"{operation!r}\nis to be rejected and to change nothing, and is answered {answer!r}")
 
     def _is_excused(self, operation: Operation, before: Any, difference: Difference) -> bool:
         excuse = self._service.exclusions.excuse_for(Case(operation, before, *difference))

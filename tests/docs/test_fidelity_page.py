@@ -83,7 +83,7 @@ def test_a_row_without_a_test_says_so(rows_file: Path) -> None:
     ("test", "azurite"),
     [
         ("test_the_same_row_key_in_two_partitions_is_two_entities", "the same"),
-        ("test_storing_a_longer_key_is_refused", "*keys*: InvalidInput, and one text"),
+        ("test_storing_a_longer_key_is_rejected", "*keys*: InvalidInput, and one text"),
     ],
 )
 def test_what_azurite_does_is_told_by_the_mark_of_the_test(rows_file: Path, test: str, azurite: str) -> None:
@@ -105,13 +105,13 @@ def test_a_test_for_the_engine_alone_says_nothing_of_azurite(rows_file: Path) ->
         ('tests = []\nazurite = 1\nevidences = ["recorded"]', "members that no row has"),
     ],
 )
-def test_a_row_that_cannot_be_is_refused(rows_file: Path, text: str, said: str) -> None:
+def test_a_row_that_cannot_be_is_rejected(rows_file: Path, text: str, said: str) -> None:
     rows_file.write_text(ROW + text)
     with pytest.raises(ValueError, match=said):
         page.render(ROOT)
 
 
-def test_evidence_of_no_known_kind_is_refused(rows_file: Path) -> None:
+def test_evidence_of_no_known_kind_is_rejected(rows_file: Path) -> None:
     rows_file.write_text(ROW.replace("recorded", "hearsay"))
     with pytest.raises(ValueError, match="hearsay"):
         page.render(ROOT)

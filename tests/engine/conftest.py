@@ -1,4 +1,4 @@
-"""What the tests of the engine's state ask for: tables on a frozen clock, and refusals that change nothing."""
+"""What the tests of the engine's state ask for: tables on a frozen clock, and errors that change nothing."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from datetime import datetime, timezone
 
 import pytest
 
-from support.table_states import Refused, everything_in
+from support.table_states import Rejectd, everything_in
 from tablepatterns.engine.clock import Clock
-from tablepatterns.engine.errors import Refusal
+from tablepatterns.engine.errors import ServiceError
 from tablepatterns.engine.tables.service import Tables
 
 
@@ -29,13 +29,13 @@ def tables(clock: Clock) -> Iterator[Tables]:
 
 
 @pytest.fixture
-def refused(tables: Tables) -> Refused:
-    """A block that must be refused with this code and, where given, this text, and must have changed nothing."""
+def rejected(tables: Tables) -> Rejectd:
+    """A block that must be rejected with this code and, where given, this text, and must have changed nothing."""
 
     @contextmanager
     def expect(code: str, text: str | None = None) -> Iterator[None]:
         before = everything_in(tables)
-        with pytest.raises(Refusal) as caught:
+        with pytest.raises(ServiceError) as caught:
             yield
         assert caught.value.code == code
         assert text in (None, caught.value.message)

@@ -55,7 +55,7 @@ def test_a_clock_does_not_advance_backwards(seconds: float) -> None:
         Clock(NOON).advance(seconds)
 
 
-def test_a_moment_without_a_time_zone_is_refused() -> None:
+def test_a_moment_without_a_time_zone_is_rejected() -> None:
     with pytest.raises(ValueError, match="no time zone"):
         Clock(datetime(2014, 8, 22))
     with pytest.raises(ValueError, match="no time zone"):

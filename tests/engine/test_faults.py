@@ -113,7 +113,9 @@ async def test_a_transaction_fails_as_a_whole_or_is_done_as_a_whole(kind: str, i
 
 
 @pytest.mark.parametrize("kind", [kind for kind in MAKE if kind != "no connection"])
-async def test_what_the_service_refuses_is_refused_under_a_fault_too(kind: str, impatient: Any, engine: Engine) -> None:
+async def test_what_the_service_rejects_is_rejected_under_a_fault_too(
+    kind: str, impatient: Any, engine: Engine
+) -> None:
     await impatient.create_entity(DON)
     MAKE[kind](engine.faults)
     with pytest.raises(SEEN[kind][0]):
@@ -200,7 +202,7 @@ async def test_a_body_breaks_where_it_is_told_to_and_comes_whole_if_it_is_no_lon
     assert whole.hits == 1
 
 
-async def test_a_request_that_the_service_refuses_for_its_sender_meets_no_fault(
+async def test_a_request_that_the_service_rejects_for_its_sender_meets_no_fault(
     backend: Any, faults: Faults, engine: Engine
 ) -> None:
     stranger = awaited(backend.connect(Engine(engine.account_name, "AAAA")).tables)
@@ -367,14 +369,14 @@ def test_threads_meet_a_rule_no_more_often_than_it_says() -> None:
         ({"service": "blob", "queue": "employees"}, "make a rule for each"),
     ],
 )
-def test_a_rule_that_could_never_be_met_is_refused(where: Any, said: str) -> None:
+def test_a_rule_that_could_never_be_met_is_rejected(where: Any, said: str) -> None:
     faults = Faults()
     with pytest.raises(BadInput, match=said):
         faults.busy(**where)
     assert faults.meet(INSERT) is None
 
 
-def test_a_fault_out_of_its_range_is_refused() -> None:
+def test_a_fault_out_of_its_range_is_rejected() -> None:
     with pytest.raises(BadInput, match="more than 0 seconds"):
         Faults().delay(0)
     with pytest.raises(BadInput, match="no fewer than 0 bytes"):

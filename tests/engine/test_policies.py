@@ -6,7 +6,7 @@ from datetime import datetime, timezone
 
 import pytest
 
-from support.table_states import Refused
+from support.table_states import Rejectd
 from tablepatterns.edm import Ticks
 from tablepatterns.engine.resources import AccessPolicy, CorsRule, Logging, Metrics, Retention, ServiceProperties
 from tablepatterns.engine.tables.service import Tables
@@ -31,25 +31,25 @@ def test_policies_come_back_as_they_were_given_with_missing_parts_missing(tables
     assert list(tables.get_policies("People")) == []
 
 
-def test_a_table_has_5_policies_and_not_6(tables: Tables, refused: Refused) -> None:
+def test_a_table_has_5_policies_and_not_6(tables: Tables, rejected: Rejectd) -> None:
     tables.set_policies("People", [AccessPolicy(str(n)) for n in range(5)])
-    with refused(*NOT_VALID):
+    with rejected(*NOT_VALID):
         tables.set_policies("People", [AccessPolicy(str(n)) for n in range(6)])
 
 
-def test_a_policy_name_has_64_characters_and_not_65(tables: Tables, refused: Refused) -> None:
+def test_a_policy_name_has_64_characters_and_not_65(tables: Tables, rejected: Rejectd) -> None:
     tables.set_policies("People", [AccessPolicy("a" * 64)])
-    with refused(*NOT_VALID):
+    with rejected(*NOT_VALID):
         tables.set_policies("People", [AccessPolicy("a" * 65)])
 
 
 @pytest.mark.parametrize(
     "policies", [[AccessPolicy("one"), AccessPolicy("one")], [AccessPolicy("one", permission="rw")]]
 )
-def test_a_name_twice_or_an_unknown_permission_is_refused(
-    tables: Tables, refused: Refused, policies: list[AccessPolicy]
+def test_a_name_twice_or_an_unknown_permission_is_rejected(
+    tables: Tables, rejected: Rejectd, policies: list[AccessPolicy]
 ) -> None:
-    with refused(*NOT_VALID):
+    with rejected(*NOT_VALID):
         tables.set_policies("People", policies)
 
 
@@ -84,9 +84,9 @@ def test_properties_come_back_as_they_were_given(tables: Tables) -> None:
     assert tables.get_service_properties() == given
 
 
-def test_a_service_has_5_cors_rules_and_not_6(tables: Tables, refused: Refused) -> None:
+def test_a_service_has_5_cors_rules_and_not_6(tables: Tables, rejected: Rejectd) -> None:
     tables.set_service_properties(ServiceProperties(cors=(RULE,) * 5))
-    with refused(*NOT_VALID):
+    with rejected(*NOT_VALID):
         tables.set_service_properties(ServiceProperties(cors=(RULE,) * 6))
 
 
@@ -96,12 +96,12 @@ def test_a_retention_has_1_to_365_days(tables: Tables, days: int) -> None:
 
 
 @pytest.mark.parametrize("days", [None, 0, 366])
-def test_another_retention_is_refused_wherever_it_stands(tables: Tables, refused: Refused, days: int | None) -> None:
+def test_another_retention_is_rejected_wherever_it_stands(tables: Tables, rejected: Rejectd, days: int | None) -> None:
     bad = Retention(enabled=True, days=days)
     for properties in (
         ServiceProperties(logging=Logging(retention=bad)),
         ServiceProperties(hour_metrics=Metrics(retention=bad)),
         ServiceProperties(minute_metrics=Metrics(retention=bad)),
     ):
-        with refused(*NOT_VALID):
+        with rejected(*NOT_VALID):
             tables.set_service_properties(properties)

@@ -21,7 +21,7 @@ from tablepatterns.engine.account import Engine
 from tablepatterns.engine.blobs.blob import Block, Kind
 from tablepatterns.engine.blobs.leases import Acquire, Break, Lease, Release
 from tablepatterns.engine.clock import Clock
-from tablepatterns.engine.errors import Refusal
+from tablepatterns.engine.errors import ServiceError
 
 
 @pytest.fixture
@@ -174,7 +174,7 @@ def test_what_is_sound_is_found_so(engine: Engine) -> None:
 @pytest.mark.parametrize("name", BROKEN)
 def test_what_is_broken_is_found(engine: Engine, name: str) -> None:
     BROKEN[name](engine)
-    with pytest.raises((AssertionError, Refusal)):
+    with pytest.raises((AssertionError, ServiceError)):
         check(engine)
 
 

@@ -42,7 +42,7 @@ def test_a_condition_is_what_python_makes_of_it(
 @pytest.mark.parametrize(
     "text", ["", " ", "a", "a =", "a = b", "a == 'b'", "a = 'b' AND", "a = 'b' c = 'd'", "a = 'b' XOR c = 'd'", "= 'b'"]
 )
-def test_what_is_no_condition_is_refused(text: str) -> None:
+def test_what_is_no_condition_is_rejected(text: str) -> None:
     with pytest.raises(ValueError, match="position"):
         parse_tag_condition(text)
 

@@ -40,7 +40,7 @@ def elapsed(engine: Engine) -> timedelta:
     return engine.clock.now().datetime() - NOON
 
 
-def refused(span: Span) -> int:
+def rejected(span: Span) -> int:
     return sum(record.status == 503 for record in span.records)
 
 
@@ -64,7 +64,7 @@ async def test_a_hot_partition_is_throttled_and_the_same_load_spread_over_ten_is
     with engine.ledger.span() as spread:
         for number in range(22):
             await table.submit_transaction(batch(f"P{number % 10}", number))
-    assert (refused(spread), elapsed(engine)) == (0, timedelta(0))
+    assert (rejected(spread), elapsed(engine)) == (0, timedelta(0))
     with engine.ledger.span() as hot:
         for number in range(22):
             await table.submit_transaction(batch("hot", number))
@@ -81,13 +81,13 @@ async def test_entities_sent_one_by_one_are_throttled_at_the_same_rate(storage: 
     with engine.ledger.span() as span:
         for row in range(20):
             await table.create_entity({"PartitionKey": "hot", "RowKey": str(row)})
-    assert (refused(span), elapsed(engine)) == (0, timedelta(0))
+    assert (rejected(span), elapsed(engine)) == (0, timedelta(0))
     with engine.ledger.span() as span:
         await table.create_entity({"PartitionKey": "hot", "RowKey": "20"})
     assert [record.status for record in span.records] == [503, 503, 201]
 
 
-async def test_what_is_refused_is_not_done_and_not_billed(backend: Any, engine: Engine) -> None:
+async def test_what_is_rejected_is_not_done_and_not_billed(backend: Any, engine: Engine) -> None:
     engine.targets = Targets(partition=1)
     table = awaited(backend.connect(engine, retry_total=0).tables.get_table_client("Log"))
     await table.create_entity({"PartitionKey": "hot", "RowKey": "1"})
@@ -212,7 +212,7 @@ def test_no_more_passes_than_the_rate_times_the_time_and_what_one_request_overdr
 
 
 @given(rate=st.sampled_from([1, 3, 10, 2000]), pauses=st.lists(st.floats(1, 5), max_size=30))
-def test_whoever_stays_below_the_rate_is_never_refused(rate: float, pauses: list[float]) -> None:
+def test_whoever_stays_below_the_rate_is_never_rejected(rate: float, pauses: list[float]) -> None:
     clock, targets = Clock(NOON), Targets(partition=rate)
     for pause in pauses:
         assert targets.meet(INSERT, clock) is None
@@ -226,7 +226,7 @@ def test_a_target_can_be_left_out(clock: Clock) -> None:
 
 @pytest.mark.parametrize("rate", [0, -1, float("nan")])
 @pytest.mark.parametrize("which", ["partition", "queue", "account"])
-def test_a_rate_that_lets_nothing_pass_is_refused(which: Any, rate: float) -> None:
+def test_a_rate_that_lets_nothing_pass_is_rejected(which: Any, rate: float) -> None:
     with pytest.raises(BadInput, match="above 0"):
         Targets(**{which: rate})
 

@@ -32,7 +32,7 @@ SIGNED_HEADERS = [
 
 
 class Said(NamedTuple):
-    """What a refusal says: its text without the lines that name request and time, and its details."""
+    """What an error says: its text without the lines that name request and time, and its details."""
 
     status: int
     code: str
@@ -70,8 +70,8 @@ class QueueWire:
             )
         return self._api.answer(Request(method, url, asked, as_bytes(body), client, tuple(named)))
 
-    def refusal(self, *args: Any, **options: Any) -> Said:
-        """Send a request that is refused, and return what is said."""
+    def error(self, *args: Any, **options: Any) -> Said:
+        """Send a request that is rejected, and return what is said."""
         return said_by(self.send(*args, **options))
 
     def xml(self, *args: Any, **options: Any) -> Element:
@@ -100,7 +100,7 @@ def lite_text(account: str, method: str, url: str, headers: Mapping[str, str]) -
 
 
 def said_by(response: Response) -> Said:
-    """Return what a refusal says in XML."""
+    """Return what an error says in XML."""
     error = fromstring(response.body)
     members = {member.tag: member.text for member in error}
     code, text = members.pop("Code"), members.pop("Message")

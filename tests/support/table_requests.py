@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 from urllib.parse import quote, unquote_plus
 
 from tablepatterns.engine.account import Engine
-from tablepatterns.engine.errors import Refusal
+from tablepatterns.engine.errors import ServiceError
 from tablepatterns.engine.http.bearer_token import TrustTokens
 from tablepatterns.engine.http.message import Request, Response
 from tablepatterns.engine.tables.api import TableApi
@@ -55,8 +55,8 @@ class Wire:
         """Send a request and return the status only."""
         return self.send(method, path, headers, body).status
 
-    def refusal(self, *args: Any, **options: Any) -> tuple[int, str, str]:
-        """Send a request that is refused in JSON; return status, code and the text without its stamp."""
+    def error(self, *args: Any, **options: Any) -> tuple[int, str, str]:
+        """Send a request that is rejected in JSON; return status, code and the text without its stamp."""
         response = self.send(*args, **options)
         return (response.status, *error_of(response))
 
@@ -88,17 +88,17 @@ def as_bytes(body: object) -> bytes:
 
 
 def error_of(response: Response) -> tuple[str, str]:
-    """Return code and text of a refusal in JSON, the text without request id and time."""
+    """Return code and text of an error in JSON, the text without request id and time."""
     error = json.loads(response.body)["odata.error"]
     return error["code"], error["message"]["value"].split("\nRequestId:")[0]
 
 
-def attempt(action: Callable[[], T]) -> T | Refusal:
-    """Return what an action returns, or what it was refused with."""
+def attempt(action: Callable[[], T]) -> T | ServiceError:
+    """Return what an action returns, or what it was rejected with."""
     try:
         return action()
-    except Refusal as refusal:
-        return refusal
+    except ServiceError as error:
+        return error
 
 
 def entity_path(partition_key: str, row_key: str, table: str = "Employees") -> str:

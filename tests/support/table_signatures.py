@@ -1,4 +1,4 @@
-"""What tests of table signatures share: signatures made by the SDK, requests that carry them, and the refusals."""
+"""What tests of table signatures share: signatures made by the SDK, requests that carry them, and the errors."""
 
 from __future__ import annotations
 
@@ -37,14 +37,14 @@ def account_sas(engine: Engine, types: str = "sco", permission: Any = "rwdlacu",
 
 
 def ask(wire: Wire, sas: str, method: str, path: str, body: object = b"", **options: Any) -> Any:
-    """Send a request with a signature; return its status, or what it was refused with."""
+    """Send a request with a signature; return its status, or what it was rejected with."""
     separator = "&" if "?" in path else "?"
     response = wire.send(
         method, f"{path}{separator}{sas}", {**JSON, **options.pop("headers", {})}, body, signed=False, **options
     )
     if response.status < 300:
         return response.status
-    return wire.refusal(method, f"{path}{separator}{sas}", JSON, body, signed=False, **options)
+    return wire.error(method, f"{path}{separator}{sas}", JSON, body, signed=False, **options)
 
 
 def entity(row: str, partition: str = "p") -> dict[str, str]:

@@ -6,13 +6,13 @@ from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
 from typing import Any, TypeAlias
 
-from tablepatterns.engine.errors import Refusal
+from tablepatterns.engine.errors import ServiceError
 from tablepatterns.engine.tables.entities import Entity, Kind, Value
 from tablepatterns.engine.tables.service import Operation, Tables
 from tablepatterns.filters import Filter
 
-Refused: TypeAlias = Callable[..., AbstractContextManager[None]]
-"""`with refused(code, text):` around what must be refused and must change nothing."""
+Rejectd: TypeAlias = Callable[..., AbstractContextManager[None]]
+"""`with rejected(code, text):` around what must be rejected and must change nothing."""
 
 
 def op(kind: Kind, partition_key: str, row_key: str, etag: str | None = None, **properties: Value) -> Operation:
@@ -40,12 +40,12 @@ def all_keys(tables: Tables, name: str, wanted: Filter | None = None, **options:
     return [(entity.partition_key, entity.row_key) for entity in all_entities(tables, name, wanted, **options)]
 
 
-def refusal_of(call: Callable[[], object]) -> Refusal | None:
-    """Return what the call is refused with, None where it is carried out."""
+def service_error_of(call: Callable[[], object]) -> ServiceError | None:
+    """Return what the call is rejected with, None where it is carried out."""
     try:
         call()
-    except Refusal as refusal:
-        return refusal
+    except ServiceError as error:
+        return error
     return None
 
 

@@ -18,8 +18,9 @@ from azure.core.exceptions import (
 from typing_extensions import Self, Unpack
 
 from ..errors import BadInput
+from . import errors
 from .clock import Clock
-from .errors import OPERATION_TIMED_OUT, OVER_ACCOUNT_LIMIT, SERVER_BUSY, Answer
+from .errors import ErrorMessage
 from .ledger import Operation, check_operation
 
 Loss: TypeAlias = Literal["connection", "request", "answer"]
@@ -55,7 +56,7 @@ class Fault:
 
     name: str
     carried_out: bool = True
-    answer: Answer | None = None
+    answer: ErrorMessage | None = None
     headers: Mapping[str, str] = field(default_factory=dict[str, str])
     loses: Loss | None = None
     cut_at: int | None = None
@@ -70,11 +71,11 @@ class Fault:
 NO_CONNECTION: Final = Fault("no connection", carried_out=False, loses="connection")
 REQUEST_LOST: Final = Fault("request lost", carried_out=False, loses="request")
 ANSWER_LOST: Final = Fault("answer lost", loses="answer")
-TIMED_OUT_BEFORE: Final = Fault("timed out before the commit", carried_out=False, answer=OPERATION_TIMED_OUT)
-TIMED_OUT_AFTER: Final = Fault("timed out after the commit", answer=OPERATION_TIMED_OUT)
-BUSY: Final = Fault("busy", carried_out=False, answer=SERVER_BUSY)
-ACCOUNT_OVER_TARGET: Final = Fault("account over its target", carried_out=False, answer=OVER_ACCOUNT_LIMIT)
-PARTITION_OVER_TARGET: Final = Fault("partition over its target", carried_out=False, answer=SERVER_BUSY)
+TIMED_OUT_BEFORE: Final = Fault("timed out before the commit", carried_out=False, answer=errors.OPERATION_TIMED_OUT)
+TIMED_OUT_AFTER: Final = Fault("timed out after the commit", answer=errors.OPERATION_TIMED_OUT)
+BUSY: Final = Fault("busy", carried_out=False, answer=errors.SERVER_BUSY)
+ACCOUNT_OVER_TARGET: Final = Fault("account over its target", carried_out=False, answer=errors.OVER_ACCOUNT_LIMIT)
+PARTITION_OVER_TARGET: Final = Fault("partition over its target", carried_out=False, answer=errors.SERVER_BUSY)
 
 
 ServiceName: TypeAlias = Literal["table", "queue", "blob"]

@@ -18,7 +18,7 @@ def after(key: str) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Stretch:
+class KeyRange:
     """The keys from `lower`, included, to `upper`, excluded; None is the end of the table."""
 
     lower: Position = FIRST
@@ -27,9 +27,9 @@ class Stretch:
     def __contains__(self, position: Position) -> bool:
         return self.lower <= position and (self.upper is None or position < self.upper)
 
-    def __and__(self, other: Stretch) -> Stretch:
+    def __and__(self, other: KeyRange) -> KeyRange:
         uppers = [upper for upper in (self.upper, other.upper) if upper is not None]
-        return Stretch(max(self.lower, other.lower), min(uppers, default=None))
+        return KeyRange(max(self.lower, other.lower), min(uppers, default=None))
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,10 +57,10 @@ class KeyScope:
         """Tell whether the signature reaches the entity with these keys."""
         return (ordinal(partition_key), ordinal(row_key)) in self.stretch()
 
-    def stretch(self) -> Stretch:
+    def stretch(self) -> KeyRange:
         """Return the stretch of the table that the signature reaches."""
         lower = (ordinal(self.spk or ""), ordinal(self.srk or ""))
         if self.epk is None:
-            return Stretch(lower)
+            return KeyRange(lower)
         last = ordinal(self.epk)
-        return Stretch(lower, (after(last), "") if self.erk is None else (last, after(ordinal(self.erk))))
+        return KeyRange(lower, (after(last), "") if self.erk is None else (last, after(ordinal(self.erk))))

@@ -19,7 +19,7 @@ from ..limits import (
 )
 from . import errors
 from .clock import SECOND, Clock
-from .errors import INVALID_XML_DOCUMENT, Answer, Refusal
+from .errors import ErrorMessage, ServiceError
 from .http.versions import is_version
 
 _CHARACTERS: Final = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
@@ -30,33 +30,33 @@ def check_resource_name(name: str) -> None:
 
     >>> check_resource_name("employee-photos")
 
-    :raises Refusal: OutOfRangeInput, InvalidResourceName
+    :raises ServiceError: OutOfRangeInput, InvalidResourceName
     """
     if not QUEUE_NAME_MIN_LENGTH <= len(name) <= QUEUE_NAME_MAX_LENGTH:
-        raise Refusal(errors.RESOURCE_NAME_LENGTH)
+        raise ServiceError(errors.RESOURCE_NAME_LENGTH)
     if not _CHARACTERS.fullmatch(name):
-        raise Refusal(errors.RESOURCE_NAME_CHARACTERS)
+        raise ServiceError(errors.RESOURCE_NAME_CHARACTERS)
 
 
 def check_range(name: str, value: int, lowest: int, highest: int) -> None:
     """Refuse a number outside its range.
 
     :param name: the query parameter, as the service calls it
-    :raises Refusal: OutOfRangeQueryParameterValue, with the range in its details
+    :raises ServiceError: OutOfRangeQueryParameterValue, with the range in its details
     """
     if not lowest <= value <= highest:
-        raise Refusal(
-            errors.OUT_OF_RANGE_QUERY_PARAMETER_VALUE.about(
+        raise ServiceError(
+            errors.OUT_OF_RANGE_QUERY_PARAMETER_VALUE.with_details(
                 QueryParameterName=name, QueryParameterValue=value, MinimumAllowed=lowest, MaximumAllowed=highest
             )
         )
 
 
-def invalid_parameter(name: str, value: object, reason: str = "") -> Refusal:
+def invalid_parameter(name: str, value: object, reason: str = "") -> ServiceError:
     """Return the refusal of a query parameter that is wrong in another way than by its range."""
     why = {"Reason": reason} if reason else {}
-    return Refusal(
-        errors.INVALID_QUERY_PARAMETER_VALUE.about(QueryParameterName=name, QueryParameterValue=value, **why)
+    return ServiceError(
+        errors.INVALID_QUERY_PARAMETER_VALUE.with_details(QueryParameterName=name, QueryParameterValue=value, **why)
     )
 
 
@@ -66,14 +66,14 @@ _NAME: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 def checked_metadata(metadata: Mapping[str, str]) -> dict[str, str]:
     """Return a copy to keep; refuse a name that is empty or no identifier, and more than 8 KiB in all.
 
-    :raises Refusal: EmptyMetadataKey, InvalidMetadata, MetadataTooLarge
+    :raises ServiceError: EmptyMetadataKey, InvalidMetadata, MetadataTooLarge
     """
     if "" in metadata:
-        raise Refusal(errors.EMPTY_METADATA_KEY)
+        raise ServiceError(errors.EMPTY_METADATA_KEY)
     if not all(map(_NAME.fullmatch, metadata)):
-        raise Refusal(errors.INVALID_METADATA)
+        raise ServiceError(errors.INVALID_METADATA)
     if sum(map(_size, metadata.keys(), metadata.values())) > MAX_METADATA_BYTES:
-        raise Refusal(errors.METADATA_TOO_LARGE)
+        raise ServiceError(errors.METADATA_TOO_LARGE)
     return dict(metadata)
 
 
@@ -146,13 +146,13 @@ class ServiceProperties:
     def check(self) -> None:
         """Refuse more than five CORS rules, a version that never was, or a retention that is not of 1 to 365 days.
 
-        :raises Refusal: InvalidXmlDocument
+        :raises ServiceError: InvalidXmlDocument
         """
         if len(self.cors) > MAX_CORS_RULES or (self.default_version and not is_version(self.default_version)):
-            raise Refusal(INVALID_XML_DOCUMENT)
+            raise ServiceError(errors.INVALID_XML_DOCUMENT)
         for kept in (self.logging.retention, self.hour_metrics.retention, self.minute_metrics.retention):
             if kept.enabled and not 1 <= (kept.days or 0) <= MAX_RETENTION_DAYS:
-                raise Refusal(INVALID_XML_DOCUMENT)
+                raise ServiceError(errors.INVALID_XML_DOCUMENT)
 
 
 MAX_POLICY_ID_LENGTH: Final = 64
@@ -176,29 +176,28 @@ def check_policies(policies: Sequence[AccessPolicy], letters: str) -> None:
     """Refuse more than five policies, two of one name, a long name, or a permission the service does not know.
 
     :param letters: the permissions that the service knows
-    :raises Refusal: InvalidXmlDocument
+    :raises ServiceError: InvalidXmlDocument
     """
     names = {policy.id for policy in policies}
     if len(policies) > MAX_ACCESS_POLICIES or len(names) < len(policies):
-        raise Refusal(INVALID_XML_DOCUMENT)
+        raise ServiceError(errors.INVALID_XML_DOCUMENT)
     if any(len(name) > MAX_POLICY_ID_LENGTH for name in names):
-        raise Refusal(INVALID_XML_DOCUMENT)
+        raise ServiceError(errors.INVALID_XML_DOCUMENT)
     if any(set(policy.permission or "") - set(letters) for policy in policies):
-        raise Refusal(INVALID_XML_DOCUMENT)
+        raise ServiceError(errors.INVALID_XML_DOCUMENT)
 
 
 class Deletions:
     """The names of one service that are not free yet; it is not thread-safe by itself, the service's lock guards it.
 
-    >>> from .errors import QUEUE_BEING_DELETED
     >>> clock = Clock()
-    >>> deletions = Deletions(clock, QUEUE_BEING_DELETED)
+    >>> deletions = Deletions(clock, errors.QUEUE_BEING_DELETED)
     >>> deletions.seconds = 40
     >>> deletions.begin("orders")
     >>> deletions.check("orders")
     Traceback (most recent call last):
         ...
-    tablepatterns.engine.errors.Refusal: QueueBeingDeleted: The specified queue is being deleted.
+    tablepatterns.engine.errors.ServiceError: QueueBeingDeleted: The specified queue is being deleted.
     >>> clock.advance(40)
     >>> deletions.check("orders")
 
@@ -206,7 +205,7 @@ class Deletions:
     :param answer: what whoever wants such a name is told
     """
 
-    def __init__(self, clock: Clock, answer: Answer) -> None:
+    def __init__(self, clock: Clock, answer: ErrorMessage) -> None:
         self._clock = clock
         self._answer = answer
         self._free_at: dict[str, Ticks] = {}
@@ -233,8 +232,8 @@ class Deletions:
     def check(self, name: str) -> None:
         """Refuse a name that is not free yet.
 
-        :raises Refusal: the answer of the service for that
+        :raises ServiceError: the answer of the service for that
         """
         moment = self._free_at.get(name)
         if moment is not None and moment > self._clock.now():
-            raise Refusal(self._answer)
+            raise ServiceError(self._answer)

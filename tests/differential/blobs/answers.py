@@ -8,7 +8,7 @@ from xml.etree.ElementTree import Element
 
 from conformance.raw import Answer
 from differential.account import Heard
-from differential.answers import Compared, Refused, document, members, refused
+from differential.answers import Compared, Rejectd, document, members, rejected
 from differential.blobs.containers import ListBlobs, ListContainers
 from differential.blobs.operations import Operation, Read, TakeSnapshot
 from differential.blobs.terms import Place
@@ -33,7 +33,7 @@ def note_versions(counterparts: Counterparts, operation: Operation, engine: Comp
     if isinstance(operation, (ListContainers, ListBlobs, Read)):
         return
     [ours], [theirs] = engine["answers"], azurite["answers"]
-    if isinstance(ours, Refused) or isinstance(theirs, Refused):
+    if isinstance(ours, Rejectd) or isinstance(theirs, Rejectd):
         return
     # A snapshot may be a version of its own, which no condition on the blob means
     for name in ("x-ms-snapshot",) if isinstance(operation, TakeSnapshot) else ("etag",):
@@ -44,7 +44,7 @@ def note_versions(counterparts: Counterparts, operation: Operation, engine: Comp
 
 def _answer(operation: Any, answer: Answer, base: str) -> Any:
     if answer.status >= 400:
-        return refused(answer)
+        return rejected(answer)
     place = operation.place if hasattr(operation, "place") else operation.container
     headers = {name: value.replace(base, "") for name, value in headers_of(answer).items()}
     _mark(headers, place)

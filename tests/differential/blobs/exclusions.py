@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from differential.answers import Refused
+from differential.answers import Rejectd
 from differential.blobs.containers import (
     DeleteContainer,
     GetContainer,
@@ -51,7 +51,7 @@ def _found(operation: Operation, before: Homes) -> Named:
 # ------------------------------------------------------------------ withheld
 
 
-@EXCLUSIONS.withhold("a lease may be named in making a blob where none is", refused=True)
+@EXCLUSIONS.withhold("a lease may be named in making a blob where none is", rejected=True)
 def lease_of_nothing(operation: Operation, before: Homes) -> bool:
     makes = makes_a_blob(operation) or isinstance(operation, PutBlock)
     under_lease = makes and conditions_of(operation)[0].lease is not None
@@ -59,7 +59,7 @@ def lease_of_nothing(operation: Operation, before: Homes) -> bool:
     return under_lease and is_there and _found(operation, before).blob is None
 
 
-@EXCLUSIONS.withhold("If-None-Match: * is met by any write that makes no blob", refused=True)
+@EXCLUSIONS.withhold("If-None-Match: * is met by any write that makes no blob", rejected=True)
 def nothing_in_a_change(operation: Operation, before: Homes) -> bool:
     if makes_a_blob(operation) or isinstance(operation, (Read, GetBlockList, PutBlock)):
         return False
@@ -67,18 +67,18 @@ def nothing_in_a_change(operation: Operation, before: Homes) -> bool:
     return found.blob is not None and any(each.none_match == "any" for each in conditions_of(operation))
 
 
-@EXCLUSIONS.withhold("a snapshot is taken under the conditions of a read, or of nothing", refused=False)
+@EXCLUSIONS.withhold("a snapshot is taken under the conditions of a read, or of nothing", rejected=False)
 def snapshot_under_conditions(operation: Operation, before: Homes) -> bool:
     return isinstance(operation, TakeSnapshot) and has_conditions(operation)
 
 
-@EXCLUSIONS.withhold("a snapshot with metadata of its own has the ETag of its blob", refused=False)
+@EXCLUSIONS.withhold("a snapshot with metadata of its own has the ETag of its blob", rejected=False)
 def version_of_a_snapshot(operation: Operation, before: Homes) -> bool:
     of_snapshot = isinstance(operation, (Read, Delete, Copy)) and operation.snapshot is not None
     return of_snapshot and any(each.match or each.none_match for each in conditions_of(operation))
 
 
-@EXCLUSIONS.withhold("staged blocks make a blob, which can be leased, changed and deleted", refused=False)
+@EXCLUSIONS.withhold("staged blocks make a blob, which can be leased, changed and deleted", rejected=False)
 def staged_blocks_alone(operation: Operation, before: Homes) -> bool:
     found = _found(operation, before)
     is_theirs = isinstance(operation, (PutBlock, PutBlockList, Read, PutBlob, Copy)) or _lists_blocks(operation)
@@ -89,13 +89,13 @@ def _lists_blocks(operation: Operation) -> bool:
     return isinstance(operation, GetBlockList) and operation.terms.lease is None
 
 
-@EXCLUSIONS.withhold("staged blocks stay behind a blob that is written as a whole", refused=False)
+@EXCLUSIONS.withhold("staged blocks stay behind a blob that is written as a whole", rejected=False)
 def staged_blocks_beside(operation: Operation, before: Homes) -> bool:
     return isinstance(operation, (PutBlob, Copy)) and bool(_found(operation, before).staged)
 
 
 @EXCLUSIONS.withhold(
-    "a block is staged beside the lease and the kind of a snapshot, and not of its blob", refused=False
+    "a block is staged beside the lease and the kind of a snapshot, and not of its blob", rejected=False
 )
 def block_beside_a_snapshot(operation: Operation, before: Homes) -> bool:
     found = _found(operation, before)
@@ -105,7 +105,7 @@ def block_beside_a_snapshot(operation: Operation, before: Homes) -> bool:
     return under_lease or any(each.kind is not found.blob.kind for each in found.snapshots)
 
 
-@EXCLUSIONS.withhold("a copy replaces a blob of another kind", refused=True)
+@EXCLUSIONS.withhold("a copy replaces a blob of another kind", rejected=True)
 def copy_of_another_kind(operation: Operation, before: Homes) -> bool:
     if not isinstance(operation, Copy):
         return False
@@ -114,30 +114,30 @@ def copy_of_another_kind(operation: Operation, before: Homes) -> bool:
 
 
 @EXCLUSIONS.withhold(
-    "a copy of an append blob shares its blocks with it: what is appended to one is in both", refused=False
+    "a copy of an append blob shares its blocks with it: what is appended to one is in both", rejected=False
 )
 def copy_of_an_append_blob(operation: Operation, before: Homes) -> bool:
     source = found_at(operation.source, before).blob if isinstance(operation, Copy) else None
     return source is not None and source.kind is Kind.APPEND
 
 
-@EXCLUSIONS.withhold("GET for the metadata of a blob is one for its content", refused=False)
+@EXCLUSIONS.withhold("GET for the metadata of a blob is one for its content", rejected=False)
 def metadata_by_get(operation: Operation, before: Homes) -> bool:
     return isinstance(operation, Read) and operation.comp == "metadata" and operation.method == "GET"
 
 
-@EXCLUSIONS.withhold("an ETag as the condition of a change to a container is not looked at", refused=True)
+@EXCLUSIONS.withhold("an ETag as the condition of a change to a container is not looked at", rejected=True)
 def version_of_a_container(operation: Operation, before: Homes) -> bool:
     is_change = isinstance(operation, (DeleteContainer, SetContainerMetadata))
     return is_change and bool(operation.terms.match or operation.terms.none_match)
 
 
-@EXCLUSIONS.withhold("If-Unmodified-Since is not looked at in a change of the metadata of a container", refused=False)
+@EXCLUSIONS.withhold("If-Unmodified-Since is not looked at in a change of the metadata of a container", rejected=False)
 def age_of_a_container(operation: Operation, before: Homes) -> bool:
     return isinstance(operation, SetContainerMetadata) and operation.terms.unmodified_since is not None
 
 
-@EXCLUSIONS.withhold("a copy replaces what is leased for some time", refused=True)
+@EXCLUSIONS.withhold("a copy replaces what is leased for some time", rejected=True)
 def copy_onto_a_lease(operation: Operation, before: Homes) -> bool:
     target = _found(operation, before).blob if isinstance(operation, Copy) else None
     if target is None:
@@ -146,55 +146,55 @@ def copy_onto_a_lease(operation: Operation, before: Homes) -> bool:
     return target.lease.state(now).locked and target.lease.duration != INFINITE
 
 
-@EXCLUSIONS.withhold("a lease is broken after any time", refused=True)
+@EXCLUSIONS.withhold("a lease is broken after any time", rejected=True)
 def long_break(operation: Operation, before: Homes) -> bool:
     lease = operation.lease if isinstance(operation, (LeaseBlob, LeaseContainer)) else None
     return lease is not None and lease.action == "break" and (lease.seconds or 0) > MAX_BREAK_PERIOD
 
 
-@EXCLUSIONS.withhold("six policies are kept", refused=True)
+@EXCLUSIONS.withhold("six policies are kept", rejected=True)
 def six_policies(operation: Operation, before: Homes) -> bool:
     return isinstance(operation, SetPolicies) and len(operation.policies) > MAX_ACCESS_POLICIES
 
 
-@EXCLUSIONS.withhold("a policy permits anything", refused=True)
+@EXCLUSIONS.withhold("a policy permits anything", rejected=True)
 def permissions(operation: Operation, before: Homes) -> bool:
     given = operation.policies if isinstance(operation, SetPolicies) else ()
     return any(set(policy.permission or "") - _PERMISSIONS for policy in given)
 
 
-# ------------------------------------------------------------------ refusals
+# ------------------------------------------------------------------ errors
 
 
 @EXCLUSIONS.excuse("of several things that are wrong, another comes first")
 def order_of_checks(case: Case) -> bool:
-    return case.both_refuse and is_wrong(case.azurite.code, case.operation, case.before)
+    return case.both_reject and is_wrong(case.azurite.code, case.operation, case.before)
 
 
 @EXCLUSIONS.excuse("the conditions on the source of a copy are those of a read")
 def source_not_modified(case: Case) -> bool:
     if not isinstance(case.operation, Copy) or not isinstance(case.azurite, dict):
         return False
-    return case.engine == Refused(412, "SourceConditionNotMet") and case.azurite["status"] == 304
+    return case.engine == Rejectd(412, "SourceConditionNotMet") and case.azurite["status"] == 304
 
 
-@EXCLUSIONS.excuse("an append blob with content is refused as InvalidOperation")
+@EXCLUSIONS.excuse("an append blob with content is rejected as InvalidOperation")
 def content_of_an_append_blob(case: Case) -> bool:
     with_content = (
         isinstance(case.operation, PutBlob) and case.operation.kind == "AppendBlob" and case.operation.content
     )
-    return bool(with_content) and case.refused_alike and case.azurite.code == "InvalidOperation"
+    return bool(with_content) and case.rejected_alike and case.azurite.code == "InvalidOperation"
 
 
-@EXCLUSIONS.excuse("the id of a block that is too long is refused as OutOfRangeInput")
+@EXCLUSIONS.excuse("the id of a block that is too long is rejected as OutOfRangeInput")
 def long_block_id(case: Case) -> bool:
     too_long = isinstance(case.operation, PutBlock) and len(case.operation.block) > 64
-    return too_long and case.refused_alike and case.azurite.code == "OutOfRangeInput"
+    return too_long and case.rejected_alike and case.azurite.code == "OutOfRangeInput"
 
 
-@EXCLUSIONS.excuse("an internal error where the service refuses")
+@EXCLUSIONS.excuse("an internal error where the service rejects")
 def internal_error(case: Case) -> bool:
-    return case.both_refuse and case.azurite == Refused(500, None) and 400 <= case.engine.status < 500
+    return case.both_reject and case.azurite == Rejectd(500, None) and 400 <= case.engine.status < 500
 
 
 @EXCLUSIONS.excuse("snapshots are listed beside a delimiter")
@@ -202,15 +202,15 @@ def snapshots_beside_a_delimiter(case: Case) -> bool:
     if not isinstance(case.operation, ListBlobs):
         return False
     both = case.operation.delimiter and "snapshots" in (case.operation.include or "")
-    refused = case.engine if isinstance(case.engine, Refused) else _only_answer(case.engine)
-    return bool(both) and refused == Refused(400, "InvalidQueryParameterValue")
+    rejected = case.engine if isinstance(case.engine, Rejectd) else _only_answer(case.engine)
+    return bool(both) and rejected == Rejectd(400, "InvalidQueryParameterValue")
 
 
 @EXCLUSIONS.excuse("a range that begins where the content ends is an empty one")
 def range_behind_the_end(case: Case) -> bool:
     if not isinstance(case.operation, Read) or not isinstance(case.azurite, dict):
         return False
-    return case.engine == Refused(416, "InvalidRange") and case.azurite["headers"].get("content-length") == "0"
+    return case.engine == Rejectd(416, "InvalidRange") and case.azurite["headers"].get("content-length") == "0"
 
 
 def _only_answer(compared: Any) -> Any:
@@ -243,10 +243,10 @@ def options_of_a_list(case: Case) -> bool:
     return bool(is_list) and case.engine is MISSING and not getattr(case.operation, str(told))
 
 
-@EXCLUSIONS.excuse("a page of nothing, or of fewer, is refused without a code")
+@EXCLUSIONS.excuse("a page of nothing, or of fewer, is rejected without a code")
 def code_of_a_number(case: Case) -> bool:
     limit = case.operation.limit if isinstance(case.operation, (ListBlobs, ListContainers)) else None
-    return limit is not None and limit < 1 and case.refused_alike and case.azurite.code is None
+    return limit is not None and limit < 1 and case.rejected_alike and case.azurite.code is None
 
 
 @EXCLUSIONS.excuse("a copy says that it is no incremental one")
@@ -324,10 +324,10 @@ def version_of_nothing(case: Case) -> bool:
     return isinstance(case.operation, GetBlockList) and told and case.engine is MISSING
 
 
-@EXCLUSIONS.excuse("no names are told apart in a refusal of a copy: ConditionNotMet for source and target alike")
+@EXCLUSIONS.excuse("no names are told apart in an error of a copy: ConditionNotMet for source and target alike")
 def conditions_of_a_copy(case: Case) -> bool:
     ours = ("SourceConditionNotMet", "TargetConditionNotMet")
-    return case.refused_alike and case.engine.code in ours and case.azurite.code == "ConditionNotMet"
+    return case.rejected_alike and case.engine.code in ours and case.azurite.code == "ConditionNotMet"
 
 
 @EXCLUSIONS.excuse("the answer without content that a reader has already names a type")

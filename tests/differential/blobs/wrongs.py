@@ -33,7 +33,7 @@ _OF_CONTAINERS: Final = ("ContainerNotFound", "InvalidResourceName", "OutOfRange
 
 
 def is_wrong(code: str | None, operation: Any, homes: Homes) -> bool:
-    """Return whether an operation might be refused with a code, if nothing else were wrong with it."""
+    """Return whether an operation might be rejected with a code, if nothing else were wrong with it."""
     leases = isinstance(operation, (LeaseBlob, LeaseContainer)) and str(code).startswith("Lease")
     if leases and operation.lease.seconds is not None:
         return True

@@ -7,7 +7,7 @@ from xml.etree.ElementTree import Element
 
 from conformance.raw import Answer
 from differential.account import Heard
-from differential.answers import Compared, Refused, document, members, refused
+from differential.answers import Compared, Rejectd, document, members, rejected
 from differential.counterparts import Counterparts, Own
 from differential.heard_by_hand import about_from_now, headers_of, page_of, rows_apart, seconds_between
 from differential.queues.operations import ListQueues, Operation, Update
@@ -36,7 +36,7 @@ def note_messages(counterparts: Counterparts, operation: Operation, engine: Comp
 
 def _held(compared: Compared, named: str) -> list[str]:
     [answer] = compared["answers"]
-    if isinstance(answer, Refused):
+    if isinstance(answer, Rejectd):
         return []
     if receipt := answer["headers"].get(_RECEIPT):
         return [f"{named.partition(' ')[0]} {receipt.text}"]
@@ -45,7 +45,7 @@ def _held(compared: Compared, named: str) -> list[str]:
 
 def _answer(answer: Answer) -> Any:
     if answer.status >= 400:
-        return refused(answer)
+        return rejected(answer)
     headers = headers_of(answer)
     if _RECEIPT in headers:
         headers[_RECEIPT] = Own("new receipt", headers[_RECEIPT])

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final, TypeAlias
 
-from differential.answers import Refused
+from differential.answers import Rejectd
 from differential.differences import MISSING
 from differential.exclusions import Case, Exclusions
 from differential.heard_by_hand import is_about_text
@@ -31,19 +31,19 @@ EXCLUSIONS: Final = Exclusions()
 # ------------------------------------------------------------------ withheld
 
 
-@EXCLUSIONS.withhold("metadata of any name are stored", refused=True)
+@EXCLUSIONS.withhold("metadata of any name are stored", rejected=True)
 def names_of_metadata(operation: Operation, before: Queues) -> bool:
     names = operation.metadata if isinstance(operation, (CreateQueue, SetMetadata)) else ()
     return any(not name.isidentifier() for name, _ in names)
 
 
-@EXCLUSIONS.withhold("a later page of the list begins behind what was made before, whatever its name", refused=False)
+@EXCLUSIONS.withhold("a later page of the list begins behind what was made before, whatever its name", rejected=False)
 def queue_out_of_order(operation: Operation, before: Queues) -> bool:
     is_new = isinstance(operation, CreateQueue) and operation.queue not in before
     return is_new and any(name > operation.queue for name in before)
 
 
-@EXCLUSIONS.withhold("a message that has no time to live of its own may be hidden until its end", refused=True)
+@EXCLUSIONS.withhold("a message that has no time to live of its own may be hidden until its end", rejected=True)
 def hidden_until_its_end(operation: Operation, before: Queues) -> bool:
     default = DEFAULT_TIME_TO_LIVE.total_seconds()
     return isinstance(operation, Put) and operation.time_to_live is None and operation.visibility == default
@@ -72,33 +72,33 @@ def metadata_without_letters(case: Case) -> bool:
 def large_page(case: Case) -> bool:
     if not isinstance(case.operation, ListQueues) or (case.operation.limit or 0) <= MAX_PAGE_QUEUES or case.path:
         return False
-    refused = case.engine.get("answers") == [Refused(400, "OutOfRangeQueryParameterValue")]
-    return refused and "rows" in case.azurite
+    rejected = case.engine.get("answers") == [Rejectd(400, "OutOfRangeQueryParameterValue")]
+    return rejected and "rows" in case.azurite
 
 
-# ------------------------------------------------------------------ refusals
+# ------------------------------------------------------------------ errors
 
 
-@EXCLUSIONS.excuse("no messages, no queues, or a time to live below -1 is refused without a code")
+@EXCLUSIONS.excuse("no messages, no queues, or a time to live below -1 is rejected without a code")
 def code_of_a_number(case: Case) -> bool:
     operation = case.operation
     limit = operation.limit if isinstance(operation, (Get, Peek, ListQueues)) else None
     lives = operation.time_to_live if isinstance(operation, Put) else None
     is_low = (limit is not None and limit < 1) or (lives is not None and lives < -1)
-    return is_low and case.refused_alike and case.azurite.code is None
+    return is_low and case.rejected_alike and case.azurite.code is None
 
 
 @EXCLUSIONS.excuse("what is no receipt at all is one that does not match, and is looked at last")
 def malformed_receipt(case: Case) -> bool:
     malformed = isinstance(case.operation, (Update, Delete)) and case.operation.held.receipt == "invalid"
-    return malformed and case.both_refuse and case.engine.code == "InvalidQueryParameterValue"
+    return malformed and case.both_reject and case.engine.code == "InvalidQueryParameterValue"
 
 
 @EXCLUSIONS.excuse("a text that is too large is noticed before numbers are looked at")
 def order_of_checks(case: Case) -> bool:
-    return case.both_refuse and case.engine.status == 400 and case.azurite.code == "RequestBodyTooLarge"
+    return case.both_reject and case.engine.status == 400 and case.azurite.code == "RequestBodyTooLarge"
 
 
 @EXCLUSIONS.excuse("a name that no queue can have is noticed before anything else")
 def name_of_a_queue(case: Case) -> bool:
-    return case.both_refuse and case.azurite.status == 400 and case.azurite.code == "InvalidResourceName"
+    return case.both_reject and case.azurite.status == 400 and case.azurite.code == "InvalidResourceName"

@@ -35,8 +35,8 @@ ALL_QUEUES = (*QUEUES, "diffc", "diffc-1", LONGEST)
 WEEK = 7 * 24 * 3600
 LATER = 600
 
-_refused = st.sampled_from(("di", LONGEST + "x", "diff--a", "diff-", "Diffa", "diff_a"))
-_names = mostly(st.sampled_from(ALL_QUEUES), _refused)
+_rejected = st.sampled_from(("di", LONGEST + "x", "diff--a", "diff-", "Diffa", "diff_a"))
+_names = mostly(st.sampled_from(ALL_QUEUES), _rejected)
 # The earlier queues are seldom deleted: one that comes again behind later ones is withheld from Azurite
 _deleted = mostly(st.sampled_from(ALL_QUEUES[-2:]), _names)
 queues = mostly(st.sampled_from(QUEUES), _names)
@@ -54,7 +54,7 @@ _updated_for = mostly(st.sampled_from((0, 0, LATER)), st.sampled_from((-1, WEEK,
 _held = st.builds(Held, st.integers(0, 5), mostly(st.none(), st.sampled_from(("AAAA", "invalid"))))
 
 operations_on_queues: SearchStrategy[Operation] = st.one_of(
-    st.builds(CreateQueue, mostly(st.sampled_from(ALL_QUEUES), _refused), metadata),
+    st.builds(CreateQueue, mostly(st.sampled_from(ALL_QUEUES), _rejected), metadata),
     st.builds(DeleteQueue, _deleted),
     st.builds(GetMetadata, queues, st.sampled_from(("GET", "HEAD"))),
     st.builds(SetMetadata, queues, metadata),

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from typing import Final, TypeAlias
 from urllib.parse import unquote
 
-from differential.answers import Refused
+from differential.answers import Rejectd
 from differential.differences import MISSING
 from differential.exclusions import Case, Exclusions
 from differential.tables.azurite_filters import has_no_property, is_uncertain, meets_another_number
@@ -41,29 +41,29 @@ _FORBIDDEN: Final = re.compile(FORBIDDEN_IN_KEYS)
 # ------------------------------------------------------------------ withheld
 
 
-@EXCLUSIONS.withhold("the connection breaks", refused=True)
+@EXCLUSIONS.withhold("the connection breaks", rejected=True)
 def more_than_100_operations(operation: Operation, before: Entities | None) -> bool:
     return isinstance(operation, Transaction) and len(operation.writes) > MAX_TRANSACTION_OPERATIONS
 
 
-@EXCLUSIONS.withhold("operations in other partitions are carried out", refused=True)
+@EXCLUSIONS.withhold("operations in other partitions are carried out", rejected=True)
 def transaction_over_partitions(operation: Operation, before: Entities | None) -> bool:
     return isinstance(operation, Transaction) and not operation.in_one_partition
 
 
-@EXCLUSIONS.withhold("instants before 1601 are stored", refused=True)
+@EXCLUSIONS.withhold("instants before 1601 are stored", rejected=True)
 def early_instant(operation: Operation, before: Entities | None) -> bool:
     values = [value for write in writes_of(operation) for value in write.properties.values()]
     return any(isinstance(value, Ticks) and value < _FIRST_INSTANT for value in values)
 
 
-@EXCLUSIONS.withhold("a table that was made with capitals is not found in any other case", refused=False)
+@EXCLUSIONS.withhold("a table that was made with capitals is not found in any other case", rejected=False)
 def table_with_capitals(operation: Operation, before: Entities | None) -> bool:
     return isinstance(operation, CreateTable) and before is None and not operation.table.islower()
 
 
 @EXCLUSIONS.withhold(
-    "a transaction that fails is not rolled back, where the table's name is in another case than it was", refused=False
+    "a transaction that fails is not rolled back, where the table's name is in another case than it was", rejected=False
 )
 def transaction_with_capitals(operation: Operation, before: Entities | None) -> bool:
     return isinstance(operation, Transaction) and not operation.table.islower()
@@ -72,30 +72,30 @@ def transaction_with_capitals(operation: Operation, before: Entities | None) -> 
 # ------------------------------------------------------------------ tables
 
 
-@EXCLUSIONS.excuse("a refused name has an empty code")
+@EXCLUSIONS.excuse("a rejected name has an empty code")
 def code_of_a_table_name(case: Case) -> bool:
     names = isinstance(case.operation, (CreateTable, DeleteTable))
-    return names and case.both_refuse and case.engine.status == case.azurite.status == 400 and not case.azurite.code
+    return names and case.both_reject and case.engine.status == case.azurite.status == 400 and not case.azurite.code
 
 
 # ------------------------------------------------------------------ writes
 
 
-@EXCLUSIONS.excuse("a delete without If-Match is refused without a code")
+@EXCLUSIONS.excuse("a delete without If-Match is rejected without a code")
 def code_of_a_delete(case: Case) -> bool:
     absent = isinstance(case.operation, ByHand) and case.operation.write.condition == "absent"
-    return absent and case.both_refuse and case.engine.status == case.azurite.status == 400 and not case.azurite.code
+    return absent and case.both_reject and case.engine.status == case.azurite.status == 400 and not case.azurite.code
 
 
 @EXCLUSIONS.excuse("forbidden keys have other codes, or 404 or 500, in a write as in a read")
 def forbidden_key(case: Case) -> bool:
-    refused = case.path == ("answers", 0) or case.path[:-1] == ("answers", 0, "parts")
-    return refused and case.both_refuse and any(_is_forbidden(each) for key in keys_of(case.operation) for each in key)
+    rejected = case.path == ("answers", 0) or case.path[:-1] == ("answers", 0, "parts")
+    return rejected and case.both_reject and any(_is_forbidden(each) for key in keys_of(case.operation) for each in key)
 
 
 @EXCLUSIONS.excuse("a value that is too large is noticed before the entity is looked for")
 def order_of_checks(case: Case) -> bool:
-    return case.both_refuse and case.engine.status in (404, 409, 412) and case.azurite.code == "PropertyValueTooLarge"
+    return case.both_reject and case.engine.status in (404, 409, 412) and case.azurite.code == "PropertyValueTooLarge"
 
 
 @EXCLUSIONS.excuse("the sign of a zero is lost")
@@ -113,7 +113,7 @@ def _is_forbidden(key: str) -> bool:
 @EXCLUSIONS.excuse("the failure of a single operation has the index 0")
 def index_of_a_single_operation(case: Case) -> bool:
     single = isinstance(case.operation, Transaction) and len(case.operation.writes) == 1
-    return single and case.both_refuse and case.engine._replace(number=0) == case.azurite
+    return single and case.both_reject and case.engine._replace(number=0) == case.azurite
 
 
 @EXCLUSIONS.excuse("an insert in a transaction is not echoed")
@@ -124,7 +124,7 @@ def echo_in_a_transaction(case: Case) -> bool:
 @EXCLUSIONS.excuse("of several things that are wrong in a transaction, another comes first")
 def first_failure_of_a_transaction(case: Case) -> bool:
     several = isinstance(case.operation, Transaction) and len(case.operation.writes) > 1
-    return several and case.both_refuse and case.engine.code == "InvalidDuplicateRow"
+    return several and case.both_reject and case.engine.code == "InvalidDuplicateRow"
 
 
 # ------------------------------------------------------------------ reads
@@ -189,11 +189,11 @@ def types_in_filters(case: Case) -> bool:
 def long_literal(case: Case) -> bool:
     if not isinstance(case.operation, Query) or case.operation.wanted is None or case.path or not case.before:
         return False
-    failed = case.azurite.get("answers") == [Refused(500, None)]
+    failed = case.azurite.get("answers") == [Rejectd(500, None)]
     return failed and any(meets_another_number(case.operation.wanted, row) for row in case.before.values())
 
 
-@EXCLUSIONS.excuse("a filter without a property is refused, unless it is true or false alone")
+@EXCLUSIONS.excuse("a filter without a property is rejected, unless it is true or false alone")
 def filter_without_a_property(case: Case) -> bool:
     constant = isinstance(case.operation, Query) and has_no_property(case.operation.wanted)
-    return constant and case.path == () and case.azurite.get("answers") == [Refused(400, "InvalidInput")]
+    return constant and case.path == () and case.azurite.get("answers") == [Rejectd(400, "InvalidInput")]

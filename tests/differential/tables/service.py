@@ -11,8 +11,8 @@ from differential.tables.machine import TablesMachine
 from differential.tables.operations import Operation
 from differential.tables.strategies import ALL_TABLES
 from tablepatterns.engine.account import Engine
-from tablepatterns.engine.errors import Refusal
-from tablepatterns.engine.key_range import Stretch
+from tablepatterns.engine.errors import ServiceError
+from tablepatterns.engine.key_range import KeyRange
 
 
 def _empty(account: Account) -> None:
@@ -24,9 +24,9 @@ def _entities(engine: Engine, operation: Operation) -> Entities | None:
     """Return the entities of the table that an operation is about."""
     try:
         found = engine.tables.table(operation.table)
-    except Refusal:
+    except ServiceError:
         return None
-    return {(entity.partition_key, entity.row_key): entity for entity in found.walk(Stretch())}
+    return {(entity.partition_key, entity.row_key): entity for entity in found.walk(KeyRange())}
 
 
 TABLES = Service(

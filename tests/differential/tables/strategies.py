@@ -50,7 +50,7 @@ LONGEST = PREFIX.ljust(63, "x")
 ALL_TABLES = (*TABLES, "diffmore", LONGEST)
 
 names = st.sampled_from((*ALL_TABLES, "DiffPeople"))
-refused_names = st.sampled_from(("di", LONGEST + "x", "diff_people", "1diff", "tables"))
+rejected_names = st.sampled_from(("di", LONGEST + "x", "diff_people", "1diff", "tables"))
 tables = mostly(st.sampled_from((*TABLES, "DiffPeople")), st.just("diffmore"))
 table_filters = st.sampled_from(
     (
@@ -62,8 +62,8 @@ table_filters = st.sampled_from(
     )
 )
 table_operations: SearchStrategy[Operation] = st.one_of(
-    st.builds(CreateTable, mostly(names, refused_names)),
-    st.builds(DeleteTable, mostly(names, refused_names)),
+    st.builds(CreateTable, mostly(names, rejected_names)),
+    st.builds(DeleteTable, mostly(names, rejected_names)),
     st.builds(ListTables, table_filters, st.sampled_from((None, 1, 2))),
 )
 

@@ -1,4 +1,4 @@
-"""What the tests of the engine's blobs ask for: an account on a frozen clock, and refusals that change nothing."""
+"""What the tests of the engine's blobs ask for: an account on a frozen clock, and errors that change nothing."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from contextlib import contextmanager
 import pytest
 
 from support.blob_states import HOME, everything_in
-from support.table_states import Refused
+from support.table_states import Rejectd
 from tablepatterns.engine.blobs.service import Blobs
 from tablepatterns.engine.clock import Clock
-from tablepatterns.engine.errors import Refusal
+from tablepatterns.engine.errors import ServiceError
 
 
 @pytest.fixture
@@ -24,13 +24,13 @@ def blobs(clock: Clock) -> Iterator[Blobs]:
 
 
 @pytest.fixture
-def refused(blobs: Blobs) -> Refused:
-    """A block that must be refused with this code and, where given, this text, and must have changed nothing."""
+def rejected(blobs: Blobs) -> Rejectd:
+    """A block that must be rejected with this code and, where given, this text, and must have changed nothing."""
 
     @contextmanager
     def expect(code: str, text: str | None = None) -> Iterator[None]:
         before = everything_in(blobs)
-        with pytest.raises(Refusal) as caught:
+        with pytest.raises(ServiceError) as caught:
             yield
         assert caught.value.code == code
         assert text in (None, caught.value.message)

@@ -1,11 +1,11 @@
-"""Blobs: what a write makes, what it keeps of the blob before it, and what it refuses."""
+"""Blobs: what a write makes, what it keeps of the blob before it, and what it rejects."""
 
 from __future__ import annotations
 
 import pytest
 
 from support.blob_states import DRAFT, HOME, ONE, all_names, of, put, text_of
-from support.table_states import Refused
+from support.table_states import Rejectd
 from tablepatterns.engine.blobs.blob import ContentHeaders, Draft, Tier
 from tablepatterns.engine.blobs.leases import Acquire
 from tablepatterns.engine.blobs.service import Blobs, CopySource
@@ -48,8 +48,8 @@ def test_a_name_has_1_to_1024_characters(blobs: Blobs, size: int) -> None:
 
 
 @pytest.mark.parametrize("size", [0, 1025])
-def test_a_name_has_no_other_length(blobs: Blobs, refused: Refused, size: int) -> None:
-    with refused("InvalidUri"):
+def test_a_name_has_no_other_length(blobs: Blobs, rejected: Rejectd, size: int) -> None:
+    with rejected("InvalidUri"):
         put(blobs, "n" * size, "...")
 
 
@@ -57,8 +57,8 @@ def test_a_name_has_no_other_length(blobs: Blobs, refused: Refused, size: int) -
     ("metadata", "code"),
     [({"": "x"}, "EmptyMetadataKey"), ({"a-b": "x"}, "InvalidMetadata"), ({"a": "x" * 8192}, "MetadataTooLarge")],
 )
-def test_metadata_that_cannot_be_is_refused(
-    blobs: Blobs, refused: Refused, metadata: dict[str, str], code: str
+def test_metadata_that_cannot_be_is_rejected(
+    blobs: Blobs, rejected: Rejectd, metadata: dict[str, str], code: str
 ) -> None:
     put(blobs, "don.jpg", "...")
     for write in (
@@ -68,7 +68,7 @@ def test_metadata_that_cannot_be_is_refused(
         lambda: blobs.snapshot(HOME, "don.jpg", metadata),
         lambda: blobs.containers.set_metadata(HOME, metadata),
     ):
-        with refused(code):
+        with rejected(code):
             write()
 
 
@@ -80,7 +80,7 @@ def test_properties_and_metadata_are_set_apart_and_keep_the_content(blobs: Blobs
 
 
 @pytest.mark.parametrize("container", ["missing", "photos"])
-def test_what_is_missing_is_refused_by_its_kind(blobs: Blobs, refused: Refused, container: str) -> None:
+def test_what_is_missing_is_rejected_by_its_kind(blobs: Blobs, rejected: Rejectd, container: str) -> None:
     code = "BlobNotFound" if container == HOME else "ContainerNotFound"
     for call in (
         lambda: blobs.get(container, "don.jpg"),
@@ -96,32 +96,32 @@ def test_what_is_missing_is_refused_by_its_kind(blobs: Blobs, refused: Refused, 
         lambda: blobs.copy(HOME, "copy.jpg", CopySource(container, "don.jpg")),
         lambda: blobs.delete(container, "don.jpg"),
     ):
-        with refused(code):
+        with rejected(code):
             call()
 
 
 # ------------------------------------------------------------------ deleting, tiers, tags
 
 
-def test_a_deleted_blob_is_gone_and_so_is_what_was_staged(blobs: Blobs, refused: Refused) -> None:
+def test_a_deleted_blob_is_gone_and_so_is_what_was_staged(blobs: Blobs, rejected: Rejectd) -> None:
     put(blobs, "b", "...")
     blobs.stage(HOME, "b", ONE, of("one"))
     blobs.delete(HOME, "b")
-    with refused("BlobNotFound"):
+    with rejected("BlobNotFound"):
         blobs.get(HOME, "b")
-    with refused("BlobNotFound"):
+    with rejected("BlobNotFound"):
         blobs.delete(HOME, "b")
     assert all_names(blobs, uncommitted=True) == []
 
 
-def test_blocks_without_a_blob_can_be_deleted(blobs: Blobs, refused: Refused) -> None:
+def test_blocks_without_a_blob_can_be_deleted(blobs: Blobs, rejected: Rejectd) -> None:
     blobs.stage(HOME, "b", ONE, of("one"))
     blobs.delete(HOME, "b")
-    with refused("BlobNotFound"):
+    with rejected("BlobNotFound"):
         blobs.blocks(HOME, "b")
 
 
-def test_an_archived_blob_says_what_it_is_and_does_nothing(blobs: Blobs, refused: Refused) -> None:
+def test_an_archived_blob_says_what_it_is_and_does_nothing(blobs: Blobs, rejected: Rejectd) -> None:
     made = put(blobs, "b", "...", draft=Draft(tier=Tier.ARCHIVE))
     assert blobs.get(HOME, "b") is made
     for call in (
@@ -132,7 +132,7 @@ def test_an_archived_blob_says_what_it_is_and_does_nothing(blobs: Blobs, refused
         lambda: blobs.snapshot(HOME, "b"),
         lambda: blobs.copy(HOME, "c", CopySource(HOME, "b")),
     ):
-        with refused("BlobArchived", "This operation is not permitted on an archived blob."):
+        with rejected("BlobArchived", "This operation is not permitted on an archived blob."):
             call()
     assert blobs.set_tier(HOME, "b", Tier.HOT).tier is Tier.ARCHIVE
     blobs.get(HOME, "b").check_online()
@@ -165,9 +165,9 @@ def test_a_commit_leaves_the_blob_in_its_tier(blobs: Blobs) -> None:
     ],
     ids=["eleven", "no name", "long name", "long value", "a name's characters", "a value's characters"],
 )
-def test_tags_that_cannot_be_are_refused(blobs: Blobs, refused: Refused, tags: dict[str, str]) -> None:
+def test_tags_that_cannot_be_are_rejected(blobs: Blobs, rejected: Rejectd, tags: dict[str, str]) -> None:
     put(blobs, "b", "...")
-    with refused("InvalidTag"):
+    with rejected("InvalidTag"):
         blobs.set_tags(HOME, "b", tags)
 
 

@@ -7,7 +7,7 @@ from base64 import b64encode
 import pytest
 
 from support.blob_states import DRAFT, HOME, ONE, THREE, TWO, Long, all_names, latest, of, put, text_of
-from support.table_states import Refused
+from support.table_states import Rejectd
 from tablepatterns.engine.blobs.blob import Content, Kind, Tier, Where
 from tablepatterns.engine.blobs.service import Blobs, CopySource
 from tablepatterns.engine.clock import Clock
@@ -28,9 +28,9 @@ def test_committed_blocks_make_the_blob_in_the_order_of_the_list(blobs: Blobs) -
     assert ([block.id for block in found.committed], found.uncommitted) == ([TWO, ONE, TWO], [])
 
 
-def test_staged_blocks_are_no_blob_and_change_none(blobs: Blobs, refused: Refused) -> None:
+def test_staged_blocks_are_no_blob_and_change_none(blobs: Blobs, rejected: Rejectd) -> None:
     blobs.stage(HOME, "b", ONE, of("one"))
-    with refused("BlobNotFound"):
+    with rejected("BlobNotFound"):
         blobs.get(HOME, "b")
     found = blobs.blocks(HOME, "b")
     assert (found.blob, [block.id for block in found.uncommitted]) == (None, [ONE])
@@ -39,14 +39,14 @@ def test_staged_blocks_are_no_blob_and_change_none(blobs: Blobs, refused: Refuse
     assert blobs.get(HOME, "c") is before
 
 
-def test_a_block_is_taken_from_the_list_that_is_named(blobs: Blobs, refused: Refused) -> None:
+def test_a_block_is_taken_from_the_list_that_is_named(blobs: Blobs, rejected: Rejectd) -> None:
     blobs.stage(HOME, "b", ONE, of("old"))
     blobs.commit(HOME, "b", latest(ONE))
     blobs.stage(HOME, "b", ONE, of("new"))
     blobs.stage(HOME, "b", TWO, of("two"))
-    with refused("InvalidBlockList", "The specified block list is invalid."):
+    with rejected("InvalidBlockList", "The specified block list is invalid."):
         blobs.commit(HOME, "b", [(Where.COMMITTED, TWO)])
-    with refused("InvalidBlockList"):
+    with rejected("InvalidBlockList"):
         blobs.commit(HOME, "b", [(Where.UNCOMMITTED, THREE)])
     assert text_of(
         blobs.commit(HOME, "b", [(Where.COMMITTED, ONE), (Where.UNCOMMITTED, ONE), (Where.LATEST, TWO)])
@@ -62,8 +62,8 @@ def test_a_commit_keeps_the_age_of_the_blob_and_nothing_else(blobs: Blobs, clock
 
 
 @pytest.mark.parametrize("block_id", ["", "no base64", "YQ", b64encode(bytes(65)).decode()])
-def test_an_id_that_no_block_can_have_is_refused(blobs: Blobs, refused: Refused, block_id: str) -> None:
-    with refused("InvalidQueryParameterValue"):
+def test_an_id_that_no_block_can_have_is_rejected(blobs: Blobs, rejected: Rejectd, block_id: str) -> None:
+    with rejected("InvalidQueryParameterValue"):
         blobs.stage(HOME, "b", block_id, of("..."))
 
 
@@ -71,47 +71,47 @@ def test_a_block_id_has_up_to_64_bytes(blobs: Blobs) -> None:
     blobs.stage(HOME, "b", b64encode(bytes(64)).decode(), of("..."))
 
 
-def test_all_ids_under_a_name_have_the_same_length(blobs: Blobs, refused: Refused) -> None:
+def test_all_ids_under_a_name_have_the_same_length(blobs: Blobs, rejected: Rejectd) -> None:
     blobs.stage(HOME, "b", ONE, of("..."))
-    with refused("InvalidBlobOrBlock", "The specified blob or block content is invalid."):
+    with rejected("InvalidBlobOrBlock", "The specified blob or block content is invalid."):
         blobs.stage(HOME, "b", b64encode(b"longer").decode(), of("..."))
 
 
-def test_a_block_has_1_byte_to_4000_mib(blobs: Blobs, refused: Refused) -> None:
-    with refused("InvalidHeaderValue"):
+def test_a_block_has_1_byte_to_4000_mib(blobs: Blobs, rejected: Rejectd) -> None:
+    with rejected("InvalidHeaderValue"):
         blobs.stage(HOME, "b", ONE, Content())
     blobs.stage(HOME, "b", ONE, Long(MAX_BLOCK_BYTES))
-    with refused("RequestBodyTooLarge"):
+    with rejected("RequestBodyTooLarge"):
         blobs.stage(HOME, "b", TWO, Long(MAX_BLOCK_BYTES + 1))
 
 
-def test_a_list_has_up_to_50_000_blocks(blobs: Blobs, refused: Refused) -> None:
+def test_a_list_has_up_to_50_000_blocks(blobs: Blobs, rejected: Rejectd) -> None:
     blobs.stage(HOME, "b", ONE, of("x"))
     assert len(blobs.commit(HOME, "b", latest(ONE) * MAX_BLOCKS).content) == MAX_BLOCKS
-    with refused("BlockListTooLong"):
+    with rejected("BlockListTooLong"):
         blobs.commit(HOME, "b", latest(ONE) * (MAX_BLOCKS + 1))
 
 
 def test_up_to_100_000_blocks_wait_under_a_name(
-    blobs: Blobs, refused: Refused, monkeypatch: pytest.MonkeyPatch
+    blobs: Blobs, rejected: Rejectd, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert MAX_UNCOMMITTED_BLOCKS == 100_000
     monkeypatch.setattr("tablepatterns.engine.blobs.blob.MAX_UNCOMMITTED_BLOCKS", 2)
     blobs.stage(HOME, "b", ONE, of("..."))
     blobs.stage(HOME, "b", TWO, of("..."))
     blobs.stage(HOME, "b", TWO, of("in its place"))
-    with refused("BlockCountExceedsLimit"):
+    with rejected("BlockCountExceedsLimit"):
         blobs.stage(HOME, "b", THREE, of("..."))
 
 
-def test_blocks_that_nobody_commits_are_given_up_after_a_week(blobs: Blobs, clock: Clock, refused: Refused) -> None:
+def test_blocks_that_nobody_commits_are_given_up_after_a_week(blobs: Blobs, clock: Clock, rejected: Rejectd) -> None:
     blobs.stage(HOME, "b", ONE, of("one"))
     clock.advance(6 * DAY)
     blobs.stage(HOME, "b", TWO, of("two"))
     clock.advance(7 * DAY - 1)
     assert len(blobs.blocks(HOME, "b").uncommitted) == 2
     clock.advance(1)
-    with refused("BlobNotFound"):
+    with rejected("BlobNotFound"):
         blobs.blocks(HOME, "b")
     assert all_names(blobs, uncommitted=True) == []
     blobs.stage(HOME, "b", THREE, of("three"))
@@ -134,48 +134,48 @@ def test_blocks_are_appended_and_told_where_they_begin(blobs: Blobs) -> None:
 
 
 @pytest.mark.usefixtures("log")
-def test_an_append_elsewhere_or_beyond_the_size_is_refused(blobs: Blobs, refused: Refused) -> None:
+def test_an_append_elsewhere_or_beyond_the_size_is_rejected(blobs: Blobs, rejected: Rejectd) -> None:
     blobs.append(HOME, "log", of("one "))
     for position in (0, 5):
-        with refused("AppendPositionConditionNotMet", "The append position condition specified was not met."):
+        with rejected("AppendPositionConditionNotMet", "The append position condition specified was not met."):
             blobs.append(HOME, "log", of("two "), position=position)
-    with refused("MaxBlobSizeConditionNotMet", "The max blob size condition specified was not met."):
+    with rejected("MaxBlobSizeConditionNotMet", "The max blob size condition specified was not met."):
         blobs.append(HOME, "log", of("two "), max_size=7)
 
 
 @pytest.mark.usefixtures("log")
-def test_an_append_has_1_byte_to_100_mib(blobs: Blobs, refused: Refused) -> None:
-    with refused("InvalidHeaderValue"):
+def test_an_append_has_1_byte_to_100_mib(blobs: Blobs, rejected: Rejectd) -> None:
+    with rejected("InvalidHeaderValue"):
         blobs.append(HOME, "log", Content())
-    with refused("RequestBodyTooLarge"):
+    with rejected("RequestBodyTooLarge"):
         blobs.append(HOME, "log", Long(100 * 1024 * 1024 + 1))
 
 
 @pytest.mark.usefixtures("log")
 def test_an_append_blob_has_up_to_50_000_blocks(
-    blobs: Blobs, refused: Refused, monkeypatch: pytest.MonkeyPatch
+    blobs: Blobs, rejected: Rejectd, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert MAX_BLOCKS == 50_000
     monkeypatch.setattr("tablepatterns.engine.blobs.versions.MAX_BLOCKS", 2)
     blobs.append(HOME, "log", of("one"))
     blobs.append(HOME, "log", of("two"))
-    with refused("BlockCountExceedsLimit"):
+    with rejected("BlockCountExceedsLimit"):
         blobs.append(HOME, "log", of("three"))
 
 
 @pytest.mark.usefixtures("log")
-def test_nobody_appends_to_a_sealed_blob(blobs: Blobs, refused: Refused) -> None:
-    with refused("AppendPositionConditionNotMet"):
+def test_nobody_appends_to_a_sealed_blob(blobs: Blobs, rejected: Rejectd) -> None:
+    with rejected("AppendPositionConditionNotMet"):
         blobs.seal(HOME, "log", position=1)
     assert blobs.seal(HOME, "log", position=0).sealed
     assert blobs.seal(HOME, "log").sealed
-    with refused("BlobIsSealed"):
+    with rejected("BlobIsSealed"):
         blobs.append(HOME, "log", of("..."))
     assert blobs.set_metadata(HOME, "log", {"a": "b"}).sealed
 
 
 @pytest.mark.usefixtures("log")
-def test_kinds_are_not_mixed(blobs: Blobs, refused: Refused) -> None:
+def test_kinds_are_not_mixed(blobs: Blobs, rejected: Rejectd) -> None:
     put(blobs, "don.jpg", "...")
     for call in (
         lambda: blobs.append(HOME, "don.jpg", of("...")),
@@ -186,7 +186,7 @@ def test_kinds_are_not_mixed(blobs: Blobs, refused: Refused) -> None:
         lambda: blobs.set_tier(HOME, "log", Tier.COOL),
         lambda: blobs.copy(HOME, "log", CopySource(HOME, "don.jpg")),
     ):
-        with refused("InvalidBlobType", "The blob type is invalid for this operation."):
+        with rejected("InvalidBlobType", "The blob type is invalid for this operation."):
             call()
 
 
@@ -196,6 +196,6 @@ def test_a_whole_write_changes_the_kind(blobs: Blobs) -> None:
     assert put(blobs, "log", kind=Kind.APPEND).kind is Kind.APPEND
 
 
-def test_an_append_blob_is_created_empty(blobs: Blobs, refused: Refused) -> None:
-    with refused("InvalidHeaderValue"):
+def test_an_append_blob_is_created_empty(blobs: Blobs, rejected: Rejectd) -> None:
+    with rejected("InvalidHeaderValue"):
         put(blobs, "log", "...", kind=Kind.APPEND)

@@ -9,13 +9,13 @@ from typing import Any
 import pytest
 
 from support.blob_states import HOME, put
-from support.table_states import Refused, refusal_of
+from support.table_states import Rejectd, service_error_of
 from tablepatterns.edm import Ticks
 from tablepatterns.engine.blobs.conditions import ANY, Terms
-from tablepatterns.engine.blobs.errors import NOT_MODIFIED
 from tablepatterns.engine.blobs.leases import Acquire
 from tablepatterns.engine.blobs.service import Blobs, CopySource
 from tablepatterns.engine.clock import Clock
+from tablepatterns.engine.errors import NOT_MODIFIED
 
 OLD, NEW = (Ticks.of(datetime(year, 1, 1, tzinfo=timezone.utc)) for year in (2001, 2100))
 OTHER = {'"0x1"'}
@@ -35,10 +35,10 @@ def blob(blobs: Blobs) -> None:
 
 
 def read_outcome(blobs: Blobs, terms: Terms) -> str:
-    refusal = refusal_of(lambda: blobs.get(HOME, "don.jpg", terms))
-    if refusal is None:
+    error = service_error_of(lambda: blobs.get(HOME, "don.jpg", terms))
+    if error is None:
         return "ok"
-    return READ_UNMET if refusal.answer is NOT_MODIFIED else refusal.code
+    return READ_UNMET if error.error_message is NOT_MODIFIED else error.code
 
 
 # match, none match, modified since, unmodified since: each met, unmet or not there
@@ -93,14 +93,14 @@ def test_a_read_may_name_several_versions(blobs: Blobs) -> None:
     assert read_outcome(blobs, Terms(none_match=here | OTHER)) == READ_UNMET
 
 
-def test_nobody_reads_what_must_not_be_there(blobs: Blobs, refused: Refused) -> None:
-    with refused("UnsatisfiableCondition"):
+def test_nobody_reads_what_must_not_be_there(blobs: Blobs, rejected: Rejectd) -> None:
+    with rejected("UnsatisfiableCondition"):
         blobs.get(HOME, "don.jpg", Terms(none_match={ANY}))
 
 
-def test_a_read_of_a_missing_blob_is_refused_for_that_whatever_its_conditions(blobs: Blobs, refused: Refused) -> None:
+def test_a_read_of_a_missing_blob_is_rejected_for_that_whatever_its_conditions(blobs: Blobs, rejected: Rejectd) -> None:
     for terms in (Terms(match=OTHER), Terms(match={ANY}), Terms(unmodified_since=OLD), Terms(none_match=OTHER)):
-        with refused("BlobNotFound"):
+        with rejected("BlobNotFound"):
             blobs.get(HOME, "missing.jpg", terms)
 
 
@@ -130,9 +130,9 @@ every_write = pytest.mark.parametrize("write", WRITES)
     ids=str,
 )
 def test_a_write_whose_condition_is_not_met_changes_nothing(
-    blobs: Blobs, refused: Refused, write: str, unmet: Terms
+    blobs: Blobs, rejected: Rejectd, write: str, unmet: Terms
 ) -> None:
-    with refused(UNMET, "The condition specified using HTTP conditional header(s) is not met."):
+    with rejected(UNMET, "The condition specified using HTTP conditional header(s) is not met."):
         WRITES[write](blobs, "don.jpg", unmet)
 
 
@@ -144,23 +144,23 @@ def test_a_write_whose_condition_is_met_is_carried_out(blobs: Blobs, clock: Cloc
 
 
 @every_write
-def test_a_write_of_another_version_than_that_is_refused(blobs: Blobs, refused: Refused, write: str) -> None:
-    with refused(UNMET):
+def test_a_write_of_another_version_than_that_is_rejected(blobs: Blobs, rejected: Rejectd, write: str) -> None:
+    with rejected(UNMET):
         WRITES[write](blobs, "don.jpg", Terms(none_match=holding(blobs)))
 
 
 @every_write
-def test_what_must_not_be_there_is_refused_where_it_is(blobs: Blobs, refused: Refused, write: str) -> None:
-    with refused("BlobAlreadyExists" if write in CREATES else UNMET):
+def test_what_must_not_be_there_is_rejected_where_it_is(blobs: Blobs, rejected: Rejectd, write: str) -> None:
+    with rejected("BlobAlreadyExists" if write in CREATES else UNMET):
         WRITES[write](blobs, "don.jpg", Terms(none_match={ANY}))
 
 
 @every_write
 @pytest.mark.parametrize("terms", [Terms(match=OTHER), Terms(match={ANY})], ids=str)
-def test_what_must_be_there_is_refused_where_it_is_not(
-    blobs: Blobs, refused: Refused, write: str, terms: Terms
+def test_what_must_be_there_is_rejected_where_it_is_not(
+    blobs: Blobs, rejected: Rejectd, write: str, terms: Terms
 ) -> None:
-    with refused(UNMET if write in CREATES else "BlobNotFound"):
+    with rejected(UNMET if write in CREATES else "BlobNotFound"):
         WRITES[write](blobs, "missing.jpg", terms)
 
 
@@ -169,8 +169,8 @@ def test_what_must_be_there_is_refused_where_it_is_not(
     "terms", [Terms(none_match={ANY}), Terms(modified_since=NEW), Terms(unmodified_since=OLD)], ids=str
 )
 def test_other_conditions_are_met_by_nothing(blobs: Blobs, write: str, terms: Terms) -> None:
-    refusal = refusal_of(lambda: WRITES[write](blobs, "missing.jpg", terms))
-    assert (refusal and refusal.code) == (None if write in CREATES else "BlobNotFound")
+    error = service_error_of(lambda: WRITES[write](blobs, "missing.jpg", terms))
+    assert (error and error.code) == (None if write in CREATES else "BlobNotFound")
 
 
 @every_write
@@ -187,25 +187,25 @@ def test_other_conditions_are_met_by_nothing(blobs: Blobs, write: str, terms: Te
     ids=str,
 )
 def test_a_write_does_not_combine_conditions(
-    blobs: Blobs, refused: Refused, write: str, terms: Terms, code: str
+    blobs: Blobs, rejected: Rejectd, write: str, terms: Terms, code: str
 ) -> None:
-    with refused(code):
+    with rejected(code):
         WRITES[write](blobs, "don.jpg", terms)
 
 
-def test_a_copy_says_whose_condition_is_not_met(blobs: Blobs, refused: Refused) -> None:
+def test_a_copy_says_whose_condition_is_not_met(blobs: Blobs, rejected: Rejectd) -> None:
     put(blobs, "copy.jpg", "old")
-    with refused("SourceConditionNotMet"):
+    with rejected("SourceConditionNotMet"):
         blobs.copy(HOME, "copy.jpg", CopySource(HOME, "don.jpg", terms=Terms(match=OTHER)))
-    with refused("TargetConditionNotMet"):
+    with rejected("TargetConditionNotMet"):
         blobs.copy(HOME, "copy.jpg", CopySource(HOME, "don.jpg"), terms=Terms(match=OTHER))
-    with refused("BlobAlreadyExists"):
+    with rejected("BlobAlreadyExists"):
         blobs.copy(HOME, "copy.jpg", CopySource(HOME, "don.jpg"), terms=Terms(none_match={ANY}))
 
 
-def test_who_may_only_create_replaces_nothing(blobs: Blobs, refused: Refused) -> None:
+def test_who_may_only_create_replaces_nothing(blobs: Blobs, rejected: Rejectd) -> None:
     put(blobs, "new.jpg", "...", terms=Terms(create_only=True))
-    with refused("UnauthorizedBlobOverwrite"):
+    with rejected("UnauthorizedBlobOverwrite"):
         put(blobs, "new.jpg", "other", terms=Terms(create_only=True))
 
 
@@ -218,13 +218,13 @@ def test_times_are_compared_in_whole_seconds(blobs: Blobs, clock: Clock) -> None
     assert read_outcome(blobs, Terms(modified_since=same_second)) == READ_UNMET
 
 
-def test_a_container_is_changed_and_deleted_under_conditions_of_time(blobs: Blobs, refused: Refused) -> None:
+def test_a_container_is_changed_and_deleted_under_conditions_of_time(blobs: Blobs, rejected: Rejectd) -> None:
     for unmet in (Terms(modified_since=NEW), Terms(unmodified_since=OLD)):
-        with refused(UNMET):
+        with rejected(UNMET):
             blobs.containers.delete(HOME, unmet)
-        with refused(UNMET):
+        with rejected(UNMET):
             blobs.containers.set_metadata(HOME, {"a": "b"}, unmet)
-        with refused(UNMET):
+        with rejected(UNMET):
             blobs.containers.lease(HOME, Acquire(15), unmet)
     blobs.containers.set_metadata(HOME, {"a": "b"}, Terms(modified_since=OLD))
     blobs.containers.delete(HOME, Terms(unmodified_since=NEW))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from support.blob_states import DRAFT, HOME, ONE, A, all_names, latest, of, put, text_of, under
-from support.table_states import Refused
+from support.table_states import Rejectd
 from tablepatterns.engine.blobs.blob import ContentHeaders, Draft, Kind
 from tablepatterns.engine.blobs.leases import INFINITE, Acquire
 from tablepatterns.engine.blobs.service import Blobs, CopySource
@@ -52,13 +52,13 @@ def test_a_write_of_the_copy_forgets_where_it_came_from(blobs: Blobs) -> None:
     assert put(blobs, "c", "...").copy is None
 
 
-def test_what_a_copy_replaces_is_leased_for_ever_or_not_at_all(blobs: Blobs, refused: Refused) -> None:
+def test_what_a_copy_replaces_is_leased_for_ever_or_not_at_all(blobs: Blobs, rejected: Rejectd) -> None:
     put(blobs, "b", "...")
     put(blobs, "c", "old")
     blobs.lease(HOME, "c", Acquire(15, A))
-    with refused("LeaseIdMissing"):
+    with rejected("LeaseIdMissing"):
         blobs.copy(HOME, "c", CopySource(HOME, "b"))
-    with refused("InfiniteLeaseDurationRequired"):
+    with rejected("InfiniteLeaseDurationRequired"):
         blobs.copy(HOME, "c", CopySource(HOME, "b"), terms=under(A))
     blobs.lease(HOME, "c", Acquire(INFINITE, A))
     assert text_of(blobs.copy(HOME, "c", CopySource(HOME, "b"), terms=under(A))) == "..."
@@ -67,7 +67,7 @@ def test_what_a_copy_replaces_is_leased_for_ever_or_not_at_all(blobs: Blobs, ref
 # ------------------------------------------------------------------ snapshots
 
 
-def test_a_snapshot_stays_as_the_blob_was(blobs: Blobs, refused: Refused) -> None:
+def test_a_snapshot_stays_as_the_blob_was(blobs: Blobs, rejected: Rejectd) -> None:
     before = put(blobs, "b", "old", draft=DRAFT)
     blobs.lease(HOME, "b", Acquire(15, A))
     taken = blobs.snapshot(HOME, "b")
@@ -76,7 +76,7 @@ def test_a_snapshot_stays_as_the_blob_was(blobs: Blobs, refused: Refused) -> Non
     assert (text_of(found), found.etag, found.metadata, found.lease.id) == ("old", before.etag, before.metadata, None)
     assert text_of(blobs.get(HOME, "b")) == "new"
     assert taken.snapshot is not None
-    with refused("BlobNotFound"):
+    with rejected("BlobNotFound"):
         blobs.get(HOME, "b", snapshot=type(taken.snapshot)(taken.snapshot + 1))
 
 
@@ -95,10 +95,10 @@ def test_a_snapshot_can_be_copied_over_its_blob(blobs: Blobs) -> None:
     assert all_names(blobs, snapshots=True) == ["b@", "b"]
 
 
-def test_a_blob_with_snapshots_is_deleted_only_with_a_word_about_them(blobs: Blobs, refused: Refused) -> None:
+def test_a_blob_with_snapshots_is_deleted_only_with_a_word_about_them(blobs: Blobs, rejected: Rejectd) -> None:
     put(blobs, "b", "...")
     moments = [blobs.snapshot(HOME, "b").snapshot for _ in range(3)]
-    with refused("SnapshotsPresent", "This operation is not permitted because the blob has snapshots."):
+    with rejected("SnapshotsPresent", "This operation is not permitted because the blob has snapshots."):
         blobs.delete(HOME, "b")
     blobs.delete(HOME, "b", snapshot=moments[0])
     assert all_names(blobs, snapshots=True) == ["b@", "b@", "b"]

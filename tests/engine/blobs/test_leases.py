@@ -7,7 +7,7 @@ from collections.abc import Callable
 import pytest
 
 from support.blob_states import HOME, A, B, C, put, under
-from support.table_states import refusal_of
+from support.table_states import service_error_of
 from tablepatterns.edm import Ticks
 from tablepatterns.engine.blobs.leases import (
     BLOB,
@@ -24,7 +24,7 @@ from tablepatterns.engine.blobs.leases import (
 from tablepatterns.engine.blobs.leases import NO_LEASE as NO_LEASE_YET
 from tablepatterns.engine.blobs.service import Blobs
 from tablepatterns.engine.clock import SECOND, Clock
-from tablepatterns.engine.errors import Refusal
+from tablepatterns.engine.errors import ServiceError
 
 STATES = ("available", "leased", "breaking", "broken", "expired")
 OK = "ok"
@@ -76,8 +76,8 @@ def rows(table: dict[str, tuple[str, ...]]) -> list[tuple[str, str, str]]:
 
 
 def code_of(call: Callable[[], object]) -> str:
-    refusal = refusal_of(call)
-    return OK if refusal is None else refusal.code
+    error = service_error_of(call)
+    return OK if error is None else error.code
 
 
 class TestBlobs:
@@ -158,10 +158,10 @@ class TestContainers:
         else:
             assert (code, after) == (outcome, before)
 
-    def test_a_refusal_names_the_container(self, blobs: Blobs) -> None:
-        refusal = refusal_of(lambda: blobs.containers.lease(HOME, Break()))
-        assert refusal is not None
-        assert refusal.message == "There is currently no lease on the container."
+    def test_an_error_names_the_container(self, blobs: Blobs) -> None:
+        error = service_error_of(lambda: blobs.containers.lease(HOME, Break()))
+        assert error is not None
+        assert error.message == "There is currently no lease on the container."
 
     @pytest.mark.parametrize(("name", "state", "outcome"), rows(USES), ids=str)
     def test_the_lease_guards_deletion_and_nothing_else(
@@ -204,15 +204,15 @@ def test_a_lease_runs_for_15_to_60_seconds_or_for_ever(duration: int) -> None:
 
 @pytest.mark.parametrize("duration", [-2, 0, 14, 61])
 def test_no_lease_runs_for_another_time(duration: int) -> None:
-    with pytest.raises(Refusal) as caught:
+    with pytest.raises(ServiceError) as caught:
         leased(duration)
     assert caught.value.code == "InvalidHeaderValue"
-    assert caught.value.answer.details == (("HeaderName", "x-ms-lease-duration"), ("HeaderValue", str(duration)))
+    assert caught.value.error_message.details == (("HeaderName", "x-ms-lease-duration"), ("HeaderValue", str(duration)))
 
 
 @pytest.mark.parametrize("period", [-1, 61])
 def test_no_break_takes_longer_than_a_minute(period: int) -> None:
-    with pytest.raises(Refusal) as caught:
+    with pytest.raises(ServiceError) as caught:
         Break(period).on(leased(60), Ticks(0), BLOB)
     assert caught.value.code == "InvalidHeaderValue"
 

@@ -13,7 +13,7 @@ from hypothesis import settings
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
 from support.blob_states import HOME, ONE, TWO, A, B, all_names, of, text_of
-from support.table_states import refusal_of
+from support.table_states import service_error_of
 from tablepatterns.engine.blobs.blob import Blob, Draft, Kind, Where
 from tablepatterns.engine.blobs.conditions import Terms
 from tablepatterns.engine.blobs.leases import Acquire, Break, Release
@@ -63,16 +63,19 @@ class BlobsMachine(RuleBasedStateMachine):
 
     # -- What must come of a request
 
-    def refusal(self, known: Known, condition: str, lease: UUID | None, *, creates: bool) -> str | None:
+    def error(self, known: Known, condition: str, lease: UUID | None, *, creates: bool) -> str | None:
         """Return the code of what is wrong with a write, None for nothing."""
         there = known.text is not None
+        locked = there and known.lease is not None and self.now < known.until
         if not there and not creates:
             return "BlobNotFound"
         if condition == "missing" and there:
-            return "BlobAlreadyExists" if creates else "ConditionNotMet"
+            if not creates:
+                return "ConditionNotMet"
+            # The holder of the lease may replace the blob all the same
+            return None if locked and lease == known.lease else "BlobAlreadyExists"
         if condition == "stale" or (condition == "current" and not there):
             return "ConditionNotMet"
-        locked = there and known.lease is not None and self.now < known.until
         if locked and lease is None:
             return "LeaseIdMissing"
         if locked and lease != known.lease:
@@ -104,10 +107,10 @@ class BlobsMachine(RuleBasedStateMachine):
         """Carry out a write on both sides."""
         known = self.known.get(name, Known())
         terms = self.terms(known, condition, lease)
-        expected = self.refusal(known, condition, lease, creates=creates) or wrong
+        expected = self.error(known, condition, lease, creates=creates) or wrong
         made: list[Blob] = []
-        refusal = refusal_of(lambda: made.append(call(terms)))
-        assert (refusal and refusal.code) == expected
+        error = service_error_of(lambda: made.append(call(terms)))
+        assert (error and error.code) == expected
         if expected is None:
             self.known[name] = known
             change(known)
@@ -138,11 +141,11 @@ class BlobsMachine(RuleBasedStateMachine):
     @rule(name=NAMES, block=BLOCKS, text=TEXTS.filter(bool), lease=LEASES)
     def stage(self, name: str, block: str, text: str, lease: UUID | None) -> None:
         known = self.known.get(name, Known())
-        expected = self.refusal(known, "none", lease, creates=True)
+        expected = self.error(known, "none", lease, creates=True)
         if expected is None and known.text is not None and known.kind is Kind.APPEND:
             expected = "InvalidBlobType"
-        refusal = refusal_of(lambda: self.blobs.stage(HOME, name, block, of(text), Terms(lease=lease)))
-        assert (refusal and refusal.code) == expected
+        error = service_error_of(lambda: self.blobs.stage(HOME, name, block, of(text), Terms(lease=lease)))
+        assert (error and error.code) == expected
         if expected is None:
             self.known.setdefault(name, known).staged[block] = text
 
@@ -190,12 +193,12 @@ class BlobsMachine(RuleBasedStateMachine):
     @rule(name=NAMES, source=NAMES)
     def copy(self, name: str, source: str) -> None:
         known, origin = self.known.get(name, Known()), self.known.get(source, Known())
-        expected = "BlobNotFound" if origin.text is None else self.refusal(known, "none", None, creates=True)
+        expected = "BlobNotFound" if origin.text is None else self.error(known, "none", None, creates=True)
         if expected is None and known.text is not None and known.kind is not origin.kind:
             expected = "InvalidBlobType"
         made: list[Blob] = []
-        refusal = refusal_of(lambda: made.append(self.blobs.copy(HOME, name, CopySource(HOME, source))))
-        assert (refusal and refusal.code) == expected
+        error = service_error_of(lambda: made.append(self.blobs.copy(HOME, name, CopySource(HOME, source))))
+        assert (error and error.code) == expected
         if expected is None:
             self.known[name] = known
             known.text, known.kind, known.metadata = origin.text, origin.kind, dict(origin.metadata)
@@ -204,8 +207,8 @@ class BlobsMachine(RuleBasedStateMachine):
     @rule(name=NAMES)
     def snapshot(self, name: str) -> None:
         known = self.known.get(name, Known())
-        refusal = refusal_of(lambda: self.blobs.snapshot(HOME, name))
-        assert (refusal is None) == (known.text is not None)
+        error = service_error_of(lambda: self.blobs.snapshot(HOME, name))
+        assert (error is None) == (known.text is not None)
         if known.text is not None:
             known.snapshots.append(known.text)
 
@@ -216,12 +219,12 @@ class BlobsMachine(RuleBasedStateMachine):
         if known.text is None:
             expected = None if known.staged else "BlobNotFound"
         else:
-            expected = self.refusal(known, condition, lease, creates=False)
+            expected = self.error(known, condition, lease, creates=False)
             if expected is None and known.snapshots and not include:
                 expected = "SnapshotsPresent"
         terms, snapshots = self.terms(known, condition, lease), "include" if include else None
-        refusal = refusal_of(lambda: self.blobs.delete(HOME, name, terms, snapshots=snapshots))
-        assert (refusal and refusal.code) == expected
+        error = service_error_of(lambda: self.blobs.delete(HOME, name, terms, snapshots=snapshots))
+        assert (error and error.code) == expected
         if expected is None:
             del self.known[name]
 
@@ -231,17 +234,17 @@ class BlobsMachine(RuleBasedStateMachine):
         expected = "BlobNotFound" if known.text is None else None
         if known.lease not in (None, lease) and self.now < known.until:
             expected = "LeaseAlreadyPresent"
-        refusal = refusal_of(lambda: self.blobs.lease(HOME, name, Acquire(15, lease)))
-        assert (refusal and refusal.code) == expected
+        error = service_error_of(lambda: self.blobs.lease(HOME, name, Acquire(15, lease)))
+        assert (error and error.code) == expected
         if expected is None:
             known.lease, known.until = lease, self.now + 15
 
     @rule(name=NAMES, lease=st.sampled_from([A, B]))
     def release(self, name: str, lease: UUID) -> None:
         known = self.known.get(name, Known())
-        refusal = refusal_of(lambda: self.blobs.lease(HOME, name, Release(lease)))
-        assert (refusal is None) == (known.text is not None and known.lease == lease)
-        if refusal is None:
+        error = service_error_of(lambda: self.blobs.lease(HOME, name, Release(lease)))
+        assert (error is None) == (known.text is not None and known.lease == lease)
+        if error is None:
             known.lease = None
 
     @rule(seconds=st.sampled_from([1, 14, 15]))
@@ -252,9 +255,9 @@ class BlobsMachine(RuleBasedStateMachine):
     @rule(name=NAMES)
     def break_and_release(self, name: str) -> None:
         known = self.known.get(name, Known())
-        refusal = refusal_of(lambda: self.blobs.lease(HOME, name, Break(0)))
-        assert (refusal is None) == (known.text is not None and known.lease is not None)
-        if refusal is None and known.lease is not None:
+        error = service_error_of(lambda: self.blobs.lease(HOME, name, Break(0)))
+        assert (error is None) == (known.text is not None and known.lease is not None)
+        if error is None and known.lease is not None:
             self.blobs.lease(HOME, name, Release(known.lease))
             known.lease = None
 

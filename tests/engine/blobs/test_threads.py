@@ -11,7 +11,7 @@ from uuid import UUID, uuid4
 import pytest
 
 from support.blob_states import HOME, ONE, all_names, latest, of, put, text_of, under
-from support.table_states import refusal_of
+from support.table_states import service_error_of
 from tablepatterns.engine.blobs.blob import Kind
 from tablepatterns.engine.blobs.conditions import Terms
 from tablepatterns.engine.blobs.leases import Acquire, Release
@@ -39,10 +39,10 @@ def together(*calls: Callable[[], object]) -> None:
 
 
 def carried_out(call: Callable[[], object], unless: str) -> bool:
-    """Return whether the call was carried out; the only refusal it may meet is the given one."""
-    refusal = refusal_of(call)
-    assert refusal is None or refusal.code == unless
-    return refusal is None
+    """Return whether the call was carried out; the only error it may meet is the given one."""
+    error = service_error_of(call)
+    assert error is None or error.code == unless
+    return error is None
 
 
 def test_no_append_is_lost_and_each_is_told_where_it_begins(blobs: Blobs) -> None:

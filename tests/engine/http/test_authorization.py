@@ -63,7 +63,7 @@ class TestSharedKey:
         asked = {**JSON, "date": DATE, "authorization": header}
         assert wire.send("GET", "/Tables", asked, signed=False).status == 200
         del asked["date"]
-        assert wire.refusal("GET", "/Tables", asked, signed=False) == FAILED
+        assert wire.error("GET", "/Tables", asked, signed=False) == FAILED
 
     @pytest.mark.parametrize(
         "authorization",
@@ -142,7 +142,7 @@ class TestTokens:
         assert (response.status, response.headers["WWW-Authenticate"]) == (401, CHALLENGE)
         assert b'"NoAuthenticationInformation"' in response.body
 
-    def test_a_token_is_refused_with_a_challenge_that_the_sdk_follows(self, engine: Engine) -> None:
+    def test_a_token_is_rejected_with_a_challenge_that_the_sdk_follows(self, engine: Engine) -> None:
         credential = self.Credential()
         client: Any = TableClient(URL, "Employees", credential=credential, transport=EngineTransport(engine))
         with pytest.raises(ClientAuthenticationError, match="Server failed to authenticate the request"):
@@ -157,7 +157,7 @@ class TestTokens:
         wire = Wire(engine, trust_tokens=True)
         headers = {**JSON, "authorization": "Bearer token"}
         assert wire.send("GET", "/Tables", headers, signed=False).status == 200
-        assert wire.refusal("GET", "/Tables", headers, base=URL.replace("https", "http"), signed=False) == FAILED
+        assert wire.error("GET", "/Tables", headers, base=URL.replace("https", "http"), signed=False) == FAILED
 
     @pytest.mark.parametrize(
         ("claims", "accepted"),

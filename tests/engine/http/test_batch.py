@@ -37,7 +37,7 @@ def send(wire: Wire, request: tuple[dict[str, str], bytes]) -> list[Response]:
     return list(read_responses(response.body, response.headers["Content-Type"]))
 
 
-def refused(wire: Wire, *operations: Any) -> tuple[int, str, str]:
+def rejected(wire: Wire, *operations: Any) -> tuple[int, str, str]:
     """Send a transaction that fails; there must be one part, and no entity."""
     (part,) = send(wire, batch(*operations))
     return (part.status, *error_of(part))
@@ -118,7 +118,7 @@ def test_the_answer_is_written_as_the_service_writes_it(wire: Wire) -> None:
 
 class TestWhoIsAtFault:
     def test_the_same_row_twice(self, wire: Wire) -> None:
-        assert refused(wire, insert("a"), insert("a")) == (
+        assert rejected(wire, insert("a"), insert("a")) == (
             400,
             "InvalidDuplicateRow",
             "1:The batch request contains multiple changes with same row key. "
@@ -129,7 +129,7 @@ class TestWhoIsAtFault:
     @pytest.mark.parametrize("url", ["/Employees", "/Payroll"])
     def test_another_partition_or_another_table(self, url: str, wire: Wire) -> None:
         other = ("POST", url, JSON, {"PartitionKey": "q" if url == "/Employees" else "p", "RowKey": "b"})
-        assert refused(wire, insert("a"), other) == (
+        assert rejected(wire, insert("a"), other) == (
             400,
             "CommandsInBatchActOnDifferentPartitions",
             "1:All commands in a batch must operate on same entity group.",
@@ -137,7 +137,7 @@ class TestWhoIsAtFault:
         assert rows(wire) == []
 
     def test_a_hundred_operations_are_taken_and_one_more_is_the_fault_of_the_hundredth(self, wire: Wire) -> None:
-        assert refused(wire, *(insert(f"{number:03d}") for number in range(101))) == (
+        assert rejected(wire, *(insert(f"{number:03d}") for number in range(101))) == (
             400,
             "InvalidInput",
             "99:The batch request operation exceeds the maximum 100 changes per change set.",
@@ -148,7 +148,7 @@ class TestWhoIsAtFault:
 
     def test_the_fourth_of_four(self, wire: Wire) -> None:
         send(wire, batch(insert("d")))
-        assert refused(wire, *(insert(row) for row in "abcd")) == (
+        assert rejected(wire, *(insert(row) for row in "abcd")) == (
             409,
             "EntityAlreadyExists",
             "3:The specified entity already exists.",
@@ -156,7 +156,7 @@ class TestWhoIsAtFault:
         assert rows(wire) == ["d"]
 
     @pytest.mark.parametrize(
-        ("operation", "refusal"),
+        ("operation", "error"),
         [
             (("POST", "/Nobody", JSON, entity("a")), (404, "TableNotFound", "0:The table specified does not exist.")),
             (insert("x/y"), (400, "OutOfRangeInput", "0:The 'RowKey' parameter of value 'x/y' is out of range.")),
@@ -180,11 +180,11 @@ class TestWhoIsAtFault:
             (insert("held"), (409, "EntityAlreadyExists", "The specified entity already exists.")),
         ],
     )
-    def test_a_single_operation_has_its_index_unless_the_storage_refuses_it(
-        self, operation: Any, refusal: tuple[int, str, str], wire: Wire
+    def test_a_single_operation_has_its_index_unless_the_storage_rejects_it(
+        self, operation: Any, error: tuple[int, str, str], wire: Wire
     ) -> None:
         send(wire, batch(insert("held")))
-        assert refused(wire, operation) == refusal
+        assert rejected(wire, operation) == error
         assert rows(wire) == ["held"]
 
     def test_the_sdk_knows_which_one(self, table: TableClient) -> None:
@@ -223,7 +223,7 @@ def test_the_echo_of_an_operation_has_the_format_that_it_asks_for(wire: Wire) ->
     full = {"Accept": "application/json;odata=nometadata"}
     (part,) = send(wire, batch(("POST", "/Employees", full, entity("a"))))
     assert set(json.loads(part.body)) == {"PartitionKey", "RowKey", "Timestamp"}
-    assert refused(wire, ("POST", "/Employees", {"Accept": "text/html"}, entity("b")))[:2] == (
+    assert rejected(wire, ("POST", "/Employees", {"Accept": "text/html"}, entity("b")))[:2] == (
         415,
         "AtomFormatNotSupported",
     )
@@ -248,7 +248,7 @@ class TestQueries:
         assert [row["RowKey"] for row in json.loads(part.body)["value"]] == ["b"]
 
     @pytest.mark.parametrize(
-        ("method", "url", "refusal"),
+        ("method", "url", "error"),
         [
             ("GET", entity_path("p", "a"), (404, "ResourceNotFound", "The specified resource does not exist.")),
             ("GET", "/Nobody()", (404, "TableNotFound", "0:The table specified does not exist.")),
@@ -256,11 +256,11 @@ class TestQueries:
             ("DELETE", entity_path("p", "a"), (400, "InvalidInput", "0:One of the request inputs is not valid.")),
         ],
     )
-    def test_what_it_refuses_is_told_in_its_part(
-        self, method: str, url: str, refusal: tuple[int, str, str], wire: Wire
+    def test_what_it_rejects_is_told_in_its_part(
+        self, method: str, url: str, error: tuple[int, str, str], wire: Wire
     ) -> None:
         (part,) = send(wire, query_batch(method, url))
-        assert (part.status, *error_of(part)) == refusal
+        assert (part.status, *error_of(part)) == error
 
 
 def test_only_the_first_changeset_is_carried_out(wire: Wire) -> None:
@@ -272,15 +272,15 @@ def test_only_the_first_changeset_is_carried_out(wire: Wire) -> None:
     assert rows(wire) == ["a"]
 
 
-def test_an_empty_changeset_is_refused_as_the_service_does_and_succeeds_in_the_sdk(
+def test_an_empty_changeset_is_rejected_as_the_service_does_and_succeeds_in_the_sdk(
     wire: Wire, table: TableClient
 ) -> None:
     assert table.submit_transaction([]) == []
-    assert refused(wire) == (400, *INVALID)
+    assert rejected(wire) == (400, *INVALID)
 
 
 @pytest.mark.parametrize(
-    ("content_type", "body", "refusal"),
+    ("content_type", "body", "error"),
     [
         ("application/json", b"{}", (415, "MediaTypeNotSupported")),
         ("multipart/mixed", b"--b--", (400, "InvalidInput")),
@@ -296,10 +296,10 @@ def test_an_empty_changeset_is_refused_as_the_service_does_and_succeeds_in_the_s
         ("multipart/mixed; boundary=b", b"--bb\r\n\r\nx\r\n--b--", (400, "InvalidInput")),
     ],
 )
-def test_what_is_no_batch_is_refused_as_a_whole(
-    content_type: str, body: bytes, refusal: tuple[int, str], wire: Wire
+def test_what_is_no_batch_is_rejected_as_a_whole(
+    content_type: str, body: bytes, error: tuple[int, str], wire: Wire
 ) -> None:
-    assert wire.refusal("POST", "/$batch", {**JSON, "content-type": content_type}, body)[:2] == refusal
+    assert wire.error("POST", "/$batch", {**JSON, "content-type": content_type}, body)[:2] == error
 
 
 def test_a_batch_that_was_cut_off_on_its_way_changes_nothing(wire: Wire) -> None:
@@ -309,9 +309,9 @@ def test_a_batch_that_was_cut_off_on_its_way_changes_nothing(wire: Wire) -> None
     assert rows(wire) == []
 
 
-def test_a_batch_whose_lines_end_with_cr_alone_is_refused_and_changes_nothing(wire: Wire) -> None:
+def test_a_batch_whose_lines_end_with_cr_alone_is_rejected_and_changes_nothing(wire: Wire) -> None:
     headers, body = batch(insert("a"), insert("b"))
-    assert wire.refusal("POST", "/$batch", headers, body.replace(b"\r\n", b"\r"))[:2] == (400, "InvalidInput")
+    assert wire.error("POST", "/$batch", headers, body.replace(b"\r\n", b"\r"))[:2] == (400, "InvalidInput")
     assert rows(wire) == []
     assert wire.status("POST", "/$batch", headers, body) == 202
     assert rows(wire) == ["a", "b"]

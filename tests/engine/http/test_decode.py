@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from support.table_requests import JSON, Wire, attempt, entity_path
 from tablepatterns.edm import Int64, Ticks
-from tablepatterns.engine.errors import Refusal
+from tablepatterns.engine.errors import ServiceError
 from tablepatterns.engine.tables.json import read_body
 
 GUID = "c9da6455-213d-42c9-9a79-3e9149a57833"
@@ -97,14 +97,14 @@ def test_nan_is_a_double() -> None:
         ([1], "Edm.Int32"),
     ],
 )
-def test_a_value_that_its_type_cannot_be_is_refused(value: Any, edm: str | None) -> None:
-    with pytest.raises(Refusal, match="InvalidInput: One of the request inputs is not valid"):
+def test_a_value_that_its_type_cannot_be_is_rejected(value: Any, edm: str | None) -> None:
+    with pytest.raises(ServiceError, match="InvalidInput: One of the request inputs is not valid"):
         value_of(value, edm)
 
 
 @pytest.mark.parametrize("note", [None, 5, [], {"a": 1}])
-def test_a_note_that_is_no_type_is_refused(note: Any) -> None:
-    with pytest.raises(Refusal, match="InvalidInput"):
+def test_a_note_that_is_no_type_is_rejected(note: Any) -> None:
+    with pytest.raises(ServiceError, match="InvalidInput"):
         value_of("x", note) if note is not None else read_body(b'{"X@odata.type":null,"X":"x"}').properties()
 
 
@@ -130,8 +130,8 @@ def test_keys_the_timestamp_and_odata_members_are_no_properties() -> None:
 
 
 @pytest.mark.parametrize("body", [b'{"A":1,"A":1}', b'{"A@odata.type":"Edm.Int32","A@odata.type":"Edm.Int32","A":1}'])
-def test_a_name_given_twice_is_refused(body: bytes) -> None:
-    with pytest.raises(Refusal, match="DuplicatePropertiesSpecified: A property is specified more than one time"):
+def test_a_name_given_twice_is_rejected(body: bytes) -> None:
+    with pytest.raises(ServiceError, match="DuplicatePropertiesSpecified: A property is specified more than one time"):
         read_body(body)
 
 
@@ -151,8 +151,8 @@ def test_a_name_given_twice_is_refused(body: bytes) -> None:
     ],
     ids=lambda body: repr(body[:12]),
 )
-def test_what_is_no_json_object_is_refused(body: bytes, wire: Wire) -> None:
-    assert wire.refusal("POST", "/Employees", JSON, body) == (
+def test_what_is_no_json_object_is_rejected(body: bytes, wire: Wire) -> None:
+    assert wire.error("POST", "/Employees", JSON, body) == (
         400,
         "InvalidInput",
         "One of the request inputs is not valid.",
@@ -171,7 +171,7 @@ def test_what_is_no_json_object_is_refused(body: bytes, wire: Wire) -> None:
     ],
 )
 def test_an_insert_needs_both_keys_as_strings(members: dict[str, Any], code: str, wire: Wire) -> None:
-    assert wire.refusal("POST", "/Employees", JSON, members)[:2] == (400, code)
+    assert wire.error("POST", "/Employees", JSON, members)[:2] == (400, code)
 
 
 @pytest.mark.parametrize("method", ["PUT", "MERGE", "PATCH"])
@@ -220,9 +220,9 @@ JSON_VALUES = st.recursive(
         st.sampled_from(["A", "A@odata.type", "B"]), st.one_of(JSON_VALUES, st.sampled_from(["Edm.Guid", "Edm.Int64"]))
     )
 )
-def test_any_json_is_read_or_refused(members: dict[str, Any]) -> None:
+def test_any_json_is_read_or_rejected(members: dict[str, Any]) -> None:
     read = attempt(lambda: read_body(json.dumps(members).encode()).properties())
-    if isinstance(read, Refusal):
+    if isinstance(read, ServiceError):
         assert read.code == "InvalidInput"
     else:
         assert {type(value) for value in read.values()} <= {str, bool, int, float, Int64, UUID}

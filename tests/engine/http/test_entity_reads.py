@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from support.table_requests import JSON, Wire, attempt, entity_path
 from tablepatterns.engine.account import Engine
-from tablepatterns.engine.errors import Refusal
+from tablepatterns.engine.errors import ServiceError
 from tablepatterns.engine.tables.entity_api import read_token, write_token
 from tablepatterns.engine.tables.service import Operation
 
@@ -67,8 +67,8 @@ def test_top_is_the_size_of_a_page(top: str, found: int, engine: Engine, wire: W
 
 @pytest.mark.parametrize("top", ["-1", "1001", "abc", "", "1.5", "99999999999999999999", "٣"])
 @pytest.mark.parametrize("path", ["/Employees()", "/Tables"])
-def test_a_page_size_out_of_range_is_refused(path: str, top: str, wire: Wire) -> None:
-    assert wire.refusal("GET", f"{path}?$top={quote(top)}") == INVALID
+def test_a_page_size_out_of_range_is_rejected(path: str, top: str, wire: Wire) -> None:
+    assert wire.error("GET", f"{path}?$top={quote(top)}") == INVALID
 
 
 @pytest.mark.parametrize(
@@ -83,8 +83,8 @@ def test_a_page_size_out_of_range_is_refused(path: str, top: str, wire: Wire) ->
         "NextPartitionKey=1!4!/w--",
     ],
 )
-def test_what_is_no_token_is_refused(token: str, wire: Wire) -> None:
-    assert wire.refusal("GET", f"/Employees()?{token}") == INVALID
+def test_what_is_no_token_is_rejected(token: str, wire: Wire) -> None:
+    assert wire.error("GET", f"/Employees()?{token}") == INVALID
 
 
 def test_a_token_without_a_row_begins_with_the_partition(engine: Engine, wire: Wire) -> None:
@@ -102,9 +102,9 @@ def test_a_token_gives_its_key_back_and_fits_a_header(key: str) -> None:
 
 
 @given(st.text())
-def test_any_text_is_a_token_or_is_refused(text: str) -> None:
+def test_any_text_is_a_token_or_is_rejected(text: str) -> None:
     read = attempt(lambda: read_token(text))
-    assert read.code == "InvalidInput" if isinstance(read, Refusal) else write_token(read) == text
+    assert read.code == "InvalidInput" if isinstance(read, ServiceError) else write_token(read) == text
 
 
 class TestProjection:
@@ -159,7 +159,7 @@ class TestFilters:
         assert rows(wire, "$filter=false") == []
 
     @pytest.mark.parametrize(
-        ("text", "refusal"),
+        ("text", "error"),
         [
             ("aaa bbb ccc", (400, "InvalidInput", "Syntax error at position 7 in 'aaa bbb ccc'.")),
             ("Name eq null", INVALID),
@@ -176,11 +176,11 @@ class TestFilters:
         ],
         ids=["syntax", "null", "16 comparisons", "deep", "constants", "function"],
     )
-    def test_a_filter_that_the_service_does_not_take_is_refused(
-        self, text: str, refusal: tuple[int, str, str], wire: Wire
+    def test_a_filter_that_the_service_does_not_take_is_rejected(
+        self, text: str, error: tuple[int, str, str], wire: Wire
     ) -> None:
-        assert wire.refusal("GET", "/Employees()?$filter=" + quote(text)) == refusal
-        assert wire.refusal("GET", "/Tables?$filter=" + quote(text)) == refusal
+        assert wire.error("GET", "/Employees()?$filter=" + quote(text)) == error
+        assert wire.error("GET", "/Tables?$filter=" + quote(text)) == error
 
     def test_the_sdk_shows_what_is_wrong_with_a_filter(self, table: TableClient) -> None:
         with pytest.raises(HttpResponseError, match="Syntax error at position 7 in 'aaa bbb ccc'"):
@@ -192,16 +192,16 @@ class TestFilters:
 )
 @pytest.mark.parametrize("path", ["/Employees()", entity_path("a", "b"), "/Tables"])
 def test_an_option_of_odata_that_the_service_lacks_is_not_implemented(path: str, option: str, wire: Wire) -> None:
-    assert wire.refusal("GET", f"{path}?{option}")[:2] == (501, "NotImplemented")
+    assert wire.error("GET", f"{path}?{option}")[:2] == (501, "NotImplemented")
 
 
 @pytest.mark.parametrize("path", ["/Nobody()", "/Nobody", entity_path("a", "b", "Nobody")])
 def test_reading_a_missing_table_says_so(path: str, wire: Wire) -> None:
-    assert wire.refusal("GET", path) == (404, "TableNotFound", "The table specified does not exist.")
+    assert wire.error("GET", path) == (404, "TableNotFound", "The table specified does not exist.")
 
 
 def test_a_missing_entity_is_a_missing_resource(wire: Wire) -> None:
-    assert wire.refusal("GET", entity_path("a", "b")) == (
+    assert wire.error("GET", entity_path("a", "b")) == (
         404,
         "ResourceNotFound",
         "The specified resource does not exist.",

@@ -88,7 +88,7 @@ def test_a_delete_answers_without_an_etag(wire: Wire) -> None:
 class TestConditions:
     def test_another_version_is_not_what_the_condition_expects(self, method: str, wire: Wire) -> None:
         wire.send("POST", "/Employees", JSON, DON)
-        assert wire.refusal(method, PATH, {**JSON, "if-match": STALE}, {"Age": 35}) == (
+        assert wire.error(method, PATH, {**JSON, "if-match": STALE}, {"Age": 35}) == (
             412,
             "UpdateConditionNotSatisfied",
             "The update condition specified in the request was not satisfied.",
@@ -97,15 +97,15 @@ class TestConditions:
 
     @pytest.mark.parametrize("etag", ["*", STALE])
     def test_a_condition_on_nothing_finds_no_resource(self, method: str, etag: str, wire: Wire) -> None:
-        assert wire.refusal(method, PATH, {**JSON, "if-match": etag}, {"Age": 35}) == (
+        assert wire.error(method, PATH, {**JSON, "if-match": etag}, {"Age": 35}) == (
             404,
             "ResourceNotFound",
             "The specified resource does not exist.",
         )
 
     @pytest.mark.parametrize("etag", ["", "x", ETAG + ", " + STALE, f"{ETAG}x", '"x"'])
-    def test_what_is_not_one_etag_is_refused(self, method: str, etag: str, wire: Wire) -> None:
-        assert wire.refusal(method, PATH, {**JSON, "if-match": etag}, {"Age": 35}) == (
+    def test_what_is_not_one_etag_is_rejected(self, method: str, etag: str, wire: Wire) -> None:
+        assert wire.error(method, PATH, {**JSON, "if-match": etag}, {"Age": 35}) == (
             400,
             "InvalidInput",
             f"The etag value '{etag}' specified in one of the request headers is not valid. Please make sure only one "
@@ -113,7 +113,7 @@ class TestConditions:
         )
 
     def test_if_none_match_is_for_no_write(self, method: str, wire: Wire) -> None:
-        assert wire.refusal(method, PATH, {**JSON, "if-none-match": "*"}, {"Age": 35}) == (
+        assert wire.error(method, PATH, {**JSON, "if-none-match": "*"}, {"Age": 35}) == (
             400,
             "InvalidInput",
             f"If-None-Match HTTP header cannot be specified for {method} operations.",
@@ -122,7 +122,7 @@ class TestConditions:
 
 def test_a_delete_needs_a_condition(wire: Wire) -> None:
     wire.send("POST", "/Employees", JSON, DON)
-    assert wire.refusal("DELETE", PATH)[:2] == (400, "MissingRequiredHeader")
+    assert wire.error("DELETE", PATH)[:2] == (400, "MissingRequiredHeader")
     assert wire.status("GET", PATH) == 200
 
 
@@ -130,7 +130,7 @@ def test_a_delete_needs_a_condition(wire: Wire) -> None:
 def test_every_write_to_a_missing_table_says_so(method: str, wire: Wire) -> None:
     path = "/Nobody" if method == "POST" else entity_path("a", "b", "Nobody")
     headers = {**JSON, "if-match": "*"} if method == "DELETE" else JSON
-    assert wire.refusal(method, path, headers, DON) == (404, "TableNotFound", "The table specified does not exist.")
+    assert wire.error(method, path, headers, DON) == (404, "TableNotFound", "The table specified does not exist.")
 
 
 @pytest.mark.parametrize(
@@ -141,24 +141,24 @@ def test_every_write_to_a_missing_table_says_so(method: str, wire: Wire) -> None
         ("ab", "OutOfRangeInput", "The specified resource name length is not within the permissible limits."),
     ],
 )
-def test_a_table_name_that_cannot_be_is_refused_by_entity_operations_too(
+def test_a_table_name_that_cannot_be_is_rejected_by_entity_operations_too(
     name: str, code: str, text: str, wire: Wire
 ) -> None:
-    assert wire.refusal("POST", f"/{name}", JSON, DON) == (400, code, text)
-    assert wire.refusal("GET", entity_path("a", "b", name)) == (400, code, text)
+    assert wire.error("POST", f"/{name}", JSON, DON) == (400, code, text)
+    assert wire.error("GET", entity_path("a", "b", name)) == (400, code, text)
 
 
 def test_a_body_of_4_mib_is_read_and_one_byte_more_is_too_large(wire: Wire) -> None:
     body = json.dumps(DON).encode()
     assert wire.status("POST", "/Employees", JSON, body + b" " * (4 * 2**20 - len(body))) == 201
-    assert wire.refusal("POST", "/Employees", JSON, body + b" " * (4 * 2**20 - len(body) + 1)) == (
+    assert wire.error("POST", "/Employees", JSON, body + b" " * (4 * 2**20 - len(body) + 1)) == (
         413,
         "RequestBodyTooLarge",
         "The request body is too large and exceeds the maximum permissible limit.",
     )
 
 
-def test_the_sdk_turns_refusals_into_its_own_errors(table: TableClient) -> None:
+def test_the_sdk_turns_errors_into_its_own_errors(table: TableClient) -> None:
     table.create_entity(DON)
     read = table.get_entity("Sales", "O'Brien")
     table.upsert_entity(DON)

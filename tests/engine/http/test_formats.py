@@ -140,15 +140,15 @@ def test_the_option_format_is_stronger_than_accept_and_the_default_is_minimal(
 
 
 @pytest.mark.parametrize("accept", ["application/atom+xml", "text/html", "application/json;odata=verbose"])
-def test_another_format_is_refused(accept: str, wire: Wire) -> None:
+def test_another_format_is_rejected(accept: str, wire: Wire) -> None:
     response = wire.send("GET", "/Tables", {"accept": accept})
     assert (response.status, b"AtomFormatNotSupported" in response.body) == (415, True)
 
 
 @pytest.mark.parametrize("path", ["/Employees", "/Tables"])
-def test_a_body_in_atom_is_refused(path: str, wire: Wire) -> None:
+def test_a_body_in_atom_is_rejected(path: str, wire: Wire) -> None:
     headers = {"accept": "application/json", "content-type": "application/atom+xml"}
-    assert wire.refusal("POST", path, headers, "<entry />") == (
+    assert wire.error("POST", path, headers, "<entry />") == (
         415,
         "AtomFormatNotSupported",
         "Atom format is not supported.",

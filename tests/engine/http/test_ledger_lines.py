@@ -99,7 +99,7 @@ def test_statistics_are_a_line_too(service: TableServiceClient, engine: Engine) 
         ("/Employees(1)", JSON, "InvalidInput", "Unknown"),
     ],
 )
-def test_a_refusal_is_a_line_with_its_code(
+def test_an_error_is_a_line_with_its_code(
     path: str, headers: dict[str, str], error: str | None, operation: str, wire: Wire
 ) -> None:
     wire.send("GET", path, headers)

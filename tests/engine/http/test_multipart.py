@@ -1,4 +1,4 @@
-"""Multipart bodies: what is written is read, whoever wrote it, and what is broken is refused."""
+"""Multipart bodies: what is written is read, whoever wrote it, and what is broken is rejected."""
 
 from __future__ import annotations
 
@@ -76,13 +76,13 @@ def test_a_multipart_of_no_parts_is_written_as_one_that_is_empty() -> None:
         (b"--b x\r\n--b--", "multipart/mixed; boundary=b"),
     ],
 )
-def test_what_is_broken_is_refused(body: bytes, content_type: str) -> None:
+def test_what_is_broken_is_rejected(body: bytes, content_type: str) -> None:
     with pytest.raises(ValueError, match=r"delimiter|boundary|header"):
         read_parts(body, content_type)
 
 
 @pytest.mark.parametrize("content", [b"GET /", b"GET / HTTP/1.1", b"GET / x HTTP/1.1\r\n\r\n"])
-def test_a_part_that_is_no_request_is_refused(content: bytes) -> None:
+def test_a_part_that_is_no_request_is_rejected(content: bytes) -> None:
     parts = read_parts(b"--b\r\n\r\n" + content + b"\r\n--b--", "multipart/mixed; boundary=b")
     with pytest.raises(ValueError, match=r"no request line|no blank line"):
         list(read_requests(parts))

@@ -38,7 +38,7 @@ def test_every_endpoint_that_names_the_account_reaches_it(
     ],
 )
 def test_a_url_of_no_account_or_of_another_represents_nothing(url: str, wire: Wire) -> None:
-    assert wire.refusal("GET", url, base="") == (
+    assert wire.error("GET", url, base="") == (
         400,
         "InvalidUri",
         "The requested URI does not represent any resource on the server.",
@@ -81,8 +81,8 @@ def test_the_named_keys_of_a_url_may_be_spelled_in_every_way(path: str, wire: Wi
         "/Employees(a)",
     ],
 )
-def test_keys_that_are_not_the_two_keys_are_refused(path: str, wire: Wire) -> None:
-    assert wire.refusal("GET", path) == (
+def test_keys_that_are_not_the_two_keys_are_rejected(path: str, wire: Wire) -> None:
+    assert wire.error("GET", path) == (
         400,
         "InvalidInput",
         "The number of keys specified in the URI does not match number of key properties for the resource.",
@@ -104,16 +104,16 @@ def test_a_forbidden_character_in_a_key_of_a_url_has_the_words_for_urls(
     method: str, key: str, code: str, text: str, wire: Wire
 ) -> None:
     headers = JSON if method == "GET" else {**JSON, "if-match": "*"}
-    assert wire.refusal(method, entity_path("p", key), headers, {} if method != "GET" else b"") == (400, code, text)
+    assert wire.error(method, entity_path("p", key), headers, {} if method != "GET" else b"") == (400, code, text)
 
 
 @pytest.mark.parametrize("path", ["/Employees(PartitionKey='%ff',RowKey='b')", "/%ff"])
-def test_a_path_that_is_no_utf_8_is_refused(path: str, wire: Wire) -> None:
-    assert wire.refusal("GET", path)[:2] == (400, "InvalidInput")
+def test_a_path_that_is_no_utf_8_is_rejected(path: str, wire: Wire) -> None:
+    assert wire.error("GET", path)[:2] == (400, "InvalidInput")
 
 
-def test_an_option_that_is_no_utf_8_is_refused(wire: Wire) -> None:
-    assert wire.refusal("GET", "/Employees()?$filter=%ff")[:2] == (400, "InvalidUri")
+def test_an_option_that_is_no_utf_8_is_rejected(wire: Wire) -> None:
+    assert wire.error("GET", "/Employees()?$filter=%ff")[:2] == (400, "InvalidUri")
 
 
 def test_a_plus_is_a_space_in_a_query_and_a_plus_in_a_path(wire: Wire) -> None:
@@ -132,8 +132,8 @@ def test_a_plus_is_a_space_in_a_query_and_a_plus_in_a_path(wire: Wire) -> None:
         ("BREW", "/Employees"),
     ],
 )
-def test_a_verb_that_the_resource_does_not_know_is_refused(method: str, path: str, wire: Wire) -> None:
-    assert wire.refusal(method, path) == (
+def test_a_verb_that_the_resource_does_not_know_is_rejected(method: str, path: str, wire: Wire) -> None:
+    assert wire.error(method, path) == (
         405,
         "UnsupportedHttpVerb",
         "The resource doesn't support specified Http Verb.",
@@ -156,22 +156,22 @@ def test_post_may_carry_another_verb(tunnelled: str, status: int, wire: Wire) ->
 
 class TestAnAccountUrlThatEndsWithATable:
     def test_creating_a_table_finds_no_table_or_an_entity_without_keys(self, wire: Wire) -> None:
-        assert wire.refusal("POST", "/Nobody/Tables", JSON, {"TableName": "x"})[:2] == (404, "TableNotFound")
-        assert wire.refusal("POST", "/Employees/Tables", JSON, {"TableName": "x"}) == (
+        assert wire.error("POST", "/Nobody/Tables", JSON, {"TableName": "x"})[:2] == (404, "TableNotFound")
+        assert wire.error("POST", "/Employees/Tables", JSON, {"TableName": "x"}) == (
             400,
             "PropertiesNeedValue",
             "The values are not specified for all properties in the entity.",
         )
 
     def test_deleting_a_table_finds_no_table_or_the_wrong_number_of_keys(self, wire: Wire) -> None:
-        assert wire.refusal("DELETE", "/Nobody/Tables('x')")[:2] == (404, "TableNotFound")
-        assert wire.refusal("DELETE", "/Employees/Tables('x')")[1:] == (
+        assert wire.error("DELETE", "/Nobody/Tables('x')")[:2] == (404, "TableNotFound")
+        assert wire.error("DELETE", "/Employees/Tables('x')")[1:] == (
             "InvalidInput",
             "The number of keys specified in the URI does not match number of key properties for the resource.",
         )
 
     def test_a_transaction_has_no_media_type_that_a_table_takes(self, wire: Wire) -> None:
-        assert wire.refusal("POST", "/Employees/$batch") == (
+        assert wire.error("POST", "/Employees/$batch") == (
             415,
             "MediaTypeNotSupported",
             "None of the provided media types are supported",
@@ -185,4 +185,4 @@ class TestAnAccountUrlThatEndsWithATable:
 
 
 def test_the_root_has_no_service_document(wire: Wire) -> None:
-    assert wire.refusal("GET", "/")[:2] == (501, "NotImplemented")
+    assert wire.error("GET", "/")[:2] == (501, "NotImplemented")

@@ -38,7 +38,7 @@ class TestSignatures:
         assert ask(wire, sas, "GET", "/Payroll()")[:2] == FAILED
 
     @pytest.mark.parametrize("version", ["", "2014-02-14", "newest", "2019-02-0"])
-    def test_a_version_before_these_signatures_is_refused(self, version: str, engine: Engine, wire: Wire) -> None:
+    def test_a_version_before_these_signatures_is_rejected(self, version: str, engine: Engine, wire: Wire) -> None:
         sas = table_sas(engine).replace("sv=2019-02-02", f"sv={version}")
         assert ask(wire, sas, "GET", "/Employees()")[:2] == FAILED
 

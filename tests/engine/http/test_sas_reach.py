@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from support.table_requests import JSON, Wire, attempt, batch, entity_path
 from support.table_signatures import FAILED, UNAUTHORIZED, URL, account_sas, ask, entity, table_sas
 from tablepatterns.engine.account import Engine
-from tablepatterns.engine.errors import Refusal
+from tablepatterns.engine.errors import ServiceError
 from tablepatterns.engine.http.permissions import AccountPermit, Need, ResourcePermit
 from tablepatterns.engine.key_range import KeyScope
 from tablepatterns.engine.tables.service import Operation
@@ -148,7 +148,7 @@ class TestKeyRanges:
         assert ask(wire, table_sas(engine, start_rk="2"), "GET", "/Employees()")[:2] == FAILED
         assert ask(wire, table_sas(engine, end_rk="2"), "GET", "/Employees()")[:2] == FAILED
 
-    def test_an_operation_of_a_transaction_outside_is_refused_with_its_index(self, engine: Engine, wire: Wire) -> None:
+    def test_an_operation_of_a_transaction_outside_is_rejected_with_its_index(self, engine: Engine, wire: Wire) -> None:
         headers, body = batch(
             ("POST", "/Employees", JSON, entity("2", "b")), ("POST", "/Employees", JSON, entity("1", "b"))
         )
@@ -204,7 +204,7 @@ def test_a_range_is_what_the_documents_say(
     begun = spk is None or (pk >= spk if srk is None else pk > spk or (pk == spk and rk >= srk))
     open_ = epk is None or (pk <= epk if erk is None else pk < epk or (pk == epk and rk <= erk))
     permit = ResourcePermit("employees", frozenset("r"), KeyScope(spk, srk, epk, erk))
-    assert isinstance(attempt(lambda: permit.check_keys(pk, rk)), Refusal) is not (begun and open_)
+    assert isinstance(attempt(lambda: permit.check_keys(pk, rk)), ServiceError) is not (begun and open_)
 
 
 @given(st.text("rwdlacu"), st.text("sco"), st.sampled_from("sco"), st.lists(st.text("rwdlacu"), min_size=1))
@@ -213,4 +213,4 @@ def test_an_account_allows_what_any_of_the_choices_needs(
 ) -> None:
     allowed = level in levels and any(set(choice) <= set(letters) for choice in choices)
     permit = AccountPermit(levels, frozenset(letters))
-    assert isinstance(attempt(lambda: permit.check(Need(level, tuple(choices)))), Refusal) is not allowed
+    assert isinstance(attempt(lambda: permit.check(Need(level, tuple(choices)))), ServiceError) is not allowed

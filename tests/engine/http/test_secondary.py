@@ -1,4 +1,4 @@
-"""The secondary endpoint: it reads, and refuses every write."""
+"""The secondary endpoint: it reads, and rejects every write."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ WRITES = [
 
 @pytest.mark.parametrize("base", ENDPOINTS)
 @pytest.mark.parametrize(("method", "path"), WRITES)
-def test_a_write_is_refused(method: str, path: str, base: str, wire: Wire) -> None:
-    assert wire.refusal(method, path, {**JSON, "if-match": "*"}, {"TableName": "Payroll"}, base=base) == (
+def test_a_write_is_rejected(method: str, path: str, base: str, wire: Wire) -> None:
+    assert wire.error(method, path, {**JSON, "if-match": "*"}, {"TableName": "Payroll"}, base=base) == (
         403,
         "InsufficientAccountPermissions",
         "Write operations are not allowed.",
@@ -66,4 +66,4 @@ def test_the_sdk_reads_there_what_it_wrote_elsewhere(engine: Engine, key: AzureN
 
 def test_a_batch_is_a_write_whatever_is_in_it(wire: Wire) -> None:
     headers, body = batch(("DELETE", entity_path("a", "b"), {"If-Match": "*"}, b""))
-    assert wire.refusal("POST", "/$batch", headers, body, base=ENDPOINTS[0])[0] == 403
+    assert wire.error("POST", "/$batch", headers, body, base=ENDPOINTS[0])[0] == 403

@@ -88,7 +88,7 @@ class TestPolicies:
             "<SignedIdentifier>",
         ],
     )
-    def test_what_is_no_policy_is_refused_and_changes_nothing(self, identifier: str, wire: Wire) -> None:
+    def test_what_is_no_policy_is_rejected_and_changes_nothing(self, identifier: str, wire: Wire) -> None:
         assert set_acl(wire, "<SignedIdentifier><Id>kept</Id></SignedIdentifier>") == 204
         assert set_acl(wire, identifier) == 400
         assert b"<Id>kept</Id>" in wire.send("GET", ACL, XML).body
@@ -184,7 +184,7 @@ class TestProperties:
             b'<?xml version="1.0" encoding="nothing"?><StorageServiceProperties />',
         ],
     )
-    def test_what_is_no_such_document_is_refused(self, body: bytes, wire: Wire) -> None:
+    def test_what_is_no_such_document_is_rejected(self, body: bytes, wire: Wire) -> None:
         before = wire.engine.tables.get_service_properties()
         response = wire.send("PUT", PROPERTIES, XML, body)
         assert (response.status, response.headers["x-ms-error-code"]) == (400, "InvalidXmlDocument")

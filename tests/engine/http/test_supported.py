@@ -17,7 +17,7 @@ from support.queue_requests import QueueWire
 from support.table_requests import Wire
 from tablepatterns.engine.account import Engine
 from tablepatterns.engine.clock import Clock
-from tablepatterns.engine.errors import Refusal
+from tablepatterns.engine.errors import ServiceError
 from tablepatterns.engine.http.message import Response
 from tablepatterns.engine.http.supported import BLOB_SUPPORT, QUEUE_SUPPORT, TABLE_SUPPORT, Support
 from tablepatterns.engine.tables.service import Operation
@@ -239,5 +239,5 @@ def test_what_is_asked_not_to_be_done_is_not_asked() -> None:
     support = Support("if-match", "x-ms-legal-hold")
     support.check({"x-ms-legal-hold": "false", "if-match": "*"}, {"versionid": ""})
     for asked in ({"x-ms-legal-hold": "true"}, {"if-none-match": "false"}):
-        with pytest.raises(Refusal, match="NotImplemented"):
+        with pytest.raises(ServiceError, match="NotImplemented"):
             support.check(asked, {})

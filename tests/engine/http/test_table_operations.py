@@ -42,7 +42,7 @@ def test_a_creation_that_prefers_content_has_it_confirmed(wire: Wire) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "refusal"),
+    ("name", "error"),
     [
         ("EMPLOYEES", (409, "TableAlreadyExists", "The table specified already exists.")),
         ("tables", (400, "InvalidInput", "One of the request inputs is not valid.")),
@@ -56,14 +56,14 @@ def test_a_creation_that_prefers_content_has_it_confirmed(wire: Wire) -> None:
         (5, (400, "InvalidInput", "One of the request inputs is not valid.")),
     ],
 )
-def test_a_name_that_cannot_be_is_refused(name: object, refusal: tuple[int, str, str], wire: Wire) -> None:
-    assert wire.refusal("POST", "/Tables", JSON, {"TableName": name}) == refusal
+def test_a_name_that_cannot_be_is_rejected(name: object, error: tuple[int, str, str], wire: Wire) -> None:
+    assert wire.error("POST", "/Tables", JSON, {"TableName": name}) == error
 
 
 def test_a_deletion_answers_nothing_and_a_second_one_finds_no_resource(wire: Wire) -> None:
     response = wire.send("DELETE", "/Tables('employees')")
     assert (response.status, response.body, response.headers["Content-Length"]) == (204, b"", "0")
-    assert wire.refusal("DELETE", "/Tables('Employees')") == (
+    assert wire.error("DELETE", "/Tables('Employees')") == (
         404,
         "ResourceNotFound",
         "The specified resource does not exist.",
@@ -72,8 +72,8 @@ def test_a_deletion_answers_nothing_and_a_second_one_finds_no_resource(wire: Wir
 
 def test_one_entry_is_read_as_a_resource_of_its_own(wire: Wire) -> None:
     assert json.loads(wire.send("GET", "/Tables('employees')").body)["TableName"] == "Employees"
-    assert wire.refusal("GET", "/Tables('Nobody')")[:2] == (404, "ResourceNotFound")
-    assert wire.refusal("GET", "/Tables('a_b')")[:2] == (400, "InvalidResourceName")
+    assert wire.error("GET", "/Tables('Nobody')")[:2] == (404, "ResourceNotFound")
+    assert wire.error("GET", "/Tables('a_b')")[:2] == (400, "InvalidResourceName")
 
 
 def test_the_list_comes_in_pages_and_in_order(engine: Engine, wire: Wire) -> None:

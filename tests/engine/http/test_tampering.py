@@ -1,4 +1,4 @@
-"""Tampered signatures of all three services: whatever was done to a token, it is refused as the service refuses it."""
+"""Tampered signatures of all three services: whatever was done to a token, it is rejected as the service rejects it."""
 
 from __future__ import annotations
 
@@ -166,7 +166,7 @@ def expected(fields: dict[str, str] | None) -> Answer:
 
 @settings(max_examples=500)
 @given(token=st.sampled_from(TOKENS), data=st.data())
-def test_a_tampered_token_is_refused_as_the_service_refuses_it(token: tuple[Target, str], data: st.DataObject) -> None:
+def test_a_tampered_token_is_rejected_as_the_service_rejects_it(token: tuple[Target, str], data: st.DataObject) -> None:
     target, sas = token
     tampered = data.draw(st.one_of(spoilt(sas), rewritten(sas)))
     fields = fields_of(tampered)
@@ -183,7 +183,7 @@ def test_what_nobody_touched_is_accepted(target: Target) -> None:
 
 
 @in_every_service
-def test_a_token_by_another_key_is_refused(target: Target) -> None:
+def test_a_token_by_another_key_is_rejected(target: Target) -> None:
     assert {target.answer(token) for token in target.tokens(OTHER_KEY)} == {FAILED}
 
 

@@ -1,4 +1,4 @@
-"""What the tests of queues ask for: queues on a frozen clock, and refusals that change nothing."""
+"""What the tests of queues ask for: queues on a frozen clock, and errors that change nothing."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from contextlib import contextmanager
 import pytest
 
 from support.queue_states import everything_in
-from support.table_states import Refused
+from support.table_states import Rejectd
 from tablepatterns.engine.clock import Clock
-from tablepatterns.engine.errors import Refusal
+from tablepatterns.engine.errors import ServiceError
 from tablepatterns.engine.queues.service import Queues
 
 
@@ -24,13 +24,13 @@ def queues(clock: Clock) -> Iterator[Queues]:
 
 
 @pytest.fixture
-def refused(queues: Queues) -> Refused:
-    """A block that must be refused with this code and, where given, this text, and must have changed nothing."""
+def rejected(queues: Queues) -> Rejectd:
+    """A block that must be rejected with this code and, where given, this text, and must have changed nothing."""
 
     @contextmanager
     def expect(code: str, text: str | None = None) -> Iterator[None]:
         before = everything_in(queues)
-        with pytest.raises(Refusal) as caught:
+        with pytest.raises(ServiceError) as caught:
             yield
         assert caught.value.code == code
         assert text in (None, caught.value.message)

@@ -12,7 +12,7 @@ from hypothesis import settings
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
 from support.queue_states import messages_of
-from support.table_states import refusal_of
+from support.table_states import service_error_of
 from tablepatterns.engine.clock import Clock
 from tablepatterns.engine.queues.service import NEVER, Message, Queues
 
@@ -57,12 +57,12 @@ class QueuesMachine(RuleBasedStateMachine):
         seen = [message_id for message_id, each in known.items() if each.visible <= self.now]
         return sorted(seen, key=lambda each: (known[each].visible, known[each].number))[:limit]
 
-    def refused_as_missing(self, name: str, call: Callable[[], Any]) -> bool:
+    def rejected_as_missing(self, name: str, call: Callable[[], Any]) -> bool:
         if name in self.model:
             return False
-        refusal = refusal_of(call)
-        assert refusal is not None
-        assert refusal.code == "QueueNotFound"
+        error = service_error_of(call)
+        assert error is not None
+        assert error.code == "QueueNotFound"
         return True
 
     @rule(name=NAMES)
@@ -87,10 +87,10 @@ class QueuesMachine(RuleBasedStateMachine):
             return self.queues.put(name, text, visibility=visibility, time_to_live=lives)
 
         if visibility >= lives != NEVER:
-            refusal = refusal_of(call)
-            assert refusal is not None
-            assert refusal.code == "InvalidQueryParameterValue"
-        elif not self.refused_as_missing(name, call):
+            error = service_error_of(call)
+            assert error is not None
+            assert error.code == "InvalidQueryParameterValue"
+        elif not self.rejected_as_missing(name, call):
             message = call()
             self.numbers += 1
             expires = float("inf") if lives == NEVER else self.now + lives
@@ -99,7 +99,7 @@ class QueuesMachine(RuleBasedStateMachine):
 
     @rule(name=NAMES, limit=st.integers(1, 3), visibility=st.integers(1, 3))
     def get(self, name: str, limit: int, visibility: int) -> None:
-        if self.refused_as_missing(name, lambda: self.queues.get(name, limit, visibility)):
+        if self.rejected_as_missing(name, lambda: self.queues.get(name, limit, visibility)):
             return
         expected = self.visible(name, limit)
         received = self.queues.get(name, limit, visibility)
@@ -111,7 +111,7 @@ class QueuesMachine(RuleBasedStateMachine):
 
     @rule(name=NAMES, limit=st.integers(1, 32))
     def peek(self, name: str, limit: int) -> None:
-        if not self.refused_as_missing(name, lambda: self.queues.peek(name, limit)):
+        if not self.rejected_as_missing(name, lambda: self.queues.peek(name, limit)):
             assert [message.id for message in self.queues.peek(name, limit)] == self.visible(name, limit)
 
     @rule(name=NAMES, which=st.integers(0, 20), stale=st.booleans(), visibility=SECONDS, text=st.none() | st.text())
@@ -121,7 +121,7 @@ class QueuesMachine(RuleBasedStateMachine):
         def call() -> Message:
             return self.queues.update(name, message_id, receipt, visibility, text)
 
-        if not self.refused_as_missing(name, call) and self.good(name, message_id, receipt, call):
+        if not self.rejected_as_missing(name, call) and self.good(name, message_id, receipt, call):
             known = self.model[name][message_id]
             known.visible, known.text = self.now + visibility, known.text if text is None else text
             self.note(call(), known)
@@ -133,13 +133,13 @@ class QueuesMachine(RuleBasedStateMachine):
         def call() -> None:
             self.queues.remove(name, message_id, receipt)
 
-        if not self.refused_as_missing(name, call) and self.good(name, message_id, receipt, call):
+        if not self.rejected_as_missing(name, call) and self.good(name, message_id, receipt, call):
             call()
             self.drop(name, message_id)
 
     @rule(name=NAMES)
     def clear(self, name: str) -> None:
-        if not self.refused_as_missing(name, lambda: self.queues.clear(name)):
+        if not self.rejected_as_missing(name, lambda: self.queues.clear(name)):
             self.queues.clear(name)
             for message_id in list(self.model[name]):
                 self.drop(name, message_id)
@@ -153,13 +153,13 @@ class QueuesMachine(RuleBasedStateMachine):
         return message_id, each.receipts[0 if stale else -1]
 
     def good(self, name: str, message_id: str, receipt: str, call: Callable[[], Any]) -> bool:
-        """Tell whether the receipt gives power over the message; check the refusal if it does not."""
+        """Tell whether the receipt gives power over the message; check the error if it does not."""
         known = self.model[name].get(message_id)
         if known is not None and receipt == known.receipts[-1]:
             return True
-        refusal = refusal_of(call)
-        assert refusal is not None
-        assert refusal.code == ("MessageNotFound" if known is None else "PopReceiptMismatch")
+        error = service_error_of(call)
+        assert error is not None
+        assert error.code == ("MessageNotFound" if known is None else "PopReceiptMismatch")
         return False
 
     @invariant()

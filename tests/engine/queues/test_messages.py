@@ -8,7 +8,7 @@ from typing import TypeAlias
 import pytest
 
 from support.queue_states import texts_of
-from support.table_states import Refused, refusal_of
+from support.table_states import Rejectd, service_error_of
 from tablepatterns.edm import Ticks
 from tablepatterns.engine.clock import Clock
 from tablepatterns.engine.queues.service import NEVER, Message, Queues
@@ -69,29 +69,29 @@ class TestPut:
         assert receive(queues).text == text
 
     @pytest.mark.parametrize("text", ["x" * MAX_MESSAGE_BYTES, "é" * (MAX_MESSAGE_BYTES // 2)])
-    def test_a_text_has_64_kib_in_utf_8_and_no_byte_more(self, queues: Queues, refused: Refused, text: str) -> None:
+    def test_a_text_has_64_kib_in_utf_8_and_no_byte_more(self, queues: Queues, rejected: Rejectd, text: str) -> None:
         queues.put("orders", text)
-        with refused(*TOO_LARGE):
+        with rejected(*TOO_LARGE):
             queues.put("orders", text + "x")
 
     @pytest.mark.parametrize("visibility", [-1, WEEK + 1])
-    def test_it_is_hidden_for_a_week_at_most(self, queues: Queues, refused: Refused, visibility: int) -> None:
+    def test_it_is_hidden_for_a_week_at_most(self, queues: Queues, rejected: Rejectd, visibility: int) -> None:
         queues.put("orders", "text", visibility=WEEK, time_to_live=WEEK + 1)
-        with refused(*OUT_OF_RANGE):
+        with rejected(*OUT_OF_RANGE):
             queues.put("orders", "text", visibility=visibility, time_to_live=NEVER)
 
     @pytest.mark.parametrize("time_to_live", [0, -2])
-    def test_it_lives_for_a_second_at_least(self, queues: Queues, refused: Refused, time_to_live: int) -> None:
+    def test_it_lives_for_a_second_at_least(self, queues: Queues, rejected: Rejectd, time_to_live: int) -> None:
         queues.put("orders", "text", time_to_live=1)
-        with refused(*INVALID):
+        with rejected(*INVALID):
             queues.put("orders", "text", time_to_live=time_to_live)
 
     @pytest.mark.parametrize(("visibility", "time_to_live"), [(1, 1), (60, 59), (WEEK, WEEK)])
     def test_it_is_not_hidden_until_it_expires(
-        self, queues: Queues, refused: Refused, visibility: int, time_to_live: int
+        self, queues: Queues, rejected: Rejectd, visibility: int, time_to_live: int
     ) -> None:
         queues.put("orders", "text", visibility=visibility - 1, time_to_live=visibility)
-        with refused(*INVALID):
+        with rejected(*INVALID):
             queues.put("orders", "text", visibility=visibility, time_to_live=time_to_live)
 
     def test_its_receipt_is_good_at_once_even_while_it_is_hidden(self, queues: Queues) -> None:
@@ -152,18 +152,18 @@ class TestGet:
         assert queues.count("orders") == 0
 
     @pytest.mark.parametrize(("limit", "visibility"), [(0, 30), (33, 30), (-1, 30), (1, 0), (1, WEEK + 1), (1, -1)])
-    def test_numbers_outside_their_ranges_are_refused(
-        self, queues: Queues, refused: Refused, limit: int, visibility: int
+    def test_numbers_outside_their_ranges_are_rejected(
+        self, queues: Queues, rejected: Rejectd, limit: int, visibility: int
     ) -> None:
         queues.put("orders", "text")
-        with refused(*OUT_OF_RANGE):
+        with rejected(*OUT_OF_RANGE):
             queues.get("orders", limit, visibility)
         assert len(queues.get("orders", 32, WEEK)) == 1
 
-    def test_the_refusal_says_what_the_range_is(self, queues: Queues) -> None:
-        refusal = refusal_of(lambda: queues.get("orders", 33))
-        assert refusal is not None
-        assert refusal.answer.details == (
+    def test_the_error_says_what_the_range_is(self, queues: Queues) -> None:
+        error = service_error_of(lambda: queues.get("orders", 33))
+        assert error is not None
+        assert error.error_message.details == (
             ("QueryParameterName", "numofmessages"),
             ("QueryParameterValue", "33"),
             ("MinimumAllowed", "1"),
@@ -178,9 +178,9 @@ class TestPeek:
         assert receive(queues).dequeues == 1
 
     @pytest.mark.parametrize("limit", [0, 33])
-    def test_1_to_32_messages_are_peeked_at(self, queues: Queues, refused: Refused, limit: int) -> None:
+    def test_1_to_32_messages_are_peeked_at(self, queues: Queues, rejected: Rejectd, limit: int) -> None:
         assert queues.peek("orders", 32) == []
-        with refused(*OUT_OF_RANGE):
+        with rejected(*OUT_OF_RANGE):
             queues.peek("orders", limit)
 
 
@@ -208,16 +208,16 @@ class TestUpdate:
         message = queues.put("orders", "text")
         assert queues.update("orders", message.id, message.receipt, 0, "").text == ""
 
-    def test_a_text_over_64_kib_is_refused(self, queues: Queues, refused: Refused) -> None:
+    def test_a_text_over_64_kib_is_rejected(self, queues: Queues, rejected: Rejectd) -> None:
         message = queues.put("orders", "text")
-        with refused(*TOO_LARGE):
+        with rejected(*TOO_LARGE):
             queues.update("orders", message.id, message.receipt, 0, "x" * (MAX_MESSAGE_BYTES + 1))
         queues.update("orders", message.id, message.receipt, 0, "x" * MAX_MESSAGE_BYTES)
 
     @pytest.mark.parametrize("visibility", [-1, WEEK + 1])
-    def test_it_hides_for_a_week_at_most(self, queues: Queues, refused: Refused, visibility: int) -> None:
+    def test_it_hides_for_a_week_at_most(self, queues: Queues, rejected: Rejectd, visibility: int) -> None:
         message = queues.put("orders", "text")
-        with refused(*OUT_OF_RANGE):
+        with rejected(*OUT_OF_RANGE):
             queues.update("orders", message.id, message.receipt, visibility)
         queues.update("orders", message.id, message.receipt, WEEK)
 
@@ -245,46 +245,46 @@ class TestReceipts:
         clock.advance(3600)
         use(message)
 
-    def test_receiving_again_voids_it(self, queues: Queues, clock: Clock, use: Use, refused: Refused) -> None:
+    def test_receiving_again_voids_it(self, queues: Queues, clock: Clock, use: Use, rejected: Rejectd) -> None:
         queues.put("orders", "text")
         first = receive(queues)
         clock.advance(30)
         second = receive(queues)
-        with refused(*MISMATCH):
+        with rejected(*MISMATCH):
             use(first)
         use(second)
 
-    def test_updating_voids_it(self, queues: Queues, use: Use, refused: Refused) -> None:
+    def test_updating_voids_it(self, queues: Queues, use: Use, rejected: Rejectd) -> None:
         first = queues.put("orders", "text")
         second = queues.update("orders", first.id, first.receipt, 0)
-        with refused(*MISMATCH):
+        with rejected(*MISMATCH):
             use(first)
         use(second)
 
     def test_deleting_clearing_and_expiry_void_it(
-        self, queues: Queues, clock: Clock, use: Use, refused: Refused
+        self, queues: Queues, clock: Clock, use: Use, rejected: Rejectd
     ) -> None:
         deleted, cleared, expired = (queues.put("orders", "text", time_to_live=ttl) for ttl in (60, 60, 5))
         queues.remove("orders", deleted.id, deleted.receipt)
         clock.advance(5)
         for gone in (deleted, expired):
-            with refused(*NOT_FOUND):
+            with rejected(*NOT_FOUND):
                 use(gone)
         queues.clear("orders")
-        with refused(*NOT_FOUND):
+        with rejected(*NOT_FOUND):
             use(cleared)
 
-    def test_the_receipt_of_another_message_is_none(self, queues: Queues, use: Use, refused: Refused) -> None:
+    def test_the_receipt_of_another_message_is_none(self, queues: Queues, use: Use, rejected: Rejectd) -> None:
         one, other = queues.put("orders", "one"), queues.put("orders", "other")
-        with refused(*MISMATCH):
+        with rejected(*MISMATCH):
             use(one._replace(receipt=other.receipt))
 
     @pytest.mark.parametrize("receipt", ["invalid", "AgAA AMAA", "AgAAAAMAAAAAAAAA0Qhw7TYp1QE", "é"])
-    def test_what_has_not_the_form_of_a_receipt_is_refused_first(
-        self, queues: Queues, use: Use, refused: Refused, receipt: str
+    def test_what_has_not_the_form_of_a_receipt_is_rejected_first(
+        self, queues: Queues, use: Use, rejected: Rejectd, receipt: str
     ) -> None:
         message = queues.put("orders", "text")
-        with refused(*INVALID):
+        with rejected(*INVALID):
             use(message._replace(id="nobody", receipt=receipt))
 
 

@@ -8,7 +8,7 @@ import hypothesis.strategies as st
 import pytest
 from hypothesis import given
 
-from support.table_states import Refused, refusal_of
+from support.table_states import Rejectd, service_error_of
 from tablepatterns.engine.clock import Clock
 from tablepatterns.engine.queues.service import Queues
 from tablepatterns.engine.resources import AccessPolicy, CorsRule, ServiceProperties
@@ -30,20 +30,20 @@ class TestNames:
         assert name in names(queues)
 
     @pytest.mark.parametrize("name", ["", "ab", "a" * 64])
-    def test_a_name_has_3_to_63_characters(self, queues: Queues, refused: Refused, name: str) -> None:
-        with refused(*LENGTH):
+    def test_a_name_has_3_to_63_characters(self, queues: Queues, rejected: Rejectd, name: str) -> None:
+        with rejected(*LENGTH):
             queues.create(name)
 
     @pytest.mark.parametrize(
         "name", ["Orders", "-orders", "orders-", "or--ders", "or_ders", "or.ders", "örders", "or\n"]
     )
-    def test_nothing_else_is_in_a_name(self, queues: Queues, refused: Refused, name: str) -> None:
-        with refused(*CHARACTERS):
+    def test_nothing_else_is_in_a_name(self, queues: Queues, rejected: Rejectd, name: str) -> None:
+        with rejected(*CHARACTERS):
             queues.create(name)
 
-    def test_a_bad_name_is_refused_by_every_method(self, queues: Queues, refused: Refused) -> None:
+    def test_a_bad_name_is_rejected_by_every_method(self, queues: Queues, rejected: Rejectd) -> None:
         for call in (queues.delete, queues.count, queues.get, queues.peek, queues.clear, queues.get_policies):
-            with refused(*CHARACTERS):
+            with rejected(*CHARACTERS):
                 call("Orders")
 
 
@@ -55,11 +55,11 @@ class TestCreationAndDeletion:
         assert queues.count("bills") == 1
 
     @pytest.mark.parametrize("metadata", [{}, {"colour": "blue"}, {"colour": "red", "size": "1"}])
-    def test_creating_it_again_with_other_metadata_is_refused(
-        self, queues: Queues, refused: Refused, metadata: dict[str, str]
+    def test_creating_it_again_with_other_metadata_is_rejected(
+        self, queues: Queues, rejected: Rejectd, metadata: dict[str, str]
     ) -> None:
         queues.create("bills", {"colour": "red"})
-        with refused(*EXISTS):
+        with rejected(*EXISTS):
             queues.create("bills", metadata)
 
     def test_a_deleted_queue_is_gone_with_its_messages_and_policies(self, queues: Queues) -> None:
@@ -70,7 +70,7 @@ class TestCreationAndDeletion:
         queues.create("orders")
         assert (queues.count("orders"), queues.get_policies("orders")) == (0, ())
 
-    def test_a_missing_queue_is_refused_by_every_method(self, queues: Queues, refused: Refused) -> None:
+    def test_a_missing_queue_is_rejected_by_every_method(self, queues: Queues, rejected: Rejectd) -> None:
         receipt = queues.put("orders", "text").receipt
         calls: list[Callable[[], object]] = [
             lambda: queues.delete("bills"),
@@ -87,7 +87,7 @@ class TestCreationAndDeletion:
             lambda: queues.set_policies("bills", []),
         ]
         for call in calls:
-            with refused(*NOT_FOUND):
+            with rejected(*NOT_FOUND):
                 call()
 
 
@@ -110,9 +110,9 @@ class TestLists:
         assert queues.page("orders", "orders-2", 2) == ([("orders-2", {})], None)
 
     @pytest.mark.parametrize("limit", [0, -1, 5001])
-    def test_a_page_has_1_to_5000_queues(self, queues: Queues, refused: Refused, limit: int) -> None:
+    def test_a_page_has_1_to_5000_queues(self, queues: Queues, rejected: Rejectd, limit: int) -> None:
         queues.page(limit=5000)
-        with refused("OutOfRangeQueryParameterValue"):
+        with rejected("OutOfRangeQueryParameterValue"):
             queues.page(limit=limit)
 
     @given(
@@ -144,17 +144,17 @@ class TestMetadata:
         ("name", "code"),
         [("", "EmptyMetadataKey"), ("1a", "InvalidMetadata"), ("a-b", "InvalidMetadata"), ("ä", "InvalidMetadata")],
     )
-    def test_a_name_that_is_no_identifier_is_refused(
-        self, queues: Queues, refused: Refused, name: str, code: str
+    def test_a_name_that_is_no_identifier_is_rejected(
+        self, queues: Queues, rejected: Rejectd, name: str, code: str
     ) -> None:
-        with refused(code):
+        with rejected(code):
             queues.set_metadata("orders", {name: "value"})
-        with refused(code):
+        with rejected(code):
             queues.create("bills", {name: "value"})
 
-    def test_names_and_values_have_8_kib_together_and_no_byte_more(self, queues: Queues, refused: Refused) -> None:
+    def test_names_and_values_have_8_kib_together_and_no_byte_more(self, queues: Queues, rejected: Rejectd) -> None:
         queues.set_metadata("orders", {"abcd": "x" * (8192 - 6 - 2), "ef": "é"})
-        with refused("MetadataTooLarge", "The metadata specified exceeds the maximum permissible limit (8KB)."):
+        with rejected("MetadataTooLarge", "The metadata specified exceeds the maximum permissible limit (8KB)."):
             queues.set_metadata("orders", {"abcd": "x" * (8192 - 6 - 1), "ef": "é"})
 
     def test_what_was_handed_out_does_not_change(self, queues: Queues) -> None:
@@ -167,27 +167,27 @@ class TestMetadata:
 
 
 class TestSettings:
-    def test_policies_know_the_permissions_of_queues(self, queues: Queues, refused: Refused) -> None:
+    def test_policies_know_the_permissions_of_queues(self, queues: Queues, rejected: Rejectd) -> None:
         policies = [AccessPolicy("worker", permission="raup"), AccessPolicy("nothing")]
         queues.set_policies("orders", policies)
         assert list(queues.get_policies("orders")) == policies
-        with refused("InvalidXmlDocument"):
+        with rejected("InvalidXmlDocument"):
             queues.set_policies("orders", [AccessPolicy("worker", permission="raud")])
 
-    def test_a_queue_has_5_policies_and_not_6(self, queues: Queues, refused: Refused) -> None:
+    def test_a_queue_has_5_policies_and_not_6(self, queues: Queues, rejected: Rejectd) -> None:
         queues.set_policies("orders", [AccessPolicy(str(n)) for n in range(5)])
-        with refused("InvalidXmlDocument"):
+        with rejected("InvalidXmlDocument"):
             queues.set_policies("orders", [AccessPolicy(str(n)) for n in range(6)])
 
-    def test_the_properties_are_those_of_this_service(self, queues: Queues, refused: Refused) -> None:
+    def test_the_properties_are_those_of_this_service(self, queues: Queues, rejected: Rejectd) -> None:
         rule = CorsRule(("*",), ("GET",))
         queues.set_service_properties(ServiceProperties(cors=(rule,)))
         assert queues.get_service_properties().cors == (rule,)
-        with refused("InvalidXmlDocument"):
+        with rejected("InvalidXmlDocument"):
             queues.set_service_properties(ServiceProperties(cors=(rule,) * 6))
 
 
 def test_accounts_share_no_queues() -> None:
     one, other = Queues(Clock()), Queues(Clock())
     one.create("orders")
-    assert refusal_of(lambda: other.count("orders")) is not None
+    assert service_error_of(lambda: other.count("orders")) is not None

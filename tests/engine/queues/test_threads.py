@@ -10,7 +10,7 @@ from threading import Barrier, Lock
 
 import pytest
 
-from support.table_states import refusal_of
+from support.table_states import service_error_of
 from tablepatterns.engine.clock import Clock
 from tablepatterns.engine.queues.service import Queues
 
@@ -78,9 +78,9 @@ def test_of_all_who_hold_the_same_receipt_one_deletes(queues: Queues) -> None:
 
     def work() -> None:
         for message in sent:
-            refusal = refusal_of(lambda message=message: queues.remove("orders", message.id, message.receipt))  # type: ignore[misc]
+            error = service_error_of(lambda message=message: queues.remove("orders", message.id, message.receipt))  # type: ignore[misc]
             with lock:
-                codes[refusal.code if refusal else None] += 1
+                codes[error.code if error else None] += 1
 
     together(*[work] * 3)
     assert codes == {None: MESSAGES, "MessageNotFound": 2 * MESSAGES}

@@ -1,4 +1,4 @@
-"""Clients that send nonsense, too much, or too slowly: they are refused or dropped, and the server lives on."""
+"""Clients that send nonsense, too much, or too slowly: they are rejected or dropped, and the server lives on."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def lives_on(engine: Engine, call: Connect) -> Iterator[None]:
         b"POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\nnone\r\n\r\n",
     ],
 )
-def test_what_is_no_http_is_refused_and_the_connection_ended(call: Connect, nonsense: bytes) -> None:
+def test_what_is_no_http_is_rejected_and_the_connection_ended(call: Connect, nonsense: bytes) -> None:
     line = call(nonsense)
     statuses = [answer.status for answer in iter(line.answer, NO_ANSWER)]
     assert statuses
@@ -68,9 +68,7 @@ def test_what_is_no_http_is_refused_and_the_connection_ended(call: Connect, nons
     "request_line",
     [b"CONNECT a:1 HTTP/1.1", b"GET * HTTP/1.1", b"BREW /devstoreaccount1 HTTP/1.1", b"GET //[ HTTP/1.1"],
 )
-def test_a_request_for_nothing_of_the_account_gets_the_refusal_of_the_service(
-    call: Connect, request_line: bytes
-) -> None:
+def test_a_request_for_nothing_of_the_account_gets_the_error_of_the_service(call: Connect, request_line: bytes) -> None:
     answer = call(request_line + b"\r\nHost: localhost\r\n\r\n").answer()
     assert 400 <= answer.status <= 404
     assert "x-ms-request-id" in answer.headers
@@ -81,7 +79,7 @@ def test_a_protocol_that_is_not_spoken_is_not_switched_to(engine: Engine, call: 
     assert call(head(engine, "GET", TABLES, upgrade)).answer().status == 200
 
 
-def test_a_head_that_does_not_end_is_refused_at_its_bound(call: Connect) -> None:
+def test_a_head_that_does_not_end_is_rejected_at_its_bound(call: Connect) -> None:
     line = call(b"GET / HTTP/1.1\r\nHost: a\r\nx: " + b"a" * (MAX_HEAD_BYTES + 1))
     assert line.answer().status == 400
     assert line.is_ended()
@@ -133,15 +131,15 @@ def test_a_client_that_goes_away_before_its_body_is_whole_changes_nothing(engine
 
 
 @pytest.mark.parametrize(
-    ("size", "refusal"),
+    ("size", "error"),
     [(MAX_REQUEST_BYTES, (400, "InvalidInput")), (MAX_REQUEST_BYTES + 1, (413, "RequestBodyTooLarge"))],
 )
-def test_a_body_over_the_limit_is_refused_when_it_is_read(
-    engine: Engine, call: Connect, size: int, refusal: tuple[int, str]
+def test_a_body_over_the_limit_is_rejected_when_it_is_read(
+    engine: Engine, call: Connect, size: int, error: tuple[int, str]
 ) -> None:
     line = call(head(engine, "POST", TABLES, {"Content-Length": str(size)}) + b"a" * size)
     answer = line.answer()
-    assert (answer.status, json.loads(answer.body)["odata.error"]["code"]) == refusal
+    assert (answer.status, json.loads(answer.body)["odata.error"]["code"]) == error
     line.send(head(engine, "GET", TABLES))
     assert line.answer().status == 200
 
@@ -165,7 +163,7 @@ def test_a_body_without_end_is_answered_and_read_no_further(engine: Engine, call
         b"<a>" * 200_000,
     ],
 )
-def test_xml_that_would_grow_or_reach_out_is_refused(engine: Engine, call: Connect, bomb: bytes) -> None:
+def test_xml_that_would_grow_or_reach_out_is_rejected(engine: Engine, call: Connect, bomb: bytes) -> None:
     request = head(engine, "PUT", SERVICE, {"Content-Length": str(len(bomb)), "Content-Type": "application/xml"})
     answer = call(request + bomb).answer()
     assert (answer.status, answer.headers["x-ms-error-code"]) == (400, "InvalidXmlDocument")

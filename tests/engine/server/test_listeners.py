@@ -1,4 +1,4 @@
-"""The ports: on this machine only, unless it is said otherwise; taken ones are refused."""
+"""The ports: on this machine only, unless it is said otherwise; taken ones are rejected."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def test_a_loopback_address_is_listened_on(host: str) -> None:
 
 
 @pytest.mark.parametrize("host", ["0.0.0.0", "::", "", "no such host", "192.0.2.1"])  # noqa: S104
-def test_any_other_address_is_refused_with_the_reason(host: str) -> None:
+def test_any_other_address_is_rejected_with_the_reason(host: str) -> None:
     with pytest.raises(BadInput, match="leave it at 127"):
         Listeners(host, ANY)
 
@@ -30,7 +30,7 @@ def test_every_address_is_listened_on_where_that_is_allowed() -> None:
         assert len(listeners.sockets) == 3
 
 
-def test_a_port_that_is_taken_is_refused_and_the_others_are_free_again() -> None:
+def test_a_port_that_is_taken_is_rejected_and_the_others_are_free_again() -> None:
     with closing(Listeners(ports=ANY)) as first:
         taken = next(iter(first.services))
         with closing(Listeners(ports={"blob": 0})) as free:

@@ -26,7 +26,7 @@ def run(script: str, connection_string: str) -> Any:
     return json.loads(done.stdout)
 
 
-def test_the_table_client_finds_what_it_wrote_and_is_refused_what_it_may_not(served: str, engine: Engine) -> None:
+def test_the_table_client_finds_what_it_wrote_and_is_rejected_what_it_may_not(served: str, engine: Engine) -> None:
     assert run("tables.mjs", served) == {
         "tables": ["Employees"],
         "slash": [400, "OutOfRangeInput"],
@@ -56,7 +56,7 @@ def test_the_table_client_finds_what_it_wrote_and_is_refused_what_it_may_not(ser
     assert "Unknown" not in {record.operation for record in engine.ledger.records}
 
 
-def test_the_queue_client_receives_what_it_sent_and_is_refused_what_it_may_not(served: str, engine: Engine) -> None:
+def test_the_queue_client_receives_what_it_sent_and_is_rejected_what_it_may_not(served: str, engine: Engine) -> None:
     assert run("queues.mjs", served) == {
         "created": 201,
         "again": False,
@@ -72,7 +72,7 @@ def test_the_queue_client_receives_what_it_sent_and_is_refused_what_it_may_not(s
     assert {record.service for record in engine.ledger.records} == {"queue"}
 
 
-def test_the_blob_client_reads_what_it_wrote_and_is_refused_what_it_may_not(served: str, engine: Engine) -> None:
+def test_the_blob_client_reads_what_it_wrote_and_is_rejected_what_it_may_not(served: str, engine: Engine) -> None:
     size = 9 * MIB + 1
     assert run("blobs.mjs", served) == {
         "read": ["Jörg 🚲", "text/plain", {"team": "Sales"}],

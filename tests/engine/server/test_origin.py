@@ -82,15 +82,15 @@ def test_a_name_can_be_allowed_for_requests_and_for_pages(engine: Engine) -> Non
     listeners = Listeners(ports=dict.fromkeys(PORTS, 0), allow_hosts=["Host.docker.internal"])
     listeners.close()
     asked = {"host": "host.docker.internal:10002"}
-    assert listeners.hosts.refused("GET", asked) is None
-    assert listeners.hosts.refused("GET", asked | {"origin": "http://host.docker.internal:3000"}) is None
-    assert listeners.hosts.refused("GET", {"host": "evil.example"}) is not None
+    assert listeners.hosts.rejection("GET", asked) is None
+    assert listeners.hosts.rejection("GET", asked | {"origin": "http://host.docker.internal:3000"}) is None
+    assert listeners.hosts.rejection("GET", {"host": "evil.example"}) is not None
 
 
 def test_where_other_machines_may_connect_any_name_will_do_and_no_other_site() -> None:
     hosts = Hosts(checked=False)
-    assert hosts.refused("GET", {"host": "azurite:10002"}) is None
-    assert hosts.refused("GET", {"host": "azurite:10002", "origin": "https://evil.example"}) is not None
+    assert hosts.rejection("GET", {"host": "azurite:10002"}) is None
+    assert hosts.rejection("GET", {"host": "azurite:10002", "origin": "https://evil.example"}) is not None
 
 
 hosts_of_others = st.from_regex(r"[a-z0-9-]{1,20}(\.[a-z0-9-]{1,20}){1,3}(:[0-9]{1,5})?", fullmatch=True)
@@ -98,18 +98,18 @@ hosts_of_others = st.from_regex(r"[a-z0-9-]{1,20}(\.[a-z0-9-]{1,20}){1,3}(:[0-9]
 
 @given(host=hosts_of_others.filter(lambda host: not host.startswith("127.") and ".localhost" not in host))
 def test_no_name_of_another_is_taken_for_this_machine(host: str) -> None:
-    assert Hosts().refused("GET", {"host": host}) is not None
-    assert Hosts().refused("GET", {"host": "localhost", "origin": f"http://{host}"}) is not None
+    assert Hosts().rejection("GET", {"host": host}) is not None
+    assert Hosts().rejection("GET", {"host": "localhost", "origin": f"http://{host}"}) is not None
 
 
 @given(st.text(), st.text(), st.text())
 def test_whatever_the_headers_say_there_is_an_answer(host: str, origin: str, kind: str) -> None:
-    refused: Any = Hosts().refused("POST", {"host": host, "origin": origin, "content-type": kind})
-    assert refused is None or refused.status in (403, 415)
+    rejection: Any = Hosts().rejection("POST", {"host": host, "origin": origin, "content-type": kind})
+    assert rejection is None or rejection.status in (403, 415)
 
 
 @pytest.mark.parametrize(("more", "expected"), [(0, 200), (1, 400)])
-def test_a_head_that_comes_at_once_is_refused_from_its_bound_on(
+def test_a_head_that_comes_at_once_is_rejected_from_its_bound_on(
     engine: Engine, call: Connect, more: int, expected: int
 ) -> None:
     short = head(engine, "GET", TABLES, {"x-long": ""})

@@ -7,7 +7,7 @@ from uuid import UUID
 
 import pytest
 
-from support.table_states import Refused, insert, op
+from support.table_states import Rejectd, insert, op
 from tablepatterns.edm import Int64, Ticks, entity_size
 from tablepatterns.engine.clock import Clock
 from tablepatterns.engine.tables.entities import Kind, Value
@@ -68,31 +68,31 @@ NO_NAMES = ["", "1st", "first-name", "a b", "a.b", "a:b", "\ue000", "a\x7f", "Pa
 
 
 @pytest.mark.parametrize("name", NO_NAMES)
-def test_a_property_name_that_is_no_identifier_is_refused(tables: Tables, refused: Refused, name: str) -> None:
-    with refused("PropertyNameInvalid", "The property name is invalid."):
+def test_a_property_name_that_is_no_identifier_is_rejected(tables: Tables, rejected: Rejectd, name: str) -> None:
+    with rejected("PropertyNameInvalid", "The property name is invalid."):
         stored(tables, **{name: 1})
 
 
 @pytest.mark.parametrize("name", ["a" * 256, "a" * 254 + "\U00020000"])
-def test_a_property_name_of_256_characters_is_refused(tables: Tables, refused: Refused, name: str) -> None:
-    with refused("PropertyNameTooLong", "The property name exceeds the maximum allowed length (255)."):
+def test_a_property_name_of_256_characters_is_rejected(tables: Tables, rejected: Rejectd, name: str) -> None:
+    with rejected("PropertyNameTooLong", "The property name exceeds the maximum allowed length (255)."):
         stored(tables, **{name: 1})
 
 
 # -- Numbers of properties
 
 
-def test_an_entity_has_252_properties_and_not_253(tables: Tables, refused: Refused) -> None:
+def test_an_entity_has_252_properties_and_not_253(tables: Tables, rejected: Rejectd) -> None:
     properties: dict[str, Value] = {f"P{n}": n for n in range(252)}
     assert stored(tables, **properties) == properties
-    with refused("TooManyProperties"):
+    with rejected("TooManyProperties"):
         tables.apply("People", insert("p", "other", One=1, **properties))
 
 
-def test_a_merge_may_not_push_an_entity_past_252_properties(tables: Tables, refused: Refused) -> None:
+def test_a_merge_may_not_push_an_entity_past_252_properties(tables: Tables, rejected: Rejectd) -> None:
     stored(tables, **{f"P{n}": n for n in range(252)})
     tables.apply("People", op("merge", "p", "r", P0=1))
-    with refused("TooManyProperties"):
+    with rejected("TooManyProperties"):
         tables.apply("People", op("merge", "p", "r", One=1))
 
 
@@ -100,30 +100,30 @@ def test_a_merge_may_not_push_an_entity_past_252_properties(tables: Tables, refu
 
 
 @pytest.mark.parametrize("largest", ["x" * 32768, ASTRAL * 16384, b"x" * 65536], ids=["text", "astral", "binary"])
-def test_a_string_or_binary_has_64_kib_and_no_more(tables: Tables, refused: Refused, largest: str | bytes) -> None:
+def test_a_string_or_binary_has_64_kib_and_no_more(tables: Tables, rejected: Rejectd, largest: str | bytes) -> None:
     assert stored(tables, Value=largest) == {"Value": largest}
     larger = largest + "x" if isinstance(largest, str) else largest + b"x"
-    with refused(TOO_LARGE):
+    with rejected(TOO_LARGE):
         tables.apply("People", insert("p", "other", Value=larger))
 
 
 @pytest.mark.parametrize("value", [2**31, -(2**31) - 1])
-def test_an_integer_beyond_32_bits_must_say_that_it_is_an_int64(tables: Tables, refused: Refused, value: int) -> None:
-    with refused("InvalidInput"):
+def test_an_integer_beyond_32_bits_must_say_that_it_is_an_int64(tables: Tables, rejected: Rejectd, value: int) -> None:
+    with rejected("InvalidInput"):
         stored(tables, Value=value)
 
 
 @pytest.mark.parametrize("value", [None, [], datetime(2014, 8, 22, tzinfo=timezone.utc)], ids=repr)
-def test_what_no_edm_type_holds_is_refused(tables: Tables, refused: Refused, value: Value) -> None:
-    with refused("InvalidInput"):
+def test_what_no_edm_type_holds_is_rejected(tables: Tables, rejected: Rejectd, value: Value) -> None:
+    with rejected("InvalidInput"):
         stored(tables, Value=value)
 
 
-def test_an_instant_before_1601_is_refused_in_the_services_spelling(tables: Tables, refused: Refused) -> None:
+def test_an_instant_before_1601_is_rejected_in_the_services_spelling(tables: Tables, rejected: Rejectd) -> None:
     early = Ticks(Ticks.of(DATETIME_MIN) - 1)
-    with refused("OutOfRangeInput", "The 'Born' parameter of value '12/31/1600 23:59:59' is out of range."):
+    with rejected("OutOfRangeInput", "The 'Born' parameter of value '12/31/1600 23:59:59' is out of range."):
         stored(tables, Born=early)
-    with refused("OutOfRangeInput", "The 'Born' parameter of value '01/01/0001 00:00:00' is out of range."):
+    with rejected("OutOfRangeInput", "The 'Born' parameter of value '01/01/0001 00:00:00' is out of range."):
         stored(tables, Born=Ticks(0))
 
 
@@ -137,17 +137,17 @@ def of_size(size: int) -> dict[str, Value]:
     return {**properties, "Rest": b"x" * rest}
 
 
-def test_an_entity_has_1_mib_and_no_more(tables: Tables, refused: Refused) -> None:
+def test_an_entity_has_1_mib_and_no_more(tables: Tables, rejected: Rejectd) -> None:
     largest = of_size(MAX_ENTITY_BYTES)
     assert entity_size("p", "r", largest) == MAX_ENTITY_BYTES
     assert stored(tables, **largest) == largest
-    with refused("EntityTooLarge", "The entity is larger than the maximum size permitted."):
+    with rejected("EntityTooLarge", "The entity is larger than the maximum size permitted."):
         tables.apply("People", op("insert_or_replace", "p", "r", **of_size(MAX_ENTITY_BYTES + 1)))
 
 
-def test_a_merge_may_not_push_an_entity_past_1_mib(tables: Tables, refused: Refused) -> None:
+def test_a_merge_may_not_push_an_entity_past_1_mib(tables: Tables, rejected: Rejectd) -> None:
     stored(tables, **of_size(MAX_ENTITY_BYTES))
-    with refused("EntityTooLarge"):
+    with rejected("EntityTooLarge"):
         tables.apply("People", op("merge", "p", "r", More=b""))
 
 
@@ -168,41 +168,43 @@ def test_a_key_is_any_other_text_of_up_to_512_units_even_none(tables: Tables, ke
 
 
 @pytest.mark.parametrize("character", FORBIDDEN)
-def test_an_insert_with_a_forbidden_character_in_a_key_is_refused(
-    tables: Tables, refused: Refused, character: str
+def test_an_insert_with_a_forbidden_character_in_a_key_is_rejected(
+    tables: Tables, rejected: Rejectd, character: str
 ) -> None:
     key = f"a{character}b"
-    with refused("OutOfRangeInput", f"The 'PartitionKey' parameter of value '{key}' is out of range."):
+    with rejected("OutOfRangeInput", f"The 'PartitionKey' parameter of value '{key}' is out of range."):
         tables.apply("People", insert(key, "r"))
-    with refused("OutOfRangeInput", f"The 'RowKey' parameter of value '{key}' is out of range."):
+    with rejected("OutOfRangeInput", f"The 'RowKey' parameter of value '{key}' is out of range."):
         tables.apply("People", insert("p", key))
 
 
 @pytest.mark.parametrize("kind", BY_KEY)
 @pytest.mark.parametrize("character", FORBIDDEN)
-def test_a_url_with_a_forbidden_character_in_a_key_is_refused_in_other_words(
-    tables: Tables, refused: Refused, kind: Kind, character: str
+def test_a_url_with_a_forbidden_character_in_a_key_is_rejected_in_other_words(
+    tables: Tables, rejected: Rejectd, kind: Kind, character: str
 ) -> None:
     syntax = ("InvalidInput", "Bad Request - Error in query syntax.")
     code, text = syntax if character in "/\\" else ("OutOfRangeInput", "One of the request inputs is out of range.")
-    with refused(code, text):
+    with rejected(code, text):
         tables.apply("People", op(kind, "p", f"a{character}b"))
-    with refused(code, text):
+    with rejected(code, text):
         tables.get("People", f"a{character}b", "r")
 
 
 @pytest.mark.parametrize("key", ["a" * 513, ASTRAL * 256 + "a"])
 @pytest.mark.parametrize("kind", ["insert", *UPSERTS])
-def test_a_new_entity_with_a_key_over_1_kib_is_refused(tables: Tables, refused: Refused, kind: Kind, key: str) -> None:
-    with refused(TOO_LARGE):
+def test_a_new_entity_with_a_key_over_1_kib_is_rejected(
+    tables: Tables, rejected: Rejectd, kind: Kind, key: str
+) -> None:
+    with rejected(TOO_LARGE):
         tables.apply("People", op(kind, key, "r"))
-    with refused(TOO_LARGE):
+    with rejected(TOO_LARGE):
         tables.apply("People", op(kind, "p", key))
 
 
 @pytest.mark.parametrize("kind", ["replace", "merge", "delete"])
-def test_a_key_over_1_kib_is_simply_not_found(tables: Tables, refused: Refused, kind: Kind) -> None:
-    with refused("ResourceNotFound"):
+def test_a_key_over_1_kib_is_simply_not_found(tables: Tables, rejected: Rejectd, kind: Kind) -> None:
+    with rejected("ResourceNotFound"):
         tables.apply("People", op(kind, "p", "a" * 513))
 
 

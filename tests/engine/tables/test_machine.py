@@ -10,9 +10,9 @@ from hypothesis import settings
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
 from filters.strategies import key_filters
-from support.table_states import all_entities, refusal_of
+from support.table_states import all_entities, service_error_of
 from tablepatterns.engine.clock import Clock
-from tablepatterns.engine.errors import TransactionRefusal
+from tablepatterns.engine.errors import TransactionError
 from tablepatterns.engine.tables.entities import Entity, Value
 from tablepatterns.engine.tables.service import KeyScope, Operation, Tables
 from tablepatterns.filters import Filter, matcher
@@ -103,9 +103,9 @@ class TablesMachine(RuleBasedStateMachine):
         expected = [self.expected(name, operation) for operation in operations]
         wrong = [(code, index) for index, code in enumerate(expected) if isinstance(code, str)]
         if wrong:
-            refusal = refusal_of(lambda: self.tables.transact(name, operations))
-            assert isinstance(refusal, TransactionRefusal)
-            assert (refusal.code, refusal.index) == wrong[0]
+            error = service_error_of(lambda: self.tables.transact(name, operations))
+            assert isinstance(error, TransactionError)
+            assert (error.code, error.index) == wrong[0]
         else:
             for each in zip(operations, self.tables.transact(name, operations), expected, strict=True):
                 self.note(name, *each)
@@ -146,8 +146,8 @@ class TablesMachine(RuleBasedStateMachine):
 
     @staticmethod
     def code_of(call: Callable[[], object]) -> str | None:
-        refusal = refusal_of(call)
-        return refusal and refusal.code
+        error = service_error_of(call)
+        return error and error.code
 
 
 TestTablesMachine = TablesMachine.TestCase

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from support.table_states import Refused, insert
+from support.table_states import Rejectd, insert
 from tablepatterns.engine.clock import Clock
 from tablepatterns.engine.tables.service import KeyScope, Tables
 from tablepatterns.errors import BadInput
@@ -22,34 +22,36 @@ def test_a_name_has_3_to_63_letters_and_digits_with_a_letter_first(tables: Table
 
 @pytest.mark.parametrize("name", ["", "ab", "a" * 64])
 @pytest.mark.parametrize("call", ["create", "delete", "table"])
-def test_a_name_of_another_length_is_refused(tables: Tables, refused: Refused, call: str, name: str) -> None:
-    with refused("OutOfRangeInput", LENGTH):
+def test_a_name_of_another_length_is_rejected(tables: Tables, rejected: Rejectd, call: str, name: str) -> None:
+    with rejected("OutOfRangeInput", LENGTH):
         getattr(tables, call)(name)
 
 
 @pytest.mark.parametrize("name", ["my_table", "my-table", "my.table", "my table", "1table", "täble", "abc\n"])
 @pytest.mark.parametrize("call", ["create", "delete", "table"])
-def test_a_name_with_other_characters_is_refused(tables: Tables, refused: Refused, call: str, name: str) -> None:
-    with refused("InvalidResourceName", CHARACTERS):
+def test_a_name_with_other_characters_is_rejected(tables: Tables, rejected: Rejectd, call: str, name: str) -> None:
+    with rejected("InvalidResourceName", CHARACTERS):
         getattr(tables, call)(name)
 
 
 @pytest.mark.parametrize("name", ["tables", "Tables", "TABLES"])
-def test_the_reserved_name_is_refused_in_any_case(tables: Tables, refused: Refused, name: str) -> None:
-    with refused("InvalidInput", "One of the request inputs is not valid."):
+def test_the_reserved_name_is_rejected_in_any_case(tables: Tables, rejected: Rejectd, name: str) -> None:
+    with rejected("InvalidInput", "One of the request inputs is not valid."):
         tables.create(name)
 
 
-def test_a_bad_name_is_named_before_the_entity_is_looked_at(tables: Tables, refused: Refused) -> None:
-    with refused("InvalidResourceName", CHARACTERS):
+def test_a_bad_name_is_named_before_the_entity_is_looked_at(tables: Tables, rejected: Rejectd) -> None:
+    with rejected("InvalidResourceName", CHARACTERS):
         tables.apply("my_table", insert("p", "r"))
 
 
 @pytest.mark.guide("G-008", "G-009")
-def test_names_are_one_name_whatever_their_case_and_keep_their_first_spelling(tables: Tables, refused: Refused) -> None:
+def test_names_are_one_name_whatever_their_case_and_keep_their_first_spelling(
+    tables: Tables, rejected: Rejectd
+) -> None:
     tables.apply("PEOPLE", insert("p", "r"))
     assert tables.get("people", "p", "r").row_key == "r"
-    with refused("TableAlreadyExists", "The table specified already exists."):
+    with rejected("TableAlreadyExists", "The table specified already exists."):
         tables.create("pEOPLE")
     assert tables.names() == (["People"], None)
 
@@ -62,12 +64,12 @@ def test_a_deleted_table_is_empty_when_it_is_created_again(tables: Tables) -> No
     assert tables.query("People").entities == []
 
 
-def test_deleting_a_table_that_is_not_there_does_not_find_a_resource(tables: Tables, refused: Refused) -> None:
-    with refused("ResourceNotFound", "The specified resource does not exist."):
+def test_deleting_a_table_that_is_not_there_does_not_find_a_resource(tables: Tables, rejected: Rejectd) -> None:
+    with rejected("ResourceNotFound", "The specified resource does not exist."):
         tables.delete("Nobody")
 
 
-def test_every_call_on_a_missing_table_says_that_the_table_is_missing(tables: Tables, refused: Refused) -> None:
+def test_every_call_on_a_missing_table_says_that_the_table_is_missing(tables: Tables, rejected: Rejectd) -> None:
     text = "The table specified does not exist."
     for call in (
         lambda: tables.table("Nobody"),
@@ -78,9 +80,9 @@ def test_every_call_on_a_missing_table_says_that_the_table_is_missing(tables: Ta
         lambda: tables.get_policies("Nobody"),
         lambda: tables.set_policies("Nobody", []),
     ):
-        with refused("TableNotFound", text):
+        with rejected("TableNotFound", text):
             call()
-    with refused("TableNotFound", "0:" + text):
+    with rejected("TableNotFound", "0:" + text):
         tables.transact("Nobody", [insert("p", "r")])
 
 
@@ -122,6 +124,6 @@ def test_a_page_has_at_most_1000_names(tables: Tables) -> None:
         assert (len(names), tables.names(mark)[0]) == (1000, ["T0999"])
 
 
-def test_a_page_that_examines_nothing_is_refused(clock: Clock) -> None:
+def test_a_page_that_examines_nothing_is_rejected(clock: Clock) -> None:
     with pytest.raises(BadInput, match="at least one entity"):
         Tables(clock, page_examines=0)

@@ -10,7 +10,7 @@ from threading import Barrier
 
 import pytest
 
-from support.table_states import delete, insert, op, refusal_of
+from support.table_states import delete, insert, op, service_error_of
 from tablepatterns.engine.tables.service import Tables
 from tablepatterns.filters import parse
 
@@ -55,10 +55,10 @@ def sum_of_balances(tables: Tables) -> int:
 
 
 def carried_out(call: Callable[[], object], unless: str) -> bool:
-    """Return whether the call was carried out; the only refusal it may meet is the given one."""
-    refusal = refusal_of(call)
-    assert refusal is None or refusal.code == unless
-    return refusal is None
+    """Return whether the call was carried out; the only error it may meet is the given one."""
+    error = service_error_of(call)
+    assert error is None or error.code == unless
+    return error is None
 
 
 def transfer(tables: Tables, choose: random.Random) -> bool:

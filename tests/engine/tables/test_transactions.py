@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from support.table_states import Refused, all_keys, delete, insert, op
-from tablepatterns.engine.errors import TransactionRefusal
+from support.table_states import Rejectd, all_keys, delete, insert, op
+from tablepatterns.engine.errors import TransactionError
 from tablepatterns.engine.tables.entities import Value
 from tablepatterns.engine.tables.service import Operation, Tables
 
@@ -38,26 +38,26 @@ def test_a_transaction_of_nothing_does_nothing_even_in_no_table(tables: Tables) 
 
 
 @pytest.mark.guide("G-065")
-def test_a_transaction_has_100_operations_and_not_101(tables: Tables, refused: Refused) -> None:
+def test_a_transaction_has_100_operations_and_not_101(tables: Tables, rejected: Rejectd) -> None:
     operations = [insert("p", f"{n:03}") for n in range(101)]
     assert len(tables.transact("People", operations[:100])) == 100
     text = "99:The batch request operation exceeds the maximum 100 changes per change set."
-    with refused("InvalidInput", text):
+    with rejected("InvalidInput", text):
         tables.transact("People", [insert("q", operation.row_key) for operation in operations])
 
 
-def test_two_operations_on_one_entity_are_refused(tables: Tables, refused: Refused) -> None:
+def test_two_operations_on_one_entity_are_rejected(tables: Tables, rejected: Rejectd) -> None:
     text = (
         "1:The batch request contains multiple changes with same row key. "
         "An entity can appear only once in a batch request."
     )
-    with refused("InvalidDuplicateRow", text):
+    with rejected("InvalidDuplicateRow", text):
         tables.transact("People", [insert("p", "r"), delete("p", "r")])
 
 
-def test_operations_on_two_partitions_are_refused(tables: Tables, refused: Refused) -> None:
+def test_operations_on_two_partitions_are_rejected(tables: Tables, rejected: Rejectd) -> None:
     text = "1:All commands in a batch must operate on same entity group."
-    with refused("CommandsInBatchActOnDifferentPartitions", text):
+    with rejected("CommandsInBatchActOnDifferentPartitions", text):
         tables.transact("People", [insert("p", "r"), insert("q", "r")])
 
 
@@ -84,41 +84,41 @@ IDS = [code for _, code, _ in FAILING]
 @pytest.mark.parametrize(("bad", "code", "text"), FAILING, ids=IDS)
 @pytest.mark.parametrize("position", [0, 3, 99])
 def test_one_bad_operation_undoes_all_and_is_named(
-    tables: Tables, refused: Refused, bad: Operation, code: str, text: str, position: int
+    tables: Tables, rejected: Rejectd, bad: Operation, code: str, text: str, position: int
 ) -> None:
     tables.apply("People", insert("p", "old", Age=34))
     operations = [op("insert_or_merge", "p", f"{n:03}", Age=n) for n in range(99)]
     operations.insert(position, bad)
-    with refused(code, f"{position}:{text}"):
+    with rejected(code, f"{position}:{text}"):
         tables.transact("People", operations)
 
 
 @pytest.mark.parametrize(("bad", "code", "text"), FAILING, ids=IDS)
-def test_what_the_storage_refuses_of_a_single_operation_has_no_index(
-    tables: Tables, refused: Refused, bad: Operation, code: str, text: str
+def test_what_the_storage_rejects_of_a_single_operation_has_no_index(
+    tables: Tables, rejected: Rejectd, bad: Operation, code: str, text: str
 ) -> None:
     tables.apply("People", insert("p", "old", Age=34))
-    with refused(code, text):
+    with rejected(code, text):
         tables.transact("People", [bad])
 
 
-def test_what_the_front_end_refuses_of_a_single_operation_has_an_index(tables: Tables, refused: Refused) -> None:
-    with refused("OutOfRangeInput", "0:The 'RowKey' parameter of value 'a/b' is out of range."):
+def test_what_the_front_end_rejects_of_a_single_operation_has_an_index(tables: Tables, rejected: Rejectd) -> None:
+    with rejected("OutOfRangeInput", "0:The 'RowKey' parameter of value 'a/b' is out of range."):
         tables.transact("People", [insert("p", "a/b")])
-    with refused("PropertyNameInvalid", "0:The property name is invalid."):
+    with rejected("PropertyNameInvalid", "0:The property name is invalid."):
         tables.transact("People", [insert("p", "r", **{"first-name": "x"})])
 
 
-def test_the_first_bad_operation_is_the_one_that_is_named(tables: Tables, refused: Refused) -> None:
-    with refused("ResourceNotFound", "1:" + NOT_FOUND):
+def test_the_first_bad_operation_is_the_one_that_is_named(tables: Tables, rejected: Rejectd) -> None:
+    with rejected("ResourceNotFound", "1:" + NOT_FOUND):
         tables.transact("People", [insert("p", "r"), delete("p", "a"), delete("p", "b")])
 
 
-def test_the_refusal_carries_the_position_and_what_was_refused(tables: Tables) -> None:
-    with pytest.raises(TransactionRefusal) as caught:
+def test_the_error_carries_the_position_and_what_was_rejected(tables: Tables) -> None:
+    with pytest.raises(TransactionError) as caught:
         tables.transact("People", [insert("p", "r"), delete("p", "a")])
     assert (caught.value.index, caught.value.prefixed) == (1, True)
-    assert caught.value.answer.text == NOT_FOUND
+    assert caught.value.error_message.text == NOT_FOUND
 
 
 @pytest.mark.guide("G-070")

@@ -10,26 +10,25 @@ from ...edm import Ticks
 from ...limits import MAX_PUT_BLOB_BYTES, MIB
 from .. import errors
 from ..account import Engine
-from ..errors import Refusal
+from ..errors import ServiceError
 from ..http import service_properties
 from ..http.api import Api, Service
 from ..http.authorization import Authorization
 from ..http.bearer_token import TrustTokens
 from ..http.call import Call
-from ..http.errors import Refusals
+from ..http.errors import ErrorWriter
 from ..http.message import Request, Response
 from ..http.permissions import WRITE_SERVICE, Need, Permit
 from ..http.service_properties import get_properties, get_statistics
 from ..http.shared_key import storage_texts
 from ..http.xml import boolean, child, read_document
 from . import container_api, read_api, write_api
-from .body import RangeRefusal
+from .body import InvalidRangeError
 from .call import ACCOUNT, LIST_BLOBS, READ, READ_CONTAINER, BlobCall
 from .container_api import lease_blob, lease_container, run_batch
-from .errors import NOT_MODIFIED
 from .sas import BlobAccess
 from .state import PublicAccess
-from .write_api import SourceRefusal
+from .write_api import CopySourceError
 
 _NOT_HERE: Final = ("DeleteRetentionPolicy", "StaticWebsite")
 
@@ -45,12 +44,12 @@ def get_account(call: BlobCall) -> Response:
 def set_properties(call: BlobCall) -> Response:
     """Replace the properties of the service that the request names; deleted blobs cannot be kept.
 
-    :raises Refusal: NotImplemented for what would have an effect that the engine does not have
+    :raises ServiceError: NotImplemented for what would have an effect that the engine does not have
     """
     call.begin("SetBlobServiceProperties", WRITE_SERVICE)
     root = read_document(call.request.body, "StorageServiceProperties")
     if any(child(root.find(name), "Enabled", boolean) for name in _NOT_HERE):
-        raise Refusal(errors.NOT_IMPLEMENTED)
+        raise ServiceError(errors.NOT_IMPLEMENTED)
     return service_properties.set_properties(call)
 
 
@@ -67,7 +66,7 @@ class PublicPermit(Permit):
         """Refuse all but reading blobs and, where the container is public too, what is said of it and its list."""
         of_container = need in (LIST_BLOBS, READ_CONTAINER) and self.access is PublicAccess.CONTAINER
         if need is not READ and not of_container:
-            raise Refusal(errors.NO_AUTHENTICATION_INFORMATION)
+            raise ServiceError(errors.NO_AUTHENTICATION_INFORMATION)
 
 
 class BlobAuthorization(Authorization):
@@ -98,9 +97,9 @@ _MAX_BODY: Final = MAX_PUT_BLOB_BYTES + MIB
 """The largest blob that can be written as a whole, and what a structured body adds to it."""
 
 
-def _refuse_unknown(call: BlobCall) -> Response:
+def _reject_unsupported(call: BlobCall) -> Response:
     """Refuse what the service does and the engine does not: page blobs, searches by tag, and the like."""
-    raise Refusal(errors.NOT_IMPLEMENTED)
+    raise ServiceError(errors.NOT_IMPLEMENTED)
 
 
 _HANDLERS: Final[Mapping[tuple[str, str], _Handler]] = {
@@ -142,20 +141,22 @@ _HANDLERS: Final[Mapping[tuple[str, str], _Handler]] = {
     ("tier", "PUT"): write_api.set_tier,
     ("tags", "GET"): read_api.get_tags,
     ("tags", "PUT"): write_api.set_tags,
-    **{(kind, verb): _refuse_unknown for kind in ("unknown", "search") for verb in ("GET", "PUT", "POST", "DELETE")},
-    ("delegation key", "POST"): _refuse_unknown,
+    **{
+        (kind, verb): _reject_unsupported for kind in ("unknown", "search") for verb in ("GET", "PUT", "POST", "DELETE")
+    },
+    ("delegation key", "POST"): _reject_unsupported,
 }
 
 
-def _refuse(call: BlobCall, refusal: Refusal) -> Response:
-    response = Refusals(call.id, call.now).of_storage(refusal)
-    if refusal.answer is NOT_MODIFIED:
-        return Response(304, {"x-ms-error-code": refusal.code}, reason=refusal.message)
-    if isinstance(refusal, SourceRefusal):
-        response.status = refusal.status
-        response.headers |= refusal.headers
-    if isinstance(refusal, RangeRefusal):
-        response.headers["Content-Range"] = f"bytes */{refusal.size}"
+def _write_error(call: BlobCall, error: ServiceError) -> Response:
+    response = ErrorWriter(call.id, call.now).of_storage(error)
+    if error.error_message is errors.NOT_MODIFIED:
+        return Response(304, {"x-ms-error-code": error.code}, reason=error.message)
+    if isinstance(error, CopySourceError):
+        response.status = error.status
+        response.headers |= error.headers
+    if isinstance(error, InvalidRangeError):
+        response.headers["Content-Range"] = f"bytes */{error.size}"
     return response
 
 
@@ -180,7 +181,7 @@ class BlobApi(Api[BlobCall]):
         def call(engine: Engine, request: Request, id: str, now: Ticks) -> BlobCall:  # noqa: A002
             return BlobCall(engine, request, id, now, authorization.permit)
 
-        service = Service(BlobCall.service, call, _HANDLERS, _refuse, max_body=_MAX_BODY)
+        service = Service(BlobCall.service, call, _HANDLERS, _write_error, max_body=_MAX_BODY)
         super().__init__(engine, service, authorization)
 
     def _default_version(self) -> str:

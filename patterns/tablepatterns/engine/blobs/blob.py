@@ -24,9 +24,9 @@ from ...limits import (
     MAX_TAGS,
     MAX_UNCOMMITTED_BLOCKS,
 )
-from ..errors import INVALID_QUERY_PARAMETER_VALUE, REQUEST_BODY_TOO_LARGE, Refusal
+from .. import errors
+from ..errors import ServiceError
 from ..resources import checked_metadata
-from . import errors as blob_errors
 from .leases import NO_LEASE, Lease
 
 _STEP: Final = 4 * 1024 * 1024
@@ -212,10 +212,10 @@ class Blob:
     def check_online(self) -> None:
         """Refuse what an archived blob does not allow.
 
-        :raises Refusal: BlobArchived
+        :raises ServiceError: BlobArchived
         """
         if self.tier is Tier.ARCHIVE:
-            raise Refusal(blob_errors.BLOB_ARCHIVED)
+            raise ServiceError(errors.BLOB_ARCHIVED)
 
 
 @dataclass(frozen=True, slots=True)
@@ -235,7 +235,7 @@ class Draft:
     def checked(self) -> Draft:
         """Return a copy to keep.
 
-        :raises Refusal: what is wrong with the metadata or the tags
+        :raises ServiceError: what is wrong with the metadata or the tags
         """
         return replace(self, metadata=checked_metadata(self.metadata), tags=checked_tags(self.tags))
 
@@ -252,36 +252,38 @@ def etag_of(modified: Ticks) -> str:
 def check_blob_name(name: str) -> None:
     """Refuse a name that is empty, or longer than 1,024 characters.
 
-    :raises Refusal: InvalidUri
+    :raises ServiceError: InvalidUri
     """
     if not 0 < len(name) <= BLOB_NAME_MAX_LENGTH:
-        raise Refusal(blob_errors.BLOB_NAME_LENGTH)
+        raise ServiceError(errors.INVALID_URI)
 
 
 def check_block_id(block_id: str) -> None:
     """Refuse what is no Base64, or more than 64 bytes in it.
 
-    :raises Refusal: InvalidQueryParameterValue
+    :raises ServiceError: InvalidQueryParameterValue
     """
-    wrong = INVALID_QUERY_PARAMETER_VALUE.about(QueryParameterName="blockid", QueryParameterValue=block_id)
+    wrong = errors.INVALID_QUERY_PARAMETER_VALUE.with_details(
+        QueryParameterName="blockid", QueryParameterValue=block_id
+    )
     try:
         size = len(b64decode(block_id, validate=True))
     except (binascii.Error, ValueError) as error:
-        raise Refusal(wrong.about(Reason="Not a valid base64 string.")) from error
+        raise ServiceError(wrong.with_details(Reason="Not a valid base64 string.")) from error
     if not 0 < size <= MAX_BLOCK_ID_BYTES:
-        raise Refusal(wrong.about(Reason="The block id is empty or too long."))
+        raise ServiceError(wrong.with_details(Reason="The block id is empty or too long."))
 
 
 def checked_tags(tags: Mapping[str, str]) -> dict[str, str]:
     """Return a copy to keep; refuse more than ten, and names or values of characters or lengths that are not allowed.
 
-    :raises Refusal: InvalidTag
+    :raises ServiceError: InvalidTag
     """
     names_fit = all(0 < len(name) <= MAX_TAG_NAME_LENGTH for name in tags)
     values_fit = all(len(value) <= MAX_TAG_VALUE_LENGTH for value in tags.values())
     plain = all(_TAG.fullmatch(text) for pair in tags.items() for text in pair)
     if len(tags) > MAX_TAGS or not (names_fit and values_fit and plain):
-        raise Refusal(blob_errors.INVALID_TAGS)
+        raise ServiceError(errors.INVALID_TAGS)
     return dict(tags)
 
 
@@ -306,28 +308,28 @@ class BlockList(NamedTuple):
 
 
 def check_block(block: Block) -> None:
-    """Refuse a block that can never be staged.
+    """Reject a block that is empty or too large, or whose id is invalid.
 
-    :raises Refusal: InvalidQueryParameterValue for its id; InvalidHeaderValue where it is empty; RequestBodyTooLarge
+    :raises ServiceError: InvalidQueryParameterValue, InvalidHeaderValue, RequestBodyTooLarge
     """
     check_block_id(block.id)
     if not len(block.content):
-        raise Refusal(blob_errors.INVALID_CONTENT_LENGTH.about(HeaderValue=0))
+        raise ServiceError(errors.INVALID_CONTENT_LENGTH.with_details(HeaderValue=0))
     if len(block.content) > MAX_BLOCK_BYTES:
-        raise Refusal(REQUEST_BODY_TOO_LARGE)
+        raise ServiceError(errors.REQUEST_BODY_TOO_LARGE)
 
 
 def check_beside(block: Block, staged: Mapping[str, Block]) -> None:
     """Refuse a block whose id is of another length than those that are staged, or one too many.
 
-    :raises Refusal: InvalidBlobOrBlock, BlockCountExceedsLimit
+    :raises ServiceError: InvalidBlobOrBlock, BlockCountExceedsLimit
     """
     if block.id in staged:
         return
     if any(len(other) != len(block.id) for other in _one_of(staged)):
-        raise Refusal(blob_errors.INVALID_BLOB_OR_BLOCK)
+        raise ServiceError(errors.INVALID_BLOB_OR_BLOCK)
     if len(staged) >= MAX_UNCOMMITTED_BLOCKS:
-        raise Refusal(blob_errors.TOO_MANY_UNCOMMITTED_BLOCKS)
+        raise ServiceError(errors.TOO_MANY_UNCOMMITTED_BLOCKS)
 
 
 def chosen(
@@ -335,16 +337,16 @@ def chosen(
 ) -> tuple[Block, ...]:
     """Return the blocks that a list names, in its order; a block may be named more than once.
 
-    :raises Refusal: InvalidBlockList for one that is not there, BlockListTooLong
+    :raises ServiceError: InvalidBlockList for one that is not there, BlockListTooLong
     """
     if len(entries) > MAX_BLOCKS:
-        raise Refusal(blob_errors.BLOCK_LIST_TOO_LONG)
+        raise ServiceError(errors.BLOCK_LIST_TOO_LONG)
     kept = {block.id: block for block in committed}
     lists = {Where.COMMITTED: kept, Where.UNCOMMITTED: staged, Where.LATEST: {**kept, **staged}}
     try:
         return tuple(lists[where][block_id] for where, block_id in entries)
     except KeyError as error:
-        raise Refusal(blob_errors.INVALID_BLOCK_LIST) from error
+        raise ServiceError(errors.INVALID_BLOCK_LIST) from error
 
 
 def _one_of(staged: Mapping[str, Block]) -> Iterable[str]:

@@ -9,11 +9,11 @@ from collections.abc import Iterator, Mapping
 from itertools import count
 from typing import Final, NamedTuple
 
-from ..errors import INVALID_INPUT, Refusal
+from .. import errors
+from ..errors import ServiceError
 from ..http.message import Request
 from .blob import Content
 from .crc64 import crc64
-from .errors import BOTH_CHECKSUMS, CRC64_MISMATCH, INVALID_CRC64, INVALID_MD5, INVALID_RANGE, MD5_MISMATCH
 from .headers import MD5_BYTES, base64, digest, invalid, number
 
 HEADER: Final = "x-ms-structured-body"
@@ -29,7 +29,7 @@ _STEP: Final = 4 * 1024 * 1024
 def is_structured(headers: Mapping[str, str]) -> bool:
     """Tell whether a request has, or asks for, a structured body.
 
-    :raises Refusal: InvalidHeaderValue for another kind than the one that there is
+    :raises ServiceError: InvalidHeaderValue for another kind than the one that there is
     """
     kind = headers.get(HEADER)
     if kind not in (None, _KIND):
@@ -52,12 +52,12 @@ def write_structured(content: Content) -> tuple[Content, dict[str, str]]:
 def read_structured(body: bytes) -> tuple[Content, dict[str, str]]:
     """Return the content of a structured body, and the headers by which the answer tells that it was read as such.
 
-    :raises Refusal: Crc64Mismatch; InvalidInput where it is none
+    :raises ServiceError: Crc64Mismatch; InvalidInput where it is none
     """
     try:
         content = Content(_segments(body))
     except struct.error as error:
-        raise Refusal(INVALID_INPUT) from error
+        raise ServiceError(errors.INVALID_INPUT) from error
     return content, {HEADER: _KIND}
 
 
@@ -87,7 +87,7 @@ def _check(body: bytes, place: int, flags: int, parts: list[memoryview]) -> int:
         return place
     (expected,) = _CHECKSUM.unpack_from(body, place)
     if crc64(Content(parts)) != expected:
-        raise Refusal(CRC64_MISMATCH)
+        raise ServiceError(errors.CRC64_MISMATCH)
     return place + _CHECKSUM.size
 
 
@@ -117,14 +117,14 @@ class Payload(NamedTuple):
 def read_payload(request: Request) -> Payload:
     """Return the body of a request.
 
-    :raises Refusal: InvalidMd5, Md5Mismatch, InvalidCrc64, Crc64Mismatch, BothCrc64AndMd5HeaderPresent;
+    :raises ServiceError: InvalidMd5, Md5Mismatch, InvalidCrc64, Crc64Mismatch, BothCrc64AndMd5HeaderPresent;
         InvalidHeaderValue for the length of a structured body that is another
     """
     headers = request.headers
-    md5 = digest(headers, _MD5, MD5_BYTES, INVALID_MD5)
-    crc = digest(headers, _CRC64_HEADER, CRC64_BYTES, INVALID_CRC64)
+    md5 = digest(headers, _MD5, MD5_BYTES, errors.INVALID_MD5)
+    crc = digest(headers, _CRC64_HEADER, CRC64_BYTES, errors.INVALID_CRC64)
     if md5 is not None and crc is not None:
-        raise Refusal(BOTH_CHECKSUMS)
+        raise ServiceError(errors.BOTH_CHECKSUMS)
     content, told = read_structured(request.body) if is_structured(headers) else (Content([request.body]), {})
     _check_length(headers, content)
     if md5 is not None:
@@ -152,20 +152,26 @@ def crc64_of(content: Content) -> bytes:
 def check_md5(specified: bytes, calculated: bytes) -> None:
     """Refuse content that is not what its sender took it for.
 
-    :raises Refusal: Md5Mismatch
+    :raises ServiceError: Md5Mismatch
     """
     if specified != calculated:
-        raise Refusal(MD5_MISMATCH.about(UserSpecifiedMd5=base64(specified), ServerCalculatedMd5=base64(calculated)))
+        raise ServiceError(
+            errors.MD5_MISMATCH.with_details(UserSpecifiedMd5=base64(specified), ServerCalculatedMd5=base64(calculated))
+        )
 
 
 def check_crc64(specified: bytes, content: Content) -> None:
     """Reject content that is not what its sender took it for.
 
-    :raises Refusal: Crc64Mismatch
+    :raises ServiceError: Crc64Mismatch
     """
     calculated = crc64_of(content)
     if specified != calculated:
-        raise Refusal(CRC64_MISMATCH.about(UserSpecifiedCrc=base64(specified), ServerCalculatedCrc=base64(calculated)))
+        raise ServiceError(
+            errors.CRC64_MISMATCH.with_details(
+                UserSpecifiedCrc=base64(specified), ServerCalculatedCrc=base64(calculated)
+            )
+        )
 
 
 def _check_length(headers: Mapping[str, str], content: Content) -> None:
@@ -177,14 +183,14 @@ def _check_length(headers: Mapping[str, str], content: Content) -> None:
 _RANGE: Final = re.compile(r"bytes=(\d{1,18})-(\d{1,18})?", re.ASCII)
 
 
-class RangeRefusal(Refusal):
+class InvalidRangeError(ServiceError):
     """A range that lies outside of the blob.
 
     :param size: how long the blob is
     """
 
     def __init__(self, size: int) -> None:
-        super().__init__(INVALID_RANGE)
+        super().__init__(errors.INVALID_RANGE)
         self.size = size
 
 
@@ -198,10 +204,10 @@ class Range(NamedTuple):
         """Return where the range begins and ends in a blob; its end may lie outside, its beginning may not.
 
         :param size: how long the blob is
-        :raises Refusal: InvalidRange
+        :raises ServiceError: InvalidRange
         """
         if self.first >= size:
-            raise RangeRefusal(size)
+            raise InvalidRangeError(size)
         return self.first, size if self.last is None else min(self.last + 1, size)
 
 

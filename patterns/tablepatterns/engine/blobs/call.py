@@ -7,11 +7,11 @@ from typing import Final, NamedTuple
 from urllib.parse import unquote
 
 from ...edm import Ticks
+from .. import errors
 from ..account import Engine
-from ..errors import Refusal
+from ..errors import ServiceError
 from ..http.address import NOWHERE, Address, read_address
 from ..http.call import Call
-from ..http.errors import INVALID_URI
 from ..http.message import Request
 from ..http.permissions import Need, Owner, Permit
 from ..http.supported import BLOB_SUPPORT
@@ -81,7 +81,7 @@ UNKNOWN: Final = Target(NOWHERE, "service")
 def locate(url: str, account: str) -> Target:
     """Return what a URL is about.
 
-    :raises Refusal: InvalidUri where it is no URL, or names nothing in this account; InvalidQueryParameterValue
+    :raises ServiceError: InvalidUri where it is no URL, or names nothing in this account; InvalidQueryParameterValue
     """
     address = read_address(url, account)
     query = address.query
@@ -104,13 +104,13 @@ def _decoded(text: str) -> str:
     try:
         return unquote(text, errors="strict")
     except UnicodeDecodeError as error:
-        raise Refusal(INVALID_URI) from error
+        raise ServiceError(errors.INVALID_URI) from error
 
 
 def _of_service(query: Mapping[str, str]) -> str:
     kind = _OF_SERVICE.get((query.get("restype"), query.get("comp")))
     if kind is None:
-        raise Refusal(INVALID_URI)
+        raise ServiceError(errors.INVALID_URI)
     return kind
 
 
@@ -155,7 +155,7 @@ class BlobCall(Call):
         """Return the call of a request inside this one, which leaves its notes here.
 
         :param as_owner: whether the account's key, if this request has it, speaks for one that brings no credential
-        :raises Refusal: what is wrong with its URL or with its credential
+        :raises ServiceError: what is wrong with its URL or with its credential
         """
         call = BlobCall(self.engine, request, self.id, self.now, self.authorize)
         call.locate()
@@ -205,7 +205,7 @@ class BlobCall(Call):
     def snapshot(self) -> Ticks | None:
         """The moment of the snapshot that it is about, None for the blob itself.
 
-        :raises Refusal: InvalidQueryParameterValue
+        :raises ServiceError: InvalidQueryParameterValue
         """
         text = self.address.query.get("snapshot")
         try:
@@ -221,7 +221,7 @@ class BlobCall(Call):
         """Tell whether the sender may carry out another operation here."""
         try:
             self.allow(need)
-        except Refusal:
+        except ServiceError:
             return False
         return True
 

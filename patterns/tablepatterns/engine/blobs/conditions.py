@@ -8,9 +8,9 @@ from typing import Final, Protocol
 from uuid import UUID
 
 from ...edm import Ticks
+from .. import errors
 from ..clock import SECOND
-from ..errors import Answer, Refusal
-from . import errors as blob_errors
+from ..errors import ErrorMessage, ServiceError
 from .tag_conditions import TagCondition
 
 ANY: Final = "*"
@@ -47,14 +47,14 @@ class Terms:
     def check_single(self) -> None:
         """Refuse what only a read may combine: several ETags, or conditions other than an ETag beside a time.
 
-        :raises Refusal: InvalidHeaderValue, MultipleConditionHeadersNotSupported
+        :raises ServiceError: InvalidHeaderValue, MultipleConditionHeadersNotSupported
         """
         if any(etags is not None and len(etags) > 1 for etags in (self.match, self.none_match)):
-            raise Refusal(blob_errors.INVALID_HEADER)
+            raise ServiceError(errors.INVALID_HEADER)
         asks_for_this = self.match is not None or self.unmodified_since is not None
         asks_for_other = self.none_match is not None or self.modified_since is not None
         if asks_for_this and asks_for_other:
-            raise Refusal(blob_errors.MULTIPLE_CONDITIONS)
+            raise ServiceError(errors.MULTIPLE_CONDITIONS)
 
 
 NO_TERMS: Final = Terms()
@@ -76,27 +76,27 @@ class Versioned(Protocol):
 def check_read(terms: Terms, version: Versioned) -> None:
     """Refuse a read whose conditions are not met: the version is another one, or is one that the reader has.
 
-    :raises Refusal: ConditionNotMet; UnsatisfiableCondition for a read of what must not be there
+    :raises ServiceError: ConditionNotMet; UnsatisfiableCondition for a read of what must not be there
     """
     if terms.none_match is not None and ANY in terms.none_match:
-        raise Refusal(blob_errors.UNSATISFIABLE_CONDITION)
+        raise ServiceError(errors.UNSATISFIABLE_CONDITION)
     if terms.tags is not None and not terms.tags(version.tags):
-        raise Refusal(blob_errors.CONDITION_NOT_MET)
+        raise ServiceError(errors.CONDITION_NOT_MET)
     if not _is(terms.match, version) or _younger(version, terms.unmodified_since):
-        raise Refusal(blob_errors.CONDITION_NOT_MET)
+        raise ServiceError(errors.CONDITION_NOT_MET)
     if terms.none_match is None and terms.modified_since is None:
         return
     other = terms.none_match is not None and not _is(terms.none_match, version)
     if not other and not _younger(version, terms.modified_since):
-        raise Refusal(blob_errors.NOT_MODIFIED)
+        raise ServiceError(errors.NOT_MODIFIED)
 
 
-def check_write(terms: Terms, version: Versioned | None, unmet: Answer = blob_errors.CONDITION_NOT_MET) -> None:
+def check_write(terms: Terms, version: Versioned | None, unmet: ErrorMessage = errors.CONDITION_NOT_MET) -> None:
     """Refuse a write whose conditions are not met; an ETag outdoes a time that stands beside it.
 
     :param version: what is there, None for nothing
     :param unmet: what the refusal says
-    :raises Refusal: that, or what `Terms.check_single` raises
+    :raises ServiceError: that, or what `Terms.check_single` raises
     """
     terms.check_single()
     if version is None:
@@ -112,20 +112,20 @@ def check_write(terms: Terms, version: Versioned | None, unmet: Answer = blob_er
     else:
         met = not _younger(version, terms.unmodified_since)
     if not met:
-        raise Refusal(unmet)
+        raise ServiceError(unmet)
 
 
-def check_create(terms: Terms, version: Versioned | None, unmet: Answer = blob_errors.CONDITION_NOT_MET) -> None:
+def check_create(terms: Terms, version: Versioned | None, unmet: ErrorMessage = errors.CONDITION_NOT_MET) -> None:
     """Refuse a write that makes or replaces a blob.
 
-    :raises Refusal: BlobAlreadyExists where there must be none, UnauthorizedBlobOverwrite where the sender may not
+    :raises ServiceError: BlobAlreadyExists where there must be none, UnauthorizedBlobOverwrite where the sender may not
         replace it, or what `check_write` raises
     """
     if version is not None and terms.none_match is not None and ANY in terms.none_match:
         terms.check_single()
-        raise Refusal(blob_errors.BLOB_ALREADY_EXISTS)
+        raise ServiceError(errors.BLOB_ALREADY_EXISTS)
     if version is not None and terms.create_only:
-        raise Refusal(blob_errors.UNAUTHORIZED_OVERWRITE)
+        raise ServiceError(errors.UNAUTHORIZED_OVERWRITE)
     check_write(terms, version, unmet)
 
 
@@ -133,13 +133,13 @@ def check_tier(terms: Terms, changed: Ticks) -> None:
     """Reject a deletion unless the tier was changed when the conditions say.
 
     :param changed: when the tier was changed, or the blob was created in it
-    :raises Refusal: ConditionNotMet; MultipleConditionHeadersNotSupported for both conditions
+    :raises ServiceError: ConditionNotMet; MultipleConditionHeadersNotSupported for both conditions
     """
     since, until = terms.tier_modified_since, terms.tier_unmodified_since
     if since is not None and until is not None:
-        raise Refusal(blob_errors.MULTIPLE_CONDITIONS)
+        raise ServiceError(errors.MULTIPLE_CONDITIONS)
     if (since is not None and changed // SECOND <= since // SECOND) or _later(changed, until):
-        raise Refusal(blob_errors.CONDITION_NOT_MET)
+        raise ServiceError(errors.CONDITION_NOT_MET)
 
 
 def _is(etags: Set[str] | None, version: Versioned) -> bool:

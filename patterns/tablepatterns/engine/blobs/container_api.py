@@ -8,8 +8,9 @@ from uuid import UUID, uuid4
 
 from ...edm import Ticks
 from ...limits import MAX_PAGE_BLOBS
-from ..errors import INVALID_INPUT, Refusal
-from ..http.errors import Refusals
+from .. import errors
+from ..errors import ServiceError
+from ..http.errors import ErrorWriter
 from ..http.headers import metadata_headers, read_metadata, read_number, read_words
 from ..http.message import Request, Response
 from ..http.multipart import InnerRequest, read_parts, read_requests, write_parts
@@ -178,7 +179,7 @@ def _answer(name: str, headers: dict[str, str], lease: Lease, now: Ticks) -> Res
 def _read_action(headers: Mapping[str, str]) -> tuple[str, Action]:
     """Return the action that a request asks for, and its name.
 
-    :raises Refusal: MissingRequiredHeader, InvalidHeaderValue
+    :raises ServiceError: MissingRequiredHeader, InvalidHeaderValue
     """
     name = required(headers, _ACTION)
     read = _ACTIONS.get(name.lower())
@@ -220,7 +221,7 @@ _OPERATIONS: Final[dict[tuple[str, str], Callable[[BlobCall], Response]]] = {
 def run_batch(call: BlobCall) -> Response:
     """Carry out the requests of a batch, one by one; one that is refused leaves the others alone.
 
-    :raises Refusal: InvalidInput where it is no batch, is empty or too long
+    :raises ServiceError: InvalidInput where it is no batch, is empty or too long
     """
     call.notes.operation = "BlobBatch"
     call.check_support("BlobBatch")
@@ -235,9 +236,9 @@ def _requests(call: BlobCall) -> list[InnerRequest]:
     try:
         requests = list(read_requests(read_parts(call.request.body, call.request.headers.get("content-type", ""))))
     except ValueError as error:
-        raise Refusal(INVALID_INPUT) from error
+        raise ServiceError(errors.INVALID_INPUT) from error
     if not 0 < len(requests) <= MAX_REQUESTS:
-        raise Refusal(INVALID_INPUT)
+        raise ServiceError(errors.INVALID_INPUT)
     return requests
 
 
@@ -247,10 +248,10 @@ def _answer_part(call: BlobCall, request: InnerRequest) -> Response:
         inner = call.inner(Request(request.method, url, request.headers, request.body))
         operation = _OPERATIONS.get((inner.kind, inner.method))
         if operation is None:
-            raise Refusal(INVALID_INPUT)
+            raise ServiceError(errors.INVALID_INPUT)
         return operation(inner)
-    except Refusal as refusal:
-        return Refusals(call.id, call.now).of_storage(refusal)
+    except ServiceError as error:
+        return ErrorWriter(call.id, call.now).of_storage(error)
 
 
 def _part(number: int, request: InnerRequest, response: Response) -> bytes:

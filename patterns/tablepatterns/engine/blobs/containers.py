@@ -10,11 +10,11 @@ from typing import Any, Final
 
 from ...edm import Ticks
 from ...limits import MAX_PAGE_BLOBS
+from .. import errors
 from ..clock import Clock
 from ..collections import OrderedMap
-from ..errors import Refusal
+from ..errors import ServiceError
 from ..resources import AccessPolicy, Deletions, check_policies, check_resource_name, checked_metadata
-from . import errors as blob_errors
 from .conditions import NO_TERMS, Terms, check_write
 from .leases import CONTAINER, Action
 from .listing import checked_page_limit
@@ -34,20 +34,20 @@ class Containers:
         self._clock = clock
         self._lock = lock
         self._containers: OrderedMap[Container] = OrderedMap()
-        self.deletions = Deletions(clock, blob_errors.CONTAINER_BEING_DELETED)
+        self.deletions = Deletions(clock, errors.CONTAINER_BEING_DELETED)
 
     def create(
         self, name: str, metadata: Mapping[str, str] | None = None, access: PublicAccess = PublicAccess.NONE
     ) -> ContainerProperties:
         """Create a container.
 
-        :raises Refusal: what is wrong with name or metadata; ContainerAlreadyExists; ContainerBeingDeleted
+        :raises ServiceError: what is wrong with name or metadata; ContainerAlreadyExists; ContainerBeingDeleted
         """
         _check_name(name)
         kept = checked_metadata(metadata or {})
         with self._lock:
             if self._containers.get(name) is not None:
-                raise Refusal(blob_errors.CONTAINER_ALREADY_EXISTS)
+                raise ServiceError(errors.CONTAINER_ALREADY_EXISTS)
             self.deletions.check(name)
             made = ContainerProperties(name, self._clock.stamp(), kept, access)
             self._containers[name] = Container(made)
@@ -56,7 +56,7 @@ class Containers:
     def delete(self, name: str, terms: Terms = NO_TERMS) -> None:
         """Delete a container and all in it, at once; its name is free when the deletion has taken its time.
 
-        :raises Refusal: ContainerNotFound, or what the terms are refused with
+        :raises ServiceError: ContainerNotFound, or what the terms are refused with
         """
         with self._lock:
             properties = self.find(name).properties
@@ -68,7 +68,7 @@ class Containers:
     def get(self, name: str, terms: Terms = NO_TERMS) -> ContainerProperties:
         """Return what a container says of itself.
 
-        :raises Refusal: ContainerNotFound, or what the lease is refused with
+        :raises ServiceError: ContainerNotFound, or what the lease is refused with
         """
         with self._lock:
             properties = self.find(name).properties
@@ -95,7 +95,7 @@ class Containers:
     def lease(self, name: str, action: Action, terms: Terms = NO_TERMS) -> tuple[ContainerProperties, Ticks]:
         """Carry out an action on the lease of a container; return what it says then, and the moment of it.
 
-        :raises Refusal: ContainerNotFound, what the terms are refused with, or what the action is refused with
+        :raises ServiceError: ContainerNotFound, what the terms are refused with, or what the action is refused with
         """
         with self._lock:
             container, now = self.find(name), self._clock.now()
@@ -112,7 +112,7 @@ class Containers:
         :param prefix: what the names begin with
         :param start: the name at which the page begins
         :param limit: at most so many containers; never more than 5,000
-        :raises Refusal: OutOfRangeQueryParameterValue for a limit below 1
+        :raises ServiceError: OutOfRangeQueryParameterValue for a limit below 1
         """
         limit = checked_page_limit(limit)
         found: list[ContainerProperties] = []
@@ -129,12 +129,12 @@ class Containers:
     def find(self, name: str) -> Container:
         """Return the data of a container; the caller holds the lock.
 
-        :raises Refusal: ContainerNotFound, or what is wrong with the name
+        :raises ServiceError: ContainerNotFound, or what is wrong with the name
         """
         _check_name(name)
         found = self._containers.get(name)
         if found is None:
-            raise Refusal(blob_errors.CONTAINER_NOT_FOUND)
+            raise ServiceError(errors.CONTAINER_NOT_FOUND)
         return found
 
     def check(self) -> None:

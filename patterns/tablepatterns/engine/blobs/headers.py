@@ -14,12 +14,12 @@ from typing import Final, TypeVar
 from uuid import UUID
 
 from ...edm import Ticks
-from ..errors import INVALID_MARKER, NOT_IMPLEMENTED, Answer, Refusal
+from .. import errors
+from ..errors import ErrorMessage, ServiceError
 from ..http.headers import http_date, metadata_headers
 from ..tables.entity_api import read_token, write_token
 from .blob import Blob, ContentHeaders, CopyRecord, Kind, Tier
 from .conditions import ANY, Terms
-from .errors import CONDITIONS_NOT_SUPPORTED, INVALID_HEADER, INVALID_MD5, MISSING_HEADER
 from .leases import INFINITE, Lease, State
 from .listing import Mark
 from .tag_conditions import TagCondition, parse_tag_condition
@@ -28,15 +28,15 @@ _NUMBER: Final = re.compile(r"-?\d{1,18}", re.ASCII)
 _Word = TypeVar("_Word", bound=Enum)
 
 
-def invalid(name: str, value: object) -> Refusal:
+def invalid(name: str, value: object) -> ServiceError:
     """Return the refusal of a header that says nothing sensible."""
-    return Refusal(INVALID_HEADER.about(HeaderName=name, HeaderValue=value))
+    return ServiceError(errors.INVALID_HEADER.with_details(HeaderName=name, HeaderValue=value))
 
 
 def required(headers: Mapping[str, str], name: str) -> str:
     """Return a header that the operation cannot do without.
 
-    :raises Refusal: MissingRequiredHeader
+    :raises ServiceError: MissingRequiredHeader
     """
     value = headers.get(name)
     if value is None:
@@ -44,15 +44,15 @@ def required(headers: Mapping[str, str], name: str) -> str:
     return value
 
 
-def missing(name: str) -> Refusal:
+def missing(name: str) -> ServiceError:
     """Return the refusal of a request without a header that the operation cannot do without."""
-    return Refusal(MISSING_HEADER.about(HeaderName=name))
+    return ServiceError(errors.MISSING_HEADER.with_details(HeaderName=name))
 
 
 def number(headers: Mapping[str, str], name: str) -> int | None:
     """Return the number that a header says, None where there is no header.
 
-    :raises Refusal: InvalidHeaderValue
+    :raises ServiceError: InvalidHeaderValue
     """
     value = headers.get(name)
     if value is None:
@@ -65,7 +65,7 @@ def number(headers: Mapping[str, str], name: str) -> int | None:
 def moment(headers: Mapping[str, str], name: str) -> Ticks | None:
     """Return the instant that a header says, None where there is no header.
 
-    :raises Refusal: InvalidHeaderValue
+    :raises ServiceError: InvalidHeaderValue
     """
     value = headers.get(name)
     if value is None:
@@ -80,7 +80,7 @@ def moment(headers: Mapping[str, str], name: str) -> Ticks | None:
 def guid(headers: Mapping[str, str], name: str) -> UUID | None:
     """Return the id that a header says, in any form in which one may be written; None where there is no header.
 
-    :raises Refusal: InvalidHeaderValue
+    :raises ServiceError: InvalidHeaderValue
     """
     value = headers.get(name)
     if value is None:
@@ -91,12 +91,12 @@ def guid(headers: Mapping[str, str], name: str) -> UUID | None:
         raise invalid(name, value) from error
 
 
-def digest(headers: Mapping[str, str], name: str, size: int | None, wrong: Answer) -> bytes | None:
+def digest(headers: Mapping[str, str], name: str, size: int | None, wrong: ErrorMessage) -> bytes | None:
     """Return the checksum in a header, None where there is no header.
 
     :param size: how many bytes it has, None for any number
     :param wrong: what it is refused with
-    :raises Refusal: that
+    :raises ServiceError: that
     """
     value = headers.get(name)
     if value is None:
@@ -104,16 +104,16 @@ def digest(headers: Mapping[str, str], name: str, size: int | None, wrong: Answe
     try:
         found = b64decode(value, validate=True)
     except (binascii.Error, ValueError) as error:
-        raise Refusal(wrong) from error
+        raise ServiceError(wrong) from error
     if size is not None and len(found) != size:
-        raise Refusal(wrong)
+        raise ServiceError(wrong)
     return found
 
 
 def word(headers: Mapping[str, str], name: str, words: type[_Word]) -> _Word | None:
     """Return the word that a header says, one of a list; None where there is no header.
 
-    :raises Refusal: InvalidHeaderValue
+    :raises ServiceError: InvalidHeaderValue
     """
     value = headers.get(name)
     if value is None:
@@ -136,7 +136,7 @@ def read_content_headers(
 
     :param whole: whether the body is the blob's content, so that what the request says of its body counts too
     :param default: what is said of the content where the request says nothing
-    :raises Refusal: InvalidMd5
+    :raises ServiceError: InvalidMd5
     """
 
     def said(name: str) -> str | None:
@@ -149,7 +149,7 @@ def read_content_headers(
         disposition=headers.get(_BLOB + "content-disposition") or default.disposition,
         cache_control=said("cache-control") or default.cache_control,
         # Where the content does not come along, the digest is kept as it is given
-        md5=digest(headers, _BLOB + "content-md5", MD5_BYTES if whole else None, INVALID_MD5),
+        md5=digest(headers, _BLOB + "content-md5", MD5_BYTES if whole else None, errors.INVALID_MD5),
     )
 
 
@@ -257,17 +257,17 @@ def read_marker(marker: str) -> Mark:
     >>> read_marker(write_marker(("photos/don.jpg", 7))), read_marker("")
     (('photos/don.jpg', 7), ('', 0))
 
-    :raises Refusal: InvalidMarker
+    :raises ServiceError: InvalidMarker
     """
     if not marker:
         return _FIRST
     try:
         rest, space, name = read_token(marker).partition(" ")
         if not space:
-            raise Refusal(INVALID_MARKER)
+            raise ServiceError(errors.INVALID_MARKER)
         return name, int(rest)
-    except (Refusal, ValueError) as error:
-        raise Refusal(INVALID_MARKER) from error
+    except (ServiceError, ValueError) as error:
+        raise ServiceError(errors.INVALID_MARKER) from error
 
 
 _LEASE: Final = "x-ms-lease-id"
@@ -279,7 +279,7 @@ _TAGS: Final = {_SOURCE: "x-ms-source-if-tags"}
 def read_terms(headers: Mapping[str, str]) -> Terms:
     """Return the conditions of a request to a blob, and the lease under which it is made.
 
-    :raises Refusal: InvalidHeaderValue; NotImplemented for a condition on tags with parentheses
+    :raises ServiceError: InvalidHeaderValue; NotImplemented for a condition on tags with parentheses
     """
     return _conditions(headers, "", guid_of=_LEASE)
 
@@ -316,7 +316,7 @@ def read_lease(headers: Mapping[str, str]) -> Terms:
 def read_container_terms(headers: Mapping[str, str]) -> Terms:
     """Return the conditions of a request to a container, which are of time alone, and its lease.
 
-    :raises Refusal: ConditionHeadersNotSupported for an ETag
+    :raises ServiceError: ConditionHeadersNotSupported for an ETag
     """
     return _without_etags(read_terms(headers))
 
@@ -328,7 +328,7 @@ def read_container_conditions(headers: Mapping[str, str]) -> Terms:
 
 def _without_etags(terms: Terms) -> Terms:
     if terms.match is not None or terms.none_match is not None:
-        raise Refusal(CONDITIONS_NOT_SUPPORTED)
+        raise ServiceError(errors.CONDITIONS_NOT_SUPPORTED)
     return terms
 
 
@@ -350,7 +350,7 @@ def _tag_condition(headers: Mapping[str, str], name: str) -> TagCondition | None
     try:
         return parse_tag_condition(text)
     except NotImplementedError as error:
-        raise Refusal(NOT_IMPLEMENTED) from error
+        raise ServiceError(errors.NOT_IMPLEMENTED) from error
     except ValueError as error:
         raise invalid(name, text) from error
 

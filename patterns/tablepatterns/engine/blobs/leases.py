@@ -12,9 +12,9 @@ from uuid import UUID, uuid4
 
 from ...edm import Ticks
 from ...limits import LEASE_MAX_DURATION, LEASE_MIN_DURATION, MAX_BREAK_PERIOD
+from .. import errors
 from ..clock import SECOND
-from ..errors import Answer, Refusal
-from . import errors as blob_errors
+from ..errors import ErrorMessage, ServiceError
 
 INFINITE: Final = -1
 """The duration of a lease that never ends by itself."""
@@ -39,12 +39,12 @@ class Words(NamedTuple):
     """How the service refuses what a lease forbids, on blobs or on containers."""
 
     resource: str
-    use_without_lease: Answer
-    use_with_other_lease: Answer
+    use_without_lease: ErrorMessage
+    use_with_other_lease: ErrorMessage
 
 
-BLOB: Final = Words("blob", blob_errors.BLOB_LEASE_NOT_PRESENT, blob_errors.BLOB_LEASE_MISMATCH)
-CONTAINER: Final = Words("container", blob_errors.CONTAINER_LEASE_NOT_PRESENT, blob_errors.CONTAINER_LEASE_MISMATCH)
+BLOB: Final = Words("blob", errors.BLOB_LEASE_NOT_PRESENT, errors.BLOB_LEASE_MISMATCH)
+CONTAINER: Final = Words("container", errors.CONTAINER_LEASE_NOT_PRESENT, errors.CONTAINER_LEASE_MISMATCH)
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,25 +93,25 @@ class Lease:
     def check_read(self, id: UUID | None, now: Ticks, words: Words) -> None:  # noqa: A002 - what the service calls it
         """Refuse a read that names a lease unless it is this one, and runs.
 
-        :raises Refusal: LeaseNotPresentWith..Operation, LeaseIdMismatchWith..Operation, LeaseLost
+        :raises ServiceError: LeaseNotPresentWith..Operation, LeaseIdMismatchWith..Operation, LeaseLost
         """
         if id is None:
             return
         state = self.state(now)
         if state is State.EXPIRED:
-            raise Refusal(blob_errors.LEASE_LOST.of(resource=words.resource))
+            raise ServiceError(errors.LEASE_LOST.format(resource=words.resource))
         if not state.locked:
-            raise Refusal(words.use_without_lease)
+            raise ServiceError(words.use_without_lease)
         if id != self.id:
-            raise Refusal(words.use_with_other_lease)
+            raise ServiceError(words.use_with_other_lease)
 
     def check_write(self, id: UUID | None, now: Ticks, words: Words) -> None:  # noqa: A002 - what the service calls it
         """Refuse a write that does not name the lease that runs, or names one where none does.
 
-        :raises Refusal: LeaseIdMissing, or what a read is refused with
+        :raises ServiceError: LeaseIdMissing, or what a read is refused with
         """
         if id is None and self.state(now).locked:
-            raise Refusal(blob_errors.LEASE_ID_MISSING.of(resource=words.resource))
+            raise ServiceError(errors.LEASE_ID_MISSING.format(resource=words.resource))
         self.check_read(id, now, words)
 
 
@@ -124,7 +124,7 @@ class Action(Protocol):
     def on(self, lease: Lease, now: Ticks, words: Words) -> Lease:
         """Return the lease after the action.
 
-        :raises Refusal: one of the codes that begin with Lease; InvalidHeaderValue for a time out of range
+        :raises ServiceError: one of the codes that begin with Lease; InvalidHeaderValue for a time out of range
         """
         ...
 
@@ -142,12 +142,12 @@ class Acquire:
 
     def on(self, lease: Lease, now: Ticks, words: Words) -> Lease:
         if self.duration != INFINITE and not LEASE_MIN_DURATION <= self.duration <= LEASE_MAX_DURATION:
-            raise Refusal(blob_errors.INVALID_LEASE_DURATION.about(HeaderValue=self.duration))
+            raise ServiceError(errors.INVALID_LEASE_DURATION.with_details(HeaderValue=self.duration))
         state = lease.state(now)
         if state.locked and self.proposed != lease.id:
-            raise Refusal(blob_errors.LEASE_ALREADY_PRESENT)
+            raise ServiceError(errors.LEASE_ALREADY_PRESENT)
         if state is State.BREAKING:
-            raise Refusal(blob_errors.LEASE_IS_BREAKING)
+            raise ServiceError(errors.LEASE_IS_BREAKING)
         return Lease(self.proposed or uuid4(), self.duration, _end(now, self.duration))
 
 
@@ -160,7 +160,7 @@ class Renew:
     def on(self, lease: Lease, now: Ticks, words: Words) -> Lease:
         _check_id(lease, self.id, words)
         if lease.breaking:
-            raise Refusal(blob_errors.LEASE_IS_BROKEN)
+            raise ServiceError(errors.LEASE_IS_BROKEN)
         return replace(lease, ends=_end(now, lease.duration))
 
 
@@ -177,11 +177,11 @@ class Change:
     def on(self, lease: Lease, now: Ticks, words: Words) -> Lease:
         state = lease.state(now)
         if not state.locked:
-            raise Refusal(blob_errors.LEASE_NOT_PRESENT.of(resource=words.resource))
+            raise ServiceError(errors.LEASE_NOT_PRESENT.format(resource=words.resource))
         if lease.id not in (self.id, self.proposed):
-            raise Refusal(blob_errors.LEASE_ID_MISMATCH.of(resource=words.resource))
+            raise ServiceError(errors.LEASE_ID_MISMATCH.format(resource=words.resource))
         if state is State.BREAKING:
-            raise Refusal(blob_errors.LEASE_CANNOT_BE_CHANGED)
+            raise ServiceError(errors.LEASE_CANNOT_BE_CHANGED)
         return replace(lease, id=self.proposed)
 
 
@@ -208,9 +208,9 @@ class Break:
 
     def on(self, lease: Lease, now: Ticks, words: Words) -> Lease:
         if self.period is not None and not 0 <= self.period <= MAX_BREAK_PERIOD:
-            raise Refusal(blob_errors.INVALID_BREAK_PERIOD.about(HeaderValue=self.period))
+            raise ServiceError(errors.INVALID_BREAK_PERIOD.with_details(HeaderValue=self.period))
         if lease.id is None:
-            raise Refusal(blob_errors.LEASE_NOT_PRESENT.of(resource=words.resource))
+            raise ServiceError(errors.LEASE_NOT_PRESENT.format(resource=words.resource))
         ends = now if lease.ends is None and self.period is None else lease.ends
         if self.period is not None:
             asked = Ticks(now + self.period * SECOND)
@@ -224,4 +224,4 @@ def _end(now: Ticks, duration: int) -> Ticks | None:
 
 def _check_id(lease: Lease, id: UUID, words: Words) -> None:  # noqa: A002 - what the service calls it
     if lease.id != id:
-        raise Refusal(blob_errors.LEASE_ID_MISMATCH.of(resource=words.resource))
+        raise ServiceError(errors.LEASE_ID_MISMATCH.format(resource=words.resource))

@@ -62,7 +62,7 @@ class Page(NamedTuple):
 def checked_page_limit(limit: int) -> int:
     """Return how many items a page may show; more than 5,000 is no mistake, but changes nothing.
 
-    :raises Refusal: OutOfRangeQueryParameterValue for a limit below 1
+    :raises ServiceError: OutOfRangeQueryParameterValue for a limit below 1
     """
     limit = min(limit, MAX_PAGE_BLOBS)
     check_range("maxresults", limit, 1, MAX_PAGE_BLOBS)
@@ -72,7 +72,7 @@ def checked_page_limit(limit: int) -> int:
 def list_page(slots: OrderedMap[Slot], query: ListBlobsQuery, now: Ticks) -> Page:
     """Return a page.
 
-    :raises Refusal: OutOfRangeQueryParameterValue for a limit below 1
+    :raises ServiceError: OutOfRangeQueryParameterValue for a limit below 1
     """
     limit = checked_page_limit(query.limit)
     items: list[Item] = []

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from .. import errors
-from ..errors import Refusal
+from ..errors import ServiceError
 from ..http.call import Call
 from ..http.permissions import Need, Permit, check_letters
 from ..http.sas import SharedAccess
@@ -45,7 +45,7 @@ class BlobPermit(Permit):
         inside = resource == self.resource or resource.startswith(f"{self.resource}/")
         of_blob = "/" in self.resource
         if not need.own or not inside or (of_blob and resource != self.resource):
-            raise Refusal(errors.AUTHORIZATION_FAILURE)
+            raise ServiceError(errors.AUTHORIZATION_FAILURE)
         check_letters(need.own, self.letters)
 
 

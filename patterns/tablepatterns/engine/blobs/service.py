@@ -8,10 +8,10 @@ from dataclasses import replace
 from typing import Final, TypeAlias
 
 from ...edm import Ticks
+from .. import errors
 from ..clock import Clock
-from ..errors import Answer, Refusal
+from ..errors import ErrorMessage, ServiceError
 from ..resources import AccessPolicy, ServiceProperties, checked_metadata
-from . import errors as blob_errors
 from . import versions as versions
 from .blob import (
     Blob,
@@ -67,7 +67,7 @@ class Blobs:
     def get(self, container: str, name: str, terms: Terms = NO_TERMS, snapshot: Ticks | None = None) -> Blob:
         """Return a blob, or a snapshot of it; for its content `Blob.check_online` must have nothing against it.
 
-        :raises Refusal: ContainerNotFound, BlobNotFound, or what the terms are refused with
+        :raises ServiceError: ContainerNotFound, BlobNotFound, or what the terms are refused with
         """
         with self._lock:
             blob = self._slot(container, name).version(snapshot)
@@ -78,7 +78,7 @@ class Blobs:
     def blocks(self, container: str, name: str, terms: Terms = NO_TERMS, snapshot: Ticks | None = None) -> BlockList:
         """Return the blocks under a name, those of the blob and those that are not committed.
 
-        :raises Refusal: ContainerNotFound, BlobNotFound, InvalidBlobType, or what the terms are refused with
+        :raises ServiceError: ContainerNotFound, BlobNotFound, InvalidBlobType, or what the terms are refused with
         """
         with self._lock:
             slot, now = self._slot(container, name), self._clock.now()
@@ -95,7 +95,7 @@ class Blobs:
     def page(self, container: str, query: ListBlobsQuery) -> Page:
         """Return a page of the blobs of a container in order of their names.
 
-        :raises Refusal: ContainerNotFound; OutOfRangeQueryParameterValue for a limit below 1
+        :raises ServiceError: ContainerNotFound; OutOfRangeQueryParameterValue for a limit below 1
         """
         with self._lock:
             return list_page(self.containers.find(container).slots, query, self._clock.now())
@@ -114,7 +114,7 @@ class Blobs:
     ) -> Blob:
         """Write a whole block blob, or an empty append blob, in place of whatever has the name.
 
-        :raises Refusal: ContainerNotFound, what the terms are refused with, or what is wrong with the request
+        :raises ServiceError: ContainerNotFound, what the terms are refused with, or what is wrong with the request
         """
         kept = draft.checked()
         versions.check_whole(kind, content)
@@ -133,8 +133,8 @@ class Blobs:
         """Make a block blob of blocks, committed and uncommitted ones; those that are not named are dropped.
 
         :param entries: in which list to look for each block, and its id in Base64
-        :raises Refusal: ContainerNotFound, InvalidBlobType, BlobArchived, InvalidBlockList, BlockListTooLong, or what
-            the terms are refused with
+        :raises ServiceError: ContainerNotFound, InvalidBlobType, BlobArchived, InvalidBlockList, BlockListTooLong,
+            or an error of the conditions
         """
         kept, now = draft.checked(), self._clock.now()
         return self._create(
@@ -157,8 +157,8 @@ class Blobs:
         :param draft: the tags and the tier of the copy, and its metadata
         :param keep_metadata: whether the copy has the metadata of the source instead
         :param keep_tags: whether it has the tags of the source instead
-        :raises Refusal: ContainerNotFound, BlobNotFound, SourceConditionNotMet, TargetConditionNotMet, InvalidBlobType,
-            BlobArchived, InfiniteLeaseDurationRequired, or what a lease is refused with
+        :raises ServiceError: ContainerNotFound, BlobNotFound, SourceConditionNotMet, TargetConditionNotMet,
+            InvalidBlobType, BlobArchived, InfiniteLeaseDurationRequired, or an error of a lease
         """
         kept = draft.checked()
         with self._lock:
@@ -171,19 +171,19 @@ class Blobs:
                 name,
                 terms,
                 lambda slot, stamp: versions.copied(slot, origin, source.url, kept, stamp),
-                unmet=blob_errors.TARGET_CONDITION_NOT_MET,
+                unmet=errors.TARGET_CONDITION_NOT_MET,
             )
 
     def source(self, source: CopySource) -> Blob:
         """Return a blob for those who take content from it.
 
-        :raises Refusal: ContainerNotFound, BlobNotFound, SourceConditionNotMet, BlobArchived, or what the lease is
+        :raises ServiceError: ContainerNotFound, BlobNotFound, SourceConditionNotMet, BlobArchived, or what the lease is
             refused with
         """
         with self._lock:
             origin = self._slot(source.container, source.name).version(source.snapshot)
             origin.lease.check_read(source.terms.lease, self._clock.now(), BLOB)
-        check_write(source.terms, origin, blob_errors.SOURCE_CONDITION_NOT_MET)
+        check_write(source.terms, origin, errors.SOURCE_CONDITION_NOT_MET)
         origin.check_online()
         return origin
 
@@ -191,8 +191,8 @@ class Blobs:
         """Put down a block for a later commit; the blob, if there is one, stays as it is.
 
         :param block_id: its id in Base64
-        :raises Refusal: ContainerNotFound, InvalidBlobType, BlobArchived, InvalidBlobOrBlock, BlockCountExceedsLimit,
-            what is wrong with the block, or what the lease is refused with
+        :raises ServiceError: ContainerNotFound, InvalidBlobType, BlobArchived, InvalidBlobOrBlock,
+            BlockCountExceedsLimit, or an error of the block or of the lease
         """
         block = Block(block_id, content)
         check_block(block)
@@ -224,9 +224,9 @@ class Blobs:
 
         :param position: how long the blob must be
         :param max_size: how long the blob may get
-        :raises Refusal: ContainerNotFound, BlobNotFound, InvalidBlobType, BlobIsSealed, AppendPositionConditionNotMet,
-            MaxBlobSizeConditionNotMet, BlockCountExceedsLimit, RequestBodyTooLarge, InvalidHeaderValue for no bytes,
-            or what the terms are refused with
+        :raises ServiceError: ContainerNotFound, BlobNotFound, InvalidBlobType, BlobIsSealed,
+            AppendPositionConditionNotMet, MaxBlobSizeConditionNotMet, BlockCountExceedsLimit, RequestBodyTooLarge,
+            InvalidHeaderValue if there are no bytes, or an error of the conditions
         """
         versions.check_append(content)
         blob = self._change(container, name, terms, lambda blob: versions.appended(blob, content, position, max_size))
@@ -235,21 +235,21 @@ class Blobs:
     def seal(self, container: str, name: str, terms: Terms = NO_TERMS, *, position: int | None = None) -> Blob:
         """Forbid to append to an append blob; to do so again changes nothing.
 
-        :raises Refusal: what `append` raises
+        :raises ServiceError: what `append` raises
         """
         return self._change(container, name, terms, lambda blob: versions.sealed(blob, position))
 
     def set_headers(self, container: str, name: str, headers: ContentHeaders, terms: Terms = NO_TERMS) -> Blob:
         """Replace what a blob says of its content, and forget where it was copied from.
 
-        :raises Refusal: ContainerNotFound, BlobNotFound, BlobArchived, or what the terms are refused with
+        :raises ServiceError: ContainerNotFound, BlobNotFound, BlobArchived, or what the terms are refused with
         """
         return self._change(container, name, terms, lambda blob: replace(blob, headers=headers, copy=None))
 
     def set_metadata(self, container: str, name: str, metadata: Mapping[str, str], terms: Terms = NO_TERMS) -> Blob:
         """Replace the metadata of a blob.
 
-        :raises Refusal: what `set_headers` raises, or what is wrong with the metadata
+        :raises ServiceError: what `set_headers` raises, or what is wrong with the metadata
         """
         kept = checked_metadata(metadata)
         return self._change(container, name, terms, lambda blob: replace(blob, metadata=kept))
@@ -257,8 +257,7 @@ class Blobs:
     def set_tags(self, container: str, name: str, tags: Mapping[str, str], terms: Terms = NO_TERMS) -> None:
         """Replace the tags of a blob, which makes no new version.
 
-        :raises Refusal: ContainerNotFound, BlobNotFound, what is wrong with the tags, or what the terms are refused
-            with
+        :raises ServiceError: ContainerNotFound, BlobNotFound, or an error of the tags or of the conditions
         """
         kept = checked_tags(tags)
         with self._lock:
@@ -275,7 +274,7 @@ class Blobs:
 
         What was archived is back at once; on the service that takes hours.
 
-        :raises Refusal: ContainerNotFound, BlobNotFound, InvalidBlobType, or what the terms are refused with
+        :raises ServiceError: ContainerNotFound, BlobNotFound, InvalidBlobType, or what the terms are refused with
         """
         with self._lock:
             slot, now = self._slot(container, name), self._clock.now()
@@ -289,7 +288,7 @@ class Blobs:
     def lease(self, container: str, name: str, action: Action, terms: Terms = NO_TERMS) -> tuple[Blob, Ticks]:
         """Carry out an action on the lease of a blob; return the blob with the lease, and the moment of it.
 
-        :raises Refusal: ContainerNotFound, BlobNotFound, or what conditions or action are refused with
+        :raises ServiceError: ContainerNotFound, BlobNotFound, or what conditions or action are refused with
         """
         with self._lock:
             slot, now = self._slot(container, name), self._clock.now()
@@ -304,7 +303,7 @@ class Blobs:
         """Keep the blob as it is now under the moment at which it was asked for.
 
         :param metadata: what the snapshot has instead of the blob's metadata, which makes it a version of its own
-        :raises Refusal: ContainerNotFound, BlobNotFound, BlobArchived, or what the terms are refused with
+        :raises ServiceError: ContainerNotFound, BlobNotFound, BlobArchived, or what the terms are refused with
         """
         kept = None if metadata is None else checked_metadata(metadata)
         with self._lock:
@@ -334,7 +333,7 @@ class Blobs:
 
         :param snapshot: the moment of the one snapshot to delete
         :param snapshots: what becomes of the snapshots of the blob
-        :raises Refusal: ContainerNotFound, BlobNotFound, SnapshotsPresent, or what the terms are refused with
+        :raises ServiceError: ContainerNotFound, BlobNotFound, SnapshotsPresent, or what the terms are refused with
         """
         with self._lock:
             home = self.containers.find(container)
@@ -376,7 +375,7 @@ class Blobs:
         name: str,
         terms: Terms,
         make: _Make,
-        unmet: Answer = blob_errors.CONDITION_NOT_MET,
+        unmet: ErrorMessage = errors.CONDITION_NOT_MET,
     ) -> Blob:
         with self._lock:
             home, slot = self._place(container, name)
@@ -410,7 +409,7 @@ class Blobs:
         """Return what goes by a name, which must be something."""
         slot = self.containers.find(container).slots.get(name)
         if slot is None or (slot.current is None and not slot.staged(self._clock.now())):
-            raise Refusal(blob_errors.BLOB_NOT_FOUND)
+            raise ServiceError(errors.BLOB_NOT_FOUND)
         return slot
 
     def _check(self) -> None:

@@ -9,11 +9,11 @@ from typing import Final, Literal, TypeAlias
 
 from ...edm import Ticks
 from ...limits import UNCOMMITTED_BLOCKS_KEPT
+from .. import errors
 from ..clock import SECOND
 from ..collections import OrderedMap
-from ..errors import Refusal
+from ..errors import ServiceError
 from ..resources import AccessPolicy
-from . import errors as blob_errors
 from .blob import Blob, Block, Kind, etag_of
 from .leases import NO_LEASE, Lease
 
@@ -81,23 +81,23 @@ class Slot:
     def existing(self) -> Blob:
         """Return the blob.
 
-        :raises Refusal: BlobNotFound
+        :raises ServiceError: BlobNotFound
         """
         if self.current is None:
-            raise Refusal(blob_errors.BLOB_NOT_FOUND)
+            raise ServiceError(errors.BLOB_NOT_FOUND)
         return self.current
 
     def version(self, snapshot: Ticks | None) -> Blob:
         """Return the blob, or the snapshot that was taken at a moment.
 
-        :raises Refusal: BlobNotFound
+        :raises ServiceError: BlobNotFound
         """
         if snapshot is None:
             return self.existing()
         for taken in self.snapshots:
             if taken.snapshot == snapshot:
                 return taken
-        raise Refusal(blob_errors.BLOB_NOT_FOUND)
+        raise ServiceError(errors.BLOB_NOT_FOUND)
 
     def staged(self, now: Ticks) -> Mapping[str, Block]:
         """Return the uncommitted blocks by id; they are given up a week after the last of them came."""
@@ -123,13 +123,13 @@ class Slot:
     def remove(self, version: Blob, snapshots: Snapshots | None) -> None:
         """Drop a snapshot, or the blob with its snapshots or without them.
 
-        :raises Refusal: SnapshotsPresent for a blob whose snapshots would stay behind
+        :raises ServiceError: SnapshotsPresent for a blob whose snapshots would stay behind
         """
         if version.snapshot is not None:
             self.snapshots.remove(version)
             return
         if self.snapshots and snapshots is None:
-            raise Refusal(blob_errors.SNAPSHOTS_PRESENT)
+            raise ServiceError(errors.SNAPSHOTS_PRESENT)
         self.snapshots.clear()
         if snapshots != "only":
             self.current = None

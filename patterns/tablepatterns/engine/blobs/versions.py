@@ -9,8 +9,8 @@ from uuid import uuid4
 
 from ...edm import Ticks
 from ...limits import MAX_APPEND_BYTES, MAX_BLOCKS, MAX_PUT_BLOB_BYTES
-from ..errors import REQUEST_BODY_TOO_LARGE, Refusal
-from . import errors as blob_errors
+from .. import errors
+from ..errors import ServiceError
 from .blob import Blob, Content, CopyRecord, Draft, Kind, Where, chosen
 from .conditions import NO_TERMS, Terms
 from .leases import INFINITE
@@ -49,7 +49,7 @@ def written(name: str, kind: Kind, content: Content, draft: Draft, stamp: Ticks)
 def committed(slot: Slot, entries: Sequence[tuple[Where, str]], draft: Draft, now: Ticks, stamp: Ticks) -> Blob:
     """Return a block blob of the blocks in a list.
 
-    :raises Refusal: InvalidBlobType, BlobArchived, InvalidBlockList, BlockListTooLong
+    :raises ServiceError: InvalidBlobType, BlobArchived, InvalidBlockList, BlockListTooLong
     """
     before = slot.current
     if before is not None:
@@ -64,7 +64,7 @@ def committed(slot: Slot, entries: Sequence[tuple[Where, str]], draft: Draft, no
 def copied(slot: Slot, origin: Blob, url: str, draft: Draft, stamp: Ticks) -> Blob:
     """Return a copy; the service wants a lease on what it replaces to be infinite.
 
-    :raises Refusal: InvalidBlobType, InfiniteLeaseDurationRequired
+    :raises ServiceError: InvalidBlobType, InfiniteLeaseDurationRequired
     """
     before = slot.current
     if draft.sealed:
@@ -72,7 +72,7 @@ def copied(slot: Slot, origin: Blob, url: str, draft: Draft, stamp: Ticks) -> Bl
     if before is not None:
         check_kind(before, origin.kind)
         if before.lease.state(stamp).locked and before.lease.duration != INFINITE:
-            raise Refusal(blob_errors.INFINITE_LEASE_REQUIRED)
+            raise ServiceError(errors.INFINITE_LEASE_REQUIRED)
     record = CopyRecord(uuid4(), url, len(origin.content), stamp)
     blob = written(slot.name, origin.kind, origin.content, draft, stamp)
     blob = replace(blob, blocks=origin.blocks, appends=origin.appends, copy=record, sealed=draft.sealed)
@@ -82,23 +82,23 @@ def copied(slot: Slot, origin: Blob, url: str, draft: Draft, stamp: Ticks) -> Bl
 def appended(blob: Blob, content: Content, position: int | None, max_size: int | None) -> Blob:
     """Return an append blob with a block more.
 
-    :raises Refusal: InvalidBlobType, BlobIsSealed, AppendPositionConditionNotMet, MaxBlobSizeConditionNotMet,
+    :raises ServiceError: InvalidBlobType, BlobIsSealed, AppendPositionConditionNotMet, MaxBlobSizeConditionNotMet,
         BlockCountExceedsLimit
     """
     _check_position(blob, position)
     if blob.sealed:
-        raise Refusal(blob_errors.BLOB_IS_SEALED)
+        raise ServiceError(errors.BLOB_IS_SEALED)
     if max_size is not None and len(blob.content) + len(content) > max_size:
-        raise Refusal(blob_errors.MAX_SIZE_NOT_MET)
+        raise ServiceError(errors.MAX_SIZE_NOT_MET)
     if blob.appends >= MAX_BLOCKS:
-        raise Refusal(blob_errors.TOO_MANY_BLOCKS)
+        raise ServiceError(errors.TOO_MANY_BLOCKS)
     return replace(blob, content=blob.content + content, appends=blob.appends + 1)
 
 
 def sealed(blob: Blob, position: int | None) -> Blob:
     """Return an append blob that nobody can append to.
 
-    :raises Refusal: InvalidBlobType, AppendPositionConditionNotMet
+    :raises ServiceError: InvalidBlobType, AppendPositionConditionNotMet
     """
     _check_position(blob, position)
     return replace(blob, sealed=True)
@@ -107,32 +107,32 @@ def sealed(blob: Blob, position: int | None) -> Blob:
 def check_whole(kind: Kind, content: Content) -> None:
     """Refuse content that no blob can be written with.
 
-    :raises Refusal: InvalidHeaderValue for an append blob that is not empty, RequestBodyTooLarge
+    :raises ServiceError: InvalidHeaderValue for an append blob that is not empty, RequestBodyTooLarge
     """
     if kind is Kind.APPEND and len(content):
-        raise Refusal(blob_errors.INVALID_CONTENT_LENGTH.about(HeaderValue=len(content)))
+        raise ServiceError(errors.INVALID_CONTENT_LENGTH.with_details(HeaderValue=len(content)))
     if len(content) > MAX_PUT_BLOB_BYTES:
-        raise Refusal(REQUEST_BODY_TOO_LARGE)
+        raise ServiceError(errors.REQUEST_BODY_TOO_LARGE)
 
 
 def check_append(content: Content) -> None:
     """Refuse a block that no append blob can get.
 
-    :raises Refusal: InvalidHeaderValue for no bytes, RequestBodyTooLarge
+    :raises ServiceError: InvalidHeaderValue for no bytes, RequestBodyTooLarge
     """
     if not len(content):
-        raise Refusal(blob_errors.INVALID_CONTENT_LENGTH.about(HeaderValue=0))
+        raise ServiceError(errors.INVALID_CONTENT_LENGTH.with_details(HeaderValue=0))
     if len(content) > MAX_APPEND_BYTES:
-        raise Refusal(REQUEST_BODY_TOO_LARGE)
+        raise ServiceError(errors.REQUEST_BODY_TOO_LARGE)
 
 
 def check_kind(blob: Blob, kind: Kind) -> None:
     """Refuse an operation on a blob of another kind.
 
-    :raises Refusal: InvalidBlobType
+    :raises ServiceError: InvalidBlobType
     """
     if blob.kind is not kind:
-        raise Refusal(blob_errors.INVALID_BLOB_TYPE)
+        raise ServiceError(errors.INVALID_BLOB_TYPE)
 
 
 def _going_on(blob: Blob, before: Blob | None) -> Blob:
@@ -147,4 +147,4 @@ def _going_on(blob: Blob, before: Blob | None) -> Blob:
 def _check_position(blob: Blob, position: int | None) -> None:
     check_kind(blob, Kind.APPEND)
     if position is not None and position != len(blob.content):
-        raise Refusal(blob_errors.APPEND_POSITION_NOT_MET)
+        raise ServiceError(errors.APPEND_POSITION_NOT_MET)

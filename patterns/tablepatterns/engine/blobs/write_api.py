@@ -9,15 +9,13 @@ from typing import Final
 
 from ...limits import MIB
 from .. import errors
-from ..errors import NOT_IMPLEMENTED, Refusal
-from ..http.errors import INVALID_URI, status_of
+from ..errors import ServiceError
+from ..http.errors import status_of
 from ..http.headers import read_metadata, seven_digits
 from ..http.message import Request, Response
-from . import errors as blob_errors
 from .blob import Blob, Content, Draft, Kind, Tier
 from .body import CRC64_BYTES, Payload, check_crc64, check_md5, md5_of, parse_range, read_payload
 from .call import ADD, CREATE, DELETE, READ, SNAPSHOT, TAGS, WRITE, BlobCall
-from .errors import NO_PENDING_COPY
 from .headers import (
     MD5_BYTES,
     base64,
@@ -55,22 +53,22 @@ class TagOption(Enum):
     COPY = "COPY"
 
 
-class SourceRefusal(Refusal):
+class CopySourceError(ServiceError):
     """A source that cannot be read: the answer has the status, the text and the code of the source's own answer.
 
     :param refusal: what the source answers
     """
 
-    def __init__(self, refusal: Refusal) -> None:
-        self.status = status_of(refusal.code)
-        answer = blob_errors.CANNOT_VERIFY_COPY_SOURCE.about(
-            CopySourceStatusCode=self.status, CopySourceErrorCode=refusal.code, CopySourceErrorMessage=refusal.message
+    def __init__(self, error: ServiceError) -> None:
+        self.status = status_of(error.code)
+        answer = errors.CANNOT_VERIFY_COPY_SOURCE.with_details(
+            CopySourceStatusCode=self.status, CopySourceErrorCode=error.code, CopySourceErrorMessage=error.message
         )
         super().__init__(answer)
-        self.message = refusal.message
+        self.message = error.message
         self.headers = {
             "x-ms-copy-source-status-code": str(self.status),
-            "x-ms-copy-source-error-code": refusal.code,
+            "x-ms-copy-source-error-code": error.code,
         }
 
 
@@ -82,7 +80,7 @@ def copies(call: BlobCall) -> bool:
 def keeps_tags(call: BlobCall) -> bool:
     """Tell whether a copy is to have the tags of its source.
 
-    :raises Refusal: InvalidHeaderValue, also where the request brings tags besides
+    :raises ServiceError: InvalidHeaderValue, also where the request brings tags besides
     """
     headers = call.request.headers
     keeps = word(headers, _TAG_OPTION, TagOption) is TagOption.COPY
@@ -98,7 +96,7 @@ def find_source(call: BlobCall, *, as_owner: bool = False) -> CopySource:
     it, or the source is public.
 
     :param as_owner: whether the account's key speaks for both blobs
-    :raises Refusal: InvalidHeaderValue; CannotVerifyCopySource where the sender may not read the source;
+    :raises ServiceError: InvalidHeaderValue; CannotVerifyCopySource where the sender may not read the source;
         NotImplemented for another account
     """
     headers = call.request.headers
@@ -108,9 +106,13 @@ def find_source(call: BlobCall, *, as_owner: bool = False) -> CopySource:
         source = call.inner(Request("GET", headers[SOURCE], token), as_owner=as_owner)
         for need in needs:
             source.allow(need)
-    except Refusal as refusal:
+    except ServiceError as error:
         # What is not in this account cannot be reached from here
-        raise Refusal(NOT_IMPLEMENTED) if refusal.answer is INVALID_URI else SourceRefusal(refusal) from refusal
+        raise (
+            ServiceError(errors.NOT_IMPLEMENTED)
+            if error.error_message is errors.INVALID_URI
+            else CopySourceError(error)
+        ) from error
     if source.kind != "blob":
         raise invalid(SOURCE, headers[SOURCE])
     return CopySource(*source.place, source.snapshot, headers[SOURCE], read_source_conditions(headers))
@@ -119,19 +121,19 @@ def find_source(call: BlobCall, *, as_owner: bool = False) -> CopySource:
 def read_source(call: BlobCall, source: CopySource) -> Blob:
     """Return the source as it is now, if it is what the request asks for.
 
-    :raises Refusal: CannotVerifyCopySource
+    :raises ServiceError: CannotVerifyCopySource
     """
     try:
         return call.blobs.source(source)
-    except Refusal as refusal:
-        unmet = refusal.answer is blob_errors.SOURCE_CONDITION_NOT_MET
-        raise SourceRefusal(Refusal(blob_errors.CONDITION_NOT_MET) if unmet else refusal) from refusal
+    except ServiceError as error:
+        unmet = error.error_message is errors.SOURCE_CONDITION_NOT_MET
+        raise CopySourceError(ServiceError(errors.CONDITION_NOT_MET) if unmet else error) from error
 
 
 def source_content(call: BlobCall, origin: Blob) -> Content:
     """Return the content of a source, or the range of it that the request asks for.
 
-    :raises Refusal: InvalidRange, Md5Mismatch, Crc64Mismatch
+    :raises ServiceError: InvalidRange, Md5Mismatch, Crc64Mismatch
     """
     headers, content = call.request.headers, origin.content
     span = parse_range(headers.get(_RANGE, ""))
@@ -144,10 +146,10 @@ def source_content(call: BlobCall, origin: Blob) -> Content:
 def check_source(headers: Mapping[str, str], content: Content) -> None:
     """Reject content of a source that is not what the sender took it for.
 
-    :raises Refusal: InvalidMd5, Md5Mismatch, InvalidCrc64, Crc64Mismatch
+    :raises ServiceError: InvalidMd5, Md5Mismatch, InvalidCrc64, Crc64Mismatch
     """
-    md5 = digest(headers, _MD5, MD5_BYTES, blob_errors.INVALID_MD5)
-    crc = digest(headers, _CRC64, CRC64_BYTES, blob_errors.INVALID_CRC64)
+    md5 = digest(headers, _MD5, MD5_BYTES, errors.INVALID_MD5)
+    crc = digest(headers, _CRC64, CRC64_BYTES, errors.INVALID_CRC64)
     if md5 is not None:
         check_md5(md5, md5_of(content))
     if crc is not None:
@@ -185,7 +187,7 @@ def put_block(call: BlobCall) -> Response:
     call.begin("PutBlockFromURL" if copies(call) else "PutBlock", WRITE)
     block_id = call.address.query.get("blockid")
     if block_id is None:
-        raise Refusal(errors.MISSING_QUERY_PARAMETER.about(QueryParameterName="blockid"))
+        raise ServiceError(errors.MISSING_QUERY_PARAMETER.with_details(QueryParameterName="blockid"))
     payload = _payload(call, _source(call))
     call.blobs.stage(*call.place, block_id, payload.content, read_lease(call.request.headers))
     call.notes.written = 1
@@ -209,7 +211,7 @@ def append_block(call: BlobCall) -> Response:
     headers = call.request.headers
     payload = _payload(call, _source(call))
     if len(payload.content) > _SMALL_APPEND and _version(call) < _LARGE_APPENDS:
-        raise Refusal(errors.REQUEST_BODY_TOO_LARGE)
+        raise ServiceError(errors.REQUEST_BODY_TOO_LARGE)
     position, max_size = number(headers, _POSITION), number(headers, _MAX_SIZE)
     blob, offset = call.blobs.append(
         *call.place, payload.content, read_terms(headers), position=position, max_size=max_size
@@ -232,7 +234,7 @@ def read_draft(call: BlobCall, *, whole: bool = False) -> Draft:
     """Return what a write brings besides content.
 
     :param whole: whether the body is the content
-    :raises Refusal: InvalidHeaderValue, InvalidMd5, InvalidTag
+    :raises ServiceError: InvalidHeaderValue, InvalidMd5, InvalidTag
     """
     headers = call.request.headers
     return Draft(
@@ -247,7 +249,7 @@ def read_draft(call: BlobCall, *, whole: bool = False) -> Draft:
 def read_tier(headers: Mapping[str, str]) -> Tier | None:
     """Return the tier that a request asks for, None where it asks for none.
 
-    :raises Refusal: InvalidHeaderValue
+    :raises ServiceError: InvalidHeaderValue
     """
     return word(headers, "x-ms-access-tier", Tier)
 
@@ -281,7 +283,7 @@ def _draft_from(call: BlobCall, origin: Blob) -> Draft:
 def _read_kind(headers: Mapping[str, str]) -> Kind:
     kind = required(headers, _TYPE)
     if kind == "PageBlob":
-        raise Refusal(errors.NOT_IMPLEMENTED)
+        raise ServiceError(errors.NOT_IMPLEMENTED)
     try:
         return Kind(kind)
     except ValueError as error:
@@ -404,4 +406,4 @@ def abort_copy(call: BlobCall) -> Response:
     if action.lower() != "abort":
         raise invalid("x-ms-copy-action", action)
     call.blobs.get(*call.place, read_lease(call.request.headers))
-    raise Refusal(NO_PENDING_COPY)
+    raise ServiceError(errors.NO_PENDING_COPY)

@@ -8,11 +8,11 @@ from typing import Final
 from urllib.parse import parse_qsl, quote
 
 from ...edm import Ticks
-from ..errors import INVALID_XML_DOCUMENT, Refusal
+from .. import errors
+from ..errors import ServiceError
 from ..http.headers import http_date, seven_digits
 from ..http.xml import element, optional, read_document, write_document, xml_text
 from .blob import Blob, Block, BlockList, CopyRecord, Kind, Tier, Where
-from .errors import INVALID_TAGS
 from .headers import base64, duration_of
 from .leases import State
 from .listing import Item, Prefix, Uncommitted
@@ -22,12 +22,12 @@ from .state import ContainerProperties
 def read_block_list(body: bytes) -> list[tuple[Where, str]]:
     """Return the list of blocks in the body of a request.
 
-    :raises Refusal: InvalidXmlDocument
+    :raises ServiceError: InvalidXmlDocument
     """
     try:
         return [(Where(node.tag), (node.text or "").strip()) for node in read_document(body, "BlockList")]
     except ValueError as error:
-        raise Refusal(INVALID_XML_DOCUMENT) from error
+        raise ServiceError(errors.INVALID_XML_DOCUMENT) from error
 
 
 def write_block_list(blocks: BlockList, which: str) -> bytes:
@@ -124,13 +124,13 @@ def _container(container: ContainerProperties, now: Ticks, with_metadata: bool) 
 def read_tags(body: bytes) -> dict[str, str]:
     """Return the tags in the body of a request.
 
-    :raises Refusal: InvalidXmlDocument; InvalidTag for a name that comes twice
+    :raises ServiceError: InvalidXmlDocument; InvalidTag for a name that comes twice
     """
     found: list[tuple[str, str]] = []
     for tag in read_document(body, "Tags").findall("TagSet/Tag"):
         name = tag.findtext("Key")
         if name is None:
-            raise Refusal(INVALID_XML_DOCUMENT)
+            raise ServiceError(errors.INVALID_XML_DOCUMENT)
         found.append((name, tag.findtext("Value") or ""))
     return _once(found)
 
@@ -138,7 +138,7 @@ def read_tags(body: bytes) -> dict[str, str]:
 def read_tags_header(headers: Mapping[str, str]) -> dict[str, str]:
     """Return the tags in the header of a write, which looks like a query.
 
-    :raises Refusal: InvalidTag
+    :raises ServiceError: InvalidTag
     """
     text = headers.get("x-ms-tags")
     if not text:
@@ -146,7 +146,7 @@ def read_tags_header(headers: Mapping[str, str]) -> dict[str, str]:
     try:
         return _once(parse_qsl(text, keep_blank_values=True, strict_parsing=True))
     except ValueError as error:
-        raise Refusal(INVALID_TAGS) from error
+        raise ServiceError(errors.INVALID_TAGS) from error
 
 
 def write_tags(tags: Mapping[str, str]) -> bytes:
@@ -163,7 +163,7 @@ def tags_element(tags: Mapping[str, str]) -> str:
 def _once(tags: list[tuple[str, str]]) -> dict[str, str]:
     found = dict(tags)
     if len(found) < len(tags):
-        raise Refusal(INVALID_TAGS)
+        raise ServiceError(errors.INVALID_TAGS)
     return found
 
 

@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from typing import Final, NamedTuple
 from urllib.parse import unquote_plus
 
-from ..errors import Refusal
-from .errors import INVALID_URI
+from .. import errors
+from ..errors import ServiceError
 
 _SECONDARY: Final = "-secondary"
 _URL: Final = re.compile(r"(https?)://([^/?#]+)([^?#]*)(?:\?([^#]*))?(?:#.*)?", re.IGNORECASE | re.DOTALL)
@@ -40,11 +40,11 @@ NOWHERE: Final = Address("", secure=False, secondary=False, path="/", query={}, 
 def read_address(url: str, account: str) -> Address:
     """Return where a request came in.
 
-    :raises Refusal: InvalidUri where it is no URL, or not of this account
+    :raises ServiceError: InvalidUri where it is no URL, or not of this account
     """
     found = _URL.fullmatch(url)
     if not found:
-        raise Refusal(INVALID_URI)
+        raise ServiceError(errors.INVALID_URI)
     scheme, host, path, options = found.groups()
     base, secondary, tail = _endpoint(f"{scheme}://{host}", host, path, account)
     return Address(base, scheme.lower() == "https", secondary, path or "/", _query(options) if options else {}, tail)
@@ -58,7 +58,7 @@ def _endpoint(site: str, host: str, path: str, account: str) -> tuple[str, bool,
     name, slash, rest = path[1:].partition("/")
     if name in (account, account + _SECONDARY):
         return f"{site}/{name}", name != account, slash + rest
-    raise Refusal(INVALID_URI)
+    raise ServiceError(errors.INVALID_URI)
 
 
 def _query(options: str) -> dict[str, str]:
@@ -75,4 +75,4 @@ def _decoded_option(text: str) -> str:
     try:
         return unquote_plus(text, errors="strict")
     except UnicodeDecodeError as error:
-        raise Refusal(INVALID_URI) from error
+        raise ServiceError(errors.INVALID_URI) from error

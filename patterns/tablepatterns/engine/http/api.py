@@ -12,13 +12,11 @@ from ...edm import Ticks
 from ...limits import MAX_REQUEST_BYTES
 from .. import errors
 from ..account import Engine
-from ..blobs import errors as blob_errors
-from ..errors import Refusal
+from ..errors import ServiceError
 from ..faults import Fault
 from ..ledger import Record
 from .authorization import CHALLENGE, Authorization
 from .call import Call, Stopped
-from .errors import UNSUPPORTED_VERB
 from .headers import http_date
 from .message import Request, Response
 from .versions import is_version
@@ -45,7 +43,7 @@ class Service(Generic[CallT]):
     name: str
     call: Callable[[Engine, Request, str, Ticks], CallT]
     handlers: Mapping[tuple[str, str], Callable[[CallT], Response]]
-    refuse: Callable[[CallT, Refusal], Response]
+    write_error: Callable[[CallT, ServiceError], Response]
     headers: Mapping[str, str] = field(default_factory=dict[str, str])
     max_body: int = MAX_REQUEST_BYTES
 
@@ -80,8 +78,8 @@ class Api(Generic[CallT]):
         )
         try:
             response = self._carry_out(call)
-        except Refusal as refusal:
-            response = self._refuse(call, refusal)
+        except ServiceError as error:
+            response = self._error_response(call, error)
         except Stopped:
             response = Response(0, {})
         if call.notes.fault:
@@ -98,25 +96,25 @@ class Api(Generic[CallT]):
         _check_version(call.request.headers.get("x-ms-version"))
         call.permit = self._authorization.permit(call)
         if len(call.request.body) > self._service.max_body:
-            raise Refusal(errors.REQUEST_BODY_TOO_LARGE)
+            raise ServiceError(errors.REQUEST_BODY_TOO_LARGE)
         if call.address.secondary and call.method not in _READS:
-            raise Refusal(errors.WRITES_NOT_ALLOWED)
+            raise ServiceError(errors.WRITES_NOT_ALLOWED)
         handler = self._service.handlers.get((call.kind, call.method))
         if handler is None:
-            raise Refusal(UNSUPPORTED_VERB)
+            raise ServiceError(errors.UNSUPPORTED_VERB)
         return handler(call)
 
     def _fail(self, call: CallT, fault: Fault, response: Response) -> Response:
         """Return what a fault leaves of an answer; what the network does to it is told to who carries it."""
         if fault.answer:
-            response = self._refuse(call, Refusal(fault.answer))
+            response = self._error_response(call, ServiceError(fault.answer))
             response.headers.update(fault.headers)
         response.fault = fault
         return response
 
-    def _refuse(self, call: CallT, refusal: Refusal) -> Response:
-        call.notes.error = refusal.code
-        response = self._service.refuse(call, refusal)
+    def _error_response(self, call: CallT, error: ServiceError) -> Response:
+        call.notes.error = error.code
+        response = self._service.write_error(call, error)
         if response.status == 401:
             response.headers["WWW-Authenticate"] = CHALLENGE
         return response
@@ -167,4 +165,4 @@ class Api(Generic[CallT]):
 
 def _check_version(version: str | None) -> None:
     if version is not None and not is_version(version):
-        raise Refusal(blob_errors.INVALID_HEADER.about(HeaderName="x-ms-version", HeaderValue=version))
+        raise ServiceError(errors.INVALID_HEADER.with_details(HeaderName="x-ms-version", HeaderValue=version))

@@ -6,10 +6,9 @@ from typing import Final
 
 from .. import errors
 from ..account import Engine
-from ..errors import Refusal
+from ..errors import ServiceError
 from .bearer_token import TrustTokens, is_current
 from .call import Call
-from .errors import INVALID_TOKEN
 from .permissions import Owner, Permit
 from .sas import SharedAccess
 from .shared_key import SignedTexts, Signer
@@ -31,39 +30,41 @@ class Authorization:
 
     :param engine: the account
     :param shared: checks the shared access signatures of the service
-    :param texts: what the account's key signs of a request to the service
+    :param signed_texts: what the account's key signs of a request to the service
     :param trust_tokens: whether bearer tokens are accepted, see `TrustTokens`
     """
 
-    __slots__ = ("_shared", "_signer", "_texts", "_trust_tokens")
+    __slots__ = ("_shared", "_signed_texts", "_signer", "_trust_tokens")
 
-    def __init__(self, engine: Engine, shared: SharedAccess, errors: SignedTexts, *, trust_tokens: TrustTokens) -> None:
+    def __init__(
+        self, engine: Engine, shared: SharedAccess, signed_texts: SignedTexts, *, trust_tokens: TrustTokens
+    ) -> None:
         self._signer = Signer(engine.account_name, engine.account_key)
         self._shared = shared
-        self._texts = errors
+        self._signed_texts = signed_texts
         self._trust_tokens = trust_tokens
 
     def permit(self, call: Call) -> Permit:
         """Return what the sender may do.
 
-        :raises Refusal: one of the codes that begin with Authentication, Authorization or Invalid
+        :raises ServiceError: one of the codes that begin with Authentication, Authorization or Invalid
         """
         header = call.request.headers.get("authorization")
         if header is not None:
             return self._permit_of(header, call)
         if "sig" in call.address.query:
             return self._shared.permit(call)
-        raise Refusal(errors.NO_AUTHENTICATION_INFORMATION)
+        raise ServiceError(errors.NO_AUTHENTICATION_INFORMATION)
 
     def _permit_of(self, header: str, call: Call) -> Permit:
         if header.startswith("Bearer "):
             if not self._trusts(header.removeprefix("Bearer "), call):
-                raise Refusal(INVALID_TOKEN)
+                raise ServiceError(errors.INVALID_TOKEN)
             if call.address.secure:
                 return _OWNER
-        elif self._signer.signed_request(header, call.request, call.address, self._texts):
+        elif self._signer.signed_request(header, call.request, call.address, self._signed_texts):
             return _OWNER
-        raise Refusal(errors.AUTHENTICATION_FAILED)
+        raise ServiceError(errors.AUTHENTICATION_FAILED)
 
     def _trusts(self, token: str, call: Call) -> bool:
         if self._trust_tokens == "checked":

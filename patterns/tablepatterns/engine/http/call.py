@@ -98,7 +98,7 @@ class Call(ABC):
     def locate(self) -> None:
         """Read the URL; before that the request is about nothing.
 
-        :raises Refusal: InvalidUri and whatever else is wrong with it
+        :raises ServiceError: InvalidUri and whatever else is wrong with it
         """
 
     @property
@@ -124,7 +124,7 @@ class Call(ABC):
     def begin(self, operation: str, need: Need) -> None:
         """Note the operation, and reject it unless the sender may carry it out here, and the engine can.
 
-        :raises Refusal: one of the codes that begin with Authorization; NotImplemented
+        :raises ServiceError: one of the codes that begin with Authorization; NotImplemented
         """
         self.notes.operation = operation
         self.allow(need)
@@ -133,14 +133,14 @@ class Call(ABC):
     def check_support(self, operation: str) -> None:
         """Reject a request with a condition or an option that the operation would have to ignore.
 
-        :raises Refusal: NotImplemented
+        :raises ServiceError: NotImplemented
         """
         self.support[operation].check(self.request.headers, self.address.query)
 
     def allow(self, need: Need) -> None:
         """Refuse the operation unless the sender may carry it out on this resource.
 
-        :raises Refusal: one of the codes that begin with Authorization
+        :raises ServiceError: one of the codes that begin with Authorization
         """
         self.permit.check(need, self.resource)
 

@@ -1,4 +1,4 @@
-"""HTTP status and response body of each error, and the errors that arise only in HTTP."""
+"""HTTP status and response body of each error, of a service."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from json.encoder import encode_basestring_ascii as quoted
 from typing import Final
 
 from ...edm import Ticks
-from ..errors import Answer, Refusal
+from ..errors import ServiceError
 from ..tables.json import Level
 from .headers import seven_digits
 from .message import Response
@@ -82,7 +82,7 @@ def status_of(code: str) -> int:
 _NAMESPACE: Final = "http://schemas.microsoft.com/ado/2007/08/dataservices/metadata"
 
 
-class Refusals:
+class ErrorWriter:
     """Writes refusals that carry one request's id and time.
 
     :param request_id: the id that the answer's header carries too
@@ -93,56 +93,31 @@ class Refusals:
     def __init__(self, request_id: str, moment: Ticks) -> None:
         self._stamp = f"\nRequestId:{request_id}\nTime:{seven_digits(moment)}"
 
-    def in_json(self, refusal: Refusal) -> Response:
+    def in_json(self, error: ServiceError) -> Response:
         """Return a refusal as the entity and table operations give it to clients that ask for JSON."""
-        message = f'"message":{{"lang":"en-US","value":{quoted(refusal.message + self._stamp)}}}'
-        body = f'{{"odata.error":{{"code":"{refusal.code}",{message}}}}}'
-        return Response(status_of(refusal.code), {"Content-Type": Level.MINIMAL.value}, body.encode())
+        message = f'"message":{{"lang":"en-US","value":{quoted(error.message + self._stamp)}}}'
+        body = f'{{"odata.error":{{"code":"{error.code}",{message}}}}}'
+        return Response(status_of(error.code), {"Content-Type": Level.MINIMAL.value}, body.encode())
 
-    def in_xml(self, refusal: Refusal) -> Response:
+    def in_xml(self, error: ServiceError) -> Response:
         """Return a refusal as the entity and table operations give it to all others."""
-        body = f'{PROLOGUE}<error xmlns="{_NAMESPACE}">{self._elements(refusal, "")}</error>'
-        return Response(status_of(refusal.code), {"Content-Type": "application/xml;charset=utf-8"}, body.encode())
+        body = f'{PROLOGUE}<error xmlns="{_NAMESPACE}">{self._elements(error, "")}</error>'
+        return Response(status_of(error.code), {"Content-Type": "application/xml;charset=utf-8"}, body.encode())
 
-    def of_service(self, refusal: Refusal) -> Response:
+    def of_service(self, error: ServiceError) -> Response:
         """Return a refusal as access policies, service properties and statistics give it."""
-        body = f'{PROLOGUE}<m:error xmlns:m="{_NAMESPACE}">{self._elements(refusal, "m:")}</m:error>'
-        headers = {"Content-Type": "application/xml", "x-ms-error-code": refusal.code}
-        return Response(status_of(refusal.code), headers, body.encode(), refusal.message)
+        body = f'{PROLOGUE}<m:error xmlns:m="{_NAMESPACE}">{self._elements(error, "m:")}</m:error>'
+        headers = {"Content-Type": "application/xml", "x-ms-error-code": error.code}
+        return Response(status_of(error.code), headers, body.encode(), error.message)
 
-    def of_storage(self, refusal: Refusal) -> Response:
+    def of_storage(self, error: ServiceError) -> Response:
         """Return a refusal as the Queue and the Blob service give it, with its details."""
-        code, message = optional("Code", refusal.code), optional("Message", refusal.message + self._stamp)
-        details = [optional(name, value) for name, value in refusal.answer.details]
-        headers = {"Content-Type": "application/xml", "x-ms-error-code": refusal.code}
+        code, message = optional("Code", error.code), optional("Message", error.message + self._stamp)
+        details = [optional(name, value) for name, value in error.error_message.details]
+        headers = {"Content-Type": "application/xml", "x-ms-error-code": error.code}
         body = write_document(element("Error", code, message, *details))
-        return Response(status_of(refusal.code), headers, body, refusal.message)
+        return Response(status_of(error.code), headers, body, error.message)
 
-    def _elements(self, refusal: Refusal, prefix: str) -> str:
-        message = xml_text(refusal.message + self._stamp)
-        return (
-            f'<{prefix}code>{refusal.code}</{prefix}code><{prefix}message xml:lang="en-US">{message}</{prefix}message>'
-        )
-
-
-INVALID_URI: Final = Answer("InvalidUri", "The requested URI does not represent any resource on the server.")
-KEY_COUNT: Final = Answer(
-    "InvalidInput",
-    "The number of keys specified in the URI does not match number of key properties for the resource.",
-)
-UNSUPPORTED_VERB: Final = Answer("UnsupportedHttpVerb", "The resource doesn't support specified Http Verb.")
-MISSING_CONDITION: Final = Answer(
-    "MissingRequiredHeader", "An HTTP header that's mandatory for this request is not specified."
-)
-INVALID_TOKEN: Final = Answer(
-    "InvalidAuthenticationInfo",
-    "Server failed to authenticate the request. Please refer to the information in the www-authenticate header.",
-)
-PROTOCOL_MISMATCH: Final = Answer(
-    "AuthorizationProtocolMismatch",
-    "This request is not authorized to perform this operation using this protocol.",
-)
-SOURCE_IP_MISMATCH: Final = Answer(
-    "AuthorizationSourceIPMismatch",
-    "This request is not authorized to perform this operation using this source IP {address}.",
-)
+    def _elements(self, error: ServiceError, prefix: str) -> str:
+        message = xml_text(error.message + self._stamp)
+        return f'<{prefix}code>{error.code}</{prefix}code><{prefix}message xml:lang="en-US">{message}</{prefix}message>'

@@ -8,8 +8,9 @@ from functools import lru_cache
 from typing import Final
 
 from ...edm import Ticks
+from .. import errors
 from ..clock import SECOND
-from ..errors import MISSING_QUERY_PARAMETER, Refusal
+from ..errors import ServiceError
 from ..resources import invalid_parameter
 from .message import Request
 
@@ -65,18 +66,18 @@ _NUMBER: Final = re.compile(r"-?\d{1,18}", re.ASCII)
 def required(query: Mapping[str, str], name: str) -> str:
     """Return what an option says.
 
-    :raises Refusal: MissingRequiredQueryParameter where it is missing
+    :raises ServiceError: MissingRequiredQueryParameter where it is missing
     """
     text = query.get(name)
     if text is None:
-        raise Refusal(MISSING_QUERY_PARAMETER.about(QueryParameterName=name))
+        raise ServiceError(errors.MISSING_QUERY_PARAMETER.with_details(QueryParameterName=name))
     return text
 
 
 def read_words(query: Mapping[str, str], name: str, known: Set[str]) -> Set[str]:
     """Return the words of a list that an option says.
 
-    :raises Refusal: InvalidQueryParameterValue for one that is not known
+    :raises ServiceError: InvalidQueryParameterValue for one that is not known
     """
     words = frozenset(query.get(name, "").split(",")) - {""}
     if not words <= known:
@@ -87,7 +88,7 @@ def read_words(query: Mapping[str, str], name: str, known: Set[str]) -> Set[str]
 def read_number(query: Mapping[str, str], name: str, default: int | None = None) -> int:
     """Return the number that an option says, or the default where the option is missing.
 
-    :raises Refusal: InvalidQueryParameterValue where it says no number; MissingRequiredQueryParameter where it is
+    :raises ServiceError: InvalidQueryParameterValue where it says no number; MissingRequiredQueryParameter where it is
         missing without a default
     """
     if default is not None and name not in query:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Final, NamedTuple
 
 from .. import errors
-from ..errors import Refusal
+from ..errors import ServiceError
 from ..key_range import KeyScope
 
 
@@ -45,16 +45,16 @@ class Permit(ABC):
     def check(self, need: Need, resource: str = "") -> None:
         """Refuse an operation that it does not allow.
 
-        :raises Refusal: one of the codes that begin with Authorization
+        :raises ServiceError: one of the codes that begin with Authorization
         """
 
     def check_keys(self, partition_key: str, row_key: str) -> None:
         """Refuse an entity outside the stretch of the table.
 
-        :raises Refusal: AuthorizationFailure
+        :raises ServiceError: AuthorizationFailure
         """
         if self.scope is not None and not self.scope.contains(partition_key, row_key):
-            raise Refusal(errors.AUTHORIZATION_FAILURE)
+            raise ServiceError(errors.AUTHORIZATION_FAILURE)
 
 
 class Owner(Permit):
@@ -78,9 +78,9 @@ class AccountPermit(Permit):
     def check(self, need: Need, resource: str = "") -> None:
         """Refuse what the resource types or the permissions leave out."""
         if need is OWNER_ONLY:
-            raise Refusal(errors.AUTHORIZATION_FAILURE)
+            raise ServiceError(errors.AUTHORIZATION_FAILURE)
         if need.level not in self.levels:
-            raise Refusal(errors.AUTHORIZATION_RESOURCE_TYPE_MISMATCH)
+            raise ServiceError(errors.AUTHORIZATION_RESOURCE_TYPE_MISMATCH)
         check_letters(need.choices, self.letters)
 
 
@@ -99,14 +99,14 @@ class ResourcePermit(Permit):
     def check(self, need: Need, resource: str = "") -> None:
         """Refuse any other resource, what such a signature does not reach, and what its permissions leave out."""
         if not need.own or resource.lower() != self.resource:
-            raise Refusal(errors.AUTHORIZATION_FAILURE)
+            raise ServiceError(errors.AUTHORIZATION_FAILURE)
         check_letters(need.own, self.letters)
 
 
 def check_letters(choices: tuple[str, ...], letters: frozenset[str]) -> None:
     """Refuse an operation for which none of the sets of permissions that would do is there as a whole.
 
-    :raises Refusal: AuthorizationPermissionMismatch
+    :raises ServiceError: AuthorizationPermissionMismatch
     """
     if not any(letters.issuperset(choice) for choice in choices):
-        raise Refusal(errors.AUTHORIZATION_PERMISSION_MISMATCH)
+        raise ServiceError(errors.AUTHORIZATION_PERMISSION_MISMATCH)

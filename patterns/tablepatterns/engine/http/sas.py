@@ -11,10 +11,9 @@ from typing import ClassVar, Final, TypeVar
 from ...edm import Ticks
 from .. import errors
 from ..account import Engine
-from ..errors import Refusal
+from ..errors import ServiceError
 from ..resources import AccessPolicy
 from .call import Call, Settings
-from .errors import PROTOCOL_MISMATCH, SOURCE_IP_MISMATCH
 from .permissions import AccountPermit, Permit
 from .shared_key import Signer
 
@@ -68,12 +67,12 @@ class SharedAccess(ABC):
     def permit(self, call: Call) -> Permit:
         """Return what the signature of a request allows.
 
-        :raises Refusal: AuthenticationFailed where it is no signature of this account or not valid now; one of the
+        :raises ServiceError: AuthenticationFailed where it is no signature of this account or not valid now; one of the
             codes that begin with Authorization where the sender or the way is not allowed
         """
         query = call.address.query
         if not _is_version(query.get("sv", "")):
-            raise Refusal(errors.AUTHENTICATION_FAILED)
+            raise ServiceError(errors.AUTHENTICATION_FAILED)
         permit = self._account_permit(query, call.now) if "ss" in query else self._own_permit(query, call)
         _check_way(query, call.address.secure, call.request.client)
         return permit
@@ -83,20 +82,20 @@ class SharedAccess(ABC):
         if query["sv"] >= _ENCRYPTION_SCOPE_VERSION:
             fields.insert(-1, query.get("ses", ""))
         if not self._signer.signed("\n".join(fields), query.get("sig", "")):
-            raise Refusal(errors.AUTHENTICATION_FAILED)
+            raise ServiceError(errors.AUTHENTICATION_FAILED)
         _check_time(_moment(query.get("st")), _moment(query.get("se")), now)
         if self.service not in query["ss"]:
-            raise Refusal(errors.AUTHORIZATION_SERVICE_MISMATCH)
+            raise ServiceError(errors.AUTHORIZATION_SERVICE_MISMATCH)
         return AccountPermit(query.get("srt", ""), frozenset(query.get("sp", "")))
 
     def _own_permit(self, query: Mapping[str, str], call: Call) -> Permit:
         resource = self.resource(call)
         if not resource or not self._signer.signed(self.text(query, resource), query.get("sig", "")):
-            raise Refusal(errors.AUTHENTICATION_FAILED)
+            raise ServiceError(errors.AUTHENTICATION_FAILED)
         letters, start, expiry = _terms(query, self.home(resource), self._settings)
         _check_time(start, expiry, call.now)
         if not self.letters.fullmatch(letters):
-            raise Refusal(errors.AUTHENTICATION_FAILED)
+            raise ServiceError(errors.AUTHENTICATION_FAILED)
         return self.granted(resource, frozenset(letters), query)
 
 
@@ -113,12 +112,12 @@ def _terms(query: Mapping[str, str], resource: str, settings: Settings) -> tuple
 def _policy(resource: str, name: str, settings: Settings) -> AccessPolicy:
     try:
         policies = settings.get_policies(resource)
-    except Refusal as refusal:
-        raise Refusal(errors.AUTHENTICATION_FAILED) from refusal
+    except ServiceError as error:
+        raise ServiceError(errors.AUTHENTICATION_FAILED) from error
     for policy in policies:
         if policy.id == name:
             return policy
-    raise Refusal(errors.AUTHENTICATION_FAILED)
+    raise ServiceError(errors.AUTHENTICATION_FAILED)
 
 
 def _is_version(version: str) -> bool:
@@ -127,7 +126,7 @@ def _is_version(version: str) -> bool:
 
 def _one_of(signed: _Term | None, stored: _Term | None) -> _Term | None:
     if signed is not None and stored is not None:
-        raise Refusal(errors.AUTHENTICATION_FAILED)
+        raise ServiceError(errors.AUTHENTICATION_FAILED)
     return stored if signed is None else signed
 
 
@@ -135,22 +134,22 @@ def _moment(text: str | None) -> Ticks | None:
     try:
         return Ticks.parse(text) if text else None
     except ValueError as error:
-        raise Refusal(errors.AUTHENTICATION_FAILED) from error
+        raise ServiceError(errors.AUTHENTICATION_FAILED) from error
 
 
 def _check_time(start: Ticks | None, expiry: Ticks | None, now: Ticks) -> None:
     if expiry is None or now >= expiry or (start is not None and now < start):
-        raise Refusal(errors.AUTHENTICATION_FAILED)
+        raise ServiceError(errors.AUTHENTICATION_FAILED)
 
 
 def _check_way(query: Mapping[str, str], secure: bool, client: str) -> None:
     protocol = query.get("spr", "https,http")
     if protocol not in ("https", "https,http"):
-        raise Refusal(errors.AUTHENTICATION_FAILED)
+        raise ServiceError(errors.AUTHENTICATION_FAILED)
     if protocol == "https" and not secure:
-        raise Refusal(PROTOCOL_MISMATCH)
+        raise ServiceError(errors.PROTOCOL_MISMATCH)
     if "sip" in query and not _is_from(query["sip"], client):
-        raise Refusal(SOURCE_IP_MISMATCH.of(address=client))
+        raise ServiceError(errors.SOURCE_IP_MISMATCH.format(address=client))
 
 
 def _is_from(addresses: str, client: str) -> bool:
@@ -159,5 +158,5 @@ def _is_from(addresses: str, client: str) -> bool:
     try:
         low, high, here = (ip_address(text) for text in (first, last or first, client))
     except ValueError as error:
-        raise Refusal(errors.AUTHENTICATION_FAILED) from error
+        raise ServiceError(errors.AUTHENTICATION_FAILED) from error
     return low.version == high.version == here.version and int(low) <= int(here) <= int(high)

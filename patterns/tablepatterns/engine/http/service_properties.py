@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from .. import errors
-from ..errors import Refusal
+from ..errors import ServiceError
 from .call import Call
 from .message import Response
 from .permissions import OWNER_ONLY, READ_SERVICE, WRITE_SERVICE
@@ -44,17 +44,17 @@ def get_statistics(call: Call) -> Response:
     call.begin(f"Get{call.service}ServiceStats", READ_SERVICE)
     call.reach_state()
     if not call.address.secondary:
-        raise Refusal(errors.INVALID_QUERY_PARAMETER_VALUE)
+        raise ServiceError(errors.INVALID_QUERY_PARAMETER_VALUE)
     return Response(200, {**_XML}, write_statistics(call.now))
 
 
-def refuse_properties_of_table(call: Call) -> Response:
+def reject_table_properties(call: Call) -> Response:
     """Refuse what a client asks whose account URL ends with the name of a table, whether that exists or not."""
     call.allow(OWNER_ONLY)
-    raise Refusal(errors.INVALID_QUERY_PARAMETER_VALUE)
+    raise ServiceError(errors.INVALID_QUERY_PARAMETER_VALUE)
 
 
-def refuse_service_document(call: Call) -> Response:
+def reject_service_document(call: Call) -> Response:
     """Refuse the root without the query options that name its properties or statistics."""
     call.allow(OWNER_ONLY)
-    raise Refusal(errors.NOT_IMPLEMENTED)
+    raise ServiceError(errors.NOT_IMPLEMENTED)

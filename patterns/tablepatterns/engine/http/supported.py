@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from ..errors import NOT_IMPLEMENTED, Refusal
+from .. import errors
+from ..errors import ServiceError
 
 _STANDARD: Final = "if-match if-none-match if-modified-since if-unmodified-since"
 _SOURCE: Final = " ".join(f"x-ms-source-{name}" for name in (*_STANDARD.split(), "if-tags"))
@@ -47,14 +48,14 @@ class Support:
     def check(self, headers: Mapping[str, str], query: Mapping[str, str]) -> None:
         """Reject a request with a condition or an option that the engine would have to ignore.
 
-        :raises Refusal: NotImplemented
+        :raises ServiceError: NotImplemented
         """
         if not self._headers.isdisjoint(headers) or not self._parameters.isdisjoint(query):
             asked = [(name, headers[name]) for name in self._headers.intersection(headers)]
             asked += [(f"?{name}", query[name]) for name in self._parameters.intersection(query)]
             # An option may be asked for by saying that it is not wanted; a condition may not
             if any(value and (name in _CONDITIONS or value.lower() != "false") for name, value in asked):
-                raise Refusal(NOT_IMPLEMENTED)
+                raise ServiceError(errors.NOT_IMPLEMENTED)
 
 
 NO_CONDITIONS: Final = Support()

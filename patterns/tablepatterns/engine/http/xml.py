@@ -12,7 +12,8 @@ from xml.etree.ElementTree import ParseError
 from defusedxml.ElementTree import fromstring
 
 from ...edm import Ticks
-from ..errors import INVALID_XML_DOCUMENT, Refusal
+from .. import errors
+from ..errors import ServiceError
 from ..resources import AccessPolicy, CorsRule, Logging, Metrics, Retention, ServiceProperties
 from .headers import http_date, seven_digits
 
@@ -30,21 +31,21 @@ _Value = TypeVar("_Value")
 def read_document(body: bytes, root: str) -> Element:
     """Return the root of a document.
 
-    :raises Refusal: InvalidXmlDocument where it is no XML, has another root, or has a document type
+    :raises ServiceError: InvalidXmlDocument where it is no XML, has another root, or has a document type
     """
     try:
         element: Element = fromstring(body, forbid_dtd=True)
     except (ParseError, ValueError, LookupError) as error:
-        raise Refusal(INVALID_XML_DOCUMENT) from error
+        raise ServiceError(errors.INVALID_XML_DOCUMENT) from error
     if element.tag != root:
-        raise Refusal(INVALID_XML_DOCUMENT)
+        raise ServiceError(errors.INVALID_XML_DOCUMENT)
     return element
 
 
 def child(parent: Element | None, name: str, read: Callable[[str], _Value]) -> _Value | None:
     """Return what a child element says, None where it is missing or empty.
 
-    :raises Refusal: InvalidXmlDocument where `read` makes nothing of it
+    :raises ServiceError: InvalidXmlDocument where `read` makes nothing of it
     """
     text = "" if parent is None else (parent.findtext(name) or "").strip()
     if not text:
@@ -52,7 +53,7 @@ def child(parent: Element | None, name: str, read: Callable[[str], _Value]) -> _
     try:
         return read(text)
     except (KeyError, ValueError) as error:
-        raise Refusal(INVALID_XML_DOCUMENT) from error
+        raise ServiceError(errors.INVALID_XML_DOCUMENT) from error
 
 
 def boolean(text: str) -> bool:
@@ -98,7 +99,7 @@ def _spelled(value: object) -> str:
 def read_properties(body: bytes, present: ServiceProperties) -> ServiceProperties:
     """Return the properties after a request to set some of them; what it does not name stays.
 
-    :raises Refusal: InvalidXmlDocument
+    :raises ServiceError: InvalidXmlDocument
     """
     root = read_document(body, "StorageServiceProperties")
     logging, hour, minute, cors = (root.find(name) for name in ("Logging", "HourMetrics", "MinuteMetrics", "Cors"))
@@ -209,7 +210,7 @@ def _rule(rule: CorsRule) -> str:
 def read_policies(body: bytes) -> list[AccessPolicy]:
     """Return the policies in the body of a request; an empty body has none.
 
-    :raises Refusal: InvalidXmlDocument
+    :raises ServiceError: InvalidXmlDocument
     """
     if not body.strip():
         return []
@@ -224,7 +225,7 @@ def write_policies(policies: Iterable[AccessPolicy]) -> bytes:
 def _read_policy(item: Element) -> AccessPolicy:
     name = child(item, "Id", str)
     if name is None:
-        raise Refusal(INVALID_XML_DOCUMENT)
+        raise ServiceError(errors.INVALID_XML_DOCUMENT)
     terms = item.find("AccessPolicy")
     return AccessPolicy(
         name, child(terms, "Start", Ticks.parse), child(terms, "Expiry", Ticks.parse), child(terms, "Permission", str)

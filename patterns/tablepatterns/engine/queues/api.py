@@ -7,11 +7,11 @@ from typing import Final, TypeAlias
 
 from ...limits import DEFAULT_TIME_TO_LIVE, DEFAULT_VISIBILITY_TIMEOUT, MAX_PAGE_QUEUES
 from ..account import Engine
-from ..errors import Refusal
+from ..errors import ServiceError
 from ..http.api import Api, Service
 from ..http.authorization import Authorization
 from ..http.bearer_token import TrustTokens
-from ..http.errors import Refusals
+from ..http.errors import ErrorWriter
 from ..http.headers import http_date, metadata_headers, read_metadata, read_number, read_words, required
 from ..http.message import Response
 from ..http.service_properties import get_policies, get_properties, get_statistics, set_policies, set_properties
@@ -167,11 +167,11 @@ _HANDLERS: Final[dict[tuple[str, str], _Handler]] = {
 }
 
 
-def _refuse(call: QueueCall, refusal: Refusal) -> Response:
-    return Refusals(call.id, call.now).of_storage(refusal)
+def _write_error(call: QueueCall, error: ServiceError) -> Response:
+    return ErrorWriter(call.id, call.now).of_storage(error)
 
 
-_QUEUES: Final = Service(QueueCall.service, QueueCall, _HANDLERS, _refuse)
+_QUEUES: Final = Service(QueueCall.service, QueueCall, _HANDLERS, _write_error)
 
 
 class QueueApi(Api[QueueCall]):

@@ -7,11 +7,11 @@ from typing import Final, Literal, NamedTuple, TypeAlias
 from urllib.parse import unquote
 
 from ...edm import Ticks
+from .. import errors
 from ..account import Engine
-from ..errors import Refusal
+from ..errors import ServiceError
 from ..http.address import NOWHERE, Address, read_address
 from ..http.call import Call
-from ..http.errors import INVALID_URI
 from ..http.message import Request
 from ..http.permissions import Need, on_object
 from ..http.supported import QUEUE_SUPPORT
@@ -47,7 +47,7 @@ UNKNOWN: Final = Target(NOWHERE, "service")
 def locate(url: str, account: str) -> Target:
     """Return what a URL is about.
 
-    :raises Refusal: InvalidUri where it is no URL, or names nothing in this account; InvalidQueryParameterValue
+    :raises ServiceError: InvalidUri where it is no URL, or names nothing in this account; InvalidQueryParameterValue
     """
     address = read_address(url, account)
     queue, *below = map(_decoded, address.tail[1:].split("/"))
@@ -61,7 +61,7 @@ def locate(url: str, account: str) -> Target:
         case ["messages", message]:
             return Target(address, "message", queue, message)
         case _:
-            raise Refusal(INVALID_URI)
+            raise ServiceError(errors.INVALID_URI)
 
 
 def _decoded(segment: str) -> str:
@@ -70,13 +70,13 @@ def _decoded(segment: str) -> str:
     try:
         return unquote(segment, errors="strict")
     except UnicodeDecodeError as error:
-        raise Refusal(INVALID_URI) from error
+        raise ServiceError(errors.INVALID_URI) from error
 
 
 def _service(query: Mapping[str, str]) -> Kind:
     kind = _OF_SERVICE.get((query.get("restype"), query.get("comp")))
     if kind is None:
-        raise Refusal(INVALID_URI)
+        raise ServiceError(errors.INVALID_URI)
     return kind
 
 

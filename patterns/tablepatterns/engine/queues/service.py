@@ -24,7 +24,7 @@ from ...limits import (
 from .. import errors
 from ..clock import SECOND, Clock
 from ..collections import OrderedMap
-from ..errors import Refusal
+from ..errors import ServiceError
 from ..resources import (
     AccessPolicy,
     Deletions,
@@ -95,7 +95,7 @@ class Queues:
     def create(self, name: str, metadata: Mapping[str, str] | None = None) -> bool:
         """Create a queue; return whether there was none of that name, which then has the same metadata.
 
-        :raises Refusal: what is wrong with name or metadata; QueueAlreadyExists, with other metadata;
+        :raises ServiceError: what is wrong with name or metadata; QueueAlreadyExists, with other metadata;
             QueueBeingDeleted
         """
         _check_name(name)
@@ -106,13 +106,13 @@ class Queues:
                 self.deletions.check(name)
                 self._queues[name] = Queue(name, kept)
             elif not same_metadata(known.metadata, kept):
-                raise Refusal(errors.QUEUE_ALREADY_EXISTS)
+                raise ServiceError(errors.QUEUE_ALREADY_EXISTS)
         return known is None
 
     def delete(self, name: str) -> None:
         """Delete a queue and its messages, at once; its name is free when the deletion has taken its time.
 
-        :raises Refusal: QueueNotFound
+        :raises ServiceError: QueueNotFound
         """
         with self._lock:
             del self._queues[self._queue(name).name]
@@ -124,7 +124,7 @@ class Queues:
         :param prefix: what the names begin with
         :param start: the name at which the page begins
         :param limit: at most so many queues
-        :raises Refusal: OutOfRangeQueryParameterValue for a limit outside 1 to 5,000
+        :raises ServiceError: OutOfRangeQueryParameterValue for a limit outside 1 to 5,000
         """
         check_range("maxresults", limit, 1, MAX_PAGE_QUEUES)
         found: list[Listed] = []
@@ -160,7 +160,8 @@ class Queues:
 
         :param visibility: for how long nobody sees it
         :param time_to_live: after how long it is gone, or `NEVER`
-        :raises Refusal: QueueNotFound, RequestBodyTooLarge, OutOfRangeQueryParameterValue, InvalidQueryParameterValue
+        :raises ServiceError: QueueNotFound, RequestBodyTooLarge, OutOfRangeQueryParameterValue,
+            InvalidQueryParameterValue
         """
         check_range("visibilitytimeout", visibility, 0, _LONGEST)
         _check_time_to_live(time_to_live, visibility)
@@ -180,7 +181,7 @@ class Queues:
 
         :param limit: at most so many messages
         :param visibility: for how long nobody else sees them, though they may expire meanwhile
-        :raises Refusal: QueueNotFound, OutOfRangeQueryParameterValue
+        :raises ServiceError: QueueNotFound, OutOfRangeQueryParameterValue
         """
         check_range("numofmessages", limit, 1, MAX_MESSAGES_PER_GET)
         check_range("visibilitytimeout", visibility, 1, _LONGEST)
@@ -195,7 +196,7 @@ class Queues:
     def peek(self, queue: str, limit: int = 1) -> list[Message]:
         """Return the messages that `get` would, and leave them as they are.
 
-        :raises Refusal: QueueNotFound, OutOfRangeQueryParameterValue
+        :raises ServiceError: QueueNotFound, OutOfRangeQueryParameterValue
         """
         check_range("numofmessages", limit, 1, MAX_MESSAGES_PER_GET)
         with self._lock:
@@ -207,7 +208,7 @@ class Queues:
 
         :param visibility: for how long nobody sees it; the service takes times beyond its expiry too
         :param text: what replaces its text; None keeps it
-        :raises Refusal: QueueNotFound, MessageNotFound, PopReceiptMismatch, RequestBodyTooLarge,
+        :raises ServiceError: QueueNotFound, MessageNotFound, PopReceiptMismatch, RequestBodyTooLarge,
             OutOfRangeQueryParameterValue, InvalidQueryParameterValue
         """
         check_range("visibilitytimeout", visibility, 0, _LONGEST)
@@ -223,7 +224,7 @@ class Queues:
     def remove(self, queue: str, message_id: str, receipt: str) -> None:
         """Delete a message.
 
-        :raises Refusal: QueueNotFound, MessageNotFound, PopReceiptMismatch, InvalidQueryParameterValue
+        :raises ServiceError: QueueNotFound, MessageNotFound, PopReceiptMismatch, InvalidQueryParameterValue
         """
         check_receipt(receipt)
         with self._lock:
@@ -261,7 +262,7 @@ class Queues:
         _check_name(name)
         found = self._queues.get(name)
         if found is None:
-            raise Refusal(errors.QUEUE_NOT_FOUND)
+            raise ServiceError(errors.QUEUE_NOT_FOUND)
         return found
 
     def _swept(self, name: str) -> tuple[Queue, Ticks]:
@@ -303,9 +304,9 @@ def _held(queue: Queue, message_id: str, receipt: str) -> Message:
     """Return the message over which a receipt gives power."""
     message = queue.find(message_id)
     if message is None:
-        raise Refusal(errors.MESSAGE_NOT_FOUND)
+        raise ServiceError(errors.MESSAGE_NOT_FOUND)
     if message.receipt != receipt:
-        raise Refusal(errors.POP_RECEIPT_MISMATCH)
+        raise ServiceError(errors.POP_RECEIPT_MISMATCH)
     return message
 
 
@@ -324,6 +325,6 @@ def _check_time_to_live(seconds: int, visibility: int) -> None:
 def _check_name(name: str) -> None:
     """Refuse a name that no queue can have."""
     if not QUEUE_NAME_MIN_LENGTH <= len(name) <= QUEUE_NAME_MAX_LENGTH:
-        raise Refusal(errors.RESOURCE_NAME_LENGTH)
+        raise ServiceError(errors.RESOURCE_NAME_LENGTH)
     if not _NAME_CHARACTERS.fullmatch(name):
-        raise Refusal(errors.RESOURCE_NAME_CHARACTERS)
+        raise ServiceError(errors.RESOURCE_NAME_CHARACTERS)

@@ -13,7 +13,7 @@ from ...edm import Ticks
 from ...limits import MAX_MESSAGE_BYTES
 from .. import errors
 from ..collections import TimerQueue
-from ..errors import Refusal
+from ..errors import ServiceError
 from ..resources import AccessPolicy, invalid_parameter
 
 _RECEIPT_NUMBERS: Final = 2**32
@@ -42,11 +42,11 @@ class Message(NamedTuple):
 def check_text(text: str) -> None:
     """Refuse a text of more than 64 KiB in UTF-8.
 
-    :raises Refusal: RequestBodyTooLarge
+    :raises ServiceError: RequestBodyTooLarge
     """
     # No character takes more than four bytes, so most texts need not be encoded to be measured
     if len(text) * 4 > MAX_MESSAGE_BYTES and len(text.encode("utf-8", "surrogatepass")) > MAX_MESSAGE_BYTES:
-        raise Refusal(errors.REQUEST_BODY_TOO_LARGE.about(MaxLimit=MAX_MESSAGE_BYTES))
+        raise ServiceError(errors.REQUEST_BODY_TOO_LARGE.with_details(MaxLimit=MAX_MESSAGE_BYTES))
 
 
 def new_receipt(visible: Ticks, number: int) -> str:
@@ -61,7 +61,7 @@ def new_receipt(visible: Ticks, number: int) -> str:
 def check_receipt(receipt: str) -> None:
     """Refuse what has not even the form of a pop receipt.
 
-    :raises Refusal: InvalidQueryParameterValue
+    :raises ServiceError: InvalidQueryParameterValue
     """
     try:
         b64decode(receipt, validate=True)

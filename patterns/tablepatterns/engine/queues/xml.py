@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from ..errors import INVALID_MARKER, MISSING_XML_NODE, Refusal
+from .. import errors
+from ..errors import ServiceError
 from ..http.headers import http_date
 from ..http.xml import element, optional, read_document, write_document, xml_text
 from .service import Listed
@@ -14,13 +15,13 @@ from .state import Message
 def read_marker(marker: str, account: str) -> str:
     """Return the name at which a page begins, "" where no marker says so.
 
-    :raises Refusal: InvalidMarker where it is no marker of this account
+    :raises ServiceError: InvalidMarker where it is no marker of this account
     """
     if not marker:
         return ""
     empty, owner, name = (*marker.split("/", 2), "", "")[:3]
     if empty or owner != account or not name:
-        raise Refusal(INVALID_MARKER)
+        raise ServiceError(errors.INVALID_MARKER)
     return name
 
 
@@ -54,11 +55,11 @@ def _queue(queue: Listed, with_metadata: bool) -> str:
 def read_text(body: bytes) -> str:
     """Return the text of the message in the body of a request; markup in it is left out, what it encloses stays.
 
-    :raises Refusal: InvalidXmlDocument, MissingRequiredXmlNode
+    :raises ServiceError: InvalidXmlDocument, MissingRequiredXmlNode
     """
     node = read_document(body, "QueueMessage").find("MessageText")
     if node is None:
-        raise Refusal(MISSING_XML_NODE)
+        raise ServiceError(errors.MISSING_XML_NODE)
     return "".join(node.itertext())
 
 

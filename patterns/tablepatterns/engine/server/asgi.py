@@ -16,7 +16,7 @@ from ..dispatch import AccountApi
 from ..faults import Fault
 from ..http.message import Request, Response
 from ..tables.call import absolute
-from .origin import Hosts, Refused
+from .origin import Hosts, Rejection
 
 Scope: TypeAlias = MutableMapping[str, Any]
 Message: TypeAlias = MutableMapping[str, Any]
@@ -123,9 +123,9 @@ class Application:
         """Answer one request."""
         service = self._services[scope["server"][1]]
         hooks = Hooks.of(scope)
-        refused = self._hosts.refused(scope["method"], _fields(scope))
-        if refused is not None:
-            await _refuse(refused, send)
+        rejection = self._hosts.rejection(scope["method"], _fields(scope))
+        if rejection is not None:
+            await _reject(rejection, send)
             return
         try:
             body = await read_body(receive, self._api.max_body(service))
@@ -138,12 +138,12 @@ class Application:
         await _send(response, hooks, send, last=not body.whole)
 
 
-async def _refuse(refused: Refused, send: Send) -> None:
+async def _reject(rejection: Rejection, send: Send) -> None:
     """Answer that a request is refused, and end the connection, so that nothing of its body has to be read."""
-    content = refused.text.encode("utf-8", "replace")
+    content = rejection.text.encode("utf-8", "replace")
     headers = {"content-type": "text/plain; charset=utf-8", "content-length": str(len(content)), "connection": "close"}
     pairs = [(name.encode(), value.encode()) for name, value in headers.items()]
-    await send({"type": "http.response.start", "status": refused.status, "headers": pairs})
+    await send({"type": "http.response.start", "status": rejection.status, "headers": pairs})
     await send({"type": "http.response.body", "body": content, "more_body": False})
 
 

@@ -1,7 +1,7 @@
-"""Where a request comes from: what pages of other sites may not send through the browser of the person who serves.
+"""Reject requests that a page of another site sends through the browser of the user who runs the server.
 
-The checks are those of Jupyter Server. A page of another site can send requests to this machine, and knows the
-published key; a name that its owner lets resolve to 127.0.0.1 (DNS rebinding) would even let it read the answers.
+The checks are those of Jupyter Server. A page of another site can send requests to this machine, and the key is
+published. With a host name that resolves to 127.0.0.1 (DNS rebinding), the page could even read the responses.
 """
 
 from __future__ import annotations
@@ -13,15 +13,15 @@ from typing import Final
 from urllib.parse import urlsplit
 
 _FORMS: Final = frozenset({"application/x-www-form-urlencoded", "multipart/form-data", "text/plain"})
-"""The content types that a form of any page may post without being asked; no SDK posts them."""
+"""The content types that an HTML form of any page may post without a preflight request; no SDK posts them."""
 
 
 @dataclass(frozen=True)
-class Refused:
-    """Why a request is not answered.
+class Rejection:
+    """Why the server rejects a request.
 
     :param status: the HTTP status
-    :param text: the reason, which names the way out
+    :param text: the reason, and how to allow the request
     """
 
     status: int
@@ -30,38 +30,38 @@ class Refused:
 
 @dataclass(frozen=True)
 class Hosts:
-    """The names under which the account may be asked for.
+    """The host names that requests may use.
 
-    :param allowed: names besides those of the loopback
-    :param checked: whether the Host of a request is checked; not where other machines may connect, by any name
+    :param allowed: names in addition to those of the loopback interface
+    :param checked: whether the Host header is checked; not if other machines may connect, by any name
     """
 
     allowed: Collection[str] = ()
     checked: bool = True
 
-    def refused(self, method: str, headers: Mapping[str, str]) -> Refused | None:
-        """Return why a request is not answered, or None.
+    def rejection(self, method: str, headers: Mapping[str, str]) -> Rejection | None:
+        """Return why a request is rejected, or None.
 
         >>> hosts = Hosts()
-        >>> hosts.refused("GET", {"host": "127.0.0.1:10002"}) is None
+        >>> hosts.rejection("GET", {"host": "127.0.0.1:10002"}) is None
         True
-        >>> hosts.refused("GET", {"host": "evil.example:10002"}).status
+        >>> hosts.rejection("GET", {"host": "evil.example:10002"}).status
         403
 
-        :param headers: by their names in lower case
+        :param headers: header values by lower-case name
         """
         host = headers.get("host")
-        # Only a client of HTTP/1.0 may leave it out, and no browser does
+        # Only an HTTP/1.0 client may omit it, and no browser does
         if self.checked and host is not None and not self._knows(host):
-            return Refused(403, f"The Host {host!r} is not this machine; allow it with --allow-host.")
+            return Rejection(403, f"The Host {host!r} is not this machine; allow it with --allow-host.")
         origin = headers.get("origin")
         if origin is not None and not self._is_own(origin, host or ""):
-            return Refused(403, f"The Origin {origin!r} is another site; allow its host with --allow-host.")
+            return Rejection(403, f"The Origin {origin!r} is another site; allow its host with --allow-host.")
         if origin is None and headers.get("sec-fetch-site") in ("cross-site", "same-site"):
-            return Refused(403, "The request comes from a page of another site.")
+            return Rejection(403, "The request comes from a page of another site.")
         kind = headers.get("content-type", "").partition(";")[0].strip().lower()
         if method == "POST" and kind in _FORMS:
-            return Refused(415, f"The Content-Type {kind!r} is what forms of pages post; send application/json.")
+            return Rejection(415, f"The Content-Type {kind!r} is what forms of pages post; send application/json.")
         return None
 
     def _is_own(self, origin: str, host: str) -> bool:
@@ -84,7 +84,7 @@ class Hosts:
 
 
 def is_loopback(name: str) -> bool:
-    """Whether a name or an address is one of this machine for itself.
+    """Whether a host name or an address is that of the loopback interface.
 
     >>> [is_loopback(name) for name in ("127.0.0.1", "::1", "account.localhost", "localhost.evil.example")]
     [True, True, True, False]

@@ -8,19 +8,19 @@ from typing import Final, TypeAlias
 from ...filters import matcher
 from .. import errors
 from ..account import Engine
-from ..errors import Refusal
+from ..errors import ServiceError
 from ..http.api import Api, Service
 from ..http.authorization import Authorization
 from ..http.bearer_token import TrustTokens
-from ..http.errors import KEY_COUNT, Refusals
+from ..http.errors import ErrorWriter
 from ..http.message import Response
 from ..http.permissions import OWNER_ONLY
 from ..http.service_properties import (
     get_policies,
     get_properties,
     get_statistics,
-    refuse_properties_of_table,
-    refuse_service_document,
+    reject_service_document,
+    reject_table_properties,
     set_policies,
     set_properties,
 )
@@ -33,11 +33,11 @@ from .entity_api import (
     read_filter,
     read_token,
     read_top,
-    refuse_unknown_options,
+    reject_unknown_options,
     write_entity,
     write_token,
 )
-from .json import errors_in_xml, read_body, refuse_atom, table_path
+from .json import errors_in_xml, read_body, reject_atom, table_path
 from .sas import TableAccess
 
 _LIST: Final = "Tables"
@@ -53,7 +53,7 @@ def query_tables(call: TableCall) -> Response:
     """Return a page of the list of tables."""
     call.begin("QueryTables", LIST_TABLES)
     query, renderer = call.target.query, call.renderer(_LIST)
-    refuse_unknown_options(query)
+    reject_unknown_options(query)
     _check_select(query.get("$select", ""))
     predicate, top = _predicate(query.get("$filter", "")), read_top(query)
     token = query.get("NextTableName")
@@ -69,11 +69,11 @@ def query_tables(call: TableCall) -> Response:
 def _check_select(text: str) -> None:
     """Reject a projection without the name, which is all that is known of a table.
 
-    :raises Refusal: NotImplemented
+    :raises ServiceError: NotImplemented
     """
     wanted = {name.strip() for name in text.split(",")}
     if text.strip() and not wanted & {"TableName", "*"}:
-        raise Refusal(errors.NOT_IMPLEMENTED)
+        raise ServiceError(errors.NOT_IMPLEMENTED)
 
 
 def _predicate(text: str) -> Callable[[str], bool] | None:
@@ -88,7 +88,7 @@ def create_table(call: TableCall) -> Response:
     """Create a table."""
     call.begin("CreateTable", CREATE_TABLE)
     renderer = call.renderer(_LIST)
-    refuse_atom(call.request.headers.get("content-type", ""))
+    reject_atom(call.request.headers.get("content-type", ""))
     name = read_body(call.request.body).key("TableName")
     call.notes.table = name
     call.tables.create(name)
@@ -108,10 +108,10 @@ def get_table(call: TableCall) -> Response:
     renderer = call.renderer(_LIST)
     try:
         name = call.tables.table(call.target.table).name
-    except Refusal as refusal:
+    except ServiceError as error:
         # The entry is a resource of its own, so it has the code of one
-        answer = errors.RESOURCE_NOT_FOUND if refusal.answer is errors.TABLE_NOT_FOUND else refusal.answer
-        raise Refusal(answer) from refusal
+        answer = errors.RESOURCE_NOT_FOUND if error.error_message is errors.TABLE_NOT_FOUND else error.error_message
+        raise ServiceError(answer) from error
     call.notes.returned = 1
     return Response(200, {"Content-Type": renderer.content_type}, renderer.table(name))
 
@@ -123,13 +123,13 @@ def delete_table(call: TableCall) -> Response:
     return Response(204, {})
 
 
-def refuse_below_table(call: TableCall) -> Response:
+def reject_nested_path(call: TableCall) -> Response:
     """Refuse it in the words that the service has for it, which the SDK explains to its user."""
     call.allow(OWNER_ONLY)
     if call.target.below == "$batch":
-        raise Refusal(errors.MEDIA_TYPE_NOT_SUPPORTED)
+        raise ServiceError(errors.MEDIA_TYPE_NOT_SUPPORTED)
     call.tables.table(call.target.table)
-    raise Refusal(_ANSWERS.get(call.method, KEY_COUNT))
+    raise ServiceError(_ANSWERS.get(call.method, errors.KEY_COUNT))
 
 
 _Handler: TypeAlias = Callable[[TableCall], Response]
@@ -153,29 +153,29 @@ _HANDLERS: Final[dict[tuple[str, str], _Handler]] = {
     ("properties", "GET"): get_properties,
     ("properties", "PUT"): set_properties,
     ("stats", "GET"): get_statistics,
-    ("service", "GET"): refuse_service_document,
-    ("table properties", "GET"): refuse_properties_of_table,
-    ("table properties", "PUT"): refuse_properties_of_table,
-    ("below table", "GET"): refuse_below_table,
-    ("below table", "POST"): refuse_below_table,
-    ("below table", "DELETE"): refuse_below_table,
+    ("service", "GET"): reject_service_document,
+    ("table properties", "GET"): reject_table_properties,
+    ("table properties", "PUT"): reject_table_properties,
+    ("below table", "GET"): reject_nested_path,
+    ("below table", "POST"): reject_nested_path,
+    ("below table", "DELETE"): reject_nested_path,
 }
 
 
-def _refuse(call: TableCall, refusal: Refusal) -> Response:
-    refusals = Refusals(call.id, call.now)
+def _write_error(call: TableCall, error: ServiceError) -> Response:
+    writer = ErrorWriter(call.id, call.now)
     if call.kind in _SERVICE_KINDS:
-        return refusals.of_service(refusal)
+        return writer.of_service(error)
     if errors_in_xml(call.request.headers.get("accept", ""), call.target.query.get("$format")):
-        return refusals.in_xml(refusal)
-    return refusals.in_json(refusal)
+        return writer.in_xml(error)
+    return writer.in_json(error)
 
 
 _TABLES: Final = Service(
     TableCall.service,
     TableCall,
     _HANDLERS,
-    _refuse,
+    _write_error,
     headers={"Cache-Control": "no-cache", "X-Content-Type-Options": "nosniff"},
 )
 

@@ -10,8 +10,8 @@ from typing import Final
 from uuid import uuid4
 
 from .. import errors
-from ..errors import Refusal, TransactionRefusal
-from ..http.errors import Refusals
+from ..errors import ServiceError, TransactionError
+from ..http.errors import ErrorWriter
 from ..http.message import Request, Response
 from ..http.multipart import InnerRequest, read_parts, read_requests, write_multipart, write_parts, write_response
 from .call import TableCall, Target, absolute, locate, verb
@@ -25,16 +25,16 @@ _QUERIES: Final = {"entity": get_entity, "table": query_entities}
 def run_batch(call: TableCall) -> Response:
     """Carry out a batch. What goes wrong inside it is told inside the answer, whose own status is 202 all the same.
 
-    :raises Refusal: what is wrong with the batch as a whole
+    :raises ServiceError: what is wrong with the batch as a whole
     """
     call.notes.operation = "Transaction"
     call.check_support("Transaction")
     content_type = call.request.headers.get("content-type", "")
     if not content_type.lower().startswith(_MULTIPART):
-        raise Refusal(errors.MEDIA_TYPE_NOT_SUPPORTED)
+        raise ServiceError(errors.MEDIA_TYPE_NOT_SUPPORTED)
     first, others = _read_batch(call.request.body, content_type)
     answer = _query(call, first) if isinstance(first, InnerRequest) else _changeset(call, first)
-    refused = [_refused(call, Refusal(errors.INVALID_INPUT)) for _ in range(others)]
+    refused = [_refused(call, ServiceError(errors.INVALID_INPUT)) for _ in range(others)]
     boundary = f"batchresponse_{uuid4()}"
     body = write_parts(boundary, [answer, *refused])
     return Response(202, {"Content-Type": f"{_MULTIPART}; boundary={boundary}"}, body)
@@ -48,7 +48,7 @@ def _read_batch(body: bytes, content_type: str) -> tuple[InnerRequest | list[Inn
             return next(read_requests([first])), len(others)
         return list(read_requests(read_parts(first.content, first.headers["content-type"]))), len(others)
     except ValueError as error:
-        raise Refusal(errors.INVALID_INPUT) from error
+        raise ServiceError(errors.INVALID_INPUT) from error
 
 
 def _query(call: TableCall, request: InnerRequest) -> bytes:
@@ -57,27 +57,27 @@ def _query(call: TableCall, request: InnerRequest) -> bytes:
         target = _target(call, request)
         run = _QUERIES.get(target.kind)
         if run is None or request.method != "GET":
-            raise Refusal(errors.INVALID_INPUT)
+            raise ServiceError(errors.INVALID_INPUT)
         call.notes.table = target.table
         inner = Request(request.method, request.url, request.headers, request.body)
         return _written(run(call.inner(inner, target)), request)
-    except Refusal as refusal:
-        return _refused(call, TransactionRefusal(refusal.answer, index=0, operations=1))
+    except ServiceError as error:
+        return _refused(call, TransactionError(error.error_message, index=0, operations=1))
 
 
 def _changeset(call: TableCall, requests: Sequence[InnerRequest]) -> bytes:
     """Return the answering part to a transaction: a part for each operation in it, or the one that says why not."""
     try:
         answers = _transaction(call, requests)
-    except Refusal as refusal:
-        answers = [_refused(call, refusal)]
+    except ServiceError as error:
+        answers = [_refused(call, error)]
     return write_multipart(f"changesetresponse_{uuid4()}", answers)
 
 
 def _transaction(call: TableCall, requests: Sequence[InnerRequest]) -> list[bytes]:
     # The service answers an empty changeset with 400, which the SDK takes for success
     if not requests:
-        raise Refusal(errors.INVALID_INPUT)
+        raise ServiceError(errors.INVALID_INPUT)
     writes = _writes(call, requests)
     table = call.notes.table = writes[0].target.table
     call.notes.partition = writes[0].operation.partition_key
@@ -93,24 +93,24 @@ def _transaction(call: TableCall, requests: Sequence[InnerRequest]) -> list[byte
 def _writes(call: TableCall, requests: Sequence[InnerRequest]) -> list[Write]:
     """Return what the operations of a transaction ask for.
 
-    :raises TransactionRefusal: with the position of the one that is wrong
+    :raises TransactionError: with the position of the one that is wrong
     """
     writes: list[Write] = []
     try:
         for request in requests:
             write = _write(call, request)
             if writes and write.target.table.lower() != writes[0].target.table.lower():
-                raise Refusal(errors.DIFFERENT_PARTITIONS)
+                raise ServiceError(errors.DIFFERENT_PARTITIONS)
             writes.append(write)
-    except Refusal as refusal:
-        raise TransactionRefusal(refusal.answer, index=len(writes), operations=len(requests)) from refusal
+    except ServiceError as error:
+        raise TransactionError(error.error_message, index=len(writes), operations=len(requests)) from error
     return writes
 
 
 def _write(call: TableCall, request: InnerRequest) -> Write:
     method = verb(request.method, request.headers.get("x-http-method"))
     if method == "GET":
-        raise Refusal(errors.INVALID_INPUT)
+        raise ServiceError(errors.INVALID_INPUT)
     write = read_write(method, _target(call, request), request.headers, request.body)
     write.check(call.permit)
     return write
@@ -128,8 +128,8 @@ def _written(response: Response, request: InnerRequest) -> bytes:
     return write_response(response.status, response.reason, headers, response.body)
 
 
-def _refused(call: TableCall, refusal: Refusal) -> bytes:
-    call.notes.error = refusal.code
-    response = Refusals(call.id, call.now).in_json(refusal)
+def _refused(call: TableCall, error: ServiceError) -> bytes:
+    call.notes.error = error.code
+    response = ErrorWriter(call.id, call.now).in_json(error)
     headers = {**_COMMON, "DataServiceVersion": "3.0;", **response.headers}
     return write_response(response.status, response.reason, headers, response.body)

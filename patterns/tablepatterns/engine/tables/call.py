@@ -10,10 +10,9 @@ from urllib.parse import unquote
 from ...edm import Ticks
 from .. import errors
 from ..account import Engine
-from ..errors import Refusal
+from ..errors import ServiceError
 from ..http.address import NOWHERE, Address, read_address
 from ..http.call import Call
-from ..http.errors import KEY_COUNT
 from ..http.message import Request
 from ..http.permissions import Need, on_object
 from ..http.supported import TABLE_SUPPORT
@@ -69,7 +68,7 @@ UNKNOWN: Final = Target(NOWHERE, "service")
 def locate(url: str, account: str) -> Target:
     """Return what a URL is about.
 
-    :raises Refusal: InvalidUri where it is no URL, or not of this account; InvalidInput where its keys are wrong
+    :raises ServiceError: InvalidUri where it is no URL, or not of this account; InvalidInput where its keys are wrong
     """
     address = read_address(url, account)
     # Slashes inside a key arrive percent-encoded, so the path is cut before it is decoded
@@ -98,7 +97,7 @@ def _decoded(text: str) -> str:
     try:
         return unquote(text, errors="strict")
     except UnicodeDecodeError as error:
-        raise Refusal(errors.QUERY_SYNTAX) from error
+        raise ServiceError(errors.QUERY_SYNTAX) from error
 
 
 def _keyed(address: Address, name: str) -> Target:
@@ -109,14 +108,14 @@ def _keyed(address: Address, name: str) -> Target:
     entry = _ENTRY.fullmatch(name)
     if entry:
         return Target(address, "table entry", entry[1])
-    raise Refusal(KEY_COUNT)
+    raise ServiceError(errors.KEY_COUNT)
 
 
 def _unkeyed(address: Address, name: str) -> Target:
     if name in _ROOTS:
         return Target(address, _ROOTS[name])
     if "(" in name:
-        raise Refusal(KEY_COUNT)
+        raise ServiceError(errors.KEY_COUNT)
     return Target(address, _table(address.query), name) if name else Target(address, _service(address.query))
 
 
@@ -195,14 +194,14 @@ class TableCall(Call):
     def level(self) -> Level:
         """The JSON format of the answer.
 
-        :raises Refusal: AtomFormatNotSupported where the client asks for another
+        :raises ServiceError: AtomFormatNotSupported where the client asks for another
         """
         return negotiate(self.request.headers.get("accept", ""), self.target.query.get("$format"))
 
     def renderer(self, table: str) -> Renderer:
         """Return what writes the answer about a table, or about the list of them, which is called `Tables`.
 
-        :raises Refusal: AtomFormatNotSupported where the client asks for another format
+        :raises ServiceError: AtomFormatNotSupported where the client asks for another format
         """
         return Renderer(self.engine.account_name, self.address.base, table, self.level)
 

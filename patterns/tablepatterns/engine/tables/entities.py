@@ -27,7 +27,7 @@ from ...limits import (
     SYSTEM_PROPERTIES,
 )
 from .. import errors
-from ..errors import Refusal, TransactionRefusal
+from ..errors import ServiceError, TransactionError
 
 __all__ = ["Entity", "Value", "check_key", "check_key_size", "check_size", "checked_properties"]
 
@@ -78,26 +78,26 @@ def check_key(name: str, value: str, *, in_body: bool) -> None:
 
     :param name: PartitionKey or RowKey
     :param in_body: the key came in the body of an insert, not in a URL
-    :raises Refusal: OutOfRangeInput, or InvalidInput for a slash in a URL
+    :raises ServiceError: OutOfRangeInput, or InvalidInput for a slash in a URL
     """
     found = _FORBIDDEN.search(value)
     if not found:
         return
     if in_body:
-        raise Refusal(errors.PARAMETER_OUT_OF_RANGE.of(name=name, value=value))
-    raise Refusal(errors.QUERY_SYNTAX if found.group() in "/\\" else errors.OUT_OF_RANGE_INPUT)
+        raise ServiceError(errors.PARAMETER_OUT_OF_RANGE.format(name=name, value=value))
+    raise ServiceError(errors.QUERY_SYNTAX if found.group() in "/\\" else errors.OUT_OF_RANGE_INPUT)
 
 
 def check_key_size(*keys: str) -> None:
     """Refuse a key over 1 KiB; the service notices only when it stores a new entity."""
     if any(utf16_length(key) > MAX_KEY_UNITS for key in keys):
-        raise Refusal(errors.PROPERTY_VALUE_TOO_LARGE)
+        raise ServiceError(errors.PROPERTY_VALUE_TOO_LARGE)
 
 
 def checked_properties(properties: Mapping[str, Value]) -> dict[str, Value]:
     """Return a copy to store, its names interned; refuse a bad name, a value no Edm type holds, or too many.
 
-    :raises Refusal: PropertyNameInvalid, PropertyNameTooLong, OutOfRangeInput, InvalidInput, TooManyProperties
+    :raises ServiceError: PropertyNameInvalid, PropertyNameTooLong, OutOfRangeInput, InvalidInput, TooManyProperties
     """
     _check_count(properties)
     return {_interned(name): _checked_value(name, value) for name, value in properties.items()}
@@ -106,20 +106,20 @@ def checked_properties(properties: Mapping[str, Value]) -> dict[str, Value]:
 def check_size(partition_key: str, row_key: str, properties: Mapping[str, Value]) -> None:
     """Refuse an entity that is too large, or a value of it that is, or more properties than an entity may have.
 
-    :raises Refusal: TooManyProperties, PropertyValueTooLarge, EntityTooLarge
+    :raises ServiceError: TooManyProperties, PropertyValueTooLarge, EntityTooLarge
     """
     _check_count(properties)
     size = entity_size(partition_key, row_key, properties)
     # A value over its limit makes the whole entity larger than that limit, so small entities need no second look.
     if size > MAX_BINARY_BYTES and any(map(_too_large, properties.values())):
-        raise Refusal(errors.PROPERTY_VALUE_TOO_LARGE)
+        raise ServiceError(errors.PROPERTY_VALUE_TOO_LARGE)
     if size > MAX_ENTITY_BYTES:
-        raise Refusal(errors.ENTITY_TOO_LARGE)
+        raise ServiceError(errors.ENTITY_TOO_LARGE)
 
 
 def _check_count(properties: Mapping[str, Value]) -> None:
     if len(properties) > MAX_CUSTOM_PROPERTIES:
-        raise Refusal(errors.TOO_MANY_PROPERTIES)
+        raise ServiceError(errors.TOO_MANY_PROPERTIES)
 
 
 def _too_large(value: Value) -> bool:
@@ -131,22 +131,22 @@ def _too_large(value: Value) -> bool:
 @lru_cache(maxsize=4096)
 def _interned(name: str) -> str:
     if utf16_length(name) > MAX_PROPERTY_NAME_LENGTH:
-        raise Refusal(errors.PROPERTY_NAME_TOO_LONG)
+        raise ServiceError(errors.PROPERTY_NAME_TOO_LONG)
     if not name.isidentifier() or name in SYSTEM_PROPERTIES:
-        raise Refusal(errors.PROPERTY_NAME_INVALID)
+        raise ServiceError(errors.PROPERTY_NAME_INVALID)
     return sys.intern(name)
 
 
 def _checked_value(name: str, value: Value) -> Value:
     if type(value) not in _TYPES:
-        raise Refusal(errors.INVALID_INPUT)
+        raise ServiceError(errors.INVALID_INPUT)
     if type(value) is int and not INT32_MIN <= value <= INT32_MAX:
-        raise Refusal(errors.INVALID_INPUT)
+        raise ServiceError(errors.INVALID_INPUT)
     if isinstance(value, Ticks) and value < _FIRST_INSTANT:
         early = value.datetime()
         # %Y would not pad the year on every platform
         shown = f"{early:%m/%d}/{early.year:04} {early:%H:%M:%S}"
-        raise Refusal(errors.PARAMETER_OUT_OF_RANGE.of(name=name, value=shown))
+        raise ServiceError(errors.PARAMETER_OUT_OF_RANGE.format(name=name, value=shown))
     return value
 
 
@@ -188,20 +188,20 @@ def checked(operation: Operation) -> Operation:
 def checked_transaction(operations: Sequence[Operation]) -> list[Operation]:
     """Return the operations of an entity group transaction ready to store, or refuse the first that breaks a rule.
 
-    :raises TransactionRefusal: with the position of that operation; over 100 operations the service names the hundredth
+    :raises TransactionError: with the position of that operation; over 100 operations the service names the hundredth
     """
     if len(operations) > MAX_TRANSACTION_OPERATIONS:
         index = MAX_TRANSACTION_OPERATIONS - 1
-        raise TransactionRefusal(errors.TOO_MANY_OPERATIONS, index=index, operations=len(operations))
+        raise TransactionError(errors.TOO_MANY_OPERATIONS, index=index, operations=len(operations))
     group = ordinal(operations[0].partition_key)
     seen: set[str] = set()
 
     def step(operation: Operation) -> Operation:
         if ordinal(operation.partition_key) != group:
-            raise Refusal(errors.DIFFERENT_PARTITIONS)
+            raise ServiceError(errors.DIFFERENT_PARTITIONS)
         row = ordinal(operation.row_key)
         if row in seen:
-            raise Refusal(errors.DUPLICATE_ROW)
+            raise ServiceError(errors.DUPLICATE_ROW)
         seen.add(row)
         return checked(operation)
 
@@ -214,16 +214,16 @@ def each(operations: Sequence[Operation], step: Callable[[Operation], T]) -> lis
     try:
         for operation in operations:
             results.append(step(operation))  # noqa: PERF401 - how far it came is the position
-    except Refusal as refusal:
-        raise TransactionRefusal(refusal.answer, index=len(results), operations=len(operations)) from refusal
+    except ServiceError as error:
+        raise TransactionError(error.error_message, index=len(results), operations=len(operations)) from error
     return results
 
 
 def outcome(operation: Operation, before: Entity | None) -> Mapping[str, Value] | None:
-    """Return the properties that the entity has after a checked operation, None if it is deleted, or refuse it.
+    """Return the properties that the entity has after a checked operation, None if it is deleted.
 
-    :param before: the entity as it is now, None where there is none
-    :raises Refusal: EntityAlreadyExists, ResourceNotFound, UpdateConditionNotSatisfied, or a size that is too large
+    :param before: the stored entity, None if there is none
+    :raises ServiceError: EntityAlreadyExists, ResourceNotFound, UpdateConditionNotSatisfied, or as in `check_size`
     """
     _check_condition(operation, before)
     if operation.kind == "delete":
@@ -240,9 +240,9 @@ def outcome(operation: Operation, before: Entity | None) -> Mapping[str, Value] 
 def _check_condition(operation: Operation, before: Entity | None) -> None:
     if before is None:
         if operation.kind in _NEEDS_ENTITY:
-            raise Refusal(errors.RESOURCE_NOT_FOUND)
+            raise ServiceError(errors.RESOURCE_NOT_FOUND)
         return
     if operation.kind == "insert":
-        raise Refusal(errors.ENTITY_ALREADY_EXISTS)
+        raise ServiceError(errors.ENTITY_ALREADY_EXISTS)
     if operation.etag not in (None, "*") and operation.etag != before.etag:
-        raise Refusal(errors.UPDATE_CONDITION_NOT_SATISFIED)
+        raise ServiceError(errors.UPDATE_CONDITION_NOT_SATISFIED)

@@ -13,14 +13,13 @@ from ...errors import BadFilter
 from ...filters import Filter, FilterSyntaxError, QueryClass, UnsupportedFilter, key_bounds, parse
 from ...limits import MAX_PAGE_ENTITIES
 from .. import errors
-from ..errors import INVALID_INPUT, Refusal
-from ..http.errors import MISSING_CONDITION, UNSUPPORTED_VERB
+from ..errors import ServiceError
 from ..http.message import Response
 from ..http.permissions import Need, Permit
 from ..http.supported import TABLE_SUPPORT
 from .call import ADD, QUERY, REMOVE, UPDATE, UPSERT, TableCall, Target
 from .entities import Entity, Kind, Operation
-from .json import Level, Renderer, entity_path, negotiate, read_body, refuse_atom
+from .json import Level, Renderer, entity_path, negotiate, read_body, reject_atom
 from .query import Page
 
 _ETAG: Final = re.compile(r'W/"[^"]*"')
@@ -29,21 +28,21 @@ _ETAG: Final = re.compile(r'W/"[^"]*"')
 def if_match(headers: Mapping[str, str]) -> str | None:
     """Return the ETag of If-Match, "*" for any version, None where the header is absent.
 
-    :raises Refusal: InvalidInput for what is not exactly one ETag
+    :raises ServiceError: InvalidInput for what is not exactly one ETag
     """
     etag = headers.get("if-match")
     if etag is None or etag == "*" or _ETAG.fullmatch(etag):
         return etag
-    raise Refusal(errors.ETAG_INVALID.of(etag=etag))
+    raise ServiceError(errors.ETAG_INVALID.format(etag=etag))
 
 
-def refuse_if_none_match(headers: Mapping[str, str], verb: str) -> None:
+def reject_if_none_match(headers: Mapping[str, str], verb: str) -> None:
     """Refuse If-None-Match, which the service knows for no write.
 
-    :raises Refusal: InvalidInput
+    :raises ServiceError: InvalidInput
     """
     if "if-none-match" in headers:
-        raise Refusal(errors.IF_NONE_MATCH.of(verb=verb))
+        raise ServiceError(errors.IF_NONE_MATCH.format(verb=verb))
 
 
 class Write(NamedTuple):
@@ -65,7 +64,7 @@ class Write(NamedTuple):
     def check(self, permit: Permit) -> None:
         """Refuse the write unless its sender may carry it out.
 
-        :raises Refusal: one of the codes that begin with Authorization
+        :raises ServiceError: one of the codes that begin with Authorization
         """
         permit.check(self.need, self.target.table)
         permit.check_keys(self.operation.partition_key, self.operation.row_key)
@@ -88,10 +87,10 @@ def read_write(method: str, target: Target, headers: Mapping[str, str], body: by
     """Return the write that a request asks for.
 
     :param method: the verb, `X-HTTP-Method` taken into account
-    :raises Refusal: what is wrong with its headers or its body
+    :raises ServiceError: what is wrong with its headers or its body
     """
     level = negotiate(headers.get("accept", ""), target.query.get("$format"))
-    refuse_atom(headers.get("content-type", ""))
+    reject_atom(headers.get("content-type", ""))
     write = _read_write(method, target, level, headers, body)
     TABLE_SUPPORT[write.name].check(headers, target.query)
     return write
@@ -104,7 +103,7 @@ def _read_write(method: str, target: Target, level: Level, headers: Mapping[str,
         return _delete(target, level, headers)
     if target.kind == "entity" and method in _UPDATES:
         return _update(method, target, level, headers, body)
-    raise Refusal(UNSUPPORTED_VERB)
+    raise ServiceError(errors.UNSUPPORTED_VERB)
 
 
 def _insert(target: Target, level: Level, headers: Mapping[str, str], body: bytes) -> Write:
@@ -115,16 +114,16 @@ def _insert(target: Target, level: Level, headers: Mapping[str, str], body: byte
 
 
 def _delete(target: Target, level: Level, headers: Mapping[str, str]) -> Write:
-    refuse_if_none_match(headers, "DELETE")
+    reject_if_none_match(headers, "DELETE")
     etag = if_match(headers)
     if etag is None:
-        raise Refusal(MISSING_CONDITION)
+        raise ServiceError(errors.MISSING_HEADER)
     operation = Operation("delete", target.partition_key, target.row_key, etag=etag)
     return Write("DeleteEntity", REMOVE, operation, target, level)
 
 
 def _update(method: str, target: Target, level: Level, headers: Mapping[str, str], body: bytes) -> Write:
-    refuse_if_none_match(headers, method)
+    reject_if_none_match(headers, method)
     etag = if_match(headers)
     name, kind = (_UPSERTS if etag is None else _UPDATES)[method]
     # The keys of the URL are the ones that count; the body may repeat them in any type
@@ -178,15 +177,15 @@ def write_token(key: str) -> str:
 def read_token(token: str) -> str:
     """Return the key in a token.
 
-    :raises Refusal: InvalidInput where it is no token of this service
+    :raises ServiceError: InvalidInput where it is no token of this service
     """
     found = _TOKEN.fullmatch(token)
     if not found or len(found[2]) != int(found[1]):
-        raise Refusal(INVALID_INPUT)
+        raise ServiceError(errors.INVALID_INPUT)
     try:
         return b64decode(found[2].replace("-", "="), validate=True).decode("utf-8", "surrogatepass")
     except (binascii.Error, UnicodeDecodeError) as error:
-        raise Refusal(INVALID_INPUT) from error
+        raise ServiceError(errors.INVALID_INPUT) from error
 
 
 _TOP: Final = re.compile(r"\d{1,4}", re.ASCII)
@@ -199,7 +198,7 @@ def get_entity(call: TableCall) -> Response:
     notes.partition, notes.query_class = target.partition_key, QueryClass.POINT.label
     call.begin("QueryEntity", QUERY)
     renderer = call.renderer(target.table)
-    refuse_unknown_options(target.query)
+    reject_unknown_options(target.query)
     call.permit.check_keys(target.partition_key, target.row_key)
     entity = call.tables.get(target.table, target.partition_key, target.row_key)
     notes.examined = notes.returned = 1
@@ -212,7 +211,7 @@ def query_entities(call: TableCall) -> Response:
     query, table, notes = call.target.query, call.target.table, call.notes
     call.begin("QueryEntities", QUERY)
     renderer = call.renderer(table)
-    refuse_unknown_options(query)
+    reject_unknown_options(query)
     wanted = read_filter(query.get("$filter", ""))
     notes.partition = _partition(wanted)
     page = call.tables.query(table, wanted, limit=read_top(query), start=_start(query), scope=call.permit.scope)
@@ -222,43 +221,43 @@ def query_entities(call: TableCall) -> Response:
     return Response(200, {"Content-Type": renderer.content_type, **_continuation(page)}, body)
 
 
-def refuse_unknown_options(query: Mapping[str, str]) -> None:
+def reject_unknown_options(query: Mapping[str, str]) -> None:
     """Refuse the OData options that the service does not have, `$orderby` and `$skip` among them.
 
-    :raises Refusal: NotImplemented
+    :raises ServiceError: NotImplemented
     """
     if any(name.startswith("$") and name not in _OPTIONS for name in query):
-        raise Refusal(errors.NOT_IMPLEMENTED)
+        raise ServiceError(errors.NOT_IMPLEMENTED)
 
 
 @lru_cache(maxsize=512)
 def read_filter(text: str) -> Filter | None:
     """Return the filter that a text says, None where it is blank.
 
-    :raises Refusal: InvalidInput, with the position of a syntax error; NotImplemented for OData beyond the service
+    :raises ServiceError: InvalidInput, with the position of a syntax error; NotImplemented for OData beyond the service
     """
     if not text.strip():
         return None
     try:
         return parse(text)
     except UnsupportedFilter as error:
-        raise Refusal(errors.NOT_IMPLEMENTED) from error
+        raise ServiceError(errors.NOT_IMPLEMENTED) from error
     except FilterSyntaxError as error:
-        raise Refusal(errors.FILTER_SYNTAX.of(position=error.position, filter=text)) from error
+        raise ServiceError(errors.FILTER_SYNTAX.format(position=error.position, filter=text)) from error
     except BadFilter as error:
-        raise Refusal(errors.INVALID_INPUT) from error
+        raise ServiceError(errors.INVALID_INPUT) from error
 
 
 def read_top(query: Mapping[str, str]) -> int:
     """Return how many a page may hold; nothing is a legal number, more than 1,000 is not.
 
-    :raises Refusal: InvalidInput
+    :raises ServiceError: InvalidInput
     """
     top = query.get("$top")
     if top is None:
         return MAX_PAGE_ENTITIES
     if not _TOP.fullmatch(top) or int(top) > MAX_PAGE_ENTITIES:
-        raise Refusal(errors.INVALID_INPUT)
+        raise ServiceError(errors.INVALID_INPUT)
     return int(top)
 
 
@@ -272,7 +271,7 @@ def _start(query: Mapping[str, str]) -> tuple[str, str] | None:
     partition, row = query.get("NextPartitionKey"), query.get("NextRowKey")
     if partition is None:
         if row is not None:
-            raise Refusal(errors.INVALID_INPUT)
+            raise ServiceError(errors.INVALID_INPUT)
         return None
     return read_token(partition), "" if row is None else read_token(row)
 

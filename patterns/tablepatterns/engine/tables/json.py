@@ -17,7 +17,7 @@ from uuid import UUID
 from ...edm import Int64, Ticks
 from ...limits import INT32_MAX, INT32_MIN, SYSTEM_PROPERTIES
 from .. import errors
-from ..errors import Refusal
+from ..errors import ServiceError
 from .entities import Entity, Value
 
 _NOTE: Final = "@odata.type"
@@ -43,19 +43,19 @@ class Body:
     def key(self, name: str) -> str:
         """Return a key of what is to be created.
 
-        :raises Refusal: PropertiesNeedValue where it is missing or null, InvalidInput where it is no string
+        :raises ServiceError: PropertiesNeedValue where it is missing or null, InvalidInput where it is no string
         """
         value = self._members.get(name)
         if value is None:
-            raise Refusal(errors.PROPERTIES_NEED_VALUE)
+            raise ServiceError(errors.PROPERTIES_NEED_VALUE)
         if not isinstance(value, str) or self._members.get(name + _NOTE, "Edm.String") != "Edm.String":
-            raise Refusal(errors.INVALID_INPUT)
+            raise ServiceError(errors.INVALID_INPUT)
         return value
 
     def properties(self) -> dict[str, Value]:
         """Return the user's properties as typed values; null is no value.
 
-        :raises Refusal: InvalidInput for a value that its type cannot be
+        :raises ServiceError: InvalidInput for a value that its type cannot be
         """
         members = self._members
         try:
@@ -65,20 +65,20 @@ class Body:
                 if value is not None and (note := _note_of(name))
             }
         except (KeyError, TypeError, ValueError, OverflowError) as error:
-            raise Refusal(errors.INVALID_INPUT) from error
+            raise ServiceError(errors.INVALID_INPUT) from error
 
 
 def read_body(body: bytes) -> Body:
     """Return what the body of a write says.
 
-    :raises Refusal: InvalidInput for what is no JSON object, DuplicatePropertiesSpecified for a name given twice
+    :raises ServiceError: InvalidInput for what is no JSON object, DuplicatePropertiesSpecified for a name given twice
     """
     try:
         value = _DECODER.decode(body.decode().removeprefix(_BYTE_ORDER_MARK))
     except (ValueError, RecursionError) as error:
-        raise Refusal(errors.INVALID_INPUT) from error
+        raise ServiceError(errors.INVALID_INPUT) from error
     if not isinstance(value, dict):
-        raise Refusal(errors.INVALID_INPUT)
+        raise ServiceError(errors.INVALID_INPUT)
     return Body(cast("dict[str, Any]", value))
 
 
@@ -93,7 +93,7 @@ def _note_of(name: str) -> str | None:
 def _members(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     members = dict(pairs)
     if len(members) < len(pairs):
-        raise Refusal(errors.DUPLICATE_PROPERTIES)
+        raise ServiceError(errors.DUPLICATE_PROPERTIES)
     return members
 
 
@@ -209,22 +209,22 @@ def negotiate(accept: str, option: str | None) -> Level:
 
     :param accept: the Accept header
     :param option: the query option `$format`, which is stronger
-    :raises Refusal: AtomFormatNotSupported for anything else
+    :raises ServiceError: AtomFormatNotSupported for anything else
     """
     for wish in (accept if option is None else option).split(","):
         level = _LEVELS.get(_plain(wish))
         if level is not None:
             return level
-    raise Refusal(errors.ATOM_NOT_SUPPORTED)
+    raise ServiceError(errors.ATOM_NOT_SUPPORTED)
 
 
-def refuse_atom(content_type: str) -> None:
+def reject_atom(content_type: str) -> None:
     """Refuse a body in Atom, which the service took before version 2015-12-11.
 
-    :raises Refusal: AtomFormatNotSupported
+    :raises ServiceError: AtomFormatNotSupported
     """
     if "atom" in content_type.lower():
-        raise Refusal(errors.ATOM_NOT_SUPPORTED)
+        raise ServiceError(errors.ATOM_NOT_SUPPORTED)
 
 
 def errors_in_xml(accept: str, option: str | None) -> bool:

@@ -9,7 +9,7 @@ from functools import lru_cache
 from ...edm import ordinal
 from ...filters import Filter, Interval, KeyBounds, QueryClass, classify, matcher
 from ...limits import MAX_PAGE_ENTITIES
-from ..key_range import FIRST, KeyScope, Stretch, after
+from ..key_range import FIRST, KeyRange, KeyScope, after
 from .entities import Entity
 from .state import Table
 
@@ -34,7 +34,7 @@ class Page:
 class Plan:
     """How a query is carried out: what is read, and which of that is returned."""
 
-    stretch: Stretch
+    stretch: KeyRange
     matches: Callable[[Entity], bool]
     query_class: QueryClass
 
@@ -43,9 +43,9 @@ class Plan:
 def make_plan(expression: Filter | None) -> Plan:
     """Return the plan for a filter; None is the query for every entity of the table."""
     if expression is None:
-        return Plan(Stretch(), lambda entity: True, QueryClass.TABLE_SCAN)
+        return Plan(KeyRange(), lambda entity: True, QueryClass.TABLE_SCAN)
     found = classify(expression)
-    stretch = Stretch(upper=FIRST) if found.bounds.empty else _stretch(found.searched)
+    stretch = KeyRange(upper=FIRST) if found.bounds.empty else _stretch(found.searched)
     is_match = matcher(expression)
     return Plan(stretch, lambda entity: is_match(entity.get), found.query_class)
 
@@ -74,20 +74,20 @@ def run(
     return Page(found, None, examined, plan.query_class)
 
 
-def _left(stretch: Stretch, start: tuple[str, str] | None, scope: KeyScope | None) -> Stretch:
+def _left(stretch: KeyRange, start: tuple[str, str] | None, scope: KeyScope | None) -> KeyRange:
     """Return what is left to read behind the pages before, as far as the signature reaches."""
     if start is not None:
-        stretch &= Stretch((ordinal(start[0]), ordinal(start[1])))
+        stretch &= KeyRange((ordinal(start[0]), ordinal(start[1])))
     return stretch if scope is None else stretch & scope.stretch()
 
 
-def _stretch(bounds: KeyBounds) -> Stretch:
+def _stretch(bounds: KeyBounds) -> KeyRange:
     first, end = _ends(bounds.partition_keys)
     if bounds.partition is None:
         # Row keys bound nothing where the partitions are many: each partition has its own.
-        return Stretch((first, ""), None if end is None else (end, ""))
+        return KeyRange((first, ""), None if end is None else (end, ""))
     first_row, end_row = _ends(bounds.row_keys)
-    return Stretch((first, first_row), (after(first), "") if end_row is None else (first, end_row))
+    return KeyRange((first, first_row), (after(first), "") if end_row is None else (first, end_row))
 
 
 def _ends(keys: Interval) -> tuple[str, str | None]:

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from .. import errors
-from ..errors import Refusal
+from ..errors import ServiceError
 from ..http.call import Call
 from ..http.permissions import Permit, ResourcePermit
 from ..http.sas import SharedAccess
@@ -40,5 +40,5 @@ class TableAccess(SharedAccess):
 def _scope(query: Mapping[str, str]) -> KeyScope:
     scope = KeyScope(query.get("spk"), query.get("srk"), query.get("epk"), query.get("erk"))
     if (scope.srk and scope.spk is None) or (scope.erk and scope.epk is None):
-        raise Refusal(errors.AUTHENTICATION_FAILED)
+        raise ServiceError(errors.AUTHENTICATION_FAILED)
     return scope

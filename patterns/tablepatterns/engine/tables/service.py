@@ -14,7 +14,7 @@ from ...limits import MAX_PAGE_ENTITIES, RESERVED_TABLE_NAMES, TABLE_NAME_MAX_LE
 from .. import errors
 from ..clock import Clock
 from ..collections import OrderedMap
-from ..errors import Refusal
+from ..errors import ServiceError
 from ..key_range import KeyScope, after
 from ..resources import AccessPolicy, Deletions, ServiceProperties, check_policies
 from .entities import Entity, Operation, check_key, checked, checked_transaction, each, outcome
@@ -57,26 +57,26 @@ class Tables:
     def create(self, name: str) -> None:
         """Create a table; names differ by more than their case, and the first spelling is kept.
 
-        :raises Refusal: InvalidResourceName, OutOfRangeInput, InvalidInput for `tables`; TableAlreadyExists;
+        :raises ServiceError: InvalidResourceName, OutOfRangeInput, InvalidInput for `tables`; TableAlreadyExists;
             TableBeingDeleted
         """
         key = _checked_name(name)
         with self._lock:
             if self._tables.get(key) is not None:
-                raise Refusal(errors.TABLE_ALREADY_EXISTS)
+                raise ServiceError(errors.TABLE_ALREADY_EXISTS)
             self.deletions.check(key)
             self._tables[key] = Table(name)
 
     def delete(self, name: str) -> None:
         """Delete a table and all that is in it, at once; its name is free when the deletion has taken its time.
 
-        :raises Refusal: ResourceNotFound, which is not the code that entity operations give; TableBeingDeleted
+        :raises ServiceError: ResourceNotFound, which is not the code that entity operations give; TableBeingDeleted
         """
         key = _checked_name(name)
         with self._lock:
             if self._tables.get(key) is None:
                 self.deletions.check(key)
-                raise Refusal(errors.RESOURCE_NOT_FOUND)
+                raise ServiceError(errors.RESOURCE_NOT_FOUND)
             del self._tables[key]
             self.deletions.begin(key)
 
@@ -104,14 +104,14 @@ class Tables:
     def table(self, name: str) -> Table:
         """Return a table's data, whatever the case of the name.
 
-        :raises Refusal: TableNotFound, TableBeingDeleted, or what is wrong with the name
+        :raises ServiceError: TableNotFound, TableBeingDeleted, or what is wrong with the name
         """
         key = _checked_name(name)
         with self._lock:
             found = self._tables.get(key)
             if found is None:
                 self.deletions.check(key)
-                raise Refusal(errors.TABLE_NOT_FOUND)
+                raise ServiceError(errors.TABLE_NOT_FOUND)
         return found
 
     # -- Entities
@@ -119,7 +119,7 @@ class Tables:
     def get(self, table: str, partition_key: str, row_key: str) -> Entity:
         """Return an entity.
 
-        :raises Refusal: TableNotFound, ResourceNotFound, or what is wrong with a key
+        :raises ServiceError: TableNotFound, ResourceNotFound, or what is wrong with a key
         """
         with self._lock:
             entity = self.table(table).find(partition_key, row_key)
@@ -127,12 +127,12 @@ class Tables:
             return entity
         check_key("PartitionKey", partition_key, in_body=False)
         check_key("RowKey", row_key, in_body=False)
-        raise Refusal(errors.RESOURCE_NOT_FOUND)
+        raise ServiceError(errors.RESOURCE_NOT_FOUND)
 
     def apply(self, table: str, operation: Operation) -> Entity | None:
         """Carry out one write and return the version it made, None for a delete.
 
-        :raises Refusal: whatever the service says; nothing has changed
+        :raises ServiceError: whatever the service says; nothing has changed
         """
         ready = checked(operation)
         with self._lock:
@@ -141,7 +141,7 @@ class Tables:
     def transact(self, table: str, operations: Sequence[Operation]) -> list[Entity | None]:
         """Carry out an entity group transaction: every write of it or none; one version (or None) per operation.
 
-        :raises TransactionRefusal: with the position of the operation that failed; nothing has changed
+        :raises TransactionError: with the position of the operation that failed; nothing has changed
         """
         if not operations:
             return []
@@ -161,7 +161,7 @@ class Tables:
         {'Age': 34}
 
         :param rows: PartitionKey, RowKey and properties of each
-        :raises Refusal: whatever the service says of such an entity
+        :raises ServiceError: whatever the service says of such an entity
         """
         with self._lock:
             if self._tables.get(_checked_name(table)) is None:
@@ -184,7 +184,7 @@ class Tables:
         :param limit: at most so many entities; never more than 1,000
         :param start: the keys at which the page begins: `next` of the page before
         :param scope: the stretch of the table that may be seen; all of it by default
-        :raises Refusal: TableNotFound
+        :raises ServiceError: TableNotFound
         """
         plan, work = make_plan(expression), self._page_examines
         with self._lock:
@@ -238,9 +238,9 @@ class Tables:
 def _checked_name(name: str) -> str:
     """Return the name by which a table is filed, or refuse a name that no table can have."""
     if not TABLE_NAME_MIN_LENGTH <= len(name) <= TABLE_NAME_MAX_LENGTH:
-        raise Refusal(errors.RESOURCE_NAME_LENGTH)
+        raise ServiceError(errors.RESOURCE_NAME_LENGTH)
     if not _NAME_CHARACTERS.fullmatch(name):
-        raise Refusal(errors.TABLE_NAME_CHARACTERS)
+        raise ServiceError(errors.TABLE_NAME_CHARACTERS)
     if name.lower() in RESERVED_TABLE_NAMES:
-        raise Refusal(errors.INVALID_INPUT)
+        raise ServiceError(errors.INVALID_INPUT)
     return name.lower()

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from ...edm import ordinal
 from ..collections import OrderedMap
-from ..key_range import Stretch, after
+from ..key_range import KeyRange, after
 from ..resources import AccessPolicy
 from .entities import Entity, check_key, check_size
 
@@ -66,7 +66,7 @@ class Table:
         if not partition:
             del self.partitions[key]
 
-    def walk(self, keys: Stretch) -> Iterator[Entity]:
+    def walk(self, keys: KeyRange) -> Iterator[Entity]:
         """Yield the entities of a stretch of the table in order, touching none outside."""
         (first, row), upper = keys.lower, keys.upper
         last, last_row = (None, None) if upper is None else upper

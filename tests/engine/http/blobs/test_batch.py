@@ -38,7 +38,7 @@ def test_the_sdk_deletes_many_blobs_with_one_request(container: ContainerClient,
     assert (record.operation, record.written, record.partition) == ("BlobBatch", 3, None)
 
 
-def test_what_is_refused_leaves_the_others_alone(container: ContainerClient, engine: Engine) -> None:
+def test_what_is_rejected_leaves_the_others_alone(container: ContainerClient, engine: Engine) -> None:
     with pytest.raises(PartialBatchErrorException) as caught:
         container.delete_blobs("a", "missing", "b c")
     assert [part.status_code for part in caught.value.parts] == [202, 404, 202]
@@ -122,9 +122,9 @@ def test_a_batch_has_1_to_256_requests(wire: BlobWire, engine: Engine) -> None:
 
 
 @pytest.mark.parametrize("body", [b"", b"x", b"--b\r\nx\r\n--b--\r\n", b"--b\r\n\r\nDELETE /photos/a HTTP/1.1\r\n\r\n"])
-def test_what_is_no_batch_is_refused(wire: BlobWire, body: bytes) -> None:
+def test_what_is_no_batch_is_rejected(wire: BlobWire, body: bytes) -> None:
     headers = {"Content-Type": "multipart/mixed; boundary=b"}
-    assert wire.refusal("POST", "/?comp=batch", headers, body)[:2] == (400, "InvalidInput")
+    assert wire.error("POST", "/?comp=batch", headers, body)[:2] == (400, "InvalidInput")
 
 
 def test_conditions_and_leases_are_looked_at(wire: BlobWire) -> None:

@@ -131,9 +131,7 @@ def test_statistics_are_a_line_too(engine: Engine, wire: BlobWire) -> None:
         ("PATCH", "/photos/b", "UnsupportedHttpVerb", "Unknown"),
     ],
 )
-def test_a_refusal_is_a_line_with_its_code(
-    method: str, path: str, error: str, operation: str, filled: BlobWire
-) -> None:
+def test_an_error_is_a_line_with_its_code(method: str, path: str, error: str, operation: str, filled: BlobWire) -> None:
     filled.send(method, path)
     (record,) = filled.engine.ledger.records
     assert (record.error, record.operation) == (error, operation)

@@ -1,4 +1,4 @@
-"""Bodies and their checksums: what is checked, what is told, and what is refused."""
+"""Bodies and their checksums: what is checked, what is told, and what is rejected."""
 
 from __future__ import annotations
 
@@ -39,9 +39,9 @@ def test_a_right_md5_is_told_back(write: str, wire: BlobWire) -> None:
 
 
 @every_write
-def test_a_wrong_md5_is_refused_with_both(write: str, wire: BlobWire, engine: Engine) -> None:
+def test_a_wrong_md5_is_rejected_with_both(write: str, wire: BlobWire, engine: Engine) -> None:
     path, headers = WRITES[write]
-    said = wire.refusal("PUT", path, {**headers, "Content-MD5": MD5}, b"other")
+    said = wire.error("PUT", path, {**headers, "Content-MD5": MD5}, b"other")
     assert said[:3] == (
         400,
         "Md5Mismatch",
@@ -54,9 +54,9 @@ def test_a_wrong_md5_is_refused_with_both(write: str, wire: BlobWire, engine: En
 
 @every_write
 @pytest.mark.parametrize("md5", ["x", "YQ==", MD5[:-2]])
-def test_what_is_no_md5_is_refused(write: str, md5: str, wire: BlobWire) -> None:
+def test_what_is_no_md5_is_rejected(write: str, md5: str, wire: BlobWire) -> None:
     path, headers = WRITES[write]
-    assert wire.refusal("PUT", path, {**headers, "Content-MD5": md5}, TEXT)[:2] == (400, "InvalidMd5")
+    assert wire.error("PUT", path, {**headers, "Content-MD5": md5}, TEXT)[:2] == (400, "InvalidMd5")
 
 
 @every_write
@@ -67,22 +67,22 @@ def test_a_right_crc64_is_told_back(write: str, wire: BlobWire) -> None:
 
 
 @every_write
-def test_a_wrong_crc64_is_refused_with_both(write: str, wire: BlobWire) -> None:
+def test_a_wrong_crc64_is_rejected_with_both(write: str, wire: BlobWire) -> None:
     path, headers = WRITES[write]
-    said = wire.refusal("PUT", path, {**headers, "x-ms-content-crc64": CRC64}, b"other")
+    said = wire.error("PUT", path, {**headers, "x-ms-content-crc64": CRC64}, b"other")
     assert said[:2] == (400, "Crc64Mismatch")
     assert said.details == {
         "UserSpecifiedCrc": CRC64,
         "ServerCalculatedCrc": b64encode(checksum([b"other"])).decode(),
     }
-    assert wire.refusal("PUT", path, {**headers, "x-ms-content-crc64": "YQ=="}, TEXT)[:2] == (400, "InvalidCrc64")
+    assert wire.error("PUT", path, {**headers, "x-ms-content-crc64": "YQ=="}, TEXT)[:2] == (400, "InvalidCrc64")
 
 
 @every_write
 def test_two_checksums_are_one_too_many(write: str, wire: BlobWire) -> None:
     path, headers = WRITES[write]
     both = {**headers, "Content-MD5": MD5, "x-ms-content-crc64": CRC64}
-    assert wire.refusal("PUT", path, both, TEXT)[:2] == (400, "BothCrc64AndMd5HeaderPresent")
+    assert wire.error("PUT", path, both, TEXT)[:2] == (400, "BothCrc64AndMd5HeaderPresent")
 
 
 @every_write
@@ -96,21 +96,21 @@ def test_a_structured_body_is_taken_apart(write: str, flags: int, wire: BlobWire
 
 
 @pytest.mark.parametrize("position", [0, 1, 9, 11, 13, 15, 23, 28, 40])
-def test_a_structured_body_with_a_changed_byte_is_refused(position: int, wire: BlobWire) -> None:
+def test_a_structured_body_with_a_changed_byte_is_rejected(position: int, wire: BlobWire) -> None:
     body = bytearray(structured([TEXT]))
     body[position] ^= 0xFF
-    said = wire.refusal("PUT", "/photos/b", {**BLOCK_BLOB, **STRUCTURED}, bytes(body))
+    said = wire.error("PUT", "/photos/b", {**BLOCK_BLOB, **STRUCTURED}, bytes(body))
     assert said[:2] in ((400, "InvalidInput"), (400, "Crc64Mismatch"))
 
 
 @pytest.mark.parametrize("size", range(len(structured([TEXT]))))
-def test_a_structured_body_that_was_cut_off_is_refused(size: int, wire: BlobWire) -> None:
-    said = wire.refusal("PUT", "/photos/b", {**BLOCK_BLOB, **STRUCTURED}, structured([TEXT])[:size])
+def test_a_structured_body_that_was_cut_off_is_rejected(size: int, wire: BlobWire) -> None:
+    said = wire.error("PUT", "/photos/b", {**BLOCK_BLOB, **STRUCTURED}, structured([TEXT])[:size])
     assert said[:2] == (400, "InvalidInput")
 
 
 def test_another_structure_is_not_known(wire: BlobWire) -> None:
-    said = wire.refusal("PUT", "/photos/b", {**BLOCK_BLOB, "x-ms-structured-body": "XSM/2.0"}, structured([TEXT]))
+    said = wire.error("PUT", "/photos/b", {**BLOCK_BLOB, "x-ms-structured-body": "XSM/2.0"}, structured([TEXT]))
     assert said[:2] == (400, "InvalidHeaderValue")
 
 
@@ -143,7 +143,7 @@ def test_the_digest_of_a_whole_blob_is_kept_and_told(wire: BlobWire) -> None:
 
 def test_a_digest_of_the_blob_is_checked_where_the_body_is_the_blob(wire: BlobWire) -> None:
     assert wire.send("PUT", "/photos/b", {**BLOCK_BLOB, "x-ms-blob-content-md5": MD5}, TEXT).status == 201
-    said = wire.refusal("PUT", "/photos/b", {**BLOCK_BLOB, "x-ms-blob-content-md5": MD5}, b"other")
+    said = wire.error("PUT", "/photos/b", {**BLOCK_BLOB, "x-ms-blob-content-md5": MD5}, b"other")
     assert said[:2] == (400, "Md5Mismatch")
     wire.send("PUT", "/photos/b?comp=blocklist", {"x-ms-blob-content-md5": MD5}, BLOCK_LIST)
     assert wire.send("HEAD", "/photos/b").headers["Content-MD5"] == MD5
@@ -165,7 +165,7 @@ def test_the_checksum_of_a_range_is_calculated_for_who_asks(name: str, told: str
     asked = {"x-ms-range": "bytes=2-9", f"x-ms-range-get-content-{name}": "true"}
     assert wire.send("GET", "/photos/b", asked).headers[told] == (MD5 if name == "md5" else CRC64)
     for wrong in ("", f"bytes=0-{4 * 1024 * 1024}"):
-        said = wire.refusal("GET", "/photos/b", {**asked, "x-ms-range": wrong})
+        said = wire.error("GET", "/photos/b", {**asked, "x-ms-range": wrong})
         assert said[:2] == (400, "InvalidHeaderValue")
     longest = {**asked, "x-ms-range": f"bytes=0-{4 * 1024 * 1024 - 1}"}
     assert wire.send("GET", "/photos/b", longest).status == 206

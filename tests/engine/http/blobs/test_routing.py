@@ -7,7 +7,7 @@ import pytest
 from support.blob_requests import BLOCK_BLOB, BlobWire
 from tablepatterns.engine.account import Engine
 from tablepatterns.engine.blobs.call import locate
-from tablepatterns.engine.errors import Refusal
+from tablepatterns.engine.errors import ServiceError
 
 HOST = "https://contoso.blob.core.windows.net"
 LOCAL = "http://127.0.0.1:10000/contoso"
@@ -54,8 +54,8 @@ def test_a_url_names_something(base: str, tail: str, found: tuple[str, str, str]
         ("photos/b", "InvalidUri"),
     ],
 )
-def test_a_url_that_names_nothing_is_refused(url: str, code: str) -> None:
-    with pytest.raises(Refusal) as caught:
+def test_a_url_that_names_nothing_is_rejected(url: str, code: str) -> None:
+    with pytest.raises(ServiceError) as caught:
         locate(url, "contoso")
     assert caught.value.code == code
 
@@ -75,7 +75,7 @@ def test_a_url_that_names_nothing_is_refused(url: str, code: str) -> None:
     ],
 )
 def test_what_the_service_does_and_the_engine_does_not_is_said_so(wire: BlobWire, method: str, path: str) -> None:
-    assert wire.refusal(method, path)[:3] == (
+    assert wire.error(method, path)[:3] == (
         501,
         "NotImplemented",
         "The requested operation is not implemented on the specified resource.",
@@ -93,7 +93,7 @@ def test_what_the_service_does_and_the_engine_does_not_is_said_so(wire: BlobWire
 def test_so_are_page_blobs_parentheses_around_tags_and_other_accounts(
     wire: BlobWire, method: str, path: str, headers: dict[str, str]
 ) -> None:
-    assert wire.refusal(method, path, headers)[:2] == (501, "NotImplemented")
+    assert wire.error(method, path, headers)[:2] == (501, "NotImplemented")
 
 
 @pytest.mark.parametrize("element", ["DeleteRetentionPolicy", "StaticWebsite"])
@@ -103,19 +103,19 @@ def test_so_are_properties_that_would_have_an_effect(wire: BlobWire, element: st
         return f"<StorageServiceProperties>{kept}</StorageServiceProperties>"
 
     path = "/?restype=service&comp=properties"
-    assert wire.refusal("PUT", path, {}, body("true"))[:2] == (501, "NotImplemented")
+    assert wire.error("PUT", path, {}, body("true"))[:2] == (501, "NotImplemented")
     assert wire.send("PUT", path, {}, body("false")).status == 202
 
 
 @pytest.mark.parametrize(("method", "path"), [("PATCH", "/photos/b"), ("POST", "/photos?restype=container")])
-def test_a_verb_that_nothing_has_is_refused(wire: BlobWire, method: str, path: str) -> None:
-    assert wire.refusal(method, path)[:2] == (405, "UnsupportedHttpVerb")
+def test_a_verb_that_nothing_has_is_rejected(wire: BlobWire, method: str, path: str) -> None:
+    assert wire.error(method, path)[:2] == (405, "UnsupportedHttpVerb")
 
 
 @pytest.mark.parametrize("verb", ["PUT", "DELETE"])
 def test_nobody_writes_on_the_secondary(wire: BlobWire, verb: str) -> None:
     base = "https://contoso-secondary.blob.core.windows.net"
-    assert wire.refusal(verb, "/photos/b", BLOCK_BLOB, base=base)[:3] == (
+    assert wire.error(verb, "/photos/b", BLOCK_BLOB, base=base)[:3] == (
         403,
         "InsufficientAccountPermissions",
         "Write operations are not allowed.",

@@ -118,7 +118,7 @@ def ask(
     body: str = "",
     **options: Any,
 ) -> tuple[int, str] | None:
-    """Send a request with a signature; return what it was refused with, None if it was not."""
+    """Send a request with a signature; return what it was rejected with, None if it was not."""
     url = path + ("&" if "?" in path else "?") + sas if sas else path
     response = wire.send(method, url, headers, body, signed=False, **options)
     return None if response.status < 300 else (response.status, response.headers["x-ms-error-code"])
@@ -150,8 +150,8 @@ class TestPermissions:
 
     def test_who_may_only_create_replaces_nothing(self, engine: Engine, wire: BlobWire) -> None:
         for sas in (container_sas(engine, "c"), account_sas(engine, "o", "c")):
-            refused = ask(wire, sas, "PUT", "/photos/b", BLOCK_BLOB)
-            assert refused == (403, "UnauthorizedBlobOverwrite")
+            rejected = ask(wire, sas, "PUT", "/photos/b", BLOCK_BLOB)
+            assert rejected == (403, "UnauthorizedBlobOverwrite")
             engine.blobs.get("photos", "b")
         source = {"x-ms-copy-source": f"{wire.base}/photos/other?{blob_sas(engine, 'r', 'other')}"}
         assert ask(wire, container_sas(engine, "c"), "PUT", "/photos/new", source) is None
@@ -162,13 +162,13 @@ class TestPermissions:
         self, name: str, engine: Engine, wire: BlobWire
     ) -> None:
         method, path, headers, *_ = ON_CONTAINERS[name]
-        refused = ask(wire, container_sas(engine, ALL), method, path, headers)
+        rejected = ask(wire, container_sas(engine, ALL), method, path, headers)
         if name == "list":
-            assert refused is None
+            assert rejected is None
             assert ask(wire, container_sas(engine, "r"), method, path, headers) == NO_PERMISSION
         else:
             # The signature of a container is none at another one, nor at the service
-            assert refused == (UNAUTHORIZED if path.startswith("/photos") else FAILED)
+            assert rejected == (UNAUTHORIZED if path.startswith("/photos") else FAILED)
 
     @pytest.mark.parametrize("name", ON_CONTAINERS)
     def test_a_blob_s_signature_is_for_that_blob_alone(self, name: str, engine: Engine, wire: BlobWire) -> None:
@@ -277,9 +277,9 @@ class TestSignatures:
         assert ask(wire, sas) is None
         for name in fields:
             changed = "&".join(f"{key}={value}{'0' if key == name else ''}" for key, value in fields.items())
-            refused = ask(wire, changed)
-            assert refused is not None
-            assert refused[0] == 403
+            rejected = ask(wire, changed)
+            assert rejected is not None
+            assert rejected[0] == 403
             missing = "&".join(f"{key}={value}" for key, value in fields.items() if key != name)
             assert ask(wire, missing) is not None
 
@@ -421,7 +421,7 @@ class TestSourcesOfCopies:
         asked = {**BLOCK_BLOB, "x-ms-copy-source": f"{trusting.base}/photos/b"}
         asked["x-ms-copy-source-authorization"] = "Bearer token"
         assert trusting.send("PUT", "/photos/new", asked).status == 201
-        assert BlobWire(engine).refusal("PUT", "/photos/new", asked)[:2] == (401, "CannotVerifyCopySource")
+        assert BlobWire(engine).error("PUT", "/photos/new", asked)[:2] == (401, "CannotVerifyCopySource")
 
     def test_tags_of_the_source_are_read_with_a_permission_of_their_own(self, engine: Engine, wire: BlobWire) -> None:
         asked = {**BLOCK_BLOB, "x-ms-copy-source-tag-option": "COPY"}

@@ -173,7 +173,7 @@ def test_a_snapshot_has_all_seven_digits(wire: BlobWire, engine: Engine) -> None
     assert len(moment) == len("2014-08-22T00:50:32.5000001Z")
     assert wire.send("GET", f"/photos/b?snapshot={moment}").body == b"Don"
     assert wire.send("DELETE", f"/photos/b?snapshot={moment}").status == 202
-    assert wire.refusal("GET", f"/photos/b?snapshot={moment}")[:2] == (404, "BlobNotFound")
+    assert wire.error("GET", f"/photos/b?snapshot={moment}")[:2] == (404, "BlobNotFound")
 
 
 def test_a_lease_operation_has_the_status_of_its_action(wire: BlobWire) -> None:
@@ -287,12 +287,12 @@ def test_a_name_that_xml_cannot_say_is_encoded(wire: BlobWire) -> None:
         ("marker=1!4!YQ--", "InvalidMarker"),
     ],
 )
-def test_a_page_that_cannot_be_is_refused(wire: BlobWire, path: str, options: str, code: str) -> None:
-    assert wire.refusal("GET", f"{path}&{options}")[:2] == (400, code)
+def test_a_page_that_cannot_be_is_rejected(wire: BlobWire, path: str, options: str, code: str) -> None:
+    assert wire.error("GET", f"{path}&{options}")[:2] == (400, code)
 
 
 @pytest.mark.parametrize("options", ["include=x", "include=snapshots&delimiter=%2F"])
-def test_what_cannot_be_included_is_refused(wire: BlobWire, options: str) -> None:
-    said = wire.refusal("GET", f"/photos?restype=container&comp=list&{options}")
+def test_what_cannot_be_included_is_rejected(wire: BlobWire, options: str) -> None:
+    said = wire.error("GET", f"/photos?restype=container&comp=list&{options}")
     assert said[:2] == (400, "InvalidQueryParameterValue")
     assert said.details["QueryParameterName"] == "include"

@@ -90,7 +90,7 @@ def test_statistics_are_a_line_too(engine: Engine, wire: QueueWire) -> None:
         ("PATCH", "/orders", "UnsupportedHttpVerb", "Unknown"),
     ],
 )
-def test_a_refusal_is_a_line_with_its_code(
+def test_an_error_is_a_line_with_its_code(
     method: str, path: str, error: str, operation: str, engine: Engine, wire: QueueWire
 ) -> None:
     wire.send(method, path)

@@ -27,16 +27,16 @@ def test_every_style_of_url_reaches_the_account(base: str, path: str, wire: Queu
 @pytest.mark.parametrize(
     "path", ["/", "/?comp=metadata", "/?restype=service", "/orders/things", "/orders/messages/a/b", "/%ff/messages"]
 )
-def test_what_names_nothing_is_refused(path: str, wire: QueueWire) -> None:
-    assert wire.refusal("GET", path) == INVALID_URI
+def test_what_names_nothing_is_rejected(path: str, wire: QueueWire) -> None:
+    assert wire.error("GET", path) == INVALID_URI
 
 
-def test_another_account_is_refused(wire: QueueWire) -> None:
-    assert wire.refusal("GET", "/?comp=list", base="https://other.queue.core.windows.net") == INVALID_URI
+def test_another_account_is_rejected(wire: QueueWire) -> None:
+    assert wire.error("GET", "/?comp=list", base="https://other.queue.core.windows.net") == INVALID_URI
 
 
-def test_a_part_that_queues_do_not_have_is_refused(wire: QueueWire) -> None:
-    said = wire.refusal("GET", "/orders?comp=lease")
+def test_a_part_that_queues_do_not_have_is_rejected(wire: QueueWire) -> None:
+    said = wire.error("GET", "/orders?comp=lease")
     assert (said.code, said.details) == (
         "InvalidQueryParameterValue",
         {"QueryParameterName": "comp", "QueryParameterValue": "lease"},
@@ -55,8 +55,8 @@ def test_a_part_that_queues_do_not_have_is_refused(wire: QueueWire) -> None:
         ("DELETE", "/?restype=service&comp=properties"),
     ],
 )
-def test_a_verb_that_the_resource_does_not_know_is_refused(method: str, path: str, wire: QueueWire) -> None:
-    assert wire.refusal(method, path) == (
+def test_a_verb_that_the_resource_does_not_know_is_rejected(method: str, path: str, wire: QueueWire) -> None:
+    assert wire.error(method, path) == (
         405,
         "UnsupportedHttpVerb",
         "The resource doesn't support specified Http Verb.",
@@ -69,8 +69,8 @@ def test_head_answers_as_get_without_a_body(path: str, wire: QueueWire) -> None:
     head, get = wire.send("HEAD", path), wire.send("GET", path)
     assert (head.status, head.body) == (200, b"")
     assert head.headers.get("x-ms-approximate-messages-count") == get.headers.get("x-ms-approximate-messages-count")
-    refused = wire.send("HEAD", path.replace("orders", "bills"))
-    assert (refused.status, refused.body, refused.headers["x-ms-error-code"]) == (404, b"", "QueueNotFound")
+    rejected = wire.send("HEAD", path.replace("orders", "bills"))
+    assert (rejected.status, rejected.body, rejected.headers["x-ms-error-code"]) == (404, b"", "QueueNotFound")
 
 
 @pytest.mark.parametrize("base", SECONDARY)
@@ -89,7 +89,7 @@ def test_head_answers_as_get_without_a_body(path: str, wire: QueueWire) -> None:
     ],
 )
 def test_the_secondary_takes_no_writes(base: str, method: str, path: str, engine: Engine, wire: QueueWire) -> None:
-    assert wire.refusal(method, path, {}, TEXT, base=base) == READ_ONLY
+    assert wire.error(method, path, {}, TEXT, base=base) == READ_ONLY
     assert [listed.name for listed in engine.queues.page()[0]] == ["orders"]
 
 
@@ -102,4 +102,4 @@ def test_the_secondary_reads(base: str, path: str, wire: QueueWire) -> None:
 
 
 def test_the_primary_has_no_statistics(wire: QueueWire) -> None:
-    assert wire.refusal("GET", "/?restype=service&comp=stats")[:2] == (400, "InvalidQueryParameterValue")
+    assert wire.error("GET", "/?restype=service&comp=stats")[:2] == (400, "InvalidQueryParameterValue")

@@ -68,7 +68,7 @@ def account_sas(engine: Engine, levels: str = "sco", letters: str = "rwdlacup", 
 
 
 def ask(wire: QueueWire, sas: str, method: str = "GET", path: str = "/orders/messages", **options: Any) -> Any:
-    """Send a request with a signature; return what it was refused with, None if it was not."""
+    """Send a request with a signature; return what it was rejected with, None if it was not."""
     message = wire.engine.queues.put("orders", "text")
     receipt = message.receipt.replace("+", "%2B")
     url = path.format(id=message.id, receipt=receipt) + ("&" if "?" in path else "?") + sas
@@ -190,7 +190,7 @@ class TestWays:
         assert ask(wire, sas, client="10.0.0.6") is None
         assert ask(wire, sas, client="10.0.0.8") == (403, "AuthorizationSourceIPMismatch")
 
-    def test_http_is_refused_where_only_https_will_do(self, engine: Engine, wire: QueueWire) -> None:
+    def test_http_is_rejected_where_only_https_will_do(self, engine: Engine, wire: QueueWire) -> None:
         base = "http://contoso.queue.core.windows.net"
         assert ask(wire, queue_sas(engine, protocol="https,http"), base=base) is None
         assert ask(wire, queue_sas(engine, protocol="https"), base=base) == (403, "AuthorizationProtocolMismatch")

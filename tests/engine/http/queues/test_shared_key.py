@@ -99,10 +99,10 @@ def test_the_header_date_counts_where_the_services_own_is_missing(wire: QueueWir
     assert wire.send("GET", "/orders/messages", asked, signed=False).status == 200
 
 
-def test_a_request_without_a_date_is_refused(wire: QueueWire) -> None:
+def test_a_request_without_a_date_is_rejected(wire: QueueWire) -> None:
     signature = sign(wire.engine, full_text("contoso", "GET", f"{wire.base}/orders/messages", {}))
     headers = {"authorization": f"SharedKey contoso:{signature}"}
-    assert wire.refusal("GET", "/orders/messages", headers, signed=False)[:2] == FAILED
+    assert wire.error("GET", "/orders/messages", headers, signed=False)[:2] == FAILED
 
 
 def test_a_request_without_credentials_is_told_how_to_get_some(wire: QueueWire) -> None:
@@ -149,7 +149,7 @@ def test_tokens_are_the_owners_only_if_they_are_trusted(engine: Engine) -> None:
     assert (
         trusting.send("GET", "/contoso/orders/messages", headers, base="http://127.0.0.1", signed=False).status == 403
     )
-    assert QueueWire(engine).refusal("GET", "/orders/messages", headers, signed=False)[:2] == (
+    assert QueueWire(engine).error("GET", "/orders/messages", headers, signed=False)[:2] == (
         401,
         "InvalidAuthenticationInfo",
     )

@@ -121,18 +121,18 @@ class TestMessages:
             ("<QueueMessage />", "MissingRequiredXmlNode"),
         ],
     )
-    def test_a_body_that_is_no_message_is_refused(self, body: str, code: str | None, wire: QueueWire) -> None:
-        assert wire.refusal("POST", "/orders/messages", {}, body)[:2] == (400, code or "InvalidXmlDocument")
+    def test_a_body_that_is_no_message_is_rejected(self, body: str, code: str | None, wire: QueueWire) -> None:
+        assert wire.error("POST", "/orders/messages", {}, body)[:2] == (400, code or "InvalidXmlDocument")
         assert wire.engine.queues.count("orders") == 0
 
     def test_only_the_text_counts_for_its_size(self, wire: QueueWire) -> None:
         wire.send("POST", "/orders/messages", {}, text("&lt;" * MAX_MESSAGE_BYTES))
         assert wire.engine.queues.count("orders") == 1
-        said = wire.refusal("POST", "/orders/messages", {}, text("&lt;" * (MAX_MESSAGE_BYTES + 1)))
+        said = wire.error("POST", "/orders/messages", {}, text("&lt;" * (MAX_MESSAGE_BYTES + 1)))
         assert (said.status, said.code, said.details) == (413, "RequestBodyTooLarge", {"MaxLimit": "65536"})
 
     def test_a_body_over_4_mib_is_not_even_read(self, wire: QueueWire) -> None:
-        assert wire.refusal("POST", "/orders/messages", {}, "x" * (MAX_REQUEST_BYTES + 1))[:2] == (
+        assert wire.error("POST", "/orders/messages", {}, "x" * (MAX_REQUEST_BYTES + 1))[:2] == (
             413,
             "RequestBodyTooLarge",
         )
@@ -147,8 +147,10 @@ class TestMessages:
             ("GET", "/?comp=list&maxresults=ten", "maxresults", "ten"),
         ],
     )
-    def test_what_is_no_number_is_refused(self, method: str, path: str, name: str, value: str, wire: QueueWire) -> None:
-        said = wire.refusal(method, path, {}, text("text"))
+    def test_what_is_no_number_is_rejected(
+        self, method: str, path: str, name: str, value: str, wire: QueueWire
+    ) -> None:
+        said = wire.error(method, path, {}, text("text"))
         assert (said.status, said.code) == (400, "InvalidQueryParameterValue")
         assert said.details == {"QueryParameterName": name, "QueryParameterValue": value or None}
 
@@ -161,7 +163,7 @@ class TestMessages:
         ],
     )
     def test_an_option_that_is_needed_is_missed(self, method: str, options: str, missing: str, wire: QueueWire) -> None:
-        assert wire.refusal(method, f"/orders/messages/id{options}") == (
+        assert wire.error(method, f"/orders/messages/id{options}") == (
             400,
             "MissingRequiredQueryParameter",
             "A query parameter that's mandatory for this request is not specified.",
@@ -170,7 +172,7 @@ class TestMessages:
 
     @pytest.mark.parametrize("method", ["PUT", "DELETE"])
     def test_a_malformed_receipt_is_named(self, method: str, wire: QueueWire) -> None:
-        said = wire.refusal(method, "/orders/messages/id?popreceipt=invalid&visibilitytimeout=0")
+        said = wire.error(method, "/orders/messages/id?popreceipt=invalid&visibilitytimeout=0")
         assert said.details == {
             "QueryParameterName": "popreceipt",
             "QueryParameterValue": "invalid",
@@ -182,9 +184,9 @@ class TestQueues:
     def test_creating_tells_whether_it_was_there(self, wire: QueueWire) -> None:
         assert wire.send("PUT", "/bills", {"x-ms-meta-Colour": "red"}).status == 201
         assert wire.send("PUT", "/bills", {"x-ms-meta-colour": "red"}).status == 204
-        assert wire.refusal("PUT", "/bills")[:3] == (409, "QueueAlreadyExists", "The specified queue already exists.")
+        assert wire.error("PUT", "/bills")[:3] == (409, "QueueAlreadyExists", "The specified queue already exists.")
         assert wire.send("DELETE", "/bills").status == 204
-        assert wire.refusal("DELETE", "/bills")[:3] == (404, "QueueNotFound", "The specified queue does not exist.")
+        assert wire.error("DELETE", "/bills")[:3] == (404, "QueueNotFound", "The specified queue does not exist.")
 
     def test_metadata_keep_the_spelling_of_their_names(self, wire: QueueWire) -> None:
         wire.send("PUT", "/orders?comp=metadata", {"X-MS-Meta-Colour": " red ", "x-ms-meta-a_1": "", "x-other": "no"})
@@ -196,9 +198,9 @@ class TestQueues:
         assert (headers["x-ms-approximate-messages-count"], headers["Cache-Control"]) == ("0", "no-cache")
 
     @pytest.mark.parametrize(("name", "code"), [("x-ms-meta-", "EmptyMetadataKey"), ("x-ms-meta-1", "InvalidMetadata")])
-    def test_a_bad_name_of_metadata_is_refused(self, name: str, code: str, wire: QueueWire) -> None:
-        assert wire.refusal("PUT", "/orders?comp=metadata", {name: "x"})[:2] == (400, code)
-        assert wire.refusal("PUT", "/bills", {name: "x"})[:2] == (400, code)
+    def test_a_bad_name_of_metadata_is_rejected(self, name: str, code: str, wire: QueueWire) -> None:
+        assert wire.error("PUT", "/orders?comp=metadata", {name: "x"})[:2] == (400, code)
+        assert wire.error("PUT", "/bills", {name: "x"})[:2] == (400, code)
 
     def test_a_list_repeats_what_was_asked_and_says_where_it_goes_on(self, wire: QueueWire) -> None:
         for name in ("order-1", "order-2"):
@@ -232,13 +234,13 @@ class TestQueues:
         assert found.attrib == {"ServiceEndpoint": 'http://"<&>:10001/contoso/'}
 
     @pytest.mark.parametrize("marker", ["orders", "/orders", "/other/orders", "/contoso/", "2"])
-    def test_a_marker_of_somebody_else_is_refused(self, marker: str, wire: QueueWire) -> None:
-        said = wire.refusal("GET", f"/?comp=list&marker={marker}")
+    def test_a_marker_of_somebody_else_is_rejected(self, marker: str, wire: QueueWire) -> None:
+        said = wire.error("GET", f"/?comp=list&marker={marker}")
         assert said[:3] == (400, "InvalidMarker", "The specified marker is invalid.")
 
     @pytest.mark.parametrize("limit", ["0", "5001"])
     def test_a_page_of_a_list_has_1_to_5000_queues(self, limit: str, wire: QueueWire) -> None:
-        said = wire.refusal("GET", f"/?comp=list&maxresults={limit}")
+        said = wire.error("GET", f"/?comp=list&maxresults={limit}")
         assert (said.code, said.details["MaximumAllowed"]) == ("OutOfRangeQueryParameterValue", "5000")
 
     def test_policies_travel_as_those_of_tables_do(self, wire: QueueWire) -> None:
@@ -249,14 +251,14 @@ class TestQueues:
         )
         assert wire.send("PUT", "/orders?comp=acl", {}, body).status == 204
         assert wire.send("GET", "/orders?comp=acl").body == BOM + (PROLOGUE + body).encode()
-        assert wire.refusal("PUT", "/orders?comp=acl", {}, body.replace("raup", "raud"))[:2] == (
+        assert wire.error("PUT", "/orders?comp=acl", {}, body.replace("raup", "raud"))[:2] == (
             400,
             "InvalidXmlDocument",
         )
 
 
 class TestAnswers:
-    def test_a_refusal_is_told_in_body_header_and_reason(self, wire: QueueWire) -> None:
+    def test_an_error_is_told_in_body_header_and_reason(self, wire: QueueWire) -> None:
         response = wire.send("GET", "/orders/messages?numofmessages=0")
         assert (response.status, response.reason) == (
             400,

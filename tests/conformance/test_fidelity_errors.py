@@ -1,4 +1,4 @@
-"""What the account in memory does not do it refuses: nobody is to think that it was done."""
+"""What the account in memory does not do it rejects: nobody is to think that it was done."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from azure.storage.blob import (
 )
 
 from conformance.raw import Raw
-from conformance.refusals import Refusal, refusal_in
+from conformance.service_errors import ServiceError, service_error_in
 
-LACKED = Refusal(501, "NotImplemented", "The requested operation is not implemented on the specified resource.")
+LACKED = ServiceError(501, "NotImplemented", "The requested operation is not implemented on the specified resource.")
 VERSION = "2014-08-22T00:00:00.0000000Z"
 FOREVER = ImmutabilityPolicy(
     expiry_time=datetime(2050, 1, 1, tzinfo=timezone.utc), policy_mode=BlobImmutabilityPolicyMode.UNLOCKED
@@ -42,19 +42,19 @@ pytestmark = pytest.mark.usefixtures("engine")
 
 
 @pytest.mark.parametrize("ask", BEYOND.values(), ids=BEYOND)
-async def test_what_blobs_lack_is_refused(container: Any, blobs_unchanged: Any, ask: Any) -> None:
+async def test_what_blobs_lack_is_rejected(container: Any, blobs_unchanged: Any, ask: Any) -> None:
     await container.upload_blob("b", b"old")
     async with blobs_unchanged():
         with pytest.raises(HttpResponseError) as caught:
             await ask(container.get_blob_client("b"))
-    assert refusal_in(caught.value) == LACKED
+    assert service_error_in(caught.value) == LACKED
 
 
 async def test_a_container_has_no_scope_of_encryption(blob_service: Any, container_name: str) -> None:
     scope = ContainerEncryptionScope("mine")
     with pytest.raises(HttpResponseError) as caught:
         await blob_service.create_container(container_name, container_encryption_scope=scope)
-    assert refusal_in(caught.value) == LACKED
+    assert service_error_in(caught.value) == LACKED
 
 
 async def test_what_is_asked_not_to_be_done_is_not_done(container: Any) -> None:
@@ -66,7 +66,7 @@ async def test_nobody_is_given_a_key_to_delegate(blob_service: Any) -> None:
     now = datetime.now(timezone.utc)
     with pytest.raises(HttpResponseError) as caught:
         await blob_service.get_user_delegation_key(now, now)
-    assert refusal_in(caught.value) == LACKED
+    assert service_error_in(caught.value) == LACKED
 
 
 async def test_rules_of_cors_are_kept_without_an_effect(raw_blobs: Raw, blob_service: Any, container: Any) -> None:
@@ -76,4 +76,4 @@ async def test_rules_of_cors_are_kept_without_an_effect(raw_blobs: Raw, blob_ser
     assert "Access-Control-Allow-Origin" not in (await raw_blobs("GET", path, origin)).headers
     with pytest.raises(HttpResponseError) as caught:
         await raw_blobs("OPTIONS", path, {**origin, "Access-Control-Request-Method": "GET"}, signed=False)
-    assert refusal_in(caught.value).code == "NoAuthenticationInformation"
+    assert service_error_in(caught.value).code == "NoAuthenticationInformation"

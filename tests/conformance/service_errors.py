@@ -1,4 +1,4 @@
-"""What a service says when it refuses: a status, a code and a text."""
+"""What a service says when it rejects: a status, a code and a text."""
 
 from __future__ import annotations
 
@@ -9,31 +9,31 @@ from unittest.mock import ANY
 from xml.etree import ElementTree
 
 
-class Refusal(NamedTuple):
-    """A refusal; the text is without the lines that name the request and the time. What is left out may be anything."""
+class ServiceError(NamedTuple):
+    """An error; the text is without the lines that name the request and the time. What is left out may be anything."""
 
     status: int = ANY
     code: str | None = ANY
     text: str | None = ANY
 
-    def at(self, index: int) -> Refusal:
-        """Return what a transaction says whose operation with this index is refused."""
+    def at(self, index: int) -> ServiceError:
+        """Return what a transaction says whose operation with this index is rejected."""
         return self._replace(text=f"{index}:{self.text}")
 
 
-def refusal_in(error: BaseException | None) -> Refusal:
-    """Return what the service said, wherever the SDK put it: it turns some refusals into errors of Python's own."""
+def service_error_in(error: BaseException | None) -> ServiceError:
+    """Return what the service said, wherever the SDK put it: it turns some errors into errors of Python's own."""
     while error is not None and getattr(error, "response", None) is None:
         error = error.__cause__ or error.__context__
     if error is None:
         raise AssertionError("the service was not asked")
     response: Any = error.response  # type: ignore[attr-defined]
     code, text = _said(response.text())
-    return Refusal(response.status_code, code, text and text.partition("\nRequestId:")[0])
+    return ServiceError(response.status_code, code, text and text.partition("\nRequestId:")[0])
 
 
 def _said(body: str) -> tuple[str | None, str | None]:
-    """Return the code and the text in the body of a refusal, whatever its format."""
+    """Return the code and the text in the body of an error, whatever its format."""
     with suppress(json.JSONDecodeError):
         error = json.loads(body)["odata.error"]
         return error["code"], error["message"]["value"]

@@ -1,4 +1,4 @@
-"""What is refused on the wire of blobs, header by header, and content that comes from other blobs."""
+"""What is rejected on the wire of blobs, header by header, and content that comes from other blobs."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from tablepatterns.engine.blobs.state import PublicAccess
 from tablepatterns.engine.http.headers import http_date
 from tablepatterns.limits import MAX_APPEND_BYTES
 
-# ------------------------------------------------------------------ refusals
+# ------------------------------------------------------------------ errors
 
 
-def test_a_refusal_names_the_header_that_is_wrong(wire: BlobWire) -> None:
+def test_an_error_names_the_header_that_is_wrong(wire: BlobWire) -> None:
     wire.send("PUT", "/photos/b", BLOCK_BLOB)
     for name, value in (("x-ms-lease-duration", "5"), ("x-ms-lease-duration", "x"), ("x-ms-lease-action", "keep")):
         asked = {"x-ms-lease-action": "acquire", "x-ms-lease-duration": "15", name: value}
-        said = wire.refusal("PUT", "/photos/b?comp=lease", asked)
+        said = wire.error("PUT", "/photos/b?comp=lease", asked)
         assert said == (
             400,
             "InvalidHeaderValue",
@@ -44,7 +44,7 @@ def test_a_refusal_names_the_header_that_is_wrong(wire: BlobWire) -> None:
     ],
 )
 def test_so_it_does_with_one_that_is_missing(wire: BlobWire, path: str, headers: dict[str, str], name: str) -> None:
-    assert wire.refusal("PUT", path, headers) == (
+    assert wire.error("PUT", path, headers) == (
         400,
         "MissingRequiredHeader",
         "An HTTP header that's mandatory for this request is not specified.",
@@ -64,11 +64,11 @@ def test_so_it_does_with_one_that_is_missing(wire: BlobWire, path: str, headers:
         ("/photos/b", {"x-ms-copy-source": f"{BASE}/photos?restype=container"}),
     ],
 )
-def test_a_header_that_says_nothing_sensible_is_refused(wire: BlobWire, path: str, headers: dict[str, str]) -> None:
-    assert wire.refusal("PUT", path, headers, b"x" if "append" in path else b"")[:2] == (400, "InvalidHeaderValue")
+def test_a_header_that_says_nothing_sensible_is_rejected(wire: BlobWire, path: str, headers: dict[str, str]) -> None:
+    assert wire.error("PUT", path, headers, b"x" if "append" in path else b"")[:2] == (400, "InvalidHeaderValue")
 
 
-def test_a_refusal_to_head_is_in_the_headers_alone(wire: BlobWire) -> None:
+def test_an_error_to_head_is_in_the_headers_alone(wire: BlobWire) -> None:
     response = wire.send("HEAD", "/photos/missing")
     assert (response.status, response.body) == (404, b"")
     assert (response.headers["x-ms-error-code"], response.reason) == (
@@ -92,7 +92,7 @@ def test_an_etag_may_stand_with_and_without_quotes_and_among_others(wire: BlobWi
 
 
 def test_an_etag_is_no_condition_for_a_container(wire: BlobWire) -> None:
-    said = wire.refusal("DELETE", "/photos?restype=container", {"if-match": "*"})
+    said = wire.error("DELETE", "/photos?restype=container", {"if-match": "*"})
     assert said[:2] == (400, "ConditionHeadersNotSupported")
 
 
@@ -116,8 +116,8 @@ def test_what_may_be_appended_at_once_depends_on_the_version(
         ("<BlockList><Latest>no base64</Latest></BlockList>", "InvalidBlockList"),
     ],
 )
-def test_a_block_list_that_cannot_be_is_refused(wire: BlobWire, body: str, code: str) -> None:
-    assert wire.refusal("PUT", "/photos/b?comp=blocklist", {}, body)[:2] == (400, code)
+def test_a_block_list_that_cannot_be_is_rejected(wire: BlobWire, body: str, code: str) -> None:
+    assert wire.error("PUT", "/photos/b?comp=blocklist", {}, body)[:2] == (400, code)
 
 
 @pytest.mark.parametrize(
@@ -128,13 +128,13 @@ def test_a_block_list_that_cannot_be_is_refused(wire: BlobWire, body: str, code:
         (f"<Tags><TagSet>{'<Tag><Key>a</Key></Tag>' * 2}</TagSet></Tags>", "InvalidTag"),
     ],
 )
-def test_tags_that_cannot_be_are_refused(wire: BlobWire, body: str, code: str) -> None:
+def test_tags_that_cannot_be_are_rejected(wire: BlobWire, body: str, code: str) -> None:
     wire.send("PUT", "/photos/b", BLOCK_BLOB)
-    assert wire.refusal("PUT", "/photos/b?comp=tags", {}, body)[:2] == (400, code)
-    assert wire.refusal("PUT", "/photos/b", {**BLOCK_BLOB, "x-ms-tags": "a=b&a=c"})[:2] == (400, "InvalidTag")
+    assert wire.error("PUT", "/photos/b?comp=tags", {}, body)[:2] == (400, code)
+    assert wire.error("PUT", "/photos/b", {**BLOCK_BLOB, "x-ms-tags": "a=b&a=c"})[:2] == (400, "InvalidTag")
 
 
-def test_a_block_without_an_id_is_refused(wire: BlobWire) -> None:
+def test_a_block_without_an_id_is_rejected(wire: BlobWire) -> None:
     said = said_by(wire.send("PUT", "/photos/b?comp=block", {}, b"Don"))
     assert said[:2] == (400, "MissingRequiredQueryParameter")
     assert said.details == {"QueryParameterName": "blockid"}
@@ -166,12 +166,12 @@ def test_a_range_of_another_blob_becomes_a_block(wire: BlobWire, engine: Engine)
     wire.send("PUT", "/photos/c?comp=block&blockid=YQ==", {**source, "x-ms-source-range": "bytes=2-4"})
     wire.send("PUT", "/photos/c?comp=blocklist", {}, "<BlockList><Latest>YQ==</Latest></BlockList>")
     assert bytes(engine.blobs.get("photos", "c").content) == b"234"
-    said = wire.refusal("PUT", "/photos/c?comp=block&blockid=YQ==", {**source, "x-ms-source-range": "bytes=10-"})
+    said = wire.error("PUT", "/photos/c?comp=block&blockid=YQ==", {**source, "x-ms-source-range": "bytes=10-"})
     assert said[:2] == (416, "InvalidRange")
 
 
 @pytest.mark.parametrize(
-    ("headers", "refusal"),
+    ("headers", "error"),
     [
         ({"x-ms-source-if-match": '"0x1"'}, (412, "CannotVerifyCopySource")),
         ({"x-ms-source-if-tags": "team = 'IT'"}, (412, "CannotVerifyCopySource")),
@@ -182,18 +182,18 @@ def test_a_range_of_another_blob_becomes_a_block(wire: BlobWire, engine: Engine)
     ],
 )
 def test_so_it_does_not_if_the_source_is_another(
-    wire: BlobWire, headers: dict[str, str], refusal: tuple[int, str]
+    wire: BlobWire, headers: dict[str, str], error: tuple[int, str]
 ) -> None:
     _public(wire)
     asked = {"x-ms-copy-source": f"{BASE}/public/b", **headers}
-    assert wire.refusal("PUT", "/photos/c?comp=block&blockid=YQ==", asked)[:2] == refusal
-    assert wire.refusal("PUT", "/photos/c", {**BLOCK_BLOB, **asked})[:2] == refusal
+    assert wire.error("PUT", "/photos/c?comp=block&blockid=YQ==", asked)[:2] == error
+    assert wire.error("PUT", "/photos/c", {**BLOCK_BLOB, **asked})[:2] == error
 
 
 def test_a_request_brings_content_or_names_it(wire: BlobWire) -> None:
     _public(wire)
     asked = {**BLOCK_BLOB, "x-ms-copy-source": f"{BASE}/public/b"}
-    assert wire.refusal("PUT", "/photos/c", asked, b"more")[:2] == (400, "InvalidHeaderValue")
+    assert wire.error("PUT", "/photos/c", asked, b"more")[:2] == (400, "InvalidHeaderValue")
 
 
 @pytest.mark.parametrize("own", [{}, {"x-ms-requires-sync": "true"}, BLOCK_BLOB], ids=["later", "now", "put from URL"])
@@ -207,7 +207,7 @@ def test_a_copy_has_the_tags_of_its_source_if_asked_to(wire: BlobWire, engine: E
         assert wire.send("PUT", "/photos/c", {**asked, **named}).status < 300
         assert engine.blobs.get("photos", "c").tags == tags
     both = {**asked, "x-ms-copy-source-tag-option": "COPY", "x-ms-tags": "a=b"}
-    assert wire.refusal("PUT", "/photos/c", both)[:2] == (400, "InvalidHeaderValue")
+    assert wire.error("PUT", "/photos/c", both)[:2] == (400, "InvalidHeaderValue")
 
 
 def test_what_is_put_from_a_url_says_of_itself_what_its_source_does_unless_told_otherwise(
@@ -234,7 +234,7 @@ def test_a_copy_of_an_append_blob_is_sealed_if_asked_to(wire: BlobWire, engine: 
         wire.send("PUT", "/photos/copy", {**asked, "x-ms-seal-blob": sealed})
         assert engine.blobs.get("photos", "copy").sealed is (sealed == "true")
     asked = {"x-ms-copy-source": f"{BASE}/photos/b", "x-ms-seal-blob": "true"}
-    assert wire.refusal("PUT", "/photos/new", asked)[:2] == (409, "InvalidBlobType")
+    assert wire.error("PUT", "/photos/new", asked)[:2] == (409, "InvalidBlobType")
 
 
 def test_the_answer_about_a_source_tells_what_the_source_answered(wire: BlobWire) -> None:
@@ -263,8 +263,8 @@ def test_a_deletion_may_depend_on_when_the_tier_was_changed(wire: BlobWire, engi
     engine.clock.advance(60)
     wire.send("PUT", "/photos/b?comp=tier", {"x-ms-access-tier": "Cool"})
     since, until = "x-ms-access-tier-if-modified-since", "x-ms-access-tier-if-unmodified-since"
-    assert wire.refusal("DELETE", "/photos/b", {until: between})[:2] == (412, "ConditionNotMet")
-    assert wire.refusal("DELETE", "/photos/b", {since: between, until: between})[0] == 400
+    assert wire.error("DELETE", "/photos/b", {until: between})[:2] == (412, "ConditionNotMet")
+    assert wire.error("DELETE", "/photos/b", {since: between, until: between})[0] == 400
     assert wire.send("DELETE", "/photos/b", {since: between}).status == 202
 
 
@@ -276,7 +276,7 @@ def test_the_holder_of_a_lease_replaces_a_blob_that_must_not_be_there(wire: Blob
     body = "<BlockList />" if "blocklist" in path else ""
     asked = {**BLOCK_BLOB, "if-none-match": "*"}
     for other in ({}, {"x-ms-lease-id": LEASE[:-1] + "f"}):
-        assert wire.refusal("PUT", path, {**asked, **other}, body)[:2] == (409, "BlobAlreadyExists")
+        assert wire.error("PUT", path, {**asked, **other}, body)[:2] == (409, "BlobAlreadyExists")
     assert wire.send("PUT", path, {**asked, "x-ms-lease-id": LEASE}, body).status == 201
 
 
@@ -304,7 +304,7 @@ def test_an_md5_that_is_only_kept_may_have_any_length(wire: BlobWire, digest: st
     for path, body in (("/photos/b?comp=properties", ""), ("/photos/b?comp=blocklist", "<BlockList />")):
         assert wire.send("PUT", path, {"x-ms-blob-content-md5": digest}, body).status < 300
         assert wire.send("HEAD", "/photos/b").headers["Content-MD5"] == digest
-    assert wire.refusal("PUT", "/photos/b?comp=properties", {"x-ms-blob-content-md5": "%"})[:2] == (400, "InvalidMd5")
+    assert wire.error("PUT", "/photos/b?comp=properties", {"x-ms-blob-content-md5": "%"})[:2] == (400, "InvalidMd5")
 
 
 @pytest.mark.parametrize("kind", ["md5", "crc64"])
@@ -316,12 +316,12 @@ def test_a_range_without_an_end_has_a_checksum_if_it_is_short(wire: BlobWire, ki
     assert response.status == 206
     assert {"md5": "Content-MD5", "crc64": "x-ms-content-crc64"}[kind] in response.headers
     for span in ({}, {"x-ms-range": "bytes=8-"}, {"x-ms-range": f"bytes=0-{size}"}):
-        assert wire.refusal("GET", "/photos/b", {**asked, **span})[:2] == (400, "InvalidHeaderValue")
+        assert wire.error("GET", "/photos/b", {**asked, **span})[:2] == (400, "InvalidHeaderValue")
 
 
 @pytest.mark.parametrize("version", ["x", "", "2019-02-03", "1999-01-01", "2030-13-01", "2019-2-2"])
-def test_a_version_that_there_never_was_is_refused(wire: BlobWire, version: str) -> None:
-    assert wire.refusal("GET", "/?comp=list", {"x-ms-version": version})[:2] == (400, "InvalidHeaderValue")
+def test_a_version_that_there_never_was_is_rejected(wire: BlobWire, version: str) -> None:
+    assert wire.error("GET", "/?comp=list", {"x-ms-version": version})[:2] == (400, "InvalidHeaderValue")
 
 
 @pytest.mark.parametrize("version", ["2011-08-18", "2019-02-02", "2024-11-04", "2026-04-06"])
@@ -342,7 +342,7 @@ def test_the_default_version_is_kept_and_is_that_of_requests_without_one(wire: B
     assert wire.xml("GET", path).findtext("DefaultServiceVersion") == "2020-06-12"
     assert wire.send("GET", path).headers["x-ms-version"] == "2020-06-12"
     assert wire.send("GET", path, {"x-ms-version": "2019-02-02"}).headers["x-ms-version"] == "2019-02-02"
-    assert wire.refusal("PUT", path, {}, body("yesterday"))[:2] == (400, "InvalidXmlDocument")
+    assert wire.error("PUT", path, {}, body("yesterday"))[:2] == (400, "InvalidXmlDocument")
 
 
 @pytest.mark.parametrize("permission", ["r", "w", "t"])

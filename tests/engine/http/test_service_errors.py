@@ -1,4 +1,4 @@
-"""How a refusal is told: in JSON, in XML, or as the service's own resources tell it; and in every answer's headers."""
+"""How an error is told: in JSON, in XML, or as the service's own resources tell it; and in every answer's headers."""
 
 from __future__ import annotations
 
@@ -9,9 +9,8 @@ from defusedxml.ElementTree import fromstring
 
 from support.table_requests import JSON, Wire, entity_path
 from tablepatterns.edm import Ticks
-from tablepatterns.engine.errors import PARAMETER_OUT_OF_RANGE, Refusal
-from tablepatterns.engine.http import errors as wire_texts
-from tablepatterns.engine.http.errors import Refusals, status_of
+from tablepatterns.engine.errors import PARAMETER_OUT_OF_RANGE, ServiceError
+from tablepatterns.engine.http.errors import ErrorWriter, status_of
 from tablepatterns.engine.http.headers import http_date, seven_digits
 
 METADATA = "{http://schemas.microsoft.com/ado/2007/08/dataservices/metadata}"
@@ -42,16 +41,16 @@ def test_xml_is_for_all_others(headers: dict[str, str], wire: Wire) -> None:
     assert response.headers["Content-Type"] == "application/xml;charset=utf-8"
 
 
-def test_the_option_format_decides_on_refusals_too(wire: Wire) -> None:
+def test_the_option_format_decides_on_errors_too(wire: Wire) -> None:
     path = f"{MISSING}?$format=application/json"
-    assert wire.refusal("GET", path, {})[:2] == (404, "ResourceNotFound")
+    assert wire.error("GET", path, {})[:2] == (404, "ResourceNotFound")
 
 
 @pytest.mark.parametrize("value", ["<&>", "\x00\x1f", "\ud800\uffff", "é🛫"])
 def test_a_text_with_anything_in_it_is_still_xml(value: str) -> None:
-    refusal = Refusal(PARAMETER_OUT_OF_RANGE.of(name="RowKey", value=value))
-    refusals = Refusals("id", Ticks.parse("2014-08-22"))
-    for response in (refusals.in_xml(refusal), refusals.of_service(refusal)):
+    error = ServiceError(PARAMETER_OUT_OF_RANGE.format(name="RowKey", value=value))
+    errors = ErrorWriter("id", Ticks.parse("2014-08-22"))
+    for response in (errors.in_xml(error), errors.of_service(error)):
         message = fromstring(response.body).findtext(f"{METADATA}message")
         shown = "".join("?" if each in "\x00\x1f\ud800\uffff" else each for each in value)
         stamp = "RequestId:id\nTime:2014-08-22T00:00:00.0000000Z"
@@ -88,28 +87,3 @@ def test_a_moment_is_written_for_headers_and_for_texts(text: str, header: str, d
 
 def test_a_code_without_a_status_of_its_own_is_a_bad_request() -> None:
     assert (status_of("OutOfRangeInput"), status_of("Whatever"), status_of("ServerBusy")) == (400, 400, 503)
-
-
-def test_the_answers_of_the_wire_are_the_services_letter_for_letter() -> None:
-    assert {(each.code, each.text) for each in vars(wire_texts).values() if type(each).__name__ == "Answer"} == {
-        ("InvalidUri", "The requested URI does not represent any resource on the server."),
-        (
-            "InvalidInput",
-            "The number of keys specified in the URI does not match number of key properties for the resource.",
-        ),
-        ("UnsupportedHttpVerb", "The resource doesn't support specified Http Verb."),
-        ("MissingRequiredHeader", "An HTTP header that's mandatory for this request is not specified."),
-        (
-            "InvalidAuthenticationInfo",
-            "Server failed to authenticate the request. "
-            "Please refer to the information in the www-authenticate header.",
-        ),
-        (
-            "AuthorizationProtocolMismatch",
-            "This request is not authorized to perform this operation using this protocol.",
-        ),
-        (
-            "AuthorizationSourceIPMismatch",
-            "This request is not authorized to perform this operation using this source IP {address}.",
-        ),
-    }
