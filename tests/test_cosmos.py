@@ -66,7 +66,7 @@ async def nothing(body: object) -> None:
 
 
 def series(account: Any, *, split: bool = False) -> Any:
-    return tp.DataSeries(account, "Counts", Key("{Employee}", ""), 24, name="Hour", of=int, split=split)
+    return tp.DataSeries(account, "Counts", Key("{Employee}", ""), 24, prefix="Hour", value_type=int, split=split)
 
 
 DESIGNS: dict[str, tuple[Verdict, Make]] = {
@@ -242,7 +242,7 @@ def test_a_family_is_complete_in_no_order(unsorted: Any) -> None:
 def test_one_has_all_its_many_in_no_order(unsorted: Any) -> None:
     heads(unsorted).insert({"Department": "Sales", "Floor": 3})
     family = tp.OneToMany(heads(unsorted), hired(staff(unsorted))).family(Department="Sales")
-    assert (family.one["Floor"], numbers(family.many)) == (3, ALL)
+    assert (family.parent["Floor"], numbers(family.children)) == (3, ALL)
 
 
 def test_lists_and_totals_are_right_in_no_order(unsorted: Any) -> None:
@@ -263,10 +263,10 @@ def test_a_wide_entity_is_whole_in_no_order(unsorted: Any) -> None:
 
 
 def test_series_and_types_are_complete_in_no_order(unsorted: Any) -> None:
-    counts = tp.DataSeries(unsorted, "Counts", Key("{Employee}", "{Day:02d}"), 24, name="Hour", of=int)
+    counts = tp.DataSeries(unsorted, "Counts", Key("{Employee}", "{Day:02d}"), 24, prefix="Hour", value_type=int)
     for day in range(8):
         counts.set(9, day, Employee="jo", Day=day)
-    assert sorted((known["Day"], points[9]) for known, points in counts.over(Employee="jo")) == list(
+    assert sorted((known["Day"], points[9]) for known, points in counts.range(Employee="jo")) == list(
         zip(ALL, ALL, strict=True)
     )
     types = tp.EntityTypes(tp.EntityType(Employee, staff(unsorted)))

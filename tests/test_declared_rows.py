@@ -31,7 +31,7 @@ TEXT = Key("{Department}", "{Anything}")
 
 
 def series(storage: Any, key: Key, table: str = "Shared") -> Any:
-    return DataSeries(storage, table, key, 24, name="Hour", of=int)
+    return DataSeries(storage, table, key, 24, prefix="Hour", value_type=int)
 
 
 MADE: dict[str, Callable[[Any, str], Any]] = {
@@ -41,7 +41,7 @@ MADE: dict[str, Callable[[Any, str], Any]] = {
     "WideEntity": lambda storage, table: WideEntity(storage, table, KEY),
     "DataSeries": lambda storage, table: series(storage, KEY, table),
     "split DataSeries": lambda storage, table: DataSeries(
-        storage, table, KEY, 1000, name="Minute", of=int, split=True
+        storage, table, KEY, 1000, prefix="Minute", value_type=int, split=True
     ),
     "index": lambda storage, table: EntitySet(
         storage, table, Key("{Department}", "z_{Id}"), derived=[IntraPartitionIndex(Key("{Department}", "1{Email}"))]

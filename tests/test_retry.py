@@ -83,7 +83,7 @@ def test_threads_that_change_one_summary_all_succeed(hasty: None) -> None:
 
 
 def test_threads_that_add_to_one_point_all_succeed(hasty: None) -> None:
-    series = DataSeries(connect(), "Messages", Key("{Employee}", "{Day}"), 24, name="Hour", of=int)
+    series = DataSeries(connect(), "Messages", Key("{Employee}", "{Day}"), 24, prefix="Hour", value_type=int)
     in_threads(16, lambda _: series.add(9, 1, Employee="jones", Day="monday"))
     assert series.read([9], Employee="jones", Day="monday") == [160]
 
@@ -170,7 +170,7 @@ def test_what_is_no_number_of_seconds_is_rejected_before_any_request(budget: Any
     storage = connect()
     staff = EntitySet(storage, "Staff", BY_ID, derived=[Summary(Key("{Department}", "department"))])
     wide = WideEntity(storage, "Wide", BY_ID)
-    series = DataSeries(storage, "Series", BY_ID, 3, name="Day", of=int)
+    series = DataSeries(storage, "Series", BY_ID, 3, prefix="Day", value_type=int)
     plain = EntitySet(storage, "Plain", BY_ID)
     calls: list[Callable[[], object]] = [
         lambda: staff.insert(ID, retry_for=budget),

@@ -144,7 +144,7 @@ sign_ins = declare_set(
 
 # The hours of a day are properties of one entity.
 messages = declare_set(
-    DataSeries(storage, "MessageCounts", Key("{EmployeeId:06d}", "{Day:%Y-%m-%d}"), 24, name="Hour", of=int),
+    DataSeries(storage, "MessageCounts", Key("{EmployeeId:06d}", "{Day:%Y-%m-%d}"), 24, prefix="Hour", value_type=int),
     name="Messages",
     shape=Shape(
         "MessageCount",

@@ -46,7 +46,7 @@ if TYPE_CHECKING:
     from .recipes.entity_types.entity_types import EntityTypes
     from .recipes.entity_types.mapper import Held
     from .recipes.eventual_transaction import EventualTransaction
-    from .recipes.grant import AccessPolicies, Grant, Reach, grant
+    from .recipes.grant import AccessPolicies, Grant, KeyScope, grant
     from .recipes.index_entities import IndexEntity
     from .recipes.inter_partition_index import InterPartitionIndex
     from .recipes.intra_partition_index import IntraPartitionIndex
@@ -106,6 +106,7 @@ __all__ = [
     "IntraPartitionIndex",
     "Key",
     "KeyRotation",
+    "KeyScope",
     "LargeProperties",
     "LargePropertyStore",
     "LocalKey",
@@ -124,7 +125,6 @@ __all__ = [
     "PeriodTables",
     "QueryClass",
     "RangeDivision",
-    "Reach",
     "Schema",
     "SharedFields",
     "Storage",
@@ -207,7 +207,7 @@ _HOMES = {
     "PeriodTables": "recipes.period_tables.period_tables",
     "QueryClass": "filters",
     "RangeDivision": "recipes.work_division",
-    "Reach": "recipes.grant",
+    "KeyScope": "recipes.grant",
     "Schema": "entity_set.schema",
     "SharedFields": "recipes.one_to_many",
     "Storage": "storage",

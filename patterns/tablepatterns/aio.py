@@ -210,7 +210,7 @@ class Storage(Account):
         return [results[position] for position in range(len(calls))]
 
     async def run_with_heartbeat(
-        self, work: Coroutine[Any, Any, T], beat: Callable[[], Coroutine[Any, Any, None]], *, every: float
+        self, work: Coroutine[Any, Any, T], heartbeat: Callable[[], Coroutine[Any, Any, None]], *, every: float
     ) -> T:
         """Run the work here, and a task beside it that beats."""
         over = asyncio.Event()
@@ -218,7 +218,7 @@ class Storage(Account):
 
         async def keep_beating() -> None:
             while not await _happens(over, interval):
-                await beat()
+                await heartbeat()
 
         beating = asyncio.ensure_future(keep_beating())
         try:

@@ -107,9 +107,9 @@ class Account(ABC):
 
     @abstractmethod
     async def run_with_heartbeat(
-        self, work: Coroutine[Any, Any, T], beat: Callable[[], Coroutine[Any, Any, None]], *, every: float
+        self, work: Coroutine[Any, Any, T], heartbeat: Callable[[], Coroutine[Any, Any, None]], *, every: float
     ) -> T:
-        """Run `work`, and `beat()` about every so many seconds while it runs; return what the work returns.
+        """Run `work`, and `heartbeat()` about every so many seconds while it runs; return what the work returns.
 
         The work is a task on an async account; on a sync one it stays in this thread, and a thread beside it beats. A
         beat that has begun is never broken off. One that fails is the last, and is raised once the work has ended.

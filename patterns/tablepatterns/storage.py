@@ -216,7 +216,7 @@ class Storage(BlockingAccount):
                 raise
 
     async def run_with_heartbeat(
-        self, work: Coroutine[Any, Any, T], beat: Callable[[], Coroutine[Any, Any, None]], *, every: float
+        self, work: Coroutine[Any, Any, T], heartbeat: Callable[[], Coroutine[Any, Any, None]], *, every: float
     ) -> T:
         """Run the work in this thread, and a thread beside it that beats."""
         over = threading.Event()
@@ -224,7 +224,7 @@ class Storage(BlockingAccount):
 
         def keep_beating() -> None:
             while not over.wait(interval):
-                finish(beat())
+                finish(heartbeat())
 
         with ThreadPoolExecutor(1) as pool:
             beating = pool.submit(copy_context().run, keep_beating)

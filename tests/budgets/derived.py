@@ -148,7 +148,7 @@ def change_of_others(account: Any) -> Call:
 @budget("CopiedFields", "replace", Cost(table=4, queue=2), "a change of a field that is copied to another table")
 def change_of_copied_elsewhere(account: Any) -> Call:
     employees = staff(account, MANAGER_ELSEWHERE)
-    heads = EntitySet(account, "Heads", MANAGER_ELSEWHERE.into, derived=[MANAGER_ELSEWHERE.filled_from(employees)])
+    heads = EntitySet(account, "Heads", MANAGER_ELSEWHERE.key, derived=[MANAGER_ELSEWHERE.filled_from(employees)])
     heads.insert({"Department": "Sales", "Manager": 1})
     return changing(employees, Email="jo@contoso.com")
 

@@ -26,16 +26,16 @@ def belonging(account: Any) -> Any:
     return OneToMany(heads(account), staff(account))
 
 
-@budget("OneToMany", "one_of", 1)
-def one_of(account: Any) -> Call:
+@budget("OneToMany", "parent_of", 1)
+def parent_of(account: Any) -> Call:
     found = belonging(account)
-    return lambda: found.one_of(employee())
+    return lambda: found.parent_of(employee())
 
 
-@budget("OneToMany", "all_of", 1, "up to 1,000")
-def all_of(account: Any) -> Call:
+@budget("OneToMany", "children_of", 1, "up to 1,000")
+def children_of(account: Any) -> Call:
     found = belonging(account)
-    return lambda: list(found.all_of(**SALES))
+    return lambda: list(found.children_of(**SALES))
 
 
 @budget("OneToMany", "family", 2, "one and up to 1,000, sent together")

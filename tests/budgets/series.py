@@ -58,7 +58,7 @@ SERIES = {"Employee": "223", "Day": "2014-08-22"}
 
 
 def hours(account: Any) -> Any:
-    series = DataSeries(account, "Hours", Key("{Employee}", "{Day}"), 24, name="Hour", of=int)
+    series = DataSeries(account, "Hours", Key("{Employee}", "{Day}"), 24, prefix="Hour", value_type=int)
     series.set(0, 1, **SERIES)
     return series
 

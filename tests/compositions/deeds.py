@@ -154,7 +154,7 @@ class Belonging(Part):
         for group in staff.groups(those):
             many = staff.home.set_of(group[0])
             heads = EntitySet(staff.storage, many.table.name, Key(staff.home.partition, "head"))
-            belonging = OneToMany(heads, many).all_of(**staff.home.group(group[0]))
+            belonging = OneToMany(heads, many).children_of(**staff.home.group(group[0]))
             assert sorted([shown(each) async for each in belonging], key=lambda each: each["EmployeeId"]) == group
 
 

@@ -160,7 +160,7 @@ class Copied(Kept):
     def departments(self, entities: Any) -> Any:
         """Return the departments beside a set of employees."""
         copies = self.of(entities)
-        return EntitySet(entities.account, entities.table.name, copies.into, derived=[copies.filled_from(entities)])
+        return EntitySet(entities.account, entities.table.name, copies.key, derived=[copies.filled_from(entities)])
 
     async def check(self, staff: Any, those: list[Fields]) -> None:
         for group in staff.groups(those):

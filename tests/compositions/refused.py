@@ -303,7 +303,7 @@ REFUSED: tuple[Refused, ...] = (
         "in one table, with keys that can overlap",
         lambda account: [
             staff(account),
-            DataSeries(account, "Staff", KEY, 24, name="Hour", of=int),
+            DataSeries(account, "Staff", KEY, 24, prefix="Hour", value_type=int),
         ],
     ),
     Refused(("LogTail", "Cosmos DB"), "which does not sort", lambda account: LogTail(cosmos(), "Claims", "{Employee}")),

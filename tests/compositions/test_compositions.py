@@ -88,7 +88,9 @@ async def test_all_live_in_one_partition(storage: Any, table_name: str) -> None:
     staff = EntitySet(storage, table_name, Key("{Department}", "empid_{EmployeeId:06d}"), derived=[BY_EMAIL])
     reviews = ChildSet(storage, table_name, staff.key, "_{Year:04d}", derived=[BY_RATING])
     claims = LogTail(storage, table_name, "{Department}", row_prefix="claim_")
-    counts = DataSeries(storage, table_name, Key("{Department}", "count_{Year:04d}"), 12, name="Month", of=int)
+    counts = DataSeries(
+        storage, table_name, Key("{Department}", "count_{Year:04d}"), 12, prefix="Month", value_type=int
+    )
     wide = WideEntity(storage, table_name, Key("{Department}", "wide_{Year:04d}_"))
     year, jones = {"Department": "Sales", "Year": 2014}, {"Department": "Sales", "EmployeeId": 223}
 

@@ -82,7 +82,7 @@ def calls(storage: Any) -> Calls:
         "Archive.restore": archive.restore,
         "Archive.restore from blobs": blobs.restore,
         "LargePropertyStore.open": lambda each: _first(tp.LargePropertyStore(large).open(each, "Photo")),
-        "OneToMany.one_of": OneToMany(EntitySet(storage, "Staff", HEAD), staff).one_of,
+        "OneToMany.parent_of": OneToMany(EntitySet(storage, "Staff", HEAD), staff).parent_of,
         "OneToOne.first_of": links.first_of,
         "OneToOne.second_of": links.second_of,
         "OneToOne.link": lambda each: links.link(each, each),

@@ -115,20 +115,20 @@ async def test_related_entities_take_fields_of_any_name(storage: Any, new_name: 
     parent, found = await children.family(owner)
     assert (parent is not None, len(found)) == (True, 1)
     many = OneToMany(parents, children)
-    assert len([each async for each in many.all_of(owner)]) == 1
-    assert len((await many.family(owner)).many) == 1
+    assert len([each async for each in many.children_of(owner)]) == 1
+    assert len((await many.family(owner)).children) == 1
     assert (await SharedFields(children, ["Floor"]).change({"Floor": 2}, owner)).written == 1
 
 
 async def test_series_and_wide_entities_take_fields_of_any_name(storage: Any, new_name: Any) -> None:
-    series = DataSeries(storage, new_name(), BY_NAMES, 24, name="Hour", of=int)
+    series = DataSeries(storage, new_name(), BY_NAMES, 24, prefix="Hour", value_type=int)
     await series.set(1, 5, NAMED)
     await series.set_many({2: 6}, NAMED)
     assert await series.add(1, 2, NAMED) == 7
     await series.clear(2, NAMED)
     assert await series.read([1, 2], NAMED) == [7, None]
     assert (await series.read(NAMED))[:3] == [None, 7, None]
-    assert [key async for key, _ in series.over(PARTITION)] == [NAMED]
+    assert [key async for key, _ in series.range(PARTITION)] == [NAMED]
     assert await series.delete(NAMED)
     wide = WideEntity(storage, new_name(), BY_NAMES)
     await wide.insert(NAMED | {"Age": 1})

@@ -370,7 +370,7 @@ def teams_of(storage: Any, table: str) -> tuple[Any, Any]:
         BY_ID,
         derived=[MANAGER],
     )
-    return by_team, EntitySet(storage, table, MANAGER.into, derived=[MANAGER.filled_from(by_team)])
+    return by_team, EntitySet(storage, table, MANAGER.key, derived=[MANAGER.filled_from(by_team)])
 
 
 async def test_copies_are_filled_in_and_recognised_on_resuming(storage: Any, engine: Engine, table_name: str) -> None:

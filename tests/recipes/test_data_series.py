@@ -203,7 +203,7 @@ async def test_a_lost_answer_under_a_point_that_was_set_is_told_as_unknown(
 async def test_points_have_the_type_that_was_declared(
     storage: Any, table_name: str, of: Any, value: Any, stored: Any
 ) -> None:
-    series = series_of(storage, table_name, of=of)
+    series = series_of(storage, table_name, value_type=of)
     await series.set(9, value, **TODAY)
     (found,) = await series.read([9], **TODAY)
     assert (found, type(found)) == (stored, type(stored))
@@ -214,7 +214,7 @@ async def test_numbers_of_numpy_are_taken_for_what_they_are(storage: Any, table_
     series = series_of(storage, table_name)
     await series.set_many({0: numpy.int64(5), 1: numpy.int8(-1)}, **TODAY)
     assert await series.read(range(2), **TODAY) == [5, -1]
-    reals = series_of(storage, table_name, name="Real", of=float)
+    reals = series_of(storage, table_name, prefix="Real", value_type=float)
     await reals.set(0, numpy.float32(0.5), **TODAY)
     assert await reals.read([0], **TODAY) == [0.5]
     with pytest.raises(BadProperty):
@@ -251,11 +251,11 @@ async def test_several_days_are_one_range_query(series: Any, engine: Engine) -> 
         await series.set_many({0: number, series.points - 1: 10 + number}, Employee="000223", Day=day)
     await series.set(0, 99, Employee="000224", Day=DAY)
     with engine.ledger.span() as span:
-        found = [each async for each in series.over(Employee="000223", Day=between(days[1], days[3]))]
+        found = [each async for each in series.range(Employee="000223", Day=between(days[1], days[3]))]
     assert span.totals.requests == 1
     assert [fields for fields, _ in found] == [{"Employee": "000223", "Day": day} for day in days[1:4]]
     assert [(values[0], values[-1]) for _, values in found] == [(1, 11), (2, 12), (3, 13)]
-    assert [each async for each in series.over(Employee="nobody")] == []
+    assert [each async for each in series.range(Employee="nobody")] == []
 
 
 async def test_pandas_sees_the_missing_as_missing(series: Any) -> None:
@@ -269,7 +269,7 @@ async def test_pandas_sees_the_missing_as_missing(series: Any) -> None:
 
 @pytest.mark.parametrize(("of", "dtype"), [(Int64, "Int64"), (float, "Float64"), (bool, "boolean")])
 async def test_pandas_has_the_type_of_the_series(storage: Any, table_name: str, of: Any, dtype: str) -> None:
-    assert str((await series_of(storage, table_name, of=of).to_pandas(**TODAY)).dtype) == dtype
+    assert str((await series_of(storage, table_name, value_type=of).to_pandas(**TODAY)).dtype) == dtype
 
 
 async def test_without_pandas_the_error_says_what_to_install(messages: Any, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -307,4 +307,4 @@ async def test_whatever_the_steps_a_series_is_as_a_list(
             expected[slot] = await series.add(slot, number, **TODAY)
             assert expected[slot] is not None
     assert await series.read(**TODAY) == expected
-    assert [values async for _, values in series.over(Employee="000223")] in ([expected], [])
+    assert [values async for _, values in series.range(Employee="000223")] in ([expected], [])

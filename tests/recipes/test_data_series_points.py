@@ -38,7 +38,7 @@ def test_other_bytes_are_refused(series: tuple[Any, list[Any]], of: Any, junk: b
     data = packed(kind, points)
     wrong = [data + junk, data[:-1], b""] + ([data] if of is not kind else [])
     for bad in wrong:
-        with pytest.raises(BadProperty, match="no packed series"):
+        with pytest.raises(BadProperty, match="not a packed series"):
             unpacked(of, bad)
 
 

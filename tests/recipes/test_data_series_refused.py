@@ -48,7 +48,7 @@ async def test_a_series_of_99_full_rows_is_read_at_once(storage: Any, engine: En
 
 
 async def test_bad_input_is_refused_before_any_request(storage: Any, engine: Engine, messages: Any) -> None:
-    flags = series_of(storage, messages.table.name, of=bool)
+    flags = series_of(storage, messages.table.name, value_type=bool)
     await messages.set(9, 2**31 - 1, **TODAY)
     bad: list[tuple[type[Exception], Any]] = [
         (BadInput, lambda: messages.set(24, 1, **TODAY)),
@@ -81,7 +81,7 @@ async def test_a_sum_that_is_too_large_is_refused_and_nothing_is_written(message
 
 
 async def test_a_value_of_another_type_is_told_and_not_converted(storage: Any, messages: Any) -> None:
-    reals = series_of(storage, messages.table.name, of=float)
+    reals = series_of(storage, messages.table.name, value_type=float)
     await reals.set(9, 0.5, **TODAY)
     with pytest.raises(BadProperty, match="Hour09"):
         await messages.read(**TODAY)
@@ -94,14 +94,14 @@ async def test_a_value_of_another_type_is_told_and_not_converted(storage: Any, m
     ("error", "key", "options"),
     [
         (LimitExceeded, KEY, {"points": 0}),
-        (BadProperty, KEY, {"name": "9"}),
-        (BadProperty, KEY, {"name": "a-b"}),
-        (BadDesign, KEY, {"of": str}),
+        (BadProperty, KEY, {"prefix": "9"}),
+        (BadProperty, KEY, {"prefix": "a-b"}),
+        (BadDesign, KEY, {"value_type": str}),
         (BadTableName, KEY, {"table": "x"}),
     ],
 )
 def test_a_design_that_cannot_work_is_refused(error: type[Exception], key: Key, options: dict[str, Any]) -> None:
-    given = {"table": "Counts", "points": 24, "name": "Hour", "of": int} | options
+    given = {"table": "Counts", "points": 24, "prefix": "Hour", "value_type": int} | options
     with connect() as storage, pytest.raises(error):
         DataSeries(storage, key=key, **given)
 

@@ -34,7 +34,7 @@ def adding(*others: str, first: bool = False) -> Make:
     """
 
     def make(world: World) -> dict[str, Any]:
-        series = DataSeries(world.storage, "Counts", Key("{Employee}", ""), 4, name="Hour", of=int)
+        series = DataSeries(world.storage, "Counts", Key("{Employee}", ""), 4, prefix="Hour", value_type=int)
         world.run(series.table.create() if first else series.set(3, 0, **JONES))
         actors = {name: series.add(3, 1, **JONES) for name in ("ann", "bob")}
         return actors | {name: series.set(0, 7, **JONES) for name in others}
@@ -82,7 +82,7 @@ def test_two_add_while_a_point_is_set_and_an_answer_is_lost() -> None:
 
 def test_without_the_condition_a_count_is_lost() -> None:
     def make(world: World) -> dict[str, Any]:
-        series = Unconditional(world.storage, "Counts", Key("{Employee}", ""), 4, name="Hour", of=int)
+        series = Unconditional(world.storage, "Counts", Key("{Employee}", ""), 4, prefix="Hour", value_type=int)
         world.run(series.set(3, 0, **JONES))
         return {name: series._add(3) for name in ("ann", "bob")}
 

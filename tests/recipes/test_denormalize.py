@@ -52,7 +52,7 @@ def both(places: DerivedTables, manager: CopiedFields) -> tuple[Any, Any]:
     """Return the set of the employees, and that of the departments."""
     employees = places.employees(manager)
     table = manager.table(places.table)
-    return employees, EntitySet(places.storage, table, manager.into, derived=[manager.filled_from(employees)])
+    return employees, EntitySet(places.storage, table, manager.key, derived=[manager.filled_from(employees)])
 
 
 async def staffed(places: DerivedTables, manager: CopiedFields) -> tuple[Any, Any]:
@@ -279,7 +279,7 @@ async def test_copies_can_be_filled_checked_and_mended(places: DerivedTables, ma
     for number in (1, 2):
         await past.insert(jones(EmployeeId=number, Email=f"{number}@contoso.com"))
     table = places.storage.table(manager.table(places.table))
-    keys = dict(zip(("PartitionKey", "RowKey"), manager.into.format(SALES), strict=True))
+    keys = dict(zip(("PartitionKey", "RowKey"), manager.key.format(SALES), strict=True))
     await table.submit(Operation.insert({**keys, "ManagerId": 1}))
     employees, departments = both(places, manager)
     assert len((await employees.verify(manager)).of(Finding.STALE)) == 1

@@ -14,7 +14,7 @@ from support.employees import by_email, employees_of, jones
 from tablepatterns import EntitySet, Key, at_least, between, connect, prefix
 from tablepatterns.engine.account import Engine
 from tablepatterns.errors import BadDesign, BadInput, BadKey, LimitExceeded
-from tablepatterns.recipes.grant import AccessPolicies, Reach, grant
+from tablepatterns.recipes.grant import AccessPolicies, KeyScope, grant
 from tablepatterns.recipes.index_entities import IndexEntity
 from tablepatterns.recipes.inter_partition_index import InterPartitionIndex
 from tablepatterns.recipes.summary import Summary
@@ -123,14 +123,14 @@ async def test_a_user_reaches_nothing_but_the_users_own_partition(backend: Any, 
 @pytest.mark.parametrize(
     ("reach", "inside"),
     [
-        (Reach("ann", "bob"), [("ann", 1), ("ann", 2), ("bob", 1), ("bob", 2)]),
-        (Reach("bob"), [("bob", 1), ("bob", 2), ("cid", 1), ("cid", 2)]),
-        (Reach("ann", "bob", "000002", "000001"), [("ann", 2), ("bob", 1)]),
+        (KeyScope("ann", "bob"), [("ann", 1), ("ann", 2), ("bob", 1), ("bob", 2)]),
+        (KeyScope("bob"), [("bob", 1), ("bob", 2), ("cid", 1), ("cid", 2)]),
+        (KeyScope("ann", "bob", "000002", "000001"), [("ann", 2), ("bob", 1)]),
     ],
     ids=["partitions", "from a partition", "partitions and rows"],
 )
 async def test_a_reach_may_be_of_several_partitions(
-    backend: Any, storage: Any, table_name: str, reach: Reach, inside: list[Any]
+    backend: Any, storage: Any, table_name: str, reach: KeyScope, inside: list[Any]
 ) -> None:
     notes = notes_of(storage, table_name)
     for user in ("ann", "bob", "cid"):
@@ -293,19 +293,19 @@ def test_rows_of_other_sets_are_kept_out() -> None:
     departments = EntitySet(storage, "Staff", Key("{Department}", "Department"))
     elsewhere = EntitySet(storage, "Other", Key("{Department}", "Department"))
     sales = {"Department": "Sales"}
-    with pytest.raises(BadDesign, match="set beside it"):
-        given(storage, employees, within=sales, beside=[departments])
-    with pytest.raises(BadDesign, match="set beside it"):
-        given(storage, "Staff", beside=[departments])
-    assert given(storage, employees, within=sales, beside=[elsewhere])
+    with pytest.raises(BadDesign, match="excluded set"):
+        given(storage, employees, within=sales, excluding=[departments])
+    with pytest.raises(BadDesign, match="excluded set"):
+        given(storage, "Staff", excluding=[departments])
+    assert given(storage, employees, within=sales, excluding=[elsewhere])
     one = {**sales, "EmployeeId": between(1, 5)}
-    assert given(storage, employees, within=one, beside=[departments])
+    assert given(storage, employees, within=one, excluding=[departments])
     with pytest.raises(BadDesign, match="email_"):
         given(
             storage,
             departments,
             within=sales,
-            beside=[
+            excluding=[
                 EntitySet(
                     storage,
                     "Others",

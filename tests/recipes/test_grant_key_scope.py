@@ -1,4 +1,4 @@
-"""Reach: a signature's stretch of keys holds what a range holds, and no row more."""
+"""KeyScope: a signature's stretch of keys holds what a range holds, and no row more."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from tablepatterns import Key, at_least, below, between, prefix
 from tablepatterns.errors import BadInput, BadKey
 from tablepatterns.key import KeyRange
 from tablepatterns.key.formats import FORBIDDEN
-from tablepatterns.recipes.grant import Reach
+from tablepatterns.recipes.grant import KeyScope
 
 EMAILS = Key("{Department}", "email_{Email}")
 IDS = Key("{Department}", "empid_{EmployeeId:06d}")
@@ -26,7 +26,7 @@ def test_a_reach_holds_exactly_the_rows_of_its_range(
 ) -> None:
     rows = KeyRange("Sales", lower, inclusive[0], upper, inclusive[1])
     try:
-        reach = Reach.of(rows)
+        reach = KeyScope.of(rows)
     except BadInput:
         assume(False)
     for row_key in (row, *(end + row for end in (lower, upper) if end)):
@@ -46,55 +46,55 @@ def test_a_reach_holds_exactly_the_rows_of_its_range(
     ],
 )
 def test_an_open_end_is_the_nearest_key_below_it(end: str, below_it: str) -> None:
-    assert Reach.of(KeyRange("Sales", None, True, end, False)).last_row == below_it
+    assert KeyScope.of(KeyRange("Sales", None, True, end, False)).last_row == below_it
 
 
 @pytest.mark.parametrize(
     ("reach", "key", "meets"),
     [
-        (Reach(), EMAILS, True),
-        (Reach("Sales", "Sales"), EMAILS, True),
-        (Reach("Sales", "Sales"), Key("dept_{Department}", "email_{Email}"), False),
-        (Reach("Sales", "Sales"), Key("{Department:06d}", "{Email}"), False),
-        (Reach("A", "M"), Key("dept_{Department}", "{Email}"), False),
-        (Reach("a", "m"), Key("dept_{Department}", "{Email}"), True),
-        (Reach.of(IDS.range({"Department": "Sales", "EmployeeId": at_least(5)})), EMAILS, False),
-        (Reach.of(IDS.range({"Department": "Sales", "EmployeeId": below(5)})), IDS, True),
-        (Reach.of(EMAILS.range({"Department": "Sales", "Email": prefix("a")})), Key("{D}", "{Anything}"), True),
-        (Reach("Sales", "Sales", "a", "m"), Key("{D}", "head"), True),
-        (Reach("Sales", "Sales", "a", "h"), Key("{D}", "head"), False),
-        (Reach("Sales", "Sales", "heads"), Key("{D}", "head"), False),
+        (KeyScope(), EMAILS, True),
+        (KeyScope("Sales", "Sales"), EMAILS, True),
+        (KeyScope("Sales", "Sales"), Key("dept_{Department}", "email_{Email}"), False),
+        (KeyScope("Sales", "Sales"), Key("{Department:06d}", "{Email}"), False),
+        (KeyScope("A", "M"), Key("dept_{Department}", "{Email}"), False),
+        (KeyScope("a", "m"), Key("dept_{Department}", "{Email}"), True),
+        (KeyScope.of(IDS.range({"Department": "Sales", "EmployeeId": at_least(5)})), EMAILS, False),
+        (KeyScope.of(IDS.range({"Department": "Sales", "EmployeeId": below(5)})), IDS, True),
+        (KeyScope.of(EMAILS.range({"Department": "Sales", "Email": prefix("a")})), Key("{D}", "{Anything}"), True),
+        (KeyScope("Sales", "Sales", "a", "m"), Key("{D}", "head"), True),
+        (KeyScope("Sales", "Sales", "a", "h"), Key("{D}", "head"), False),
+        (KeyScope("Sales", "Sales", "heads"), Key("{D}", "head"), False),
     ],
 )
-def test_it_is_told_whether_other_rows_could_lie_in_it(reach: Reach, key: Key, meets: bool) -> None:
+def test_it_is_told_whether_other_rows_could_lie_in_it(reach: KeyScope, key: Key, meets: bool) -> None:
     assert reach.meets(key) is meets
 
 
 def test_across_partitions_rows_bound_the_first_and_the_last() -> None:
-    reach = Reach("A", "C", "5", "1")
+    reach = KeyScope("A", "C", "5", "1")
     inside = [(p, r) for p in "ABCD" for r in "159" if reach.contains(p, r)]
     assert inside == [("A", "5"), ("A", "9"), ("B", "1"), ("B", "5"), ("B", "9"), ("C", "1")]
-    assert Reach(last_partition="B").contains("A", "1")
-    assert not Reach(last_partition="B").contains("C", "1")
+    assert KeyScope(last_partition="B").contains("A", "1")
+    assert not KeyScope(last_partition="B").contains("C", "1")
 
 
 @pytest.mark.guide("G-342")
 @pytest.mark.parametrize("ends", [{"first_row": "1"}, {"last_row": "1"}, {"first_partition": "A", "last_row": "1"}])
 def test_rows_without_their_partition_are_refused(ends: dict[str, str]) -> None:
     with pytest.raises(BadInput, match="within a partition"):
-        Reach(**ends)
+        KeyScope(**ends)
 
 
 @pytest.mark.parametrize("ends", [("", None), (None, ""), ("A", None, ""), (None, "A", None, "")])
 def test_an_empty_end_is_refused_since_the_signature_would_have_none(ends: tuple[str | None, ...]) -> None:
     with pytest.raises(BadInput, match="empty end"):
-        Reach(*ends)
+        KeyScope(*ends)
 
 
 def test_ends_that_no_key_can_be_are_refused() -> None:
     with pytest.raises(BadKey):
-        Reach("a/b", "a/b")
+        KeyScope("a/b", "a/b")
     with pytest.raises(BadInput, match="lies after"):
-        Reach("B", "A")
+        KeyScope("B", "A")
     with pytest.raises(BadKey):
-        Reach.of(IDS.range({"Department": "Sales", "EmployeeId": between(5, 1)}))
+        KeyScope.of(IDS.range({"Department": "Sales", "EmployeeId": between(5, 1)}))

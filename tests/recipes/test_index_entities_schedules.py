@@ -221,7 +221,7 @@ def test_without_an_intent_a_death_leaves_a_list_behind(monkeypatch: pytest.Monk
 
     async def send_and_forget(self: Intents, intent: Any) -> Any:
         lease = await send(self, intent)
-        await lease.done()
+        await lease.complete()
         return lease
 
     monkeypatch.setattr(Intents, "send", send_and_forget)

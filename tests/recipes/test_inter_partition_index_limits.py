@@ -39,7 +39,7 @@ def test_without_an_intent_a_death_leaves_copies_out_of_line(monkeypatch: pytest
 
     async def send_and_forget(self: Intents, intent: Intent) -> Lease:
         lease = await send(self, intent)
-        await lease.done()
+        await lease.complete()
         return lease
 
     monkeypatch.setattr(Intents, "send", send_and_forget)
@@ -52,7 +52,7 @@ def test_a_message_deleted_before_the_work_is_done_leaves_copies_out_of_line(mon
 
     async def delete_and_keep(self: Promise, written: Iterable[Entity]) -> None:
         for pledge in self._pledges:
-            await pledge.lease.done()
+            await pledge.lease.complete()
         await keep(self, written)
 
     monkeypatch.setattr(Promise, "keep", delete_and_keep)
@@ -74,7 +74,7 @@ def test_without_a_last_look_at_the_primary_a_late_copy_stays(monkeypatch: pytes
 def test_a_reservation_that_nobody_takes_back_stays(monkeypatch: pytest.MonkeyPatch) -> None:
     async def forget(self: Promise) -> None:
         for pledge in self._pledges:
-            await pledge.lease.done()
+            await pledge.lease.complete()
 
     monkeypatch.setattr(Promise, "withdraw", forget)
     with pytest.raises(Counterexample, match="the invariant does not hold"):

@@ -68,7 +68,7 @@ async def test_that_there_is_none_is_remembered(storage: Any, engine: Engine, ta
 
 @pytest.mark.guide("G-277")
 async def test_a_small_table_is_read_once_and_never_again(storage: Any, engine: Engine, table_name: str) -> None:
-    lookup = Lookup(await departments_of(storage, table_name), whole=True)
+    lookup = Lookup(await departments_of(storage, table_name), whole_table=True)
     with engine.ledger.span() as reading:
         assert (await lookup.get(Department="Sales"))["Floor"] == 0
     with engine.ledger.span() as span:
@@ -83,7 +83,7 @@ async def test_a_small_table_is_read_once_and_never_again(storage: Any, engine: 
 @pytest.mark.parametrize("whole", [False, True])
 async def test_what_was_read_expires(storage: Any, engine: Engine, table_name: str, whole: bool) -> None:
     departments = await departments_of(storage, table_name)
-    lookup = Lookup(departments, whole=whole, expires=timedelta(minutes=1))
+    lookup = Lookup(departments, whole_table=whole, expires=timedelta(minutes=1))
     assert (await lookup.get(Department="Sales"))["Floor"] == 0
     await departments.merge(await departments.get(Department="Sales"), {"Floor": 9})
     engine.clock.advance(59)
@@ -108,7 +108,7 @@ async def test_what_never_expires_stays(
 @pytest.mark.parametrize("whole", [False, True])
 async def test_it_can_be_refreshed_and_told_to_forget(storage: Any, table_name: str, whole: bool) -> None:
     departments = await departments_of(storage, table_name)
-    lookup = Lookup(departments, whole=whole)
+    lookup = Lookup(departments, whole_table=whole)
 
     async def floor() -> int:
         found = await lookup.get(Department="Sales")
@@ -202,7 +202,7 @@ async def test_whoever_forgets_while_others_read_has_the_last_word(whole: bool) 
 
     async with aio.connect(engine) as fast, aio.connect(engine, transport=Slow(engine)) as slow:
         departments = await departments_of(fast, "Departments")
-        lookup = Lookup(EntitySet(slow, "Departments", departments.key), whole=whole)
+        lookup = Lookup(EntitySet(slow, "Departments", departments.key), whole_table=whole)
         reading = asyncio.ensure_future(lookup.get(Department="Sales"))
         for _ in range(50):
             await asyncio.sleep(0)
@@ -220,4 +220,4 @@ async def test_what_cannot_be_a_key_is_refused(storage: Any, table_name: str) ->
         await lookup.get(Name="Sales")
     for options in ({"expires": timedelta(0)}, {"capacity": 0}):
         with pytest.raises(BadDesign):
-            Lookup(lookup.source, **options)
+            Lookup(lookup.entity_set, **options)

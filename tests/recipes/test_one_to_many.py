@@ -44,41 +44,41 @@ def together_in(storage: Any, table: str) -> Any:
 @pytest.mark.guide("G-269")
 async def test_together_the_count_changes_with_each_employee(storage: Any, engine: Engine, table_name: str) -> None:
     staff = together_in(storage, table_name)
-    await staff.one.insert({**SALES, "EmployeeCount": 0, "Floor": 3})
-    assert staff.is_together
+    await staff.parents.insert({**SALES, "EmployeeCount": 0, "Floor": 3})
+    assert staff.shares_partition
     with engine.ledger.span() as span:
-        jones = await staff.many.insert(employee(223))
+        jones = await staff.children.insert(employee(223))
     assert span.totals.by_operation["Transaction"] == 1
-    await staff.many.insert(employee(152))
-    assert await staff.one_of(jones) == {**SALES, "EmployeeCount": 2, "Floor": 3}
-    await staff.many.delete(jones)
-    assert (await staff.one_of(jones))["EmployeeCount"] == 1
+    await staff.children.insert(employee(152))
+    assert await staff.parent_of(jones) == {**SALES, "EmployeeCount": 2, "Floor": 3}
+    await staff.children.delete(jones)
+    assert (await staff.parent_of(jones))["EmployeeCount"] == 1
 
 
 @pytest.mark.guide("G-270")
 async def test_the_department_changes_by_one_operation(storage: Any, engine: Engine, table_name: str) -> None:
     staff = together_in(storage, table_name)
-    sales = await staff.one.insert({**SALES, "EmployeeCount": 0})
-    await staff.many.insert(employee(223))
-    sales = await staff.one.get(**SALES)
+    sales = await staff.parents.insert({**SALES, "EmployeeCount": 0})
+    await staff.children.insert(employee(223))
+    sales = await staff.parents.get(**SALES)
     with engine.ledger.span() as span:
-        await staff.one.merge(sales, {"Floor": 4})
+        await staff.parents.merge(sales, {"Floor": 4})
     assert span.totals.requests == 1
-    assert (await staff.one.get(**SALES))["EmployeeCount"] == 1
+    assert (await staff.parents.get(**SALES))["EmployeeCount"] == 1
 
 
 async def test_together_both_change_in_one_transaction_or_not_at_all(storage: Any, table_name: str) -> None:
     staff = OneToMany(EntitySet(storage, table_name, HEAD), EntitySet(storage, table_name, STAFF))
-    stale = await staff.one.insert({**SALES, "Newest": 0})
-    await staff.one.update(lambda found: found.update(Newest=1), **SALES)
+    stale = await staff.parents.insert({**SALES, "Newest": 0})
+    await staff.parents.update(lambda found: found.update(Newest=1), **SALES)
     both = EntityGroupTransaction(storage, table_name)
     with pytest.raises(EntityChanged):
-        await both.commit(staff.many.inserting(employee(223)), staff.one.merging(stale, {"Newest": 223}))
-    assert (await staff.family(**SALES)).many == ()
-    fresh = await staff.one.get(**SALES)
-    await both.commit(staff.many.inserting(employee(223)), staff.one.merging(fresh, {"Newest": 223}))
+        await both.commit(staff.children.inserting(employee(223)), staff.parents.merging(stale, {"Newest": 223}))
+    assert (await staff.family(**SALES)).children == ()
+    fresh = await staff.parents.get(**SALES)
+    await both.commit(staff.children.inserting(employee(223)), staff.parents.merging(fresh, {"Newest": 223}))
     found = await staff.family(**SALES)
-    assert (found.one["Newest"], found.many[0]["EmployeeId"]) == (223, 223)
+    assert (found.parent["Newest"], found.children[0]["EmployeeId"]) == (223, 223)
 
 
 @pytest.mark.guide("G-271")
@@ -89,14 +89,14 @@ async def test_apart_each_changes_by_one_operation_and_the_count_follows(
     counted = Summary(HEAD, count="EmployeeCount", store=InTable(new_name()))
     employees = EntitySet(storage, table, STAFF, derived=[counted], intents=queue_name)
     staff = OneToMany(EntitySet(storage, new_name(), HEAD), employees)
-    assert not staff.is_together
-    await staff.one.insert(SALES)
+    assert not staff.shares_partition
+    await staff.parents.insert(SALES)
     jones = await employees.insert(employee(223))
     await employees.insert(employee(152))
     await employees.delete(jones)
     await employees.process_intents()
     assert await employees.totals(counted, **SALES) == {"EmployeeCount": 1}
-    assert (await staff.family(**SALES)).one == SALES
+    assert (await staff.family(**SALES)).parent == SALES
 
 
 @pytest.mark.guide("G-271")
@@ -118,19 +118,19 @@ async def test_apart_the_count_of_a_writer_that_died_converges_by_queue(backend:
 
 async def test_the_many_are_a_range_and_the_one_a_point(storage: Any, engine: Engine, new_name: Any) -> None:
     staff = OneToMany(EntitySet(storage, new_name(), HEAD), EntitySet(storage, new_name(), STAFF))
-    await staff.one.insert({**SALES, "Floor": 3})
+    await staff.parents.insert({**SALES, "Floor": 3})
     for number in (3, 1, 2):
-        await staff.many.insert(employee(number))
-    await staff.many.insert(employee(9, "Marketing"))
+        await staff.children.insert(employee(number))
+    await staff.children.insert(employee(9, "Marketing"))
     with engine.ledger.span() as span:
         found = await staff.family(**SALES)
-    assert found.one == {**SALES, "Floor": 3}
-    assert [each["EmployeeId"] for each in found.many] == [1, 2, 3]
+    assert found.parent == {**SALES, "Floor": 3}
+    assert [each["EmployeeId"] for each in found.children] == [1, 2, 3]
     assert span.totals.requests == 2
-    assert [each["EmployeeId"] async for each in staff.all_of(**SALES)] == [1, 2, 3]
-    assert (await staff.one_of(found.many[0]))["Floor"] == 3
-    assert await staff.one_of(employee(9, "Marketing")) is None
-    assert await staff.one_of({"EmployeeId": 9}) is None
+    assert [each["EmployeeId"] async for each in staff.children_of(**SALES)] == [1, 2, 3]
+    assert (await staff.parent_of(found.children[0]))["Floor"] == 3
+    assert await staff.parent_of(employee(9, "Marketing")) is None
+    assert await staff.parent_of({"EmployeeId": 9}) is None
     with pytest.raises(BadKey):
         await staff.family(Floor=3)
 
@@ -144,10 +144,10 @@ async def test_the_many_may_name_the_one_otherwise_and_be_found_by_an_index(stor
     for number, boss in ((1, None), (2, 1), (3, 1), (4, 2)):
         await employees.insert({"Company": "Contoso", "EmployeeId": number, "Boss": boss})
     asked = {"Company": "Contoso", "EmployeeId": 1}
-    assert [each["EmployeeId"] async for each in reports.all_of(**asked)] == [2, 3]
+    assert [each["EmployeeId"] async for each in reports.children_of(**asked)] == [2, 3]
     four = await employees.get(Company="Contoso", EmployeeId=4)
-    assert (await reports.one_of(four))["EmployeeId"] == 2
-    assert await reports.one_of(await employees.get(**asked)) is None
+    assert (await reports.parent_of(four))["EmployeeId"] == 2
+    assert await reports.parent_of(await employees.get(**asked)) is None
 
 
 def test_many_that_would_be_no_range_are_refused() -> None:
@@ -156,7 +156,7 @@ def test_many_that_would_be_no_range_are_refused() -> None:
     employees = EntitySet(storage, "Staff", Key("{EmployeeId:06d}", "{Year:04d}"))
     with pytest.raises(BadDesign, match="any partition"):
         OneToMany(departments, employees)
-    with pytest.raises(BadDesign, match="no range"):
+    with pytest.raises(BadDesign, match="not one range"):
         OneToMany(departments, EntitySet(storage, "Staff", Key("staff", "{EmployeeId:06d}")))
     with pytest.raises(BadDesign, match="by"):
         OneToMany(departments, EntitySet(storage, "Staff", STAFF), by={"Floor": "Department"})
@@ -311,16 +311,16 @@ async def test_a_parent_and_its_children_are_found_across_two_accounts(
     departments: Any = EntitySet(storage, table_name, Key("{Department}", ""))
     employees: Any = EntitySet(backend.connect(elsewhere), table_name, Key("{Department}", "{EmployeeId:06d}"))
     staff: Any = OneToMany(departments, employees)
-    assert not staff.is_together
+    assert not staff.shares_partition
     await departments.insert({**SALES, "Floor": 3})
     jones = await employees.insert(employee(223))
     await employees.insert(employee(7, "Marketing"))
     with engine.ledger.span() as here, elsewhere.ledger.span() as there:
         family = await staff.family(**SALES)
-    assert (family.one, family.many) == ({**SALES, "Floor": 3}, (jones,))
+    assert (family.parent, family.children) == ({**SALES, "Floor": 3}, (jones,))
     assert (here.totals.requests, there.totals.requests) == (1, 1)
-    assert (await staff.one_of(jones))["Floor"] == 3
-    assert [each async for each in staff.all_of(**SALES)] == [jones]
+    assert (await staff.parent_of(jones))["Floor"] == 3
+    assert [each async for each in staff.children_of(**SALES)] == [jones]
 
 
 def test_a_sync_account_and_an_async_one_have_no_family() -> None:

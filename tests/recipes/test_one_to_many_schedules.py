@@ -114,10 +114,10 @@ class WritesOverWhateverIsThere(SharedFields[Any]):
     """What was read is written back, whatever others have written since."""
 
     async def _write(self, entities: list[Any], retry_for: float) -> None:
-        for write in map(self.many.replacing, entities):
+        for write in map(self.entity_set.replacing, entities):
             assert write.source is not None
             late = replace(write, source=replace(write.source, etag=ANY))
-            await commit(self.account, self.many.table, late, retry_for=retry_for)
+            await commit(self.account, self.entity_set.table, late, retry_for=retry_for)
 
 
 class LeavesOutWhatOthersChange(SharedFields[Any]):

@@ -144,7 +144,7 @@ async def wide_merged(world: World) -> None:
 
 async def moved(world: World) -> None:
     move = PartitionMove(staff_of(world), queue=QUEUE)
-    await move.move(await move.entities.get(**ID), Department="Finance")
+    await move.move(await move.entity_set.get(**ID), Department="Finance")
 
 
 async def loaded(world: World) -> None:
@@ -180,7 +180,7 @@ async def handled(world: World, handler: Any) -> None:
     for message in await queue.receive(1, lease=60):
         lease = Lease(world.storage, queue, message, 60)
         await handler.handle(lease)
-        await lease.done()
+        await lease.complete()
 
 
 def tail_of(world: World) -> Any:
@@ -321,7 +321,7 @@ async def counts(world: World, name: str) -> int | None:
 
 
 def series_of(world: World) -> Any:
-    return DataSeries(world.storage, "Staff", STAFF, 4, name="Hour", of=int)
+    return DataSeries(world.storage, "Staff", STAFF, 4, prefix="Hour", value_type=int)
 
 
 async def sets_a_point(world: World) -> None:

@@ -36,7 +36,7 @@ async def test_several_partitions_are_read_at_once_in_the_order_asked_for(storag
         f"{number}@{name}" for name in DEPARTMENTS for number in (0, 1)
     ]
     assert found.failed == []
-    assert found.whole() == found.entities
+    assert found.all_or_raise() == found.entities
     assert [len(read.entities) for read in found.reads] == [2, 2, 2, 0]
     assert [read.asked["Department"] for read in found.reads] == [*DEPARTMENTS, "Nowhere"]
 
@@ -68,9 +68,9 @@ async def test_a_partition_that_fails_leaves_the_results_of_the_others(
     assert (failed.asked, failed.entities) == ({"Department": "Marketing"}, ())
     assert isinstance(failed.error, ServiceRequestError)
     with pytest.raises(ServiceRequestError):
-        found.whole()
+        found.all_or_raise()
     again = await reads.ranges(read.asked for read in found.failed)
-    assert [each["Department"] for each in again.whole()] == ["Marketing", "Marketing"]
+    assert [each["Department"] for each in again.all_or_raise()] == ["Marketing", "Marketing"]
 
 
 async def test_a_partition_that_fails_on_its_second_page_is_not_taken_for_whole(
@@ -199,5 +199,5 @@ async def test_what_makes_no_range_is_refused_before_anything_is_read(
         await reads.ranges(ALL, where=prop("EmployeeId") == 1)
     assert not list(engine.ledger.records)
     with pytest.raises(BadDesign):
-        ParallelReads(reads.source, max_concurrency=0)
+        ParallelReads(reads.entity_set, max_concurrency=0)
     assert issubclass(ServiceRequestError, AzureError)

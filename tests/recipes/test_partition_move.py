@@ -52,7 +52,7 @@ async def test_an_entity_is_in_the_new_place_only_with_all_it_says(
     storage: Any, table_name: str, queue_name: str
 ) -> None:
     move = move_of(storage, table_name, queue_name)
-    moved = await move.move(await move.entities.insert(jones()), Department="Marketing")
+    moved = await move.move(await move.entity_set.insert(jones()), Department="Marketing")
     assert moved == jones(Department="Marketing")
     assert await rows_of(storage, table_name) == {
         ("Marketing", "empid_000223"): {
@@ -60,7 +60,7 @@ async def test_an_entity_is_in_the_new_place_only_with_all_it_says(
         }
     }
     moved["Age"] = 35
-    await move.entities.replace(moved)
+    await move.entity_set.replace(moved)
     assert await storage.queue(queue_name).length() == 0
 
 
@@ -70,7 +70,7 @@ async def test_it_takes_six_requests_in_the_order_that_loses_nothing(
 ) -> None:
     move = move_of(storage, table_name, queue_name)
     await storage.queue(queue_name).create()
-    entity = await move.entities.insert(jones())
+    entity = await move.entity_set.insert(jones())
     with engine.ledger.span() as span:
         await move.move(entity, Department="Marketing")
     assert [record.operation for record in span.records] == [
@@ -88,15 +88,15 @@ async def test_what_is_derived_moves_along(storage: Any, new_name: Any, queue_na
     here = IntraPartitionIndex(BY_EMAIL)
     counted = Summary(Key("{Department}", "department"), count="EmployeeCount")
     move = move_of(storage, new_name(), queue_name, here, elsewhere, counted, intents=queue_name)
-    await move.move(await move.entities.insert(jones()), Department="Marketing")
-    find = move.entities.find
+    await move.move(await move.entity_set.insert(jones()), Department="Marketing")
+    find = move.entity_set.find
     assert await find(here, Department="Sales", Email="jonesj@contoso.com") is None
     assert await find(here, Department="Marketing", Email="jonesj@contoso.com") == jones(Department="Marketing")
     assert await find(elsewhere, LastName="Jones", EmployeeId=223) == jones(Department="Marketing")
     for department, count in (("Sales", 0), ("Marketing", 1)):
-        assert (await move.entities.totals(counted, Department=department))["EmployeeCount"] == count
+        assert (await move.entity_set.totals(counted, Department=department))["EmployeeCount"] == count
     for each in (here, elsewhere):
-        assert not (await move.entities.verify(each)).drifts
+        assert not (await move.entity_set.verify(each)).drifts
 
 
 @pytest.mark.guide("G-274")
@@ -105,7 +105,7 @@ async def test_what_is_derived_moves_along(storage: Any, new_name: Any, queue_na
 async def test_whoever_dies_a_worker_ends_the_move(backend: Any, engine: Engine, at: int, after: bool) -> None:
     storage = backend.connect()
     move = move_of(storage, "Staff", "staff-moves")
-    await move.entities.insert(jones())
+    await move.entity_set.insert(jones())
     await storage.queue("staff-moves").create()
     dying = move_of(connect_crashing(backend, engine, Crash(at=at, after=after)), "Staff", "staff-moves")
     with pytest.raises(Crashed):
@@ -122,11 +122,11 @@ async def test_whoever_dies_a_worker_ends_the_move(backend: Any, engine: Engine,
 
 async def _read_by(dying: Any, move: Any) -> Any:
     """Return the entity as the process that dies has read it before."""
-    return await move.entities.get(**ID)
+    return await move.entity_set.get(**ID)
 
 
 async def _places(move: Any) -> list[str]:
-    return [each["Department"] async for each in move.entities.scan()]
+    return [each["Department"] async for each in move.entity_set.scan()]
 
 
 async def test_what_is_stored_otherwise_moves_along(backend: Any, engine: Engine) -> None:
@@ -138,8 +138,8 @@ async def test_what_is_stored_otherwise_moves_along(backend: Any, engine: Engine
     east = datetime(2014, 8, 22, 12, tzinfo=timezone(timedelta(hours=2)))
     entity = jones(Ssn="078-05-1120", Photo=bytes(200_000), Salary=5_000_000_000, Since=east, Share=0.5, Short=b"x")
     move = move_of(storage, "Staff", "staff-moves", mappings=mappings)
-    held = await move.entities.insert(entity)
-    known = await move.entities.get(**ID)
+    held = await move.entity_set.insert(entity)
+    known = await move.entity_set.get(**ID)
     await storage.queue("staff-moves").create()
     dying = move_of(
         connect_crashing(backend, engine, Crash(at=3, after=False)), "Staff", "staff-moves", mappings=mappings
@@ -148,7 +148,7 @@ async def test_what_is_stored_otherwise_moves_along(backend: Any, engine: Engine
         await dying.move(held, Department="Marketing")
     engine.clock.advance(61)
     assert (await Worker(storage, [move]).run_once()).handled == 1
-    moved = await move.entities.get(**THERE)
+    moved = await move.entity_set.get(**THERE)
     assert {**moved} == {**known, "Department": "Marketing"}
     assert await _places(move) == ["Marketing"]
 
@@ -156,14 +156,14 @@ async def test_what_is_stored_otherwise_moves_along(backend: Any, engine: Engine
 async def test_who_was_left_on_the_way_can_be_moved_on(backend: Any, engine: Engine) -> None:
     storage = backend.connect()
     move = move_of(storage, "Staff", "staff-moves")
-    await move.entities.insert(jones())
+    await move.entity_set.insert(jones())
     await storage.queue("staff-moves").create()
-    entity = await move.entities.get(**ID)
+    entity = await move.entity_set.get(**ID)
     with pytest.raises(Crashed):
         await move_of(connect_crashing(backend, engine, Crash(at=2, after=True)), "Staff", "staff-moves").move(
             entity, Department="Marketing"
         )
-    left = await move.entities.get(**ID)
+    left = await move.entity_set.get(**ID)
     with pytest.raises(BadInput, match="on its way"):
         await move.move(left, Department="Finance")
     assert await move.move(left, Department="Marketing") == jones(Department="Marketing")
@@ -176,91 +176,91 @@ async def test_a_copy_whose_move_has_not_ended_is_not_moved_on(backend: Any, eng
     """The entity would follow its copy to the place that this one has just left."""
     storage = backend.connect()
     move = move_of(storage, "Staff", "staff-moves")
-    await move.entities.insert(jones())
+    await move.entity_set.insert(jones())
     await storage.queue("staff-moves").create()
     with pytest.raises(Crashed):
         await move_of(connect_crashing(backend, engine, Crash(at=2, after=True)), "Staff", "staff-moves").move(
-            await move.entities.get(**ID), Department="Marketing"
+            await move.entity_set.get(**ID), Department="Marketing"
         )
-    copied = await move.entities.get(**THERE)
+    copied = await move.entity_set.get(**THERE)
     with engine.ledger.span() as span, pytest.raises(BadInput, match="its move to here has not ended"):
         await move.move(copied, Department="Finance")
     assert span.totals.requests == 0
     engine.clock.advance(61)
     await Worker(storage, [move]).run_once()
-    await move.move(await move.entities.get(**THERE), Department="Finance")
+    await move.move(await move.entity_set.get(**THERE), Department="Finance")
     assert await _places(move) == ["Finance"]
 
 
 async def test_a_change_on_the_way_is_carried_along(backend: Any, engine: Engine) -> None:
     storage = backend.connect()
     move = move_of(storage, "Staff", "staff-moves")
-    await move.entities.insert(jones())
+    await move.entity_set.insert(jones())
     await storage.queue("staff-moves").create()
-    entity = await move.entities.get(**ID)
+    entity = await move.entity_set.get(**ID)
     with pytest.raises(Crashed):
         await move_of(connect_crashing(backend, engine, Crash(at=2, after=True)), "Staff", "staff-moves").move(
             entity, Department="Marketing"
         )
-    await move.entities.update(lambda found: found.update(Age=50), **ID)
+    await move.entity_set.update(lambda found: found.update(Age=50), **ID)
     engine.clock.advance(61)
     await Worker(storage, [move]).run_once()
-    assert [each["Age"] async for each in move.entities.scan()] == [50]
+    assert [each["Age"] async for each in move.entity_set.scan()] == [50]
 
 
 async def test_changes_of_both_are_left_to_somebody(backend: Any, engine: Engine) -> None:
     storage = backend.connect()
     move = move_of(storage, "Staff", "staff-moves")
-    await move.entities.insert(jones())
+    await move.entity_set.insert(jones())
     await storage.queue("staff-moves").create()
-    entity = await move.entities.get(**ID)
+    entity = await move.entity_set.get(**ID)
     with pytest.raises(Crashed):
         await move_of(connect_crashing(backend, engine, Crash(at=2, after=True)), "Staff", "staff-moves").move(
             entity, Department="Marketing"
         )
-    await move.entities.update(lambda found: found.update(Age=50), **ID)
-    await move.entities.update(lambda found: found.update(Age=60), **THERE)
+    await move.entity_set.update(lambda found: found.update(Age=50), **ID)
+    await move.entity_set.update(lambda found: found.update(Age=60), **THERE)
     with pytest.raises(DerivedDataMismatch, match="so was its copy"):
-        await move.move(await move.entities.get(**ID), Department="Marketing")
-    assert sorted([each["Age"] async for each in move.entities.scan()]) == [50, 60]
+        await move.move(await move.entity_set.get(**ID), Department="Marketing")
+    assert sorted([each["Age"] async for each in move.entity_set.scan()]) == [50, 60]
 
 
 @pytest.mark.guide("G-274")
 async def test_an_entity_in_the_new_place_is_never_overwritten(storage: Any, table_name: str, queue_name: str) -> None:
     move = move_of(storage, table_name, queue_name)
-    entity = await move.entities.insert(jones())
-    await move.entities.insert(jones(Department="Marketing", LastName="Other"))
+    entity = await move.entity_set.insert(jones())
+    await move.entity_set.insert(jones(Department="Marketing", LastName="Other"))
     with pytest.raises(EntityAlreadyExists):
         await move.move(entity, Department="Marketing")
-    assert await move.entities.get(**ID) == jones()
-    assert (await move.entities.get(**THERE))["LastName"] == "Other"
+    assert await move.entity_set.get(**ID) == jones()
+    assert (await move.entity_set.get(**THERE))["LastName"] == "Other"
     assert await storage.queue(queue_name).length() == 0
-    await move.entities.delete(THERE, force=True)
-    await move.move(await move.entities.get(**ID), Department="Marketing")
+    await move.entity_set.delete(THERE, force=True)
+    await move.move(await move.entity_set.get(**ID), Department="Marketing")
 
 
 async def test_a_value_that_is_taken_there_is_refused_and_the_entity_stays(
     storage: Any, table_name: str, queue_name: str
 ) -> None:
     move = move_of(storage, table_name, queue_name, IntraPartitionIndex(BY_EMAIL))
-    entity = await move.entities.insert(jones())
-    await move.entities.insert(jones(Department="Marketing", EmployeeId=1))
+    entity = await move.entity_set.insert(jones())
+    await move.entity_set.insert(jones(Department="Marketing", EmployeeId=1))
     with pytest.raises(DuplicateIndexValue):
         await move.move(entity, Department="Marketing")
-    assert await move.entities.get(**ID) == jones()
+    assert await move.entity_set.get(**ID) == jones()
 
 
 async def test_what_changed_or_went_since_it_was_read_is_refused(
     storage: Any, table_name: str, queue_name: str
 ) -> None:
     move = move_of(storage, table_name, queue_name)
-    stale = await move.entities.insert(jones())
-    await move.entities.update(lambda found: found.update(Age=50), **ID)
+    stale = await move.entity_set.insert(jones())
+    await move.entity_set.update(lambda found: found.update(Age=50), **ID)
     with pytest.raises(EntityChanged):
         await move.move(stale, Department="Marketing")
-    fresh = await move.entities.get(**ID)
+    fresh = await move.entity_set.get(**ID)
     assert MOVING_TO not in fresh
-    await move.entities.delete(ID, force=True)
+    await move.entity_set.delete(ID, force=True)
     with pytest.raises(EntityNotFound):
         await move.move(fresh, Department="Marketing")
     assert await storage.queue(queue_name).length() == 0
@@ -271,8 +271,8 @@ async def test_what_is_no_move_is_refused_before_any_request(
     storage: Any, engine: Engine, table_name: str, queue_name: str
 ) -> None:
     move = move_of(storage, table_name, queue_name)
-    entity = await move.entities.insert(jones())
-    (partly,) = [each async for each in move.entities.range(select=["Age"], Department="Sales")]
+    entity = await move.entity_set.insert(jones())
+    (partly,) = [each async for each in move.entity_set.range(select=["Age"], Department="Sales")]
     with engine.ledger.span() as span:
         for given, fields, error in (
             (entity, {}, BadInput),
@@ -305,7 +305,7 @@ async def test_an_index_that_follows_only_some_moves_is_refused_by_the_others(
 ) -> None:
     by_number = InterPartitionIndex(Key("number", "{EmployeeId:06d}"), table=new_name(), **options)
     move = move_of(storage, new_name(), "staff-moves", by_number, intents="staff-intents")
-    entity = await EntitySet(storage, move.entities.table.name, BY_ID).insert(jones())
+    entity = await EntitySet(storage, move.entity_set.table.name, BY_ID).insert(jones())
     with pytest.raises(BadDesign, match="index"):
         await move.move(entity, Department="Marketing")
 

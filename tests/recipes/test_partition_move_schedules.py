@@ -31,12 +31,12 @@ def move_in(world: World) -> Any:
 def prepared(world: World) -> Any:
     move = move_in(world)
     world.engine.queues.create(QUEUE)
-    world.run(move.entities.insert({**JONES, "Raises": 0}))
+    world.run(move.entity_set.insert({**JONES, "Raises": 0}))
     return move
 
 
 def read(world: World, move: Any) -> Any:
-    return world.run(move.entities.get(**JONES))
+    return world.run(move.entity_set.get(**JONES))
 
 
 async def drain(world: World) -> None:
@@ -47,7 +47,7 @@ async def drain(world: World) -> None:
         for message in await queue.receive(32, lease=LEASE):
             lease = Lease(world.storage, queue, message, LEASE)
             await move.handle(lease)
-            await lease.done()
+            await lease.complete()
 
 
 def rows(world: World) -> list[tuple[str, dict[str, Any]]]:
@@ -83,7 +83,7 @@ def a_move_and_a_raise(world: World, where: str = "Sales") -> list[Any]:
 
     async def give_a_raise() -> str:
         keys = {**JONES, "Department": where}
-        await move.entities.update(lambda found: found.update(Raises=found["Raises"] + 1), **keys)
+        await move.entity_set.update(lambda found: found.update(Raises=found["Raises"] + 1), **keys)
         return "raised"
 
     return [move.move(read(world, move), Department="Marketing"), give_a_raise()]
@@ -101,7 +101,7 @@ def a_move_and_a_worker(world: World) -> list[Any]:
         for message in await world.storage.queue(QUEUE).receive(1, lease=LEASE):
             lease = Lease(world.storage, world.storage.queue(QUEUE), message, LEASE)
             await move.handle(lease)
-            await lease.done()
+            await lease.complete()
 
     return [move.move(read(world, move), Department="Marketing"), work()]
 
@@ -110,7 +110,7 @@ def a_move_and_one_who_moves_on(world: World) -> list[Any]:
     move = prepared(world)
 
     async def move_on() -> str:
-        found = await move.entities.get(**{**JONES, "Department": "Marketing"})
+        found = await move.entity_set.get(**{**JONES, "Department": "Marketing"})
         if found is None:
             return "not there"
         await move.move(found, Department="Finance")

@@ -28,7 +28,7 @@ JO = {"Employee": "000223"}
 
 def daily(storage: Any, name: str, key: Key = HOURS, points: int = 24, **options: Any) -> Any:
     def make(account: Any, table: str) -> Any:
-        return DataSeries(account, table, key, points, name="Hour", of=int)
+        return DataSeries(account, table, key, points, prefix="Hour", value_type=int)
 
     return PeriodTables(storage, name, Period.DAY, factory=make, **options)
 
@@ -128,7 +128,7 @@ async def test_latest_of_each_reads_as_few_tables_as_possible(storage: Any, name
 async def test_a_series_of_days_is_read_across_midnight(
     storage: Any, engine: Engine, table_name: str, key: str
 ) -> None:
-    messages: Any = DataSeries(storage, table_name, Key("{Employee}", key), 24, name="Hour", of=int)
+    messages: Any = DataSeries(storage, table_name, Key("{Employee}", key), 24, prefix="Hour", value_type=int)
     midnight = NOON.replace(hour=0)
     for back in range(-1, 26):
         moment = midnight - back * HOUR
@@ -144,7 +144,7 @@ def test_slots_that_cannot_exist_are_rejected() -> None:
     messages = series_of(connect(), "Messages")
     for count, until, at, part in (
         (0, NOON, "Day", "at least 1"),
-        (1, NOON, "Date", "names the field"),
+        (1, NOON, "Date", "names the key field"),
         (1, NOON.replace(tzinfo=None), "Day", "time zone"),
     ):
         with pytest.raises((BadInput, BadKey), match=part):

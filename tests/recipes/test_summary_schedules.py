@@ -204,7 +204,7 @@ def test_totals_elsewhere_that_do_not_list_who_was_counted_count_twice() -> None
 def test_without_the_writers_own_work_and_its_message_totals_stay_behind(monkeypatch: pytest.MonkeyPatch) -> None:
     async def forget(self: Promise, written: Any) -> None:
         for pledge in self._pledges:
-            await pledge.lease.done()
+            await pledge.lease.complete()
 
     monkeypatch.setattr(Promise, "keep", forget)
     via = elsewhere()

@@ -21,7 +21,7 @@ SITES = [f"site{number:03d}" for number in range(300)]
 @given(keys=st.lists(st.text() | st.just("\ud800"), unique=True), workers=st.integers(1, 9))
 def test_shares_are_disjoint_and_complete(keys: list[str], workers: int) -> None:
     division = HashDivision(workers)
-    shares = [division.mine(worker, keys) for worker in range(workers)]
+    shares = [division.owned_by(worker, keys) for worker in range(workers)]
     assert sorted(key for share in shares for key in share) == sorted(keys)
 
 
@@ -33,7 +33,7 @@ def test_one_worker_more_takes_partitions_and_moves_no_others(keys: list[str], w
 
 def test_shares_are_about_equal_and_the_same_in_every_version() -> None:
     division = HashDivision(4)
-    sizes = [len(division.mine(worker, SITES)) for worker in range(4)]
+    sizes = [len(division.owned_by(worker, SITES)) for worker in range(4)]
     assert sizes == [67, 78, 76, 79]
     assert [division.owner(site) for site in SITES[:8]] == [3, 1, 1, 2, 1, 3, 1, 1]
 
@@ -79,7 +79,7 @@ def test_workers_that_are_not_there_are_refused() -> None:
         HashDivision(0)
     for worker in (-1, 2):
         with pytest.raises(BadInput):
-            HashDivision(2).mine(worker, [])
+            HashDivision(2).owned_by(worker, [])
         with pytest.raises(BadInput):
             RangeDivision(["a"]).filter(worker)
 

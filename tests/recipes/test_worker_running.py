@@ -277,11 +277,11 @@ async def test_a_lease_on_it_costs_nothing_and_never_ends(storage: Any, name: st
     async def act(lease: Any) -> None:
         engine.clock.advance(3600)
         assert lease.remaining == 30
-        await lease.keep()
+        await lease.renew_if_due()
         await lease.renew()
         await lease.rewrite({"Name": "Smith"})
         assert lease.work.body == {"Name": "Smith"}
-        assert await lease.done()
+        assert await lease.complete()
 
     with engine.ledger.span() as span:
         await worker_of(storage, name, RecordingHandler(act)).handle_text(message())

@@ -66,7 +66,7 @@ def keepers() -> dict[str, Pattern[Any]]:
         "partition_spread": PartitionSpread(connect(), "Events", EVENT_KEY, buckets=4, by=["EventId"]),
         "period_tables": PeriodTables(connect(), "Events", Period.DAY, factory=by_day, retention=timedelta(days=60)),
         "period_tables of log tails": PeriodTables(connect(), "Events", Period.WEEK, factory=logs_by_day, retention=4),
-        "data_series": DataSeries(connect(), "Events", Key("{Device}", ""), 24, name="Hour", of=float),
+        "data_series": DataSeries(connect(), "Events", Key("{Device}", ""), 24, prefix="Hour", value_type=float),
         "wide_entity": WideEntity(connect(), "Events", Key("{Device}", "wide_")),
         "compound_key": ChildSet(connect(), "Events", parent, "_{Number:04d}"),
     }

@@ -335,7 +335,7 @@ def test_tables_of_a_period_are_asked_as_far_back_as_it_takes() -> None:
 
 
 def test_a_series_is_read_and_set_by_one_request() -> None:
-    series = DataSeries(connect(), "Counts", Key("{Device}", ""), 24, name="Hour", of=int)
+    series = DataSeries(connect(), "Counts", Key("{Device}", ""), 24, prefix="Hour", value_type=int)
     shape = Shape("Counts", 5, {"Device": Field(size=8)})
     read, point = Query("day", {"Device": "="}), Write("count", "update")
     declared = declare_set(series, shape=shape, queries=[read], writes=[point])

@@ -92,7 +92,9 @@ def a_count_whatever_was_counted_since() -> object:
     """A count is read, added to, and merged back without the ETag."""
 
     def make(world: World) -> Actors:
-        series = counting.Unconditional(world.storage, "Counts", Key("{Employee}", ""), 4, name="Hour", of=int)
+        series = counting.Unconditional(
+            world.storage, "Counts", Key("{Employee}", ""), 4, prefix="Hour", value_type=int
+        )
         world.run(series.set(3, 0, **counting.JONES))
         return {name: series._add(3) for name in ("ann", "bob")}
 

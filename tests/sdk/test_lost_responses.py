@@ -336,7 +336,7 @@ async def test_a_point_that_is_set_undoes_no_count(
     backend: Any, engine: Engine, storage: Any, table_name: str, kind: str, others: int
 ) -> None:
     def series_on(account: Any) -> Any:
-        return DataSeries(account, table_name, Key("{Employee}", ""), 4, name="Hour", of=int)
+        return DataSeries(account, table_name, Key("{Employee}", ""), 4, prefix="Hour", value_type=int)
 
     def add() -> None:
         for _ in range(others):

@@ -272,7 +272,7 @@ async def test_a_renewed_lease_lasts_as_long_again(storage: Any, queue: Any, eng
     engine.clock.advance(20)
     assert lease.remaining > 9
     assert await queue.receive() == []
-    assert await lease.done()
+    assert await lease.complete()
 
 
 @pytest.mark.parametrize(("passed", "renewals"), [(14, 0), (16, 1)])
@@ -282,7 +282,7 @@ async def test_a_lease_is_kept_when_half_of_it_is_over(
     lease = await leased(storage, queue)
     engine.clock.advance(passed)
     with engine.ledger.span() as span:
-        await lease.keep()
+        await lease.renew_if_due()
     assert span.totals.by_operation["UpdateMessage"] == renewals
 
 
@@ -319,7 +319,7 @@ async def test_a_lease_that_somebody_else_has_is_lost(storage: Any, queue: Any) 
     for word in (lease.renew(), lease.rewrite({}), lease.release()):
         with pytest.raises(LeaseLost):
             await word
-    assert not await lease.done()
+    assert not await lease.complete()
     assert lease.work == WORK
 
 
@@ -328,7 +328,7 @@ async def test_a_message_sent_hidden_is_ours_from_the_start(storage: Any, queue:
     assert await queue.receive() == []
     assert 29 < lease.remaining <= 30
     await lease.renew()
-    assert await lease.done()
+    assert await lease.complete()
     assert await queue.length() == 0
 
 

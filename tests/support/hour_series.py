@@ -15,4 +15,4 @@ KEY = Key("{Employee}", "{Day:%Y-%m-%d}")
 
 def series_of(storage: Any, table: str, points: int = 24, **options: Any) -> Any:
     """Return series, one for each employee and day."""
-    return DataSeries(storage, table, KEY, points, **({"name": "Hour", "of": int} | options))
+    return DataSeries(storage, table, KEY, points, **({"prefix": "Hour", "value_type": int} | options))

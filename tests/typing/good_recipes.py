@@ -87,11 +87,11 @@ def time_and_volume(storage: Storage, day: dt.datetime) -> None:
     assert_type(logs.latest_of_each(3, [{"Service": "web"}]), list[list[Entity]])
 
     def hours(on: Storage, table: str) -> DataSeries[Storage, int]:
-        return DataSeries(on, table, KEY, 24, name="H", of=int)
+        return DataSeries(on, table, KEY, 24, prefix="H", value_type=int)
 
     daily = PeriodTables(storage, "Daily", Period.DAY, factory=hours)
     assert_type(daily.of(day).read(Department="Sales", EmployeeId=1), "list[int | None]")
-    counts = DataSeries(storage, "Counts", Key("{Employee}", ""), 24, name="Hour", of=int)
+    counts = DataSeries(storage, "Counts", Key("{Employee}", ""), 24, prefix="Hour", value_type=int)
     assert_type(counts.read(Employee="1"), "list[int | None]")
     assert_type(counts.preceding(3, day, "Day", Employee="1"), "list[int | None]")
     assert_type(WideEntity(storage, "Wide", Key("{Employee}", "")).get(Employee="1"), "Entity | None")
@@ -102,7 +102,7 @@ def time_and_volume(storage: Storage, day: dt.datetime) -> None:
 
 
 async def time_and_volume_on_an_async_account(storage: tablepatterns.aio.Storage, day: dt.datetime) -> None:
-    counts = DataSeries(storage, "Counts", Key("{Employee}", ""), 24, name="Hour", of=float)
+    counts = DataSeries(storage, "Counts", Key("{Employee}", ""), 24, prefix="Hour", value_type=float)
     assert_type(await counts.read(Employee="1"), "list[float | None]")
     log = BlobLog(storage, "logs", "queue")
     assert_type(await log.append("INFO", "x"), LogEntry)

@@ -10,7 +10,9 @@ FRIDAY, SATURDAY = date(2014, 8, 22), date(2014, 8, 23)
 def main(storage: Storage) -> None:
     # -- declare
     by_day = Key("{Employee}", "{Day:%Y-%m-%d}")
-    messages = DataSeries(storage, "MessageCounts", by_day, 24, name="Hour", of=int)
+    messages = DataSeries(
+        storage, "MessageCounts", by_day, 24, prefix="Hour", value_type=int
+    )
     friday = {"Employee": "000223", "Day": FRIDAY}
 
     # -- write
@@ -25,7 +27,7 @@ def main(storage: Storage) -> None:
     # -- ask
     print("the morning:", messages.read(range(8, 13), **friday))
     print("on a day without any:", messages.read([9], Employee="000223", Day=date.max))
-    for keys, points in messages.over(Employee="000223"):
+    for keys, points in messages.range(Employee="000223"):
         print(keys["Day"], sum(count or 0 for count in points))
 
     # -- clear

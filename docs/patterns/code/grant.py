@@ -40,7 +40,7 @@ def main(storage: Storage) -> None:
     # -- refuse
     diaries = EntitySet(storage, "Notes", Key("{User}", "diary_{Day:%Y-%m-%d}"))
     try:
-        grant(storage, notes, "r", within=ann, beside=[diaries], expires=HOUR)
+        grant(storage, notes, "r", within=ann, excluding=[diaries], expires=HOUR)
     except BadDesign as error:
         print(error)
     # -- end

@@ -19,7 +19,7 @@ def main(storage: Storage) -> None:
     departments = EntitySet(storage, "Staff", head)
     employees = EntitySet(storage, "Staff", by_id, derived=[count])
     staff = OneToMany(departments, employees)
-    print("together:", staff.is_together)
+    print("together:", staff.shares_partition)
 
     # -- write
     departments.insert({"Department": "Sales", "Floor": 3})
@@ -27,18 +27,18 @@ def main(storage: Storage) -> None:
     employees.insert({"Department": "Sales", "EmployeeId": 152})
 
     # -- ask
-    print("Jones is on floor", staff.one_of(jones)["Floor"])
+    print("Jones is on floor", staff.parent_of(jones)["Floor"])
     family = staff.family(Department="Sales")
-    print(family.one["Employees"], [each["EmployeeId"] for each in family.many])
+    print(family.parent["Employees"], [each["EmployeeId"] for each in family.children])
 
     # -- apart
     buildings = EntitySet(storage, "Buildings", Key("{Building}", "building"))
     tenants = EntitySet(storage, "Tenants", Key("{Site}", "{EmployeeId:06d}"))
     living = OneToMany(buildings, tenants, by={"Building": "Site"})
-    print("together:", living.is_together)
+    print("together:", living.shares_partition)
     buildings.insert({"Building": "York", "Floors": 7})
     tenants.insert({"Site": "York", "EmployeeId": 223})
-    print([each["EmployeeId"] for each in living.all_of(Building="York")])
+    print([each["EmployeeId"] for each in living.children_of(Building="York")])
 
     # -- denormalised
     said = SharedFields(employees, ["Floor"])

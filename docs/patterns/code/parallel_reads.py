@@ -43,7 +43,7 @@ def main(storage: Storage) -> None:
     # -- hash
     users = [f"user{number}" for number in range(1000)]
     by_hash = HashDivision(3)
-    print([len(by_hash.mine(worker, users)) for worker in range(3)])
+    print([len(by_hash.owned_by(worker, users)) for worker in range(3)])
     print("user7: worker", by_hash.owner("user7"))
 
     # -- range

@@ -1122,7 +1122,7 @@ class EntitySet(Pattern[Account_co]):
         # One that took too long is worked off by whoever got it meanwhile
         with suppress(LeaseLost):
             await intents.handle(lease, retry_for)
-            return await lease.done()
+            return await lease.complete()
         return False
 
     def _mender(self, derived: Derived, max_per_second: float | None, max_concurrency: int, retry_for: float) -> Mender:

@@ -275,7 +275,7 @@ class Intents:
         look = await self._rows.look(derived, trace.keys, row, now, intent)
         if look.operation is None:
             return
-        await lease.keep()
+        await lease.renew_if_due()
         try:
             await table.submit(look.operation)
         except OVERTAKEN as error:
@@ -351,7 +351,7 @@ class Promise:
             for intents, each in claimed.items():
                 await promise._announce(intents, each)
             for pledge in promise._pledges:
-                await pledge.lease.keep()
+                await pledge.lease.renew_if_due()
         except (EntityAlreadyExists, EntityChanged, LeaseLost):
             await promise.withdraw()
             raise
@@ -379,7 +379,7 @@ class Promise:
             with _leaving_to_a_worker(pledge):
                 if pledge.reserved or pledge.leaves_rows:
                     await pledge.intents.handle(pledge.lease, self._retry_for)
-                await pledge.lease.done()
+                await pledge.lease.complete()
 
     async def keep(self, written: Iterable[Entity]) -> None:
         """Bring everything in line with what was written, and delete the messages.
@@ -394,7 +394,7 @@ class Promise:
 
     async def _keep(self, pledge: Pledge, stored: dict[tuple[str | None, str | None], Entity]) -> None:
         try:
-            await pledge.lease.keep()
+            await pledge.lease.renew_if_due()
         except LeaseLost:
             # Whoever got the message may have seen the entity before it was written
             pledge.lease = await pledge.intents.send(pledge.intent)
@@ -407,7 +407,7 @@ class Promise:
             if pledge.changes[claim.row].is_written
         }
         await pledge.intents.settle_all(pledge.lease, pledge.intent, known, self._retry_for)
-        await pledge.lease.done()
+        await pledge.lease.complete()
 
 
 @contextmanager

@@ -86,7 +86,7 @@ class Mender:
             if claim.row in primaries
         }
         await intents.settle_all(lease, intent, known, self._retry_for)
-        await lease.done()
+        await lease.complete()
 
     async def _mend_here(self, claims: Iterable[Claim]) -> None:
         """Mend rows in the partitions of their entities, those of one partition one after another."""

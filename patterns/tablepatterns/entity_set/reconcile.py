@@ -70,7 +70,7 @@ async def reserve(
 
     async def attempt() -> Entity:
         nonlocal operation
-        await lease.keep()
+        await lease.renew_if_due()
         try:
             (written,) = await table.submit(operation)
         except OVERTAKEN as error:

@@ -111,9 +111,9 @@ class Relocation:
         source = claimed or await self._get(self.route.origin)
         if source is None or source.get(MOVING_TO) != self.route.claim:
             return await self.arrive(await self._get(self.route.goal))
-        await self.lease.keep()
+        await self.lease.renew_if_due()
         copied = await self.copy(source)
-        await self.lease.keep()
+        await self.lease.renew_if_due()
         await self.leave(source)
         return await self.arrive(copied)
 

@@ -129,7 +129,7 @@ class Delivery:
         return handler
 
     async def _handled(self, lease: Lease) -> Outcome:
-        if not await lease.done():
+        if not await lease.complete():
             # The next one to receive it does the work again, which changes nothing
             self._tell(logging.WARNING, "the work is done, but the message was not ours any more")
         self._tell(logging.INFO, "handled")

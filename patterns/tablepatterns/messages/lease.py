@@ -65,7 +65,7 @@ class Lease:
         """
         await self._update(self._seconds, None)
 
-    async def keep(self) -> None:
+    async def renew_if_due(self) -> None:
         """Renew if no more than half of the time is left. Cost: 1 transaction or none.
 
         :raises LeaseLost: it is not ours any more
@@ -89,7 +89,7 @@ class Lease:
         """
         await self._update(seconds, None)
 
-    async def done(self) -> bool:
+    async def complete(self) -> bool:
         """Delete the message; return False if it was not ours any more. Cost: 1 transaction."""
         async with self._turn:
             return await self._queue.delete(self.message)
@@ -121,7 +121,7 @@ class Entrusted(Lease):
         """The seconds for which the message is ours: whoever has it keeps it."""
         return float(self._seconds)
 
-    async def done(self) -> bool:
+    async def complete(self) -> bool:
         """Leave the message to whoever has it."""
         return True
 

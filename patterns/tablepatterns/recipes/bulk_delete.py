@@ -55,7 +55,7 @@ class BulkDelete(Pattern[Account_co]):
     Cost: 1 storage transaction per page of up to 1,000 found, and for each partition 1 per 100 rows, derived ones
     included. An entity that was changed meanwhile costs up to 14 more.
 
-    :param of: the set
+    :param entity_set: the entities to delete from
     :param max_per_second: delete transactions per second, evenly spaced; None for no limit
     :raises BadInput: `max_per_second` is not above zero
 
@@ -63,9 +63,9 @@ class BulkDelete(Pattern[Account_co]):
     """
 
     @checked
-    def __init__(self, of: EntitySet[Account_co], *, max_per_second: float | None = None) -> None:
-        super().__init__(cast("Account_co", of.account))
-        self.of = of
+    def __init__(self, entity_set: EntitySet[Account_co], *, max_per_second: float | None = None) -> None:
+        super().__init__(cast("Account_co", entity_set.account))
+        self.entity_set = entity_set
         self.max_per_second = Pace(self.account, max_per_second)
 
     @recipe
@@ -106,7 +106,7 @@ class BulkDelete(Pattern[Account_co]):
         """
         done = Deleted()
         found: list[Entity] = []
-        most = max(1, MAX_TRANSACTION_OPERATIONS // (1 + len(self.of.derived)))
+        most = max(1, MAX_TRANSACTION_OPERATIONS // (1 + len(self.entity_set.derived)))
         condition, given = via_and_fields(where, key, fields)
         async for entity in self._meant(condition, given, allow):
             if found and (entity.partition_key != found[0].partition_key or len(found) == most):
@@ -118,19 +118,21 @@ class BulkDelete(Pattern[Account_co]):
         return done
 
     def _meant(self, where: Filter | None, fields: Mapping[str, Any], allow: QueryClass) -> AsyncIterator[Entity]:
-        of = cast("EntitySet[Account]", self.of)
+        rows = cast("EntitySet[Account]", self.entity_set)
         if fields:
-            return of.range(fields, where=where, allow=allow)
+            return rows.range(fields, where=where, allow=allow)
         if where is None:
             rule = "it says what to delete, by a filter or by fields of the key"
             raise BadInput("where", where, rule, "to delete everything, drop the table")
-        return of.query(where, allow=allow)
+        return rows.query(where, allow=allow)
 
     async def _delete(self, found: list[Entity], done: Deleted, retry_for: float) -> None:
         """Delete entities of one partition in one transaction, or split them in halves if that is not possible."""
         await self.max_per_second.turn()
         try:
-            await commit(self.account, self.of.table, *map(self.of.deleting, found), retry_for=retry_for)
+            await commit(
+                self.account, self.entity_set.table, *map(self.entity_set.deleting, found), retry_for=retry_for
+            )
         except (EntityChanged, EntityNotFound, LimitExceeded) as error:
             if len(found) > 1:
                 middle = len(found) // 2

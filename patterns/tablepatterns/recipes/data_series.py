@@ -7,6 +7,8 @@ import struct
 from collections.abc import AsyncIterator, Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
+from functools import partial
+from itertools import chain
 from operator import index
 from typing import Any, Final, Generic, Literal, SupportsFloat, SupportsIndex, TypeVar, cast
 
@@ -40,93 +42,84 @@ V = TypeVar("V", bound="int | float")
 DTYPES: Final[dict[type, str]] = {int: "Int32", Int64: "Int64", float: "Float64", bool: "boolean"}
 """The types of points, with the nullable pandas types for the same values."""
 _CODES: Final[dict[type, str]] = {int: "i", Int64: "q", float: "d", bool: "?"}
-_HEAD: Final = struct.Struct("<cI")
+_HEADER: Final = struct.Struct("<cI")
 
 
-def typed(of: type[V], name: str, value: object) -> V:
+def _converted(value_type: type[V], name: str, value: object) -> V:
     """Return a value as the declared type; numpy numbers are converted.
 
-    >>> typed(float, "Hour09", 12)
-    12.0
-
-    :param of: one of `DTYPES`
+    :param value_type: one of `DTYPES`
     :param name: the property of the value
     :raises BadProperty: the value is not of the type, or out of its range
     """
     try:
-        return cast("V", _CONVERSIONS[of](value))
+        return cast("V", _CONVERSIONS[value_type](value))
     except (TypeError, ValueError, OverflowError) as error:
-        rule = f"the values are of type {of.__name__}, and this one is not: {error}"
+        rule = f"the values are of type {value_type.__name__}, and this one is not: {error}"
         raise BadProperty(name, value, rule, "convert it, or declare another type") from error
 
 
-def added(of: type[V], name: str, value: object, amount: V) -> V:
-    """Return the sum of a stored value and an amount.
-
-    :raises BadProperty: the stored value or the sum is not of the type
-    """
-    plain = float if of is float else int
-    return typed(of, name, plain(typed(of, name, value)) + plain(amount))
-
-
-def packed(of: type[V], values: Iterable[V | None]) -> bytes:
+def packed(value_type: type[V], values: Iterable[V | None]) -> bytes:
     """Pack a whole series into bytes, to be stored in one property.
 
-    Use it for a series with too many points for a property each: some 8,000 values of 64 bits fit in one property, and
-    a longer series in a blob. The bytes hold a bit for each point, and each value that is there. To set a point, read
-    the entity and replace it, as `EntitySet.update` does.
+    Use it for a series with too many points for a property each: some 8,000 values of 64 bits fit in one property.
 
     >>> data = packed(int, [3, None, 5])
     >>> len(data), unpacked(int, data)
     (14, [3, None, 5])
 
-    :param of: the type of the values, one of `DTYPES`
+    :param value_type: the type of the values, one of `DTYPES`
     :param values: the points in order, None for a point without a value
     :raises BadProperty: a value is not of the type
 
     Guide: data series pattern; large entities pattern.
     """
-    points = [None if value is None else typed(of, "series", value) for value in values]
-    there = [value for value in points if value is not None]
+    points = [None if value is None else _converted(value_type, "series", value) for value in values]
+    present = [value for value in points if value is not None]
     mask = bytearray((len(points) + 7) // 8)
     for number, value in enumerate(points):
         mask[number // 8] |= (value is not None) << number % 8
-    code = _CODES[of]
-    return _HEAD.pack(code.encode(), len(points)) + mask + struct.pack(f"<{len(there)}{code}", *there)
+    code = _CODES[value_type]
+    return _HEADER.pack(code.encode(), len(points)) + mask + struct.pack(f"<{len(present)}{code}", *present)
 
 
-def unpacked(of: type[V], data: bytes) -> list[V | None]:
+def unpacked(value_type: type[V], data: bytes) -> list[V | None]:
     """Return the points in bytes that `packed` returned, None for a point without a value.
 
-    :param of: the type that they were packed with
+    :param value_type: the type that they were packed with
     :raises BadProperty: the bytes are not a packed series of this type
     """
     try:
-        code, count = _HEAD.unpack_from(data)
-        start = _HEAD.size + (count + 7) // 8
-        bits = int.from_bytes(data[_HEAD.size : start], "little")
-        kind = f"<{bits.bit_count()}{_CODES[of]}"
-        if code != _CODES[of].encode() or bits.bit_length() > count or len(data) != start + struct.calcsize(kind):
-            raise ValueError("the type or the length differs")
-        there = iter(struct.unpack_from(kind, data, start))
+        code, count = _HEADER.unpack_from(data)
+        start = _HEADER.size + (count + 7) // 8
+        bits = int.from_bytes(data[_HEADER.size : start], "little")
+        layout = f"<{bits.bit_count()}{_CODES[value_type]}"
+        if code != _CODES[value_type].encode() or bits.bit_length() > count:
+            raise ValueError("the type differs")
+        if len(data) != start + struct.calcsize(layout):
+            raise ValueError("the length differs")
+        present = iter(struct.unpack_from(layout, data, start))
     except (struct.error, ValueError) as error:
-        rule = f"it is no packed series of {of.__name__}: {error}"
+        rule = f"it is not a packed series of {value_type.__name__}: {error}"
         raise BadProperty("series", data, rule, "unpack what packed() returned, with the same type") from error
-    mask = data[_HEAD.size : start]
-    return [typed(of, "series", next(there)) if mask[each // 8] >> each % 8 & 1 else None for each in range(count)]
+    mask = data[_HEADER.size : start]
+    return [
+        _converted(value_type, "series", next(present)) if mask[each // 8] >> each % 8 & 1 else None
+        for each in range(count)
+    ]
 
 
 def _int(value: object) -> int:
     # NumPy's booleans are named differently, and older versions accept them as an index
     if type(value).__name__ in ("bool", "bool_") or not isinstance(value, SupportsIndex):
-        raise TypeError("it is no integer")
+        raise TypeError("it is not an integer")
     return index(value)
 
 
 def _int32(value: object) -> int:
     number = _int(value)
     if not limits.INT32_MIN <= number <= limits.INT32_MAX:
-        raise ValueError("it has more than 32 bits, which Int64 is for")
+        raise ValueError("it has more than 32 bits; declare Int64")
     return number
 
 
@@ -136,7 +129,7 @@ def _int64(value: object) -> Int64:
 
 def _float(value: object) -> float:
     if isinstance(value, bool) or not isinstance(value, SupportsFloat):
-        raise TypeError("it is no number")
+        raise TypeError("it is not a number")
     return float(value)
 
 
@@ -154,8 +147,8 @@ _CONVERSIONS: Final[dict[type, Callable[[object], int | float]]] = {
 }
 
 
-_ROOM: Final = limits.MAX_CUSTOM_PROPERTIES - 1
-"""How many points a row holds: one property is needed for the write id."""
+_POINTS_PER_ROW: Final = limits.MAX_CUSTOM_PROPERTIES - 1
+"""One property of a row holds the write id."""
 _MAX_ROWS: Final = 99
 _ROW: Final = "SeriesRow"
 
@@ -163,13 +156,13 @@ _ROW: Final = "SeriesRow"
 class DataSeries(Pattern[Account_co], Generic[Account_co, V]):
     """Keep a complete series in one entity, so that one request reads it and one merge sets a point.
 
-    Use it for values that are read together, such as the messages that an employee sent in each hour of a day. With an
-    entity per hour, a chart of the day would need 24. There is one entity for each series and period; its points are
-    properties named by their number, `Hour00` to `Hour23`.
+    Use it for values that are read together, such as the messages that an employee sent in each hour of a day. There is
+    one entity for each series and period; its points are properties named by their number, `Hour00` to `Hour23`.
 
     >>> from datetime import date
     >>> from tablepatterns import Key, connect
-    >>> messages = DataSeries(connect(), "MessageCounts", Key("{Employee}", "{Day:%Y-%m-%d}"), 24, name="Hour", of=int)
+    >>> by_day = Key("{Employee}", "{Day:%Y-%m-%d}")
+    >>> messages = DataSeries(connect(), "MessageCounts", by_day, 24, prefix="Hour", value_type=int)
     >>> day = {"Employee": "000223", "Day": date(2014, 8, 22)}
     >>> messages.set(9, 12, **day)
     >>> messages.add(10, 3, **day)
@@ -178,13 +171,13 @@ class DataSeries(Pattern[Account_co], Generic[Account_co, V]):
     [None, 12, 3, None]
 
     Consistency: setting a point leaves the others unchanged. `add` loses no increment, however many writers add
-    concurrently, and counts none twice. After a lost response, `set` and `add` are not sent again if that could undo a
-    later write: if the row does not show whether they succeeded, they raise `OutcomeUnknown`. Every point has the
-    declared type. A point that was never set is None, and so are all points of a series that does not exist.
+    concurrently, and counts none twice. If the response of a `set` or `add` is lost, and the row does not show whether
+    it was applied, `OutcomeUnknown` is raised, since sending it again could undo a later write.
 
-    An entity holds at most 251 points. With `split`, up to 24,849 points are stored in rows of 251, with `_01`, `_02`
-    and so on at the end of the RowKey. To store a longer series as one value, use `points.packed`. Concurrent writers
-    of one entity contend for its ETag, which guards all its points: spread them over several series, and add those up.
+    A point that was never set is None, and so are all points of a series that does not exist. An entity holds at most
+    251 points. With `split`, up to 24,849 points are stored in rows of 251, with `_01`, `_02` and so on at the end of
+    the RowKey. To store a longer series as one value, use `packed`. Concurrent writers of one entity contend for its
+    ETag: spread them over several series, and add those up.
 
     Cost, in storage transactions: `set`, `set_many`, `read` 1. `add` 2 for each attempt, `clear` the same.
 
@@ -192,10 +185,10 @@ class DataSeries(Pattern[Account_co], Generic[Account_co, V]):
     :param table: the table's name; the first write creates it
     :param key: the key; its fields name a series and its period
     :param points: how many points a series has, numbered from 0
-    :param name: the prefix of the properties' names
-    :param of: the type of a point: `int` (32 bits), `Int64`, `float` or `bool`
+    :param prefix: the prefix of the properties' names
+    :param value_type: the type of a point: `int` (32 bits), `Int64`, `float` or `bool`
     :param split: whether a series has several rows; it cannot be changed once there are series
-    :raises LimitExceeded: there are more points than one entity holds, or than 99 rows do
+    :raises LimitExceeded: too many points
     :raises BadProperty: the prefix cannot begin a property's name
     :raises BadDesign: the type is not one of these
     :raises BadTableName: the service would reject the table's name
@@ -205,13 +198,21 @@ class DataSeries(Pattern[Account_co], Generic[Account_co, V]):
 
     @checked
     def __init__(
-        self, account: Account_co, table: str, key: Key, points: int, *, name: str, of: type[V], split: bool = False
+        self,
+        account: Account_co,
+        table: str,
+        key: Key,
+        points: int,
+        *,
+        prefix: str,
+        value_type: type[V],
+        split: bool = False,
     ) -> None:
         super().__init__(account)
         self.key = key
         self.points = points
-        self.name = name
-        self.of = of
+        self.prefix = prefix
+        self.value_type = value_type
         self.split = split
         # The last field needs an end, since a longer RowKey could be another series
         separator = "_" if key.row_template.endswith("}") else ""
@@ -224,6 +225,8 @@ class DataSeries(Pattern[Account_co], Generic[Account_co, V]):
             account.declared_rows.add(
                 [RowKind(("table", table.lower()), self.rows, owner, f"data series of {table!r}")]
             )
+        digits = len(str(points - 1))
+        self._names = tuple(f"{prefix}{number:0{digits}d}" for number in range(points))
 
     @property
     def location(self) -> str:
@@ -231,17 +234,16 @@ class DataSeries(Pattern[Account_co], Generic[Account_co, V]):
         return self.key.location(self.table.name)
 
     def _check_design(self) -> None:
-        most = _ROOM * (_MAX_ROWS if self.split else 1)
+        most = _POINTS_PER_ROW * (_MAX_ROWS if self.split else 1)
         if not 1 <= self.points <= most:
-            rule = f"a series has 1 to {most} points" + ("" if self.split else " in one entity")
-            hint = "" if self.split else "spread it over several with split=True, or "
-            raise LimitExceeded("points", self.points, rule, hint + "keep it in a blob (large entities)")
-        storable(self._property(0), 0)
-        if self.of not in DTYPES:
-            raise BadDesign("of", self.of, f"a point is one of {[each.__name__ for each in DTYPES]}", "use one of them")
-        if self.split and not self.account.keeps_key_order:
-            rule = "its rows must come in key order, which the Cosmos DB Table API does not give"
-            raise BadDesign("split", True, rule, "use Azure Table storage, or series of one entity")
+            hint = "store the series in a blob" if self.split else "use split=True, or store the series in a blob"
+            raise LimitExceeded("points", self.points, f"a series has 1 to {most} points", hint)
+        storable(f"{self.prefix}0", 0)
+        if self.value_type not in DTYPES:
+            rule = f"a point is one of {[each.__name__ for each in DTYPES]}"
+            raise BadDesign("value_type", self.value_type, rule, "use one of them")
+        if self.split:
+            self.account.check_key_order("the rows of a split series need to be read")
 
     # Writing
 
@@ -261,7 +263,7 @@ class DataSeries(Pattern[Account_co], Generic[Account_co, V]):
 
         Guide: data series pattern; merge or replace (insert-or-merge).
         """
-        await self.set_many({slot: value}, fields_of(key, fields))
+        await self._set({slot: value}, fields_of(key, fields))
 
     @recipe
     async def set_many(self, values: Mapping[int, V], key: Mapping[str, Any] | None = None, /, **fields: Any) -> None:
@@ -271,11 +273,16 @@ class DataSeries(Pattern[Account_co], Generic[Account_co, V]):
 
         Raises the errors of `set`.
         """
-        given = fields_of(key, fields)
+        await self._set(values, fields_of(key, fields))
+
+    async def _set(self, values: Mapping[int, V], fields: Mapping[str, Any]) -> None:
+        partition_key, row_key = self._keys_of(fields)
         rows: dict[int, dict[str, Any]] = {}
         for slot, value in values.items():
-            row = self._row_of(slot)
-            rows.setdefault(row, dict(self._keys(row, given)))[self._property(slot)] = self._typed(slot, value)
+            name, row = self._name_of(slot), self._row_of(slot)
+            if row not in rows:
+                rows[row] = {"PartitionKey": partition_key, "RowKey": row_key(row)}
+            rows[row][name] = _converted(self.value_type, name, value)
         await self.table.submit(*map(Operation.insert_or_merge, rows.values()))
 
     @recipe
@@ -300,22 +307,26 @@ class DataSeries(Pattern[Account_co], Generic[Account_co, V]):
         :param key: the fields as a mapping, for field names that are also parameter names
         :param fields: a value for every field of the key
         :raises TooMuchContention: others wrote to the entity during every attempt
-        :raises OutcomeUnknown: the response was lost, and so many writes followed that the row no longer shows whether
-            the point changed
+        :raises OutcomeUnknown: the response was lost, and the row no longer shows whether the point changed
         :raises BadProperty: the new value is not of the type, or the series is of `bool`
 
         The other errors are those of `set`. Guide: data series pattern; concurrency.
         """
-        if self.of is bool:
+        kind = self.value_type
+        if kind is bool:
             raise BadProperty("amount", amount, "bools cannot be added", "declare a series of int")
-        name, more = self._property(slot), self._typed(slot, amount)
-        keys = self._keys(self._row_of(slot), fields_of(key, fields))
+        name = self._name_of(slot)
+        more = _converted(kind, name, amount)
+        partition_key, row_key_of = self._keys_of(fields_of(key, fields))
+        row_key = row_key_of(self._row_of(slot))
 
         async def attempt() -> V:
-            found = await self.table.get(keys["PartitionKey"], keys["RowKey"], select=self._selected([name]))
-            value = added(self.of, name, found.get(name, 0) if found else 0, more)
+            found = await self.table.get(partition_key, row_key, select=_selected([name]))
+            before: Any = _converted(kind, name, found.get(name, 0) if found else 0)
+            value = _converted(kind, name, before + more)
+            row = {"PartitionKey": partition_key, "RowKey": row_key, name: value}
             try:
-                await self.table.submit(_guarded("merge", keys | {name: value}, found))
+                await self.table.submit(_conditional("merge", row, found))
             except (EntityChanged, EntityNotFound, EntityAlreadyExists) as error:
                 raise Overtaken from error
             return value
@@ -336,16 +347,14 @@ class DataSeries(Pattern[Account_co], Generic[Account_co, V]):
         check_retry_for(retry_for)
         numbers, key = _slots_and_key(slots)
         given = fields_of(key, fields)
-        gone = {self._property(slot) for slot in numbers}
+        names = {self._name_of(slot) for slot in numbers}
         rows = {self._row_of(slot) for slot in numbers}
 
         async def attempt() -> None:
-            found = [row for row in await self._found(rows, given, None) if gone & row.keys()]
-            kept = [{name: row[name] for name in row if name not in gone} for row in found]
+            found = [row for row in await self._read_rows(rows, given, None) if names & row.keys()]
+            kept = [{name: row[name] for name in row if name not in names} for row in found]
             try:
-                await self.table.submit(
-                    *(_guarded("replace", rest, row) for rest, row in zip(kept, found, strict=True))
-                )
+                await self.table.submit(*map(partial(_conditional, "replace"), kept, found))
             except (EntityChanged, EntityNotFound) as error:
                 raise Overtaken from error
 
@@ -365,15 +374,17 @@ class DataSeries(Pattern[Account_co], Generic[Account_co, V]):
         given = fields_of(key, fields)
 
         async def attempt() -> bool:
-            everything = range(self._row_of(self.points - 1) + 1)
-            rows = await self._found(everything, given, []) if self.split else [self._keys(0, given)]
+            keys = [self.key.format(given)]
+            if self.split:
+                rows = await self._read_rows(range(self._row_of(self.points - 1) + 1), given, [])
+                keys = [(keys[0][0], row["RowKey"]) for row in rows]
             try:
-                await self.table.submit(*(Operation.delete(row["PartitionKey"], row["RowKey"], ANY) for row in rows))
+                await self.table.submit(*(Operation.delete(*each, ANY) for each in keys))
             except EntityNotFound as error:
                 if not self.split:
                     return False
                 raise Overtaken from error
-            return bool(rows)
+            return bool(keys)
 
         return await contended(self.account, attempt, retry_for)
 
@@ -389,8 +400,6 @@ class DataSeries(Pattern[Account_co], Generic[Account_co, V]):
     ) -> list[V | None]:
         """Return the points in order, None for a point without a value. Cost: 1 transaction.
 
-        This is a point query, or a range query if the points are in several rows.
-
         :param slots: the numbers of the points to read, such as `range(8, 12)`; None for all
         :param key: the fields as a mapping, for field names that are also parameter names
         :param fields: a value for every field of the key
@@ -400,14 +409,15 @@ class DataSeries(Pattern[Account_co], Generic[Account_co, V]):
         Guide: data series pattern; server-side projection.
         """
         chosen, given = via_and_fields(slots, key, fields)
-        wanted = range(self.points) if chosen is None else list(chosen)
-        names = [self._property(slot) for slot in wanted]
-        rows = {self._row_of(slot) for slot in wanted}
-        self.key.format(given)
-        found: dict[str, Any] = {}
-        for row in await self._found(rows, given, None if chosen is None else names):
-            found |= row
-        return [self._point(slot, found) for slot in wanted]
+        if chosen is None:
+            numbers: Sequence[int] = range(self.points)
+            names: Sequence[str] = self._names
+        else:
+            numbers = list(chosen)
+            names = [self._name_of(slot) for slot in numbers]
+        rows = {self._row_of(slot) for slot in numbers} if self.split else {0}
+        found = await self._read_rows(rows if numbers else (), given, None if chosen is None else names)
+        return self._points(found, names)
 
     @recipe
     async def preceding(
@@ -427,9 +437,8 @@ class DataSeries(Pattern[Account_co], Generic[Account_co, V]):
 
         >>> from datetime import date, datetime, timezone
         >>> from tablepatterns import Key, connect
-        >>> messages = DataSeries(
-        ...     connect(), "MessageCounts", Key("{Employee}", "{Day:%Y-%m-%d}"), 24, name="Hour", of=int
-        ... )
+        >>> by_day = Key("{Employee}", "{Day:%Y-%m-%d}")
+        >>> messages = DataSeries(connect(), "MessageCounts", by_day, 24, prefix="Hour", value_type=int)
         >>> messages.set(23, 7, Employee="000223", Day=date(2014, 8, 21))
         >>> messages.set(0, 5, Employee="000223", Day=date(2014, 8, 22))
         >>> messages.preceding(3, datetime(2014, 8, 22, 1, tzinfo=timezone.utc), "Day", Employee="000223")
@@ -449,26 +458,23 @@ class DataSeries(Pattern[Account_co], Generic[Account_co, V]):
         Guide: data series pattern.
         """
         if at not in self.key.fields:
-            rule = "it names the field of the key that says which period a series is of"
+            rule = "it names the key field that holds the period of a series"
             raise BadInput("at", at, rule, f"give one of {list(self.key.fields)}")
         found = slots_before(period, self.points, count, until)
         given = fields_of(key, fields)
-        windows = [(slots, self.fields_at(at, start, given)) for start, slots in found]
-        parts = await self.account.gather(*(self.read(slots, each) for slots, each in windows))
-        return [point for part in parts for point in part]
+        reads = (self.read(slots, self.fields_at(at, start, given)) for start, slots in found)
+        return list(chain.from_iterable(await self.account.gather(*reads)))
 
     @checked
     def fields_at(self, at: str, start: datetime, fields: Mapping[str, Any]) -> dict[str, Any]:
         """Return the key fields of the series whose period begins at an instant."""
-        day = {**fields, at: start.date()}
+        given = {**fields, at: start.date()}
         try:
-            self.key.format(day)
+            self.key.format(given)
         except BadKey:
             # The field may hold an instant rather than a date
-            instant = {**fields, at: start}
-            self.key.format(instant)
-            return instant
-        return day
+            given[at] = start
+        return given
 
     @recipe
     async def to_pandas(
@@ -490,14 +496,15 @@ class DataSeries(Pattern[Account_co], Generic[Account_co, V]):
         try:
             pandas = importlib.import_module("pandas")
         except ModuleNotFoundError as error:
-            text = f"a series of pandas needs pandas: {how_to_install('plot')}"
-            raise ModuleNotFoundError(text, name=error.name) from error
+            raise ModuleNotFoundError(f"pandas is missing: {how_to_install('plot')}", name=error.name) from error
         chosen, given = via_and_fields(slots, key, fields)
         wanted = list(range(self.points) if chosen is None else chosen)
-        return pandas.Series(await self.read(wanted, given), index=wanted, dtype=DTYPES[self.of], name=self.name)
+        return pandas.Series(
+            await self.read(wanted, given), index=wanted, dtype=DTYPES[self.value_type], name=self.prefix
+        )
 
     @stream
-    async def over(
+    async def range(
         self, key: Mapping[str, Any] | None = None, /, **fields: Any
     ) -> AsyncIterator[tuple[dict[str, Any], list[V | None]]]:
         """Yield the series of one partition in key order, each with its key fields and all its points.
@@ -511,67 +518,70 @@ class DataSeries(Pattern[Account_co], Generic[Account_co, V]):
         """
         where = range_filter(self.rows.range(fields_of(key, fields)))
         known: tuple[tuple[str, Any], ...] = ()
-        found: dict[str, Any] = {}
+        rows: list[Entity] = []
         async for row in self.table.query(where):
             if not self.rows.matches(row["PartitionKey"], row["RowKey"]):
                 continue
             series = self._series_of(row)
             if known and series != known:
-                yield dict(known), self._all(found)
-                found = {}
+                yield dict(known), self._points(rows, self._names)
+                rows = []
             known = series
-            found |= row
+            rows.append(row)
         if known:
-            yield dict(known), self._all(found)
+            yield dict(known), self._points(rows, self._names)
 
     def _series_of(self, row: Entity) -> tuple[tuple[str, Any], ...]:
         known = self.rows.parse(row["PartitionKey"], row["RowKey"])
         return tuple((name, known[name]) for name in self.key.fields)
 
-    async def _found(self, rows: Collection[int], fields: Mapping[str, Any], names: list[str] | None) -> list[Entity]:
-        """Read the rows that exist: one by a point query, several by the range that contains them."""
-        select = self._selected(names)
+    async def _read_rows(
+        self, rows: Collection[int], fields: Mapping[str, Any], names: Sequence[str] | None
+    ) -> list[Entity]:
+        """Return those of the rows that exist, from a point query, or from the range that contains them."""
+        partition_key, row_key = self._keys_of(fields)
         if not rows:
             return []
-        first, last = self._keys(min(rows), fields), self._keys(max(rows), fields)
+        select = None if names is None else _selected(names)
+        first, last = row_key(min(rows)), row_key(max(rows))
         if first == last:
-            row = await self.table.get(first["PartitionKey"], first["RowKey"], select=select)
+            row = await self.table.get(partition_key, first, select=select)
             return [] if row is None else [row]
-        span = KeyRange(first["PartitionKey"], first["RowKey"], True, last["RowKey"], True)
-        wanted = {self._keys(number, fields)["RowKey"] for number in rows}
-        return [row async for row in self.table.query(range_filter(span), select=select) if row.row_key in wanted]
+        where = range_filter(KeyRange(partition_key, first, True, last, True))
+        keys = set(map(row_key, rows))
+        return [row async for row in self.table.query(where, select=select) if row.row_key in keys]
 
     # Conversion
 
-    def _keys(self, row: int, fields: Mapping[str, Any]) -> dict[str, str]:
-        self.key.format(fields)
-        partition_key, row_key = self.rows.format({**fields, _ROW: row + 1} if self.split else fields)
-        return {"PartitionKey": partition_key, "RowKey": row_key}
+    def _keys_of(self, fields: Mapping[str, Any]) -> tuple[str, Callable[[int], str]]:
+        """Return a series' PartitionKey, and the function from the number of a row to its RowKey."""
+        partition_key, row_key = self.key.format(fields)
+        if not self.split:
+            return partition_key, lambda _: row_key
+        first = self.rows.format({**fields, _ROW: 1})[1]
+        return partition_key, lambda number: f"{first[:-2]}{number + 1:02d}"
 
     def _row_of(self, slot: int) -> int:
-        return self._number(slot) // _ROOM
+        return index(slot) // _POINTS_PER_ROW
 
-    def _property(self, slot: int) -> str:
-        return f"{self.name}{self._number(slot):0{len(str(self.points - 1))}d}"
-
-    def _number(self, slot: SupportsIndex) -> int:
+    def _name_of(self, slot: SupportsIndex) -> str:
         if isinstance(slot, bool) or not isinstance(slot, SupportsIndex) or not 0 <= index(slot) < self.points:
             rule = f"the points of the series are 0 to {self.points - 1}"
-            raise BadInput("slot", slot, rule, "give one of their numbers")
-        return index(slot)
+            raise BadInput("slot", slot, rule, "give one of these numbers")
+        return self._names[slot]
 
-    def _selected(self, names: Sequence[str] | None) -> tuple[str, ...] | None:
-        return None if names is None else (*limits.SYSTEM_PROPERTIES, WRITE_ID, *names)
+    def _points(self, rows: Sequence[Mapping[str, Any]], names: Iterable[str]) -> list[V | None]:
+        """Return the values of properties, wherever they are in the rows of a series."""
+        kind = self.value_type
+        found: Mapping[str, Any] = rows[0] if len(rows) == 1 else {k: v for row in rows for k, v in row.items()}
+        values = ((name, found.get(name)) for name in names)
+        return [
+            value if value is None or type(value) is kind else _converted(kind, name, value) for name, value in values
+        ]
 
-    def _typed(self, slot: int, value: object) -> V:
-        return typed(self.of, self._property(slot), value)
 
-    def _point(self, slot: int, found: Mapping[str, Any]) -> V | None:
-        value = found.get(self._property(slot))
-        return None if value is None else self._typed(slot, value)
-
-    def _all(self, found: Mapping[str, Any]) -> list[V | None]:
-        return [self._point(slot, found) for slot in range(self.points)]
+def _selected(names: Iterable[str]) -> tuple[str, ...]:
+    return (*limits.SYSTEM_PROPERTIES, WRITE_ID, *names)
 
 
 def _slots_and_key(given: Sequence[int | Mapping[str, Any]]) -> tuple[list[int], Mapping[str, Any] | None]:
@@ -581,7 +591,7 @@ def _slots_and_key(given: Sequence[int | Mapping[str, Any]]) -> tuple[list[int],
     return [cast("int", each) for each in (slots if key is not None else given)], key
 
 
-def _guarded(kind: Literal["replace", "merge"], row: Mapping[str, Any], found: Entity | None) -> Operation:
+def _conditional(kind: Literal["replace", "merge"], row: Mapping[str, Any], found: Entity | None) -> Operation:
     """Return a write that fails if the row has changed since it was read, or exists if it did not."""
     if found is None:
         return Operation.insert(row)

@@ -58,12 +58,12 @@ class CopiedFields(Copies):
     `replace` 4 table + 2 queue transactions, as much as 26 table operations, if a copied field changes. Writing back an
     employee that was read from an index takes one more point query.
 
-    :param into: the key of the entities with the copies; its fields are among those of the copied entities
+    :param key: the key of the entities with the copies; its fields are among those of the copied entities
     :param refers: for each key field of the copied entity, the field that refers to it; a field that is left out has
         the same name
     :param copies: for each field to copy, the field that holds the copy
     :param store: where the entities with the copies are: `InPartition()` or `InTable(name)`
-    :param name: a label for errors, reports and messages; by default the RowKey template of `into`
+    :param name: a label for errors, reports and messages; by default the RowKey template of `key`
     :raises BadDesign: the parameters cannot be combined, with each other or with a set
 
     Guide: denormalization pattern.
@@ -72,53 +72,53 @@ class CopiedFields(Copies):
     @checked
     def __init__(
         self,
-        into: Key,
+        key: Key,
         *,
         refers: Mapping[str, str],
         copies: Mapping[str, str],
         store: Placement | None = None,
         name: str | None = None,
     ) -> None:
-        self.into = into
+        self.key = key
         self.refers = dict(refers)
         self.copies = dict(copies)
         self.placement = store or InPartition()
-        self.name = name or into.row_template
+        self.name = name or key.row_template
         if isinstance(self.placement, InBlobs):
             raise BadDesign(self.name, self.placement, "entities are in tables", "use InTable()")
         if not self.copies:
             raise BadDesign(self.name, self.copies, "there is nothing to copy", "name fields")
         for held in self.copies.values():
             storable(held, "")
-            if held in (*into.fields, *self.refers.values()) or [*self.copies.values()].count(held) > 1:
+            if held in (*key.fields, *self.refers.values()) or [*self.copies.values()].count(held) > 1:
                 raise BadDesign(self.name, held, "it holds something else already", "give the copy another name")
 
     @property
     def reads(self) -> Collection[str]:
         """The names of the copied fields, and of those that locate the copies."""
-        return {*self.into.fields, *self.copies}
+        return {*self.key.fields, *self.copies}
 
-    def filled_from(self, source: EntitySet[Any]) -> Derived:
+    def filled_from(self, entity_set: EntitySet[Any]) -> Derived:
         """Return the derived data to declare for the set of the entities with the copies.
 
-        :param source: the set that is copied from, which must declare this object
+        :param entity_set: the set that is copied from, which must declare this object
         :raises BadDesign: it does not
         """
-        return Filled(self, source)
+        return Filled(self, entity_set)
 
     def check_key(self, key: Key, table: str) -> None:
         """Check that an entity with copies has the fields that refer to another."""
-        check_partition(self.name, self.into, key, self.placement)
+        check_partition(self.name, self.key, key, self.placement)
         for name in self.refers:
             if name not in key.fields:
                 raise BadDesign(self.name, name, f"it is no field of the key, {key}", "refer to fields of the key")
 
     def keys(self, key: Key, fields: Fields) -> list[Keys]:
         """Return the keys of the entity that may refer to this one."""
-        values = {name: fields.get(name) for name in self.into.fields}
+        values = {name: fields.get(name) for name in self.key.fields}
         if any(value is None for value in values.values()):
             return []
-        row = self.into.format(values)
+        row = self.key.format(values)
         if self.placement in (InPartition(), InTable()) and key.matches(*row):
             raise BadKey(self.name, row, "a primary row may have these keys", "give each its own RowKey prefix")
         return [row]
@@ -133,7 +133,7 @@ class CopiedFields(Copies):
 
     def repair_operation(self, keys: Keys, row: Entity | None, primary: Primary) -> Operation | None:
         """Return the write that updates the copies, if the entity with these keys refers to this one."""
-        if row is None or self.referred(primary.key, RowLayout(self.into).entity(row)) != primary.row:
+        if row is None or self.referred(primary.key, RowLayout(self.key).entity(row)) != primary.row:
             return None
         wanted = self.copied({} if primary.fields is None else primary.fields)
         held = {name: row[name] for name in self.copies.values() if name in row}
@@ -146,9 +146,9 @@ class CopiedFields(Copies):
 
     def primary_keys_of(self, key: Key, row: Entity) -> list[Keys] | None:
         """Return the keys of the entity that a row refers to; None if the row is of another kind."""
-        if not self.into.matches(row["PartitionKey"], row["RowKey"]):
+        if not self.key.matches(row["PartitionKey"], row["RowKey"]):
             return None
-        referred = self.referred(key, RowLayout(self.into).entity(row))
+        referred = self.referred(key, RowLayout(self.key).entity(row))
         return [] if referred is None else [referred]
 
     def copied(self, fields: Fields) -> dict[str, Any]:
@@ -198,8 +198,8 @@ class Filled(LookedUpFields):
 
     def check_key(self, key: Key, table: str) -> None:
         """Check that the copies are in these entities."""
-        if key != self._copies.into:
-            raise BadDesign(self.name, key, f"the copies are in entities of {self._copies.into}", "give that key")
+        if key != self._copies.key:
+            raise BadDesign(self.name, key, f"the copies are in entities of {self._copies.key}", "give that key")
         expected = self._copies.table(self._source.table.name)
         if table.lower() != expected.lower():
             raise BadDesign(self.name, table, f"the copies are in {expected!r}", "give both the same table")
@@ -231,7 +231,7 @@ class Filled(LookedUpFields):
         referred = self._referred(new)
         if referred is None or (change.old is not None and self._referred(change.old) == referred):
             return []
-        known = {name: new.get(name) for name in self._copies.into.fields}
+        known = {name: new.get(name) for name in self._copies.key.fields}
         fields = known | self._copies.reference(self._source.key, new)
         return [(intents, Change(self._source.key, None, fields, is_written=False))]
 

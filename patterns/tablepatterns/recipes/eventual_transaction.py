@@ -59,7 +59,7 @@ class EventualTransaction(Pattern[Account_co]):
 
     :param account: where the queue is
     :param queue: the queue's name; the first message creates it
-    :param name: the kind of its messages, by which a worker finds this handler
+    :param kind: the kind of its messages, by which a worker finds this handler
     :param steps: functions of the body, in order: plain ones, or on an async account async ones; a step's name is its
         `__name__`. Or a dict from names to functions
     :param remember: whether the message is rewritten after each step, so that completed steps are not repeated
@@ -74,7 +74,7 @@ class EventualTransaction(Pattern[Account_co]):
         self,
         account: Account_co,
         queue: str,
-        name: str,
+        kind: str,
         steps: Iterable[Step] | Mapping[str, Step],
         *,
         remember: bool = False,
@@ -82,7 +82,7 @@ class EventualTransaction(Pattern[Account_co]):
     ) -> None:
         super().__init__(account)
         self.queue = queue
-        self.kind = name
+        self.kind = kind
         self.steps = _by_name(steps)
         self.remember = remember
         self._base64 = base64
@@ -126,7 +126,7 @@ class EventualTransaction(Pattern[Account_co]):
             if name in done:
                 continue
             # After stalling for longer than the lease, another worker may have the message
-            await lease.keep()
+            await lease.renew_if_due()
             await self._take(name, step, body)
             done.append(name)
             if self.remember and name != next(reversed(self.steps)):

@@ -33,10 +33,10 @@ _FIRST: Final = " "
 
 
 @dataclass(frozen=True)
-class Reach:
+class KeyScope:
     """A range of keys, both ends included, in the order of the table: by PartitionKey, then by RowKey.
 
-    >>> sales = Reach("Sales", "Sales")
+    >>> sales = KeyScope("Sales", "Sales")
     >>> sales.contains("Sales", "empid_000223"), sales.contains("Marketing", "empid_000001")
     (True, False)
 
@@ -75,7 +75,7 @@ class Reach:
 
     @classmethod
     @checked
-    def of(cls, rows: KeyRange) -> Reach:
+    def of(cls, rows: KeyRange) -> KeyScope:
         """Return the reach of exactly a range of rows of one partition.
 
         An end that is outside the range is moved to the nearest key inside it. Keys in which U+FFFF follows such an end
@@ -83,7 +83,7 @@ class Reach:
 
         >>> from tablepatterns import Key, prefix
         >>> rows = Key("{Department}", "email_{Email}").range({"Department": "Sales", "Email": prefix("a")})
-        >>> Reach.of(rows).contains("Sales", "email_b"), Reach.of(rows).contains("Sales", "email_azure")
+        >>> KeyScope.of(rows).contains("Sales", "email_b"), KeyScope.of(rows).contains("Sales", "email_azure")
         (False, True)
         """
         lower, upper = rows.lower, rows.upper
@@ -96,7 +96,7 @@ class Reach:
     @property
     def is_everything(self) -> bool:
         """Whether it is the whole table."""
-        return self == Reach()
+        return self == KeyScope()
 
     @property
     def has_rows_of_a_partition(self) -> bool:
@@ -118,7 +118,7 @@ class Reach:
     def meets(self, key: Key) -> bool:
         """Return whether a row with that kind of key could be in the reach, by the literal prefix of the RowKey.
 
-        >>> Reach("Sales", "Sales", "empid_000001", "empid_000009").meets(Key("{Department}", "email_{Email}"))
+        >>> KeyScope("Sales", "Sales", "empid_000001", "empid_000009").meets(Key("{Department}", "email_{Email}"))
         False
         """
         partitions = Template.of("PartitionKey", key.partition_template, key.max_units)
@@ -177,8 +177,8 @@ def grant(
     permissions: str | None = "r",
     *,
     expires: timedelta,
-    within: Mapping[str, object] | Reach | None = None,
-    beside: Iterable[AnySet] = (),
+    within: Mapping[str, object] | KeyScope | None = None,
+    excluding: Iterable[AnySet] = (),
     policy: str | None = None,
     ip: str | None = None,
     protocol: Protocols | None = None,
@@ -201,13 +201,12 @@ def grant(
 
     The service rejects everything outside the range, the permissions and the lifetime. The range is exactly that of
     `EntitySet.range`; a plain signature would include the end of a prefix. A grant raises `BadDesign` if other rows
-    could be in the range, such as copies of other entities, or rows of the sets in `beside`. It also does if the client
-    may write and could not keep derived data consistent. Tokens do not contain the account key, and no repr shows a
-    token.
+    could be in the range, such as copies of other entities, or rows of the sets in `excluding`; or if the client may
+    write, but could not keep derived data consistent. Tokens do not contain the account key, and no repr shows a token.
 
     A token cannot be revoked unless you name a `policy`; let it expire soon. Blobs and queues are not covered. Sets
-    that are not in `beside` are not checked. A client that may write can put any row in the range, of any shape. Keys
-    in which U+FFFF follows the end of a prefix are left out.
+    that are not in `excluding` are not checked. A client that may write can put any row in the range, of any shape.
+    Keys in which U+FFFF follows the end of a prefix are left out.
 
     Cost: no storage transaction.
 
@@ -217,8 +216,8 @@ def grant(
         Insert-or-replace and insert-or-merge need `a` and `u`
     :param expires: the lifetime of a token: two seconds or more, since it ends at a whole second
     :param within: which rows: the fields of a partition, for all its rows; fields of rows too, as `EntitySet.range`
-        takes them; or a `Reach`. None for the whole table
-    :param beside: other sets that have rows in the table
+        takes them; or a `KeyScope`. None for the whole table
+    :param excluding: other sets that have rows in the table
     :param policy: the name of a stored access policy, which can be revoked; see `AccessPolicies`
     :param ip: an IPv4 address, or two with `-` between them, that requests may come from
     :param protocol: `https`, or `https,http`; by default that of the account's own address
@@ -238,7 +237,7 @@ def grant(
     if not isinstance(subject, str):
         # A policy's permissions may change later, so assume all of them
         _check_own(subject, reach, _LETTERS if letters is None else letters)
-    for other in beside:
+    for other in excluding:
         _check_other(subject, reach, other)
     table = account.table(subject if isinstance(subject, str) else subject.table.name)
     spoken = protocol or ("https" if table.service_address.startswith("https:") else "https,http")
@@ -253,7 +252,7 @@ class Terms:
     """
 
     permissions: str | None
-    reach: Reach
+    reach: KeyScope
     expires: timedelta
     policy: str | None
     ip: str | None
@@ -438,19 +437,19 @@ def _address(ip: str | None) -> str | None:
     return ip
 
 
-def _reach(subject: AnySet | str, within: Mapping[str, object] | Reach | None) -> Reach:
-    if within is None or isinstance(within, Reach):
-        return within or Reach()
+def _reach(subject: AnySet | str, within: Mapping[str, object] | KeyScope | None) -> KeyScope:
+    if within is None or isinstance(within, KeyScope):
+        return within or KeyScope()
     if isinstance(subject, str):
-        raise BadInput("within", within, "a table's name says nothing of fields", "give the set, or a Reach")
+        raise BadInput("within", within, "a table's name says nothing of fields", "give the set, or a KeyScope")
     rows = subject.key.range(within)
     if set(within) <= set(subject.key.partition_fields):
         # Include what is derived in the partition, so that the client can write it too
-        return Reach(rows.partition_key, rows.partition_key)
-    return Reach.of(rows)
+        return KeyScope(rows.partition_key, rows.partition_key)
+    return KeyScope.of(rows)
 
 
-def _check_own(subject: AnySet, reach: Reach, letters: str) -> None:
+def _check_own(subject: AnySet, reach: KeyScope, letters: str) -> None:
     """Reject a range with rows derived from other entities, or whose client could not update derived rows."""
     writes = bool(_WRITES.intersection(letters))
     for each in subject.derived:
@@ -462,17 +461,17 @@ def _check_own(subject: AnySet, reach: Reach, letters: str) -> None:
             _check_apart(each.name, _keys_of(each, subject), reach)
 
 
-def _check_other(subject: AnySet | str, reach: Reach, other: AnySet) -> None:
+def _check_other(subject: AnySet | str, reach: KeyScope, other: AnySet) -> None:
     """Reject a range that rows of another set of the same table could be in."""
     name = subject if isinstance(subject, str) else subject.table.name
     if other.table.name.lower() == name.lower():
-        _check_apart("the set beside it", other.key, reach)
+        _check_apart("the excluded set", other.key, reach)
     for each in other.derived:
         if _is_in(each, other, name):
             _check_apart(each.name, _keys_of(each, other), reach)
 
 
-def _check_apart(what: str, key: Key | None, reach: Reach) -> None:
+def _check_apart(what: str, key: Key | None, reach: KeyScope) -> None:
     if key is None or reach.meets(key):
         rule = f"its rows could lie in what is granted, {reach}"
         hint = "give what one holder may reach a PartitionKey or a RowKey prefix of its own"

@@ -43,12 +43,12 @@ class Lookup(Pattern[Account_co]):
     not change the cache. You may write a cached entity back: its ETag rejects the write if it is stale. If a request
     fails, no expired entity is returned instead.
 
-    Cost: nothing for cached entities; else 1 storage transaction for each key. With `whole` 1 for each 1,000 rows of
-    the table, once for each time it expires, and none for any key.
+    Cost: nothing for cached entities; else 1 storage transaction for each key. With `whole_table` 1 for each 1,000 rows
+    of the table, once for each time it expires, and none for any key.
 
-    :param source: the set to look up
+    :param entity_set: the set to look up
     :param expires: how long a cached entity is valid; None for indefinitely
-    :param whole: whether to read the whole table at once, which must be small; each partition takes at least one page
+    :param whole_table: whether to read and cache the whole table, which must be small
     :param capacity: how many keys to cache; the oldest are dropped first. A whole table is cached whatever its size
     :param max_concurrency: how many requests run at a time
     :raises BadDesign: the time or the capacity is not above zero
@@ -59,25 +59,25 @@ class Lookup(Pattern[Account_co]):
     @checked
     def __init__(
         self,
-        source: EntitySet[Account_co],
+        entity_set: EntitySet[Account_co],
         *,
         expires: timedelta | None = _FOR_A_WHILE,
-        whole: bool = False,
+        whole_table: bool = False,
         capacity: int = _CAPACITY,
         max_concurrency: int = 8,
     ) -> None:
-        super().__init__(cast("Account_co", source.account))
+        super().__init__(cast("Account_co", entity_set.account))
         if expires is not None and expires <= timedelta(0):
             raise BadDesign("expires", expires, "it is for how long to keep what was read", "give some time, or None")
         if capacity < 1:
             raise BadDesign("capacity", capacity, "there must be room for a key", "give 1 or more")
         check_least("max_concurrency", max_concurrency, 1, BadDesign)
-        self.source: EntitySet[Account] = source
+        self.entity_set: EntitySet[Account] = entity_set
         self.expires = expires
-        self.whole = whole
+        self.whole_table = whole_table
         self.max_concurrency = max_concurrency
         self._kept = _Kept(capacity)
-        self._turn = source.account.lock()
+        self._turn = entity_set.account.lock()
 
     @recipe
     async def get(self, key: Mapping[str, Any] | None = None, /, **fields: Any) -> Entity | None:
@@ -103,7 +103,7 @@ class Lookup(Pattern[Account_co]):
 
         Guide: join in the client.
         """
-        wanted = [(self.source.key.format(fields), fields) for fields in keys]
+        wanted = [(self.entity_set.key.format(fields), fields) for fields in keys]
         found = await self._found(dict(wanted))
         rows = [found[each] for each, _ in wanted]
         return [None if row is None else row.copy() for row in rows]
@@ -123,9 +123,9 @@ class Lookup(Pattern[Account_co]):
 
         Guide: join in the client.
         """
-        names = {field: field for field in self.source.key.fields} | dict(on or {})
-        for field in names.keys() - set(self.source.key.fields):
-            raise BadInput("on", field, f"the key has the fields {self.source.key.fields}", "name one of them")
+        names = {field: field for field in self.entity_set.key.fields} | dict(on or {})
+        for field in names.keys() - set(self.entity_set.key.fields):
+            raise BadInput("on", field, f"the key has the fields {self.entity_set.key.fields}", "name one of them")
         given = list(rows)
         references = [{field: row.get(name) for field, name in names.items()} for row in given]
         complete = [None not in each.values() for each in references]
@@ -134,12 +134,12 @@ class Lookup(Pattern[Account_co]):
 
     @recipe
     async def refresh(self) -> None:
-        """Empty the cache, and with `whole` read the table now. Cost: none, or 1 transaction per 1,000 rows.
+        """Empty the cache, and with `whole_table` read the table now. Cost: none, or 1 transaction per 1,000 rows.
 
         Guide: join in the client.
         """
         self.forget()
-        if self.whole:
+        if self.whole_table:
             await self._found({})
 
     @checked
@@ -150,21 +150,25 @@ class Lookup(Pattern[Account_co]):
         :param fields: a value for every field of the key, or none
         """
         given = fields_of(key, fields)
-        self._kept.drop(self.source.key.format(given) if given and not self.whole else None)
+        self._kept.drop(self.entity_set.key.format(given) if given and not self.whole_table else None)
 
     async def _found(self, asked: Mapping[Keys, Mapping[str, Any]]) -> dict[Keys, Entity | None]:
         async with self._turn:
             now, version = self.account.now(), self._kept.version
             until = self._until(now)
-            if self.whole:
+            if self.whole_table:
                 if not self._kept.is_complete(now):
-                    rows = [row async for row in self.source.scan()]
-                    everything = {self.source.key.format(self.source.primary.key_fields(row)): row for row in rows}
+                    rows = [row async for row in self.entity_set.scan()]
+                    everything = {
+                        self.entity_set.key.format(self.entity_set.primary.key_fields(row)): row for row in rows
+                    }
                     self._kept.put_all(everything, until, version)
                     return {keys: everything.get(keys) for keys in asked}
                 return {keys: self._kept.at_hand(keys, now) for keys in asked}
             missing = [keys for keys in asked if not self._kept.has(keys, now)]
-            fresh = await self.source.get_many([asked[keys] for keys in missing], max_concurrency=self.max_concurrency)
+            fresh = await self.entity_set.get_many(
+                [asked[keys] for keys in missing], max_concurrency=self.max_concurrency
+            )
             read = dict(zip(missing, fresh, strict=True))
             found = {keys: read[keys] if keys in read else self._kept.at_hand(keys, now) for keys in asked}
             self._kept.put(read, until, version)

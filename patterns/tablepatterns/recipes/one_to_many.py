@@ -24,12 +24,12 @@ from ..same_value import same_value
 class Family:
     """One parent with all its children.
 
-    :param one: the parent, or None if it does not exist
-    :param many: its children, in key order; on the Cosmos DB Table API the order is undefined
+    :param parent: the parent, or None if it does not exist
+    :param children: its children, in key order; on the Cosmos DB Table API the order is undefined
     """
 
-    one: Entity | None
-    many: tuple[Entity, ...]
+    parent: Entity | None
+    children: tuple[Entity, ...]
 
 
 class OneToMany(Pattern[Account_co]):
@@ -47,14 +47,14 @@ class OneToMany(Pattern[Account_co]):
     >>> staff = OneToMany(departments, employees)
     >>> _ = departments.insert({"Department": "Sales", "Floor": 3, "EmployeeCount": 0})
     >>> jones = employees.insert({"Department": "Sales", "EmployeeId": 223})
-    >>> staff.one_of(jones)["Floor"], staff.one_of(jones)["EmployeeCount"]
+    >>> staff.parent_of(jones)["Floor"], staff.parent_of(jones)["EmployeeCount"]
     (3, 1)
-    >>> [found["EmployeeId"] for found in staff.all_of(Department="Sales")]
+    >>> [found["EmployeeId"] for found in staff.children_of(Department="Sales")]
     [223]
 
     Each child has the fields of the parent's key. They make the PartitionKey of the children, or of one of their
     indexes. The two types share a partition, where their RowKeys have different prefixes, or they are in different
-    partitions, tables or accounts; `is_together` says which.
+    partitions, tables or accounts; `shares_partition` says which.
 
     Consistency: if they share a partition, parent and child can change in one transaction: give the children a
     `Summary` whose row is the parent's, and its count is exact after every insert and delete; or commit both with an
@@ -62,10 +62,10 @@ class OneToMany(Pattern[Account_co]):
     consistent. Nothing prevents deleting a parent that has children, or inserting a child whose parent does not exist.
     `family` reads with two requests, so its result may mix two instants.
 
-    Cost: `one_of` 1 storage transaction; `all_of` 1 per page of up to 1,000; `family` both, sent together.
+    Cost: `parent_of` 1 storage transaction; `children_of` 1 per page of up to 1,000; `family` both, sent together.
 
-    :param one: the set of the parents
-    :param many: the set of the children
+    :param parents: the set of the parents
+    :param children: the set of the children
     :param by: for a field of the parent's key, its name in the children, if different
     :param via: an index of the children whose PartitionKey is made of these fields; None to use their primary key
     :raises BadDesign: the children of one parent would not be a range; the error says why
@@ -76,49 +76,49 @@ class OneToMany(Pattern[Account_co]):
     @checked
     def __init__(
         self,
-        one: EntitySet[Account_co],
-        many: EntitySet[Account_co],
+        parents: EntitySet[Account_co],
+        children: EntitySet[Account_co],
         *,
         by: Mapping[str, str] | None = None,
         via: Index | None = None,
     ) -> None:
-        super().__init__(cast("Account_co", one.account))
-        self.one: EntitySet[Account] = one
-        self.many: EntitySet[Account] = many
+        super().__init__(cast("Account_co", parents.account))
+        self.parents: EntitySet[Account] = parents
+        self.children: EntitySet[Account] = children
         self.via = via
-        if one.account.is_sync != many.account.is_sync:
+        if parents.account.is_sync != children.account.is_sync:
             rule = "one of the two accounts is sync, and the other is not"
-            raise BadDesign("many", many.account, rule, "connect to both in the same way")
-        self.names = {field: field for field in one.key.fields} | dict(by or {})
-        for field in self.names.keys() - set(one.key.fields):
-            raise BadDesign("by", field, f"the one has the key {one.key}", "name the fields of its key")
-        key = many.key if via is None else via.key
+            raise BadDesign("children", children.account, rule, "connect to both in the same way")
+        self.names = {field: field for field in parents.key.fields} | dict(by or {})
+        for field in self.names.keys() - set(parents.key.fields):
+            raise BadDesign("by", field, f"the parents have the key {parents.key}", "name fields of that key")
+        key = children.key if via is None else via.key
         known = set(self.names.values())
         if missing := [name for name in key.partition_fields if name not in known]:
-            rule = f"the one does not tell {missing}, so that the many could be in any partition"
-            raise BadDesign("many", key, rule, "give an index of the many that is partitioned by the one")
-        if strangers := known.difference(key.fields):
-            rule = f"{sorted(strangers)} are not in the key, so that the many of one are no range"
-            raise BadDesign("many", key, rule, "give an index of the many that is keyed by the one")
+            rule = f"the parent's key does not have {missing}, so its children could be in any partition"
+            raise BadDesign("children", key, rule, "use an index whose PartitionKey is made of the parent's key fields")
+        if absent := known.difference(key.fields):
+            rule = f"{sorted(absent)} are not in this key, so the children of one parent are not one range"
+            raise BadDesign("children", key, rule, "use an index that has the parent's key fields")
 
     @property
-    def is_together(self) -> bool:
+    def shares_partition(self) -> bool:
         """Whether a parent and its children share a partition, so that one transaction can change both."""
-        one, many = (self.one.account, self.one.table.name.lower()), (self.many.account, self.many.table.name.lower())
-        return one == many and self.one.key.partition_template == self.many.key.partition_template
+        first, second = ((each.account, each.table.name.lower()) for each in (self.parents, self.children))
+        return first == second and self.parents.key.partition_template == self.children.key.partition_template
 
     @recipe
-    async def one_of(self, entity: Mapping[str, Any]) -> Entity | None:
+    async def parent_of(self, entity: Mapping[str, Any]) -> Entity | None:
         """Return a child's parent; None if it does not exist or the child names none. Cost: 1 transaction.
 
         :param entity: a child, or its fields
         """
-        self.many.identity.check(entity)
+        self.children.identity.check(entity)
         fields = {field: entity.get(name) for field, name in self.names.items()}
-        return None if None in fields.values() else await self.one.get(fields)
+        return None if None in fields.values() else await self.parents.get(fields)
 
     @stream
-    async def all_of(self, key: Mapping[str, Any] | None = None, /, **fields: Any) -> AsyncIterator[Entity]:
+    async def children_of(self, key: Mapping[str, Any] | None = None, /, **fields: Any) -> AsyncIterator[Entity]:
         """Yield all children of a parent, in key order. Cost: 1 transaction per page of up to 1,000.
 
         On the Cosmos DB Table API the order is undefined.
@@ -128,9 +128,9 @@ class OneToMany(Pattern[Account_co]):
         :raises BadKey: a key field is missing, or its value cannot be part of a key
         """
         given = fields_of(key, fields)
-        self.one.key.format(given)
+        self.parents.key.format(given)
         asked = {self.names[field]: value for field, value in given.items()}
-        async for entity in self.many.range(self.via, asked):
+        async for entity in self.children.range(self.via, asked):
             yield entity
 
     @recipe
@@ -143,14 +143,15 @@ class OneToMany(Pattern[Account_co]):
         """
         given = fields_of(key, fields)
 
-        async def one() -> list[Entity | None]:
-            return [await self.one.get(given)]
+        async def parent() -> list[Entity]:
+            found = await self.parents.get(given)
+            return [] if found is None else [found]
 
-        async def many() -> list[Entity | None]:
-            return [entity async for entity in self.all_of(given)]
+        async def children() -> list[Entity]:
+            return [entity async for entity in self.children_of(given)]
 
-        (found,), belonging = await self.account.gather(one(), many())
-        return Family(found, tuple(each for each in belonging if each is not None))
+        found, belonging = await self.account.gather(parent(), children())
+        return Family(found[0] if found else None, tuple(belonging))
 
 
 @dataclass(frozen=True)
@@ -192,7 +193,7 @@ class SharedFields(Pattern[Account_co]):
 
     Cost: 2 storage transactions for each 100 children, more if much is derived from them.
 
-    :param many: the set of the children
+    :param entity_set: the set of the children
     :param fields: the names of the parent's fields
     :raises BadDesign: there is no field, or it belongs to the key, which cannot be changed
 
@@ -200,12 +201,12 @@ class SharedFields(Pattern[Account_co]):
     """
 
     @checked
-    def __init__(self, many: EntitySet[Account_co], fields: Collection[str]) -> None:
-        super().__init__(cast("Account_co", many.account))
-        self.many: EntitySet[Account] = many
+    def __init__(self, entity_set: EntitySet[Account_co], fields: Collection[str]) -> None:
+        super().__init__(cast("Account_co", entity_set.account))
+        self.entity_set: EntitySet[Account] = entity_set
         self.fields = frozenset(fields)
-        if not self.fields or self.fields.intersection(many.key.fields):
-            rule = f"there must be some, and none of the key {many.key}"
+        if not self.fields or self.fields.intersection(entity_set.key.fields):
+            rule = f"it must name at least one field, and none of the key {entity_set.key}"
             raise BadDesign("fields", sorted(self.fields), rule, "to change the key, move the entities")
 
     @recipe
@@ -219,7 +220,7 @@ class SharedFields(Pattern[Account_co]):
         progress: Callable[[Changed], object] | None = None,
         chunk: int = MAX_TRANSACTION_OPERATIONS,
         retry_for: float = RETRY_FOR,
-        **one: Any,
+        **parent: Any,
     ) -> Changed:
         """Change the parent's fields in all its children, and return how many there were.
 
@@ -232,20 +233,20 @@ class SharedFields(Pattern[Account_co]):
             transaction, they are written in several
         :param retry_for: for how many seconds to retry each chunk while others write the same entities
         :param key: the fields as a mapping, for field names that are also parameter names
-        :param one: the key fields that select the children: their partition at least
+        :param parent: the key fields that select the children: their partition at least
         :raises BadInput: a field is not one of the parent's, or `chunk` is out of range
         :raises BadToken: the token is of another parent
         :raises TooMuchContention: others wrote the same entities during every attempt; earlier chunks stay written
 
         Guide: one-to-many relationships (updating department data).
         """
-        if strangers := set(changes).difference(self.fields):
-            rule = f"what is said of the one are {sorted(self.fields)}"
-            raise BadInput("changes", sorted(strangers), rule, "leave it out, or declare it")
+        if others := set(changes).difference(self.fields):
+            rule = f"the parent's fields are {sorted(self.fields)}"
+            raise BadInput("changes", sorted(others), rule, "leave them out, or declare them")
         if not 1 <= chunk <= MAX_TRANSACTION_OPERATIONS:
             rule = f"a transaction has 1 to {MAX_TRANSACTION_OPERATIONS} operations"
-            raise BadInput("chunk", chunk, rule, "leave it out")
-        given = fields_of(key, one)
+            raise BadInput("chunk", chunk, rule, "give a number in that range")
+        given = fields_of(key, parent)
         done = Changed(0, 0, resume)
         while True:
             step = partial(self._change_chunk, changes, chunk, done.token, given, retry_for)
@@ -257,10 +258,10 @@ class SharedFields(Pattern[Account_co]):
                 return done
 
     async def _change_chunk(
-        self, changes: Mapping[str, Any], chunk: int, token: str | None, one: Mapping[str, Any], retry_for: float
+        self, changes: Mapping[str, Any], chunk: int, token: str | None, parent: Mapping[str, Any], retry_for: float
     ) -> Changed:
-        page = await self.many.page(one, size=chunk, token=token)
-        stale = [each for each in page.items if not _says(each, changes)]
+        page = await self.entity_set.page(parent, size=chunk, token=token)
+        stale = [each for each in page.items if not _has_values(each, changes)]
         for entity in stale:
             entity.update(changes)
         try:
@@ -273,7 +274,9 @@ class SharedFields(Pattern[Account_co]):
         if not entities:
             return
         try:
-            await commit(self.account, self.many.table, *map(self.many.replacing, entities), retry_for=retry_for)
+            await commit(
+                self.account, self.entity_set.table, *map(self.entity_set.replacing, entities), retry_for=retry_for
+            )
         except LimitExceeded:
             if len(entities) == 1:
                 raise
@@ -282,7 +285,7 @@ class SharedFields(Pattern[Account_co]):
             await self._write(entities[half:], retry_for)
 
 
-def _says(entity: Entity, changes: Mapping[str, Any]) -> bool:
+def _has_values(entity: Entity, changes: Mapping[str, Any]) -> bool:
     """Return whether an entity has these values, of these types."""
     try:
         return same_value({name: entity.get(name) for name in changes}, changes)

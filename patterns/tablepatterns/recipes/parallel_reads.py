@@ -48,7 +48,7 @@ class ParallelResult:
         """The reads that failed. To retry them, request what they `asked` again."""
         return [read for read in self.reads if read.error is not None]
 
-    def whole(self) -> list[Entity]:
+    def all_or_raise(self) -> list[Entity]:
         """Return the entities of all reads.
 
         :raises AzureError: the first error, if a read failed
@@ -80,7 +80,7 @@ class ParallelReads(Pattern[Account_co]):
 
     Cost: that of the reads: 1 storage transaction per page of up to 1,000 of each partition, 1 for each entity.
 
-    :param source: the set to read
+    :param entity_set: the set to read
     :param max_concurrency: how many requests at a time, in threads or tasks
     :raises BadDesign: `max_concurrency` is not above zero
 
@@ -88,13 +88,13 @@ class ParallelReads(Pattern[Account_co]):
     """
 
     @checked
-    def __init__(self, source: EntitySet[Account_co], *, max_concurrency: int = 8) -> None:
-        super().__init__(cast("Account_co", source.account))
+    def __init__(self, entity_set: EntitySet[Account_co], *, max_concurrency: int = 8) -> None:
+        super().__init__(cast("Account_co", entity_set.account))
         if max_concurrency < 1:
             raise BadDesign(
                 "max_concurrency", max_concurrency, "there must be at least one request at a time", "give 1 or more"
             )
-        self.source: EntitySet[Account] = source
+        self.entity_set: EntitySet[Account] = entity_set
         self.max_concurrency = max_concurrency
 
     @recipe
@@ -122,9 +122,9 @@ class ParallelReads(Pattern[Account_co]):
         """
 
         async def read(fields: Mapping[str, Any]) -> list[Entity]:
-            return [each async for each in self.source.range(via, fields, where=where, allow=allow, select=select)]
+            return [each async for each in self.entity_set.range(via, fields, where=where, allow=allow, select=select)]
 
-        key = self.source.key if via is None else via.key
+        key = self.entity_set.key if via is None else via.key
         return await self._gathered(read, asked, key.range)
 
     @recipe
@@ -138,10 +138,10 @@ class ParallelReads(Pattern[Account_co]):
         """
 
         async def read(fields: Mapping[str, Any]) -> list[Entity]:
-            found = await self.source.get(fields)
+            found = await self.entity_set.get(fields)
             return [] if found is None else [found]
 
-        return await self._gathered(read, asked, self.source.key.format)
+        return await self._gathered(read, asked, self.entity_set.key.format)
 
     async def _gathered(
         self,

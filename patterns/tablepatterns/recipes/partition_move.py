@@ -62,9 +62,9 @@ class PartitionMove(Pattern[Account_co]):
     Cost: `move` 4 table + 2 queue transactions, as much as 26 table operations: the message, the claim, the insert, the
     delete, the removal of the marker, the end of the message. The set's derived data comes on top.
 
-    :param entities: the set whose entities move
+    :param entity_set: the set whose entities move
     :param queue: the queue of the messages; None for the table's name in lower case and `-moves`
-    :param name: the kind of the messages; None for `move` and the table's name
+    :param kind: the kind of the messages; None for `move` and the table's name
     :param lease: for how many seconds a message is hidden: twice as long as a request may take
     :raises BadDesign: the set's schema does not allow the markers, the lease is not above zero, or an index elsewhere
         has no field of the set's key in its own, and is unique or incomplete
@@ -75,29 +75,29 @@ class PartitionMove(Pattern[Account_co]):
     @checked
     def __init__(
         self,
-        entities: EntitySet[Account_co],
+        entity_set: EntitySet[Account_co],
         *,
         queue: str | None = None,
-        name: str | None = None,
+        kind: str | None = None,
         lease: int = 60,
     ) -> None:
-        super().__init__(cast("Account_co", entities.account))
-        table = entities.table.name
-        self.entities: EntitySet[Account] = entities
+        super().__init__(cast("Account_co", entity_set.account))
+        table = entity_set.table.name
+        self.entity_set: EntitySet[Account] = entity_set
         self.queue = f"{table.lower()}-moves" if queue is None else queue
-        self.kind = f"move {table}" if name is None else name
+        self.kind = f"move {table}" if kind is None else kind
         self.lease = lease
-        self._messages = entities.account.queue(self.queue)
+        self._messages = entity_set.account.queue(self.queue)
         if lease < 1:
             raise BadDesign("lease", lease, "it is a number of seconds", "give twice as long as a request may take")
         # An index that shares no field with the key cannot follow any move
-        _check_indexes(self.entities, entities.key.fields)
-        if entities.schema is not None:
+        _check_indexes(self.entity_set, entity_set.key.fields)
+        if entity_set.schema is not None:
             try:
-                entities.schema.check({MOVING_TO: "", MOVED_FROM: ""}, in_part=True)
+                entity_set.schema.check({MOVING_TO: "", MOVED_FROM: ""}, in_part=True)
             except BadProperty as error:
                 rule = f"it must let an entity say that it moves ({said(error)})"
-                raise BadDesign("schema", entities.schema, rule, f"add {MOVING_TO} and {MOVED_FROM}: str") from error
+                raise BadDesign("schema", entity_set.schema, rule, f"add {MOVING_TO} and {MOVED_FROM}: str") from error
 
     @recipe
     async def move(
@@ -130,22 +130,22 @@ class PartitionMove(Pattern[Account_co]):
 
         Guide: one-to-many relationships (moving an employee).
         """
-        self.entities.identity.check(entity)
+        self.entity_set.identity.check(entity)
         held = entity.copy()
         route = self._route(held, fields_of(key, fields))
-        self.entities.replacing(held)
+        self.entity_set.replacing(held)
         before = self.account.now()
         sent = await self._messages.send(Envelope(self.kind, _body(route)).text(), delay=self.lease)
         lease = Lease(self.account, self._messages, sent, self.lease, since=before)
         if held.get(MOVING_TO) != route.claim:
             await self._claim(held, route, lease, retry_for)
-        relocation = Relocation(self.entities, lease, route)
+        relocation = Relocation(self.entity_set, lease, route)
         try:
             moved = await self._relocated(relocation, held, retry_for)
         except EntityAlreadyExists:
-            await lease.done()
+            await lease.complete()
             raise
-        await lease.done()
+        await lease.complete()
         if moved is None:
             raise EntityNotFound(f"the entity {route.goal} was moved there, and has been deleted or moved on since")
         return moved
@@ -158,17 +158,17 @@ class PartitionMove(Pattern[Account_co]):
         :raises DerivedDataMismatch: both the entity and its copy were changed during the move; both stay
         :raises TooMuchContention: others wrote the entity during each attempt; the message is delivered again
         """
-        entities = cast("EntitySet[Account]", self.entities.inside())
-        await self._relocated(Relocation(entities, lease, self._asked_for(lease)), None, RETRY_FOR)
+        entity_set = cast("EntitySet[Account]", self.entity_set.inside())
+        await self._relocated(Relocation(entity_set, lease, self._asked_for(lease)), None, RETRY_FOR)
 
     async def _claim(self, held: Entity, route: Route, lease: Lease, retry_for: float) -> None:
         """Mark the entity with its new key."""
         held[MOVING_TO] = route.claim
         try:
-            await lease.keep()
-            await self.entities.replace(held, retry_for=retry_for)
+            await lease.renew_if_due()
+            await self.entity_set.replace(held, retry_for=retry_for)
         except (EntityChanged, EntityNotFound):
-            await lease.done()
+            await lease.complete()
             raise
 
     async def _relocated(self, relocation: Relocation, known: Entity | None, retry_for: float) -> Entity | None:
@@ -180,9 +180,9 @@ class PartitionMove(Pattern[Account_co]):
         return await contended(self.account, attempt, retry_for)
 
     def _route(self, entity: Entity, fields: Mapping[str, Any]) -> Route:
-        key = self.entities.key
-        origin = key.format(self.entities.primary.key_fields(entity))
-        goal = key.format(self.entities.primary.key_fields(entity) | dict(fields))
+        key = self.entity_set.key
+        origin = key.format(self.entity_set.primary.key_fields(entity))
+        goal = key.format(self.entity_set.primary.key_fields(entity) | dict(fields))
         if origin[0] == goal[0]:
             rule = "it stays in its partition, where one transaction inserts and deletes"
             raise BadInput("move", fields, rule, "use rename of the set, or give another partition")
@@ -194,11 +194,11 @@ class PartitionMove(Pattern[Account_co]):
                 raise BadInput("move", fields, rule, "move it there first, or let a worker do it")
             return route
         moved = {name for name in key.fields if fields.get(name, entity.get(name)) != entity.get(name)}
-        _check_indexes(self.entities, moved)
+        _check_indexes(self.entity_set, moved)
         return Route(uuid4().hex, origin, goal)
 
     def _asked_for(self, lease: Lease) -> Route:
-        body, key = lease.work.body, self.entities.key
+        body, key = lease.work.body, self.entity_set.key
         match body:
             case {"id": str(name), "from": [str(a), str(b)], "to": [str(c), str(d)]} if key.matches(
                 a, b
@@ -212,14 +212,14 @@ def _body(route: Route) -> dict[str, Any]:
     return {"id": route.id, "from": list(route.origin), "to": list(route.goal)}
 
 
-def _check_indexes(entities: EntitySet[Account], moved: Collection[str]) -> None:
+def _check_indexes(entity_set: EntitySet[Account], moved: Collection[str]) -> None:
     """Reject an index elsewhere that has one row for both the entity and its copy.
 
     :param moved: the key fields that change
     """
-    for each in entities.derived:
+    for each in entity_set.derived:
         if isinstance(each, Index) and each.is_eventual and not set(moved).intersection(each.key.fields):
-            _check_copies(each, each.shape(entities.key).include is None)
+            _check_copies(each, each.shape(entity_set.key).include is None)
 
 
 def _check_copies(index: Index, is_complete: bool) -> None:

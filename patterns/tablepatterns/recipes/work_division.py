@@ -22,7 +22,7 @@ class HashDivision:
     >>> division = HashDivision(3)
     >>> [division.owner(department) for department in ("Sales", "Marketing", "Finance")]
     [0, 1, 0]
-    >>> division.mine(1, ["Sales", "Marketing", "Finance"])
+    >>> division.owned_by(1, ["Sales", "Marketing", "Finance"])
     ['Marketing']
 
     Every partition has exactly one owner, the same in every process, on every machine and in every version. When you
@@ -53,7 +53,7 @@ class HashDivision:
         )
 
     @checked
-    def mine(self, worker: int, partition_keys: Iterable[str]) -> list[str]:
+    def owned_by(self, worker: int, partition_keys: Iterable[str]) -> list[str]:
         """Return those of the partitions that a worker owns, in the order given.
 
         :raises BadInput: there is no such worker

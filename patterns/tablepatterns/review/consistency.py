@@ -132,7 +132,7 @@ def _copied_into(design: Design, declared: DeclaredSet) -> list[CopiedFields]:
         for other in design.sets
         for each in other.derived
         if isinstance(each, CopiedFields)
-        and each.into == declared.key
+        and each.key == declared.key
         and each.table(other.table).lower() == declared.table.lower()
     ]
 

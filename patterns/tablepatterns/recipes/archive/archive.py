@@ -116,7 +116,7 @@ class Archive(Pattern[Account_co]):
         self._messages = self.account.queue(self.queue)
         relations = dict(children or {})
         self._children = tuple(_children(source, target, each, to) for each, to in relations.items())
-        totals = [totals_of(each.one, each.many, each.names) for each in relations]
+        totals = [totals_of(each.parents, each.children, each.names) for each in relations]
         self._here: Store = Rows(_inside(source), source.key, _joined(totals))
         _check_place(source, target)
         if isinstance(target, EntitySet):
@@ -244,7 +244,7 @@ def _inside(entities: EntitySet[Account]) -> EntitySet[Account]:
 
 def _children(source: EntitySet[Any], target: object, relation: OneToMany[Any], to: EntitySet[Any] | Store) -> Children:
     """Return the places of one kind of children; reject those whose children could not be found again."""
-    one, many = relation.one, relation.many
+    one, many = relation.parents, relation.children
     if (one.account, one.table.name, one.key) != (source.account, source.table.name, source.key):
         rule = f"its parents are in {one!r}, not in {source!r}"
         raise BadDesign("children", relation, rule, "give the OneToMany of the set that is archived")
@@ -258,7 +258,7 @@ def _children(source: EntitySet[Any], target: object, relation: OneToMany[Any], 
         return Children(many.key, relation.names, here, Rows(_inside(to), many.key))
     if type(to).list is Store.list:
         raise BadDesign("children", to, "it cannot list what it holds", "implement Store.list, or archive to a table")
-    if to is target and not relation.is_together:
+    if to is target and not relation.shares_partition:
         rule = f"a child could overwrite a parent with the same keys in {to.name}"
         raise BadDesign("children", to, rule, "give the children a folder or a prefix of their own")
     return Children(many.key, relation.names, here, to)

@@ -59,7 +59,7 @@ class Move:
         held = await self.origin.get(self.keys)
         if held is None:
             return None
-        await lease.keep()
+        await lease.renew_if_due()
         if not await self.destination.insert(self.keys, held.properties):
             await self._put_over(held)
         return held

@@ -66,7 +66,8 @@ class PeriodTables(Pattern[Account_co], Generic[Account_co, Set_co]):
     and the reads of each table. A time span within one period needs no list.
 
     >>> from tablepatterns import DataSeries
-    >>> hours = lambda account, table: DataSeries(account, table, Key("{Employee}", "hours"), 24, name="Hour", of=int)
+    >>> def hours(account, table):
+    ...     return DataSeries(account, table, Key("{Employee}", "hours"), 24, prefix="Hour", value_type=int)
     >>> messages = PeriodTables(connect(), "Messages", Period.DAY, factory=hours, retention=timedelta(days=60))
     >>> messages.is_kept(moment)
     False

@@ -184,7 +184,7 @@ def key_of(derived: Derived, primary: Key) -> Key | None:
         return None if isinstance(derived.placement, InBlobs) else derived.layout(primary)
     if isinstance(derived, Summary):
         return derived.layout
-    return derived.into if isinstance(derived, CopiedFields) else None
+    return derived.key if isinstance(derived, CopiedFields) else None
 
 
 def touches(derived: Derived, write: Write) -> bool:

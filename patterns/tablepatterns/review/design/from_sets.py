@@ -122,8 +122,8 @@ def _period_tables(entities: PeriodTables[Account, EntitySet[Account] | DataSeri
 def _series(entities: DataSeries[Account, Any]) -> DeclaredSet:
     settings: Mapping[str, Any] = {
         "points": entities.points,
-        "name": entities.name,
-        "of": entities.of.__name__,
+        "name": entities.prefix,
+        "of": entities.value_type.__name__,
         "split": entities.split,
     }
     return DeclaredSet("", entities.table.name, entities.key, _NO_SHAPE, "data_series", settings)

@@ -167,7 +167,7 @@ def _series(account: Storage, plan: Plan, derived: Sequence[Derived]) -> DataSer
     kind = POINTS.get(str(of or "int"))
     if kind is None:
         raise BadDesign("of", of, "points have another type", f"use one of {', '.join(POINTS)}")
-    return DataSeries(account, plan.table, plan.key, points, name=name, of=kind, split=bool(split))
+    return DataSeries(account, plan.table, plan.key, points, prefix=name, value_type=kind, split=bool(split))
 
 
 def _wide(account: Storage, plan: Plan, derived: Sequence[Derived]) -> WideEntity[Storage]:

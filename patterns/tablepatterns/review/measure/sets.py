@@ -436,7 +436,7 @@ class Series(Kept):
 
     def load(self, made: Sequence[Mapping[str, Any]]) -> None:
         self.make_table(self.series.table.name)
-        points = {number: self.series.of(1) for number in range(self.series.points)}
+        points = {number: self.series.value_type(1) for number in range(self.series.points)}
         for fields in once(self.key, made):
             self.series.set_many(points, **self.key_of(fields))
 
@@ -445,14 +445,14 @@ class Series(Kept):
             values: list[Any] = self.series.read(ask.given)
             return int(any(each is not None for each in values))
         if ask.way == "range":
-            return sum(1 for _ in self.series.over(ask.given))
+            return sum(1 for _ in self.series.range(ask.given))
         return self.raw(self.series.table.name, ask.where, ask.select)
 
     def insert(self, fields: Mapping[str, Any]) -> None:
-        self.series.set(0, self.series.of(1), **self.key_of(fields))
+        self.series.set(0, self.series.value_type(1), **self.key_of(fields))
 
     def update(self, fields: Mapping[str, Any], changes: Mapping[str, Any]) -> None:
-        self.series.set(0, self.series.of(1), **self.key_of(fields))
+        self.series.set(0, self.series.value_type(1), **self.key_of(fields))
 
     def delete(self, fields: Mapping[str, Any]) -> None:
         partition_key, row_key = self.key.format(self.key_of(fields))

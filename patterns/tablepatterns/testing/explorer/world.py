@@ -186,7 +186,7 @@ class SteppedStorage(Storage):
         return SteppedLock(self._world)
 
     async def run_with_heartbeat(
-        self, work: Coroutine[Any, Any, T], beat: Callable[[], Coroutine[Any, Any, None]], *, every: float
+        self, work: Coroutine[Any, Any, T], heartbeat: Callable[[], Coroutine[Any, Any, None]], *, every: float
     ) -> T:
         """Run the work without a beat.
 
