@@ -188,7 +188,7 @@ class Unsorted(Storage):
 def unsorted(request: pytest.FixtureRequest) -> Iterator[Any]:
     engine = Engine(page_examines=request.param)
     with Unsorted(in_memory(engine.account_name, engine.account_key), engine, {}) as storage:
-        storage.keeps_key_order = False
+        storage._keeps_key_order = False
         yield storage
 
 

@@ -18,7 +18,7 @@ from tablepatterns.engine.account import Engine
 from tablepatterns.engine.transport import AioEngineTransport
 from tablepatterns.entity import Entity
 from tablepatterns.errors import BadInput, EntityChanged, TooMuchContention
-from tablepatterns.recipe import finish
+from tablepatterns.recipe import as_async, finish
 from tablepatterns.recipes.data_series import DataSeries
 from tablepatterns.recipes.summary import Summary
 from tablepatterns.recipes.wide_entity.wide_entity import WideEntity
@@ -161,7 +161,7 @@ def test_time_that_attempts_take_counts_too(monkeypatch: pytest.MonkeyPatch) -> 
         raise Overtaken
 
     with pytest.raises(TooMuchContention) as refusal:
-        finish(contended(connect().as_async(), attempt, 30))
+        finish(contended(as_async(connect()), attempt, 30))
     assert refusal.value.attempts == 3
 
 

@@ -91,11 +91,12 @@ class Storage(Account):
 
     def __init__(self, target: Target, engine: Engine | None, options: dict[str, Any]) -> None:
         self.target = target
+        """The addresses and the credential of the account."""
         self.engine = engine
         """The engine of an account in memory, with its clock and its ledger; None for any other account."""
-        self.keeps_key_order = target.keeps_key_order
-        self.declared_rows = DeclaredRows()
-        self.identity = account_identity(engine, target.urls["table"])
+        self._keeps_key_order = target.keeps_key_order
+        self._declared_rows = DeclaredRows()
+        self._identity = account_identity(engine, target.urls["table"])
         options = {"credential": target.credential} | options
         if engine is not None:
             from .engine.faults import READ_TIMEOUT
@@ -108,10 +109,9 @@ class Storage(Account):
 
             options = sleeping_alike(options)
         self._options = options
-        self.watch = Watch(engine or target.address, target.urls, engine.clock.now if engine else None)
-        """What `Traffic` sees the requests by."""
+        self._watch = Watch(engine or target.address, target.urls, engine.clock.now if engine else None)
         # Must not refer to self, so that an in-memory account is freed with its last reference
-        over = self.watch.over
+        over = self._watch.over
         # The clients of the table service share one transport, and so its connections
         of_tables = over("table", _with_process_transport(options))
         self._table_service = Once(lambda: TableServiceClient(target.url("table"), **of_tables))
@@ -142,13 +142,7 @@ class Storage(Account):
         """The SDK's client of the blob service; created, and its library loaded, on first use."""
         return self._blobs()
 
-    @property
-    def is_sync(self) -> bool:
-        """Whether recipes on this account return their results: never, they are awaited."""
-        return False
-
-    def as_async(self) -> Storage:
-        """Return this account itself: its recipes are awaited already."""
+    def _as_async(self) -> Storage:
         return self
 
     def table(self, name: str) -> Table:
@@ -156,8 +150,7 @@ class Storage(Account):
         check_table_name(name)
         return Table(self.tables.get_table_client(name), self._options.get("raw_response_hook"), self._batches)
 
-    def table_names(self, first: str, last: str) -> AsyncIterator[str]:
-        """Yield the names of the account's tables from `first` to `last`, both included."""
+    def _table_names(self, first: str, last: str) -> AsyncIterator[str]:
         return table_names(self.tables, first, last)
 
     def queue(self, name: str) -> Queue:
@@ -185,7 +178,11 @@ class Storage(Account):
     async def gather(
         self, *calls: Coroutine[Any, Any, T], max_concurrency: int = 8, needs_threads: bool = False
     ) -> list[T]:
-        """Run the calls in tasks, `limit` at a time, and return their results in the order given."""
+        """Run the calls in tasks, and return their results in the order given.
+
+        :param max_concurrency: how many calls at a time
+        :param needs_threads: without effect here
+        """
         gate = asyncio.Semaphore(max(max_concurrency, 1))
         results: dict[int, T] = {}
         failures: list[Exception] = []
@@ -200,7 +197,7 @@ class Storage(Account):
                     failures.append(error)
 
         try:
-            with self.watch.held():
+            with self._watch.held():
                 await asyncio.gather(*(admitted(*each) for each in enumerate(calls)))
         finally:
             for call in calls:
@@ -209,10 +206,9 @@ class Storage(Account):
             raise failures[0]
         return [results[position] for position in range(len(calls))]
 
-    async def run_with_heartbeat(
-        self, work: Coroutine[Any, Any, T], heartbeat: Callable[[], Coroutine[Any, Any, None]], *, every: float
+    async def _run_with_heartbeat(
+        self, work: Coroutine[Any, Any, T], heartbeat: Callable[[], Coroutine[Any, Any, None]], every: float
     ) -> T:
-        """Run the work here, and a task beside it that beats."""
         over = asyncio.Event()
         interval = every if self.engine is None else min(every, VIRTUAL_BEAT)
 
@@ -227,8 +223,7 @@ class Storage(Account):
             over.set()
             await beating
 
-    def lock(self) -> AbstractAsyncContextManager[object]:
-        """Return a lock that tasks of one event loop wait for."""
+    def _new_lock(self) -> AbstractAsyncContextManager[object]:
         return asyncio.Lock()
 
     async def close(self) -> None:

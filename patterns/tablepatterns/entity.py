@@ -1,7 +1,7 @@
-"""Entity: a dict of properties with its ETag at hand, and the checks it must pass before it is sent.
+"""An entity as a dict of properties with its ETag, and the checks that it must pass before it is sent.
 
-Everything the service would refuse about an entity is refused here, before any request, with an error that names the
-property, the value, the rule and the way out.
+What the service would reject about an entity is rejected here, before any request, with an error that names the
+property, the value, the rule and the fix.
 """
 
 from __future__ import annotations
@@ -9,11 +9,13 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Coroutine, Mapping
+from contextlib import suppress
 from datetime import datetime
 from decimal import Decimal
 from enum import Enum
 from functools import lru_cache
 from typing import Any, Final, NamedTuple, cast
+from urllib.parse import unquote
 from uuid import UUID
 
 from azure.data.tables import EdmType, EntityProperty
@@ -25,7 +27,7 @@ from .errors import NOT_SHOWN, BadInput, BadKey, BadProperty, LimitExceeded
 from .write_id import KEPT, Lineage, from_bytes
 
 WRITE_ID: Final = "WriteId"
-"""The property by which a writer recognises its own write after a lost answer; see `Table.submit`."""
+"""The property by which a writer recognizes its own write after a lost response; see `Table.submit`."""
 
 # By the service's sum: 8, twice the name's length, and the value's own 4 and up to 64
 _WRITE_ID_BYTES: Final = 8 + 2 * len(WRITE_ID) + 4 + 16 * KEPT
@@ -41,7 +43,7 @@ _KEEPS: Final = "Int64, datetime, UUID, bytes, str, bool, int and float are stor
 class Entity(dict[str, Any]):
     """One entity: its properties by name; `etag`, `timestamp` and the keys are attributes.
 
-    An entity that was not read or written yet has no ETag: writing it conditionally is refused.
+    An entity that was not read or written yet has no ETag, so it cannot be written conditionally.
 
     >>> entity = Entity({"PartitionKey": "Sales", "RowKey": "empid_000223", "Age": 34})
     >>> entity.key, entity["Age"], entity.etag
@@ -52,36 +54,39 @@ class Entity(dict[str, Any]):
     Guide: system properties; Timestamp, LMT and ETag.
     """
 
-    __slots__ = ("etag", "lineage", "partition_key", "reading", "row_key", "timestamp")
+    __slots__ = ("_reading", "_timestamp", "_write_ids", "etag", "partition_key", "row_key")
 
     def __init__(self, properties: Mapping[str, Any] | None = None) -> None:
         if properties is not None and not isinstance(properties, Mapping):
             raise BadInput("properties", NOT_SHOWN, "an entity is made of a mapping", 'pass {"Age": 34}')
         super().__init__(properties or {})
         self.partition_key: str | None = self.get("PartitionKey")
+        """The PartitionKey of its row; None if it was not stored yet."""
         self.row_key: str | None = self.get("RowKey")
+        """The RowKey of its row; None if it was not stored yet."""
         self.etag: str | None = None
-        self.timestamp: datetime | None = None
-        self.lineage: Lineage = ()
-        """The ids of the last writes of its row; see `lineage`."""
-        self.reading: object = None
-        """What the recipe that read the entity remembers of it; of no use to others."""
+        """The ETag of the version that was read or written; None if it was not stored yet."""
+        self._timestamp: datetime | None = None
+        self._write_ids: Lineage = ()
+        self._reading: object = None
 
     @property
     def key(self) -> tuple[str | None, str | None]:
         """The PartitionKey and the RowKey."""
         return self.partition_key, self.row_key
 
-    def be(self, row: Entity) -> None:
-        """Take over the identity of a row: its keys, its ETag and its Timestamp."""
-        self.partition_key, self.row_key = row.partition_key, row.row_key
-        self.etag, self.timestamp, self.lineage = row.etag, row.timestamp, row.lineage
+    @property
+    def timestamp(self) -> datetime | None:
+        """When the service last changed the entity; None if it was not stored yet, or the service did not say."""
+        if self._timestamp is None and self.etag is not None:
+            self._timestamp = timestamp_of(self.etag)
+        return self._timestamp
 
     def copy(self) -> Entity:
-        """Return another entity with these properties and this identity, to be changed and written apart from it."""
+        """Return another entity with the same properties, keys and ETag, to change and write separately."""
         copied = Entity(self)
-        copied.be(self)
-        copied.reading = self.reading
+        identify(copied, self)
+        copied._reading = self._reading
         return copied
 
     def __or__(self, changes: Mapping[str, Any]) -> Entity:  # type: ignore[override]
@@ -90,20 +95,62 @@ class Entity(dict[str, Any]):
         changed.update(changes)
         return changed
 
-    @classmethod
-    def received(cls, found: Any) -> Entity:
-        """Return an entity as the SDK handed it out, with its 64-bit integers as `Int64`."""
-        entity = cls()
-        for name, value in found.items():
-            if type(value) in _RECEIVED_AS_THEY_ARE:
-                entity[name] = value
-            elif value is not None:
-                entity[name] = _received(value)
-        entity.partition_key, entity.row_key = entity.get("PartitionKey"), entity.get("RowKey")
-        entity.etag = found.metadata.get("etag")
-        entity.timestamp = found.metadata.get("timestamp")
-        entity.lineage = from_bytes(entity.pop(WRITE_ID, None))
-        return entity
+
+def received(found: Any) -> Entity:
+    """Return an entity that the SDK returned, with its 64-bit integers as `Int64`."""
+    entity = Entity()
+    for name, value in found.items():
+        if type(value) in _RECEIVED_AS_THEY_ARE:
+            entity[name] = value
+        elif value is not None:
+            entity[name] = _received(value)
+    entity.partition_key, entity.row_key = entity.get("PartitionKey"), entity.get("RowKey")
+    entity.etag = found.metadata.get("etag")
+    entity._timestamp = found.metadata.get("timestamp")
+    entity._write_ids = from_bytes(entity.pop(WRITE_ID, None))
+    return entity
+
+
+def identify(entity: Entity, row: Entity) -> None:
+    """Give an entity the keys, the ETag, the Timestamp and the write ids of a row."""
+    entity.partition_key, entity.row_key, entity.etag = row.partition_key, row.row_key, row.etag
+    entity._timestamp, entity._write_ids = row._timestamp, row._write_ids
+
+
+def written(entity: Entity, etag: str | None, write_ids: Lineage) -> None:
+    """Give an entity the ETag and the write ids of its row after a write."""
+    entity.etag, entity._timestamp, entity._write_ids = etag, None, write_ids
+
+
+def write_ids_of(row: Entity) -> Lineage:
+    """Return the ids of the last writes of a row."""
+    return row._write_ids
+
+
+def reading_of(entity: Mapping[str, Any]) -> object:
+    """Return what the set that read an entity remembers of it; None if the entity was not read."""
+    return entity._reading if isinstance(entity, Entity) else None
+
+
+def remember(entity: Entity, reading: object) -> None:
+    """Set what the set that read an entity remembers of it."""
+    entity._reading = reading
+
+
+STALE_ETAG: Final = "W/\"datetime'1601-01-01T00%3A00%3A00.0000000Z'\""
+"""An ETag that no row has."""
+
+
+def timestamp_of(etag: str) -> datetime | None:
+    r"""Return the Timestamp in an ETag of Table storage; None for the ETag of another service.
+
+    >>> timestamp_of("W/\"datetime'2020-07-24T14%3A34%3A27.8639974Z'\"").isoformat()
+    '2020-07-24T14:34:27.863997+00:00'
+    """
+    if etag != STALE_ETAG:
+        with suppress(IndexError, ValueError):
+            return ticks_of(unquote(etag.split("'")[1])).datetime()
+    return None
 
 
 Modify = Callable[[Entity], Mapping[str, Any] | None]

@@ -40,47 +40,25 @@ VIRTUAL_BEAT: Final = 0.01
 class Account(ABC):
     """What a recipe needs from a storage account: its tables, queues and containers, and time."""
 
-    declared_rows: DeclaredRows
-    """The kinds of rows that the sets of this connection have declared; all views of it share them."""
-    identity: str
-    """What all connections to this account have in common, and those to others do not."""
-    keeps_key_order: bool = True
-    """Whether results are sorted by key; on the Cosmos DB Table API they are not."""
-
-    def check_key_order(self, what: str) -> None:
-        """Reject an operation that needs results in key order if the account does not sort by key.
-
-        :param what: begins the rule, such as "the newest come first"
-        :raises BadDesign: it does not
-        """
-        if not self.keeps_key_order:
-            rule = f"{what} in key order, which the Cosmos DB Table API does not give"
-            raise BadDesign("account", self, rule, "use Azure Table storage, or sort in the client")
-
-    @property
-    @abstractmethod
-    def is_sync(self) -> bool:
-        """Whether a recipe's caller gets its result at once, or something to await."""
+    _is_sync: bool = False
+    _identity: str
+    _declared_rows: DeclaredRows
+    _keeps_key_order: bool = True
 
     @abstractmethod
-    def as_async(self) -> Account:
-        """Return this account as recipes see it, where every recipe is awaited."""
+    def _as_async(self) -> Account: ...
 
     @abstractmethod
     def table(self, name: str) -> Table:
-        """Return one table, in the words a recipe may await."""
-
-    @abstractmethod
-    def table_names(self, first: str, last: str) -> AsyncIterator[str]:
-        """Yield the names of the account's tables from `first` to `last`. Cost: 1 transaction per 1,000 names."""
+        """Return one table, with methods that recipes await; no request is made."""
 
     @abstractmethod
     def queue(self, name: str) -> Queue:
-        """Return one queue, in the words a recipe may await."""
+        """Return one queue, with methods that recipes await; no request is made."""
 
     @abstractmethod
     def container(self, name: str) -> Container:
-        """Return one container of blobs, in the words a recipe may await."""
+        """Return one blob container, with methods that recipes await; no request is made."""
 
     @abstractmethod
     def now(self) -> datetime:
@@ -90,38 +68,101 @@ class Account(ABC):
     async def sleep(self, seconds: float) -> None:
         """Wait, by this account's clock."""
 
-    async def back_off(self, seconds: float) -> None:
-        """Wait before a retry, after another writer was faster."""
-        await self.sleep(seconds)
-
     @abstractmethod
     async def gather(
         self, *calls: Coroutine[Any, Any, T], max_concurrency: int = 8, needs_threads: bool = False
     ) -> list[T]:
-        """Run all `calls`, `limit` at a time, and return their results in the order given.
+        """Run the calls in parallel, and return their results in the order given.
 
-        At once in tasks on an async account, in a small pool of threads on a sync one. When one fails, those that
-        have not begun never do, the others are waited for, and the first error is raised. A sync account in memory,
-        whose requests take no time, may run one after the other, unless a call `waits` for more than requests.
+        They run as tasks on an async account, in a pool of threads on a sync one. If one fails, calls that have not
+        started never do, the others are awaited, and the first error is raised. A sync in-memory account, whose
+        requests take no time, may run them one after the other, unless a call `needs_threads`.
+
+        :param max_concurrency: how many calls at a time
+        :param needs_threads: whether a call waits for more than requests
         """
 
     @abstractmethod
-    async def run_with_heartbeat(
-        self, work: Coroutine[Any, Any, T], heartbeat: Callable[[], Coroutine[Any, Any, None]], *, every: float
-    ) -> T:
-        """Run `work`, and `heartbeat()` about every so many seconds while it runs; return what the work returns.
+    async def _run_with_heartbeat(
+        self, work: Coroutine[Any, Any, T], heartbeat: Callable[[], Coroutine[Any, Any, None]], every: float
+    ) -> T: ...
 
-        The work is a task on an async account; on a sync one it stays in this thread, and a thread beside it beats. A
-        beat that has begun is never broken off. One that fails is the last, and is raised once the work has ended.
-        """
+    async def _back_off(self, seconds: float) -> None:
+        await self.sleep(seconds)
 
     @abstractmethod
-    def lock(self) -> AbstractAsyncContextManager[object]:
-        """Return a lock for tasks, or threads, of this account, to be used with `async with`."""
+    def _new_lock(self) -> AbstractAsyncContextManager[object]: ...
+
+    @abstractmethod
+    def _table_names(self, first: str, last: str) -> AsyncIterator[str]: ...
 
 
 class BlockingAccount(Account):
     """An account over the SDK's sync clients: recipes return their results."""
+
+    _is_sync = True
+
+
+def is_sync(account: Account) -> bool:
+    """Whether recipes on this account return their results, rather than something to await."""
+    return account._is_sync
+
+
+def as_async(account: Account) -> Account:
+    """Return this account as recipes see it: with the same clients, but every recipe is awaited."""
+    return account._as_async()
+
+
+def identity_of(account: Account) -> str:
+    """Return what all connections to this account have in common, and those to other accounts do not."""
+    return account._identity
+
+
+def declared_rows(account: Account) -> DeclaredRows:
+    """Return the kinds of rows that the sets of this connection have declared."""
+    return account._declared_rows
+
+
+def keeps_key_order(account: Account) -> bool:
+    """Whether results are sorted by key; on the Cosmos DB Table API they are not."""
+    return account._keeps_key_order
+
+
+def check_key_order(account: Account, what: str) -> None:
+    """Reject an operation that needs results in key order if the account does not sort by key.
+
+    :param what: begins the rule, such as "the newest come first"
+    :raises BadDesign: it does not
+    """
+    if not account._keeps_key_order:
+        rule = f"{what} in key order, which the Cosmos DB Table API does not give"
+        raise BadDesign("account", account, rule, "use Azure Table storage, or sort in the client")
+
+
+async def run_with_heartbeat(
+    account: Account, work: Coroutine[Any, Any, T], heartbeat: Callable[[], Coroutine[Any, Any, None]], *, every: float
+) -> T:
+    """Run `work`, and `heartbeat()` about every so many seconds while it runs; return what the work returns.
+
+    On a sync account the work stays in this thread, and another thread sends heartbeats. A heartbeat that has started
+    is not interrupted. One that fails is the last, and its error is raised after the work.
+    """
+    return await account._run_with_heartbeat(work, heartbeat, every)
+
+
+async def back_off(account: Account, seconds: float) -> None:
+    """Wait before a retry, after another writer was faster."""
+    await account._back_off(seconds)
+
+
+def new_lock(account: Account) -> AbstractAsyncContextManager[object]:
+    """Return a lock for tasks, or threads, of this account, to be used with `async with`."""
+    return account._new_lock()
+
+
+def table_names(account: Account, first: str, last: str) -> AsyncIterator[str]:
+    """Yield the names of the account's tables from `first` to `last`. Cost: 1 transaction per 1,000 names."""
+    return account._table_names(first, last)
 
 
 Account_co = TypeVar("Account_co", bound=Account, covariant=True)
@@ -142,16 +183,23 @@ class Pattern(Generic[Account_co]):
                 return part.location
         return None
 
-    def inside(self) -> Pattern[Account]:
-        """Return this pattern as its own recipes see it: its recipes, and those of its parts, are awaited."""
+    def _bound_async(self) -> Pattern[Account]:
         if self._inner is None:
             view = copy.copy(self)
-            view.account = self.account.as_async()
+            view.account = as_async(self.account)
             for name, part in vars(self).items():
                 if isinstance(part, Pattern):
-                    setattr(view, name, part.inside())
+                    setattr(view, name, bound_async(part))
             self._inner = view
         return self._inner
+
+
+PatternT = TypeVar("PatternT", bound="Pattern[Any]")
+
+
+def bound_async(pattern: PatternT) -> PatternT:
+    """Return a pattern as its own recipes see it: its recipes, and those of its parts, are awaited."""
+    return cast("PatternT", pattern._bound_async())
 
 
 class recipe(Generic[P, T]):  # noqa: N801 - it is used as a decorator
@@ -182,9 +230,9 @@ class recipe(Generic[P, T]):  # noqa: N801 - it is used as a decorator
     def __get__(self, pattern: Pattern[Account] | None, owner: Any = None) -> Callable[..., Any]:
         if pattern is None:
             return self._function
-        if not pattern.account.is_sync:
+        if not pattern.account._is_sync:
             return MethodType(self._function, pattern)
-        awaited: Callable[P, Coroutine[Any, Any, T]] = MethodType(self._function, pattern.inside())
+        awaited: Callable[P, Coroutine[Any, Any, T]] = MethodType(self._function, pattern._bound_async())
 
         @functools.wraps(awaited)
         def plain(*args: P.args, **kwargs: P.kwargs) -> T:
@@ -222,9 +270,9 @@ class stream(Generic[P, T]):  # noqa: N801 - it is used as a decorator
     def __get__(self, pattern: Pattern[Account] | None, owner: Any = None) -> Callable[..., Any]:
         if pattern is None:
             return self._function
-        if not pattern.account.is_sync:
+        if not pattern.account._is_sync:
             return MethodType(self._function, pattern)
-        awaited = MethodType(self._function, pattern.inside())
+        awaited = MethodType(self._function, pattern._bound_async())
 
         @functools.wraps(awaited)
         def plain(*args: P.args, **kwargs: P.kwargs) -> Iterator[T]:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
+from functools import partial
 from typing import Final, NoReturn, TypeVar
 
 from tenacity import AsyncRetrying, RetryCallState, retry_if_exception_type, wait_random_exponential
 
 from .errors import BadInput, EntityChanged, TooMuchContention
-from .recipe import Account
+from .recipe import Account, back_off
 
 T = TypeVar("T")
 
@@ -33,7 +34,7 @@ async def contended(account: Account, attempt: Callable[[], Awaitable[T]], retry
     """
     check_retry_for(retry_for)
     retrying = AsyncRetrying(
-        sleep=account.back_off,
+        sleep=partial(back_off, account),
         stop=lambda state: retry_for <= 0 or _seconds(state) + state.upcoming_sleep > retry_for,
         wait=wait_random_exponential(multiplier=_FIRST_WAIT_SECONDS, max=_LONGEST_WAIT_SECONDS),
         retry=retry_if_exception_type(Overtaken),

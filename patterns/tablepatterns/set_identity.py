@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 from uuid import uuid4
 from weakref import WeakKeyDictionary
 
-from .entity import Entity
+from .entity import reading_of
 from .errors import BadInput
 from .key import Key
 
@@ -52,6 +52,5 @@ class SetIdentity(NamedTuple):
 
 def _read_from(entity: Mapping[str, Any]) -> SetIdentity | None:
     """Return the set that an entity was read from, if it was."""
-    reading = entity.reading if isinstance(entity, Entity) else None
-    found: SetIdentity | None = getattr(reading, "of", None)
+    found: SetIdentity | None = getattr(reading_of(entity), "of", None)
     return found

@@ -95,12 +95,12 @@ class Storage(BlockingAccount):
 
     def __init__(self, target: Target, engine: Engine | None, options: dict[str, Any]) -> None:
         self.target = target
+        """The addresses and the credential of the account."""
         self.engine = engine
         """The engine of an account in memory, with its clock and its ledger; None for any other account."""
-        self.keeps_key_order = target.keeps_key_order
-        self.declared_rows = DeclaredRows()
-        self.identity = account_identity(engine, target.urls["table"])
-        self._runs_now = True
+        self._keeps_key_order = target.keeps_key_order
+        self._declared_rows = DeclaredRows()
+        self._identity = account_identity(engine, target.urls["table"])
         options = {"credential": target.credential} | options
         self._takes_time = engine is None or "transport" in options
         if engine is not None:
@@ -114,10 +114,9 @@ class Storage(BlockingAccount):
 
             options = sleeping_alike(options)
         self._options = options
-        self.watch = Watch(engine or target.address, target.urls, engine.clock.now if engine else None)
-        """What `Traffic` sees the requests by."""
+        self._watch = Watch(engine or target.address, target.urls, engine.clock.now if engine else None)
         # Must not refer to self, so that an in-memory account is freed with its last reference
-        over = self.watch.over
+        over = self._watch.over
         # The clients of the table service share one transport, and so its connections
         of_tables = over("table", with_process_transport(options))
         self._table_service = Once(lambda: TableServiceClient(target.url("table"), **of_tables))
@@ -148,15 +147,9 @@ class Storage(BlockingAccount):
         """The SDK's client of the blob service; created, and its library loaded, on first use."""
         return self._blobs()
 
-    @property
-    def is_sync(self) -> bool:
-        """Whether recipes on this account return their results: always."""
-        return self._runs_now
-
-    def as_async(self) -> Account:
-        """Return this account as recipes see it: with the same clients, but every recipe is awaited."""
+    def _as_async(self) -> Account:
         view = copy.copy(self)
-        view._runs_now = False
+        view._is_sync = False
         return view
 
     def table(self, name: str) -> Table:
@@ -164,8 +157,7 @@ class Storage(BlockingAccount):
         check_table_name(name)
         return Table(self.tables.get_table_client(name), self._options.get("raw_response_hook"), self._batches)
 
-    def table_names(self, first: str, last: str) -> AsyncIterator[str]:
-        """Yield the names of the account's tables from `first` to `last`, both included."""
+    def _table_names(self, first: str, last: str) -> AsyncIterator[str]:
         return table_names(self.tables, first, last)
 
     def queue(self, name: str) -> Queue:
@@ -187,8 +179,7 @@ class Storage(BlockingAccount):
         else:
             time.sleep(seconds)
 
-    async def back_off(self, seconds: float) -> None:
-        """Wait; on the in-memory engine, move the clock and let other threads run."""
+    async def _back_off(self, seconds: float) -> None:
         await self.sleep(seconds)
         if self.engine and self.engine.has_threads:
             # Wait in proportion, or threads that lost a race would all return at once and collide again
@@ -197,15 +188,18 @@ class Storage(BlockingAccount):
     async def gather(
         self, *calls: Coroutine[Any, Any, T], max_concurrency: int = 8, needs_threads: bool = False
     ) -> list[T]:
-        """Run the calls in a pool of `limit` threads and return their results in the order given.
+        """Run the calls in a pool of threads, and return their results in the order given.
 
-        On an account in memory one after the other, unless they wait for more than requests: threads would only take
-        turns there, which is a tenth of the time.
+        On an in-memory account they run one after the other, unless a call `needs_threads`: threads would only take
+        turns there, at ten times the cost.
+
+        :param max_concurrency: how many calls at a time
+        :param needs_threads: whether a call waits for more than requests
         """
         if len(calls) <= 1 or max_concurrency <= 1 or not (needs_threads or self._takes_time):
             return await _in_turn(calls)
         with ThreadPoolExecutor(min(max_concurrency, len(calls))) as pool:
-            with self.watch.held():
+            with self._watch.held():
                 pending = [pool.submit(copy_context().run, finish, call) for call in calls]
             try:
                 return [each.result() for each in pending]
@@ -215,10 +209,9 @@ class Storage(BlockingAccount):
                         call.close()
                 raise
 
-    async def run_with_heartbeat(
-        self, work: Coroutine[Any, Any, T], heartbeat: Callable[[], Coroutine[Any, Any, None]], *, every: float
+    async def _run_with_heartbeat(
+        self, work: Coroutine[Any, Any, T], heartbeat: Callable[[], Coroutine[Any, Any, None]], every: float
     ) -> T:
-        """Run the work in this thread, and a thread beside it that beats."""
         over = threading.Event()
         interval = every if self.engine is None else min(every, VIRTUAL_BEAT)
 
@@ -234,8 +227,7 @@ class Storage(BlockingAccount):
                 over.set()
                 beating.result()
 
-    def lock(self) -> ThreadLock:
-        """Return a lock that threads wait for."""
+    def _new_lock(self) -> ThreadLock:
         return ThreadLock()
 
     def close(self) -> None:

@@ -10,6 +10,7 @@ from compositions.fields import changed, employee, shown
 from compositions.homes import Home
 from compositions.part import Fields, Part
 from tablepatterns import EntitySet, Key
+from tablepatterns.recipe import table_names
 
 JONES, SMITH = employee(3), employee(5)
 NEAR = "empid_{Near:06d}_near"
@@ -125,7 +126,7 @@ class Staff:
 
     async def rows(self) -> list[Any]:
         """Return all rows of all tables."""
-        names = [name async for name in self.storage.table_names(self.table, f"{self.table}~")]
+        names = [name async for name in table_names(self.storage, self.table, f"{self.table}~")]
         return [row for name in names async for row in self.storage.table(name).query(None)]
 
     async def nobody(self) -> None:

@@ -33,6 +33,7 @@ from tablepatterns import (
 )
 from tablepatterns.engine.account import Engine
 from tablepatterns.errors import BadDesign, BadInput
+from tablepatterns.recipe import table_names
 from tablepatterns.recipes.encrypted_properties.encrypted_properties import EncryptedProperties
 from tablepatterns.recipes.entity_types.entity_type import EntityType
 from tablepatterns.recipes.entity_types.entity_types import EntityTypes
@@ -71,7 +72,7 @@ def staff_name(backend: Any, storage: Any, table_name: str) -> Iterator[str]:
 
 async def _drop(storage: Any, name: str) -> None:
     queues, blobs = awaited(storage.queues), awaited(storage.blobs)
-    for table in [table async for table in storage.table_names(name, f"{name}~")]:
+    for table in [table async for table in table_names(storage, name, f"{name}~")]:
         await storage.table(table).drop()
     for queue in [queue.name async for queue in queues.list_queues(name_starts_with=name.lower())]:
         await queues.delete_queue(queue)

@@ -22,6 +22,7 @@ from tablepatterns.entity_set.reconcile import ABANDONED_AFTER
 from tablepatterns.errors import BadInput, BadMessage, EntityAlreadyExists, LeaseLost
 from tablepatterns.limits import MAX_MESSAGE_BYTES
 from tablepatterns.messages.envelope import Envelope
+from tablepatterns.recipe import new_lock
 from tablepatterns.recipes.inter_partition_index import InterPartitionIndex
 from tablepatterns.recipes.worker import Worker
 from tablepatterns.testing import World, explore
@@ -352,7 +353,7 @@ def test_strands_of_an_actor_wait_for_each_others_lock() -> None:
             inside.pop()
 
     async def both(world: World) -> None:
-        lock, inside = world.storage.lock(), list[int]()
+        lock, inside = new_lock(world.storage), list[int]()
         await world.storage.gather(strand(world, lock, inside), strand(world, lock, inside))
 
     result = explore(lambda world: [both(world)])

@@ -164,10 +164,11 @@ def test_what_needs_an_extra_names_it(bare: Path, tmp_path: Path, code: str, ext
 def test_an_account_in_memory_needs_no_extra_on_an_event_loop(bare: Path, tmp_path: Path) -> None:
     code = """
 import asyncio, tablepatterns.aio
+from tablepatterns.recipe import table_names
 async def main():
     async with tablepatterns.aio.connect() as storage:
         await storage.table("Employees").create()
-        print([name async for name in storage.table_names("A", "z")])
+        print([name async for name in table_names(storage, "A", "z")])
 asyncio.run(main())
 """
     assert run(bare / "python", "-c", code, cwd=tmp_path) == "['Employees']\n"

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from tablepatterns import EntitySet, IndexEntity, IntraPartitionIndex, Key, connect
 from tablepatterns.rate_limit import Pace
-from tablepatterns.recipe import finish
+from tablepatterns.recipe import as_async, finish
 from tablepatterns.recipes.bulk_load.chunk import Chunk, Planned, chunks
 from tablepatterns.recipes.bulk_load.plan import Planner
 from tablepatterns.recipes.bulk_load.shared_rows import KeptRows, Share
@@ -19,7 +19,7 @@ from tablepatterns.sdk.operation import check_transaction
 
 BY_ID = Key("{Department}", "empid_{EmployeeId:06d}")
 INDEXES = [IntraPartitionIndex(Key("{Department}", f"by_{name}_{{{name}}}")) for name in "ABCD"]
-storage = connect().as_async()
+storage = as_async(connect())
 planner = Planner(EntitySet(storage, "Employees", BY_ID, derived=INDEXES), "insert", Pace(storage, None), resumed=False)
 
 

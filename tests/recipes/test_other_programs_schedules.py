@@ -33,6 +33,7 @@ from tablepatterns import (
     WideEntity,
     prop,
 )
+from tablepatterns.entity import write_ids_of
 from tablepatterns.errors import EntityAlreadyExists, EntityChanged, EntityNotFound, LoadInterrupted, OutcomeUnknown
 from tablepatterns.messages.lease import Lease
 from tablepatterns.recipes.archive.archive import Archive
@@ -402,7 +403,7 @@ def test_who_claims_an_entity_before_deleting_it_takes_it_alone() -> None:
 
 
 def test_an_entity_with_the_newest_etag_of_a_row_that_it_does_not_show_is_found(monkeypatch: Any) -> None:
-    monkeypatch.setattr(table, "is_newest", lambda stamp, operation, row: row.lineage[:1] == (stamp,))
+    monkeypatch.setattr(table, "is_newest", lambda stamp, operation, row: write_ids_of(row)[:1] == (stamp,))
     with pytest.raises(Counterexample, match="was lost"):
         explored(SCENARIOS["merge, plain"].beside(merges))
 

@@ -23,7 +23,7 @@ from tablepatterns import (
     connect,
 )
 from tablepatterns.errors import BadMessage, TablePatternsError
-from tablepatterns.recipe import finish
+from tablepatterns.recipe import as_async, finish
 
 KEY = Key("{Department}", "empid_{EmployeeId:06d}")
 BY_EMAIL = InterPartitionIndex(Key("email_{Department}", "mail_{Email}"))
@@ -142,7 +142,7 @@ def test_a_message_of_any_handler_is_not_told(body: dict[str, Any], which: int, 
     kinds = [*(handler.kind for handler in handlers), SECRET]
     text = json.dumps({"v": version, "kind": kinds[which], "body": body})
     text = text[: len(text) - cut]
-    finish(storage.as_async().queue("all").send(text))
+    finish(as_async(storage).queue("all").send(text))
     assert is_hidden(*work_off(storage, worker))
     assert is_hidden(*(f"{note.error} {note.reason} {note!r}" for note in worker.poisoned("all")))
     if cut or version != 1 or kinds[which] == SECRET:

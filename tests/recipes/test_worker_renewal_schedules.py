@@ -27,8 +27,8 @@ PART = 35
 class BeatingStorage(SteppedStorage):
     """The account of a world, whose beats are stepped beside the work: they are a strand of their own."""
 
-    async def run_with_heartbeat(
-        self, work: Coroutine[Any, Any, T], heartbeat: Callable[[], Coroutine[Any, Any, None]], *, every: float
+    async def _run_with_heartbeat(
+        self, work: Coroutine[Any, Any, T], heartbeat: Callable[[], Coroutine[Any, Any, None]], every: float
     ) -> T:
         done: list[T] = []
         is_over = False
@@ -53,7 +53,7 @@ class BeatingStorage(SteppedStorage):
 class Unlocked(BeatingStorage):
     """An account whose locks let everybody in."""
 
-    def lock(self) -> AbstractAsyncContextManager[object]:
+    def _new_lock(self) -> AbstractAsyncContextManager[object]:
         return nullcontext()
 
 

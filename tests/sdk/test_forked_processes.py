@@ -18,7 +18,7 @@ from tablepatterns.engine.account import Engine
 from tablepatterns.engine.server.listeners import PORTS, Listeners
 from tablepatterns.engine.server.server import serving
 from tablepatterns.engine.transport import EngineTransport
-from tablepatterns.recipe import finish
+from tablepatterns.recipe import as_async, finish
 
 NUMBERS = Key("all", "{Number:06d}")
 READS = 150
@@ -98,7 +98,7 @@ class Crossed(EngineTransport):
 
 
 def get_a_word(numbers: Any, number: int) -> Any:
-    return finish(numbers.account.as_async().table("Numbers").get("all", f"{number:06d}", ["Word"]))
+    return finish(as_async(numbers.account).table("Numbers").get("all", f"{number:06d}", ["Word"]))
 
 
 @pytest.mark.parametrize(

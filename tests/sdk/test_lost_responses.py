@@ -17,6 +17,7 @@ from tablepatterns.engine.server.server import serving
 from tablepatterns.entity import measured
 from tablepatterns.errors import EntityAlreadyExists, EntityChanged, EntityNotFound, OutcomeUnknown, TooMuchContention
 from tablepatterns.limits import KIB, MAX_ENTITY_BYTES
+from tablepatterns.recipe import as_async
 from tablepatterns.write_id import KEPT
 
 KINDS = ["response lost", "request lost", "timed out", "busy"]
@@ -243,7 +244,7 @@ async def test_over_http_an_answer_that_broke_off_is_a_lost_one(engine: Engine, 
     ports = Listeners(ports=dict.fromkeys(PORTS, 0))
     with serving(engine, ports) as target:
         storage: Any = aio.connect(target) if style == "aio" else connect(target)
-        employees = EntitySet(storage.as_async(), "Staff", PLAIN, derived=derived)
+        employees = EntitySet(as_async(storage), "Staff", PLAIN, derived=derived)
         await employees.table.create()
         with engine.faults.break_body(3, table="Staff", times=1):
             await employees.insert(jones(EmployeeId=152))

@@ -17,6 +17,7 @@ from support.unreliable_transport import connect_unreliable
 from tablepatterns import EntityGroupTransaction, EntitySet, Key, WideEntity, connect
 from tablepatterns.engine.account import Engine
 from tablepatterns.errors import EntityAlreadyExists, EntityChanged, EntityNotFound, OutcomeUnknown, TooMuchContention
+from tablepatterns.recipe import as_async
 
 ID = {"Department": "Sales", "EmployeeId": 223}
 PLAIN = Key("{Department}", "empid_{EmployeeId:06d}")
@@ -95,13 +96,12 @@ async def test_no_write_of_another_program_is_lost(
             return WideEntity(storage, table_name, PLAIN)
         return EntitySet(storage, table_name, PLAIN, derived=[by_email] if home == "indexed row" else [])
 
-    reliable = entities_on(backend.connect(engine).as_async())
+    reliable = entities_on(as_async(backend.connect(engine)))
     await reliable.table.create()
     read = None if write in INSERTS else await reliable.insert(jones(Age=34))
     other = OtherProgram(engine, table_name, ROWS["wide" if home == "wide" else "row"], properties)
-    flaky = entities_on(
-        connect_unreliable(backend, engine, lambda number: None if number else kind, other.write).as_async()
-    )
+    unsteady = connect_unreliable(backend, engine, lambda number: None if number else kind, other.write)
+    flaky = entities_on(as_async(unsteady))
     written: Any = None
     with suppress(*REJECTED):
         written = await WRITES[write](flaky, read)

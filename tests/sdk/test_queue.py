@@ -18,6 +18,7 @@ from tablepatterns.engine.account import Engine
 from tablepatterns.errors import BadInput, BadMessage, LeaseLost, LimitExceeded
 from tablepatterns.messages.envelope import Envelope
 from tablepatterns.messages.lease import Lease
+from tablepatterns.recipe import run_with_heartbeat
 
 WORK = Envelope("greet", {"Name": "Jones"})
 
@@ -361,7 +362,7 @@ async def test_work_that_ends_at_once_needs_no_beat(storage: Any) -> None:
     async def beat() -> None:
         raise Tired
 
-    assert await storage.run_with_heartbeat(work(), beat, every=60) == 42
+    assert await run_with_heartbeat(storage, work(), beat, every=60) == 42
 
 
 async def test_the_error_of_the_work_is_raised(storage: Any) -> None:
@@ -371,4 +372,4 @@ async def test_the_error_of_the_work_is_raised(storage: Any) -> None:
     async def beat() -> None: ...
 
     with pytest.raises(Tired):
-        await storage.run_with_heartbeat(work(), beat, every=60)
+        await run_with_heartbeat(storage, work(), beat, every=60)

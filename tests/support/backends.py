@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 import tablepatterns
 import tablepatterns.aio
 from tablepatterns.engine.transport import AioEngineTransport, EngineTransport
-from tablepatterns.recipe import finish
+from tablepatterns.recipe import as_async, finish
 
 T = TypeVar("T")
 
@@ -45,7 +45,7 @@ class Backend:
         module: Any = tablepatterns.aio if self.aio else tablepatterns
         storage = module.connect(target or self._target, **(self._options | options))
         self._open.append(storage)
-        return storage.as_async()
+        return as_async(storage)
 
     def service(self, credential: Any, of: str = "table", **options: Any) -> Any:
         """Return the SDK's client of one of the account's services with another credential, to be awaited.

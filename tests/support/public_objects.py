@@ -244,7 +244,6 @@ USED_ALL_THE_SAME = {"EncryptedProperties.blind", "LocalKey.generate"}
 EXEMPT_CALLS = {
     "Archive.handle": "a Worker calls it",
     "Entity.be": "the sets call it",
-    "Entity.received": "the sets call it",
     "EntitySet.received": "other recipes call it",
     "EventualTransaction.handle": "a Worker calls it",
     "PartitionMove.handle": "a Worker calls it",

@@ -147,7 +147,7 @@ def test_only_so_many_requests_are_kept(storage_in_memory: Storage) -> None:
 
 
 def test_an_account_that_cannot_be_watched_is_refused() -> None:
-    with pytest.raises(BadInput, match=r"storage = .*: it must be an object with watch"):
+    with pytest.raises(BadInput, match=r"storage = .*: its requests cannot be recorded"):
         Traffic(Engine())  # type: ignore[arg-type]
 
 

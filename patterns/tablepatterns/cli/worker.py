@@ -11,6 +11,7 @@ from typing import Any, cast
 
 from ..errors import BadInput
 from ..messages.stop_signal import Stopping, on_signals
+from ..recipe import is_sync
 from ..recipes.worker import Report, Worker
 
 
@@ -48,7 +49,7 @@ def _is_worker(found: object) -> bool:
 def work(worker: Worker[Any]) -> Report:
     """Run a worker until SIGINT or SIGTERM comes, close its account, and report."""
     with on_signals() as stopping:
-        if not worker.account.is_sync:
+        if not is_sync(worker.account):
             return asyncio.run(_work_on_loop(worker, stopping))
         run = cast("Callable[[Stopping], Report]", worker.run)
         try:

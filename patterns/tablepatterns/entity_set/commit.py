@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 
-from ..entity import Entity
+from ..entity import Entity, identify, remember, write_ids_of
 from ..errors import (
     BadInput,
     DerivedDataMismatch,
@@ -18,7 +18,7 @@ from ..errors import (
     EntityChanged,
     EntityNotFound,
 )
-from ..recipe import Account
+from ..recipe import Account, identity_of
 from ..retry import Overtaken, check_retry_for, contended
 from ..same_value import same_value
 from ..sdk.operation import ANY, Operation, check_transaction
@@ -156,11 +156,11 @@ class Write:
         fields = dict(self.change.new if self.given is None else self.given)
         self.entity.clear()
         self.entity.update(fields)
-        self.entity.be(written)
+        identify(self.entity, written)
         keys = written["PartitionKey"], written["RowKey"]
-        source = Source(RowLayout(self.change.key), keys, written.etag or "", written.lineage)
+        source = Source(RowLayout(self.change.key), keys, written.etag or "", write_ids_of(written))
         stored = fields if self.given is None else dict(self.change.new)
-        self.entity.reading = Reading(source, stored, fields, self.is_whole, self.of)
+        remember(self.entity, Reading(source, stored, fields, self.is_whole, self.of))
         return self.entity
 
 
@@ -220,7 +220,7 @@ def _check_home(write: Write, account: Account, table: Table) -> None:
     if home.table != table.name.lower():
         rule = f"a transaction has one table, and this is a transaction of {table.name!r}"
         raise BadInput("table", home.table, rule, "commit it separately; no transaction spans tables")
-    if home.account != account.identity:
+    if home.account != identity_of(account):
         rule = "the change is of a set of another account"
         raise BadInput("table", home.table, rule, "make the change with a set of the transaction's account")
 

@@ -21,7 +21,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
-from ..entity import Entity, Looked
+from ..entity import Entity, Looked, identify
 from ..errors import BadDesign, BadProperty
 from ..limits import SYSTEM_PROPERTIES
 from ..same_value import same_value
@@ -360,7 +360,7 @@ def _logical(row: Entity, key_fields: Fields) -> Entity:
     entity = Entity(row)
     del entity["PartitionKey"], entity["RowKey"]
     entity.update(key_fields)
-    entity.be(row)
+    identify(entity, row)
     return entity
 
 

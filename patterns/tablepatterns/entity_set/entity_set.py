@@ -14,7 +14,7 @@ from typing import Any, Final, TypeVar
 from ..argument_types import check_least, checked
 from ..arguments import condition_of, fields_of, via_and_fields
 from ..edm import ordinal
-from ..entity import Entity, Modify, modify
+from ..entity import Entity, Modify, modify, reading_of, remember, write_ids_of
 from ..errors import (
     BadDesign,
     BadInput,
@@ -32,7 +32,7 @@ from ..filters import Filter, QueryClass, refuse_scans
 from ..key import Key
 from ..messages.lease import Lease
 from ..rate_limit import Pace
-from ..recipe import Account_co, Pattern, located, recipe, stream
+from ..recipe import Account_co, Pattern, check_key_order, declared_rows, identity_of, located, recipe, stream
 from ..retry import RETRY_FOR, Overtaken, check_retry_for, contended
 from ..same_value import same_value
 from ..sdk.operation import ANY, Operation
@@ -123,7 +123,7 @@ class EntitySet(Pattern[Account_co]):
         self.primary = RowLayout(key)
         with locating(key.location(table)):
             self.table = account.table(table)
-            self.identity = SetIdentity(account.identity, table.lower(), key)
+            self.identity = SetIdentity(identity_of(account), table.lower(), key)
             self.mappings = Mappings.of(account, table, key, _all_of(PropertyMapping, "mappings", mappings))
             check_together(table, key, self.derived, self.mappings)
             self._declare()
@@ -151,7 +151,7 @@ class EntitySet(Pattern[Account_co]):
         Guide: tables; high volume delete pattern.
         """
         await self.table.drop()
-        self.account.declared_rows.forget(self.table.name)
+        declared_rows(self.account).forget(self.table.name)
 
     @recipe
     async def get(self, key: Mapping[str, Any] | None = None, /, **fields: Any) -> Entity | None:
@@ -295,7 +295,7 @@ class EntitySet(Pattern[Account_co]):
 
         The other parameters are those of `range`. Guide: large result sets (take n).
         """
-        self.account.check_key_order("the first ones are those")
+        check_key_order(self.account, "the first ones are those")
         question = self._question(*via_and_fields(via, key, fields), where, select, allow)
         table, shape = self._table(question.shape), question.shape
         entities = await first_rows(table, count, question.filter, select=question.select, choose=shape.shown)
@@ -984,13 +984,15 @@ class EntitySet(Pattern[Account_co]):
 
     async def _read(self, entity: Entity, shape: RowLayout, select: Sequence[str] | None = None) -> Entity:
         """Return the logical entity of a row as its readers get it: decoded, and with what the set remembers of it."""
-        source = Source(shape, (entity.partition_key or "", entity.row_key or ""), entity.etag or "", entity.lineage)
+        source = Source(
+            shape, (entity.partition_key or "", entity.row_key or ""), entity.etag or "", write_ids_of(entity)
+        )
         stored = fields = dict(entity)
         if self.mappings.each:
             fields = await self.mappings.decode(stored, select if shape.is_complete else ())
             entity.clear()
             entity.update(fields)
-        entity.reading = Reading(source, stored, fields, shape.is_complete and select is None, self.identity)
+        remember(entity, Reading(source, stored, fields, shape.is_complete and select is None, self.identity))
         return entity
 
     def _has(self, via: Lists, entity: Entity, asked: dict[str, Any]) -> bool:
@@ -1056,10 +1058,10 @@ class EntitySet(Pattern[Account_co]):
 
         :raises EntityChanged: the primary row does not say the same any more
         """
-        if not isinstance(entity, Entity) or not isinstance(entity.reading, Reading):
+        reading = reading_of(entity)
+        if not isinstance(entity, Entity) or not isinstance(reading, Reading):
             return
         self.identity.check(entity)
-        reading = entity.reading
         if self._guards(reading.source.shape):
             return
         self._check_whole(entity, reading)
@@ -1069,8 +1071,8 @@ class EntitySet(Pattern[Account_co]):
             raise EntityNotFound(f"there is no entity {keys} any more; it was read from an index")
         if not same_value(self.primary.entity(row), reading.stored):
             raise EntityChanged(f"the entity {keys} is not what was read from an index; read it again and retry")
-        source = Source(self.primary, keys, row.etag or "", row.lineage)
-        entity.reading = replace(reading, source=source)
+        source = Source(self.primary, keys, row.etag or "", write_ids_of(row))
+        remember(entity, replace(reading, source=source))
 
     def _guards(self, shape: RowLayout) -> bool:
         """Whether the ETag of a row of this shape guards its entity."""
@@ -1091,16 +1093,17 @@ class EntitySet(Pattern[Account_co]):
         return {name: value for name, value in fields.items() if value is not None}
 
     def _as_read(self, entity: Mapping[str, Any], *, whole: bool) -> tuple[Reading, Entity]:
-        if not isinstance(entity, Entity) or not isinstance(entity.reading, Reading):
+        reading = reading_of(entity)
+        if not isinstance(entity, Entity) or not isinstance(reading, Reading):
             rule = "it was not read from this set, so there is no ETag to tell whether it changed since"
             raise BadInput("entity", self.primary.key_fields(entity), rule, "read it first, or say force=True")
         self.identity.check(entity)
         if whole:
-            self._check_whole(entity, entity.reading)
-        if not self._guards(entity.reading.source.shape):
+            self._check_whole(entity, reading)
+        if not self._guards(reading.source.shape):
             rule = "it was read from an index, whose ETag does not guard it"
             raise BadInput("entity", self.primary.key_fields(entity), rule, "read it with get, and then write it")
-        return entity.reading, entity
+        return reading, entity
 
     def _check_whole(self, entity: Entity, reading: Reading) -> None:
         if not reading.is_whole:
@@ -1156,7 +1159,7 @@ class EntitySet(Pattern[Account_co]):
 
     def _declare(self) -> None:
         """Tell the connection which rows are of this set, so that no other set takes them for its own."""
-        self.account.declared_rows.add(kinds_of(self.table.name, self.key, self.derived))
+        declared_rows(self.account).add(kinds_of(self.table.name, self.key, self.derived))
 
     async def _overwrite(
         self, fields: dict[str, Any], merged: frozenset[str] | None, retry_for: float, etag: str | None = None

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from ..entity import Entity
+from ..entity import Entity, identify, write_ids_of, written
 from ..sdk.operation import ANY, Kind, Operation, plain
 from ..write_id import Lineage
 from .derived import Keys
@@ -42,7 +42,7 @@ class Pending:
             self._rows[keys] = None
             return
         row = Entity({**properties, "PartitionKey": keys[0], "RowKey": keys[1]})
-        row.etag, row.lineage = etag, lineage
+        written(row, etag, lineage)
         self._rows[keys] = row
 
     def take(self, operation: Operation) -> None:
@@ -50,13 +50,13 @@ class Pending:
         row = self._rows.get(operation.key)
         held: Mapping[str, Any] = {} if row is None or operation.kind != "merge" else row
         properties = None if operation.kind == "delete" else {**held, **plain(operation.entity)}
-        etag, lineage = (row.etag, row.lineage) if row is not None else (None, ())
+        etag, lineage = (row.etag, write_ids_of(row)) if row is not None else (None, ())
         self.put(operation.key, properties, etag, lineage)
 
 
 def _copy(row: Entity) -> Entity:
     copied = Entity(row)
-    copied.be(row)
+    identify(copied, row)
     return copied
 
 

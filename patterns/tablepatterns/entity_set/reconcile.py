@@ -9,7 +9,7 @@ from enum import Enum
 from typing import TYPE_CHECKING, Final
 from uuid import UUID
 
-from ..entity import Entity
+from ..entity import Entity, identify, write_ids_of
 from ..errors import DuplicateIndexValue, EntityAlreadyExists, EntityChanged, EntityNotFound, OutcomeUnknown
 from ..key import Key
 from ..recipe import Account
@@ -80,7 +80,7 @@ async def reserve(
             operation = Operation.insert(wanted) if row is None else Operation.replace(wanted, row.etag or ANY)
             raise Overtaken from error
         row = Entity(wanted)
-        row.be(written)
+        identify(row, written)
         return row
 
     return await contended(account, attempt, retry_for)
@@ -160,7 +160,7 @@ class DerivedRows:
     def primary_of(self, row: Entity) -> Primary:
         """Return a row that was read as the primary row that it is."""
         fields = dict(RowLayout(self.key).entity(row))
-        return Primary(self.key, (row["PartitionKey"], row["RowKey"]), fields, row.etag, row.lineage)
+        return Primary(self.key, (row["PartitionKey"], row["RowKey"]), fields, row.etag, write_ids_of(row))
 
     async def look(
         self, derived: Derived, keys: Keys, row: Entity | None, primary: Primary, intent: UUID | None = None

@@ -11,7 +11,7 @@ from hashlib import sha256
 from typing import Any, Final
 
 from ..edm import entity_size, ordinal, utf16_length
-from ..entity import Entity
+from ..entity import Entity, write_ids_of
 from ..errors import BadKey, EntityAlreadyExists, EntityChanged, EntityNotFound, LimitExceeded
 from ..key import Key
 from ..limits import MAX_ENTITY_BYTES, MAX_STRING_UNITS
@@ -50,7 +50,7 @@ def rewriting(keys: Keys, row: Entity | None, properties: Mapping[str, Any]) -> 
         return Operation.insert(with_keys(keys, properties)) if properties else None
     etag = row.etag or ANY
     write = Operation.replace(with_keys(keys, properties), etag) if properties else Operation.delete(*keys, etag)
-    return replace(write, lineage=row.lineage)
+    return replace(write, lineage=write_ids_of(row))
 
 
 def merging(keys: Keys, row: Entity | None, properties: Mapping[str, Any]) -> Operation:
@@ -58,7 +58,7 @@ def merging(keys: Keys, row: Entity | None, properties: Mapping[str, Any]) -> Op
     if row is None:
         return Operation.insert(with_keys(keys, properties))
     written = with_keys(keys, properties)
-    return replace(Operation.merge(written, row.etag or ANY, becomes={**row, **written}), lineage=row.lineage)
+    return replace(Operation.merge(written, row.etag or ANY, becomes={**row, **written}), lineage=write_ids_of(row))
 
 
 def with_keys(keys: Keys, properties: Mapping[str, Any]) -> dict[str, Any]:

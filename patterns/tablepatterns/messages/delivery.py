@@ -14,7 +14,7 @@ from typing import Final, Literal, TypeAlias
 from azure.core.exceptions import AzureError
 
 from ..errors import NOT_SHOWN, BadDesign, BadMessage, LeaseLost
-from ..recipe import Account
+from ..recipe import Account, run_with_heartbeat
 from ..sdk.queue import Message, Queue
 from .handler import Handler, Observer
 from .lease import Lease
@@ -81,8 +81,8 @@ class Delivery:
             text = f"it was received {self._message.deliveries} times, and whoever had it last did not say what failed"
             return await self._to_poison(self._message, Reason("TooManyDeliveries", text))
         try:
-            await self._account.run_with_heartbeat(
-                _work(handler, lease), lambda: self._keep(lease), every=max(self._rules.lease / 4, 0.5)
+            await run_with_heartbeat(
+                self._account, _work(handler, lease), lambda: self._keep(lease), every=max(self._rules.lease / 4, 0.5)
             )
         except _NotAwaitable:
             # Every message would fail in this way, and end as poison: the worker is to be corrected instead

@@ -7,7 +7,7 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Any
 
-from ..recipe import Account
+from ..recipe import Account, new_lock
 from ..sdk.queue import Message, Queue
 from .envelope import Envelope
 
@@ -38,7 +38,7 @@ class Lease:
         self._base64 = base64
         self._seconds = seconds
         # A renewal beside the work makes the pop receipt that a rewrite of the work is about to send a stale one
-        self._turn = account.lock()
+        self._turn = new_lock(account)
         self.message = message
         self.work = Envelope.parse(message.text)
         # Counted from before the service began to count, it ends no later than there

@@ -17,7 +17,7 @@ from ..argument_types import checked
 from ..arguments import fields_of, via_and_fields
 from ..declared_rows import RowKind
 from ..edm import Int64
-from ..entity import WRITE_ID, Entity, storable
+from ..entity import WRITE_ID, Entity, storable, write_ids_of
 from ..entity_set.range_query import range_filter
 from ..errors import (
     BadDesign,
@@ -32,7 +32,7 @@ from ..errors import (
 )
 from ..extras import how_to_install
 from ..key import Key, KeyRange
-from ..recipe import Account_co, Pattern, recipe, stream
+from ..recipe import Account_co, Pattern, check_key_order, declared_rows, recipe, stream
 from ..retry import RETRY_FOR, Overtaken, check_retry_for, contended
 from ..sdk.operation import ANY, Operation
 from .period_tables.period import Period, slots_before
@@ -222,7 +222,7 @@ class DataSeries(Pattern[Account_co], Generic[Account_co, V]):
             self._check_design()
             self.table = account.table(table)
             owner = ("series", table.lower(), self.rows.partition_template, self.rows.row_template)
-            account.declared_rows.add(
+            declared_rows(account).add(
                 [RowKind(("table", table.lower()), self.rows, owner, f"data series of {table!r}")]
             )
         digits = len(str(points - 1))
@@ -243,7 +243,7 @@ class DataSeries(Pattern[Account_co], Generic[Account_co, V]):
             rule = f"a point is one of {[each.__name__ for each in DTYPES]}"
             raise BadDesign("value_type", self.value_type, rule, "use one of them")
         if self.split:
-            self.account.check_key_order("the rows of a split series need to be read")
+            check_key_order(self.account, "the rows of a split series need to be read")
 
     # Writing
 
@@ -596,4 +596,4 @@ def _conditional(kind: Literal["replace", "merge"], row: Mapping[str, Any], foun
     if found is None:
         return Operation.insert(row)
     make = Operation.merge if kind == "merge" else Operation.replace
-    return replace(make(row, found.etag or ""), lineage=found.lineage)
+    return replace(make(row, found.etag or ""), lineage=write_ids_of(found))

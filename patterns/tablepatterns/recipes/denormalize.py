@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from ..argument_types import checked
-from ..entity import Entity, storable
+from ..entity import Entity, storable, write_ids_of
 from ..entity_set.derived import Change, Derived, Fields, Keys, Primary, RowLayout
 from ..entity_set.intents import Intents, LookedUpFields
 from ..entity_set.placement import InBlobs, InPartition, InTable, Placement, check_partition
@@ -253,4 +253,4 @@ class Filled(LookedUpFields):
 
 def _unchanged(keys: Keys, row: Entity) -> Operation:
     """Return a write that changes nothing, and fails if the row has changed."""
-    return replace(Operation.merge(with_keys(keys, {}), row.etag or ANY, becomes=row), lineage=row.lineage)
+    return replace(Operation.merge(with_keys(keys, {}), row.etag or ANY, becomes=row), lineage=write_ids_of(row))

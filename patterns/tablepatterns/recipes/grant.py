@@ -21,7 +21,7 @@ from ..key import Key, KeyRange, after_prefix
 from ..key.formats import FORBIDDEN
 from ..key.template import Template
 from ..limits import MAX_ACCESS_POLICIES
-from ..recipe import Account, Account_co, Pattern, recipe
+from ..recipe import Account, Account_co, Pattern, keeps_key_order, recipe
 from ..sdk.table import Table
 from .index_entities import IndexEntity
 from .summary import Summary
@@ -231,7 +231,7 @@ def grant(
     letters = _checked(permissions, policy)
     _check_time(expires, account.now())
     reach = _reach(subject, within)
-    if not (reach.is_everything or account.keeps_key_order):
+    if not (reach.is_everything or keeps_key_order(account)):
         rule = "a stretch of keys cannot be signed for on the Cosmos DB Table API"
         raise BadDesign("within", within, rule, "grant the whole table, or use Azure Table storage")
     if not isinstance(subject, str):

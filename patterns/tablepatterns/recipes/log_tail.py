@@ -16,7 +16,7 @@ from ..entity_set.mapping import PropertyMapping
 from ..entity_set.range_query import partitions_of
 from ..key import Key, at_least
 from ..key import between as span_of
-from ..recipe import Account_co, recipe, stream
+from ..recipe import Account_co, check_key_order, recipe, stream
 from ..retry import RETRY_FOR
 
 
@@ -74,7 +74,7 @@ class LogTail(EntitySet[Account_co]):
         derived: Iterable[Derived] = (),
         mappings: Iterable[PropertyMapping] = (),
     ) -> None:
-        account.check_key_order("the log tail needs results")
+        check_key_order(account, "the log tail needs results")
         key = Key(partition, f"{row_prefix}{{{at}:inverted}}_{{{entry}:uuid}}")
         super().__init__(account, table, key, derived=derived, mappings=mappings)
         self.at = at

@@ -12,7 +12,7 @@ from ..arguments import fields_of
 from ..entity import Entity
 from ..entity_set.entity_set import EntitySet
 from ..errors import BadDesign, BadInput
-from ..recipe import Account, Account_co, Pattern, recipe
+from ..recipe import Account, Account_co, Pattern, new_lock, recipe
 
 Keys = tuple[str, str]
 
@@ -77,7 +77,7 @@ class Lookup(Pattern[Account_co]):
         self.whole_table = whole_table
         self.max_concurrency = max_concurrency
         self._kept = _Kept(capacity)
-        self._turn = entity_set.account.lock()
+        self._turn = new_lock(entity_set.account)
 
     @recipe
     async def get(self, key: Mapping[str, Any] | None = None, /, **fields: Any) -> Entity | None:

@@ -15,7 +15,7 @@ from ..entity_set.derived import Index
 from ..entity_set.entity_set import EntitySet
 from ..errors import BadDesign, BadInput, BadProperty, EntityChanged, EntityNotFound, LimitExceeded
 from ..limits import MAX_TRANSACTION_OPERATIONS
-from ..recipe import Account, Account_co, Pattern, recipe, stream
+from ..recipe import Account, Account_co, Pattern, is_sync, recipe, stream
 from ..retry import RETRY_FOR, Overtaken, contended
 from ..same_value import same_value
 
@@ -86,7 +86,7 @@ class OneToMany(Pattern[Account_co]):
         self.parents: EntitySet[Account] = parents
         self.children: EntitySet[Account] = children
         self.via = via
-        if parents.account.is_sync != children.account.is_sync:
+        if is_sync(parents.account) != is_sync(children.account):
             rule = "one of the two accounts is sync, and the other is not"
             raise BadDesign("children", children.account, rule, "connect to both in the same way")
         self.names = {field: field for field in parents.key.fields} | dict(by or {})

@@ -34,7 +34,10 @@ class Read:
 
 @dataclass(frozen=True)
 class ParallelResult:
-    """The results of all reads, in the order of the request."""
+    """The results of all reads.
+
+    :param reads: one result for each read, in the order of the request
+    """
 
     reads: tuple[Read, ...]
 

@@ -26,7 +26,7 @@ from ..errors import (
 )
 from ..messages.envelope import Envelope
 from ..messages.lease import Lease
-from ..recipe import Account, Account_co, Pattern, recipe
+from ..recipe import Account, Account_co, Pattern, bound_async, recipe
 from ..retry import RETRY_FOR, contended
 
 
@@ -158,7 +158,7 @@ class PartitionMove(Pattern[Account_co]):
         :raises DerivedDataMismatch: both the entity and its copy were changed during the move; both stay
         :raises TooMuchContention: others wrote the entity during each attempt; the message is delivered again
         """
-        entity_set = cast("EntitySet[Account]", self.entity_set.inside())
+        entity_set = bound_async(self.entity_set)
         await self._relocated(Relocation(entity_set, lease, self._asked_for(lease)), None, RETRY_FOR)
 
     async def _claim(self, held: Entity, route: Route, lease: Lease, retry_for: float) -> None:

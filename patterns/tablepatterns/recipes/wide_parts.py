@@ -16,7 +16,7 @@ from typing import Any, Final
 
 from .. import limits
 from ..edm import utf16_length, value_size
-from ..entity import WRITE_ID, Entity, storable
+from ..entity import WRITE_ID, Entity, storable, write_ids_of
 from ..errors import BadProperty, DerivedDataMismatch, LimitExceeded
 from ..key import KeyRange, after_prefix
 from ..sdk.operation import ANY, Operation
@@ -145,7 +145,9 @@ def _suffix(row: Entity, first: str) -> tuple[str, str] | None:
 
 def _part(row: Entity) -> Part:
     hidden = ("PartitionKey", "RowKey", PARTS)
-    return Part(row.row_key or "", row.etag or "", row.lineage, {name: row[name] for name in row if name not in hidden})
+    return Part(
+        row.row_key or "", row.etag or "", write_ids_of(row), {name: row[name] for name in row if name not in hidden}
+    )
 
 
 def _mismatch(partition_key: str, row_key: str, reason: str) -> DerivedDataMismatch:
@@ -286,12 +288,10 @@ def written(
     old: Stored, parts: Sequence[Fields], generation: str, answers: Iterable[Entity], *, is_whole: bool = True
 ) -> Stored:
     """Return the stored value after the writes; rows that were not written keep their ETags."""
-    known: dict[str, Part | Entity] = {part.row_key: part for part in old.parts}
-    known |= {each.row_key or "": each for each in answers}
+    known = {part.row_key: (part.etag, part.lineage) for part in old.parts}
+    known |= {each.row_key or "": (each.etag or "", write_ids_of(each)) for each in answers}
     keys = [old.row_key(number, generation) for number in range(len(parts))]
-    now = tuple(
-        Part(key, known[key].etag or "", known[key].lineage, fields) for key, fields in zip(keys, parts, strict=True)
-    )
+    now = tuple(Part(key, *known[key], fields) for key, fields in zip(keys, parts, strict=True))
     return Stored(old.partition_key, old.first, now, generation, is_whole=is_whole)
 
 

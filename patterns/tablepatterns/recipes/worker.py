@@ -20,7 +20,7 @@ from ..messages.handler import Handler, Observer
 from ..messages.lease import Entrusted
 from ..messages.poison import Poisoned, Reason
 from ..messages.stop_signal import Ending, Stopping, on_signals
-from ..recipe import Account_co, Pattern, recipe
+from ..recipe import Account_co, Pattern, bound_async, is_sync, recipe
 from ..sdk.call import CONNECTION_LOST
 from ..sdk.queue import Message
 
@@ -154,7 +154,7 @@ class Worker(Pattern[Account_co]):
         if isinstance(handler, Pattern):
             account: object = handler.account
             mine: object = self.account
-            if handler.account.is_sync != self.account.is_sync:
+            if is_sync(handler.account) != is_sync(self.account):
                 rule = f"the handler of {handler.kind!r} is on a sync account and the worker is not, or the reverse"
                 raise BadDesign("account", account, rule, "connect to both in the same way")
             if account is not mine and _queues_of(account) != _queues_of(mine):
@@ -172,7 +172,7 @@ class Worker(Pattern[Account_co]):
             if handler.kind in by_kind:
                 rule = f"two handlers of the queue {name!r} take this kind"
                 raise BadDesign("kind", handler.kind, rule, "give each its own name")
-            by_kind[handler.kind] = cast("Handler", handler.inside()) if isinstance(handler, Pattern) else handler
+            by_kind[handler.kind] = cast("Handler", bound_async(handler)) if isinstance(handler, Pattern) else handler
         if (poisoned := poison.replace("{queue}", name)) == name:
             raise BadDesign("poison", poison, f"poison of {name!r} would come back to it", "name another queue")
         return Served(self.account.queue(name), self.account.queue(poisoned), by_kind)

@@ -13,7 +13,7 @@ from azure.data.tables import EdmType, EntityProperty, UpdateMode
 
 from .. import limits
 from ..edm import Int64, entity_size, ticks_of
-from ..entity import WRITE_ID, Entity, Looked, check_key, measured
+from ..entity import WRITE_ID, Entity, Looked, check_key, measured, write_ids_of
 from ..errors import BadInput, BadProperty, LimitExceeded
 from ..write_id import Lineage, as_bytes
 
@@ -128,7 +128,7 @@ class Operation:
             return replace(self, kind="insert") if self.kind.startswith("insert") else self
         kind: Kind = "replace" if self.kind == "insert_or_replace" else self.kind
         kind = "merge" if kind == "insert_or_merge" else kind
-        return replace(self, kind=kind, etag=row.etag, lineage=row.lineage)
+        return replace(self, kind=kind, etag=row.etag, lineage=write_ids_of(row))
 
     @cached_property
     def size(self) -> int:

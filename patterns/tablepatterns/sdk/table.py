@@ -5,11 +5,9 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from datetime import datetime
 from enum import Enum
 from time import monotonic
 from typing import Any, Generic, TypeVar
-from urllib.parse import unquote
 from uuid import UUID, uuid4
 
 from azure.core.credentials import AzureNamedKeyCredential
@@ -17,8 +15,7 @@ from azure.core.exceptions import HttpResponseError, ResourceExistsError, Resour
 from azure.data.tables import TableAccessPolicy, generate_table_sas
 
 from .. import limits
-from ..edm import ticks_of
-from ..entity import Entity
+from ..entity import STALE_ETAG, Entity, received, write_ids_of, written
 from ..errors import (
     BadDesign,
     BadInput,
@@ -87,7 +84,7 @@ def fate_of_overwriting(operations: Sequence[Operation], stamp: UUID, rows: Sequ
 
 def is_own(stamp: UUID, row: Entity | None) -> bool:
     """Return whether a row has the id of a write, first or under those of writes that build on it."""
-    return row is not None and (stamp in row.lineage or inserted(stamp) in row.lineage)
+    return row is not None and (stamp in write_ids_of(row) or inserted(stamp) in write_ids_of(row))
 
 
 def is_newest(stamp: UUID, operation: Operation, row: Entity | None) -> bool:
@@ -96,7 +93,7 @@ def is_newest(stamp: UUID, operation: Operation, row: Entity | None) -> bool:
     A merge of another program keeps the id, so the properties count too.
     """
     left = operation.result
-    newest: Lineage = () if row is None else row.lineage[:1]
+    newest: Lineage = () if row is None else write_ids_of(row)[:1]
     is_first = newest in ((stamp,), (inserted(stamp),))
     return is_first and row is not None and left is not None and same_value(row, left)
 
@@ -108,12 +105,12 @@ def _decided(found: Sequence[Fate]) -> Fate:
 def _of_conditional(operation: Operation, row: Entity | None) -> Fate:
     if operation.kind == "insert":
         # A row that is gone may have been ours, as may one that has been written too often since
-        return Fate.NOT_MADE if row is not None and is_complete(row.lineage) else Fate.UNKNOWN
+        return Fate.NOT_MADE if row is not None and is_complete(write_ids_of(row)) else Fate.UNKNOWN
     if row is None:
         return Fate.MADE if operation.kind == "delete" else Fate.NOT_MADE
     # A merge without room for an id leaves the one that it read
     leaves_no_id = operation.kind == "merge" and not operation.has_room
-    if operation.lineage and operation.lineage[0] in row.lineage and not leaves_no_id:
+    if operation.lineage and operation.lineage[0] in write_ids_of(row) and not leaves_no_id:
         return Fate.NOT_MADE
     return Fate.UNKNOWN
 
@@ -121,7 +118,7 @@ def _of_conditional(operation: Operation, row: Entity | None) -> Fate:
 def _was_not_overwritten(operation: Operation, row: Entity | None) -> bool:
     if operation.kind == "delete":
         return False
-    return row is None or (operation.has_room and is_complete(row.lineage))
+    return row is None or (operation.has_room and is_complete(write_ids_of(row)))
 
 
 def _is_as_sent(operation: Operation, row: Entity | None) -> bool:
@@ -135,8 +132,6 @@ def _is_as_sent(operation: Operation, row: Entity | None) -> bool:
 T = TypeVar("T")
 
 _ATTEMPTS = 3
-_STALE = "W/\"datetime'1601-01-01T00%3A00%3A00.0000000Z'\""
-"""The ETag of what we wrote and others have changed since: our own was lost with the response. No row has it."""
 _ATTEMPTS_TO_OVERWRITE = 10
 """How often a write without a condition, whose response was lost, is sent on condition of what was read just before."""
 
@@ -146,6 +141,9 @@ class Page(Generic[T]):
     """A part of a query's results, and the token that continues it; the last page has none.
 
     A page may hold fewer entities than asked for, even none, and still be followed by others.
+
+    :param items: the entities
+    :param token: the continuation token; None on the last page
 
     Guide: large result sets and continuation tokens.
     """
@@ -253,7 +251,7 @@ class Table:
             found = await settled(self._client.get_entity(partition_key, row_key, **options))
         except ResourceNotFoundError:
             return None
-        entity = Entity.received(found)
+        entity = received(found)
         if entity.row_key != row_key or entity.partition_key != partition_key:
             self._check_received(
                 entity, KeyBounds(Interval(partition_key, upper=partition_key), Interval(row_key, upper=row_key))
@@ -284,7 +282,7 @@ class Table:
                 raise
             return Page((), None)
         following = Position.of(pages.continuation_token)
-        items = tuple(map(Entity.received, await all_of(found)))
+        items = tuple(map(received, await all_of(found)))
         if items and where is not None:
             # A response to another request is wrong as a whole, so that two of its entities tell
             bounds = key_bounds(where)
@@ -465,7 +463,7 @@ def _read_back(operations: Sequence[Operation], rows: Sequence[Entity | None], s
     caller would overwrite a change that the caller has not seen.
     """
     etags = [
-        row.etag if row is not None and is_newest(stamp, operation, row) else _STALE
+        row.etag if row is not None and is_newest(stamp, operation, row) else STALE_ETAG
         for operation, row in zip(operations, rows, strict=True)
     ]
     return [_written(each, etag, _lineage(each, stamp)) for each, etag in zip(operations, etags, strict=True)]
@@ -481,18 +479,5 @@ def _lineage(operation: Operation, stamp: UUID) -> Lineage:
 def _written(operation: Operation, etag: str | None, lineage: Lineage) -> Entity:
     entity = Entity({"PartitionKey": operation.partition_key, "RowKey": operation.row_key})
     if operation.kind != "delete" and etag is not None:
-        entity.etag = etag
-        entity.timestamp = None if etag == _STALE else timestamp_of(etag)
-        entity.lineage = lineage
+        written(entity, etag, lineage)
     return entity
-
-
-def timestamp_of(etag: str) -> datetime | None:
-    r"""Return the Timestamp that an ETag of Table storage is made of, or None for an ETag of another make.
-
-    >>> timestamp_of("W/\"datetime'2020-07-24T14%3A34%3A27.8639974Z'\"").isoformat()
-    '2020-07-24T14:34:27.863997+00:00'
-    """
-    with suppress(IndexError, ValueError):
-        return ticks_of(unquote(etag.split("'")[1])).datetime()
-    return None

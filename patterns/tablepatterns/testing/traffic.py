@@ -16,7 +16,8 @@ class _Account:
     """An account in memory, by whatever connection it is asked."""
 
     def __init__(self, engine: Engine) -> None:
-        self.watch = Watch(engine, {}, engine.clock.now)
+        self.tables = None
+        self._watch = Watch(engine, {}, engine.clock.now)
 
 
 class AccountTraffic(Traffic, Span):

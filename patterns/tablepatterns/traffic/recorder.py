@@ -26,8 +26,8 @@ class Watched(Protocol):
     """An account whose requests can be recorded: what `connect` returns, sync or aio."""
 
     @property
-    def watch(self) -> Watch:
-        """What sees its requests."""
+    def tables(self) -> Any:
+        """The SDK's client of its table service."""
         ...
 
 
@@ -71,10 +71,10 @@ class Traffic:
 
     @checked
     def __init__(self, storage: Watched, *, everywhere: bool = False, keep: int = 100_000) -> None:
-        watch = getattr(storage, "watch", None)
+        watch = getattr(storage, "_watch", None)
         if not isinstance(watch, Watch):
-            rule = "its requests cannot be seen"
-            raise BadInput("storage", type(storage).__name__, rule, "give what tablepatterns.connect returned")
+            rule = "its requests cannot be recorded"
+            raise BadInput("storage", type(storage).__name__, rule, "pass what tablepatterns.connect returned")
         if keep < 1:
             raise BadInput("keep", keep, "it is a number of requests", "keep at least 1")
         self._watch = watch

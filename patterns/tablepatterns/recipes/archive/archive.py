@@ -15,7 +15,7 @@ from ...errors import NOT_SHOWN, BadDesign, BadMessage
 from ...key import Key
 from ...messages.envelope import Envelope
 from ...messages.lease import Lease
-from ...recipe import Account, Account_co, Pattern, recipe, stream
+from ...recipe import Account_co, Pattern, bound_async, is_sync, recipe, stream
 from ...retry import RETRY_FOR, contended
 from ..large_properties.large_properties import LargeProperties
 from ..one_to_many import OneToMany
@@ -117,11 +117,11 @@ class Archive(Pattern[Account_co]):
         relations = dict(children or {})
         self._children = tuple(_children(source, target, each, to) for each, to in relations.items())
         totals = [totals_of(each.parents, each.children, each.names) for each in relations]
-        self._here: Store = Rows(_inside(source), source.key, _joined(totals))
+        self._here: Store = Rows(bound_async(source), source.key, _joined(totals))
         _check_place(source, target)
         if isinstance(target, EntitySet):
             totals = [totals_of(target, to, each.names) for each, to in relations.items() if isinstance(to, EntitySet)]
-            self._there: Store = Rows(_inside(target), source.key, _joined(totals))
+            self._there: Store = Rows(bound_async(target), source.key, _joined(totals))
         else:
             self._there = target
 
@@ -238,10 +238,6 @@ def _joined(each: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
     return dict(ChainMap(*map(dict, each)))
 
 
-def _inside(entities: EntitySet[Account]) -> EntitySet[Account]:
-    return cast("EntitySet[Account]", entities.inside())
-
-
 def _children(source: EntitySet[Any], target: object, relation: OneToMany[Any], to: EntitySet[Any] | Store) -> Children:
     """Return the places of one kind of children; reject those whose children could not be found again."""
     one, many = relation.parents, relation.children
@@ -252,10 +248,10 @@ def _children(source: EntitySet[Any], target: object, relation: OneToMany[Any], 
         rule = f"its children are found through {relation.via.name}, and an index does not go along to every place"
         raise BadDesign("children", relation.via, rule, "key the children by the fields of their parent")
     _check_place(many, to)
-    here = Rows(_inside(many), many.key)
+    here = Rows(bound_async(many), many.key)
     if isinstance(to, EntitySet):
         OneToMany(source, to, by=relation.names)
-        return Children(many.key, relation.names, here, Rows(_inside(to), many.key))
+        return Children(many.key, relation.names, here, Rows(bound_async(to), many.key))
     if type(to).list is Store.list:
         raise BadDesign("children", to, "it cannot list what it holds", "implement Store.list, or archive to a table")
     if to is target and not relation.shares_partition:
@@ -279,7 +275,7 @@ def _check_target(source: EntitySet[Account_co], target: EntitySet[Account_co]) 
     is_same_table = source.table.name.lower() == target.table.name.lower() and source.account is target.account
     if is_same_table and source.key == target.key:
         raise BadDesign("target", target.table.name, "it is the source itself", "give another table or key")
-    if source.account.is_sync != target.account.is_sync:
+    if is_sync(source.account) != is_sync(target.account):
         rule = "one of the two accounts is sync, and the other is not"
         raise BadDesign("target", target.account, rule, "connect to both in the same way")
     for mapping in source.mappings.each:

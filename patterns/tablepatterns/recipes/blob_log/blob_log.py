@@ -13,7 +13,7 @@ from uuid import UUID, uuid4
 from ... import limits
 from ...argument_types import checked
 from ...errors import BadInput, BlobChanged, LimitExceeded
-from ...recipe import Account, Account_co, BlockingAccount, Pattern, recipe, stream
+from ...recipe import Account, Account_co, BlockingAccount, Pattern, bound_async, recipe, stream
 from ...sdk.container import BlobFacts
 from .entry import LogEntry, in_utc
 from .names import HOUR, LogName, check_service, prefixes
@@ -287,7 +287,7 @@ class BlobLog(Pattern[Account_co]):
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        await cast("BlobLog[Account]", self.inside()).close()
+        await cast("BlobLog[Account]", bound_async(self)).close()
 
 
 def _check(subject: str, holds: bool, value: object, rule: str) -> None:

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 
 from ...argument_types import checked
 from ...errors import BadDesign
-from ...recipe import BlockingAccount
+from ...recipe import BlockingAccount, is_sync
 from .blob_log import BlobLog
 from .entry import is_level
 
@@ -56,7 +56,7 @@ class BlobLogHandler(logging.Handler):
     def __init__(
         self, log: BlobLog[BlockingAccount], level: int | str = logging.NOTSET, *, flush_level: int = logging.ERROR
     ) -> None:
-        if not log.account.is_sync:
+        if not is_sync(log.account):
             rule = "loggers do not await, and the recipes of this log must be awaited"
             raise BadDesign("log", log, rule, "give a log on a sync account")
         super().__init__(level)

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from itertools import islice
 from typing import Final
 
-from ...entity import Entity
+from ...entity import Entity, identify
 from ...entity_set.commit import Step, all_steps
 from ...entity_set.derived import Keys
 from ...entity_set.pending import Pending
@@ -59,7 +59,7 @@ class KeptRows:
         stored = {row.key: row for row in written}
         for keys, row in left.items():
             if row is not None:
-                row.be(stored[keys])
+                identify(row, stored[keys])
             self._rows[keys] = row
         self._bytes += sum(each.payload_bound for each in operations if each.key in left)
         if self._bytes > _MOST_BYTES:

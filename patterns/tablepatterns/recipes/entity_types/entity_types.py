@@ -14,7 +14,7 @@ from ...entity_set.derived import Index
 from ...entity_set.entity_set import EntitySet
 from ...errors import BadInput, EntityNotFound
 from ...filters import Filter, QueryClass
-from ...recipe import Account, Account_co, Pattern, recipe, stream
+from ...recipe import Account, Account_co, Pattern, bound_async, recipe, stream
 from ...retry import RETRY_FOR
 from ...sdk.paging import filled_page
 from ...sdk.table import Page
@@ -405,4 +405,4 @@ class _OfAnotherClass(Exception):
 
 
 def _inside(entities: EntitySet[Any]) -> EntitySet[Account]:
-    return cast("EntitySet[Account]", entities.inside())
+    return cast("EntitySet[Account]", bound_async(entities))

@@ -19,7 +19,7 @@ from ...filters import Filter, QueryClass
 from ...key import Key
 from ...key.ranges import Between, Prefix
 from ...limits import MAX_PAGE_ENTITIES
-from ...recipe import Account_co, Pattern, recipe, stream
+from ...recipe import Account_co, Pattern, check_key_order, recipe, stream
 from ...retry import RETRY_FOR
 from ...sdk.table import Page
 from .buckets import Buckets, SpreadTable
@@ -91,7 +91,7 @@ class PartitionSpread(Pattern[Account_co]):
         max_concurrency: int = 8,
     ) -> None:
         super().__init__(account)
-        account.check_key_order("buckets are merged")
+        check_key_order(account, "buckets are merged")
         check_least("max_concurrency", max_concurrency, 1, BadDesign)
         self.key = key
         self.bucket = bucket

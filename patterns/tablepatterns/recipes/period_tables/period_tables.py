@@ -17,7 +17,7 @@ from ...errors import MISSING, BadDesign, BadInput, BadKey, PeriodExpired
 from ...filters import Filter, QueryClass, prop
 from ...key import Key, at_least
 from ...key import between as span_of
-from ...recipe import Account, Account_co, Pattern, recipe, stream
+from ...recipe import Account, Account_co, Pattern, check_key_order, recipe, stream, table_names
 from ...retry import RETRY_FOR
 from ...sdk.operation import Operation
 from ..data_series import DataSeries
@@ -363,7 +363,7 @@ class PeriodTables(Pattern[Account_co], Generic[Account_co, Set_co]):
 
     def _check_newest_first(self, count: int) -> None:
         check_least("count", count, 0)
-        self.account.check_key_order("the newest ones are the first")
+        check_key_order(self.account, "the newest ones are the first")
         if not self._newest_first:
             rule = f"the RowKey {self.key.row_template!r} does not sort newest first"
             raise BadInput("latest", count, rule, f"use a LogTail, or start the RowKey with {{{self.at}:inverted}}")
@@ -502,7 +502,7 @@ class PeriodTables(Pattern[Account_co], Generic[Account_co, Set_co]):
     async def _existing(self, earliest: datetime | None, latest: datetime | None) -> list[datetime]:
         first = "0" if earliest is None else self.period.label(self.period.start(earliest))
         last = _LAST_LABEL if latest is None else self.period.label(self.period.start(latest))
-        names = [name async for name in self.account.table_names(self.table_prefix + first, self.table_prefix + last)]
+        names = [name async for name in table_names(self.account, self.table_prefix + first, self.table_prefix + last)]
         return sorted(start for name in names if (start := self.period_of(name)) is not None)
 
     def __repr__(self) -> str:

@@ -12,7 +12,7 @@ from ... import limits
 from ...argument_types import checked
 from ...arguments import fields_of
 from ...declared_rows import RowKind, StoreName
-from ...entity import WRITE_ID, Entity, Modify, modify
+from ...entity import WRITE_ID, Entity, Modify, modify, reading_of, remember, write_ids_of
 from ...entity_set.consistent_read import rows_at_once
 from ...entity_set.mapping import Action, Encoded, Mappings, Place, PropertyMapping
 from ...entity_set.range_query import range_filter
@@ -28,7 +28,7 @@ from ...errors import (
 )
 from ...filters import Filter
 from ...key import Key
-from ...recipe import Account_co, Pattern, recipe
+from ...recipe import Account_co, Pattern, declared_rows, identity_of, recipe
 from ...retry import RETRY_FOR, Overtaken, check_retry_for, contended
 from ...sdk.operation import ANY, Operation, check_transaction
 from ...set_identity import SetIdentity
@@ -146,8 +146,8 @@ class WideEntity(Pattern[Account_co]):
             self._check_design()
             self._check_mapped()
             self.table = account.table(table)
-            self.identity = SetIdentity(account.identity, table.lower(), key)
-            account.declared_rows.add(self._kinds())
+            self.identity = SetIdentity(identity_of(account), table.lower(), key)
+            declared_rows(account).add(self._kinds())
 
     @recipe
     async def get(
@@ -338,7 +338,7 @@ class WideEntity(Pattern[Account_co]):
         if row is None:
             return None
         part = Part(
-            old.row_key(number), row.etag or "", row.lineage, {name: row[name] for name in names if name in row}
+            old.row_key(number), row.etag or "", write_ids_of(row), {name: row[name] for name in names if name in row}
         )
         return Stored(old.partition_key, old.first, (part,), is_whole=False)
 
@@ -384,7 +384,7 @@ class WideEntity(Pattern[Account_co]):
         entity.update({name: keys[name] for name in self.key.fields} | dict(fields))
         head = found.parts[0]
         entity.partition_key, entity.row_key, entity.etag = found.partition_key, head.row_key, head.etag
-        entity.reading = Seen(found, fields, self.identity)
+        remember(entity, Seen(found, fields, self.identity))
         return entity
 
     async def _write(self, old: Stored, entity: Mapping[str, Any], into: Entity, retry_for: float) -> Entity:
@@ -523,11 +523,11 @@ class WideEntity(Pattern[Account_co]):
         return {name: value for name, value in fields.items() if value is not None and name not in self.key.fields}
 
     def _as_read(self, entity: Mapping[str, Any]) -> tuple[Seen, Entity]:
-        if not isinstance(entity, Entity) or not isinstance(entity.reading, Seen):
+        seen = reading_of(entity)
+        if not isinstance(entity, Entity) or not isinstance(seen, Seen):
             rule = "it was not read from here, so there are no ETags to tell whether it changed since"
             raise BadInput("entity", self._key_fields(entity), rule, "read it first with get")
         self.identity.check(entity)
-        seen = entity.reading
         if not seen.stored.is_whole:
             rule = "only a part of it was read, and what has room where is not known"
             raise BadInput("entity", self._key_fields(entity), rule, "read it whole with get, then write it")

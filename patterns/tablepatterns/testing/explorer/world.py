@@ -181,18 +181,13 @@ class SteppedStorage(Storage):
         """Run the calls at once; the schedule decides in which order they go on."""
         return await together(calls, max_concurrency)
 
-    def lock(self) -> AbstractAsyncContextManager[object]:
-        """Return a lock that the strands of an actor wait for in the world's time."""
+    def _new_lock(self) -> AbstractAsyncContextManager[object]:
         return SteppedLock(self._world)
 
-    async def run_with_heartbeat(
-        self, work: Coroutine[Any, Any, T], heartbeat: Callable[[], Coroutine[Any, Any, None]], *, every: float
+    async def _run_with_heartbeat(
+        self, work: Coroutine[Any, Any, T], heartbeat: Callable[[], Coroutine[Any, Any, None]], every: float
     ) -> T:
-        """Run the work without a beat.
-
-        Beats keep a lease that work might outlive. A process that stalls does not beat either, so that what is right
-        without them is right with them.
-        """
+        # Without heartbeats: a stalled process sends none either, so what is correct without them is correct with them
         return await work
 
 
