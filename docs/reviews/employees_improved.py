@@ -56,7 +56,7 @@ employees = declare_set(
         Query("employees by last name", {"Department": "=", "LastName": "="}, select=SHOWN, rate=1, peak=3),
     ],
     writes=[
-        Write("hire", "insert", rate=0.0002, peak=0.01, together=("store photograph",)),
+        Write("hire", "insert", rate=0.0002, peak=0.01, atomic_with=("store photograph",)),
         Write("change", "update", ("LastName", "Age"), rate=0.001, peak=0.02, writers=4),
     ],
 )

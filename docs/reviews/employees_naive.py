@@ -38,7 +38,7 @@ employees = declare_set(
         Query("photograph of an employee", {"Department": "=", "EmployeeId": "="}, select=("Photo",), rate=0.5, peak=2),
     ],
     writes=[
-        Write("hire", "insert", rate=0.0002, peak=0.01, together=("count",)),
+        Write("hire", "insert", rate=0.0002, peak=0.01, atomic_with=("count",)),
         Write("change", "update", ("LastName", "Age"), rate=0.001, peak=0.02, writers=4),
     ],
 )

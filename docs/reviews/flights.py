@@ -49,7 +49,7 @@ flights = declare_set(
             {"Carrier": "=", "Date": "=", "Number": "=", "Origin": "="},
             rate=5,
             peak=20,
-            fresh=3_600,
+            max_staleness=3_600,
         ),
         Query(
             "flights of a plane",
@@ -57,11 +57,11 @@ flights = declare_set(
             select=("Destination", "DepartedAt", "DepartureDelay"),
             rate=0.5,
             peak=2,
-            fresh=3_600,
+            max_staleness=3_600,
         ),
-        Query("day of a carrier", {"Carrier": "=", "Date": "="}, rate=0.2, peak=0.6, fresh=3_600),
+        Query("day of a carrier", {"Carrier": "=", "Date": "="}, rate=0.2, peak=0.6, max_staleness=3_600),
     ],
-    writes=[Write("load flight", "insert", rate=0.0107, peak=0.5, together=("log departure",))],
+    writes=[Write("load flight", "insert", rate=0.0107, peak=0.5, atomic_with=("log departure",))],
 )
 
 airports = declare_set(
@@ -98,7 +98,17 @@ departures = declare_set(
         },
         growth=328_521,
     ),
-    queries=[Query("ten latest departures", {"Origin": "="}, order="-DepartedAt", take=10, rate=3, peak=12, fresh=60)],
+    queries=[
+        Query(
+            "ten latest departures",
+            {"Origin": "="},
+            order="-DepartedAt",
+            take=10,
+            rate=3,
+            peak=12,
+            max_staleness=60,
+        )
+    ],
     writes=[Write("log departure", "insert", rate=0.0104, peak=0.5)],
 )
 

@@ -38,7 +38,7 @@ accesses = declare_set(
             {"Hour": "=", "At": "range"},
             results=158_400,
             rate=0.01,
-            fresh=60,
+            max_staleness=60,
         )
     ],
     writes=[Write("log", "insert", rate=1_320, peak=4_200, writers=60)],

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -156,7 +157,10 @@ def test_another_process_measures_the_same() -> None:
     )
     answers = {
         subprocess.run(
-            [sys.executable, "-c", program, path], env={"PYTHONHASHSEED": seed}, capture_output=True, check=True
+            [sys.executable, "-c", program, path],
+            env={**os.environ, "PYTHONHASHSEED": seed},
+            capture_output=True,
+            check=True,
         ).stdout
         for seed in ("1", "2")
     }

@@ -138,7 +138,7 @@ known = { LastName = "=" }
 rate = 1
 [[set.write]]
 name = "hire"
-deed = "insert"
+operation = "insert"
 rate = 0.1
 
 [[set]]
@@ -155,7 +155,7 @@ EntryId = { type = "guid" }
 Text = { size = 100 }
 [[set.write]]
 name = "note"
-deed = "insert"
+operation = "insert"
 rate = 30
 peak = 90
 """
@@ -226,12 +226,12 @@ def test_a_file_and_a_program_that_declare_one_design_get_one_review() -> None:
     [
         (Query("one", {"Nothing": "="}), 'query "one": known.Nothing is not a field of Event'),
         (Query("one", order="-Nothing"), "order = '-Nothing' is not a field of Event"),
-        (Query("one", {"At": "prefix"}), "only texts have beginnings"),
+        (Query("one", {"At": "prefix"}), "only strings have prefixes"),
         (Query("one", filter="At eq"), "the filter cannot be sent"),
         (Query("one", {"At": "="}, filter="true"), "there is a filter too"),
         (Query("one", rate=2, peak=1), "peak = 1: it is below rate = 2"),
         (Write("one", "update", ("Nothing",)), "changes: Nothing is not a field of Event"),
-        (Write("one", "insert", together=("two",)), "'two' is no write of the other sets"),
+        (Write("one", "insert", atomic_with=("two",)), "'two' is not a write of another set"),
     ],
 )
 def test_a_program_that_declares_what_does_not_fit_is_told_as_a_file_is(broken: Query | Write, says: str) -> None:

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import re
+import subprocess
+import sys
+from dataclasses import fields
 from pathlib import Path
 
 import pytest
@@ -12,8 +15,8 @@ from tablepatterns.entity_set.derived import Derived
 from tablepatterns.entity_set.placement import InBlobs, InTable
 from tablepatterns.recipes.denormalize import Filled
 from tablepatterns.review import BadDesignFile, DeclaredSet, Design, Field, Query, Retention, Write, read_design
-from tablepatterns.review.design.file import KEYS
-from tablepatterns.review.design.toml import Places
+from tablepatterns.review.design import format as tables
+from tablepatterns.review.toml_file import Places
 
 STAFF = """\
 name = "Staff"
@@ -52,11 +55,11 @@ known = { Department = "=" }
 order = "-Since"
 take = 10
 select = ["Email"]
-fresh = 60
+max_staleness = 60
 
 [[set.write]]
 name = "raise"
-deed = "update"
+operation = "update"
 changes = ["Salary"]
 rate = 1
 writers = 3
@@ -101,7 +104,7 @@ def test_a_file_declares_sets_with_all_that_is_said_of_them() -> None:
     assert employees.writes == (Write("raise", "update", ("Salary",), rate=1, writers=3),)
     assert employees.queries == (
         Query("by e-mail", {"Department": "=", "Email": "="}, rate=200, peak=500),
-        Query("newest", {"Department": "="}, order="-Since", take=10, select=("Email",), fresh=60),
+        Query("newest", {"Department": "="}, order="-Since", take=10, select=("Email",), max_staleness=60),
     )
     (index,) = employees.derived
     assert isinstance(index, IntraPartitionIndex)
@@ -238,7 +241,7 @@ EmployeeId = { type = "int32" }
 Email = {}
 [[set.derived]]
 pattern = "denormalize"
-into = { partition = "{Department}", row = "department" }
+key = { partition = "{Department}", row = "department" }
 refers = { EmployeeId = "ManagerId" }
 copies = { Email = "ManagerEmail" }
 """
@@ -262,11 +265,11 @@ def test_copies_are_declared_for_both_sets() -> None:
             'query "by e-mail": known.Emial is not a field of Employee; did you mean Email',
         ),
         ('order = "-Since"', 'order = "-Hired"', "order = '-Hired' is not a field of Employee; fields: Department, "),
-        ("rate = 200", "raet = 200", 'query "by e-mail": raet is no key here: did you mean rate?'),
-        ("count = 20_000", 'count = "many"', "set \"Employees\": count = 'many': it must be a whole number"),
+        ("rate = 200", "raet = 200", 'query "by e-mail": raet is not a known key; did you mean rate?'),
+        ("count = 20_000", 'count = "many"', "set \"Employees\": count = 'many': expected a whole number"),
         ("count = 20_000", "count = -1", 'set "Employees": count = -1: it must be 0 or more'),
         ("count = 20_000\n", "", 'set "Employees": count is missing'),
-        ('type = "int32"', 'type = "integer"', "type = 'integer': give one of string, int32"),
+        ('type = "int32"', 'type = "integer"', "type = 'integer': use one of string, int32"),
         (
             'type = "int32"',
             'type = "guid"',
@@ -283,23 +286,23 @@ def test_copies_are_declared_for_both_sets() -> None:
         (
             'pattern = "intra_partition_index"',
             'pattern = "intra"',
-            "pattern = 'intra': give one of intra_partition_index",
+            "pattern = 'intra': use one of intra_partition_index",
         ),
-        ('deed = "update"', 'deed = "upsert"', "deed = 'upsert': did you mean insert?"),
+        ('operation = "update"', 'operation = "upsert"', "operation = 'upsert': did you mean insert?"),
         ('changes = ["Salary"]', 'changes = ["Wage"]', 'write "raise": changes: Wage is not a field of Employee'),
         ("writers = 3", "writers = 0", "writers = 0: it must be 1 or more"),
         ("peak = 500", "peak = 100", "peak = 100: it is below rate = 200"),
         ("take = 10", "take = 0", "take = 0: it must be 1 or more"),
-        ('Department = "=", Email', 'Department = "is", Email', "Department = 'is': give one of =, range, prefix"),
-        ('known = { Department = "=" }', 'known = { Since = "prefix" }', "only texts have beginnings; use 'range'"),
+        ('Department = "=", Email', 'Department = "is", Email', "Department = 'is': use one of =, range, prefix"),
+        ('known = { Department = "=" }', 'known = { Since = "prefix" }', "only strings have prefixes; use 'range'"),
         ('known = { Department = "=" }', "filter = 'Age eq'", "the filter cannot be sent"),
         ('by = "entity"', 'by = "table"', "retention.by = 'table' needs the pattern period_tables"),
         ('name = "newest"', 'name = "by e-mail"', "another access pattern of the set has this name"),
         ("distinct = 12", "distinct = 0", "distinct = 0: it must be 1 or more"),
         ("largest = 60", "largest = 6", "largest = 6: it is below size = 24"),
-        ("secret = true", 'within = "Nothing"', "within = 'Nothing' is no other field"),
-        ("writers = 3", 'together = ["fire"]', "together: 'fire' is no write of the other sets"),
-        ("years = 2.5", "years = 0", "years = 0: growth is followed for more than none"),
+        ("secret = true", 'within = "Nothing"', "within = 'Nothing' is not another field"),
+        ("writers = 3", 'atomic_with = ["fire"]', "atomic_with: 'fire' is not a write of another set"),
+        ("years = 2.5", "years = 0", "years = 0: it must be above 0"),
     ],
 )
 def test_what_is_wrong_is_named_with_its_line_and_key(old: str, new: str, says: str) -> None:
@@ -316,7 +319,7 @@ def test_all_that_is_wrong_is_said_in_one_go_in_the_order_of_the_lines() -> None
     with pytest.raises(BadDesignFile) as caught:
         read(text)
     assert [line for line, _ in caught.value.problems] == [2, 9, line_of("raet", text)]
-    assert caught.value.message.splitlines()[0] == "design:2: yaers is no key here: did you mean years?"
+    assert caught.value.message.splitlines()[0] == "design:2: yaers is not a known key; did you mean years?"
 
 
 def test_the_name_of_the_file_is_in_front_of_each_line(tmp_path: Path) -> None:
@@ -328,7 +331,7 @@ def test_the_name_of_the_file_is_in_front_of_each_line(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("broken", ['name = "Staff', "name = 1\nname = 2\n", "[[set]\n"])
 def test_what_is_not_toml_is_refused_with_the_line(broken: str) -> None:
-    with pytest.raises(BadDesignFile, match=r"it is not TOML") as caught:
+    with pytest.raises(BadDesignFile, match=r"not TOML") as caught:
         read("# a comment\n" + broken)
     assert caught.value.problems[0][0] >= 2
 
@@ -369,16 +372,39 @@ def test_the_line_of_each_key_is_found_past_arrays_texts_and_comments_of_several
 
 
 def test_every_key_that_can_be_given_is_documented_and_no_other() -> None:
-    """A wrong key is answered with all that are known, which are those of the documentation."""
+    """The keys that an error lists, those of the documentation and those of the JSON Schema are the same."""
     given = {
         "The file": "zz = 1\n" + STAFF,
+        "[[set]]": STAFF.replace("count = 20_000", "count = 20_000\nzz = 1"),
         "[set.fields]": STAFF.replace("Department = { ", "Department = { zz = 1, "),
         "[[set.query]]": STAFF.replace("rate = 200", "zz = 200"),
         "[[set.write]]": STAFF.replace("writers = 3", "zz = 3"),
     }
+    documented = tables.as_markdown()
     for table, text in given.items():
         with pytest.raises(BadDesignFile) as caught:
             read(text)
-        said = re.search(r"zz is no key here: give one of (.*)", caught.value.problems[0][1])
+        said = re.search(r"zz is not a known key; use one of (.*)", caught.value.problems[0][1])
         assert said
-        assert set(said[1].split(", ")) == set(KEYS[table])
+        named = set(said[1].split(", "))
+        kinds = [tables.PlainTable] if table == "[[set]]" else tables.TABLES[table]
+        assert named == {each.name for kind in kinds for each in fields(kind)}
+        assert all(f"| `{name}` | " in documented for name in named)
+        definitions = {**tables.schema()["$defs"], "DesignTable": tables.schema()}
+        assert named == set(definitions[kinds[0].__name__]["properties"])
+
+
+def test_every_key_of_the_schema_says_what_it_means() -> None:
+    schema = tables.schema()
+    for definition in (schema, *schema["$defs"].values()):
+        for name, key in definition["properties"].items():
+            assert key.get("description") or (name == "pattern" and "const" in key), (definition["title"], name)
+
+
+def test_pydantic_is_imported_only_for_files() -> None:
+    """To explain a query, or to review a design in Python, takes no pydantic."""
+    code = (
+        "import sys\nfrom tablepatterns.review.design import model, checks, from_sets\n"
+        "from tablepatterns.review.measure import measure\nprint('pydantic' in sys.modules)"
+    )
+    assert subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True).stdout == "False\n"

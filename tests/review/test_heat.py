@@ -175,7 +175,7 @@ def test_lists_in_blobs_are_no_work_of_a_table() -> None:
 def test_what_is_written_with_another_set_is_work_of_that_set_too() -> None:
     count = Write("count", "update", ("Count",))
     heads = declared(Key("heads", "{Department}"), EMPLOYEE, name="Heads", table="Heads", writes=(count,))
-    hire = Write("hire", "insert", rate=20, together=("count",))
+    hire = Write("hire", "insert", rate=20, atomic_with=("count",))
     staff = declared(writes=(hire,))
     heats, _ = heat_of(design(staff, heads), [measured(staff, hire, written=2.0)])
     assert {each.table: peaks(each) for each in heats} == {

@@ -70,9 +70,9 @@ def asked(known: Mapping[str, Any] | None = None, *derived: Derived, **more: Any
     return took(staff([Query("question", known or {}, **more)], derived=derived))
 
 
-def written(deed: Any, *derived: Derived, **more: Any) -> Measured:
+def written(operation: Any, *derived: Derived, **more: Any) -> Measured:
     """Return what a write of an employee takes."""
-    return took(staff(writes=[Write("write", deed, **more)], derived=derived))
+    return took(staff(writes=[Write("write", operation, **more)], derived=derived))
 
 
 def took(*sets: DeclaredSet) -> Measured:
@@ -228,7 +228,7 @@ def test_the_first_values_count_more_where_the_question_is_skewed() -> None:
 
 
 @pytest.mark.parametrize(
-    ("deed", "derived", "transactions", "written_rows"),
+    ("operation", "derived", "transactions", "written_rows"),
     [
         ("insert", (), 1, 1),
         ("insert", (BY_EMAIL,), 1, 2),
@@ -241,9 +241,9 @@ def test_the_first_values_count_more_where_the_question_is_skewed() -> None:
     ],
 )
 def test_a_write_takes_what_its_recipe_says(
-    deed: Any, derived: tuple[Derived, ...], transactions: int, written_rows: int
+    operation: Any, derived: tuple[Derived, ...], transactions: int, written_rows: int
 ) -> None:
-    found = written(deed, *derived, changes=("Age",) if deed == "update" else ())
+    found = written(operation, *derived, changes=("Age",) if operation == "update" else ())
     assert (found.transactions, found.written) == (transactions, written_rows)
     assert found.query_class is None
     assert found.follows == any(each.is_eventual for each in derived)
@@ -266,7 +266,7 @@ def together(table: str) -> Measured:
     fields = {"Department": Field(size=10), "Count": Field("int32")}
     count = Write("count", "update", changes=("Count",))
     heads = declare_set(head, shape=Shape("Department", DEPARTMENTS, fields), name="Departments", writes=[count])
-    return took(staff(writes=[Write("hire", "insert", together=("count",))]), heads)
+    return took(staff(writes=[Write("hire", "insert", atomic_with=("count",))]), heads)
 
 
 def test_writes_of_one_partition_that_belong_together_are_one_transaction() -> None:

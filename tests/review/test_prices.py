@@ -276,7 +276,7 @@ def test_everything_that_is_wrong_is_told_at_once(tmp_path: Path) -> None:
 def test_a_key_that_is_given_twice_is_refused(tmp_path: Path) -> None:
     file = tmp_path / "prices.toml"
     file.write_text(DEFAULT + "blobs = 1\n", encoding="utf-8")
-    with pytest.raises(BadInput, match=r"prices\.toml:\d+: it is not TOML"):
+    with pytest.raises(BadInput, match=r"prices\.toml:\d+: not TOML"):
         PriceTable.read(file)
 
 

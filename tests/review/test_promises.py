@@ -145,7 +145,7 @@ def test_writes_that_belong_together_are_one_transaction_only_in_one_partition(
     partition: str, table: str, says: str
 ) -> None:
     count = Write("count", "update", ("Count",), rate=1)
-    staff = declared(writes=(Write("hire", "insert", rate=1, together=("count",)),))
+    staff = declared(writes=(Write("hire", "insert", rate=1, atomic_with=("count",)),))
     fields = {"Department": Field(distinct=4), "Count": Field("int32")}
     heads = declared(Key(partition, "head"), fields, name="Heads", table=table, writes=(count,))
     (found,) = promises(design(staff, heads), [measured(staff, staff.writes[0])])

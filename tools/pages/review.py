@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from typing import Any, Union, get_args, get_origin, get_type_hints, is_typeddict
 
 from tablepatterns.catalogue import entry
-from tablepatterns.review.design.file import as_markdown
+from tablepatterns.review.design.format import as_markdown
 from tablepatterns.review.report.json import ReviewJson
 from tablepatterns.review.rules import RULES
 from tools import DATA

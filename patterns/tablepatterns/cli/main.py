@@ -24,7 +24,7 @@ from ..review import explain as plan_of
 from ..tour.data import DAYS
 from ..tour.visit import visit
 from .help import shown as help_on
-from .review import FailOn, Form, carried_out, status
+from .review import FailOn, Form, carried_out, schema_text, status
 from .worker import load, work
 
 _START: Final = """\
@@ -103,16 +103,26 @@ def explain(
 
 @main.command()
 def review(
-    design: Annotated[str, typer.Argument(help="A TOML file, or package.module:design for a Design in Python.")],
+    design: Annotated[
+        str | None, typer.Argument(help="A TOML file, or package.module:design for a Design in Python.")
+    ] = None,
     form: Annotated[Form | None, typer.Option("--format", help="By default, from the file's extension.")] = None,
     output: Annotated[Path | None, typer.Option(help="The file to write: .html, .md, .json, or text.")] = None,
     prices: Annotated[Path | None, typer.Option(help="A price table of your own, in TOML.")] = None,
     fail_on: Annotated[FailOn, typer.Option(help="Exit with status 1 from this severity on.")] = FailOn.SERIOUS,
+    json_schema: Annotated[
+        bool, typer.Option("--json-schema", help="Print the JSON Schema of design files, for editors, and stop.")
+    ] = False,
 ) -> None:
     """Review a design: run every access pattern in memory, simulate a day, and report what to improve.
 
     The exit status is 1 for findings of the --fail-on severity or worse, 2 for a wrong design, price table or command.
     """
+    if json_schema:
+        typer.echo(schema_text())
+        return
+    if design is None:
+        _fail("no design is given: name a TOML file, or package.module:design", _WRONG_USE)
     try:
         found = carried_out(design, form, output, prices, _console())
     except (BadInput, OSError) as error:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import importlib
 import io
+import json
 import sys
 from enum import Enum
 from pathlib import Path
@@ -76,6 +77,13 @@ def carried_out(source: str, form: Form | None, output: Path | None, prices: Pat
     else:
         console.file.write(_written(found, form))
     return found
+
+
+def schema_text() -> str:
+    """Return the JSON Schema of a design file."""
+    from ..review.design.format import schema
+
+    return json.dumps(schema(), indent=2)
 
 
 def status(found: Reviewed, fail_on: FailOn) -> int:

@@ -156,11 +156,11 @@ def _write(design: Design, declared: DeclaredSet, write: Write) -> list[_Part]:
         parts.append(_Part(f"{names} follow, {_LATE}", crash, mended))
     if moves_away(declared, write):
         parts.append(_moved())
-    if write.deed != "delete" and any(name in _large(declared) for name in write.changes or _large(declared)):
+    if write.operation != "delete" and any(name in _large(declared) for name in write.changes or _large(declared)):
         parts.append(
             _Part("", "a blob that no entity has the address of, never an address without its blob", "collect_orphans")
         )
-    if write.together:
+    if write.atomic_with:
         parts.append(_together(design, declared, write))
     return parts
 
@@ -194,8 +194,8 @@ def _moved() -> _Part:
 
 def _together(design: Design, declared: DeclaredSet, write: Write) -> _Part:
     """Return what is seen of writes that belong together."""
-    others = [each for each in design.sets for other in each.writes if other.name in write.together]
-    names = ", ".join(write.together)
+    others = [each for each in design.sets for other in each.writes if other.name in write.atomic_with]
+    names = ", ".join(write.atomic_with)
     if shares_partition([declared, *others]):
         return _Part(f"together with {names}, all at once: one entity group transaction")
     return _Part(

@@ -51,7 +51,7 @@ EMPLOYEES = DeclaredSet(
     queries=(
         Query("employee by number", {"Department": "=", "EmployeeId": "="}, rate=200, peak=480, skew=0.6),
         Query("employee by e-mail", {"Department": "=", "Email": "="}, rate=40, peak=90),
-        Query("employees by last name", {"LastName": "="}, rate=3, peak=8, fresh=60),
+        Query("employees by last name", {"LastName": "="}, rate=3, peak=8, max_staleness=60),
         Query("employees by age", {"Department": "=", "Age": "range"}, rate=0.5, peak=2),
         Query("employees by office", {"Office": "="}, rate=0.02, peak=0.1),
     ),

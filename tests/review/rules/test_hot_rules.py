@@ -77,7 +77,7 @@ class TestAHotPartition:
 
     def test_of_lists_in_another_table_is_that_of_the_index(self) -> None:
         listed = replace(EMPLOYEES, derived=(IndexEntity("LastName", store=InTable("Names")),))
-        query = asked(listed, Query("it", {"LastName": "="}, rate=1, fresh=60), via="LastName")
+        query = asked(listed, Query("it", {"LastName": "="}, rate=1, max_staleness=60), via="LastName")
         assert told(found(query, heats=[hot("Names", 6000)])) == [("hot-index", "Names")]
 
 

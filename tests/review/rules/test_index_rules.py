@@ -112,7 +112,7 @@ class TestAnIndexKey:
 
     def test_that_should_be_unique_and_is_not_kept_so_is_told(self) -> None:
         index = InterPartitionIndex(Key("email_{Email}", "email"), name="by e-mail")
-        query = Query("it", {"Email": "="}, rate=1.0, fresh=60)
+        query = Query("it", {"Email": "="}, rate=1.0, max_staleness=60)
         assert told(found(asked(having(index), query, via="by e-mail"))) == [
             ("index-not-unique", "Employees: by e-mail")
         ]
@@ -122,5 +122,5 @@ class TestAnIndexKey:
             EMPLOYEES, shape=replace(EMPLOYEES.shape, fields={**EMPLOYEES.shape.fields, "Badge": Field("guid")})
         )
         index = InterPartitionIndex(Key("badge_{Badge:uuid}", "badge"), name="by badge")
-        query = Query("it", {"Badge": "="}, rate=1.0, fresh=60)
+        query = Query("it", {"Badge": "="}, rate=1.0, max_staleness=60)
         assert found(asked(having(index, of=badge), query, via="by badge")) == []

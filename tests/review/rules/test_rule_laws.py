@@ -65,9 +65,9 @@ def measured(draw: st.DrawFn, of: DeclaredSet) -> Measured:
     took = {name: draw(numbers) for name in ("examined", "returned", "written", "transactions", "requests")}
     if draw(st.booleans()):
         changes = draw(st.sampled_from([(), ("A",), ("C",)]))
-        deed = draw(st.sampled_from(["insert", "update", "delete"]))
-        together = draw(st.sampled_from([(), ("it",), ("nobody",)]))
-        write = Write("it", deed, changes, draw(rates), writers=draw(st.integers(1, 9)), together=together)
+        operation = draw(st.sampled_from(["insert", "update", "delete"]))
+        atomic_with = draw(st.sampled_from([(), ("it",), ("nobody",)]))
+        write = Write("it", operation, changes, draw(rates), writers=draw(st.integers(1, 9)), atomic_with=atomic_with)
         return done(of, write, **took)
     names = draw(st.lists(st.sampled_from(list(of.shape.fields)), unique=True))
     query = Query(

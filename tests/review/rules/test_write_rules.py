@@ -27,7 +27,7 @@ LINES = DeclaredSet(
         {"Customer": Field(distinct=100), "OrderId": Field("int32", distinct=1000), "Line": Field("int32", distinct=9)},
     ),
 )
-PLACE = Write("place", "insert", rate=0.00001, together=("add",))
+PLACE = Write("place", "insert", rate=0.00001, atomic_with=("add",))
 ADD = Write("add", "insert", rate=0.00001)
 
 
@@ -56,7 +56,7 @@ class TestWritesThatMustHappenTogether:
 
     @pytest.mark.parametrize(("fresh", "severity"), [(0.0, Severity.WARNING), (5.0, Severity.NOTE)])
     def test_are_a_note_if_no_reader_minds(self, fresh: float, severity: Severity) -> None:
-        read = asked(ORDERS, Query("order", {"Customer": "=", "OrderId": "="}, rate=1, fresh=fresh))
+        read = asked(ORDERS, Query("order", {"Customer": "=", "OrderId": "="}, rate=1, max_staleness=fresh))
         (one,) = found(read, done(ORDERS, PLACE), done(replace(LINES, table="Lines"), ADD))
         assert one.severity is severity
 
@@ -71,7 +71,7 @@ class TestALateAnswer:
         assert told(found(read, done(self.OF, self.WRITE))) == [("stale-read", "Employees: it")]
 
     def test_is_none_where_it_may_be(self) -> None:
-        read = asked(self.OF, Query("it", {"Email": "="}, rate=1, fresh=1), via="by e-mail")
+        read = asked(self.OF, Query("it", {"Email": "="}, rate=1, max_staleness=1), via="by e-mail")
         assert found(read, done(self.OF, self.WRITE)) == []
 
     def test_is_none_where_nothing_is_written(self) -> None:
@@ -105,7 +105,7 @@ class TestContention:
 
     def test_on_a_list_is_less_if_it_is_spread(self) -> None:
         write = Write("hire", "insert", rate=0.00001, peak=10_000, writers=2)
-        used = Query("it", {"LastName": "="}, rate=1, fresh=60)
+        used = Query("it", {"LastName": "="}, rate=1, max_staleness=60)
         rules = {}
         for spread in (1, 2):
             index = IndexEntity("LastName", store=InTable("Names"), spread=spread)

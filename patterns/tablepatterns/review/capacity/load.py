@@ -189,7 +189,7 @@ def key_of(derived: Derived, primary: Key) -> Key | None:
 
 def touches(derived: Derived, write: Write) -> bool:
     """Whether a write changes derived rows: every insert and delete, and an update of what they hold."""
-    if write.deed != "update" or not write.changes:
+    if write.operation != "update" or not write.changes:
         return True
     if isinstance(derived, Index):
         include: Iterable[str] | None = getattr(derived, "include", None)
@@ -201,19 +201,19 @@ def moves(derived: Derived, write: Write) -> bool:
     """Whether a write takes a derived row from one key to another."""
     return (
         isinstance(derived, Index)
-        and write.deed == "update"
+        and write.operation == "update"
         and not set(derived.key.fields).isdisjoint(write.changes or derived.key.fields)
     )
 
 
 def moves_away(declared: DeclaredSet, write: Write) -> bool:
     """Whether a write takes the entity itself to another partition."""
-    return write.deed == "update" and not set(declared.key.partition_fields).isdisjoint(write.changes)
+    return write.operation == "update" and not set(declared.key.partition_fields).isdisjoint(write.changes)
 
 
 def partitions_of(declared: DeclaredSet, key: Key, *, buckets: int = 1) -> Partitions:
     """Return the partitions of rows of a set, or of what is derived from it."""
-    inserts = sum(write.rate for write in declared.writes if write.deed == "insert")
+    inserts = sum(write.rate for write in declared.writes if write.operation == "insert")
     shape = declared.shape
     if not shape.count:
         # A set that is empty yet is looked at as it is after a year
@@ -262,7 +262,7 @@ def _completes(via: Index, measured: Measured) -> bool:
 
 def _written(design: Design, measured: Measured, write: Write, curve: Sequence[float]) -> Iterator[Load]:
     declared, left = measured.of, work_of(measured)
-    choice: Choice = "new" if write.deed == "insert" else "entity"
+    choice: Choice = "new" if write.operation == "insert" else "entity"
     for table, partitions, kind, most in _besides(design, declared, write, choice):
         work = min(most, left)
         left -= work
@@ -284,8 +284,8 @@ def _besides(
             yield each.table(declared.table), partitions_of(declared, key), choice, most
     for other in design.sets:
         for belonging in other.writes:
-            if belonging.name in write.together and other is not declared:
-                yield other.table, primaries(other), "new" if belonging.deed == "insert" else "entity", 1.0
+            if belonging.name in write.atomic_with and other is not declared:
+                yield other.table, primaries(other), "new" if belonging.operation == "insert" else "entity", 1.0
 
 
 def refused_share(rates: Sequence[float], target: float, step: float) -> float:

@@ -5,18 +5,20 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import date, datetime
+from datetime import date
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, Final, Literal, get_args
+from typing import Annotated, Final, Literal, TypeAlias, get_args
+
+from annotated_types import Ge, MinLen
 
 from ...errors import BadInput
 from ...filters import QueryClass
 from ...limits import MAX_PAGE_ENTITIES
 from ...recipes.index_entities import IndexEntity
-from ..design.model import DeclaredSet, Design, Query
-from ..design.toml import Section, TomlFile, lines
+from ..design.model import STRICT, DeclaredSet, Design, Query
 from ..model import Bill, BillLine, Measured
+from ..toml_file import Problem, TomlFile, lines
 from .growth import grows, volume_of
 
 __all__ = ["MONTH", "PriceTable", "bill"]
@@ -52,7 +54,7 @@ def _of_tables(measured: Measured) -> Iterator[tuple[Operation, float]]:
         is_point = measured.query_class in (None, QueryClass.POINT)
         yield "table_reads" if is_point else "table_scans", everything
         return
-    yield "table_deletes" if access.deed == "delete" else "table_writes", 1.0
+    yield "table_deletes" if access.operation == "delete" else "table_writes", 1.0
     # What a write reads it reads by keys, an entity at a time
     yield "table_reads", measured.examined
     yield "table_writes", everything
@@ -65,24 +67,67 @@ _DEFAULT: Final = "prices.toml"
 
 
 class BadPriceTable(BadInput):
-    """A price table in which something is wrong; `problems` has all of it, with the lines.
+    """A price file with errors; `problems` holds all of them, with their lines.
 
-    :param name: what the file is called
+    :param name: the name of the file
     :param problems: for each its line and what is wrong
     """
 
     def __init__(self, name: str, problems: Sequence[tuple[int, str]]) -> None:
         self.problems = tuple(problems)
-        super().__init__("price table", name, "it has not all prices", "mend it")
+        super().__init__("price table", name, "it has errors", "fix them")
         self.message = lines(name, self.problems)
+
+
+Price: TypeAlias = Annotated[float, Ge(0)]
+Text: TypeAlias = Annotated[str, MinLen(1)]
 
 
 @dataclass(frozen=True)
 class Capacity:
     """What a GB costs for a month, in one redundancy."""
 
-    tables: float
-    blobs: float
+    __pydantic_config__ = STRICT
+
+    tables: Price
+    blobs: Price
+
+
+@dataclass(frozen=True)
+class _Operations:
+    """What 10,000 operations of a kind cost; the kinds are those of `Operation`."""
+
+    __pydantic_config__ = STRICT
+
+    table_reads: Price
+    table_scans: Price
+    table_writes: Price
+    table_deletes: Price
+    queue_operations: Price
+    blob_reads: Price
+    blob_writes: Price
+
+
+@dataclass(frozen=True)
+class _PriceFile:
+    """The keys of a price file; `PriceTable` says what they mean."""
+
+    __pydantic_config__ = STRICT
+
+    currency: Text
+    dated: date
+    source: Text
+    region: Text
+    redundancy: Text
+    bytes_per_gb: Annotated[float, Ge(1)]
+    per_10_000_operations: _Operations
+    per_gb_month: Mapping[str, Capacity]
+
+    def problems(self) -> Iterator[Problem]:
+        """Yield what is wrong with the values together."""
+        if self.redundancy not in self.per_gb_month:
+            says = f"redundancy = {self.redundancy!r} has no prices; add [per_gb_month.{self.redundancy}]"
+            yield Problem(("redundancy",), says)
 
 
 @dataclass(frozen=True)
@@ -139,67 +184,19 @@ def _default() -> PriceTable:
 
 
 def _read(file: TomlFile) -> PriceTable:
-    values = file.values()
-    top = Section(values, (), "", [])
-    operations = top.section("per_10_000_operations")
-    capacities = top.section("per_gb_month")
-    found = PriceTable(
-        currency=_text(top, "currency"),
-        dated=_day(top, values),
-        source=_text(top, "source"),
-        region=_text(top, "region"),
-        redundancy=_text(top, "redundancy"),
-        bytes_per_gb=_price(top, "bytes_per_gb", least=1),
-        operations={each: _price(operations, each) for each in OPERATIONS},
-        capacities=dict(_capacities(capacities)),
+    found = file.read(_PriceFile)
+    if problems := list(found.problems()):
+        raise file.error(problems)
+    return PriceTable(
+        currency=found.currency,
+        dated=found.dated,
+        source=found.source,
+        region=found.region,
+        redundancy=found.redundancy,
+        bytes_per_gb=found.bytes_per_gb,
+        operations={each: getattr(found.per_10_000_operations, each) for each in OPERATIONS},
+        capacities=found.per_gb_month,
     )
-    if found.redundancy and found.redundancy not in found.capacities:
-        top.note(
-            f"redundancy = {found.redundancy!r} has no prices: add [per_gb_month.{found.redundancy}]", "redundancy"
-        )
-    for section in (top, operations):
-        section.refuse_others()
-    if top.problems:
-        raise file.refused(top.problems)
-    return found
-
-
-def _text(section: Section, name: str) -> str:
-    before = len(section.problems)
-    text = section.needed(name)
-    if not text and len(section.problems) == before:
-        section.note(f"{name} is empty; give a text", name)
-    return text
-
-
-def _day(top: Section, values: Mapping[str, Any]) -> date:
-    top.offer("dated")
-    day = values.get("dated")
-    if isinstance(day, date) and not isinstance(day, datetime):
-        return day
-    if day is None:
-        top.note("dated is missing; give the day of the prices")
-    else:
-        top.note(f"dated = {day!r}: it must be a day, as in 2026-09-12, without quotes", "dated")
-    return date.min
-
-
-def _price(section: Section, name: str, *, least: float = 0.0) -> float:
-    if name not in section:
-        section.offer(name)
-        section.note(f"{name} is missing; give a number")
-        return least
-    price = section.number(name, least, least=least)
-    if not math.isfinite(price):
-        section.note(f"{name} = {price}: it must be a number", name)
-    return price
-
-
-def _capacities(section: Section) -> Iterator[tuple[str, Capacity]]:
-    for name in section:
-        prices = section.section(name)
-        yield name, Capacity(_price(prices, "tables"), _price(prices, "blobs"))
-        prices.refuse_others()
 
 
 MONTH: Final = 30.44 * 86_400

@@ -2,20 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import math
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final
+from functools import lru_cache
+from typing import Any, Final, cast, get_args, get_type_hints
 
+from annotated_types import Interval
+
+from ...connection import check_table_name
+from ...entity import WRITE_ID, storable
 from ...entity_set.derived import Derived, Index
 from ...entity_set.shared_rows import PART
-from ...errors import BadDesign, BadFilter
+from ...errors import BadDesign, BadFilter, BadInput, said
+from ...figures import number as spelled
 from ...figures import plural
 from ...filters import parse
+from ...limits import SYSTEM_PROPERTIES
 from ...recipes.summary import Summary
 from ..key_parts import Piece, pieces_of
 from ..measure.sample import values_in
-from .model import DeclaredSet, Design, Field, FieldType, Query, Write
-from .toml import TomlPath, meant
+from ..toml_file import TomlPath, meant
+from .model import DeclaredSet, Design, Field, FieldType, Query, Shape, Write
 
 _FITS: Final[dict[str, tuple[FieldType, ...]]] = {
     "": ("string",),
@@ -33,7 +41,7 @@ class Fault:
 
     :param path: where it is, by the keys of a design file
     :param whose: what it is about, such as `query "by e-mail"`
-    :param says: what is wrong, and the way out
+    :param says: what is wrong, and what to do
     """
 
     path: TomlPath
@@ -42,20 +50,19 @@ class Fault:
 
 
 def check(design: Design) -> None:
-    """Refuse a design that cannot be tried.
+    """Reject a design that cannot be reviewed.
 
-    :raises BadDesign: parts do not fit together: the first that was found, and how many more
+    :raises BadDesign: parts do not fit together: the first problem, and how many more there are
     """
     found = list(faults(design))
     if found:
         more = f" ({len(found) - 1} more)" if len(found) > 1 else ""
-        raise BadDesign("design", design.name, f"{found[0].whose}: {found[0].says}{more}", "mend the declaration")
+        raise BadDesign("design", design.name, f"{found[0].whose}: {found[0].says}{more}", "change the declaration")
 
 
 def faults(design: Design) -> Iterator[Fault]:
     """Yield what does not fit together in a design."""
-    if design.years <= 0:
-        yield Fault(("years",), "design", f"years = {design.years:g}: growth is followed for more than none")
+    yield from _out_of_bounds(design, (), "design")
     names = [declared.name for declared in design.sets]
     for number, declared in enumerate(design.sets):
         path: TomlPath = ("set", number)
@@ -64,39 +71,101 @@ def faults(design: Design) -> Iterator[Fault]:
         yield from _of_set(design, declared, path)
 
 
+def _out_of_bounds(declared: object, path: TomlPath, whose: str) -> Iterator[Fault]:
+    """Yield the numbers that are not within the bounds of their field."""
+    for name, bounds in _bounds(type(declared)).items():
+        value = getattr(declared, name)
+        if value is None:
+            continue
+        if not math.isfinite(value):
+            rule = "it must be a finite number"
+        elif bounds.ge is not None and value < bounds.ge:
+            rule = f"it must be {bounds.ge} or more"
+        elif bounds.gt is not None and value <= bounds.gt:
+            rule = f"it must be above {bounds.gt}"
+        elif bounds.le is not None and value > bounds.le:
+            rule = f"it must be {spelled(bounds.le)} or less"
+        else:
+            continue
+        yield Fault((*path, name), whose, f"{name} = {value}: {rule}")
+
+
+@lru_cache(maxsize=16)
+def _bounds(kind: Hashable) -> Mapping[str, Any]:
+    """Return the bounds of the fields of a class."""
+    found: dict[str, Any] = {}
+    for name, hint in get_type_hints(cast("type[Any]", kind), include_extras=True).items():
+        for part in (hint, *get_args(hint)):
+            for each in getattr(part, "__metadata__", ()):
+                if isinstance(each, Interval):
+                    found[name] = each
+    return found
+
+
 def _of_set(design: Design, declared: DeclaredSet, path: TomlPath) -> Iterator[Fault]:
     whose = f'set "{declared.name}"'
+    yield from _of_table(declared, path, whose)
     yield from _of_shape(declared, path, whose)
     yield from _of_keys(declared, path, whose)
-    if declared.retention is not None and declared.retention.days <= 0:
-        yield Fault((*path, "retention", "days"), whose, "retention.days must be above 0")
-    if declared.retention is not None and declared.retention.by == "table" and declared.pattern != "period_tables":
-        says = "retention.by = 'table' needs the pattern period_tables, whose tables are dropped"
-        yield Fault((*path, "retention", "by"), whose, says)
+    if declared.retention is not None:
+        yield from _out_of_bounds(declared.retention, (*path, "retention"), f"{whose}: retention")
+        if declared.retention.by == "table" and declared.pattern != "period_tables":
+            says = "retention.by = 'table' needs the pattern period_tables, whose tables can be dropped"
+            yield Fault((*path, "retention", "by"), whose, says)
     seen: set[str] = set()
-    for number, query in enumerate(declared.queries):
-        yield from _of_access(query, (*path, "query", number), seen)
-        yield from _of_query(declared, query, (*path, "query", number))
-    for number, write in enumerate(declared.writes):
-        yield from _of_access(write, (*path, "write", number), seen)
-        yield from _of_write(design, declared, write, (*path, "write", number))
+    for at, query in enumerate(declared.queries):
+        yield from _of_access(query, (*path, "query", at), seen)
+        yield from _of_query(declared, query, (*path, "query", at))
+    for at, write in enumerate(declared.writes):
+        yield from _of_access(write, (*path, "write", at), seen)
+        yield from _of_write(design, declared, write, (*path, "write", at))
+
+
+def _of_table(declared: DeclaredSet, path: TomlPath, whose: str) -> Iterator[Fault]:
+    """Yield the tables and containers whose names the service rejects."""
+    tables = [each.table(declared.table) for each in declared.derived]
+    for number, name in enumerate([declared.table, *tables]):
+        at: TomlPath = (*path, "derived", number - 1, "table") if number else (*path, "table")
+        try:
+            check_table_name(name)
+        except BadInput as error:
+            yield Fault(at, whose, said(error))
 
 
 def _of_shape(declared: DeclaredSet, path: TomlPath, whose: str) -> Iterator[Fault]:
     shape = declared.shape
-    if shape.count < 0:
-        yield Fault((*path, "count"), whose, f"count = {shape.count}: it must be 0 or more")
+    yield from _out_of_bounds(shape, path, whose)
     for name, field in shape.fields.items():
         at, called = (*path, "fields", name), f"{whose}: field {name}"
-        if field.distinct is not None and field.distinct < 1:
-            yield Fault((*at, "distinct"), called, f"distinct = {field.distinct}: it must be 1 or more")
-        if field.size < 0 or field.skew < 0:
-            yield Fault(at, called, "size and skew must be 0 or more")
+        yield from _out_of_bounds(field, at, called)
+        if name in (*SYSTEM_PROPERTIES, WRITE_ID):
+            yield Fault(at, called, f"{name} is set by the service or the library; rename the field")
+        try:
+            storable(name, "")
+        except BadInput as error:
+            yield Fault(at, called, said(error))
         if field.largest is not None and field.largest < field.size:
             yield Fault((*at, "largest"), called, f"largest = {field.largest}: it is below size = {field.size}")
         if field.within is not None and (field.within not in shape.fields or field.within == name):
-            says = f"within = {field.within!r} is no other field; {meant(field.within, list(shape.fields), 'fields')}"
+            says = (
+                f"within = {field.within!r} is not another field; {meant(field.within, list(shape.fields), 'fields')}"
+            )
             yield Fault((*at, "within"), called, says)
+        elif name in (cycle := _cycle(shape, name)):
+            says = f"within = {field.within!r}: {' within '.join([*cycle, cycle[0]])} is a cycle; remove one of them"
+            yield Fault((*at, "within"), called, says)
+
+
+def _cycle(shape: Shape, name: str) -> list[str]:
+    """Return the fields that a field is numbered within, from itself on, until one comes again; none if none does."""
+    chain: list[str] = []
+    here: str | None = name
+    while here is not None and here in shape.fields:
+        if here in chain:
+            return chain[chain.index(here) :]
+        chain.append(here)
+        here = shape.fields[here].within
+    return []
 
 
 def _of_keys(declared: DeclaredSet, path: TomlPath, whose: str) -> Iterator[Fault]:
@@ -167,8 +236,7 @@ def _of_access(access: Query | Write, path: TomlPath, seen: set[str]) -> Iterato
     if access.name in seen:
         yield Fault((*path, "name"), whose, "another access pattern of the set has this name; give each its own")
     seen.add(access.name)
-    if access.rate < 0 or access.skew < 0:
-        yield Fault(path, whose, "rate and skew must be 0 or more")
+    yield from _out_of_bounds(access, path, whose)
     if access.peak is not None and access.peak < access.rate:
         yield Fault((*path, "peak"), whose, f"peak = {access.peak:g}: it is below rate = {access.rate:g}")
 
@@ -179,7 +247,7 @@ def _of_query(declared: DeclaredSet, query: Query, path: TomlPath) -> Iterator[F
         yield from _unknown(declared, f"known.{name}", name, (*path, "known", name), whose)
         if how == "prefix" and fields.get(name, Field()).type != "string":
             yield Fault(
-                (*path, "known", name), whose, f"known.{name} = 'prefix': only texts have beginnings; use 'range'"
+                (*path, "known", name), whose, f"known.{name} = 'prefix': only strings have prefixes; use 'range'"
             )
     if query.order is not None:
         yield from _unknown(declared, f"order = {query.order!r}", query.order.lstrip("-"), (*path, "order"), whose)
@@ -187,11 +255,9 @@ def _of_query(declared: DeclaredSet, query: Query, path: TomlPath) -> Iterator[F
     for name in query.select:
         if name not in totals:
             yield from _unknown(declared, f"select: {name}", name, (*path, "select"), whose)
-    if query.take is not None and query.take < 1:
-        yield Fault((*path, "take"), whose, f"take = {query.take}: it must be 1 or more; leave it out for all")
     if query.filter is not None:
         if query.known:
-            yield Fault((*path, "known"), whose, "there is a filter too; give one of the two")
+            yield Fault((*path, "known"), whose, "there is a filter too; use one of the two")
         try:
             parse(query.filter)
         except BadFilter as error:
@@ -203,15 +269,12 @@ def _of_write(design: Design, declared: DeclaredSet, write: Write, path: TomlPat
     for name in write.changes:
         if declared.pattern != "data_series":
             yield from _unknown(declared, f"changes: {name}", name, (*path, "changes"), whose)
-    if write.writers < 1:
-        yield Fault((*path, "writers"), whose, f"writers = {write.writers}: it must be 1 or more")
     others = [other.name for each in design.sets if each is not declared for other in each.writes]
-    for name in write.together:
+    for name in write.atomic_with:
         if others.count(name) != 1:
-            says = (
-                f"together: {name!r} is {'no write' if name not in others else 'a write of several'} of the other sets"
-            )
-            yield Fault((*path, "together"), whose, f"{says}; {meant(name, others, 'writes')}")
+            which = "not a write of another set" if name not in others else "a write of several sets"
+            says = f"atomic_with: {name!r} is {which}"
+            yield Fault((*path, "atomic_with"), whose, f"{says}; {meant(name, others, 'writes')}")
 
 
 def _unknown(declared: DeclaredSet, says: str, name: str, path: TomlPath, whose: str) -> Iterator[Fault]:

@@ -1,10 +1,16 @@
-"""The model of a design: the data that a review works on. No request is made."""
+"""The model of a design: the sets, their access patterns and their growth. A design file declares the same.
+
+The tables `[set.fields]`, `[[set.query]]`, `[[set.write]]` and `retention` of a design file are these classes: the
+parser, the JSON Schema and the documentation of the format are derived from their fields and docstrings.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Annotated, Any, Final, Literal, TypeAlias
+
+from annotated_types import Interval
 
 from ...entity_set.derived import Derived
 from ...entity_set.mapping import PropertyMapping
@@ -12,30 +18,40 @@ from ...key import Key
 
 FieldType = Literal["string", "int32", "int64", "double", "boolean", "datetime", "guid", "binary"]
 Order = Literal["none", "rising"]
-Known = Literal["=", "range", "prefix"]
-Deed = Literal["insert", "update", "delete"]
-Removal = Literal["entity", "table"]
+Match = Literal["=", "range", "prefix"]
+WriteOperation = Literal["insert", "update", "delete"]
+RetentionMethod = Literal["entity", "table"]
+
+STRICT: Final[dict[str, Any]] = {"extra": "forbid", "strict": True, "allow_inf_nan": False}
+"""How a class is read from a file: no unknown keys, no conversions, no infinite numbers."""
+Size: TypeAlias = Annotated[int, Interval(ge=0, le=2**31)]
+Number: TypeAlias = Annotated[int, Interval(ge=1, le=10**15)]
+Rate: TypeAlias = Annotated[float, Interval(ge=0, le=1e9)]
+Skew: TypeAlias = Annotated[float, Interval(ge=0, le=10)]
+Amount: TypeAlias = Annotated[float, Interval(ge=0, le=1e15)]
 
 
 @dataclass(frozen=True)
 class Field:
     """What the values of one property look like.
 
-    :param type: the EDM type of its values
-    :param size: how long a value is: characters of a string, bytes of a binary; without meaning for the others
-    :param largest: the longest that there is, by default `size`
-    :param distinct: how many different values there are; None if each entity has its own
+    :param type: the EDM type
+    :param size: the usual length: characters of a string, bytes of a binary; ignored for other types
+    :param largest: the greatest length; by default `size`
+    :param distinct: how many different values there are; by default each entity has its own
     :param skew: how unevenly the values occur: the exponent of a Zipf distribution, 0 for evenly
-    :param order: `rising` if new entities have higher values than older ones, as instants and sequences have
-    :param within: the field within whose values this one is numbered anew, such as a department of its employees
-    :param secret: whether the value must not be readable by whoever can read the table
+    :param order: `rising` if newer entities have higher values, as timestamps and sequence numbers do
+    :param within: the field within whose values this one is numbered, such as the employees of a department
+    :param secret: whether readers of the table must not see the value
     """
 
+    __pydantic_config__ = STRICT
+
     type: FieldType = "string"
-    size: int = 16
-    largest: int | None = None
-    distinct: int | None = None
-    skew: float = 0.0
+    size: Size = 16
+    largest: Size | None = None
+    distinct: Number | None = None
+    skew: Skew = 0.0
     order: Order = "none"
     within: str | None = None
     secret: bool = False
@@ -47,26 +63,28 @@ class Shape:
 
     :param entity: the name of the entity type, such as `Employee`
     :param count: how many entities there are now
-    :param growth: how many more there are after a year; what is deleted is taken off
-    :param fields: what each property looks like, those of the key included
+    :param growth: how many more there are after a year, net of deletes
+    :param fields: each property, including those of the key
     """
 
     entity: str
-    count: int
+    count: Annotated[int, Interval(ge=0, le=10**15)]
     fields: Mapping[str, Field]
-    growth: float = 0.0
+    growth: Amount = 0.0
 
 
 @dataclass(frozen=True)
 class Retention:
     """How long entities are kept.
 
-    :param days: after how many days an entity goes
-    :param by: `entity` if each is deleted, `table` if the table of a period is dropped
+    :param days: the number of days
+    :param by: `entity` if each entity is deleted, `table` if the table of a period is dropped
     """
 
-    days: float
-    by: Removal = "entity"
+    __pydantic_config__ = STRICT
+
+    days: Annotated[float, Interval(gt=0, le=1e6)]
+    by: RetentionMethod = "entity"
 
 
 @dataclass(frozen=True)
@@ -74,34 +92,36 @@ class Query:
     """An access pattern that reads.
 
     :param name: what is asked, such as `employee by e-mail`
-    :param known: the fields that the question gives, and how: one value, a range, or how a text begins
-    :param filter: a filter as it is sent, in place of `known`
-    :param order: the field by which results must come, with a `-` in front for the highest first
-    :param take: how many results are wanted; None for all
-    :param select: the properties that are wanted; empty for all
-    :param rate: how often it is asked in a second, on average over a day
-    :param peak: how often at the busiest time; by default `rate`
-    :param skew: how unevenly what is asked for is chosen: the exponent of a Zipf distribution, 0 for evenly
-    :param fresh: for how many seconds an answer may be older than the last write; 0 if it must not be
-    :param results: how many entities answer it, where a range or a beginning is asked for; None for a tenth of those
-        that the rest of the question leaves
+    :param known: the fields that the caller knows, and how: a value (`=`), a `range`, or a `prefix` of a string
+    :param filter: a filter, exactly as it is sent, instead of `known`
+    :param order: the field to sort by; with a `-` in front, highest first
+    :param take: how many results the caller needs; by default all
+    :param select: the properties that the caller needs; by default all
+    :param rate: calls per second, averaged over a day
+    :param peak: calls per second at the busiest time; by default `rate`
+    :param skew: how unevenly the calls are spread over the values: the exponent of a Zipf distribution, 0 for evenly
+    :param max_staleness: by how many seconds an answer may lag behind the last write
+    :param results: how many entities match if `known` has a range or a prefix; by default a tenth of those that the
+        other fields leave
     """
 
+    __pydantic_config__ = STRICT
+
     name: str
-    known: Mapping[str, Known] = field(default_factory=dict[str, Known])
+    known: Mapping[str, Match] = field(default_factory=dict[str, Match])
     filter: str | None = None
     order: str | None = None
-    take: int | None = None
+    take: Number | None = None
     select: tuple[str, ...] = ()
-    rate: float = 0.0
-    peak: float | None = None
-    skew: float = 0.0
-    fresh: float = 0.0
-    results: float | None = None
+    rate: Rate = 0.0
+    peak: Rate | None = None
+    skew: Skew = 0.0
+    max_staleness: Amount = 0.0
+    results: Amount | None = None
 
     @property
     def busiest(self) -> float:
-        """How often it is asked in a second at the busiest time."""
+        """Calls per second at the busiest time."""
         return self.rate if self.peak is None else self.peak
 
 
@@ -110,42 +130,44 @@ class Write:
     """An access pattern that writes one entity.
 
     :param name: what happens, such as `hire`
-    :param deed: what is done to the entity
-    :param changes: the properties that an update changes; empty for all but the key
-    :param rate: how often it is done in a second, on average over a day
-    :param peak: how often at the busiest time; by default `rate`
-    :param skew: how unevenly the entities are chosen: the exponent of a Zipf distribution, 0 for evenly
-    :param writers: how many processes write at a time
-    :param together: the writes of other sets that must happen with this one, or not at all
+    :param operation: what happens to the entity
+    :param changes: the properties that an update changes; by default all but those of the key
+    :param rate: calls per second, averaged over a day
+    :param peak: calls per second at the busiest time; by default `rate`
+    :param skew: how unevenly the calls are spread over the entities: the exponent of a Zipf distribution, 0 for evenly
+    :param writers: how many processes write at the same time
+    :param atomic_with: the writes of other sets that must succeed or fail with this one
     """
 
+    __pydantic_config__ = STRICT
+
     name: str
-    deed: Deed
+    operation: WriteOperation
     changes: tuple[str, ...] = ()
-    rate: float = 0.0
-    peak: float | None = None
-    skew: float = 0.0
-    writers: int = 1
-    together: tuple[str, ...] = ()
+    rate: Rate = 0.0
+    peak: Rate | None = None
+    skew: Skew = 0.0
+    writers: Number = 1
+    atomic_with: tuple[str, ...] = ()
 
     @property
     def busiest(self) -> float:
-        """How often it is done in a second at the busiest time."""
+        """Calls per second at the busiest time."""
         return self.rate if self.peak is None else self.peak
 
 
 @dataclass(frozen=True)
 class DeclaredSet:
-    """One set of entities: where it lies, what is kept with it, and what is asked of it.
+    """One set of entities: where it is stored, what is derived from it, and how it is used.
 
-    :param name: what the report calls it
+    :param name: the name in reports
     :param table: the table of its entities
     :param key: their key
     :param shape: what they look like
-    :param pattern: the recipe that keeps them, by its name in the catalogue; `entity_set` for none
-    :param settings: what else that recipe is told, such as `buckets` of a `partition_spread`
-    :param derived: the data that is kept with them
-    :param mappings: how some of their properties are stored
+    :param pattern: the recipe that stores them, by its name in the catalogue
+    :param settings: other arguments of that recipe, such as `buckets` of a `partition_spread`
+    :param derived: indexes, lists, copies and totals
+    :param mappings: how some properties are stored, such as encrypted
     """
 
     name: str
@@ -163,13 +185,13 @@ class DeclaredSet:
 
 @dataclass(frozen=True)
 class Design:
-    """A design that can be reviewed: its sets, and how far ahead to look.
+    """A design to review: its sets, and how many years to look ahead.
 
     :param name: the title of the report
-    :param sets: the sets; those of one table share its partitions
-    :param years: how far ahead the growth is followed
+    :param sets: the sets; those in one table share its partitions
+    :param years: how many years of growth to follow
     """
 
     name: str
     sets: tuple[DeclaredSet, ...]
-    years: float = 3.0
+    years: Annotated[float, Interval(gt=0, le=100)] = 3.0

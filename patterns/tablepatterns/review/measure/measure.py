@@ -94,7 +94,7 @@ def _query(stand: Stand, declared: DeclaredSet, query: Query) -> Measured:
 
 
 def _write(stand: Stand, declared: DeclaredSet, write: Write, sources: Mapping[str, Source]) -> Measured:
-    others = [_named(stand.made.design, declared, name) for name in write.together]
+    others = [_named(stand.made.design, declared, name) for name in write.atomic_with]
     took = _written(stand, [(declared, write), *others], sources)
     return Measured(
         of=declared,
@@ -128,12 +128,12 @@ def _parts(stand: Stand, writes: Sequence[tuple[DeclaredSet, Write]], sources: M
     """Return the writes about the next entities, which share a partition where they can; none if one has no entity."""
     found = list[Part]()
     like: dict[str, Any] = {}
-    together = shares_partition([declared for declared, _ in writes])
+    share = shares_partition([declared for declared, _ in writes])
     for declared, write in writes:
         part = Part.of(declared, stand.kept[declared.name], write, sources[declared.name], like)
         if part is None:
             return []
-        if together:
+        if share:
             like = {name: part.fields[name] for name in declared.key.partition_fields}
         found.append(part)
     return found
@@ -144,7 +144,7 @@ def _named(design: Design, declared: DeclaredSet, name: str) -> tuple[DeclaredSe
         for write in each.writes:
             if write.name == name and each is not declared:
                 return each, write
-    raise BadInput("together", name, "no other set has a write of this name", "name one of another set")
+    raise BadInput("atomic_with", name, "no other set has a write of this name", "name one of another set")
 
 
 def _follows(stand: Stand, sets: Sequence[DeclaredSet]) -> bool:

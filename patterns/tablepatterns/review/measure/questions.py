@@ -15,14 +15,14 @@ from ...key import Key, between, prefix
 from ...key.ranges import Between, Prefix
 from ...recipes.index_entities import IndexEntity
 from ...recipes.summary import Summary
-from ..design.model import DeclaredSet, Known, Query, Shape
+from ..design.model import DeclaredSet, Match, Query, Shape
 from ..key_parts import Piece, pieces_of
 from .sample import Sample, names_one, range_share, skewed_field
 from .sets import Ask, Way
 
 _LEVELS: Final[Mapping[Way, int]] = {"get": 0, "totals": 0, "find": 1, "range": 2, "find_all": 3, "scan": 5}
 _PARTITION: Final = 4
-_SHOWN: Final[Mapping[Known, str]] = {"=": "...", "range": "between(...)", "prefix": "prefix(...)"}
+_SHOWN: Final[Mapping[Match, str]] = {"=": "...", "range": "between(...)", "prefix": "prefix(...)"}
 
 
 @dataclass(frozen=True)
@@ -103,7 +103,7 @@ def shown(found: Answer, query: Query) -> str:
 
 
 def _rank(found: Answer, query: Query) -> tuple[float, ...]:
-    is_late = found.follows and query.fresh == 0
+    is_late = found.follows and query.max_staleness == 0
     level = _PARTITION if found.is_scan(query) else _LEVELS[found.way]
     rest = len(found.where) + len(found.client)
     return level, rest, not found.ordered, found.completes, is_late, found.via is not None

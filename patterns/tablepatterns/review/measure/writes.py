@@ -76,12 +76,12 @@ class Part:
 
         :param like: fields that it shares with an entity that is written with it
         """
-        if write.deed == "insert":
+        if write.operation == "insert":
             return cls(declared, kept, write, {**source.spare(), **like}, {})
         found = source.stored(like)
         if found is None:
             return None
-        if write.deed == "delete":
+        if write.operation == "delete":
             source.forget(found)
         if set(write.changes).intersection(declared.key.fields):
             # It is found under another key from now on
@@ -93,7 +93,7 @@ class Part:
 
     def carry_out(self) -> None:
         """Do it, by itself."""
-        match self.write.deed:
+        match self.write.operation:
             case "insert":
                 self.kept.insert(self.fields)
             case "update":
@@ -103,12 +103,12 @@ class Part:
 
     def change(self, kept: Plain) -> Change:
         """Return it as one change of an entity group transaction."""
-        if self.write.deed == "insert":
+        if self.write.operation == "insert":
             return kept.entities.inserting(self.fields)
         found = kept.entities.get(**kept.key_of(self.fields))
         if found is None:
             return kept.entities.inserting(self.fields)
-        if self.write.deed == "delete":
+        if self.write.operation == "delete":
             return kept.entities.deleting(found)
         found.update({name: value for name, value in self.changes.items() if name not in kept.key.fields})
         return kept.entities.replacing(found)
@@ -120,20 +120,20 @@ def how(declared: DeclaredSet, write: Write, others: Sequence[DeclaredSet]) -> s
     if not others:
         return alone
     if shares_partition([declared, *others]):
-        return f"EntityGroupTransaction.commit({alone}, {', '.join(write.together)})"
-    return f"EventualTransaction.start({alone}, {', '.join(write.together)})"
+        return f"EntityGroupTransaction.commit({alone}, {', '.join(write.atomic_with)})"
+    return f"EventualTransaction.start({alone}, {', '.join(write.atomic_with)})"
 
 
 def _word(declared: DeclaredSet, write: Write) -> str:
-    if declared.pattern == "data_series" and write.deed != "delete":
+    if declared.pattern == "data_series" and write.operation != "delete":
         return "set(slot, value)"
-    if write.deed == "insert":
+    if write.operation == "insert":
         return "append(...)" if declared.pattern == "log_tail" else "insert(...)"
     moved = set(write.changes).intersection(declared.key.fields)
-    if write.deed == "update" and moved:
+    if write.operation == "update" and moved:
         away = moved.intersection(declared.key.partition_fields)
         return "PartitionMove.move(...)" if away else "EntityGroupTransaction.commit(deleting, inserting)"
-    return f"{write.deed}({', '.join(write.changes) or '...'})"
+    return f"{write.operation}({', '.join(write.changes) or '...'})"
 
 
 def shares_partition(sets: Sequence[DeclaredSet]) -> bool:

@@ -263,7 +263,7 @@ def _access(cost: Cost) -> AccessJson:
     return {
         "set": found.of.name,
         "name": access.name,
-        "kind": "query" if isinstance(access, Query) else access.deed,
+        "kind": "query" if isinstance(access, Query) else access.operation,
         "how": found.how,
         "via": found.via,
         "query_class": class_of(found),

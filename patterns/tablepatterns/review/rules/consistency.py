@@ -40,7 +40,7 @@ def found(known: Known) -> Iterator[Finding]:
 
 def _stale(known: Known, asked: Asked) -> Iterator[Finding]:
     via = asked.via
-    if asked.query.fresh > 0 or via is None or not via.is_eventual:
+    if asked.query.max_staleness > 0 or via is None or not via.is_eventual:
         return
     writes = [each.write for each in known.writes_of(asked.of)]
     if not any(each.rate for each in writes):
@@ -58,12 +58,12 @@ def _stale(known: Known, asked: Asked) -> Iterator[Finding]:
 
 
 def _apart(known: Known, done: Done) -> Iterator[Finding]:
-    others = [other for name in done.write.together if (other := known.writer(name)) is not None]
+    others = [other for name in done.write.atomic_with if (other := known.writer(name)) is not None]
     apart = [other for other in others if not _share(done.of, other.of)]
     if not apart:
         return
     sets = [done.of, *(each.of for each in apart)]
-    strict = [each.query.name for one in sets for each in known.queries_of(one) if each.query.fresh <= 0]
+    strict = [each.query.name for one in sets for each in known.queries_of(one) if each.query.max_staleness <= 0]
     says = (
         f"{done.write.name!r} must happen with {listed([repr(each.write.name) for each in apart])}, and "
         f"{_why(done.of, apart[0].of)}: between the steps readers see one without the other"

@@ -172,7 +172,7 @@ def _prepend_append(known: Known, heat: Heat, severity: Severity, declared: Decl
         for asked in known.queries_of(declared)
         for name, how in asked.query.known.items()
     )
-    if by_time and all(each.write.deed != "update" for each in known.writes_of(declared)):
+    if by_time and all(each.write.operation != "update" for each in known.writes_of(declared)):
         better = f"Keep a log in blobs, where no partition fills up; or spread it: {cooled(heat)}."
         return PREPEND_APPEND.finding(severity, declared.name, says, better, pattern="blob_log")
     better = (
@@ -262,7 +262,7 @@ def _single_writes(known: Known) -> Iterator[Finding]:
 
 def _single(done: Done) -> Iterator[Finding]:
     write = done.write
-    if write.together or write.writers > _WRITERS or write.deed == "update":
+    if write.atomic_with or write.writers > _WRITERS or write.operation == "update":
         return
     each = write.rate / write.writers * _busiest(done)
     if each < _TOGETHER:
@@ -309,7 +309,7 @@ def _contended_rows(known: Known) -> Iterator[Finding]:
     """Yield the primary and derived rows that are changed too often."""
     for declared in known.design.sets:
         for done in known.writes_of(declared):
-            if done.write.deed == "update" and done.write.writers > 1:
+            if done.write.operation == "update" and done.write.writers > 1:
                 yield from _entity(declared, done.write)
         for derived in declared.derived:
             if isinstance(derived, (IndexEntity, Summary)):
@@ -375,7 +375,7 @@ def _group(declared: DeclaredSet, derived: IndexEntity | Summary) -> list[str]:
 
 def _changes(write: Write, derived: IndexEntity | Summary) -> bool:
     """Whether a write changes such rows: an update only if it changes what they are made of."""
-    return write.deed != "update" or not write.changes or bool(set(write.changes) & set(derived.reads))
+    return write.operation != "update" or not write.changes or bool(set(write.changes) & set(derived.reads))
 
 
 def _top(declared: DeclaredSet, names: list[str]) -> float:

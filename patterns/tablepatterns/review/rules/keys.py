@@ -58,7 +58,7 @@ def _unsound_keys(known: Known) -> Iterator[Finding]:
 def _changing(known: Known, declared: DeclaredSet) -> Iterator[Finding]:
     for done in known.writes_of(declared):
         changed = [name for name in done.write.changes if name in declared.key.fields]
-        if done.write.deed != "update" or not changed:
+        if done.write.operation != "update" or not changed:
             continue
         moves = any(name in declared.key.partition_fields for name in changed)
         says = (
@@ -89,7 +89,7 @@ def _colliding(known: Known, declared: DeclaredSet) -> Iterator[Finding]:
         # Where all values are counted, the design is refused if they are too few
         return
     span = min(_length(piece) for piece in clocks)
-    rate = sum(each.write.busiest for each in known.writes_of(declared) if each.write.deed == "insert")
+    rate = sum(each.write.busiest for each in known.writes_of(declared) if each.write.operation == "insert")
     meets = rate * span * _share(declared, [piece for piece in pieces if not piece.is_clock])
     if meets < _POSSIBLE:
         return

@@ -51,8 +51,8 @@ def found(known: Known) -> Iterator[Finding]:
         yield from _kept(known, declared)
 
 
-def _rate(known: Known, declared: DeclaredSet, deed: str) -> float:
-    return sum(each.write.rate for each in known.writes_of(declared) if each.write.deed == deed)
+def _rate(known: Known, declared: DeclaredSet, operation: str) -> float:
+    return sum(each.write.rate for each in known.writes_of(declared) if each.write.operation == operation)
 
 
 def _deleted(known: Known, declared: DeclaredSet) -> Iterator[Finding]:

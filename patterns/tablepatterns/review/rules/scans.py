@@ -160,7 +160,7 @@ def _is_span_of_log(known: Known, asked: Asked) -> bool:
     ranged = terms_of(asked.query, asked.of.key).ranged
     by_time = any(name in fields and fields[name].type == "datetime" for name in ranged)
     writes = [each.write for each in known.writes_of(asked.of)]
-    added_only = bool(writes) and all(each.deed != "update" for each in writes)
+    added_only = bool(writes) and all(each.operation != "update" for each in writes)
     return by_time and added_only and asked.measured.query_class is QueryClass.TABLE_SCAN
 
 

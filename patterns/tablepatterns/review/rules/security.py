@@ -70,7 +70,7 @@ def found(known: Known) -> Iterator[Finding]:
 def _merged(done: Done) -> Iterator[Finding]:
     refused = [name for each in done.of.mappings if not each.allows_merge for name in each.fields]
     changes = list(done.write.changes)
-    is_whole = done.write.deed != "update" or not changes or bool(set(refused) & set(changes))
+    is_whole = done.write.operation != "update" or not changes or bool(set(refused) & set(changes))
     if not refused or is_whole or done.write.busiest < _OFTEN:
         return
     hidden = listed(refused, most=3)

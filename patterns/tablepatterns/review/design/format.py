@@ -1,0 +1,468 @@
+"""The tables of a design file. The parser, its errors, the JSON Schema and the documentation are derived from them.
+
+Fields, queries, writes and the retention are the classes of `model`; here is what a file says in another form than a
+program does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Annotated, Any, ClassVar, Final, Literal, TypeAlias
+
+from annotated_types import Interval
+from pydantic import BeforeValidator, Discriminator, PlainValidator, Tag
+
+from ...entity_set.placement import InBlobs, InPartition, InTable, Placement
+from ..measure.account import PLAIN
+from ..toml_file import TAG, adapter, described_schema, documented
+from .model import STRICT, Amount, Field, Number, Query, Retention, Size, Write
+
+
+def _names(given: object) -> object:
+    if isinstance(given, str):
+        return (given,)
+    return tuple(given) if isinstance(given, list) else given
+
+
+def _placement(given: object) -> Placement:
+    match given:
+        case "partition":
+            return InPartition()
+        case "table":
+            return InTable("")
+        case {"table": str(name), **others} if name and not others:
+            return InTable(name)
+        case {"container": str(name), **others} if name and not others:
+            return InBlobs(name)
+        case _:
+            raise ValueError('store must be "partition", "table", { table = "..." } or { container = "..." }')
+
+
+Names: TypeAlias = Annotated[tuple[str, ...], BeforeValidator(_names, json_schema_input_type=str | tuple[str, ...])]
+Store: TypeAlias = Annotated[
+    Any, PlainValidator(_placement, json_schema_input_type=Literal["partition", "table"] | dict[str, str])
+]
+
+
+@dataclass(frozen=True)
+class KeyTable:
+    """A key, as the templates that `Key` takes.
+
+    :param partition: the template of the PartitionKey
+    :param row: the template of the RowKey
+    """
+
+    __pydantic_config__ = STRICT
+
+    partition: str
+    row: str
+
+
+@dataclass(frozen=True)
+class PartKeyTable:
+    """A key, of which the recipe knows one part.
+
+    :param partition: the template of the PartitionKey; of an `intra_partition_index`, by default that of the set
+    :param row: the template of the RowKey; of a `log_tail`, by default made of the timestamp and the id
+    """
+
+    __pydantic_config__ = STRICT
+
+    partition: str | None = None
+    row: str | None = None
+
+
+# -- Derived data
+
+
+@dataclass(frozen=True, kw_only=True)
+class IntraTable:
+    """An index in the partition of the entities.
+
+    :param key: the key of the index rows
+    :param include: the properties that the rows hold besides those of both keys; by default all
+    :param name: the name in reports
+    """
+
+    __pydantic_config__ = STRICT
+
+    pattern: Literal["intra_partition_index"]
+    key: PartKeyTable
+    include: Names | None = None
+    name: str | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class InterTable:
+    """An index in other partitions.
+
+    :param key: the key of the index rows
+    :param include: the properties that the rows hold besides those of both keys; by default all
+    :param table: the table of the rows; by default that of the entities
+    :param unique: whether a second entity with the same key is rejected
+    :param name: the name in reports
+    """
+
+    __pydantic_config__ = STRICT
+
+    pattern: Literal["inter_partition_index"]
+    key: KeyTable
+    include: Names | None = None
+    table: str | None = None
+    unique: bool = False
+    name: str | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class ListTable:
+    """Lists of the entities with a value.
+
+    :param fields: the fields to find entities by
+    :param key: the key of the lists; by default made of the fields
+    :param store: where the lists are
+    :param table: the table of the lists, with `store = "table"`
+    :param ids: the property that holds the list
+    :param spread: over how many rows each list is spread
+    :param name: the name in reports
+    """
+
+    __pydantic_config__ = STRICT
+
+    pattern: Literal["index_entities"]
+    fields: Names
+    key: KeyTable | None = None
+    store: Store = None
+    table: str | None = None
+    ids: str = "Ids"
+    spread: Number = 1
+    name: str | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class CopiesTable:
+    """Properties copied into other entities, declared in the set that they are copied from.
+
+    :param key: the key of the entities with the copies
+    :param refers: for each field of the key of the copied entity, the field that refers to it
+    :param copies: for each field to copy, the field that holds the copy
+    :param store: where the entities with the copies are
+    :param table: their table, with `store = "table"`
+    :param name: the name in reports
+    """
+
+    __pydantic_config__ = STRICT
+
+    pattern: Literal["denormalize"]
+    key: KeyTable
+    refers: Mapping[str, str]
+    copies: Mapping[str, str]
+    store: Store = None
+    table: str | None = None
+    name: str | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class FilledTable:
+    """Copied properties, declared in the set that holds the copies.
+
+    :param filled_from: the set that they are copied from
+    """
+
+    __pydantic_config__ = STRICT
+
+    pattern: Literal["denormalize"]
+    filled_from: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class SummaryTable:
+    """Totals of groups of entities.
+
+    :param key: the key of the totals
+    :param count: the property that holds the count; an empty string for none
+    :param sums: for each field to add up, the property that holds the sum
+    :param store: where the totals are
+    :param table: the table of the totals, with `store = "table"`
+    :param spread: over how many rows each total is spread
+    :param members: the property that lists the entities of a group, outside their partition
+    :param name: the name in reports
+    """
+
+    __pydantic_config__ = STRICT
+
+    pattern: Literal["summary"]
+    key: KeyTable
+    count: str = "Count"
+    sums: Mapping[str, str] = field(default_factory=dict[str, str])
+    store: Store = None
+    table: str | None = None
+    spread: Number = 1
+    members: str = "Members"
+    name: str | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class EncryptedTable:
+    """Properties that are encrypted before they are sent.
+
+    :param names: the properties
+    """
+
+    __pydantic_config__ = STRICT
+
+    pattern: Literal["encrypted_properties"]
+    names: Names
+
+
+@dataclass(frozen=True, kw_only=True)
+class LargeTable:
+    """Properties whose large values are stored in blobs.
+
+    :param names: the properties
+    :param container: the container of the blobs
+    :param above: up to how many bytes a value stays in the entity
+    """
+
+    __pydantic_config__ = STRICT
+
+    pattern: Literal["large_properties"]
+    names: Names
+    container: str
+    above: Size | None = None
+
+
+def _tag(given: object) -> str | None:
+    pattern = given.get("pattern") if isinstance(given, dict) else getattr(given, "pattern", None)
+    return f"{TAG}{pattern}" if isinstance(pattern, str) else None
+
+
+def _derived_tag(given: object) -> str | None:
+    return f"{TAG}filled" if isinstance(given, dict) and "filled_from" in given else _tag(given)
+
+
+def _set_tag(given: object) -> str | None:
+    if isinstance(given, dict) and "pattern" not in given:
+        return f"{TAG}entity_set"
+    return f"{TAG}entity_set" if (found := _tag(given)) in [f"{TAG}{each}" for each in PLAIN] else found
+
+
+DerivedTable: TypeAlias = Annotated[
+    Annotated[IntraTable, Tag(f"{TAG}intra_partition_index")]
+    | Annotated[InterTable, Tag(f"{TAG}inter_partition_index")]
+    | Annotated[ListTable, Tag(f"{TAG}index_entities")]
+    | Annotated[CopiesTable, Tag(f"{TAG}denormalize")]
+    | Annotated[FilledTable, Tag(f"{TAG}filled")]
+    | Annotated[SummaryTable, Tag(f"{TAG}summary")],
+    Discriminator(_derived_tag),
+]
+MappingTable: TypeAlias = Annotated[
+    Annotated[EncryptedTable, Tag(f"{TAG}encrypted_properties")] | Annotated[LargeTable, Tag(f"{TAG}large_properties")],
+    Discriminator(_tag),
+]
+
+# -- Sets
+
+
+@dataclass(frozen=True, kw_only=True)
+class SetTable:
+    """A set of entities.
+
+    :param name: the name in reports
+    :param table: the table of its entities; by default `name`
+    :param key: the key of the entities; of a `log_tail` only `partition`
+    :param entity: the name of the entity type; by default `name`
+    :param count: how many entities there are now
+    :param growth: how many more there are after a year, net of deletes
+    :param retention: how long entities are kept, such as `{ days = 90, by = "entity" }`
+    :param fields: each property, including those of the key
+    :param derived: what is derived from the entities
+    :param mappings: how some properties are stored
+    :param query: the access patterns that read
+    :param write: the access patterns that write
+    """
+
+    __pydantic_config__ = STRICT
+
+    name: str
+    table: str | None = None
+    key: PartKeyTable
+    entity: str | None = None
+    count: Annotated[int, Interval(ge=0, le=10**15)]
+    growth: Amount = 0.0
+    retention: Retention | None = None
+    fields: Mapping[str, Field] = field(default_factory=dict[str, Field])
+    derived: tuple[DerivedTable, ...] = ()
+    mappings: tuple[MappingTable, ...] = ()
+    query: tuple[Query, ...] = ()
+    write: tuple[Write, ...] = ()
+
+    SETTINGS: ClassVar[tuple[str, ...]] = ()
+    """The keys that are arguments of the recipe."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class PlainTable(SetTable):
+    """A set that an `EntitySet` stores; the other patterns of this table are special by their key.
+
+    :param pattern: the name of the pattern
+    """
+
+    pattern: Literal["entity_set", "compound_key", "one_to_many", "one_to_one"] = "entity_set"
+
+
+@dataclass(frozen=True, kw_only=True)
+class LogTailTable(SetTable):
+    """A set with `pattern = "log_tail"`.
+
+    :param at: the field with the timestamp
+    :param entry: the field with the id of an entry
+    :param row_prefix: what each RowKey begins with
+    """
+
+    pattern: Literal["log_tail"]
+    at: str = "At"
+    entry: str = "EntryId"
+    row_prefix: str = ""
+
+    SETTINGS: ClassVar[tuple[str, ...]] = ("at", "entry", "row_prefix")
+
+
+@dataclass(frozen=True, kw_only=True)
+class SpreadTable(SetTable):
+    """A set with `pattern = "partition_spread"`.
+
+    :param buckets: over how many buckets each partition is spread
+    :param by: the fields of the key that choose the bucket; by default all
+    :param bucket: the field with the number of the bucket
+    """
+
+    pattern: Literal["partition_spread"]
+    buckets: Number = 16
+    by: Names | None = None
+    bucket: str | None = None
+
+    SETTINGS: ClassVar[tuple[str, ...]] = ("buckets", "by", "bucket")
+
+
+@dataclass(frozen=True, kw_only=True)
+class PeriodsTable(SetTable):
+    """A set with `pattern = "period_tables"`.
+
+    :param period: the period of a table
+    :param inner: what stores the entities of one table
+    :param at: the field with the timestamp
+    :param entry: the field with the id of an entry, with `inner = "log_tail"`
+    :param row_prefix: what each RowKey begins with, with `inner = "log_tail"`
+    """
+
+    pattern: Literal["period_tables"]
+    period: Literal["hour", "day", "week", "month"] = "day"
+    inner: Literal["entity_set", "log_tail"] | None = None
+    at: str | None = None
+    entry: str | None = None
+    row_prefix: str | None = None
+
+    SETTINGS: ClassVar[tuple[str, ...]] = ("period", "inner", "at", "entry", "row_prefix")
+
+
+@dataclass(frozen=True, kw_only=True)
+class SeriesTable(SetTable):
+    """A set with `pattern = "data_series"`.
+
+    :param points: how many points a series has
+    :param point_name: what the properties of the points are called, before their number
+    :param of: the type of the points
+    :param split: whether a series may take several rows
+    """
+
+    pattern: Literal["data_series"]
+    points: Number
+    point_name: str
+    of: Literal["int", "Int64", "float", "bool"] = "int"
+    split: bool = False
+
+    SETTINGS: ClassVar[tuple[str, ...]] = ("points", "point_name", "of", "split")
+
+
+@dataclass(frozen=True, kw_only=True)
+class WideTable(SetTable):
+    """A set with `pattern = "wide_entity"`.
+
+    :param fixed: whether the declared fields are all the properties that an entity can have
+    """
+
+    pattern: Literal["wide_entity"]
+    fixed: bool = False
+
+    SETTINGS: ClassVar[tuple[str, ...]] = ("fixed",)
+
+
+AnySet: TypeAlias = Annotated[
+    Annotated[PlainTable, Tag(f"{TAG}entity_set")]
+    | Annotated[LogTailTable, Tag(f"{TAG}log_tail")]
+    | Annotated[SpreadTable, Tag(f"{TAG}partition_spread")]
+    | Annotated[PeriodsTable, Tag(f"{TAG}period_tables")]
+    | Annotated[SeriesTable, Tag(f"{TAG}data_series")]
+    | Annotated[WideTable, Tag(f"{TAG}wide_entity")],
+    Discriminator(_set_tag),
+]
+
+
+@dataclass(frozen=True, kw_only=True)
+class DesignTable:
+    """A design file.
+
+    :param name: the title of the report
+    :param years: how many years of growth to follow
+    :param set: the sets of entities
+    """
+
+    __pydantic_config__ = STRICT
+
+    name: str
+    years: Annotated[float, Interval(gt=0, le=100)] = 3.0
+    set: tuple[AnySet, ...] = ()
+
+
+TABLES: Final[Mapping[str, tuple[type[Any], ...]]] = {
+    "The file": (DesignTable,),
+    "[[set]]": (SetTable, PlainTable, LogTailTable, SpreadTable, PeriodsTable, SeriesTable, WideTable),
+    "retention": (Retention,),
+    "[set.fields]": (Field,),
+    "[[set.query]]": (Query,),
+    "[[set.write]]": (Write,),
+    "[[set.derived]]": (IntraTable, InterTable, ListTable, CopiesTable, FilledTable, SummaryTable),
+    "[[set.mappings]]": (EncryptedTable, LargeTable),
+}
+"""The tables of a file, by what the documentation calls them."""
+
+
+def schema() -> dict[str, Any]:
+    """Return the JSON Schema of a design file, with which editors complete and check it.
+
+    >>> schema()["required"]
+    ['name']
+    """
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        **described_schema(adapter(DesignTable).json_schema(), [*TABLES.values(), (KeyTable, PartKeyTable)]),
+        "title": "tablepatterns design",
+    }
+
+
+def as_markdown() -> str:
+    """Return the documentation of the format: a table of keys for each table of a file.
+
+    >>> as_markdown().splitlines()[2:5:2]
+    ['| key | type | default | meaning |', '| `name` | string |  | the title of the report |']
+    """
+    parts: list[str] = []
+    for table, kinds in TABLES.items():
+        parts += [f"### `{table}`" if "[" in table or table == "retention" else f"### {table}", ""]
+        for number, kind in enumerate(kinds):
+            if len(kinds) > 1:
+                parts += [(kind.__doc__ or "").splitlines()[0], ""]
+            inherited = kinds[0] if number and issubclass(kind, kinds[0]) else object
+            parts += [*documented(kind, inherited), ""]
+    return "\n".join(parts)

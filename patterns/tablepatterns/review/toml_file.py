@@ -1,0 +1,466 @@
+"""Read a TOML file into declared types, and report everything that is wrong with it by line and key.
+
+The types are dataclasses; pydantic checks the values against them, and derives the JSON Schema.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from dataclasses import MISSING, dataclass, fields, is_dataclass
+from datetime import date
+from difflib import get_close_matches
+from functools import lru_cache
+from pathlib import Path
+from typing import (
+    TYPE_CHECKING,
+    Annotated,
+    Any,
+    Final,
+    Literal,
+    TypeAlias,
+    TypeVar,
+    cast,
+    get_args,
+    get_origin,
+    get_type_hints,
+)
+
+from ..errors import BadInput, shown
+from ..figures import number
+
+if TYPE_CHECKING:
+    from pydantic import TypeAdapter
+
+TomlPath: TypeAlias = tuple[str | int, ...]
+"""Where a value is: keys, and the numbers of tables in arrays of tables, from the top down."""
+
+_HEADER: Final = re.compile(r"\s*(\[\[?)\s*([^\]#]+?)\s*\]\]?\s*(?:#.*)?$")
+_KEY: Final = re.compile(
+    r"""\s*((?:"[^"]*"|'[^']*'|[A-Za-z0-9_-]+)(?:\s*\.\s*(?:"[^"]*"|'[^']*'|[A-Za-z0-9_-]+))*)\s*="""
+)
+_PART: Final = re.compile(r"""\s*("[^"]*"|'[^']*'|[A-Za-z0-9_-]+)\s*\.?""")
+_TOKEN: Final = re.compile(
+    r'"""(?:\\.|[^\\])*?"""' r"|'''.*?'''" r'|"(?:\\.|[^"\\\n])*"' r"|'[^'\n]*'" r"|\#[^\n]*|[\[\]{}]", re.DOTALL
+)
+_OPENING: Final = ("[", "{")
+_CLOSING: Final = ("]", "}")
+
+
+@dataclass(frozen=True)
+class Places:
+    """The lines of the keys of a TOML text.
+
+    >>> lines = ['name = "Staff"', "", "[[set]]", 'name = "Employees"', "[set.fields]", "Email = { size = 24 }"]
+    >>> places = Places.of(chr(10).join(lines))
+    >>> places.line(("set", 0, "fields", "Email", "size"))
+    6
+
+    :param lines: the line of each key, from 1 on
+    """
+
+    lines: Mapping[TomlPath, int]
+
+    @classmethod
+    def of(cls, text: str) -> Places:
+        """Return the lines of a text that is TOML."""
+        return cls(_Scan(text).lines())
+
+    def line(self, path: TomlPath) -> int:
+        """Return the line of a key; of one within a value on one line, that of the value; 1 for the whole."""
+        for length in range(len(path), 0, -1):
+            if path[:length] in self.lines:
+                return self.lines[path[:length]]
+        return 1
+
+
+class _Scan:
+    """Goes through a text line by line, past values of several lines."""
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+        self._counts: dict[TomlPath, int] = {}
+        self._found: dict[TomlPath, int] = {}
+
+    def lines(self) -> dict[TomlPath, int]:
+        """Return the line of each key."""
+        position, table = 0, TomlPath()
+        while position < len(self._text):
+            end = self._text.find("\n", position)
+            end = len(self._text) if end < 0 else end
+            line = self._text[position:end]
+            number = self._text.count("\n", 0, position) + 1
+            if header := _HEADER.match(line):
+                table = self._entered(_parts(header[2]), is_array=header[1] == "[[")
+                self._found.setdefault(table, number)
+            elif key := _KEY.match(line):
+                self._found.setdefault((*table, *_parts(key[1])), number)
+                end = self._end_of_value(position + key.end())
+            position = end + 1
+        return self._found
+
+    def _entered(self, names: list[str], *, is_array: bool) -> TomlPath:
+        path: TomlPath = ()
+        for at, name in enumerate(names):
+            path = (*path, name)
+            if is_array and at == len(names) - 1:
+                self._counts[path] = self._counts.get(path, 0) + 1
+            if path in self._counts:
+                path = (*path, self._counts[path] - 1)
+        return path
+
+    def _end_of_value(self, start: int) -> int:
+        """Return where the line ends on which a value ends."""
+        depth = 0
+        while True:
+            line = self._text.find("\n", start)
+            line = len(self._text) if line < 0 else line
+            token = _TOKEN.search(self._text, start)
+            if token is None or (token.start() > line and depth == 0):
+                return line
+            depth += (token[0] in _OPENING) - (token[0] in _CLOSING)
+            start = token.end()
+
+
+def _parts(key: str) -> list[str]:
+    return [part[1].strip("\"'") for part in _PART.finditer(key)]
+
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
+
+T = TypeVar("T")
+
+MakeError: TypeAlias = Callable[[str, Sequence[tuple[int, str]]], BadInput]
+"""Makes the error of a file, from its name, and for each problem its line and what is wrong."""
+
+TAG: Final = "pattern="
+"""What the tags of alternatives begin with, so that no key of a file is taken for one."""
+_MOST_DEPTH: Final = 20
+_LARGEST: Final = 2**63 - 1
+"""The largest integer of TOML."""
+_PLACE: Final = re.compile(r"\s*\(at line (\d+), column \d+\)")
+_EXPECTED: Final[Mapping[str, str]] = {
+    "string_type": "text in quotes",
+    "int_type": "a whole number",
+    "float_type": "a number",
+    "bool_type": "true or false",
+    "tuple_type": "a list",
+    "date_from_datetime_parsing": "a date without quotes, such as 2026-09-12",
+    "date_parsing": "a date without quotes, such as 2026-09-12",
+    "dict_type": "a table",
+    "mapping_type": "a table",
+    "dataclass_type": "a table",
+    "date_type": "a date without quotes, such as 2026-09-12",
+    "finite_number": "a finite number",
+}
+
+
+_BOUNDS: Final = {
+    "greater_than_equal": "it must be {} or more",
+    "greater_than": "it must be above {}",
+    "less_than_equal": "it must be {} or less",
+}
+
+
+@dataclass(frozen=True)
+class Problem:
+    """Something wrong with a file.
+
+    :param path: the key
+    :param says: whose key it is, what is wrong with it, and what to do
+    """
+
+    path: TomlPath
+    says: str
+
+
+def lines(name: str, problems: Iterable[tuple[int, str]]) -> str:
+    """Return the problems of a file, one per line, in the format of compilers, so that editors can jump to them."""
+    return "\n".join(f"{name}:{line}: {says}" for line, says in problems)
+
+
+@dataclass(frozen=True)
+class TomlFile:
+    """The text of a TOML file.
+
+    :param name: what errors call it
+    :param text: its content
+    :param make_error: makes the error for its problems
+    """
+
+    name: str
+    text: str
+    make_error: MakeError
+
+    @classmethod
+    def of(cls, given: str | Path, name: str, make_error: MakeError) -> TomlFile:
+        """Return the file at a path, or a text of more than one line, which is called `name`.
+
+        :raises BadInput: it is not UTF-8
+        """
+        if isinstance(given, str) and "\n" in given:
+            return cls(name, given, make_error)
+        path = Path(given)
+        data = path.read_bytes()
+        try:
+            # The byte order mark that Windows editors write is not part of the text
+            return cls(path.name, data.decode("utf-8-sig"), make_error)
+        except UnicodeDecodeError as error:
+            line = data.count(b"\n", 0, error.start) + 1
+            raise make_error(path.name, [(line, f"the file is not UTF-8 text{_encoding(data)}")]) from None
+
+    def values(self) -> Mapping[str, Any]:
+        """Return the values of the file.
+
+        :raises BadInput: it is not TOML
+        """
+        try:
+            values = tomllib.loads(self.text)
+        except tomllib.TOMLDecodeError as error:
+            place = _PLACE.search(str(error))
+            line = int(place[1]) if place else self.text.count("\n") + 1
+            raise self.make_error(self.name, [(line, f"not TOML: {_PLACE.sub('', str(error)).strip()}")]) from error
+        except (RecursionError, ValueError) as error:
+            # Arrays nested without end, and integers of more digits than Python reads
+            says = f"not TOML: {'nested too deeply' if isinstance(error, RecursionError) else error}"
+            raise self.make_error(self.name, [(self._deepest(), says)]) from None
+        problems = list(_unreadable(values, ()))
+        if problems:
+            raise self.error(problems)
+        return values
+
+    def read(self, kind: type[T], values: Mapping[str, Any] | None = None) -> T:
+        """Return the content of the file as a declared type.
+
+        :param kind: a dataclass
+        :raises BadInput: it does not conform to it; every problem is named
+        """
+        from pydantic import ValidationError
+
+        values = self.values() if values is None else values
+        try:
+            # In JSON mode the types are strict, and lists and tables are what tuples and dataclasses are made of
+            return cast(T, adapter(kind).validate_json(json.dumps(values, default=str)))
+        except ValidationError as error:
+            raise self.error(_problem(each, kind, values) for each in error.errors()) from None
+
+    def error(self, problems: Iterable[Problem]) -> BadInput:
+        """Return the error for these problems, in the order of their lines, and each once."""
+        places = Places.of(self.text)
+        return self.make_error(self.name, sorted({(places.line(each.path), each.says) for each in problems}))
+
+    def _deepest(self) -> int:
+        """Return the line with the most brackets, which is the one to look at where a value is nested too deeply."""
+        counts = [max(line.count("["), line.count("{"), line.count(".")) for line in self.text.splitlines()]
+        return counts.index(max(counts)) + 1 if counts else 1
+
+
+@lru_cache(maxsize=16)
+def adapter(kind: Hashable) -> TypeAdapter[Any]:
+    """Return what checks values against a declared type, and derives its JSON Schema.
+
+    Pydantic is imported here, so that only those who read a file wait for it.
+    """
+    from pydantic import TypeAdapter
+
+    return TypeAdapter(kind)
+
+
+def _encoding(data: bytes) -> str:
+    if data.startswith((b"\xff\xfe", b"\xfe\xff")):
+        return ", it is UTF-16; save it as UTF-8"
+    return ", it holds binary data" if b"\0" in data else "; save it as UTF-8"
+
+
+def _unreadable(value: Any, path: TomlPath) -> Iterable[Problem]:
+    """Yield values that are TOML, but too deep or too large to work with."""
+    if isinstance(value, int) and not -_LARGEST <= value <= _LARGEST:
+        yield Problem(path, f"{path[-1]} has more than 64 bits; give a smaller number")
+    elif isinstance(value, (dict, list)) and len(path) > _MOST_DEPTH:
+        yield Problem(path, "nested too deeply")
+    elif isinstance(value, dict):
+        for name, each in cast("dict[str, Any]", value).items():
+            yield from _unreadable(each, (*path, name))
+    elif isinstance(value, list):
+        for number, each in enumerate(value):
+            yield from _unreadable(each, (*path, number))
+
+
+def _problem(error: Any, kind: type[Any], values: Mapping[str, Any]) -> Problem:
+    """Return what pydantic found as a sentence about a key of the file."""
+    path = tuple(each for each in error["loc"] if not str(each).startswith(TAG))
+    name = next((each for each in reversed(path) if isinstance(each, str)), "")
+    given, sort, context = _at(values, path), error["type"], error.get("ctx", {})
+    owner, says = owner_of(values, path[:-1]), ""
+    if sort in ("unexpected_keyword_argument", "extra_forbidden"):
+        says = f"{name} is not a known key; {_closest(name, known_keys(kind, error['loc'][:-1]))}"
+    elif sort == "missing":
+        says, path = f"{name} is missing", path[:-1]
+    elif sort in ("literal_error", "enum"):
+        says = f"{name} = {shown(given)}: {_closest(given, _choices(context['expected']))}"
+    elif sort == "union_tag_invalid":
+        owner, path = owner_of(values, path), (*path, "pattern")
+        choices = [each.removeprefix(TAG) for each in _choices(context["expected_tags"])]
+        says = f"pattern = {context['tag'].removeprefix(TAG)!r}: {_closest(context['tag'].removeprefix(TAG), choices)}"
+    elif sort == "value_error":
+        says = str(context["error"])
+    elif sort == "string_too_short":
+        says = f"{name} is empty; it must be text in quotes"
+    elif sort in _BOUNDS:
+        says = f"{name} = {shown(given)}: {_BOUNDS[sort].format(number(next(iter(context.values()))))}"
+    elif sort in _EXPECTED:
+        says = f"{name} = {shown(given)}: expected {_EXPECTED[sort]}"
+    else:
+        says = f"{name} = {shown(given)}: {error['msg'][:1].lower()}{error['msg'][1:]}"
+    return Problem(path, f"{owner}: {says}" if owner else says)
+
+
+def _choices(text: str) -> list[str]:
+    """Return the choices that pydantic lists as `'a', 'b' or 'c'`."""
+    return re.findall(r"'([^']*)'", text)
+
+
+def owner_of(values: Mapping[str, Any], path: TomlPath) -> str:
+    """Return what an error calls the table at a path, by the names that the file gives.
+
+    >>> owner_of({"set": [{"name": "Staff", "query": [{}]}]}, ("set", 0, "query", 0))
+    'query 1'
+    """
+    here: Any = values
+    owner = ""
+    for at, step in enumerate(path):
+        here = _step(here, step)
+        if isinstance(step, int):
+            named = cast("dict[str, Any]", here) if isinstance(here, dict) else {}
+            called = named.get("name") or named.get("pattern")
+            owner = f'{path[at - 1]} "{called}"' if called else f"{path[at - 1]} {step + 1}"
+        elif at + 1 == len(path) or not isinstance(path[at + 1], int):
+            owner = f"{owner}: {step}" if owner and not owner.endswith("fields") else f"{owner}.{step}".lstrip(".")
+    return owner
+
+
+def _at(values: Any, path: TomlPath) -> Any:
+    """Return the value at a path; None where there is none."""
+    for step in path:
+        values = _step(values, step)
+    return values
+
+
+def _step(here: Any, step: str | int) -> Any:
+    try:
+        return here[step]
+    except (KeyError, IndexError, TypeError):
+        return None
+
+
+def _closest(found: object, known: Sequence[str]) -> str:
+    near = get_close_matches(found, known, n=1) if isinstance(found, str) else []
+    return f"did you mean {near[0]}?" if near else f"use one of {', '.join(known)}"
+
+
+def meant(found: str, known: Sequence[str], what: str) -> str:
+    """Return the name that was probably meant, or the names that exist.
+
+    >>> meant("Emial", ["Email", "Department"], "fields")
+    'did you mean Email?'
+
+    :param what: what the known ones are
+    """
+    near = get_close_matches(found, known, n=1)
+    return f"did you mean {near[0]}?" if near else f"{what}: {', '.join(known) or 'none'}"
+
+
+# -- What a declared type says of itself
+
+_PARAM: Final = re.compile(r":param (\w+): (.*?)(?=\n\s*:|\Z)", re.DOTALL)
+
+
+def known_keys(kind: Any, path: Sequence[str | int]) -> list[str]:
+    """Return the keys of the table at a path, as pydantic spells it."""
+    for step in path:
+        kind = _inner(kind, step)
+    return [each.name for each in fields(kind)] if is_dataclass(kind) else []
+
+
+def _inner(kind: Any, step: str | int) -> Any:
+    """Return the type of what is at a step below a type."""
+    if is_dataclass(kind):
+        return _bare(get_type_hints(kind, include_extras=True).get(str(step)))
+    arguments = get_args(kind)
+    if isinstance(step, int):
+        return _bare(arguments[0])
+    if step.startswith(TAG):
+        return next(get_args(each)[0] for each in arguments if getattr(get_args(each)[-1], "tag", None) == step)
+    return _bare(arguments[-1])
+
+
+def _bare(kind: Any) -> Any:
+    """Return a type without its annotations, and without None."""
+    kind = get_args(kind)[0] if get_origin(kind) is Annotated else kind
+    some = [each for each in get_args(kind) if each is not type(None)]
+    is_optional = type(None) in get_args(kind) and len(some) == 1
+    return _bare(some[0]) if is_optional else kind
+
+
+def meanings(kind: type[Any]) -> dict[str, str]:
+    """Return what each key of a table means: the parameters of its docstring, and of those that it extends."""
+    found: dict[str, str] = {}
+    for each in reversed(kind.__mro__):
+        found |= {name: " ".join(text.split()) for name, text in _PARAM.findall(each.__doc__ or "")}
+    return found
+
+
+def described_schema(schema: dict[str, Any], groups: Iterable[Iterable[type[Any]]]) -> dict[str, Any]:
+    """Return a JSON Schema with the meaning of each key of these types."""
+    definitions = {**schema.get("$defs", {}), str(schema.get("title")): schema}
+    for kind in (each for group in groups for each in group):
+        table = definitions.get(kind.__name__)
+        if table is None:
+            continue
+        table["description"] = (kind.__doc__ or "").splitlines()[0]
+        told = meanings(kind)
+        for each in fields(kind):
+            key = table["properties"][each.name]
+            key.pop("title", None)
+            if each.name in told:
+                key["description"] = told[each.name]
+    return schema
+
+
+def documented(kind: type[Any], inherited: type[Any]) -> list[str]:
+    """Return a Markdown table of the keys of a type, without those of the type that it extends."""
+    told, hints = meanings(kind), get_type_hints(kind)
+    known = {each.name for each in fields(inherited)} if is_dataclass(inherited) else set[str]()
+    # A pattern that has no default is named in front of the table
+    own = [each for each in fields(kind) if each.name in told and each.name not in known]
+    rows = [["", f"`{each.name}`", _spelled(hints[each.name]), _default(each), told[each.name], ""] for each in own]
+    return ["| key | type | default | meaning |", "|---|---|---|---|", *(" | ".join(row).strip() for row in rows)]
+
+
+def _default(each: Any) -> str:
+    if each.default is MISSING or each.default in (None, (), ""):
+        return ""
+    return f"`{str(each.default).lower() if isinstance(each.default, bool) else each.default}`"
+
+
+def _spelled(kind: Any) -> str:
+    kind = _bare(kind)
+    if get_origin(kind) is Literal:
+        return ", ".join(f"`{each}`" for each in get_args(kind))
+    if kind in _TYPES:
+        return _TYPES[kind]
+    if is_dataclass(kind):
+        return "table"
+    if get_origin(kind) is tuple:
+        return "array of strings" if get_args(kind)[0] is str else "array of tables"
+    return "table" if get_origin(kind) is not None else "see below"
+
+
+_TYPES: Final[Mapping[Any, str]] = {
+    str: "string", int: "integer", float: "number", bool: "boolean", Any: "string or table", date: "date",
+}  # fmt: skip
