@@ -144,6 +144,6 @@ async def test_update_of_a_type_takes_what_its_callback_returns(storage: Any, ne
     assert (await types.update(in_place, Person, JONES)).value.Age == 35
     assert (await types.update(lambda each: Person("Sales", 223, each.Age + 1), Person, JONES)).value.Age == 36
     for wrong in (lambda each: each.Age, lambda each: {"Age": 1}, lambda each: False, not_awaited):
-        with pytest.raises(BadInput, match="changes the one"):
+        with pytest.raises(BadInput, match="in place and return None"):
             await types.update(wrong, Person, JONES)
     assert (await staff.get(JONES))["Age"] == 36

@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from .recipes.entity_group_transaction import EntityGroupTransaction
     from .recipes.entity_types.entity_type import EntityType
     from .recipes.entity_types.entity_types import EntityTypes
-    from .recipes.entity_types.mapper import Held
+    from .recipes.entity_types.mapper import TypedEntity
     from .recipes.eventual_transaction import EventualTransaction
     from .recipes.grant import AccessPolicies, Grant, KeyScope, grant
     from .recipes.index_entities import IndexEntity
@@ -96,7 +96,6 @@ __all__ = [
     "Finding",
     "Grant",
     "HashDivision",
-    "Held",
     "InBlobs",
     "InPartition",
     "InTable",
@@ -132,6 +131,7 @@ __all__ = [
     "TablePatternsError",
     "Ticks",
     "Traffic",
+    "TypedEntity",
     "Upload",
     "VaultKey",
     "WideEntity",
@@ -179,7 +179,6 @@ _HOMES = {
     "Finding": "entity_set.reconcile",
     "Grant": "recipes.grant",
     "HashDivision": "recipes.work_division",
-    "Held": "recipes.entity_types.mapper",
     "InBlobs": "entity_set.placement",
     "InPartition": "entity_set.placement",
     "InTable": "entity_set.placement",
@@ -215,6 +214,7 @@ _HOMES = {
     "TablePatternsError": "errors",
     "Ticks": "edm",
     "Traffic": "traffic",
+    "TypedEntity": "recipes.entity_types.mapper",
     "Upload": "recipes.large_properties.upload",
     "VaultKey": "recipes.encrypted_properties.keys",
     "WideEntity": "recipes.wide_entity.wide_entity",

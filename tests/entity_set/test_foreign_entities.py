@@ -63,7 +63,7 @@ def calls(storage: Any) -> Calls:
         return await transaction.commit(change(each))
 
     async def held(each: Any) -> Any:
-        return types.held(Employee, each)
+        return types.typed_entity(Employee, each)
 
     return {
         "EntitySet.replace": staff.replace,
@@ -87,7 +87,7 @@ def calls(storage: Any) -> Calls:
         "OneToOne.second_of": links.second_of,
         "OneToOne.link": lambda each: links.link(each, each),
         "OneToOne.unlink": lambda each: links.unlink(each, each),
-        "EntityTypes.held": held,
+        "EntityTypes.typed_entity": held,
     }
 
 

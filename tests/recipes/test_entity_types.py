@@ -61,7 +61,7 @@ async def test_with_prefixes_two_types_have_the_same_natural_key(storage: Any, t
         key = Key(halves[0], prefix + halves[1]) if prefixed == "row" else Key(prefix + halves[0], halves[1])
         return EntitySet(storage, table_name, key)
 
-    staff = EntityTypes(EntityType(Employee, rows("E_")), EntityType(Contractor, rows("C_")), mark=None)
+    staff = EntityTypes(EntityType(Employee, rows("E_")), EntityType(Contractor, rows("C_")), type_property=None)
     await staff.insert(jones())
     await staff.insert(Contractor("Sales", 223, "Smith"))
     assert (await staff.get(Employee, **ID)).value == jones()
@@ -141,7 +141,7 @@ async def test_keys_timestamp_and_etag_travel_beside_the_object(storage: Any, ta
     assert held.value == Department("Sales")
     assert (held.key, held.etag) == (("Sales", "DEPARTMENT"), written.etag)
     assert held.timestamp is not None
-    assert repr(held) == f"<Held Department ('Sales', 'DEPARTMENT') {held.etag}>"
+    assert repr(held) == f"<TypedEntity Department ('Sales', 'DEPARTMENT') {held.etag}>"
 
 
 async def test_pages_follow_one_another_and_hold_one_class(storage: Any, table_name: str) -> None:
@@ -175,13 +175,15 @@ async def test_classes_that_share_their_keys_come_back_as_what_they_are(storage:
 
 
 @pytest.mark.guide("G-280")
-async def test_an_undeclared_class_is_refused_before_any_request(storage: Any, engine: Engine, table_name: str) -> None:
+async def test_an_undeclared_class_is_rejected_before_any_request(
+    storage: Any, engine: Engine, table_name: str
+) -> None:
     persons = persons_of(storage, table_name)
     with engine.ledger.span() as span:
         for word in (persons.insert(jones()), persons.get(Employee, PersonId=1), persons.get("Worker", PersonId=1)):
             with pytest.raises(BadInput, match=r"type|callable"):
                 await word
-        with pytest.raises(BadInput, match="none of Customer, Worker"):
+        with pytest.raises(BadInput, match="the declared classes are Customer, Worker"):
             persons.inserting(jones())
     assert span.records == []
 
@@ -199,7 +201,7 @@ async def test_an_entity_keeps_its_type(storage: Any, table_name: str, engine: E
         persons.replace(jo, Customer(1, "Jo")),
         persons.update(lambda person: Customer(person.PersonId, person.Name), Person, PersonId=1),
     ):
-        with pytest.raises(BadInput, match="of the type Worker, and keeps it"):
+        with pytest.raises(BadInput, match="of type Worker, and keeps its type"):
             await write
     with pytest.raises(BadProperty, match="keeps its type"):
         await persons.merge(jo, {"EntityType": "Customer"})
@@ -263,7 +265,7 @@ async def test_a_key_cannot_be_changed(storage: Any, table_name: str) -> None:
         await staff.replace(held, jones(EmployeeId=224))
 
 
-async def test_what_is_held_by_other_types_is_refused(storage: Any, new_name: Any) -> None:
+async def test_what_is_held_by_other_types_is_rejected(storage: Any, new_name: Any) -> None:
     held = await staff_of(storage, new_name()).insert(jones())
     others = staff_of(storage, new_name())
     for write in (others.replace(held, jones(Age=1)), others.merge(held, {"Age": 1}), others.delete(held)):

@@ -65,14 +65,14 @@ async def test_a_merge_is_checked_by_the_class(storage: Any, engine: Engine, tab
     with engine.ledger.span() as span:
         with pytest.raises(BadProperty, match="Count = 'old'"):
             await numbers.merge(held, {"Count": "old"})
-        with pytest.raises(UnrecognizedEntity, match="its class refuses the fields"):
+        with pytest.raises(UnrecognizedEntity, match="its class rejects the fields"):
             await numbers.merge(held, {"Count": -1})
     assert span.records == []
     assert (await numbers.merge(held, {"Count": 2})).value == Numbered(7, 2)
 
 
 @pytest.mark.guide("G-332", "G-333")
-async def test_what_has_no_known_type_comes_raw_or_is_refused(storage: Any, table_name: str) -> None:
+async def test_what_has_no_known_type_comes_raw_or_is_rejected(storage: Any, table_name: str) -> None:
     persons = persons_of(storage, table_name)
     raw = raw_of(storage, table_name)
     await persons.insert(Worker(1, "Jo"))
@@ -89,10 +89,10 @@ async def test_what_has_no_known_type_comes_raw_or_is_refused(storage: Any, tabl
     assert [type(each) for each in found] == [Worker, Entity, Entity, Entity]
     assert await values(persons.range_of(Person)) == [Worker(1, "Jo")]
     assert await persons.get(Person, PersonId=2) is None
-    strict = persons_of(storage, table_name, unknown="refuse")
+    strict = persons_of(storage, table_name, unknown="raise")
     with pytest.raises(UnrecognizedEntity, match=r"unrecognized entity .*'000002'.*'Ghost', which was not declared"):
         await values(strict.range())
-    with pytest.raises(UnrecognizedEntity, match="it has no mark"):
+    with pytest.raises(UnrecognizedEntity, match="it has no type property"):
         await strict.get(Person, PersonId=3)
 
 
@@ -113,7 +113,7 @@ async def test_what_has_no_known_type_is_changed_and_deleted_as_it_is(storage: A
         assert (await rows_of(storage, table_name))["person", row_key] == {"EntityType": "Ghost", "Age": 901}
         held = await persons.merge(held, {"Size": 1})
         assert (held.value["Age"], held.value["Size"]) == (901, 1)
-        with pytest.raises(BadInput, match="of the type Entity"):
+        with pytest.raises(BadInput, match="of type Entity"):
             await persons.replace(held, Worker(2, "Jo"))
         await persons.delete(held)
     assert await rows_of(storage, table_name) == {}
@@ -123,7 +123,7 @@ async def test_what_has_no_known_type_is_changed_and_deleted_as_it_is(storage: A
 
 
 @pytest.mark.guide("G-333")
-async def test_without_a_mark_an_entity_is_of_its_sets_only_type(storage: Any, table_name: str) -> None:
+async def test_without_a_type_property_an_entity_is_of_its_sets_only_type(storage: Any, table_name: str) -> None:
     raw = raw_of(storage, table_name)
     await raw.insert({"PartitionKey": "Sales", "RowKey": "EMPLOYEE_000223", "LastName": "Jones", "Age": 34})
     staff = staff_of(storage, table_name)

@@ -62,9 +62,9 @@ async def test_entities_of_several_types_change_in_one_transaction(
             staff.inserting(jones(Email="jo@contoso.com")), staff.replacing(sales, Department("Sales", 1))
         )
     assert span.totals.billable == 1
-    again = staff.held(Department, written)
+    again = staff.typed_entity(Department, written)
     assert again.value == Department("Sales", 1)
-    assert staff.held(Employee, written) is None
+    assert staff.typed_entity(Employee, written) is None
     assert await values(staff.range(Department="Sales")) == [Department("Sales", 1), jones(Email="jo@contoso.com")]
     employee = await staff.get(Employee, **ID)
     await transaction.commit(staff.deleting(employee), staff.replacing(again, Department("Sales", 0)))
@@ -72,7 +72,7 @@ async def test_entities_of_several_types_change_in_one_transaction(
 
 
 @pytest.mark.guide("G-070")
-async def test_of_a_transaction_that_is_refused_nothing_is_written(storage: Any, table_name: str) -> None:
+async def test_of_a_transaction_that_is_rejected_nothing_is_written(storage: Any, table_name: str) -> None:
     staff = staff_of(storage, table_name)
     sales = await staff.insert(Department("Sales", 0))
     await staff.update(lambda each: replace(each, EmployeeCount=7), Department, Department="Sales")
@@ -131,17 +131,17 @@ async def test_an_index_is_for_every_class_of_its_set(storage: Any, table_name: 
     assert (await persons.find(Person, by_name, Name="Ann", PersonId=2)).value == Customer(2, "Ann")
 
 
-async def test_what_an_index_cannot_answer_is_refused(storage: Any, engine: Engine, table_name: str) -> None:
+async def test_what_an_index_cannot_answer_is_rejected(storage: Any, engine: Engine, table_name: str) -> None:
     lean = IntraPartitionIndex(Key("{Department}", "name_{LastName}"), include=["Age"])
     staff = staff_of(storage, table_name, derived=[by_email, lean])
     with engine.ledger.span() as span:
-        with pytest.raises(BadInput, match="only a part"):
+        with pytest.raises(BadInput, match="have only some properties"):
             await staff.find(Employee, lean, Department="Sales", LastName="Jones")
         with pytest.raises(BadInput, match="range_of"):
             await staff.find(Employee, by_email, Department="Sales", Email=prefix("j"))
         with pytest.raises(BadInput, match="0 of the sets"):
             await staff.find(Department, by_email, Department="Sales", Email="jo")
-        with pytest.raises(BadKey, match="the field wants str"):
+        with pytest.raises(BadKey, match="the field must be str"):
             await staff.find(Employee, by_email, Department="Sales", Email=7)
     assert span.records == []
 
@@ -175,7 +175,7 @@ async def test_keys_are_made_of_dates_and_enumerations(storage: Any, table_name:
     await stays.update(lambda stay: replace(stay, Ended=date(2014, 9, 1)), Stay, Rank=Grade.SENIOR, Day=some[0].Day)
     late = await stays.find(Stay, by_end, Rank=Grade.SENIOR, Ended=date(2014, 9, 1), Day=some[0].Day)
     assert late.value == Stay(Grade.SENIOR, some[0].Day, date(2014, 9, 1), "late")
-    with pytest.raises(BadKey, match="the field wants Grade"):
+    with pytest.raises(BadKey, match="the field must be Grade"):
         await stays.get(Stay, Rank="senior", Day=some[0].Day)
 
 
@@ -250,13 +250,13 @@ def rows(storage: Any, table: str = "Staff", key: Key = BY_ROW, **options: Any) 
 @pytest.mark.parametrize(
     ("of", "rule"),
     [
-        (Plain, "no dataclass"),
+        (Plain, "not a dataclass"),
         (Person, "it is abstract"),
-        (Timed, "the service has a property of that name"),
-        (Customer, "the key needs a field Department"),
+        (Timed, "the service has a property with this name"),
+        (Customer, "it lacks Department, a field of the key"),
     ],
 )
-def test_a_class_that_cannot_be_stored_is_refused_at_once(storage: Any, of: type, rule: str) -> None:
+def test_a_class_that_cannot_be_stored_is_rejected_at_once(storage: Any, of: type, rule: str) -> None:
     with pytest.raises(BadDesign, match=rule):
         EntityType(of, rows(storage))
 
@@ -269,47 +269,47 @@ def test_an_index_takes_a_date_in_the_form_that_is_stored(storage: Any) -> None:
 
 
 @pytest.mark.parametrize("name", ["", "Employee.2"])
-def test_a_name_that_could_be_no_mark_is_refused(storage: Any, name: str) -> None:
-    with pytest.raises(BadDesign, match="what follows a dot"):
+def test_a_name_that_could_be_no_type_property_is_rejected(storage: Any, name: str) -> None:
+    with pytest.raises(BadDesign, match="a dot separates it from the version"):
         EntityType(Department, rows(storage), name=name)
 
 
-def test_types_that_could_not_be_told_apart_are_refused(storage: Any, backend: Any) -> None:
+def test_types_that_could_not_be_told_apart_are_rejected(storage: Any, backend: Any) -> None:
     departments, employees = departments_of(storage, "Staff"), employees_of(storage, "Staff")
     a_department, an_employee = EntityType(Department, departments), EntityType(Employee, employees)
     elsewhere = EntityType(Employee, employees_of(storage, "Other"))
     another = EntityType(Employee, employees_of(backend.connect(), "Staff"))
     upgraded = EntityType(Department, departments, upgrades=[dict])
     cases: list[tuple[list[Any], dict[str, Any], str]] = [
-        ([], {}, "there is none"),
-        ([a_department, elsewhere], {}, "a table of one account"),
-        ([a_department, another], {}, "a table of one account"),
-        ([a_department, EntityType(Employee, employees, name="Department")], {}, "that name"),
-        ([a_department, EntityType(Department, rows(storage))], {}, "that class"),
-        ([EntityType(Contractor, employees_of(storage, "Staff")), an_employee], {}, "two sets have that key"),
-        ([EntityType(Contractor, employees), an_employee], {"mark": None}, "shares its keys"),
-        ([upgraded], {"mark": None}, "no mark to keep the version in"),
-        ([EntityType(Marked, rows(storage))], {}, "a field of that name"),
-        ([a_department], {"mark": "Department"}, "a field of that name"),
+        ([], {}, "there are none"),
+        ([a_department, elsewhere], {}, "one table of one account"),
+        ([a_department, another], {}, "one table of one account"),
+        ([a_department, EntityType(Employee, employees, name="Department")], {}, "this name or class"),
+        ([a_department, EntityType(Department, rows(storage))], {}, "this name or class"),
+        ([EntityType(Contractor, employees_of(storage, "Staff")), an_employee], {}, "two sets have this key"),
+        ([EntityType(Contractor, employees), an_employee], {"type_property": None}, "shares its keys"),
+        ([upgraded], {"type_property": None}, "no mark to keep the version in"),
+        ([EntityType(Marked, rows(storage))], {}, "a field with this name"),
+        ([a_department], {"type_property": "Department"}, "a field with this name"),
     ]
     for types, options, rule in cases:
         with pytest.raises(BadDesign, match=rule):
             EntityTypes(*types, **options)
     with pytest.raises(BadProperty, match="rename the property"):
-        EntityTypes(a_department, mark="Entity Type")
+        EntityTypes(a_department, type_property="Entity Type")
 
 
 def test_a_mark_is_not_stored_otherwise(storage: Any) -> None:
     sealed = EncryptedProperties(["Kind"], keys=LocalKey("k", bytes(32)))
-    with pytest.raises(BadDesign, match="stores it otherwise"):
-        EntityTypes(EntityType(Department, departments_of(storage, "Staff", mappings=[sealed])), mark="Kind")
+    with pytest.raises(BadDesign, match="its set maps or keys by it"):
+        EntityTypes(EntityType(Department, departments_of(storage, "Staff", mappings=[sealed])), type_property="Kind")
 
 
 async def test_the_guides_plain_keys_are_told_apart_by_the_mark(storage: Any, table_name: str) -> None:
     staff = EntityTypes(
         EntityType(Department, rows(storage, table_name, Key("{Department}", "Department"))),
         EntityType(Employee, rows(storage, table_name, Key("{Department}", "{EmployeeId:06d}"))),
-        mark="Kind",
+        type_property="Kind",
     )
     await staff.insert(Department("Sales"))
     await staff.insert(jones())

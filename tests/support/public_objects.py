@@ -24,7 +24,7 @@ EXEMPT = {
     "Finding": "an enumeration",
     "ParallelResult": "ParallelReads returns it",
     "Grant": "grant() returns it",
-    "Held": "EntityTypes returns it",
+    "TypedEntity": "EntityTypes returns it",
     "InBlobs": "a name, checked by what takes it",
     "InPartition": "it has no parameters",
     "InTable": "a name, checked by what takes it",

@@ -32,7 +32,7 @@ from tablepatterns import (
 from tablepatterns.recipe import Account, Account_co, BlockingAccount, Pattern, recipe, stream
 from tablepatterns.recipes.entity_types.entity_type import EntityType
 from tablepatterns.recipes.entity_types.entity_types import EntityTypes
-from tablepatterns.recipes.entity_types.mapper import Held
+from tablepatterns.recipes.entity_types.mapper import TypedEntity
 from tablepatterns.review import (
     DeclaredSet,
     Design,
@@ -205,36 +205,36 @@ def typed_entities_on_a_sync_account(storage: Storage) -> None:
     staff = EntityTypes(EntityType(Employee, EntitySet(storage, "Staff", KEY), upgrades=[lambda fields: fields]))
     assert_type(staff, EntityTypes[Storage])
     jones = staff.insert(Employee("Sales", 223))
-    assert_type(jones, Held[Employee])
+    assert_type(jones, TypedEntity[Employee])
     assert_type(jones.value, Employee)
-    assert_type(staff.get(Employee, Department="Sales", EmployeeId=223), "Held[Employee] | None")
-    assert_type(staff.get(Person, Department="Sales", EmployeeId=223), "Held[Person] | None")
-    assert_type(staff.find(Employee, BY_EMAIL, Department="Sales", Email="jo"), "Held[Employee] | None")
-    assert_type(staff.get_any("Sales", "empid_000223"), "Held[object] | None")
-    assert_type(staff.range_of(Person, Department="Sales"), Iterator[Held[Person]])
-    assert_type(staff.page(Employee, size=5, Department="Sales"), Page[Held[Employee]])
-    assert_type(staff.replace(jones, replace(jones.value, Age=35)), Held[Employee])
-    assert_type(staff.merge(jones, {"Age": 35}), Held[Employee])
+    assert_type(staff.get(Employee, Department="Sales", EmployeeId=223), "TypedEntity[Employee] | None")
+    assert_type(staff.get(Person, Department="Sales", EmployeeId=223), "TypedEntity[Person] | None")
+    assert_type(staff.find(Employee, BY_EMAIL, Department="Sales", Email="jo"), "TypedEntity[Employee] | None")
+    assert_type(staff.get_any("Sales", "empid_000223"), "TypedEntity[object] | None")
+    assert_type(staff.range_of(Person, Department="Sales"), Iterator[TypedEntity[Person]])
+    assert_type(staff.page(Employee, size=5, Department="Sales"), Page[TypedEntity[Employee]])
+    assert_type(staff.replace(jones, replace(jones.value, Age=35)), TypedEntity[Employee])
+    assert_type(staff.merge(jones, {"Age": 35}), TypedEntity[Employee])
     older = staff.update(lambda each: replace(each, Age=each.Age + 1), Employee, Department="Sales", EmployeeId=223)
-    assert_type(older, Held[Employee])
+    assert_type(older, TypedEntity[Employee])
     for held in staff.range(Department="Sales"):
-        assert_type(held, Held[object])
+        assert_type(held, TypedEntity[object])
         if isinstance(held.value, Employee):
             assert_type(held.value, Employee)
     both = EntityGroupTransaction(storage, "Staff").commit(staff.inserting(jones.value), staff.deleting(older))
-    assert_type(staff.held(Employee, both[0]), "Held[Employee] | None")
+    assert_type(staff.typed_entity(Employee, both[0]), "TypedEntity[Employee] | None")
 
 
 async def typed_entities_on_an_async_account(storage: tablepatterns.aio.Storage) -> None:
-    staff = EntityTypes(EntityType(Employee, EntitySet(storage, "Staff", KEY)), mark=None, unknown="refuse")
+    staff = EntityTypes(EntityType(Employee, EntitySet(storage, "Staff", KEY)), type_property=None, unknown="raise")
     assert_type(staff, EntityTypes[tablepatterns.aio.Storage])
     jones = await staff.insert(Employee("Sales", 223))
-    assert_type(jones, Held[Employee])
+    assert_type(jones, TypedEntity[Employee])
     found = staff.get(Employee, Department="Sales", EmployeeId=223)
-    _ = assert_type(found, Coroutine[Any, Any, Held[Employee] | None])
+    _ = assert_type(found, Coroutine[Any, Any, TypedEntity[Employee] | None])
     await found
-    assert_type(staff.range_of(Person, Department="Sales"), AsyncIterator[Held[Person]])
-    assert_type(await staff.replace(jones, jones.value), Held[Employee])
+    assert_type(staff.range_of(Person, Department="Sales"), AsyncIterator[TypedEntity[Person]])
+    assert_type(await staff.replace(jones, jones.value), TypedEntity[Employee])
 
 
 def reviews_of_designs(storage: Storage, aio_storage: tablepatterns.aio.Storage) -> None:

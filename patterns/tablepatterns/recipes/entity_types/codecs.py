@@ -17,25 +17,25 @@ from ...edm import Int64, Ticks
 from ...entity import as_json
 from ...errors import BadDesign, BadProperty
 from .scalar_codecs import (
-    Bytes,
-    Choice,
+    BytesCodec,
     Codec,
-    Day,
-    Exact,
-    Exactly100ns,
-    Guid,
-    Integer,
-    Misfit,
-    Moment,
-    Plain,
-    Real,
-    Span,
-    Wide,
+    DateCodec,
+    DatetimeCodec,
+    DecimalCodec,
+    EnumCodec,
+    FloatCodec,
+    Int64Codec,
+    IntCodec,
+    PlainCodec,
+    TicksCodec,
+    TimedeltaCodec,
+    TypeMismatch,
+    UuidCodec,
 )
 
 
-class Maybe(Codec):
-    """A value or None, which is stored by leaving the property out; inside JSON it is null."""
+class OptionalOf(Codec):
+    """A value or None: an absent property, or null in JSON."""
 
     def __init__(self, inner: Codec) -> None:
         self.inner = inner
@@ -58,58 +58,58 @@ class Maybe(Codec):
 
 
 class Nested(Codec):
-    """What all types have in common whose property is a JSON text."""
+    """The base of types that are stored as JSON text."""
 
     def encode(self, value: object) -> object:
         part = self.to_json(value)
         try:
             return as_json(part)
         except BadProperty as error:
-            raise Misfit(value, error.rule, error.hint) from error
+            raise TypeMismatch(value, error.rule, error.hint) from error
         except RecursionError as error:
-            raise Misfit(value, "JSON does not nest so deep", "keep it flatter, or in a blob") from error
+            raise TypeMismatch(value, "it is nested too deep for JSON", "store less nesting, or use a blob") from error
 
     def decode(self, stored: object) -> object:
         if not isinstance(stored, str):
-            raise self.misfit(stored)
+            raise self.mismatch(stored)
         try:
             part = json.loads(stored)
         except (ValueError, RecursionError) as error:
-            raise Misfit(stored, "the field is stored as JSON, and this is none", "mend the property") from error
+            raise TypeMismatch(stored, "the field is stored as JSON, and this is not JSON", "repair it") from error
         return self.from_json(part)
 
     @abstractmethod
     def to_json(self, value: object) -> object:
-        """Return the value as a part of JSON."""
+        """Return the value in JSON form."""
 
     @abstractmethod
     def from_json(self, part: object) -> object:
-        """Return the value of a part of JSON."""
+        """Return the value of its JSON form."""
 
 
 class AnyJson(Nested):
-    """Lists and dicts of whatever JSON has: text, numbers, true, false, null, and lists and dicts of these."""
+    """Any value with a JSON form: strings, numbers, True, False, None, and lists and dicts of these."""
 
     def __init__(self, kind: type = object) -> None:
         self._kind = kind
 
     @property
     def name(self) -> str:
-        return "a value that JSON has" if self._kind is object else f"a {self._kind.__name__} that JSON has"
+        return "a JSON value" if self._kind is object else f"a {self._kind.__name__} of JSON values"
 
     def to_json(self, value: object) -> object:
-        hint = "use lists, dicts with text for keys, text, finite numbers, True, False and None"
+        hint = "use lists, dicts with str keys, strings, finite numbers, True, False and None"
         try:
             again = json.loads(as_json(value))
         except (BadProperty, RecursionError) as error:
-            raise Misfit(value, "it has no JSON form", hint) from error
+            raise TypeMismatch(value, "it has no JSON form", hint) from error
         if not isinstance(value, self._kind) or again != value:
-            raise Misfit(value, "it would come back from JSON as another value", hint)
+            raise TypeMismatch(value, "JSON would not read it back equal", hint)
         return value
 
     def from_json(self, part: object) -> object:
         if not isinstance(part, self._kind):
-            raise self.misfit(part)
+            raise self.mismatch(part)
         return part
 
 
@@ -125,17 +125,17 @@ class ListOf(Nested):
 
     def to_json(self, value: object) -> object:
         if not isinstance(value, list):
-            raise self.misfit(value)
+            raise self.mismatch(value)
         return [_to_json(self._inner, each, f"[{at}]") for at, each in enumerate(cast("list[object]", value))]
 
     def from_json(self, part: object) -> object:
         if not isinstance(part, list):
-            raise self.misfit(part)
+            raise self.mismatch(part)
         return [_from_json(self._inner, each, f"[{at}]") for at, each in enumerate(cast("list[object]", part))]
 
 
 class TupleOf(Nested):
-    """A tuple, of any length with one type, or with a type for each of its values."""
+    """A tuple: of any length with one type, or with a type for each item."""
 
     def __init__(self, inner: Sequence[Codec], *, repeats: bool) -> None:
         self._inner = tuple(inner)
@@ -148,25 +148,25 @@ class TupleOf(Nested):
 
     def to_json(self, value: object) -> object:
         if not isinstance(value, tuple):
-            raise self.misfit(value)
+            raise self.mismatch(value)
         each = self._parts(cast("tuple[object, ...]", value))
         return [_to_json(codec, part, f"[{at}]") for at, (codec, part) in enumerate(each)]
 
     def from_json(self, part: object) -> object:
         if not isinstance(part, list):
-            raise self.misfit(part)
+            raise self.mismatch(part)
         each = self._parts(cast("list[object]", part))
         return tuple(_from_json(codec, inner, f"[{at}]") for at, (codec, inner) in enumerate(each))
 
     def _parts(self, values: Sequence[object]) -> list[tuple[Codec, object]]:
         codecs = self._inner * len(values) if self._repeats else self._inner
         if len(codecs) != len(values):
-            raise self.misfit(values)
+            raise self.mismatch(values)
         return list(zip(codecs, values, strict=True))
 
 
 class DictOf(Nested):
-    """A dict with text for keys, and values of one type."""
+    """A dict with str keys and values of one type."""
 
     def __init__(self, inner: Codec) -> None:
         self._inner = inner
@@ -183,44 +183,44 @@ class DictOf(Nested):
 
     def _items(self, value: object) -> Mapping[str, object]:
         if not isinstance(value, dict):
-            raise self.misfit(value)
+            raise self.mismatch(value)
         items = cast("dict[Any, object]", value)
         for key in items:
             if not isinstance(key, str):
-                raise Misfit(key, "JSON has text for keys", "use a list of pairs, or convert the keys to text")
+                raise TypeMismatch(key, "JSON keys are strings", "use a list of pairs, or convert the keys to str")
         return items
 
 
 def _to_json(codec: Codec, value: object, step: str) -> object:
     try:
         return codec.to_json(value)
-    except Misfit as misfit:
-        raise misfit.under(step) from misfit
+    except TypeMismatch as mismatch:
+        raise mismatch.under(step) from mismatch
 
 
 def _from_json(codec: Codec, part: object, step: str) -> object:
     try:
         return codec.from_json(part)
-    except Misfit as misfit:
-        raise misfit.under(step) from misfit
+    except TypeMismatch as mismatch:
+        raise mismatch.under(step) from mismatch
 
 
 Inner = Callable[[type], Codec]
-"""What gives the codec of a dataclass inside a field."""
+"""Returns the codec of a nested dataclass."""
 
-_LEAVES: Final[dict[object, Codec]] = {
-    str: Plain(str),
-    bool: Plain(bool),
-    int: Integer(),
-    Int64: Wide(),
-    float: Real(),
-    bytes: Bytes(),
-    UUID: Guid(),
-    datetime: Moment(),
-    Ticks: Exactly100ns(),
-    date: Day(),
-    timedelta: Span(),
-    Decimal: Exact(),
+_SCALARS: Final[dict[object, Codec]] = {
+    str: PlainCodec(str),
+    bool: PlainCodec(bool),
+    int: IntCodec(),
+    Int64: Int64Codec(),
+    float: FloatCodec(),
+    bytes: BytesCodec(),
+    UUID: UuidCodec(),
+    datetime: DatetimeCodec(),
+    Ticks: TicksCodec(),
+    date: DateCodec(),
+    timedelta: TimedeltaCodec(),
+    Decimal: DecimalCodec(),
     list: AnyJson(list),
     dict: AnyJson(dict),
 }
@@ -233,14 +233,14 @@ _KNOWN: Final = (
 def codec_of(field: str, annotation: Any, inner: Inner) -> Codec:
     """Return the codec of a field's type.
 
-    :param field: what errors call the field
-    :param annotation: its type, as `typing.get_type_hints` gives it
-    :param inner: gives the codec of a dataclass
-    :raises BadDesign: there is none for the type
+    :param field: the name of the field in errors
+    :param annotation: its type, as `typing.get_type_hints` returns it
+    :param inner: returns the codec of a nested dataclass
+    :raises BadDesign: the type is not supported
     """
     annotation = getattr(annotation, "__supertype__", annotation)
-    if annotation in _LEAVES:
-        return _LEAVES[annotation]
+    if annotation in _SCALARS:
+        return _SCALARS[annotation]
     if isinstance(annotation, type) and issubclass(annotation, Enum):
         return _choice(field, annotation)
     if isinstance(annotation, type) and is_dataclass(annotation):
@@ -252,16 +252,16 @@ def _choice(field: str, annotation: type[Enum]) -> Codec:
     values: list[object] = [member.value for member in annotation]
     for kind in (str, int):
         if values and all(isinstance(value, kind) and not isinstance(value, bool) for value in values):
-            return Choice(annotation)
-    rule = "an enumeration is stored by its members' values, which must all be text, or all int"
-    raise BadDesign(field, annotation, rule, "give the members such values")
+            return EnumCodec(annotation)
+    rule = "an enum is stored by its members' values, which must all be str or all int"
+    raise BadDesign(field, annotation, rule, "change the values of the members")
 
 
 def _generic(field: str, annotation: Any, inner: Inner) -> Codec:
     origin, arguments = get_origin(annotation), get_args(annotation)
     if origin in (Union, types.UnionType) and len(arguments) == 2 and type(None) in arguments:
         (other,) = (each for each in arguments if each is not type(None))
-        return Maybe(codec_of(field, other, inner))
+        return OptionalOf(codec_of(field, other, inner))
     if origin is list:
         return ListOf(_part(field, arguments[0], inner))
     if origin is tuple:
@@ -270,7 +270,7 @@ def _generic(field: str, annotation: Any, inner: Inner) -> Codec:
         return TupleOf([_part(field, each, inner) for each in parts], repeats=repeats)
     if origin is dict and arguments[0] is str:
         return DictOf(_part(field, arguments[1], inner))
-    rule = "typed entities do not know this type"
+    rule = "this type is not supported"
     raise BadDesign(field, annotation, rule, f"use one of {_KNOWN}")
 
 

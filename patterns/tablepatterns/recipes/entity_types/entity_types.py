@@ -19,17 +19,17 @@ from ...retry import RETRY_FOR
 from ...sdk.paging import filled_page
 from ...sdk.table import Page
 from .entity_type import EntityType
-from .mapper import Desk, Held, Search
-from .type_registry import Catalog, Class, Resolver
+from .mapper import Mapper, RowQuery, TypedEntity
+from .type_registry import Class, Resolver, TypeRegistry
 
 T = TypeVar("T")
 
 
 class EntityTypes(Pattern[Account_co]):
-    """Keep objects of several classes in one table, and read each as its own class.
+    """Store dataclasses of several types in one table, and read each as its own type.
 
-    Use it to store departments and employees in one partition, so that both change in one transaction; customers and
-    employees in one table of persons; or classes that change over the years while old entities stay as they are.
+    Use it to keep departments and employees in one partition, so that one transaction can change both; to query
+    customers and employees as persons; or to evolve classes while old entities stay as they are.
 
     >>> from dataclasses import dataclass, replace
     >>> from tablepatterns import EntitySet, Key, connect
@@ -52,32 +52,32 @@ class EntityTypes(Pattern[Account_co]):
     >>> staff.get(Employee, Department="Sales", EmployeeId=223).value
     Employee(Department='Sales', EmployeeId=223, Email=None)
     >>> jones = staff.replace(jones, replace(jones.value, Email="jonesj@contoso.com"))
-    >>> [type(held.value).__name__ for held in staff.range(Department="Sales")]
+    >>> [type(found.value).__name__ for found in staff.range(Department="Sales")]
     ['Department', 'Employee']
 
-    The keys are those of the sets. The property `EntityType` holds an entity's type and, from version 2 on, its
-    version: `Employee`, `Employee.2`. If every type has keys of its own, such as `EMPLOYEE_000123` and
-    `DEPARTMENT_SALES`, you can omit it with `mark=None`.
+    The property `EntityType` holds an entity's type and, from version 2 on, its version: `Employee`, `Employee.2`. If
+    every type has its own RowKey prefix, such as `EMPLOYEE_` and `DEPARTMENT_`, you can omit it with
+    `type_property=None`.
 
-    Consistency: that of `EntitySet`, since each type is in one, with its indexes and mappings; index rows are never
-    returned as entities. A value is validated before any request, and is read back equal. An entity of an earlier
-    version is upgraded when it is read, and written in the new one. Properties that a class does not declare, because
-    another program added them, survive `replace`, `update` and `merge`. An entity keeps its type.
+    Consistency: that of the type's `EntitySet`, with its indexes and mappings; index rows are never returned as
+    entities. Values are validated before any request, and read back equal. An entity of an earlier version is upgraded
+    when it is read, and written in the current version. Properties that the class does not declare survive `replace`,
+    `update` and `merge`; in a field stored as JSON, undeclared members are lost when the field changes. An entity keeps
+    its type.
 
-    To preserve such properties, an entity must be read before it is written. In a field that is stored as JSON,
-    undeclared members are lost when the field changes. The type of an entity without a mark is what `resolver` returns;
-    without a resolver it is the type of its set, in version 1, if the set has only one. Otherwise, and for a newer
-    version, the type is unknown: queries for all types return an `Entity`, which can be replaced and deleted as it is,
-    without the data that other programs derive from it. Writes through one of the sets itself have no mark.
+    Without the type property, an entity has the type that `resolver` returns; without a resolver, version 1 of the only
+    type of its set. Otherwise, and for a newer version, the type is unknown: queries for all types return it as an
+    `Entity`, which can be replaced and deleted, but without its derived data. Writes through one of the sets do not
+    write the type property.
 
-    Cost: those of the `EntitySet` methods. A range of several types is 1 storage transaction per page of up to 1,000
-    rows, and reads all rows between the first and the last possible match.
+    Cost: that of the `EntitySet` methods. A range of several types takes 1 storage transaction per page of up to 1,000
+    rows, and reads all rows between the first and the last possible key.
 
-    :param types: each class with its set; the sets are on one table of one account
-    :param mark: the property with the type and the version; None if the keys determine the type
-    :param resolver: called with an entity without a mark, with its keys, Timestamp, ETag and properties; returns its
-        class, or None if it is unknown
-    :param unknown: whether to return an entity of unknown type as it is, or to raise an error
+    :param types: each dataclass with its set; all sets must be on one table
+    :param type_property: the property with the type and version; None if the keys determine the type
+    :param resolver: called with an entity that lacks the type property; returns its class, or None if unknown
+    :param unknown: whether to return an entity of unknown type as an `Entity` ("raw"), or to raise
+        `UnrecognizedEntity` ("raise")
     :raises BadDesign: the types cannot be distinguished, or a class cannot be stored
 
     Guide: working with heterogeneous entity types; inheritance.
@@ -87,23 +87,25 @@ class EntityTypes(Pattern[Account_co]):
     def __init__(
         self,
         *types: EntityType[Account_co],
-        mark: str | None = "EntityType",
+        type_property: str | None = "EntityType",
         resolver: Resolver | None = None,
-        unknown: Literal["raw", "refuse"] = "raw",
+        unknown: Literal["raw", "raise"] = "raw",
     ) -> None:
-        self.catalog = Catalog(types, mark, resolver)
-        super().__init__(cast("Account_co", self.catalog.sets[0].account))
-        self._desk = Desk(self.catalog, refuses_unknown=unknown == "refuse")
+        self.registry = TypeRegistry(types, type_property, resolver)
+        super().__init__(cast("Account_co", self.registry.sets[0].account))
+        self._mapper = Mapper(self.registry, rejects_unknown=unknown == "raise")
 
     # ------------------------------------------------------------------ reading
 
     @recipe
-    async def get(self, of: Class[T], key: Mapping[str, Any] | None = None, /, **fields: Any) -> Held[T] | None:
-        """Return the value of a class with this key; None if there is none, or if it is of another class.
+    async def get(
+        self, entity_class: Class[T], key: Mapping[str, Any] | None = None, /, **fields: Any
+    ) -> TypedEntity[T] | None:
+        """Return the value of a class with this key, or None if there is no such entity of the class.
 
         Cost: 1 transaction, a point query.
 
-        :param of: the class, or a base class of several with the same key
+        :param entity_class: the class, or a common base class of classes with the same key
         :param key: the fields as a mapping, for field names that are also parameter names
         :param fields: a value for every field of the key
         :raises BadInput: the class was not declared, or its types have several keys
@@ -111,36 +113,36 @@ class EntityTypes(Pattern[Account_co]):
 
         Guide: point query; retrieving heterogeneous types (the type is known).
         """
-        entities, asked = self.catalog.asked(of, fields_of(key, fields))
+        entities, asked = self.registry.encoded_fields(entity_class, fields_of(key, fields))
         row = await entities.table.get(*entities.key.format(asked))
-        return None if row is None else await self._held(of, row)
+        return None if row is None else await self._typed_entity(entity_class, row)
 
     @recipe
-    async def get_any(self, partition_key: str, row_key: str) -> Held[object] | None:
-        """Return the value with these keys, whatever its type, or None. Cost: 1 transaction, a point query.
+    async def get_any(self, partition_key: str, row_key: str) -> TypedEntity[object] | None:
+        """Return the value with these keys, of any type, or None. Cost: 1 transaction, a point query.
 
-        :raises BadKey: a key is not a text, or has a character that is not allowed in keys
+        :raises BadKey: a key is not a string, or has a character that keys must not have
 
         Guide: retrieving heterogeneous types (property bag, resolver).
         """
-        others = self.catalog.others
+        others = self.registry.others
         row = await others.table.get(*others.key.format({"PartitionKey": partition_key, "RowKey": row_key}))
-        return None if row is None else await self._held(object, row)
+        return None if row is None else await self._typed_entity(object, row)
 
     @recipe
     async def find(
-        self, of: Class[T], via: Index, key: Mapping[str, Any] | None = None, /, **fields: Any
-    ) -> Held[T] | None:
-        """Return the value of a class that has this key in an index, or None. Cost: 1 transaction, a point query.
+        self, entity_class: Class[T], via: Index, key: Mapping[str, Any] | None = None, /, **fields: Any
+    ) -> TypedEntity[T] | None:
+        """Return the value of a class with this index key, or None. Cost: 1 transaction, a point query.
 
-        :param via: an index of the set of the class, that holds whole entities
+        :param via: an index of the class's set that copies complete entities
 
         Guide: intra-partition secondary index pattern; retrieving heterogeneous types.
         """
         given = fields_of(key, fields)
-        search = Search.of(self.catalog, of, via, None, given)
+        search = RowQuery.of(self.registry, entity_class, via, None, given)
         row = await search.table.get(*search.point(given))
-        return None if row is None else await self._held(of, row, via)
+        return None if row is None else await self._typed_entity(entity_class, row, via)
 
     @stream
     async def range(
@@ -151,29 +153,29 @@ class EntityTypes(Pattern[Account_co]):
         where: Filter | None = None,
         allow: QueryClass = QueryClass.RANGE,
         **fields: Any,
-    ) -> AsyncIterator[Held[object]]:
-        """Yield everything in a partition, each value as its own type, and entities of unknown type as `Entity`.
+    ) -> AsyncIterator[TypedEntity[object]]:
+        """Yield the values of all types in a partition; entities of unknown type as `Entity`.
 
-        Cost: 1 transaction per page of up to 1,000 rows; index rows are read too, and skipped.
+        Cost: 1 transaction per page of up to 1,000 rows, including index rows, which are skipped.
 
-        :param where: a further condition on properties, as they are stored
+        :param where: a further condition on stored properties
         :param allow: as for `EntitySet.range`
         :param key: the fields as a mapping, for field names that are also parameter names
-        :param fields: the fields of the partition, and the row key fields that all types have
+        :param fields: the PartitionKey fields, and RowKey fields that all types have
         :raises BadKey: the fields do not make a range
-        :raises UnrecognizedEntity: an entity does not fit its class; or its type is unknown, and `unknown` rejects it
+        :raises UnrecognizedEntity: an entity does not fit its class, or its type is unknown with `unknown="raise"`
 
         Guide: retrieving heterogeneous types (several classes from one query).
         """
-        search = Search.of(self.catalog, object, None, where, fields_of(key, fields), allow)
+        search = RowQuery.of(self.registry, object, None, where, fields_of(key, fields), allow)
         async for row in search.table.query(search.filter):
-            if (held := await self._held(object, row)) is not None:
-                yield held
+            if (typed_entity := await self._typed_entity(object, row)) is not None:
+                yield typed_entity
 
     @stream
     async def range_of(
         self,
-        of: Class[T],
+        entity_class: Class[T],
         key: Mapping[str, Any] | None = None,
         /,
         *,
@@ -181,28 +183,27 @@ class EntityTypes(Pattern[Account_co]):
         where: Filter | None = None,
         allow: QueryClass = QueryClass.RANGE,
         **fields: Any,
-    ) -> AsyncIterator[Held[T]]:
-        """Yield the values of a class, and of its subclasses, in key order.
+    ) -> AsyncIterator[TypedEntity[T]]:
+        """Yield the values of a class and its subclasses, in key order (not on the Cosmos DB Table API).
 
-        On the Cosmos DB Table API the order is undefined. Only rows between the first and the last possible key of the
-        class are read; if the types have prefixes, those with the prefix. Cost: 1 transaction per page of up to 1,000
-        rows.
+        Only rows between the first and the last possible key of the class are read. Cost: 1 transaction per page of up
+        to 1,000 rows.
 
-        :param of: the class
-        :param via: an index of the set of the class, that holds complete entities
+        :param entity_class: the class
+        :param via: an index of the class's set that copies complete entities
         :raises UnrecognizedEntity: an entity is of a newer version, or does not fit its class
 
         The other parameters are those of `range`. Guide: retrieving heterogeneous types; range query.
         """
-        search = Search.of(self.catalog, of, via, where, fields_of(key, fields), allow)
+        search = RowQuery.of(self.registry, entity_class, via, where, fields_of(key, fields), allow)
         async for row in search.table.query(search.filter):
-            if (held := await self._held(of, row, via)) is not None:
-                yield held
+            if (typed_entity := await self._typed_entity(entity_class, row, via)) is not None:
+                yield typed_entity
 
     @recipe
     async def page(
         self,
-        of: Class[T],
+        entity_class: Class[T],
         key: Mapping[str, Any] | None = None,
         /,
         *,
@@ -212,53 +213,51 @@ class EntityTypes(Pattern[Account_co]):
         where: Filter | None = None,
         allow: QueryClass = QueryClass.RANGE,
         **fields: Any,
-    ) -> Page[Held[T]]:
-        """Return one page of a range of a class, `object` for all, and the token that continues it.
+    ) -> Page[TypedEntity[T]]:
+        """Return one page of the values of a class (`object` for all), and the token of the next page.
 
-        A page holds `size` values, unless the range ends or the service ends a page early. Cost: 1 transaction; where
-        rows of other types lie in the range, 1 for each further request that fills the page, and 1 to read up to its
-        last value.
+        A page has `size` values, unless the range or the service's page ends earlier. Cost: 1 transaction; if the range
+        has rows of other types, 1 for each further request that fills the page, and 1 to find its exact end.
 
         :param size: how many values, 1 to 1,000
-        :param token: where the page before ended
-        :raises BadToken: the token is of another query
+        :param token: the token of the previous page
+        :raises BadToken: the token belongs to another query
 
         The other parameters are those of `range_of`. Guide: continuation tokens; retrieving heterogeneous types.
         """
-        search = Search.of(self.catalog, of, via, where, fields_of(key, fields), allow)
+        search = RowQuery.of(self.registry, entity_class, via, where, fields_of(key, fields), allow)
 
-        async def choose(row: Entity) -> Held[T] | None:
-            return await self._held(of, row, via)
+        async def choose(row: Entity) -> TypedEntity[T] | None:
+            return await self._typed_entity(entity_class, row, via)
 
         return await filled_page(search.table, search.filter, size=size, token=token, select=None, choose=choose)
 
     # ------------------------------------------------------------------ writing
 
     @recipe
-    async def insert(self, value: T, *, retry_for: float = RETRY_FOR) -> Held[T]:
-        """Create an entity of a value, marked with its type. Cost: 1 transaction.
+    async def insert(self, value: T, *, retry_for: float = RETRY_FOR) -> TypedEntity[T]:
+        """Insert a value as an entity of its type, and return it. Cost: 1 transaction.
 
         :param retry_for: as for `EntitySet.insert`
         :raises BadInput: the value's class was not declared
         :raises BadProperty: a field has a value of another type
-        :raises EntityAlreadyExists: there is an entity with this key, of whatever type
+        :raises EntityAlreadyExists: there is an entity of any type with this key
         :raises DuplicateIndexValue: another entity has the same key in an index
 
         Guide: modifying heterogeneous types (insert).
         """
-        kind = self.catalog.type_of(value)
-        entity = await _inside(kind.entities).insert(self._desk.new(value), retry_for=retry_for)
-        return Held(value, entity, kind.entities)
+        kind = self.registry.type_of(value)
+        entity = await _inside(kind.entity_set).insert(self._mapper.new(value), retry_for=retry_for)
+        return TypedEntity(value, entity, kind.entity_set)
 
     @recipe
-    async def replace(self, held: Held[T], value: T, *, retry_for: float = RETRY_FOR) -> Held[T]:
-        """Write a changed value back, unless its entity changed since it was read. Cost: 1 transaction.
+    async def replace(self, typed_entity: TypedEntity[T], value: T, *, retry_for: float = RETRY_FOR) -> TypedEntity[T]:
+        """Write a changed value, unless its entity has changed since it was read. Cost: 1 transaction.
 
-        Properties that the class does not declare stay as they are. An entity of an earlier version gets the newest
-        version.
+        Undeclared properties are kept, and an entity of an earlier version is upgraded.
 
-        :param held: what was read; it is not changed, and is stale afterwards
-        :param value: of the same class, with the same key
+        :param typed_entity: as it was read; stale after the call
+        :param value: the changed value, of the same class and with the same key
         :param retry_for: as for `EntitySet.replace`
         :raises EntityChanged: the entity changed since it was read
         :raises EntityNotFound: the entity does not exist any more
@@ -266,29 +265,34 @@ class EntityTypes(Pattern[Account_co]):
 
         Guide: concurrency; modifying heterogeneous types.
         """
-        entity = await _inside(held.entities).replace(self._desk.changed(held, value), retry_for=retry_for)
-        return Held(value, entity, held.entities)
+        entity = await _inside(typed_entity.entity_set).replace(
+            self._mapper.changed(typed_entity, value), retry_for=retry_for
+        )
+        return TypedEntity(value, entity, typed_entity.entity_set)
 
     @recipe
-    async def merge(self, held: Held[T], changes: Mapping[str, Any], *, retry_for: float = RETRY_FOR) -> Held[T]:
-        """Overwrite some fields of an entity, whatever its type, unless it changed since it was read.
+    async def merge(
+        self, typed_entity: TypedEntity[T], changes: Mapping[str, Any], *, retry_for: float = RETRY_FOR
+    ) -> TypedEntity[T]:
+        """Overwrite some fields of an entity of any type, unless it has changed since it was read.
 
         Cost: 1 transaction.
 
-        :param changes: the fields; those that the class knows are checked and stored as it says, others as they are.
-            None leaves the stored value
+        :param changes: the fields; undeclared ones are stored unchanged, and None keeps the stored value
         :param retry_for: as for `EntitySet.merge`
         :raises BadInput: the entity is of an earlier version, and must be replaced
 
         The errors are those of `replace`. Guide: modifying heterogeneous types (the update of EmployeeCount).
         """
-        stored = self._desk.merged(held, changes)
-        entity = await _inside(held.entities).merge(copy.copy(held.entity), stored, retry_for=retry_for)
-        return self._desk.again(held, entity)
+        stored = self._mapper.merged(typed_entity, changes)
+        entity = await _inside(typed_entity.entity_set).merge(
+            copy.copy(typed_entity.entity), stored, retry_for=retry_for
+        )
+        return self._mapper.reread(typed_entity, entity)
 
     @recipe
-    async def delete(self, held: Held[Any], *, retry_for: float = RETRY_FOR) -> None:
-        """Delete an entity, whatever its type, unless it changed since it was read. Cost: 1 transaction.
+    async def delete(self, typed_entity: TypedEntity[Any], *, retry_for: float = RETRY_FOR) -> None:
+        """Delete an entity of any type, unless it has changed since it was read. Cost: 1 transaction.
 
         :param retry_for: as for `EntitySet.delete`
         :raises EntityChanged: the entity changed since it was read
@@ -296,44 +300,44 @@ class EntityTypes(Pattern[Account_co]):
 
         Guide: modifying heterogeneous types (delete).
         """
-        await _inside(held.entities).delete(self._desk.own(held), retry_for=retry_for)
+        await _inside(typed_entity.entity_set).delete(self._mapper.own(typed_entity), retry_for=retry_for)
 
     @recipe
     async def update(
         self,
         change: Callable[[T], T | None],
-        of: type[T],
+        entity_class: type[T],
         key: Mapping[str, Any] | None = None,
         /,
         *,
         retry_for: float = RETRY_FOR,
         **fields: Any,
-    ) -> Held[T]:
+    ) -> TypedEntity[T]:
         """Read a value, change it, and write it back; retry if another writer was faster.
 
         Cost: 1 read and 1 write per attempt.
 
-        :param change: changes the value in place, or returns the changed value; it is called once for each attempt,
-            and may raise to give up
-        :param of: the class, or one that several with the same key are derived from
+        :param change: changes the value in place, or returns a changed value; called once per attempt; may raise to
+            cancel the update
+        :param entity_class: the class, or a common base class of classes with the same key
         :param retry_for: as for `EntitySet.update`
         :param key: the fields as a mapping, for field names that are also parameter names
         :param fields: a value for every field of the key
-        :raises BadInput: `change` returned something that is not of the class
+        :raises BadInput: `change` returned a value that is not of the class
         :raises EntityNotFound: there is no such entity of the class
         :raises TooMuchContention: another writer was faster during every attempt
 
         Guide: concurrency; modifying heterogeneous types.
         """
-        entities, asked = self.catalog.asked(of, fields_of(key, fields))
+        entities, asked = self.registry.encoded_fields(entity_class, fields_of(key, fields))
         written: list[T] = []
 
         def apply(entity: Entity) -> None:
-            held = self._desk.held(of, entity, entities)
-            if held is None:
+            typed_entity = self._mapper.typed_entity(entity_class, entity, entities)
+            if typed_entity is None:
                 raise _OfAnotherClass
-            value = _changed(held.value, change, tuple(each.of for each in self.catalog.types))
-            changed = self._desk.changed(held, value)
+            value = _changed(typed_entity.value, change, tuple(each.entity_class for each in self.registry.types))
+            changed = self._mapper.changed(typed_entity, value)
             entity.clear()
             entity.update(changed)
             written[:] = [value]
@@ -341,67 +345,69 @@ class EntityTypes(Pattern[Account_co]):
         try:
             entity = await _inside(entities).update(apply, asked, retry_for=retry_for)
         except _OfAnotherClass:
-            raise EntityNotFound(f"the entity {asked} is of another class; use get_any to see it") from None
-        return Held(written[0], entity, entities)
+            raise EntityNotFound(f"the entity {asked} is of another class; read it with get_any") from None
+        return TypedEntity(written[0], entity, entities)
 
-    # ------------------------------------------------------------------ with other changes of the partition
+    # ------------------------------------------------------------------ entity group transactions
 
     @checked
     def inserting(self, value: object) -> Write:
         """Return the change that `insert` makes, for an `EntityGroupTransaction`; nothing is sent."""
-        return self.catalog.type_of(value).entities.inserting(self._desk.new(value))
+        return self.registry.type_of(value).entity_set.inserting(self._mapper.new(value))
 
     @checked
-    def replacing(self, held: Held[T], value: T) -> Write:
+    def replacing(self, typed_entity: TypedEntity[T], value: T) -> Write:
         """Return the change that `replace` makes, for an `EntityGroupTransaction`; nothing is sent."""
-        return held.entities.replacing(self._desk.changed(held, value))
+        return typed_entity.entity_set.replacing(self._mapper.changed(typed_entity, value))
 
     @checked
-    def deleting(self, held: Held[Any]) -> Write:
+    def deleting(self, typed_entity: TypedEntity[Any]) -> Write:
         """Return the change that `delete` makes, for an `EntityGroupTransaction`; nothing is sent."""
-        return held.entities.deleting(self._desk.own(held))
+        return typed_entity.entity_set.deleting(self._mapper.own(typed_entity))
 
     @checked
-    def held(self, of: Class[T], entity: Entity) -> Held[T] | None:
-        """Return the value of an entity that was committed or read by a set; None if it is of another class.
+    def typed_entity(self, entity_class: Class[T], entity: Entity) -> TypedEntity[T] | None:
+        """Return the value of an entity that a set has read or committed, or None if it is of another class.
 
         :raises BadInput: it was read from another set
-        :raises UnrecognizedEntity: it is not as the class wants it
+        :raises UnrecognizedEntity: it does not fit the class
 
         Guide: entity group transactions; retrieving heterogeneous types.
         """
-        home = self.catalog.home_of(entity)
+        home = self.registry.set_of(entity)
         home.identity.check(entity)
-        return self._desk.held(of, entity, home)
+        return self._mapper.typed_entity(entity_class, entity, home)
 
-    async def _held(self, of: Class[T], row: Entity, via: Index | None = None) -> Held[T] | None:
-        home = self.catalog.home(row) if via is None else self.catalog.indexed(of, via)
+    async def _typed_entity(
+        self, entity_class: Class[T], row: Entity, via: Index | None = None
+    ) -> TypedEntity[T] | None:
+        home = self.registry.set_of_row(row) if via is None else self.registry.indexed(entity_class, via)
         entity = None if home is None else await _inside(home).received(row, via)
-        return None if home is None or entity is None else self._desk.held(of, entity, home)
+        return None if home is None or entity is None else self._mapper.typed_entity(entity_class, entity, home)
 
 
 def _changed(value: T, change: Callable[[T], T | None], declared: tuple[type[Any], ...]) -> T:
-    """Return a value as a callback of the caller's has changed it: in place, if that returns None."""
+    """Return the value after the caller's callback has changed it in place or returned a new one."""
     returned: object = change(value)
     _close(returned)
     if returned is None:
         return value
-    # One of another declared class is rejected with the reason of its own
+    # A value of another declared class is rejected later, with its own error
     if not isinstance(returned, (type(value), *declared)):
-        rule = f"it returns a {type(value).__name__}, or changes the one that it is given in place and returns None"
+        rule = f"it must change the {type(value).__name__} in place and return None, or return a changed one"
         hint = f"return None or a {type(value).__name__}, from a function without async"
         raise BadInput("change", type(returned).__name__, rule, hint)
     return cast("T", returned)  # pyright: ignore[reportUnnecessaryCast]
 
 
 def _close(returned: object) -> None:
-    """Close a coroutine that nobody will await, so that Python does not warn of it."""
+    """Close a coroutine that will not be awaited, so that Python does not warn."""
     if isinstance(returned, Coroutine):
         returned.close()
 
 
 class _OfAnotherClass(Exception):
-    """An entity is not of the class that was asked for; never leaves this file."""
+    """The entity is not of the requested class; not raised to callers."""
 
 
 def _inside(entities: EntitySet[Any]) -> EntitySet[Account]:

@@ -17,27 +17,27 @@ from ...errors import BadInput, BadProperty, UnrecognizedEntity
 from ...filters import Filter, QueryClass
 from ...key import KeyRange
 from ...sdk.table import Table
-from .type_registry import Catalog, Class, Known, Unknown
+from .type_registry import Class, KnownType, TypeRegistry, UnknownType
 
 T = TypeVar("T")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Held(Generic[T]):
-    """A value as it was read or written, and beside it what the value itself has no room for.
+class TypedEntity(Generic[T]):
+    """A value, together with the entity that it was read from or written to.
 
-    The value is one of the caller's own classes, frozen or not: nothing is added to it. `EntityTypes.replace` takes
-    this and a changed value.
+    The entity has the ETag and the undeclared properties, so the value remains a plain object of your class. Pass this
+    and a changed value to `EntityTypes.replace`.
 
     Guide: working with heterogeneous entity types (the resolver fills keys, Timestamp and ETag).
     """
 
     value: T
-    """The object; where the type is unknown, the entity itself."""
+    """The object; if the type is unknown, a copy of the entity."""
     entity: Entity
-    """All fields as they are stored, those that the class does not know among them."""
-    entities: EntitySet[Any] = field(repr=False)
-    """The set that it was read from."""
+    """All stored fields, including those that the class does not declare."""
+    entity_set: EntitySet[Any] = field(repr=False)
+    """The set that the entity belongs to."""
 
     @property
     def key(self) -> tuple[str | None, str | None]:
@@ -46,128 +46,130 @@ class Held(Generic[T]):
 
     @property
     def etag(self) -> str | None:
-        """The ETag that a write of it is conditional on."""
+        """The ETag of the entity as it was read."""
         return self.entity.etag
 
     @property
     def timestamp(self) -> datetime | None:
-        """When it was written, by the service's clock."""
+        """When the entity was last written, by the service's clock."""
         return self.entity.timestamp
 
     def __repr__(self) -> str:
-        # The value may hold what is encrypted where it is stored
-        return f"<Held {type(self.value).__name__} {self.key} {self.etag}>"
+        # The value may contain properties that are stored encrypted
+        return f"<TypedEntity {type(self.value).__name__} {self.key} {self.etag}>"
 
 
-class Desk:
-    """What `EntityTypes` does with entities once they are read, and before they are written.
+class Mapper:
+    """Convert entities to values after reading, and values to entities before writing.
 
-    :param catalog: the types
-    :param refuses_unknown: whether entities of unknown type are refused wherever they are met
+    :param registry: the types
+    :param rejects_unknown: whether an entity of unknown type is an error
     """
 
-    def __init__(self, catalog: Catalog, *, refuses_unknown: bool) -> None:
-        self._catalog = catalog
-        self._refuses_unknown = refuses_unknown
+    def __init__(self, registry: TypeRegistry, *, rejects_unknown: bool) -> None:
+        self._registry = registry
+        self._rejects_unknown = rejects_unknown
 
-    def held(self, of: Class[T], entity: Entity, home: EntitySet[Any]) -> Held[T] | None:
+    def typed_entity(self, entity_class: Class[T], entity: Entity, home: EntitySet[Any]) -> TypedEntity[T] | None:
         """Return the value of an entity; None if it is of another class.
 
-        :raises UnrecognizedEntity: it is of a newer version, or not as its class wants it; or it is unknown, and such
-            are refused
+        :raises UnrecognizedEntity: it is of a newer version, does not fit its class, or is of unknown type and such
+            entities are rejected
         """
-        asked = cast("type[Any]", of)
-        told = self._catalog.told(entity, home)
-        if isinstance(told, Known):
-            if not issubclass(told.type.of, asked):
+        asked = cast("type[Any]", entity_class)
+        info = self._registry.type_info(entity, home)
+        if isinstance(info, KnownType):
+            if not issubclass(info.type.entity_class, asked):
                 return None
-            return Held(cast("T", told.type.value(entity, told.version)), entity, home)
-        is_asked_for = asked is not object and told.newer_of is not None and issubclass(told.newer_of.of, asked)
-        if self._refuses_unknown or is_asked_for:
-            text = f"unrecognized entity {entity.key}: {told.reason}; declare its type, or use a newer program"
+            return TypedEntity(cast("T", info.type.value(entity, info.version)), entity, home)
+        is_asked_for = (
+            asked is not object and info.newer_of is not None and issubclass(info.newer_of.entity_class, asked)
+        )
+        if self._rejects_unknown or is_asked_for:
+            text = f"unrecognized entity {entity.key}: {info.reason}; declare its type, or update the program"
             raise UnrecognizedEntity(text)
-        # A copy, so that it can be compared with what was read
-        return Held(cast("T", copy.copy(entity)), entity, home) if asked is object else None
+        # A copy, so that changes can be detected
+        return TypedEntity(cast("T", copy.copy(entity)), entity, home) if asked is object else None
 
-    def again(self, held: Held[T], entity: Entity) -> Held[T]:
-        """Return what was held, as it is after a write."""
-        told = self._catalog.told(entity, held.entities)
-        value: object = copy.copy(entity) if isinstance(told, Unknown) else told.type.value(entity, told.version)
-        return Held(cast("T", value), entity, held.entities)
+    def reread(self, typed_entity: TypedEntity[T], entity: Entity) -> TypedEntity[T]:
+        """Return a typed entity as it is after a write."""
+        info = self._registry.type_info(entity, typed_entity.entity_set)
+        value: object = copy.copy(entity) if isinstance(info, UnknownType) else info.type.value(entity, info.version)
+        return TypedEntity(cast("T", value), entity, typed_entity.entity_set)
 
     def new(self, value: object) -> dict[str, Any]:
         """Return the fields of a new entity.
 
         :raises BadInput: the value's class was not declared
         """
-        kind = self._catalog.type_of(value)
-        return self._catalog.marked(kind.fields(value), kind)
+        kind = self._registry.type_of(value)
+        return self._registry.tagged(kind.fields(value), kind)
 
-    def own(self, held: Held[Any]) -> Entity:
-        """Return a copy of what is held, which a write may bring up to date.
+    def own(self, typed_entity: TypedEntity[Any]) -> Entity:
+        """Return a copy of the entity, for a write to update.
 
-        :raises BadInput: it is held of other types
+        :raises BadInput: it was read with another `EntityTypes`
         """
-        if held.entities is not self._catalog.others and held.entities not in self._catalog.sets:
-            rule = "it was read by other EntityTypes"
-            raise BadInput("held", held.key, rule, "read it with these, or write it with those")
-        return copy.copy(held.entity)
+        if typed_entity.entity_set is not self._registry.others and typed_entity.entity_set not in self._registry.sets:
+            rule = "it was read with another EntityTypes"
+            raise BadInput("typed_entity", typed_entity.key, rule, "read and write it with the same one")
+        return copy.copy(typed_entity.entity)
 
-    def changed(self, held: Held[Any], value: object) -> Entity:
-        """Return the entity that is held, with the fields of a changed value.
+    def changed(self, typed_entity: TypedEntity[Any], value: object) -> Entity:
+        """Return the entity with the fields of a changed value.
 
         :raises BadInput: the value is of another class
         """
-        entity = self.own(held)
-        fields = self._rewritten(held, value)
+        entity = self.own(typed_entity)
+        fields = self._rewritten(typed_entity, value)
         entity.clear()
         entity.update(fields)
         return entity
 
-    def _rewritten(self, held: Held[Any], value: object) -> dict[str, Any]:
-        told = self._catalog.told(held.entity, held.entities)
-        mark = self._catalog.mark
-        if isinstance(told, Known):
-            _check_class(value, told.type.of)
-            return self._catalog.marked(told.type.rewritten(held.entity, told.version, value), told.type)
+    def _rewritten(self, typed_entity: TypedEntity[Any], value: object) -> dict[str, Any]:
+        info = self._registry.type_info(typed_entity.entity, typed_entity.entity_set)
+        type_property = self._registry.type_property
+        if isinstance(info, KnownType):
+            _check_class(value, info.type.entity_class)
+            return self._registry.tagged(info.type.rewritten(typed_entity.entity, info.version, value), info.type)
         _check_class(value, Entity)
         fields = dict(cast("Entity", value))
-        if mark is not None and fields.get(mark) != held.entity.get(mark):
-            rule = f"an entity keeps its type, and this was read with {held.entity.get(mark)!r}"
+        if type_property is not None and fields.get(type_property) != typed_entity.entity.get(type_property):
+            rule = f"an entity keeps its type, which is {typed_entity.entity.get(type_property)!r}"
             raise BadProperty(
-                mark,
-                fields.get(mark),
+                type_property,
+                fields.get(type_property),
                 rule,
                 "delete it, and insert the other under its own key, in one EntityGroupTransaction",
             )
         return fields
 
-    def merged(self, held: Held[Any], changes: Mapping[str, Any]) -> dict[str, Any]:
-        """Return changes of fields as they are stored, once the class has agreed to them.
+    def merged(self, typed_entity: TypedEntity[Any], changes: Mapping[str, Any]) -> dict[str, Any]:
+        """Validate changes of fields, and return them as they are stored.
 
         :raises BadInput: the entity is of an earlier version
-        :raises BadProperty: a field has a value of another type, or is the mark
+        :raises BadProperty: a value does not fit its field, or a change is to the type property
         """
-        entity = self.own(held)
-        mark = self._catalog.mark
-        if mark is not None and mark in changes:
-            raise BadProperty(mark, changes[mark], "an entity keeps its type", "leave it out")
+        entity = self.own(typed_entity)
+        type_property = self._registry.type_property
+        if type_property is not None and type_property in changes:
+            raise BadProperty(type_property, changes[type_property], "an entity keeps its type", "leave it out")
         given = {name: value for name, value in changes.items() if value is not None}
-        told = self._catalog.told(entity, held.entities)
-        if isinstance(told, Unknown):
+        info = self._registry.type_info(entity, typed_entity.entity_set)
+        if isinstance(info, UnknownType):
             return given
-        if told.version != told.type.version:
-            rule = f"it is of version {told.version}, and would be half in that and half in {told.type.version}"
-            raise BadInput("entity", held.key, rule, "replace it, which upgrades it")
-        stored = {name: told.type.field(name, value) for name, value in given.items()}
+        if info.version != info.type.version:
+            rule = f"it is of version {info.version}; a merge would mix it with version {info.type.version}"
+            raise BadInput("entity", typed_entity.key, rule, "replace it, which upgrades it")
+        stored = {name: info.type.field(name, value) for name, value in given.items()}
         entity.update(stored)
-        told.type.value(entity, told.version)
+        info.type.value(entity, info.version)
         return stored
 
 
-def _check_class(value: object, of: type[Any]) -> None:
-    if type(value) is not of:
-        rule = f"the entity is of the type {of.__name__}, and keeps it"
+def _check_class(value: object, entity_class: type[Any]) -> None:
+    if type(value) is not entity_class:
+        rule = f"the entity is of type {entity_class.__name__}, and keeps its type"
         raise BadInput(
             "type",
             type(value).__name__,
@@ -176,28 +178,28 @@ def _check_class(value: object, of: type[Any]) -> None:
         )
 
 
-def hull(ranges: Sequence[KeyRange]) -> KeyRange:
-    """Return the least range that holds all rows of these.
+def bounding_range(ranges: Sequence[KeyRange]) -> KeyRange:
+    """Return the smallest range that contains all of these.
 
     >>> departments, employees = (KeyRange.beginning_with("Sales", text) for text in ("DEPARTMENT", "EMPLOYEE_"))
-    >>> hull([employees, departments])
+    >>> bounding_range([employees, departments])
     KeyRange(partition_key='Sales', lower='DEPARTMENT', lower_inclusive=True, upper='EMPLOYEE`', upper_inclusive=False)
 
     :param ranges: at least one
-    :raises BadInput: they lie in several partitions
+    :raises BadInput: they are in several partitions
     """
     partitions = sorted({each.partition_key for each in ranges})
     if len(partitions) > 1:
-        rule = "the types lie in several partitions, which no range query reads at once"
-        raise BadInput("PartitionKey", partitions, rule, "ask for each type of its own")
+        rule = "the types are in several partitions, and a range query reads one"
+        raise BadInput("PartitionKey", partitions, rule, "query each type separately")
     lowest = min(ranges, key=lambda each: (ordinal(each.lower or ""), not each.lower_inclusive))
     highest = max(ranges, key=lambda each: (each.upper is None, ordinal(each.upper or ""), each.upper_inclusive))
     return KeyRange(partitions[0], lowest.lower, lowest.lower_inclusive, highest.upper, highest.upper_inclusive)
 
 
 @dataclass(frozen=True)
-class Search:
-    """A range of rows of one table, and a further condition."""
+class RowQuery:
+    """A query for a range of rows of one table."""
 
     table: Table
     keys: KeyRange
@@ -206,49 +208,57 @@ class Search:
     @classmethod
     def of(
         cls,
-        catalog: Catalog,
-        of: object,
+        registry: TypeRegistry,
+        entity_class: object,
         via: Index | None,
         where: Filter | None,
         fields: Mapping[str, Any],
         allow: QueryClass = QueryClass.RANGE,
-    ) -> Search:
-        """Return the rows to look through for the values of a class.
+    ) -> RowQuery:
+        """Return the query for the values of a class.
 
-        :raises BadInput: the class was not declared, its index holds entities in part, or its values lie apart
+        :param allow: the worst class of query that is allowed with `where`
+        :raises BadInput: the class was not declared, its values are in several partitions, or the index does not copy
+            complete entities
         :raises BadKey: the fields do not make a range
-        :param allow: the worst class of query to allow with `where`
-        :raises BadFilter: the condition cannot be put on what is stored, or makes the query a scan
+        :raises BadFilter: the condition cannot be applied to stored properties, or makes the query a scan
         """
-        found = cls._of(catalog, of, via, where, fields)
+        found = cls._of(registry, entity_class, via, where, fields)
         if where is not None:
             check_class(found.filter, allow)
         return found
 
     @classmethod
     def _of(
-        cls, catalog: Catalog, of: object, via: Index | None, where: Filter | None, fields: Mapping[str, Any]
-    ) -> Search:
-        types = catalog.types_of(of)
+        cls,
+        registry: TypeRegistry,
+        entity_class: object,
+        via: Index | None,
+        where: Filter | None,
+        fields: Mapping[str, Any],
+    ) -> RowQuery:
+        types = registry.types_of(entity_class)
         if via is not None:
-            return cls._via(catalog.indexed(of, via), via, where, types[0].asked(via.key, fields))
+            return cls._via(registry.indexed(entity_class, via), via, where, types[0].encoded_fields(via.key, fields))
         ranges: list[KeyRange] = []
         for each in types:
-            asked = each.asked(each.entities.key, fields)
-            _check(each.entities, each.entities.primary, where, asked)
-            ranges.append(each.entities.key.range(asked))
-        keys = hull(ranges)
-        is_of_all = of is object and not any(name in each.entities.key.row_fields for each in types for name in fields)
-        # What is of no known type may lie anywhere in the partition
+            asked = each.encoded_fields(each.entity_set.key, fields)
+            _check(each.entity_set, each.entity_set.primary, where, asked)
+            ranges.append(each.entity_set.key.range(asked))
+        keys = bounding_range(ranges)
+        is_of_all = entity_class is object and not any(
+            name in each.entity_set.key.row_fields for each in types for name in fields
+        )
+        # An entity of unknown type may be anywhere in the partition
         keys = KeyRange.beginning_with(keys.partition_key, "") if is_of_all else keys
-        return cls(types[0].entities.table, keys, where)
+        return cls(types[0].entity_set.table, keys, where)
 
     @classmethod
-    def _via(cls, entities: EntitySet[Any], via: Index, where: Filter | None, asked: Mapping[str, Any]) -> Search:
+    def _via(cls, entities: EntitySet[Any], via: Index, where: Filter | None, asked: Mapping[str, Any]) -> RowQuery:
         shape = via.shape(entities.key)
         if not shape.is_complete:
-            rule = "its rows hold only a part of the entities, and no value can be made of a part"
-            raise BadInput("index", via.name, rule, "ask the set itself, which hands out entities")
+            rule = "its rows have only some properties, and a value needs all"
+            raise BadInput("index", via.name, rule, "query the set, which returns entities")
         _check(entities, shape, where, asked)
         table = entities.table if shape.table is None else entities.rows.table(shape.table)
         return cls(table, via.key.range(asked), where)
@@ -260,13 +270,13 @@ class Search:
         return bounds if self.where is None else bounds & self.where
 
     def point(self, fields: Mapping[str, Any]) -> tuple[str, str]:
-        """Return the keys of the one row that this is.
+        """Return the keys of the single row in the range.
 
-        :raises BadInput: it may be more than one
+        :raises BadInput: the range may have several
         """
         if self.keys.row_key is None:
-            rule = "it is not every field of the key, each with one value"
-            raise BadInput("fields", sorted(fields), rule, "give all of them, or use range_of")
+            rule = "find needs one value for every field of the key"
+            raise BadInput("fields", sorted(fields), rule, "pass all of them, or use range_of")
         return self.keys.partition_key, self.keys.row_key
 
 

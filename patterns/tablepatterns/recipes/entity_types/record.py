@@ -1,4 +1,4 @@
-"""Convert a dataclass to the stored fields of an entity, and back."""
+"""Convert a dataclass to the stored fields of an entity and back."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from inspect import isabstract
 from typing import Any, Final, cast, get_type_hints
 
 from ...errors import BadDesign
-from .codecs import Maybe, Nested, codec_of
-from .scalar_codecs import Codec, Misfit
+from .codecs import Nested, OptionalOf, codec_of
+from .scalar_codecs import Codec, TypeMismatch
 
 _ABSENT: Final = object()
 
@@ -23,15 +23,15 @@ class Member:
 
     @property
     def may_be_none(self) -> bool:
-        """Whether the field is None where nothing is stored."""
-        return isinstance(self.codec, Maybe)
+        """Whether the field is None if nothing is stored."""
+        return isinstance(self.codec, OptionalOf)
 
 
 class Record:
-    """A dataclass, frozen or not, with slots or without: its fields and how each is stored.
+    """The fields of a dataclass, and how each is stored.
 
-    A field that is None is stored by leaving it out; where nothing is stored, a field that may be None is None, and
-    another has its default. Fields that its `__init__` does not take are not stored.
+    None is not stored. If nothing is stored, a field is None if its type allows that, or has its default. Fields with
+    `init=False` are not stored.
 
     >>> from dataclasses import dataclass
     >>> @dataclass(frozen=True)
@@ -44,25 +44,25 @@ class Record:
     >>> record.decoded({"EmployeeId": 223})
     Employee(EmployeeId=223, Skills=None)
 
-    :param of: the dataclass
-    :raises BadDesign: it is no dataclass, it is abstract, or a field has a type that cannot be stored
+    :param record_class: the dataclass
+    :raises BadDesign: it is not a dataclass, it is abstract, or a field has a type that cannot be stored
 
     Guide: working with heterogeneous entity types.
     """
 
-    def __init__(self, of: type[Any], seen: dict[type, Record] | None = None) -> None:
-        if not is_dataclass(of):
-            raise BadDesign("type", of, "it is no dataclass", "decorate it with @dataclass")
-        if isabstract(of):
-            raise BadDesign("type", of, "it is abstract, so no entity can be one", "give the classes derived from it")
-        self.of = of
+    def __init__(self, record_class: type[Any], seen: dict[type, Record] | None = None) -> None:
+        if not is_dataclass(record_class):
+            raise BadDesign("type", record_class, "it is not a dataclass", "decorate it with @dataclass")
+        if isabstract(record_class):
+            raise BadDesign("type", record_class, "it is abstract", "declare its subclasses")
+        self.record_class = record_class
         self.members: dict[str, Member] = {}
         known = {} if seen is None else seen
-        known[of] = self
-        hints = _hints(of)
-        for each in fields(of):
+        known[record_class] = self
+        hints = _hints(record_class)
+        for each in fields(record_class):
             if each.init:
-                name = f"{of.__name__}.{each.name}"
+                name = f"{record_class.__name__}.{each.name}"
                 codec = codec_of(name, hints[each.name], lambda part: Part(known.get(part) or Record(part, known)))
                 has_default = each.default is not MISSING or each.default_factory is not MISSING
                 self.members[each.name] = Member(codec, has_default)
@@ -90,14 +90,14 @@ class Record:
             found = stored.get(name)
             if found is not None or _needed(name, member):
                 given[name] = None if found is None else _under(name, member.codec.decode, found)
-        return self.of(**given)
+        return self.record_class(**given)
 
     def to_json(self, value: object) -> dict[str, object]:
-        """Return a value inside a field as a part of JSON."""
+        """Return a nested value in JSON form."""
         return {name: _under(name, each.codec.to_json, getattr(value, name)) for name, each in self.members.items()}
 
     def from_json(self, part: Mapping[str, object]) -> Any:
-        """Return the value of a part of JSON."""
+        """Return the nested value of its JSON form."""
         given: dict[str, Any] = {}
         for name, member in self.members.items():
             found = part.get(name, _ABSENT)
@@ -105,7 +105,7 @@ class Record:
                 given[name] = _under(name, member.codec.from_json, found)
             elif _needed(name, member):
                 given[name] = None
-        return self.of(**given)
+        return self.record_class(**given)
 
 
 class Part(Nested):
@@ -116,24 +116,24 @@ class Part(Nested):
 
     @property
     def name(self) -> str:
-        return self._record.of.__name__
+        return self._record.record_class.__name__
 
     def to_json(self, value: object) -> object:
-        if type(value) is not self._record.of:
-            raise self.misfit(value)
+        if type(value) is not self._record.record_class:
+            raise self.mismatch(value)
         return self._record.to_json(value)
 
     def from_json(self, part: object) -> object:
         if not isinstance(part, dict):
-            raise self.misfit(part)
+            raise self.mismatch(part)
         return self._record.from_json(cast("dict[str, object]", part))
 
 
 def _needed(name: str, member: Member) -> bool:
-    """Whether a field that is not stored must be given all the same, as None; otherwise its default will do."""
+    """Return whether to pass None for a field that is not stored, rather than use its default."""
     if not (member.may_be_none or member.has_default):
-        raise Misfit(
-            None, "nothing is stored, and the field has no default", "give it one, or upgrade the entity", name
+        raise TypeMismatch(
+            None, "nothing is stored, and the field has no default", "add a default, or upgrade the entity", name
         )
     return member.may_be_none
 
@@ -141,13 +141,13 @@ def _needed(name: str, member: Member) -> bool:
 def _under(name: str, convert: Any, value: object) -> Any:
     try:
         return convert(value)
-    except Misfit as misfit:
-        raise misfit.under(name) from misfit
+    except TypeMismatch as mismatch:
+        raise mismatch.under(name) from mismatch
 
 
-def _hints(of: type[Any]) -> dict[str, Any]:
+def _hints(record_class: type[Any]) -> dict[str, Any]:
     try:
-        return get_type_hints(of)
+        return get_type_hints(record_class)
     except (NameError, TypeError) as error:
-        rule = f"the types of its fields cannot be found ({error})"
-        raise BadDesign("type", of, rule, "define and import them at the level of the module") from error
+        rule = f"the types of its fields cannot be resolved ({error})"
+        raise BadDesign("type", record_class, rule, "define and import them at module level") from error

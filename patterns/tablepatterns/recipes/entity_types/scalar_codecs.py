@@ -17,13 +17,13 @@ from ...edm import Int64, Ticks
 from ...limits import DATETIME_MIN, INT64_MAX, INT64_MIN
 
 
-class Misfit(ValueError):
-    """A value that is not of its field's type; whoever knows the field, or the row, makes an error of it.
+class TypeMismatch(ValueError):
+    """A value does not fit the type of its field; callers convert it to a public error.
 
     :param value: the value, or the part of it that does not fit
-    :param rule: the rule that it breaks
-    :param hint: what to do instead
-    :param path: where in the field the part is
+    :param rule: the violated rule
+    :param hint: what to do
+    :param path: the path of the part within the field
     """
 
     def __init__(self, value: object, rule: str, hint: str, path: str = "") -> None:
@@ -33,10 +33,10 @@ class Misfit(ValueError):
         self.hint = hint
         self.path = path
 
-    def under(self, step: str) -> Misfit:
-        """Return the same of the value that holds this one, under a name or a position."""
+    def under(self, step: str) -> TypeMismatch:
+        """Return the same mismatch with a name or index put in front of its path."""
         between = "" if not self.path or self.path.startswith("[") else "."
-        return Misfit(self.value, self.rule, self.hint, f"{step}{between}{self.path}")
+        return TypeMismatch(self.value, self.rule, self.hint, f"{step}{between}{self.path}")
 
 
 class Codec(ABC):
@@ -45,7 +45,7 @@ class Codec(ABC):
     @property
     @abstractmethod
     def name(self) -> str:
-        """The type's name, as errors use it."""
+        """The type's name in errors."""
 
     @abstractmethod
     def encode(self, value: object) -> object:
@@ -56,24 +56,24 @@ class Codec(ABC):
         """Return the value of a property."""
 
     def to_json(self, value: object) -> object:
-        """Return the value as a part of JSON: unless told otherwise, what the property would be."""
+        """Return the value in JSON form; by default, the same as the property."""
         return self.encode(value)
 
     def from_json(self, part: object) -> object:
-        """Return the value of a part of JSON."""
+        """Return the value of its JSON form."""
         return self.decode(part)
 
-    def misfit(self, value: object, hint: str = "convert it, or change the field's type") -> Misfit:
-        """Return what is wrong with a value of another type."""
-        return Misfit(value, f"the field wants {self.name}", hint)
+    def mismatch(self, value: object, hint: str = "convert it, or change the field's type") -> TypeMismatch:
+        """Return the error for a value of another type."""
+        return TypeMismatch(value, f"the field must be {self.name}", hint)
 
 
 _FIRST: Final = Ticks.of(DATETIME_MIN)
 _MICROSECOND: Final = timedelta(microseconds=1)
 
 
-class Plain(Codec):
-    """Text, bytes, truth values and UUIDs: the service stores them as they are."""
+class PlainCodec(Codec):
+    """A type that the service stores unchanged: str, bool, bytes or UUID."""
 
     def __init__(self, kind: type) -> None:
         self._kind = kind
@@ -84,15 +84,15 @@ class Plain(Codec):
 
     def encode(self, value: object) -> object:
         if not isinstance(value, self._kind) or isinstance(value, Enum):
-            raise self.misfit(value)
+            raise self.mismatch(value)
         return value
 
     def decode(self, stored: object) -> object:
         return self.encode(stored)
 
 
-class Integer(Codec):
-    """An integer. One that was stored as Edm.Int64 stays an `Int64`, and so keeps its type when it is written back."""
+class IntCodec(Codec):
+    """An integer. If it was stored as Edm.Int64, it is read as `Int64`, so that a write keeps the stored type."""
 
     @property
     def name(self) -> str:
@@ -101,7 +101,7 @@ class Integer(Codec):
     def encode(self, value: object) -> object:
         found = self.to_json(value)
         if not INT64_MIN <= found <= INT64_MAX:
-            raise Misfit(value, "an integer has at most 64 bits", "use Decimal, which is stored as text")
+            raise TypeMismatch(value, "an integer has at most 64 bits", "use Decimal, which is stored as text")
         return found
 
     def decode(self, stored: object) -> object:
@@ -109,14 +109,14 @@ class Integer(Codec):
 
     def to_json(self, value: object) -> int:
         if not isinstance(value, int) or isinstance(value, (bool, Enum, Ticks)):
-            raise self.misfit(value)
+            raise self.mismatch(value)
         return value
 
     def from_json(self, part: object) -> object:
         return self.to_json(part)
 
 
-class Wide(Integer):
+class Int64Codec(IntCodec):
     """An integer that is always stored as Edm.Int64."""
 
     @property
@@ -127,9 +127,9 @@ class Wide(Integer):
         try:
             return Int64(super().to_json(value))
         except ValueError as error:
-            if isinstance(error, Misfit):
+            if isinstance(error, TypeMismatch):
                 raise
-            raise Misfit(value, "an Int64 has 64 bits", "use Decimal, which is stored as text") from error
+            raise TypeMismatch(value, "an Int64 has 64 bits", "use Decimal, which is stored as text") from error
 
     def to_json(self, value: object) -> int:
         return int(self.encode(value))
@@ -138,8 +138,8 @@ class Wide(Integer):
         return self.encode(part)
 
 
-class Real(Codec):
-    """A number with a fraction; an integer will do, if a float holds it."""
+class FloatCodec(Codec):
+    """A float; an int is accepted if a float can represent it."""
 
     @property
     def name(self) -> str:
@@ -147,13 +147,13 @@ class Real(Codec):
 
     def encode(self, value: object) -> float:
         if isinstance(value, (bool, Enum)) or not isinstance(value, (int, float)):
-            raise self.misfit(value)
+            raise self.mismatch(value)
         try:
             found = float(value)
         except OverflowError as error:
-            raise Misfit(value, "a float does not hold it", "use Decimal") from error
+            raise TypeMismatch(value, "a float cannot represent it", "use Decimal") from error
         if isinstance(value, int) and found != value:
-            raise Misfit(value, "a float does not hold all its digits", "use Decimal")
+            raise TypeMismatch(value, "a float cannot represent all its digits", "use Decimal")
         return found
 
     def decode(self, stored: object) -> object:
@@ -162,12 +162,12 @@ class Real(Codec):
     def to_json(self, value: object) -> object:
         found = self.encode(value)
         if not isfinite(found):
-            raise Misfit(value, "JSON has no such number", "use None, or a field of its own")
+            raise TypeMismatch(value, "JSON has no such number", "use None, or a field of its own")
         return found
 
 
-class Moment(Codec):
-    """An instant: it has a time zone, and comes back in UTC."""
+class DatetimeCodec(Codec):
+    """An aware datetime, read back in UTC."""
 
     @property
     def name(self) -> str:
@@ -176,26 +176,26 @@ class Moment(Codec):
     def encode(self, value: object) -> object:
         found = self._instant(value)
         if found < DATETIME_MIN:
-            raise Misfit(value, "Edm.DateTime begins at 1601-01-01T00:00:00Z", "use a date, which is stored as text")
+            raise TypeMismatch(value, "Edm.DateTime begins at 1601-01-01T00:00:00Z", "use a date")
         return found
 
     def _instant(self, value: object) -> datetime:
         if not isinstance(value, datetime):
-            raise self.misfit(value)
+            raise self.mismatch(value)
         if value.utcoffset() is None:
-            rule = "a datetime without a time zone names no instant"
-            raise Misfit(value, rule, "add tzinfo=timezone.utc, or the zone it was taken in")
+            rule = "a datetime without a time zone is not an instant"
+            raise TypeMismatch(value, rule, "add tzinfo=timezone.utc, or its own time zone")
         try:
             return value.astimezone(timezone.utc)
         except OverflowError as error:
-            raise Misfit(value, "in UTC it lies outside the years 1 to 9999", "use another instant") from error
+            raise TypeMismatch(value, "in UTC it is outside the years 1 to 9999", "use another instant") from error
 
     def decode(self, stored: object) -> object:
         if isinstance(stored, Ticks):
             return stored.datetime()
         if not isinstance(stored, datetime):
-            raise self.misfit(stored)
-        # The SDK's own kind of datetime would show in the value's repr
+            raise self.mismatch(stored)
+        # The SDK's datetime subclass would appear in the value's repr
         return datetime.combine(stored.date(), stored.time(), stored.tzinfo).astimezone(timezone.utc)
 
     def to_json(self, value: object) -> object:
@@ -205,8 +205,8 @@ class Moment(Codec):
         return self._instant(_parsed(self, part, datetime.fromisoformat))
 
 
-class Exactly100ns(Codec):
-    """An instant to the last of the service's seven digits."""
+class TicksCodec(Codec):
+    """An instant with the service's precision of 100 ns."""
 
     @property
     def name(self) -> str:
@@ -214,10 +214,10 @@ class Exactly100ns(Codec):
 
     def encode(self, value: object) -> Ticks:
         if not isinstance(value, Ticks):
-            raise self.misfit(value, "use Ticks.of(datetime)")
+            raise self.mismatch(value, "use Ticks.of(datetime)")
         if not _FIRST <= value <= Ticks.MAX:
             rule = "Edm.DateTime goes from 1601-01-01T00:00:00Z to the end of the year 9999"
-            raise Misfit(value, rule, "use a date, which is stored as text")
+            raise TypeMismatch(value, rule, "use a date")
         return value
 
     def decode(self, stored: object) -> object:
@@ -230,8 +230,8 @@ class Exactly100ns(Codec):
         return _parsed(self, part, Ticks.parse)
 
 
-class Day(Codec):
-    """A day of the calendar, as text that sorts; a key with a date's own format holds the day itself."""
+class DateCodec(Codec):
+    """A date, stored as ISO text, which sorts; a key with a date format has the date itself."""
 
     @property
     def name(self) -> str:
@@ -239,7 +239,7 @@ class Day(Codec):
 
     def encode(self, value: object) -> object:
         if not isinstance(value, date) or isinstance(value, datetime):
-            raise self.misfit(value)
+            raise self.mismatch(value)
         return value.isoformat()
 
     def decode(self, stored: object) -> object:
@@ -248,8 +248,8 @@ class Day(Codec):
         return _parsed(self, stored, date.fromisoformat)
 
 
-class Span(Codec):
-    """A length of time, in microseconds."""
+class TimedeltaCodec(Codec):
+    """A length of time, stored in microseconds."""
 
     @property
     def name(self) -> str:
@@ -257,27 +257,27 @@ class Span(Codec):
 
     def encode(self, value: object) -> Int64:
         if not isinstance(value, timedelta):
-            raise self.misfit(value)
+            raise self.mismatch(value)
         try:
             return Int64(value // _MICROSECOND)
         except ValueError as error:
-            raise Misfit(value, "64 bits hold some 290,000 years in microseconds", "use a shorter one") from error
+            raise TypeMismatch(value, "it exceeds 64 bits of microseconds", "use a shorter time") from error
 
     def decode(self, stored: object) -> object:
         if isinstance(stored, bool) or not isinstance(stored, int):
-            raise self.misfit(stored)
+            raise self.mismatch(stored)
         try:
             return timedelta(microseconds=int(stored))
         except OverflowError as error:
-            # JSON has integers of any size
-            raise self.misfit(stored) from error
+            # JSON integers may have any size
+            raise self.mismatch(stored) from error
 
     def to_json(self, value: object) -> object:
         return int(self.encode(value))
 
 
-class Exact(Codec):
-    """A decimal number, as text: no digit is lost, and none is added."""
+class DecimalCodec(Codec):
+    """A decimal number, stored as text with all its digits."""
 
     @property
     def name(self) -> str:
@@ -285,9 +285,9 @@ class Exact(Codec):
 
     def encode(self, value: object) -> object:
         if not isinstance(value, Decimal):
-            raise self.misfit(value)
+            raise self.mismatch(value)
         if not value.is_finite():
-            raise Misfit(value, "only finite numbers are stored", "use None, or a field of its own")
+            raise TypeMismatch(value, "only finite numbers are stored", "use None, or a field of its own")
         return str(value)
 
     def decode(self, stored: object) -> object:
@@ -296,8 +296,8 @@ class Exact(Codec):
         return found
 
 
-class Choice(Codec):
-    """A member of an enumeration, as its value."""
+class EnumCodec(Codec):
+    """An enum member, stored by its value."""
 
     def __init__(self, kind: type[Enum]) -> None:
         self._kind = kind
@@ -308,7 +308,7 @@ class Choice(Codec):
 
     def encode(self, value: object) -> object:
         if not isinstance(value, self._kind):
-            raise self.misfit(value, f"use one of {self.name}'s members")
+            raise self.mismatch(value, f"use one of {self.name}'s members")
         found: object = value.value
         return found
 
@@ -316,11 +316,11 @@ class Choice(Codec):
         try:
             return self._kind(stored)
         except ValueError as error:
-            raise self.misfit(stored, f"use a value that {self.name} has, or add it there") from error
+            raise self.mismatch(stored, f"use a value of {self.name}, or add it there") from error
 
 
-class Bytes(Plain):
-    """Bytes, which JSON holds as Base64."""
+class BytesCodec(PlainCodec):
+    """Bytes, in Base64 in JSON."""
 
     def __init__(self) -> None:
         super().__init__(bytes)
@@ -333,8 +333,8 @@ class Bytes(Plain):
         return _parsed(self, part, lambda text: base64.b64decode(text, validate=True))
 
 
-class Guid(Plain):
-    """A UUID, which JSON holds as text."""
+class UuidCodec(PlainCodec):
+    """A UUID, as text in JSON."""
 
     def __init__(self) -> None:
         super().__init__(UUID)
@@ -347,10 +347,10 @@ class Guid(Plain):
 
 
 def _parsed(codec: Codec, text: object, parse: Callable[[str], object]) -> object:
-    """Return the value that a text spells."""
+    """Parse a text, or raise a mismatch."""
     if not isinstance(text, str):
-        raise codec.misfit(text)
+        raise codec.mismatch(text)
     try:
         return parse(text)
     except (ValueError, InvalidOperation, binascii.Error) as error:
-        raise codec.misfit(text) from error
+        raise codec.mismatch(text) from error
