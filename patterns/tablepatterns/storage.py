@@ -16,6 +16,7 @@ from azure.data.tables import TableClient, TableServiceClient
 
 from .connection import Target, check_table_name, in_memory, resolve
 from .declared_rows import DeclaredRows
+from .heartbeat import Heartbeats
 from .recipe import VIRTUAL_BEAT, Account, BlockingAccount, finish
 from .sdk.batch import Batches
 from .sdk.call import Once
@@ -114,6 +115,7 @@ class Storage(BlockingAccount):
 
             options = sleeping_alike(options)
         self._options = options
+        self._heartbeats = Heartbeats()
         self._watch = Watch(engine or target.address, target.urls, engine.clock.now if engine else None)
         # Must not refer to self, so that an in-memory account is freed with its last reference
         over = self._watch.over
@@ -212,20 +214,9 @@ class Storage(BlockingAccount):
     async def _run_with_heartbeat(
         self, work: Coroutine[Any, Any, T], heartbeat: Callable[[], Coroutine[Any, Any, None]], every: float
     ) -> T:
-        over = threading.Event()
         interval = every if self.engine is None else min(every, VIRTUAL_BEAT)
-
-        def keep_beating() -> None:
-            while not over.wait(interval):
-                finish(heartbeat())
-
-        with ThreadPoolExecutor(1) as pool:
-            beating = pool.submit(copy_context().run, keep_beating)
-            try:
-                return await work
-            finally:
-                over.set()
-                beating.result()
+        with self._heartbeats.running(lambda: finish(heartbeat()), interval):
+            return await work
 
     def _new_lock(self) -> ThreadLock:
         return ThreadLock()

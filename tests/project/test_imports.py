@@ -22,7 +22,7 @@ LAYERS = (
     ("engine",),
     ("traffic",),
     ("sdk",),
-    ("recipe", "arguments"),
+    ("recipe", "arguments", "heartbeat"),
     ("rate_limit", "retry"),
     ("messages",),
     ("entity_set",),

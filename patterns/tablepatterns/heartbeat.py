@@ -1,0 +1,127 @@
+"""Call a function at intervals while some work runs in the calling thread."""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import Context, copy_context
+from typing import Final
+
+_IDLE_SECONDS: Final = 5.0
+"""How long an unused thread waits for the next work before it ends."""
+
+
+class Heartbeats:
+    """Threads that call heartbeats. A thread is used again, since to start one costs more than a small message."""
+
+    def __init__(self) -> None:
+        self._idle: list[_HeartbeatThread] = []
+
+    @contextmanager
+    def running(self, heartbeat: Callable[[], object], every: float) -> Iterator[None]:
+        """Call `heartbeat` every so many seconds until the block ends.
+
+        A call that has begun is waited for. One that fails is the last, and its error is raised at the end of the
+        block.
+        """
+        beats = _Beats(heartbeat, every)
+        thread = self._begin(beats)
+        try:
+            yield
+        finally:
+            thread.end(beats)
+            self._idle.append(thread)
+            if beats.error is not None:
+                raise beats.error
+
+    def _begin(self, beats: _Beats) -> _HeartbeatThread:
+        while True:
+            try:
+                thread = self._idle.pop()
+            except IndexError:
+                thread = _HeartbeatThread()
+            if thread.begin(beats):
+                return thread
+
+
+class _Beats:
+    """The heartbeats of one piece of work."""
+
+    def __init__(self, heartbeat: Callable[[], object], every: float) -> None:
+        self.heartbeat = heartbeat
+        self.every = every
+        self.context: Context = copy_context()
+        self.due = time.monotonic() + every
+        self.error: BaseException | None = None
+
+
+class _HeartbeatThread:
+    """A thread that serves one piece of work at a time.
+
+    It is not woken for each: it wakes when the first heartbeat would be due, and then looks for what is due next.
+    """
+
+    def __init__(self) -> None:
+        self._process = os.getpid()
+        self._changed = threading.Condition(threading.Lock())
+        self._beats: _Beats | None = None
+        self._wakes_at = 0.0
+        self._was_used = True
+        self._is_beating = False
+        self._has_ended = False
+        threading.Thread(target=self._run, name="tablepatterns-heartbeat", daemon=True).start()
+
+    def begin(self, beats: _Beats) -> bool:
+        """Serve these heartbeats; return False if the thread has ended."""
+        if self._process != os.getpid():
+            # A fork copies the object without its thread, and its lock may be locked
+            return False
+        with self._changed:
+            if self._has_ended:
+                return False
+            self._beats, self._was_used = beats, True
+            if beats.due < self._wakes_at:
+                self._changed.notify()
+        return True
+
+    def end(self, beats: _Beats) -> None:
+        """Call these heartbeats no more, and wait for one that has begun."""
+        with self._changed:
+            self._beats = None
+            while self._is_beating:
+                self._changed.wait()
+
+    def _run(self) -> None:
+        with self._changed:
+            while (seconds := self._seconds_to_wait()) is not None:
+                self._wakes_at = time.monotonic() + seconds
+                self._changed.wait(seconds)
+                self._beat_if_due()
+            self._has_ended = True
+
+    def _seconds_to_wait(self) -> float | None:
+        if self._beats is not None:
+            return max(0.0, self._beats.due - time.monotonic())
+        was_used, self._was_used = self._was_used, False
+        return _IDLE_SECONDS if was_used else None
+
+    def _beat_if_due(self) -> None:
+        beats = self._beats
+        if beats is None or time.monotonic() < beats.due:
+            return
+        self._is_beating = True
+        self._changed.release()
+        try:
+            beats.context.run(beats.heartbeat)
+        except BaseException as error:  # noqa: BLE001 - it is raised in the thread of the work
+            beats.error = error
+        finally:
+            self._changed.acquire()
+            self._is_beating = False
+            beats.due = time.monotonic() + beats.every
+            if beats.error is not None:
+                self._beats = None
+            self._changed.notify_all()
