@@ -4,6 +4,9 @@ What the service would reject about an entity is rejected here, before any reque
 property, the value, the rule and the fix.
 """
 
+# The functions of this module keep what sets remember of an entity off the entity itself
+# pyright: reportPrivateUsage=false
+
 from __future__ import annotations
 
 import json

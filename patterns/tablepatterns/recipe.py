@@ -10,6 +10,9 @@ Before anything else, a recipe checks its caller's arguments against its annotat
 A recipe's object is immutable after construction, so threads and tasks may share it.
 """
 
+# The functions of this module keep what only recipes need off the account itself
+# pyright: reportPrivateUsage=false
+
 from __future__ import annotations
 
 import copy
@@ -189,7 +192,7 @@ class Pattern(Generic[Account_co]):
             view.account = as_async(self.account)
             for name, part in vars(self).items():
                 if isinstance(part, Pattern):
-                    setattr(view, name, bound_async(part))
+                    setattr(view, name, cast("Pattern[Account]", part)._bound_async())
             self._inner = view
         return self._inner
 

@@ -115,8 +115,8 @@ def is_inner(name: str, module: str) -> bool:
 
 @cache
 def public_files() -> frozenset[str]:
-    """Return the modules that define public names, as `tablepatterns/__init__.py` lists them."""
-    init = SOURCE / "tablepatterns" / "__init__.py"
+    """Return the modules that define public names, as `tablepatterns/__init__.pyi` lists them."""
+    init = SOURCE / "tablepatterns" / "__init__.pyi"
     return frozenset(own_imports(init.read_text(encoding="utf-8"), "tablepatterns", is_package=True))
 
 

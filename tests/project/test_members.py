@@ -26,7 +26,7 @@ else:
     import tomli as tomllib
 
 LISTED: dict[str, list[str]] = tomllib.loads(Path(__file__).with_name("members.toml").read_text(encoding="utf-8"))
-RESULTS = ("Page", "Drift", "ParallelResult", "Held", "Grant", "Finding")
+RESULTS = ("Page", "Drift", "ParallelResult", "TypedEntity", "Grant", "Finding")
 """Public classes whose objects a recipe returns."""
 
 

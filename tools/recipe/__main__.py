@@ -31,7 +31,7 @@ def main() -> int:
         print(f"{error}: make recipe NAME=sorted_tail", file=sys.stderr)
         return 2
     # The imports of what is made are in the order of its name
-    code = [path for path in made if path.endswith((".py", ".ipynb"))]
+    code = [path for path in made if path.endswith((".py", ".pyi", ".ipynb"))]
     subprocess.run([sys.executable, "-m", "ruff", "check", "--quiet", "--select", "I", "--fix", *code], check=True)  # noqa: S603
     print(*made, NEXT, sep="\n", end="")
     return 0

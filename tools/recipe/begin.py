@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import json
 import re
 from collections.abc import Iterator
@@ -21,7 +20,7 @@ PLACES: Final = {
 """Where the text of each template goes."""
 ENDS: Final = {"budget.py": "tests/budgets/sets.py", "limits.toml": "docs/data/limits.toml"}
 """What each of these is added to."""
-PUBLIC: Final = "patterns/tablepatterns/__init__.py"
+PUBLIC: Final = "patterns/tablepatterns/__init__.pyi"
 
 
 class Unfit(ValueError):
@@ -66,14 +65,9 @@ def title_of(name: str) -> str:
 
 
 def public(text: str, name: str, kind: str) -> str:
-    """Return the text of the package with one more public name, in the order of the others."""
-    names = next(ast.literal_eval(node.value) for node in ast.parse(text).body if _is_assigned(node, "__all__"))
-    after = [each for each in names if each[0].isupper() and not each.isupper() and each < kind][-1]
-    home = f"recipes.{name}"
-    text = text.replace(f'    "{after}",\n', f'    "{after}",\n    "{kind}",\n', 1)
-    text = re.sub(rf'(    "{after}": "[\w.]+",\n)', rf'\1    "{kind}": "{home}",\n', text, count=1)
-    imports = re.findall(r"^    from \.recipes\.\w+ import .+\n", text, re.MULTILINE)
-    line = f"    from .{home} import {kind}\n"
+    """Return the text of the package's stub with one more public name, in the order of the others."""
+    imports = re.findall(r"^from \.recipes\.[\w.]+ import .+\n", text, re.MULTILINE)
+    line = f"from .recipes.{name} import {kind} as {kind}\n"
     before = [each for each in imports if each.split()[1] < line.split()[1]][-1]
     return text.replace(before, before + line, 1)
 
@@ -104,7 +98,3 @@ def _text(template: str, words: dict[str, str]) -> str:
 
 def _read(root: Path, place: str) -> str:
     return (root / place).read_text(encoding="utf-8")
-
-
-def _is_assigned(node: ast.stmt, name: str) -> bool:
-    return isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name) and node.targets[0].id == name
