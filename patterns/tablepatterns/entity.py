@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Coroutine, Mapping
+from collections.abc import Callable, Coroutine, Iterable, Mapping
 from contextlib import suppress
 from datetime import datetime
 from decimal import Decimal
@@ -69,7 +69,7 @@ class Entity(dict[str, Any]):
         """The RowKey of its row; None if it was not stored yet."""
         self.etag: str | None = None
         """The ETag of the version that was read or written; None if it was not stored yet."""
-        self._timestamp: datetime | None = None
+        self._timestamp: datetime | str | None = None
         self._write_ids: Lineage = ()
         self._reading: object = None
 
@@ -81,9 +81,12 @@ class Entity(dict[str, Any]):
     @property
     def timestamp(self) -> datetime | None:
         """When the service last changed the entity; None if it was not stored yet, or the service did not say."""
-        if self._timestamp is None and self.etag is not None:
-            self._timestamp = timestamp_of(self.etag)
-        return self._timestamp
+        known = self._timestamp
+        if isinstance(known, str):
+            known = self._timestamp = ticks_of(known).datetime()
+        elif known is None and self.etag is not None:
+            known = self._timestamp = timestamp_of(self.etag)
+        return known
 
     def copy(self) -> Entity:
         """Return another entity with the same properties, keys and ETag, to change and write separately."""
@@ -109,8 +112,24 @@ def received(found: Any) -> Entity:
             entity[name] = _received(value)
     entity.partition_key, entity.row_key = entity.get("PartitionKey"), entity.get("RowKey")
     entity.etag = found.metadata.get("etag")
-    entity._timestamp = found.metadata.get("timestamp")
+    timestamp: datetime | None = found.metadata.get("timestamp")
+    # The SDK's is of a class of its own
+    entity._timestamp = datetime.fromisoformat(timestamp.isoformat()) if timestamp else None
     entity._write_ids = from_bytes(entity.pop(WRITE_ID, None))
+    return entity
+
+
+def entity_of_row(
+    properties: Iterable[tuple[str, Any]], etag: str | None, timestamp: str | None, write_ids: Lineage
+) -> Entity:
+    """Return an entity with the properties of a row, as they are.
+
+    :param timestamp: as the service writes it
+    """
+    entity = Entity.__new__(Entity)
+    entity.update(properties)
+    entity.partition_key, entity.row_key = entity.get("PartitionKey"), entity.get("RowKey")
+    entity.etag, entity._timestamp, entity._write_ids, entity._reading = etag, timestamp, write_ids, None
     return entity
 
 
@@ -188,9 +207,10 @@ def modify(entity: Entity, change: Modify) -> None:
 def _received(value: Any) -> Any:
     if isinstance(value, EntityProperty) and value.edm_type == EdmType.INT64:
         return Int64(value.value)
-    if isinstance(value, datetime) and (ticks := ticks_of(getattr(value, "tables_service_value", ""))) % 10:
+    if isinstance(value, datetime):
         # The SDK's datetime has dropped the seventh digit, and a key made of it would be another
-        return ticks
+        ticks = ticks_of(getattr(value, "tables_service_value", ""))
+        return ticks if ticks % 10 else ticks.datetime()
     return value
 
 

@@ -28,7 +28,8 @@ LIMITS = {
     # 20 of them encode and read the transaction, in place of some 8,000 of the SDK's
     "insert with an intra-partition index": 175,
     "insert with an inter-partition index": 310,
-    "LogTail.latest(2)": 132,
+    # 13 of them read the page, which for a thousand rows takes a seventh of the time of the SDK
+    "LogTail.latest(2)": 146,
 }
 """The calls that each took when this was written, and a few more. Raise one only with a reason."""
 

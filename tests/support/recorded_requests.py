@@ -48,6 +48,30 @@ class Parts(SimpleResponse):
         return [SimpleResponse(self.request, 204, "No Content", {"Etag": "W/1"}, b"")] * found
 
 
+class Replies(HttpTransport[Any, Any]):
+    """Answers every request with one body.
+
+    :param pages: how many responses come, all but the last with a continuation token
+    """
+
+    def __init__(self, body: bytes, content_type: str, pages: int = 1) -> None:
+        self._body, self._content_type = body, content_type
+        self.left = pages
+
+    def send(self, request: Any, **options: Any) -> Any:
+        self.left -= 1
+        headers = {"Content-Type": self._content_type}
+        if self.left:
+            headers["x-ms-continuation-NextPartitionKey"] = "1!4!cA--"
+        return SimpleResponse(request, 200, "OK", headers, self._body)
+
+    def open(self) -> None: ...
+
+    def close(self) -> None: ...
+
+    def __exit__(self, *error: object) -> None: ...
+
+
 def client(transport: Any) -> TableClient:
     return TableClient(SERVICE, "Employees", credential=CREDENTIAL, transport=transport)
 

@@ -30,10 +30,11 @@ from ..filters.bounds import Interval, KeyBounds, key_bounds
 from ..same_value import same_value
 from ..write_id import Lineage, after, inserted, is_complete
 from .batch import Batches, ETags
-from .call import CONNECTION_LOST, Exchange, MaybeCarriedOut, all_of, answered, each, first_page, settled
+from .call import CONNECTION_LOST, Exchange, MaybeCarriedOut, answered, each, settled
 from .errors import code_of, lacks_table, missing, translated
 from .operation import ANY, Operation, check_transaction, plain, sdk_operation
 from .page_token import Position
+from .pages import query_page
 
 
 async def table_names(service: Any, first: str, last: str) -> AsyncIterator[str]:
@@ -274,15 +275,14 @@ class Table:
             rule = f"a page has 1 to {limits.MAX_PAGE_ENTITIES} entities"
             raise BadInput("size", size, rule, "ask for smaller pages, and follow their tokens")
         position = Position.parse(token, self.name, where) if token else None
-        pages = self._pages(where, size, position, select)
+        start = position.sdk() if position else None
         try:
-            found = await first_page(pages)
+            items, end = await query_page(self._client, where, size=size, token=start, select=select, hook=self._hook)
         except ResourceNotFoundError as error:
             if code_of(error) != "TableNotFound":
                 raise
             return Page((), None)
-        following = Position.of(pages.continuation_token)
-        items = tuple(map(received, await all_of(found)))
+        following = Position.of(end)
         if items and where is not None:
             # A response to another request is wrong as a whole, so that two of its entities tell
             bounds = key_bounds(where)
@@ -300,12 +300,6 @@ class Table:
             return
         text = f"table {self.name!r}: the response holds the entity {entity.key!r}, which was not asked for"
         raise ServiceResponseError(f"{text}; do not share a transport between processes, call connect() in each")
-
-    def _pages(self, where: Filter | None, size: int, position: Position | None, select: Sequence[str] | None) -> Any:
-        options: dict[str, Any] = {"results_per_page": size} | ({"select": list(select)} if select else {})
-        client = self._client
-        found = client.list_entities(**options) if where is None else client.query_entities(str(where), **options)
-        return found.by_page(position.sdk() if position else None)
 
     async def query(self, where: Filter | None, *, select: Sequence[str] | None = None) -> AsyncIterator[Entity]:
         """Hand out every entity that matches, page after page. Cost: 1 transaction per page of up to 1,000."""

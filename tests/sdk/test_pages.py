@@ -1,0 +1,217 @@
+"""Pages that the codec reads hold what the SDK reads, type for type, and are paged, retried and hooked alike."""
+
+from __future__ import annotations
+
+import json
+import tracemalloc
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from azure.core.exceptions import HttpResponseError
+from azure.data.tables import TableClient
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from sdk.test_batch_body import keys, names, properties
+from support.recorded_requests import CREDENTIAL, SERVICE, Replies
+from tablepatterns.edm import Int64, Ticks
+from tablepatterns.engine.account import Engine
+from tablepatterns.entity import Entity, reading_of, received, write_ids_of
+from tablepatterns.filters import prop
+from tablepatterns.recipe import finish
+from tablepatterns.sdk.operation import Operation
+from tablepatterns.sdk.page_body import entities_of
+from tablepatterns.sdk.table import Table
+
+ETAG = "W/\"datetime'2020-07-24T14%3A34%3A27.8639974Z'\""
+
+
+def exact(entity: Entity) -> Any:
+    """Return all of an entity that a caller can see, with the types of its values."""
+    values = [(name, type(value), repr(value)) for name, value in entity.items()]
+    return (
+        values,
+        entity.key,
+        entity.etag,
+        entity.timestamp,
+        type(entity.timestamp),
+        write_ids_of(entity),
+        reading_of(entity),
+    )
+
+
+def by_sdk(body: bytes) -> list[Entity]:
+    """Return what the SDK makes of a response."""
+    client = TableClient(SERVICE, "Employees", credential=CREDENTIAL, transport=Replies(body, "application/json"))
+    return [received(each) for each in client.list_entities()]
+
+
+stated = st.one_of(
+    st.tuples(st.just("Edm.Int64"), st.integers(-(2**63), 2**63 - 1).map(str)),
+    st.tuples(st.just("Edm.Double"), st.sampled_from(["NaN", "Infinity", "-Infinity", 1, 1.5, -0.0, "1.5"])),
+    st.tuples(
+        st.just("Edm.DateTime"),
+        st.sampled_from(
+            [
+                "2020-07-24T14:34:27.8639974Z",
+                "2020-07-24T14:34:27.8639970Z",
+                "2020-07-24T14:34:27.863Z",
+                "2020-07-24T14:34:27Z",
+                "1601-01-01T00:00:00Z",
+                "9999-12-31T23:59:59.9999999Z",
+            ]
+        ),
+    ),
+    st.tuples(st.just("Edm.Guid"), st.uuids().map(str)),
+    st.tuples(st.just("Edm.Binary"), st.sampled_from(["", "AAEC", "/+8="])),
+    st.tuples(st.just("Edm.String"), st.text() | st.none()),
+    st.tuples(st.just("Edm.Int32"), st.integers(-5, 5) | st.none()),
+    st.tuples(st.none(), st.text() | st.integers() | st.booleans() | st.floats(allow_nan=False) | st.none()),
+)
+extras = st.fixed_dictionaries(
+    {}, optional={"odata.etag": st.just(ETAG), "Timestamp": st.just("2020-07-24T14:34:27.8639974Z"), "RowKey": keys}
+)
+
+
+@st.composite
+def rows(draw: st.DrawFn) -> dict[str, Any]:
+    row = {"PartitionKey": draw(keys), **draw(extras)}
+    for name, (kind, value) in draw(st.dictionaries(names, stated, max_size=5)).items():
+        tag = {f"{name}@odata.type": kind} if kind else {}
+        # The type may stand before its property or behind it
+        row |= {**tag, name: value} if draw(st.booleans()) else {name: value, **tag}
+    return row
+
+
+@settings(max_examples=200)
+@given(st.lists(rows(), max_size=5))
+def test_a_page_is_read_as_the_sdk_reads_it(drawn: list[dict[str, Any]]) -> None:
+    # Twice the same rows: the second time their layout is known
+    body = json.dumps({"odata.metadata": "x", "value": drawn + drawn}).encode()
+    found = entities_of(body)
+    if any(type(value) is int and abs(value) >= 2**63 for row in drawn for value in row.values()):
+        assert found is None
+        return
+    assert found is not None
+    assert [exact(each) for each in found] == [exact(each) for each in by_sdk(body)]
+
+
+@pytest.mark.parametrize(
+    "row",
+    [
+        {"A@odata.type": "Edm.Boolean", "A": True},
+        {"A@odata.type": "Edm.Other", "A": 1},
+        {"A@odata.type": "Edm.Int64", "A": None},
+        {"A@odata.type": "Edm.DateTime", "A": "2020-07-24"},
+        {"A@odata.type": "Edm.Guid", "A": "no"},
+        {"A": [1]},
+        {"A": 2**64},
+        "text",
+    ],
+)
+def test_a_row_that_is_not_known_is_left_to_the_sdk(row: Any) -> None:
+    assert entities_of(json.dumps({"value": [row]}).encode()) is None
+
+
+@pytest.mark.parametrize("body", [b"", b"[]", b"{}", b"no", b'{"value": 1}', b'\xff{"value": []}'])
+def test_a_response_that_is_not_known_is_left_to_the_sdk(body: bytes) -> None:
+    assert entities_of(body) is None
+
+
+def test_what_the_sdk_reads_is_returned() -> None:
+    row = {"PartitionKey": "p", "RowKey": "r", "Nested": [1]}
+    transport = Replies(json.dumps({"value": [row]}).encode(), "application/json")
+    table = Table(TableClient(SERVICE, "Employees", credential=CREDENTIAL, transport=transport))
+    (found,) = finish(table.page(None, size=1)).items
+    assert found == row
+
+
+# ------------------------------------------------------------------ against a service
+
+DRAWN = st.lists(properties, min_size=1, max_size=4)
+
+
+@settings(max_examples=20)
+@given(drawn=DRAWN)
+async def test_what_was_written_is_read_type_for_type(storage: Any, new_name: Callable[..., str], drawn: Any) -> None:
+    table = storage.table(new_name())
+    await table.submit(
+        *(Operation.insert({"PartitionKey": "p", "RowKey": str(n), **each}) for n, each in enumerate([*drawn, *drawn]))
+    )
+    pages = [await table.page(where, size=1000) for where in (None, prop("PartitionKey") == "p")]
+    one_by_one = [await table.get("p", str(n)) for n in range(2 * len(drawn))]
+    for page in pages:
+        assert [exact(each) for each in page.items] == [exact(each) for each in one_by_one]
+
+
+async def test_pages_continue_each_other(storage: Any, table_name: str) -> None:
+    table = storage.table(table_name)
+    await table.submit(*(Operation.insert({"PartitionKey": "p", "RowKey": f"{n}", "A": n}) for n in range(7)))
+    found: list[Any] = []
+    token: str | None = None
+    sizes: list[int] = []
+    while not sizes or token:
+        page = await table.page(prop("A") >= 1, size=3, token=token, select=["A"])
+        found += [dict(each) for each in page.items]
+        sizes.append(len(page.items))
+        token = page.token
+    assert found == [{"A": n} for n in range(1, 7)]
+    assert sum(sizes) == 6
+
+
+async def test_a_page_is_retried_and_its_errors_are_the_sdks(storage: Any, table_name: str, engine: Engine) -> None:
+    table = storage.table(table_name)
+    await table.submit(Operation.insert({"PartitionKey": "p", "RowKey": "r"}))
+    engine.faults.busy(operation="QueryEntities", times=2)
+    assert len((await table.page(None, size=5)).items) == 1
+    engine.faults.busy(operation="QueryEntities")
+    with pytest.raises(HttpResponseError, match="ServerBusy"):
+        await table.page(None, size=5)
+
+
+async def test_hooks_see_the_response_with_its_rows(backend: Any, table_name: str) -> None:
+    seen: list[bytes] = []
+    storage = backend.connect(raw_response_hook=lambda call: seen.append(call.http_response.content))
+    table = storage.table(table_name)
+    await table.submit(Operation.insert({"PartitionKey": "p", "RowKey": "r", "Name": "Jones"}))
+    seen.clear()
+    assert len((await table.page(None, size=5)).items) == 1
+    (body,) = seen
+    assert b"Jones" in body
+
+
+async def test_values_keep_their_types(storage: Any, table_name: str) -> None:
+    table = storage.table(table_name)
+    values = {"Small": 5, "Large": 2**40, "Stated": Int64(5), "Moment": Ticks.parse("2020-07-24T14:34:27.8639974Z")}
+    await table.submit(Operation.insert({"PartitionKey": "p", "RowKey": "r", **values}))
+    (found,) = (await table.page(None, size=5)).items
+    kinds = {name: type(found[name]) for name in values}
+    assert kinds == {"Small": int, "Large": Int64, "Stated": Int64, "Moment": Ticks}
+    assert {name: found[name] for name in values} == values
+
+
+def test_a_query_holds_one_page_at_a_time() -> None:
+    row = json.dumps({"PartitionKey": "p", "RowKey": "r", "Text": "x" * 100}).encode()
+    transport = Replies(b'{"value":[%s]}' % b",".join([row] * 1000), "application/json", pages=20)
+    table = Table(TableClient(SERVICE, "Employees", credential=CREDENTIAL, transport=transport))
+    peaks: list[int] = []
+
+    async def read() -> int:
+        count = 0
+        async for _ in table.query(None):
+            count += 1
+            if count % 5000 == 0:
+                peaks.append(tracemalloc.get_traced_memory()[1])
+                tracemalloc.reset_peak()
+        return count
+
+    finish(read())
+    transport.left = 20
+    peaks.clear()
+    tracemalloc.start()
+    try:
+        assert finish(read()) == 20_000
+    finally:
+        tracemalloc.stop()
+    assert max(peaks) < 1.2 * min(peaks)
