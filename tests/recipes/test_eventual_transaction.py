@@ -301,7 +301,7 @@ async def test_a_body_that_does_not_fit_or_is_no_json_is_refused_before_it_is_se
     order = order_of(storage, name, [Steps()["pay"]])
     with pytest.raises(LimitExceeded, match="65,536 bytes"):
         await order.start({"Text": "x" * 65_536})
-    with pytest.raises(BadInput, match="no JSON form"):
+    with pytest.raises(BadInput, match="cannot be written as JSON"):
         await order.start({"At": object()})
     assert engine.ledger.totals.requests == 0
 

@@ -16,7 +16,7 @@ from support.queue_workers import RecordingHandler, failing, message, poison_of,
 from tablepatterns import connect
 from tablepatterns.engine.account import Engine
 from tablepatterns.errors import BadDesign, BadInput, BadMessage, LeaseLost
-from tablepatterns.messages.poison import Poisoned
+from tablepatterns.messages.poison import PoisonMessage
 from tablepatterns.recipes.worker import Report, Worker
 
 
@@ -223,7 +223,7 @@ async def test_the_longest_message_goes_to_poison_whole_and_its_reason_follows(
     worker = worker_of(storage, name, RecordingHandler())
     await worker.run_once()
     whole, note = await poison_of(storage, name)
-    assert whole == Poisoned(None, text)
+    assert whole == PoisonMessage(None, text)
     assert (note.queue, note.text, note.error) == (name, None, "BadMessage")
     assert await worker.requeue(name) == 1
     assert (await queue.peek())[0].text == text
@@ -245,7 +245,7 @@ async def test_poison_that_somebody_else_put_there_is_sent_back_as_it_is(storage
     await storage.queue(f"{name}-poison").send(message(Name="Jones"))
     handler = RecordingHandler()
     worker = worker_of(storage, name, handler)
-    assert await worker.poisoned(name) == [Poisoned(None, message(Name="Jones"))]
+    assert await worker.poisoned(name) == [PoisonMessage(None, message(Name="Jones"))]
     await worker.requeue(name)
     await worker.run_once()
     assert handler.bodies == [{"Name": "Jones"}]
@@ -255,7 +255,7 @@ async def test_poison_that_somebody_else_put_there_is_sent_back_as_it_is(storage
 async def test_a_note_of_poison_that_nobody_wrote_so_is_sent_back_as_it_is(
     storage: Any, name: str, queue: Any, field: str
 ) -> None:
-    forged = message("poison", **{**asdict(Poisoned(name, message())), field: 7})
+    forged = message("poison", **{**asdict(PoisonMessage(name, message())), field: 7})
     await storage.queue(f"{name}-poison").send(forged)
     assert await worker_of(storage, name, RecordingHandler()).requeue(name) == 1
     assert (await queue.peek())[0].text == forged
@@ -338,7 +338,7 @@ def test_a_number_that_cannot_work_is_refused(options: dict[str, Any]) -> None:
 
 
 def test_two_handlers_of_one_kind_are_refused() -> None:
-    with connect() as storage, pytest.raises(BadDesign, match="two handlers of the queue 'orders'"):
+    with connect() as storage, pytest.raises(BadDesign, match="two handlers of queue 'orders'"):
         Worker(storage, {"orders": [RecordingHandler(), RecordingHandler()]})
 
 
@@ -348,7 +348,7 @@ def test_a_worker_without_work_is_refused() -> None:
 
 
 def test_a_queue_that_is_not_served_is_refused_by_name() -> None:
-    with connect() as storage, pytest.raises(BadInput, match="serves orders"):
+    with connect() as storage, pytest.raises(BadInput, match="polls orders"):
         Worker(storage, {"orders": [RecordingHandler()]}).requeue("odrers")
 
 

@@ -18,7 +18,7 @@ from support.queue_workers import message
 from tablepatterns import connect
 from tablepatterns.cli.main import main
 from tablepatterns.engine.account import Engine
-from tablepatterns.messages.stop_signal import on_signals
+from tablepatterns.messages.stop_signal import stop_on_signals
 from tablepatterns.testing.server import serving
 
 SECONDS = 20
@@ -129,10 +129,10 @@ def test_the_message_in_hand_is_finished_before_the_process_ends(folder: Path, s
 @pytest.mark.parametrize(
     ("name", "reason"),
     [
-        ("idle_app", "it is no module and name"),
-        ("nowhere:worker", "there is no module 'nowhere'"),
-        ("idle_app:nobody", "idle_app has no worker of that name"),
-        ("idle_app:not_a_worker", "idle_app has no worker of that name"),
+        ("idle_app", "it is not a module and a name"),
+        ("nowhere:worker", "module 'nowhere' was not found"),
+        ("idle_app:nobody", "idle_app has no worker with that name"),
+        ("idle_app:not_a_worker", "idle_app has no worker with that name"),
     ],
 )
 def test_a_worker_that_is_not_there_is_told_with_what_to_give(
@@ -176,7 +176,7 @@ def interruptible() -> Iterator[None]:
 @pytest.mark.usefixtures("interruptible")
 def test_the_first_signal_asks_and_the_second_does_what_it_did_before() -> None:
     before = signal.getsignal(signal.SIGINT), signal.getsignal(signal.SIGTERM)
-    with on_signals() as stopping:
+    with stop_on_signals() as stopping:
         assert not stopping()
         signal.raise_signal(signal.SIGTERM)
         assert stopping()

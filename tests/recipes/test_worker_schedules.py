@@ -9,7 +9,7 @@ import pytest
 
 from tablepatterns import EntitySet, Key
 from tablepatterns.messages.delivery import Delivery, Outcome
-from tablepatterns.messages.poison import Poisoned, Reason
+from tablepatterns.messages.poison import PoisonMessage, Reason
 from tablepatterns.recipes import worker as recipe
 from tablepatterns.recipes.eventual_transaction import EventualTransaction
 from tablepatterns.recipes.worker import Worker
@@ -89,7 +89,7 @@ UNREADABLE = "not json"
 
 def is_kept(world: World) -> None:
     """The message is on its queue, or its text is on the poison queue, at every moment."""
-    kept = [Poisoned.parse(message.text).text for message in world.engine.queues.peek("orders-poison", 32)]
+    kept = [PoisonMessage.parse(message.text).text for message in world.engine.queues.peek("orders-poison", 32)]
     assert waiting(world) or UNREADABLE in kept, "the message is lost"
 
 
@@ -113,17 +113,17 @@ def test_a_message_that_nobody_can_read_is_never_lost(faults: dict[str, Any]) ->
 class DeletesFirst(Delivery):
     """The message goes before its work is done."""
 
-    async def deal_with(self) -> Outcome:
+    async def process(self) -> Outcome:
         await self._served.queue.delete(self._message)
-        return await super().deal_with()
+        return await super().process()
 
 
 class DeletesBeforePoison(Delivery):
     """The message goes before its copy is on the poison queue."""
 
-    async def _to_poison(self, message: Message, reason: Reason) -> Outcome:
+    async def _move_to_poison(self, message: Message, reason: Reason) -> Outcome:
         await self._served.queue.delete(message)
-        return await super()._to_poison(message, reason)
+        return await super()._move_to_poison(message, reason)
 
 
 @pytest.mark.parametrize(

@@ -244,7 +244,7 @@ def test_what_is_no_work_is_refused_as_such(text: str) -> None:
 
 @pytest.mark.parametrize("body", [{"at": object()}, {"x": float("nan")}, {"b": b"bytes"}])
 def test_a_body_without_a_json_form_is_refused_before_it_is_sent(body: dict[str, Any]) -> None:
-    with pytest.raises(BadInput, match="no JSON form"):
+    with pytest.raises(BadInput, match="cannot be written as JSON"):
         Envelope("greet", body).text()
 
 
@@ -262,7 +262,7 @@ async def test_a_lease_knows_its_work_and_its_time(storage: Any, queue: Any, eng
 async def test_a_lease_is_counted_from_when_it_was_asked_for(storage: Any, queue: Any, engine: Engine) -> None:
     since = storage.now()
     engine.clock.advance(20)
-    lease = await leased(storage, queue, since=since)
+    lease = await leased(storage, queue, requested_at=since)
     assert 9 < lease.remaining <= 10
 
 

@@ -10,7 +10,7 @@ from uuid import uuid4
 
 from tablepatterns.messages.handler import Observer
 from tablepatterns.messages.lease import Lease
-from tablepatterns.messages.poison import Poisoned, Reason
+from tablepatterns.messages.poison import PoisonMessage, Reason
 from tablepatterns.recipes.worker import Worker
 
 
@@ -98,6 +98,6 @@ def worker_of(storage: Any, name: str, *handlers: Any, **options: Any) -> Any:
     return Worker(storage, {name: handlers}, **options)
 
 
-async def poison_of(storage: Any, name: str) -> list[Poisoned]:
+async def poison_of(storage: Any, name: str) -> list[PoisonMessage]:
     """Return the notes on the poison queue of a queue."""
-    return [Poisoned.parse(found.text) for found in await storage.queue(f"{name}-poison").peek(32)]
+    return [PoisonMessage.parse(found.text) for found in await storage.queue(f"{name}-poison").peek(32)]

@@ -775,7 +775,7 @@ class EntitySet(Pattern[Account_co]):
                 return settled
             for message in messages:
                 settled += await self._settle(
-                    intents, Lease(self.account, queue, message, lease, since=since), retry_for
+                    intents, Lease(self.account, queue, message, lease, requested_at=since), retry_for
                 )
 
     @recipe

@@ -19,7 +19,7 @@ VERSION: Final = 1
 
 @dataclass(frozen=True)
 class Envelope:
-    """One piece of work, as it travels.
+    """The kind and the body of one message.
 
     >>> sent = Envelope("archive", {"partition": "Sales", "row": "000223"})
     >>> sent.text()
@@ -27,8 +27,8 @@ class Envelope:
     >>> Envelope.parse(sent.text(base64=True)) == sent
     True
 
-    :param kind: which handler it is for
-    :param body: the work: texts, numbers, booleans, None, lists and dicts of them
+    :param kind: which handler processes it
+    :param body: what to do: texts, numbers, booleans, None, lists and dicts of them
     """
 
     kind: str
@@ -37,7 +37,7 @@ class Envelope:
     def text(self, *, base64: bool = False) -> str:
         """Return the message's text, in ASCII.
 
-        :raises BadInput: the body has no JSON form
+        :raises BadInput: the body cannot be written as JSON
         """
         try:
             text = json.dumps(
@@ -45,22 +45,22 @@ class Envelope:
             )
         except (TypeError, ValueError, RecursionError) as error:
             raise BadInput(
-                "body", NOT_SHOWN, f"it has no JSON form ({type(error).__name__})", "convert it to texts and numbers"
+                "body", NOT_SHOWN, f"it cannot be written as JSON ({type(error).__name__})", "use texts and numbers"
             ) from error
         return b64encode(text.encode()).decode() if base64 else text
 
     @classmethod
     def parse(cls, text: str) -> Envelope:
-        """Return the work that a message's text asks for.
+        """Return the envelope in a message's text.
 
-        :raises BadMessage: it is not such a message, or of a version that this library does not know
+        :raises BadMessage: the text is not an envelope, or its version is unknown
         """
         try:
             found = json.loads(text if text.lstrip().startswith("{") else b64decode(text, validate=True))
         except (ValueError, RecursionError):
-            # Nested deeper than Python goes: who let that out would never come to the messages behind it
+            # Nesting that is too deep must not end the worker, which would receive the same message again
             raise BadMessage(
-                "message", NOT_SHOWN, "it is neither JSON nor JSON in Base64", "move it to poison"
+                "message", NOT_SHOWN, "it is neither JSON nor JSON in Base64", "check which program sent it"
             ) from None
         fields = cast("dict[str, Any]", found) if isinstance(found, dict) else {}
         kind, body = fields.get("kind"), fields.get("body")

@@ -22,7 +22,7 @@ class Handler(Protocol):
         ...
 
     async def handle(self, lease: Lease) -> None:
-        """Do the work that `lease.work` asks for, in words that a recipe may await."""
+        """Process the message `lease.work`. Await only what a recipe may await; see `recipe`."""
         ...
 
 
@@ -39,19 +39,19 @@ class Observer:
     """
 
     def received(self, queue: str, count: int) -> None:
-        """So many messages came with one request, at least one."""
+        """One request returned `count` messages, at least one."""
 
     def handled(self, queue: str, kind: str, seconds: float) -> None:
-        """The work of a message is done; it took so many seconds."""
+        """A message was processed, in `seconds`."""
 
     def failed(self, queue: str, kind: str, reason: Reason, seconds: float) -> None:
-        """The work of a message failed; unless it goes to poison, it is delivered again."""
+        """A handler failed; the message is delivered again, or moved to the poison queue."""
 
     def renewed(self, queue: str, kind: str) -> None:
-        """A message was kept for longer, since its work still goes on."""
+        """The lease of a message was renewed while its handler runs."""
 
     def lost(self, queue: str, kind: str) -> None:
-        """A message is not ours any more, and somebody else does the same work."""
+        """The lease of a message ended before it was processed, so another worker may receive it."""
 
     def poisoned(self, queue: str, reason: Reason) -> None:
-        """A message went to poison."""
+        """A message was moved to the poison queue."""

@@ -19,7 +19,7 @@ class Lease:
     :param queue: where the message is
     :param message: as it was sent or received
     :param seconds: the length of the lease; each renewal is as long
-    :param since: when the message was requested, by the account's clock; None for now
+    :param requested_at: when the message was requested, by the account's clock; None for now
     :raises BadMessage: the message cannot be read
     """
 
@@ -31,32 +31,32 @@ class Lease:
         seconds: int,
         *,
         base64: bool = False,
-        since: datetime | None = None,
+        requested_at: datetime | None = None,
     ) -> None:
         self._account = account
         self._queue = queue
         self._base64 = base64
         self._seconds = seconds
-        # A renewal beside the work makes the pop receipt that a rewrite of the work is about to send a stale one
-        self._turn = new_lock(account)
+        # A heartbeat that renews the lease makes the pop receipt stale that a concurrent rewrite is about to send
+        self._lock = new_lock(account)
         self.message = message
         self.work = Envelope.parse(message.text)
-        # Counted from before the service began to count, it ends no later than there
-        self._ends = (since or account.now()) + timedelta(seconds=seconds)
+        # The service counts from when it received the request, so the lease ends there no earlier than here
+        self._ends_at = (requested_at or account.now()) + timedelta(seconds=seconds)
 
     @classmethod
     async def on_new(
         cls, account: Account, queue: Queue, work: Envelope, seconds: int, *, base64: bool = False
     ) -> Lease:
-        """Send a message that is hidden for `seconds`, and hold its lease. Cost: 1 transaction."""
+        """Send a message that is hidden for `seconds`, and return its lease. Cost: 1 transaction."""
         before = account.now()
         message = await queue.send(work.text(base64=base64), delay=seconds)
-        return cls(account, queue, message, seconds, base64=base64, since=before)
+        return cls(account, queue, message, seconds, base64=base64, requested_at=before)
 
     @property
     def remaining(self) -> float:
         """The seconds until the lease ends; 0 or less if it has ended."""
-        return (self._ends - self._account.now()).total_seconds()
+        return (self._ends_at - self._account.now()).total_seconds()
 
     async def renew(self) -> None:
         """Extend the lease by its full length from now. Cost: 1 transaction.
@@ -68,7 +68,7 @@ class Lease:
     async def renew_if_due(self) -> None:
         """Renew if no more than half of the time is left. Cost: 1 transaction or none.
 
-        :raises LeaseLost: it is not ours any more
+        :raises LeaseLost: the lease has ended
         """
         if self.remaining <= self._seconds / 2:
             await self.renew()
@@ -83,34 +83,34 @@ class Lease:
         self.work = work
 
     async def release(self, seconds: int = 0) -> None:
-        """Let the message be received again in `seconds`. Cost: 1 transaction.
+        """Give up the lease: the message can be received again in `seconds`. Cost: 1 transaction.
 
         :raises LeaseLost: the lease has ended
         """
         await self._update(seconds, None)
 
     async def complete(self) -> bool:
-        """Delete the message; return False if it was not ours any more. Cost: 1 transaction."""
-        async with self._turn:
+        """Delete the message; return False if the lease had been lost. Cost: 1 transaction."""
+        async with self._lock:
             return await self._queue.delete(self.message)
 
     async def _update(self, seconds: int, text: str | None) -> None:
-        async with self._turn:
+        async with self._lock:
             before = self._account.now()
             self.message = await self._queue.renew(self.message, lease=seconds, text=text)
-            self._ends = before + timedelta(seconds=seconds)
+            self._ends_at = before + timedelta(seconds=seconds)
 
 
-class Entrusted(Lease):
-    """A lease for handlers where nothing is ours to do about the message; it costs no transaction.
+class ExternalLease(Lease):
+    """The lease of a message that another program received, renews and deletes. It sends no requests.
 
-    What a handler writes into the message is known to that handler only, so that it begins from the start when the
-    message comes again.
+    A rewritten body is seen by this handler only: if the message is delivered again, the handler starts from the
+    beginning.
 
-    :param account: whose clock counts
+    :param account: the account whose clock governs the lease
     :param queue: where the message is
-    :param text: what it says
-    :raises BadMessage: nobody can tell what the message asks for
+    :param text: the message's text
+    :raises BadMessage: the message cannot be read
     """
 
     def __init__(self, account: Account, queue: Queue, text: str, seconds: int) -> None:
@@ -118,11 +118,11 @@ class Entrusted(Lease):
 
     @property
     def remaining(self) -> float:
-        """The seconds for which the message is ours: whoever has it keeps it."""
+        """The full length of the lease, since the other program renews it."""
         return float(self._seconds)
 
     async def complete(self) -> bool:
-        """Leave the message to whoever has it."""
+        """Do nothing: the other program deletes the message."""
         return True
 
     async def _update(self, seconds: int, text: str | None) -> None:

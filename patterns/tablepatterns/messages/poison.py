@@ -34,11 +34,11 @@ _LIBRARIES: Final = (
 
 @dataclass(frozen=True)
 class Reason:
-    """Why a message could not be worked on.
+    """Why a message could not be processed.
 
     :param error: the name of the error's type
-    :param text: what the service answered, and where it was raised; for a `BadMessage` what it says but for the value,
-        for a `StepFailed` the step
+    :param text: the service's status and code, and where the error was raised; for a `BadMessage` its text without the
+        value, for a `StepFailed` the step
     """
 
     error: str
@@ -46,9 +46,9 @@ class Reason:
 
     @classmethod
     def of(cls, error: BaseException) -> Reason:
-        """Return the reason that an error tells, without any text that an exception may have made of a message.
+        """Return the reason of an error, without the text of exceptions, which may quote the message.
 
-        A `BadMessage` is raised to say why a message is poison: its subject, rule and way out are carried.
+        The text of a `BadMessage` is kept, without the value: it is raised to explain why the message is invalid.
 
         >>> Reason.of(BadMessage("Age", -1, "it is negative", "send an age")).text
         'Age: it is negative; send an age'
@@ -58,15 +58,15 @@ class Reason:
         if isinstance(error, BadMessage):
             text = one_line(f"{error.subject}: {error.rule}; {error.hint}")[:_LONGEST_REASON]
         elif isinstance(error, StepFailed):
-            # Made of the reason of its cause
+            # Its text is the reason of its cause
             text = one_line(error.message)
         else:
-            text = " ".join(filter(None, (_answer(error), _place(error))))
+            text = " ".join(filter(None, (_status(error), _place(error))))
         return cls(type(error).__name__, text)
 
 
 def trace(error: BaseException) -> str:
-    """Return where an error and those that it came from were raised, as a traceback without the texts of exceptions."""
+    """Return the traceback of an error and its causes, without the texts of exceptions."""
     lines: list[str] = []
     seen: set[int] = set()
     following: BaseException | None = error
@@ -77,15 +77,15 @@ def trace(error: BaseException) -> str:
     return "\n".join(lines)
 
 
-def _answer(error: BaseException) -> str:
-    """Return the status and the code that the service answered with, where it did."""
+def _status(error: BaseException) -> str:
+    """Return the status and the error code of the service's response, if there is one."""
     if not isinstance(error, HttpResponseError) or error.status_code is None:
         return ""
     return f"{error.status_code} {code_of(error)}".strip()
 
 
 def _place(error: BaseException) -> str:
-    """Return where an error was raised, and the last line before that which belongs to no library."""
+    """Return where an error was raised, and the last line of the caller's own code before that."""
     frames = extract_tb(error.__traceback__)
     if not frames:
         return "raised outside any function"
@@ -103,17 +103,17 @@ def _line(frame: FrameSummary) -> str:
 
 
 @dataclass(frozen=True)
-class Poisoned:
-    """A message that went to poison.
+class PoisonMessage:
+    """A message of a poison queue.
 
-    :param queue: the queue that it came from; None if nothing but the message is known
-    :param text: its text as it was; None where it did not fit beside the reason, and is a message of its own
-    :param id: the id that it had there
+    :param queue: the queue that it came from; None if another program put it there
+    :param text: its original text; None if it did not fit, and is in a message of its own
+    :param id: the id that it had in that queue
     :param error: the name of the error's type
     :param reason: what was wrong
     :param deliveries: how often it was received
     :param first: when it was sent, in ISO 8601
-    :param last: when it went to poison
+    :param last: when it was moved to the poison queue
     """
 
     queue: str | None
@@ -126,16 +126,16 @@ class Poisoned:
     last: str | None = None
 
     @classmethod
-    def of(cls, queue: str, message: Message, reason: Reason, now: datetime) -> Poisoned:
+    def of(cls, queue: str, message: Message, reason: Reason, now: datetime) -> PoisonMessage:
         """Return the note about a message that was received from a queue."""
         sent = message.inserted_at.isoformat() if message.inserted_at else None
         about = (message.id, reason.error, reason.text, message.deliveries, sent, now.isoformat())
         return cls(queue, message.text, *about)
 
     def texts(self, *, base64: bool = False) -> tuple[str, ...]:
-        """Return the messages to send: the note, or where that is too long the text as it was, and then the note.
+        """Return the messages to send: the note, or if that is too long, the original text and then the note.
 
-        >>> [len(text) for text in Poisoned("orders", "x" * 65_536).texts()]
+        >>> [len(text) for text in PoisonMessage("orders", "x" * 65_536).texts()]
         [65536, 132]
         """
         fields: dict[str, Any] = asdict(self)
@@ -145,8 +145,8 @@ class Poisoned:
         return (self.text, Envelope(KIND, fields | {"text": None}).text(base64=base64))
 
     @classmethod
-    def parse(cls, text: str) -> Poisoned:
-        """Return what a message of a poison queue says; one that is no note stands for itself."""
+    def parse(cls, text: str) -> PoisonMessage:
+        """Return the note in a message of a poison queue; any other text is returned as the original text."""
         try:
             found = Envelope.parse(text)
         except BadMessage:
@@ -154,5 +154,5 @@ class Poisoned:
         if found.kind != KIND or found.body.keys() != cls.__dataclass_fields__.keys():
             return cls(None, text)
         note = cls(**found.body)
-        # What is sent again, and where it is from: nobody wrote a note in which that is no text
+        # These two are used to requeue the message, so a note that another program wrote must have texts here
         return note if all(isinstance(each, (str, NoneType)) for each in (note.queue, note.text)) else cls(None, text)

@@ -1,4 +1,4 @@
-"""Ask something that runs for long to stop."""
+"""Stop a running worker, by a function or by a signal."""
 
 from __future__ import annotations
 
@@ -10,36 +10,36 @@ from typing import TypeAlias
 
 from ..errors import BadInput
 
-Stopping: TypeAlias = Callable[[], bool]
-"""Says whether it is time to stop; `threading.Event().is_set` is one."""
+ShouldStop: TypeAlias = Callable[[], bool]
+"""Returns whether to stop; `threading.Event().is_set` is one."""
 
 
-class Ending:
-    """Whether to stop: because somebody asked for it, or because a part failed and the others are to end with it."""
+class StopSignal:
+    """Whether the queues of a worker should stop: the caller asked for it, or one of them failed."""
 
-    def __init__(self, asked: Stopping) -> None:
-        self._asked = asked
-        self._failed = False
+    def __init__(self, should_stop: ShouldStop) -> None:
+        self._should_stop = should_stop
+        self._is_set = False
 
-    def fail(self) -> None:
-        """Let all parts end."""
-        self._failed = True
+    def set(self) -> None:
+        """Stop all queues."""
+        self._is_set = True
 
     def __call__(self) -> bool:
-        """Tell whether it is time to stop."""
-        return self._failed or self._asked()
+        """Return whether to stop."""
+        return self._is_set or self._should_stop()
 
 
 @contextmanager
-def on_signals() -> Generator[Stopping, None, None]:
-    """Say that it is time to stop once SIGINT or SIGTERM has come; the next one of either does what it did before.
+def stop_on_signals() -> Generator[ShouldStop, None, None]:
+    """Return a function that is true after the first SIGINT or SIGTERM; the second has its previous effect.
 
-    :raises BadInput: this is not the main thread, the only one that hears of signals
+    :raises BadInput: this is not the main thread, the only one that receives signals
     """
     if threading.current_thread() is not threading.main_thread():
-        rule = "only the main thread hears of signals, so that nothing could stop this one"
-        raise BadInput("stopping", None, rule, "give what says when to stop, such as threading.Event().is_set")
-    asked = threading.Event()
+        rule = "without it the worker stops on signals, which only the main thread receives"
+        raise BadInput("stopping", None, rule, "pass a function, such as threading.Event().is_set")
+    received = threading.Event()
     before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
 
     def restore() -> None:
@@ -47,12 +47,12 @@ def on_signals() -> Generator[Stopping, None, None]:
             signal.signal(number, handler)
 
     def stop(*_: object) -> None:
-        asked.set()
+        received.set()
         restore()
 
     for number in before:
         signal.signal(number, stop)
     try:
-        yield asked.is_set
+        yield received.is_set
     finally:
         restore()

@@ -134,9 +134,7 @@ class PartitionMove(Pattern[Account_co]):
         held = entity.copy()
         route = self._route(held, fields_of(key, fields))
         self.entity_set.replacing(held)
-        before = self.account.now()
-        sent = await self._messages.send(Envelope(self.kind, _body(route)).text(), delay=self.lease)
-        lease = Lease(self.account, self._messages, sent, self.lease, since=before)
+        lease = await Lease.on_new(self.account, self._messages, Envelope(self.kind, _body(route)), self.lease)
         if held.get(MOVING_TO) != route.claim:
             await self._claim(held, route, lease, retry_for)
         relocation = Relocation(self.entity_set, lease, route)

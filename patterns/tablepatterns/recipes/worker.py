@@ -14,18 +14,18 @@ from azure.core.exceptions import AzureError, HttpResponseError
 from .. import limits
 from ..argument_types import checked
 from ..errors import NOT_SHOWN, BadDesign, BadInput, BadMessage
-from ..messages.delivery import Delivery, Outcome, Rules, Served, log
+from ..messages.delivery import Delivery, Outcome, ServedQueue, Settings, log
 from ..messages.envelope import Envelope
 from ..messages.handler import Handler, Observer
-from ..messages.lease import Entrusted
-from ..messages.poison import Poisoned, Reason
-from ..messages.stop_signal import Ending, Stopping, on_signals
+from ..messages.lease import ExternalLease
+from ..messages.poison import PoisonMessage, Reason
+from ..messages.stop_signal import ShouldStop, StopSignal, stop_on_signals
 from ..recipe import Account_co, Pattern, bound_async, is_sync, recipe
 from ..sdk.call import CONNECTION_LOST
 from ..sdk.queue import Message
 
 _FIRST_WAIT: Final = 0.1
-_LONGEST_NAP: Final = 1.0
+_LONGEST_PAUSE: Final = 1.0
 _TRANSIENT: Final = frozenset({408, 429, 500, 502, 503, 504})
 
 
@@ -59,8 +59,8 @@ class Report:
     @classmethod
     def of(cls, outcomes: Iterable[Outcome]) -> Report:
         """Return the report of some messages."""
-        became = list(outcomes)
-        return cls(len(became), **{each.name: became.count(cast("Outcome", each.name)) for each in fields(cls)[1:]})
+        found = list(outcomes)
+        return cls(len(found), **{each.name: found.count(cast("Outcome", each.name)) for each in fields(cls)[1:]})
 
     def __add__(self, other: Report) -> Report:
         return Report(*(getattr(self, each.name) + getattr(other, each.name) for each in fields(self)))
@@ -137,45 +137,47 @@ class Worker(Pattern[Account_co]):
         _check("max_concurrency", max_concurrency, 1, limits.MAX_MESSAGES_PER_GET)
         _check("retry_after", retry_after, 0, longest)
         _check("idle", idle, _FIRST_WAIT, None)
-        self._rules = Rules(lease, max_deliveries, retry_after, base64, observer or Observer())
-        self._parallel = max_concurrency
+        self._settings = Settings(lease, max_deliveries, retry_after, base64, observer or Observer())
+        self._max_concurrency = max_concurrency
         self._idle = idle
         self._served = {name: self._serving(name, handlers, poison) for name, handlers in _by_queue(queues).items()}
         if not self._served:
-            raise BadDesign("queues", {}, "a worker serves at least one queue", "give it handlers")
+            raise BadDesign("queues", {}, "a worker polls at least one queue", "pass handlers")
 
     @property
     def queues(self) -> tuple[str, ...]:
-        """The names of the queues that it serves."""
+        """The names of the queues that it polls."""
         return tuple(self._served)
 
     def _check_handler(self, handler: Handler) -> None:
-        """Reject a handler whose messages never reach this worker, or that this account could not await."""
+        """Reject a handler whose messages this worker would not receive, or that it could not await."""
         if isinstance(handler, Pattern):
-            account: object = handler.account
-            mine: object = self.account
+            theirs: object = handler.account
+            own: object = self.account
             if is_sync(handler.account) != is_sync(self.account):
                 rule = f"the handler of {handler.kind!r} is on a sync account and the worker is not, or the reverse"
-                raise BadDesign("account", account, rule, "connect to both in the same way")
-            if account is not mine and _queues_of(account) != _queues_of(mine):
-                rule = f"the handler of {handler.kind!r} is of another account, so that its messages never come here"
-                raise BadDesign("account", account, rule, "make the worker with the handler's account")
+                raise BadDesign("account", theirs, rule, "connect to both in the same way")
+            if theirs is not own and _queues_of(theirs) != _queues_of(own):
+                rule = (
+                    f"the handler of {handler.kind!r} is on another account, so the worker never receives its messages"
+                )
+                raise BadDesign("account", theirs, rule, "create the worker with the handler's account")
         handle: object = handler.handle
         if inspect.isroutine(handle) and not inspect.iscoroutinefunction(handle):
-            rule = f"the handler of {handler.kind!r} has a `handle` that is not declared with `async def`"
+            rule = f"`handle` of the handler of {handler.kind!r} is not declared with `async def`"
             raise BadDesign("handle", type(handler).__name__, rule, "write `async def handle(self, lease)`")
 
-    def _serving(self, name: str, handlers: Iterable[Handler], poison: str) -> Served:
+    def _serving(self, name: str, handlers: Iterable[Handler], poison: str) -> ServedQueue:
         by_kind: dict[str, Handler] = {}
         for handler in handlers:
             self._check_handler(handler)
             if handler.kind in by_kind:
-                rule = f"two handlers of the queue {name!r} take this kind"
-                raise BadDesign("kind", handler.kind, rule, "give each its own name")
+                rule = f"two handlers of queue {name!r} process this kind"
+                raise BadDesign("kind", handler.kind, rule, "give each its own kind")
             by_kind[handler.kind] = cast("Handler", bound_async(handler)) if isinstance(handler, Pattern) else handler
         if (poisoned := poison.replace("{queue}", name)) == name:
-            raise BadDesign("poison", poison, f"poison of {name!r} would come back to it", "name another queue")
-        return Served(self.account.queue(name), self.account.queue(poisoned), by_kind)
+            raise BadDesign("poison", poison, f"poison messages of {name!r} would return to it", "use another name")
+        return ServedQueue(self.account.queue(name), self.account.queue(poisoned), by_kind)
 
     @recipe
     async def run_once(self) -> Report:
@@ -185,7 +187,7 @@ class Worker(Pattern[Account_co]):
 
         :raises AzureError: a queue could not be reached; its messages are delivered again
         """
-        return await self._once(Ending(_never))
+        return await self._once(StopSignal(_never))
 
     @recipe
     async def drain(self) -> Report:
@@ -196,13 +198,13 @@ class Worker(Pattern[Account_co]):
         :raises AzureError: a queue could not be reached; its messages are delivered again
         """
         total = Report()
-        while (report := await self._once(Ending(_never))).received:
+        while (report := await self._once(StopSignal(_never))).received:
             total += report
         return total
 
     @recipe
-    async def run(self, stopping: Stopping | None = None) -> Report:
-        """Process messages until it is time to stop, and report.
+    async def run(self, stopping: ShouldStop | None = None) -> Report:
+        """Process messages until `stopping` returns True, and report.
 
         Messages that are being processed are completed, and no others are started; `stopping` is checked at least once
         a second. If the service is busy or cannot be reached, the worker retries; any other error of a queue ends it.
@@ -212,9 +214,9 @@ class Worker(Pattern[Account_co]):
         :raises AzureError: the service rejected a request for a permanent reason
         :raises BadInput: there is no `stopping`, and signals cannot be received here
         """
-        with on_signals() if stopping is None else nullcontext(stopping) as asked:
-            ending = Ending(asked)
-            serving = (self._serve(served, ending) for served in self._served.values())
+        with stop_on_signals() if stopping is None else nullcontext(stopping) as should_stop:
+            stop = StopSignal(should_stop)
+            serving = (self._serve(served, stop) for served in self._served.values())
             return sum(
                 await self.account.gather(*serving, max_concurrency=len(self._served), needs_threads=True), Report()
             )
@@ -233,13 +235,13 @@ class Worker(Pattern[Account_co]):
         kind = Envelope.parse(text).kind
         found = [served for served in self._served.values() if kind in served.handlers]
         if len(found) != 1:
-            rule = f"{len(found)} handlers of this worker are for it"
-            raise BadMessage("kind", NOT_SHOWN, rule, "let exactly one be")
-        lease = Entrusted(self.account, found[0].queue, text, self._rules.lease)
+            rule = f"{len(found)} handlers of this worker process it"
+            raise BadMessage("kind", NOT_SHOWN, rule, "give the worker exactly one")
+        lease = ExternalLease(self.account, found[0].queue, text, self._settings.lease)
         await found[0].handlers[kind].handle(lease)
 
     @recipe
-    async def poisoned(self, queue: str, count: int = 32) -> list[Poisoned]:
+    async def poisoned(self, queue: str, count: int = 32) -> list[PoisonMessage]:
         """Peek at up to `count` messages of the poison queue.
 
         Cost: 1 queue transaction, as much as 11 table operations.
@@ -247,7 +249,7 @@ class Worker(Pattern[Account_co]):
         :param queue: the queue that they come from
         :param count: the maximum number, 1 to 32
         """
-        return [Poisoned.parse(message.text) for message in await self._of(queue).poison.peek(count)]
+        return [PoisonMessage.parse(message.text) for message in await self._of(queue).poison.peek(count)]
 
     @recipe
     async def requeue(self, queue: str, count: int = 32) -> int:
@@ -260,8 +262,8 @@ class Worker(Pattern[Account_co]):
         :param count: the maximum number, 1 to 32
         """
         served, sent = self._of(queue), 0
-        for message in await served.poison.receive(count, lease=self._rules.lease):
-            note = Poisoned.parse(message.text)
+        for message in await served.poison.receive(count, lease=self._settings.lease):
+            note = PoisonMessage.parse(message.text)
             if note.queue not in (None, queue):
                 continue
             if note.text is not None:
@@ -270,62 +272,64 @@ class Worker(Pattern[Account_co]):
             await served.poison.delete(message)
         return sent
 
-    def _of(self, queue: str) -> Served:
+    def _of(self, queue: str) -> ServedQueue:
         if queue not in self._served:
-            rule = f"this worker serves {', '.join(self._served)}"
-            raise BadInput("queue", queue, rule, "name one of them")
+            rule = f"this worker polls {', '.join(self._served)}"
+            raise BadInput("queue", queue, rule, "pass one of them")
         return self._served[queue]
 
-    async def _once(self, ending: Ending) -> Report:
-        return sum([await self._round(served, ending) for served in self._served.values()], Report())
+    async def _once(self, stop: StopSignal) -> Report:
+        return sum([await self._round(served, stop) for served in self._served.values()], Report())
 
-    async def _serve(self, served: Served, ending: Ending) -> Report:
-        """Process one queue until it is time to stop."""
+    async def _serve(self, served: ServedQueue, stop: StopSignal) -> Report:
+        """Poll one queue until the worker stops."""
         total, wait = Report(), _FIRST_WAIT
         try:
-            while not ending():
-                report = await self._round_or_pause(served, ending)
+            while not stop():
+                report = await self._round_or_pause(served, stop)
                 total += report
                 wait = _FIRST_WAIT if report.received else min(wait * 2, self._idle)
                 if not report.received:
-                    await self._rest(wait, ending)
+                    await self._pause(wait, stop)
         except BaseException:
-            ending.fail()
+            stop.set()
             raise
         return total
 
-    async def _round_or_pause(self, served: Served, ending: Ending) -> Report:
+    async def _round_or_pause(self, served: ServedQueue, stop: StopSignal) -> Report:
         try:
-            return await self._round(served, ending)
+            return await self._round(served, stop)
         except AzureError as error:
             if not _is_transient(error):
                 raise
             reason = Reason.of(error)
-            facts = {"queue": served.queue.name, "error": reason.error}
-            log.warning("%s cannot be reached, and is tried again: %s", served.queue.name, reason.text, extra=facts)
+            extra = {"queue": served.queue.name, "error": reason.error}
+            log.warning("%s cannot be reached; retrying: %s", served.queue.name, reason.text, extra=extra)
             return Report()
 
-    async def _round(self, served: Served, ending: Ending) -> Report:
+    async def _round(self, served: ServedQueue, stop: StopSignal) -> Report:
         """Receive as many messages as can be processed at once, and process them."""
-        since = self.account.now()
-        messages = await served.queue.receive(self._parallel, lease=self._rules.lease)
+        requested_at = self.account.now()
+        messages = await served.queue.receive(self._max_concurrency, lease=self._settings.lease)
         if messages:
-            self._rules.observer.received(served.queue.name, len(messages))
+            self._settings.observer.received(served.queue.name, len(messages))
             log.log(logging.DEBUG, "%s: received %d", served.queue.name, len(messages))
 
-        async def deal_with(message: Message) -> Outcome:
-            delivery = Delivery(self.account, served, self._rules, message, since)
-            return await (delivery.released() if ending() else delivery.deal_with())
+        async def process(message: Message) -> Outcome:
+            delivery = Delivery(self.account, served, self._settings, message, requested_at)
+            return await (delivery.release() if stop() else delivery.process())
 
-        dealing = map(deal_with, messages)
-        return Report.of(await self.account.gather(*dealing, max_concurrency=self._parallel, needs_threads=True))
+        processing = map(process, messages)
+        return Report.of(
+            await self.account.gather(*processing, max_concurrency=self._max_concurrency, needs_threads=True)
+        )
 
-    async def _rest(self, seconds: float, ending: Ending) -> None:
-        """Wait, and check now and then whether it is time to stop."""
-        while seconds > 0 and not ending():
-            nap = min(seconds, _LONGEST_NAP)
-            await self.account.sleep(nap)
-            seconds -= nap
+    async def _pause(self, seconds: float, stop: StopSignal) -> None:
+        """Wait, and check about once a second whether to stop."""
+        while seconds > 0 and not stop():
+            pause = min(seconds, _LONGEST_PAUSE)
+            await self.account.sleep(pause)
+            seconds -= pause
 
 
 def _queues_of(account: object) -> tuple[object, object]:
@@ -350,7 +354,7 @@ def _by_queue(given: Mapping[str, Iterable[Handler]] | Iterable[QueueHandler]) -
 def _check(name: str, number: float, least: float, most: float | None) -> None:
     if number < least or (most is not None and number > most):
         rule = f"it is at least {least:g}" if most is None else f"it is {least:g} to {most:g}"
-        raise BadDesign(name, number, rule, "give such a number")
+        raise BadDesign(name, number, rule, "pass a number in that range")
 
 
 def _is_transient(error: AzureError) -> bool:
