@@ -55,6 +55,31 @@ async def test_backfill_may_be_done_again(plain: Any, staff: Any, index: Any, st
     assert await rows_of(storage, table_name) == before
 
 
+async def test_a_thousand_entities_in_a_partition_take_few_requests(
+    plain: Any, storage: Any, table_name: str, engine: Engine
+) -> None:
+    await fill(plain, 1000)
+    near = EntitySet(storage, table_name, BY_ID, derived=[NEAR])
+    with engine.ledger.span() as span:
+        report = await near.backfill(NEAR)
+    assert report.entities == 1000
+    assert span.totals.requests <= 40
+    assert await near.verify(NEAR) == Report(entities=1000, rows=1000)
+
+
+async def test_entities_whose_rows_exist_do_not_keep_others_from_their_group(
+    plain: Any, storage: Any, table_name: str, engine: Engine
+) -> None:
+    await fill(plain, 40)
+    near = EntitySet(storage, table_name, BY_ID, derived=[NEAR], backfilling=[NEAR])
+    for number in (3, 17):
+        await change(near, number, Age=50)
+    with engine.ledger.span() as span:
+        await near.backfill(NEAR)
+    assert span.totals.requests <= 10
+    assert await near.verify(NEAR) == Report(entities=40, rows=40)
+
+
 class Stop(Exception):
     """The process that tends the rows is asked to stop."""
 

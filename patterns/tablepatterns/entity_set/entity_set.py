@@ -794,8 +794,9 @@ class EntitySet(Pattern[Account_co]):
         Declare the derived data first, in every program that writes; if it is in the primary's partition, also as
         `backfilling`. Correct rows stay as they are, so running it again is safe.
 
-        Cost: a transaction for each page of up to 1,000 rows of the table. For each entity two to look, and one to
-        write what lacks. Outside the primary's partition, for 100 entities 201 table + 4 queue transactions, as much as
+        Cost: a transaction for each page of up to 1,000 rows of the table. In the primary's partition, one for each 100
+        rows to write, of which one per entity guards against concurrent changes, and two for each entity whose rows
+        exist already. Outside the primary's partition, for 100 entities 201 table + 4 queue transactions, as much as
         245 table operations, if the queue is created too; 401 table + 2 queue transactions, as much as 423 table
         operations, if their rows exist already.
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import json
 from collections import defaultdict
-from collections.abc import AsyncIterator, Callable, Coroutine, Iterable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from hashlib import blake2b
@@ -13,8 +13,8 @@ from typing import Any, Final, TypeAlias
 from uuid import uuid4
 
 from ..entity import Entity
-from ..errors import BadToken
-from ..limits import MAX_PAGE_ENTITIES
+from ..errors import BadToken, EntityAlreadyExists, EntityChanged, EntityNotFound, LimitExceeded, OutcomeUnknown
+from ..limits import MAX_PAGE_ENTITIES, MAX_TRANSACTION_BYTES, MAX_TRANSACTION_OPERATIONS
 from ..rate_limit import Pace
 from ..recipe import Account
 from ..retry import Overtaken, contended
@@ -66,6 +66,8 @@ class Mender:
             for primary, rows in needed
         ]
         if not self._derived.is_eventual:
+            if are_absent and not self._derived.shares_rows:
+                claims = await self._insert_missing(claims)
             await self._mend_here([claim for _, claim in claims])
         elif self._intents is not None:
             primaries = {primary.row: primary for primary, _ in claims} if are_absent else {}
@@ -87,6 +89,43 @@ class Mender:
         }
         await intents.settle_all(lease, intent, known, self._retry_for)
         await lease.complete()
+
+    async def _insert_missing(self, claims: Iterable[tuple[Primary, Claim]]) -> list[tuple[Primary, Claim]]:
+        """Insert rows that most likely do not exist, up to 100 per transaction; return the claims that this left open.
+
+        Each transaction is conditional on the entities being as they were read and on the rows not existing.
+        """
+        inserts = [(primary, claim, await self._inserts(primary, claim)) for primary, claim in claims]
+        groups = list(_groups([each for each in inserts if each[2]]))
+        done = await self._account.gather(*map(self._insert_group, groups), max_concurrency=self._parallel)
+        inserted = {row for rows in done for row in rows}
+        return [(primary, claim) for primary, claim, _ in inserts if primary.row not in inserted]
+
+    async def _inserts(self, primary: Primary, claim: Claim) -> list[Operation]:
+        looks = [await self._rows.look(self._derived, trace.keys, None, primary) for trace in claim.traces]
+        operations = [look.operation for look in looks if look.operation is not None]
+        guard = _guard(primary)
+        return [*guard, *operations] if guard and operations else []
+
+    async def _insert_group(self, group: Sequence[_Inserts]) -> list[Keys]:
+        """Insert the rows of several entities; return the entities for which this was done."""
+        for _ in group:
+            await self._pace.turn()
+        left = list(group)
+        for _ in range(_ATTEMPTS):
+            owners = [number for number, (_, _, operations) in enumerate(left) for _ in operations]
+            try:
+                await self._rows.table_of(self._derived).submit(*(each for _, _, own in left for each in own))
+            except (EntityAlreadyExists, EntityChanged, EntityNotFound) as error:
+                # Writers keep their own rows consistent, so a few entities may have theirs already
+                del left[owners[error.index]]
+            except (OutcomeUnknown, LimitExceeded):
+                break
+            else:
+                return [primary.row for primary, _, _ in left]
+            if not left:
+                break
+        return []
 
     async def _mend_here(self, claims: Iterable[Claim]) -> None:
         """Mend rows in the partitions of their entities, those of one partition one after another."""
@@ -127,6 +166,33 @@ def _guard(primary: Primary) -> list[Operation]:
     partition_key, row_key = primary.row
     unchanged = Operation.merge({"PartitionKey": partition_key, "RowKey": row_key}, primary.etag)
     return [replace(unchanged, lineage=primary.lineage)]
+
+
+_ATTEMPTS: Final = 4
+"""How often a group is sent, each time without the entity for which it was rejected."""
+
+_Inserts: TypeAlias = tuple[Primary, Claim, Sequence[Operation]]
+"""An entity, its claim, and the writes that insert its rows."""
+
+
+def _groups(inserts: Iterable[_Inserts]) -> Iterator[list[_Inserts]]:
+    """Divide inserts into groups that each fit into one transaction."""
+    group: list[_Inserts] = []
+    keys: set[Keys] = set()
+    size = 0
+    for each in inserts:
+        own = [operation.key for operation in each[2]]
+        bytes_of = sum(operation.payload_bound for operation in each[2])
+        is_same = not group or group[0][0].row[0] == each[0].row[0]
+        has_room = len(keys) + len(own) <= MAX_TRANSACTION_OPERATIONS and size + bytes_of < MAX_TRANSACTION_BYTES
+        if group and not (is_same and has_room and keys.isdisjoint(own)):
+            yield group
+            group, keys, size = [], set(), 0
+        group.append(each)
+        keys.update(own)
+        size += bytes_of
+    if group:
+        yield group
 
 
 _VERSION: Final = 1
