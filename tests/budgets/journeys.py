@@ -115,6 +115,12 @@ def requeue(account: Any) -> Call:
     return lambda: worker.requeue("hiring")
 
 
+@budget("Worker", "drop_poisoned", Cost(queue=2), "1 message: 1 to receive it, 1 to delete it")
+def drop_poisoned(account: Any) -> Call:
+    worker = poisoned(account)
+    return lambda: worker.drop_poisoned("hiring")
+
+
 def archive(account: Any) -> Any:
     former = EntitySet(account, "Former", BY_ID)
     former.create_table()

@@ -118,13 +118,13 @@ def merge_wide(account: Any) -> Call:
     return lambda: wide.merge(value, {"Day364": "y"})
 
 
-def logins(account: Any, keep: timedelta | None = None) -> Any:
+def logins(account: Any, retention: timedelta | None = None) -> Any:
     tables = PeriodTables(
         account,
         "Logins",
         Period.DAY,
         factory=lambda inner, table: EntitySet(inner, table, Key("{User}", "{At:ticks}")),
-        retention=keep,
+        retention=retention,
     )
     for day in range(3):
         tables.insert({"User": "jo", "At": NOON + day * DAY})

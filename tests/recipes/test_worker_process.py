@@ -131,8 +131,8 @@ def test_the_message_in_hand_is_finished_before_the_process_ends(folder: Path, s
     [
         ("idle_app", "it is not a module and a name"),
         ("nowhere:worker", "module 'nowhere' was not found"),
-        ("idle_app:nobody", "idle_app has no worker with that name"),
-        ("idle_app:not_a_worker", "idle_app has no worker with that name"),
+        ("idle_app:nobody", "idle_app has no attribute 'nobody'"),
+        ("idle_app:not_a_worker", "it is of the type"),
     ],
 )
 def test_a_worker_that_is_not_there_is_told_with_what_to_give(
@@ -144,7 +144,7 @@ def test_a_worker_that_is_not_there_is_told_with_what_to_give(
     said = CliRunner().invoke(main, ["worker", name])
     assert said.exit_code == 1
     assert reason in said.output
-    assert "give package.module:worker" in said.output
+    assert "tablepatterns help BadInput" in said.output
 
 
 def test_an_account_that_refuses_ends_the_process_with_an_error(folder: Path, served: str) -> None:

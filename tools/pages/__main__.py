@@ -4,6 +4,7 @@ from tools import ROOT
 from tools.pages import (
     budgets,
     catalogue,
+    command_line,
     compositions,
     errors,
     exploring,
@@ -16,7 +17,19 @@ from tools.pages import (
 from tools.pages.fidelity import page as fidelity
 
 # The README quotes figures of the pages before it
-PAGES = (fidelity, compositions, budgets, guarantees, catalogue, pattern_map, errors, exploring, review, readme)
+PAGES = (
+    fidelity,
+    compositions,
+    budgets,
+    guarantees,
+    catalogue,
+    pattern_map,
+    errors,
+    exploring,
+    review,
+    command_line,
+    readme,
+)
 
 if __name__ == "__main__":
     for each in PAGES:

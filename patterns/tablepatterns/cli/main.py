@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import logging
 import os
+from importlib.metadata import version as distribution_version
 from pathlib import Path
-from typing import Annotated, Any, Final, NoReturn
+from typing import Annotated, Any, Final
 
 import typer
 from azure.core.exceptions import AzureError, ServiceRequestError
-from rich.console import Console, Group
+from rich.console import Console
 from rich.markup import escape
 from rich.text import Text
 
@@ -17,15 +18,21 @@ from ..catalogue import entry
 from ..catalogue.find import listing, whole
 from ..engine.account import DEVELOPMENT_NAME
 from ..engine.server.listeners import KEY_VARIABLE, LOOPBACK, PORTS, Listeners, engine_of, has_own_key
-from ..errors import BadFilter, BadInput, TablePatternsError, said
+from ..errors import BadFilter, BadInput
 from ..extras import how_to_install
 from ..filters import FilterSyntaxError
+from ..recipes.worker import Worker
 from ..review import explain as plan_of
 from ..tour.data import DAYS
 from ..tour.visit import visit
+from .declared import load
 from .help import shown as help_on
+from .maintenance import COMMANDS
+from .output import WRONG_USE, console, fail
+from .poison import poison
 from .review import FailOn, Form, carried_out, schema_text, status
-from .worker import load, work
+from .status import status as show_status
+from .worker import work
 
 _START: Final = """\
 [bold]tablepatterns[/]: design patterns for Azure Table storage, as recipes over the Azure SDK
@@ -39,7 +46,10 @@ _START: Final = """\
   [bold]tablepatterns review[/] design.toml       what a reviewer would say of a design, and why
   [bold]tablepatterns help[/] BadKey              what an error means and the way out; without a name, a list
   [bold]tablepatterns serve[/]                    an account in memory for SDKs of any language
-  [bold]tablepatterns worker[/] module:name       do the work that messages on queues ask for
+  [bold]tablepatterns worker[/] app:worker        process the messages of queues
+  [bold]tablepatterns status[/] app               what a module's sets, queues and tables need
+  [bold]tablepatterns verify[/] app:employees     check derived data; also repair, backfill, rotate, collect-orphans,
+                                           drop-expired and poison
 
 What a command takes: tablepatterns tour --help. In Python:
 
@@ -47,12 +57,14 @@ What a command takes: tablepatterns tour --help. In Python:
   >>> employees = EntitySet(connect(), "Employees", Key("{Department}", "empid_{EmployeeId:06d}"))
 """
 _NO_ANSWER: Final = "Start Azurite with 'docker compose up --wait', or leave --storage out to stay in memory."
-_PIPED_WIDTH: Final = 100
 _LEVELS: Final = ("DEBUG", "INFO", "WARNING", "ERROR")
 _MAX_PORT: Final = 65535
-_WRONG_USE: Final = 2
 
-main = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
+main = typer.Typer(rich_markup_mode=None, pretty_exceptions_enable=False)
+for _command in COMMANDS:
+    main.command()(_command)
+main.command("status")(show_status)
+main.add_typer(poison, name="poison")
 
 
 def _port(service: str) -> Any:
@@ -60,10 +72,15 @@ def _port(service: str) -> Any:
 
 
 @main.callback(invoke_without_command=True)
-def start(context: typer.Context) -> None:
+def start(
+    context: typer.Context,
+    version: Annotated[bool, typer.Option("--version", help="Print the version.")] = False,
+) -> None:
     """Design patterns for Azure Table storage, as recipes over the Azure SDK."""
-    if context.invoked_subcommand is None:
-        _console().print(_START.replace("{install}", escape(how_to_install("tour"))), end="")
+    if version:
+        typer.echo(f"tablepatterns {distribution_version('tablepatterns')}")
+    elif context.invoked_subcommand is None:
+        console().print(_START.replace("{install}", escape(how_to_install("tour"))), end="")
 
 
 @main.command()
@@ -80,11 +97,11 @@ def tour(
     end; on a real account they have names that nothing else has.
     """
     try:
-        visit(storage, _console(), days=days, keep=keep)
+        visit(storage, console(), days=days, keep=keep)
     except ServiceRequestError as error:
-        _fail(f"no account answers there: {error}\n{_NO_ANSWER}")
+        fail(f"no account answers there: {error}\n{_NO_ANSWER}")
     except (AzureError, ModuleNotFoundError) as error:
-        _fail(error)
+        fail(error)
 
 
 @main.command()
@@ -96,9 +113,9 @@ def explain(
     Example: tablepatterns explain "PartitionKey eq 'Sales' and (RowKey eq '121' or RowKey eq '322')"
     """
     try:
-        _console().print(plan_of(text))
+        console().print(plan_of(text))
     except BadFilter as error:
-        _fail(error, _WRONG_USE, _pointed(text, error.position) if isinstance(error, FilterSyntaxError) else None)
+        fail(error, WRONG_USE, _pointed(text, error.position) if isinstance(error, FilterSyntaxError) else None)
 
 
 @main.command()
@@ -122,11 +139,11 @@ def review(
         typer.echo(schema_text())
         return
     if design is None:
-        _fail("no design is given: name a TOML file, or package.module:design", _WRONG_USE)
+        fail("no design is given: name a TOML file, or package.module:design", WRONG_USE)
     try:
-        found = carried_out(design, form, output, prices, _console())
+        found = carried_out(design, form, output, prices, console())
     except (BadInput, OSError) as error:
-        _fail(error, _WRONG_USE)
+        fail(error, WRONG_USE)
     raise typer.Exit(status(found, fail_on))
 
 
@@ -141,9 +158,9 @@ def patterns(
     Example: tablepatterns patterns log_tail
     """
     try:
-        _console().print(listing() if name is None else whole(entry(name)))
+        console().print(listing() if name is None else whole(entry(name)))
     except BadInput as error:
-        _fail(error, _WRONG_USE)
+        fail(error, WRONG_USE)
 
 
 @main.command("help")
@@ -152,9 +169,9 @@ def show_help(
 ) -> None:
     """Explain an error: what it means, its cause and the fix. Without a name, list the errors."""
     try:
-        _console().print(help_on(name))
+        console().print(help_on(name))
     except BadInput as error:
-        _fail(error, _WRONG_USE)
+        fail(error, WRONG_USE)
 
 
 @main.command()
@@ -184,9 +201,9 @@ def serve(
         engine = engine_of(account, os.environ)
         listeners = Listeners(host, ports, anywhere=anywhere, allow_hosts=allow_host or ())
     except (BadInput, ModuleNotFoundError) as error:
-        _fail(error)
+        fail(error)
     except OSError as error:
-        _fail(f"{error.strerror}: choose another port, such as 0 for any that is free")
+        fail(f"{error.strerror}: choose another port, such as 0 for any that is free")
     out = Console(highlight=False, soft_wrap=True)
     for service, url in listeners.urls(engine.account_name).items():
         out.print(f"{service:<5}  {url}")
@@ -207,45 +224,30 @@ def worker(
     # Not the root logger: the SDK tells every request at INFO
     _log_to_stderr(logging.getLogger("tablepatterns"), log_level)
     try:
-        found = load(name)
+        found = load(name, Worker, "worker")
     except (BadInput, ModuleNotFoundError) as error:
-        _fail(error)
+        fail(error)
     out = Console(highlight=False, soft_wrap=True)
     out.print(f"working on {', '.join(found.queues)}; stop with Ctrl+C")
     try:
         report = work(found)
     except (AzureError, ModuleNotFoundError) as error:
-        _fail(error)
+        fail(error)
     out.print(f"stopped: {report.handled} handled, {report.failed} failed, {report.poisoned} poisoned")
 
 
 def _log_to_stderr(logger: logging.Logger, level: str) -> None:
     if level not in _LEVELS:
-        _fail(f"there is no log level {level}: give one of {', '.join(_LEVELS)}")
+        fail(f"there is no log level {level}: give one of {', '.join(_LEVELS)}")
     handler = logging.StreamHandler()
     handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(name)s %(message)s"))
     logger.addHandler(handler)
     logger.setLevel(level)
 
 
-def _fail(what: str | Exception, code: int = 1, shown: Text | None = None) -> NoReturn:
-    """Print an error, what is to be seen of it, and where to read more on it; end with a status."""
-    told = Text.assemble(("Error: ", "bold red"), said(what) if isinstance(what, Exception) else what)
-    more = f"(more: tablepatterns help {what.help})" if isinstance(what, TablePatternsError) else None
-    lines = [each for each in (told, shown, more) if each is not None]
-    Console(stderr=True, highlight=False, soft_wrap=True).print(Group(*lines))
-    raise typer.Exit(code)
-
-
 def _pointed(text: str, position: int) -> Text:
     """Return the text with a mark under the position, where both fit in lines of a terminal."""
     return Text(f"  {text}\n  {' ' * max(position - 1, 0)}^", style="dim")
-
-
-def _console() -> Console:
-    """Return the terminal, or a page of a fixed width where the output goes to a file or a pipe."""
-    console = Console(highlight=False)
-    return console if console.is_terminal else Console(highlight=False, width=_PIPED_WIDTH)
 
 
 if __name__ == "__main__":

@@ -1,0 +1,96 @@
+"""Load the object that a command names as `package.module:name`, and run its recipes."""
+
+from __future__ import annotations
+
+import asyncio
+import importlib
+import inspect
+import sys
+from collections.abc import Coroutine
+from pathlib import Path
+from types import ModuleType
+from typing import Any, TypeVar, cast
+
+from ..errors import BadInput
+from ..recipe import Account, finish, is_sync
+from ..storage import connect
+
+T = TypeVar("T")
+
+
+def load(name: str, kind: type[T] | tuple[type[T], ...], noun: str, storage: str | None = None) -> T:
+    """Return an object that the user's code declares.
+
+    It is an attribute of a module, a function that returns the object, or a function that takes a storage and returns
+    the object. Modules in the current folder are found, too.
+
+    :param name: where it is, as `package.module:name`
+    :param kind: its class, or the classes that it may have
+    :param noun: what errors call it, such as "set"
+    :param storage: the target to connect the function's storage to, as for `connect`; None for a function without
+        parameters
+    :raises BadInput: there is no such object, or it is not a function of a storage
+    :raises BadTarget: the target is not one that `connect` accepts
+    """
+    hint = f"give package.module:{noun}, or a function that returns it"
+    found = _attribute(name, noun, hint)
+    if storage is not None:
+        if not callable(found) or not inspect.signature(found).parameters:
+            rule = f"--storage needs a function that takes the storage and returns the {noun}"
+            raise BadInput(noun, name, rule, f"define such a function, or leave out --storage to use the {noun}'s own")
+        found = found(connect(storage))
+    elif not isinstance(found, kind) and callable(found):
+        if inspect.signature(found).parameters:
+            raise BadInput(noun, name, "it is a function of a storage", "say which one, such as --storage env")
+        found = found()
+    if not isinstance(found, kind):
+        raise BadInput(noun, name, f"it is of the type {type(found).__name__}", hint)
+    return found
+
+
+def module_of(name: str) -> ModuleType:
+    """Return a module by its name; modules in the current folder are found, too.
+
+    :raises BadInput: there is no such module
+    """
+    if str(Path.cwd()) not in sys.path:
+        sys.path.insert(0, str(Path.cwd()))
+    try:
+        return importlib.import_module(name)
+    except ModuleNotFoundError as error:
+        # A module that this one imports may be missing, which is another mistake
+        if error.name is None or not f"{name}.".startswith(f"{error.name}."):
+            raise
+        raise BadInput(
+            "module", name, f"module {error.name!r} was not found", "check the name and the folder"
+        ) from error
+
+
+def _attribute(name: str, noun: str, hint: str) -> Any:
+    module_name, _, attribute = name.partition(":")
+    if not module_name or not attribute:
+        raise BadInput(noun, name, "it is not a module and a name", hint)
+    module = module_of(module_name)
+    if not hasattr(module, attribute):
+        raise BadInput(noun, name, f"{module_name} has no attribute {attribute!r}", hint)
+    return getattr(module, attribute)
+
+
+def run(account: Account, work: Coroutine[Any, Any, T]) -> T:
+    """Finish work on an account, and close the account.
+
+    :param work: calls of patterns that are bound with `inside`, so that they are awaited on sync accounts, too
+    """
+    if not is_sync(account):
+        return asyncio.run(_then_closed(account, work))
+    try:
+        return finish(work)
+    finally:
+        cast("Any", account).close()
+
+
+async def _then_closed(account: Account, work: Coroutine[Any, Any, T]) -> T:
+    try:
+        return await work
+    finally:
+        await cast("Any", account).close()
