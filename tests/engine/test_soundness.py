@@ -113,7 +113,7 @@ BROKEN: dict[str, Callable[[Engine], Any]] = {
     "entity with a key that cannot be": lambda engine: engine.tables.table("People").put(
         op_with(engine, "a/b", Age=34)  # Nothing but a request looks at keys
     ),
-    "entity that is too large": change_entity("properties", {"A": "x" * 40_000}),
+    "entity that is too large": change_entity("values", ("x" * 40_000,)),
     "two entities of one timestamp": change_entity("timestamp", lambda engine: entities(engine)["a"].timestamp),
     "table under another name": lambda engine: setattr(engine.tables.table("People"), "name", "Payroll"),
     "entity that is out of order": lambda engine: entities(engine)._order.remove("a"),

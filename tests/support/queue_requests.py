@@ -68,7 +68,7 @@ class QueueWire:
             asked["authorization"] = f"SharedKey {self.engine.account_name}:" + sign(
                 self.engine, full_text(self.engine.account_name, method, url, asked)
             )
-        return self._api.answer(Request(method, url, asked, as_bytes(body), client, tuple(named)))
+        return self._api.handle(Request(method, url, asked, as_bytes(body), client, tuple(named)))
 
     def error(self, *args: Any, **options: Any) -> Said:
         """Send a request that is rejected, and return what is said."""

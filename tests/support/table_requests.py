@@ -49,7 +49,7 @@ class Wire:
         if signed:
             asked["x-ms-date"] = "Fri, 22 Aug 2014 00:00:00 GMT"
             asked["authorization"] = lite_signature(self.engine, url, asked["x-ms-date"])
-        return self._api.answer(Request(method, url, asked, as_bytes(body), client))
+        return self._api.handle(Request(method, url, asked, as_bytes(body), client))
 
     def status(self, method: str, path: str, headers: Mapping[str, str] = JSON, body: object = b"") -> int:
         """Send a request and return the status only."""

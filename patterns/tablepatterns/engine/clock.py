@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import threading
-import time
 from datetime import datetime, timezone
+from time import time_ns
 from typing import Final
 
 from ..edm import Ticks
@@ -33,8 +33,8 @@ class Clock:
         self._last_stamp = 0
 
     def now(self) -> Ticks:
-        """Return the present instant."""
-        return Ticks(self._base() + self._moved)
+        """Return the current time."""
+        return Ticks(self._moved if self._frozen else _UNIX_EPOCH + time_ns() // 100 + self._moved)
 
     def stamp(self) -> Ticks:
         """Return an instant for a new version: never the same twice and never backwards, whatever the clock does."""
@@ -63,4 +63,4 @@ class Clock:
             self._moved = int(Ticks.of(moment)) - self._base()
 
     def _base(self) -> int:
-        return 0 if self._frozen else _UNIX_EPOCH + time.time_ns() // 100
+        return 0 if self._frozen else _UNIX_EPOCH + time_ns() // 100

@@ -24,7 +24,7 @@ class AccountApi:
 
     >>> from tablepatterns.engine.http.message import Request
     >>> api = AccountApi(Engine("contoso"))
-    >>> [api.answer(Request("GET", f"https://contoso.{name}.core.windows.net/", {})).headers["Server"][:19]
+    >>> [api.handle(Request("GET", f"https://contoso.{name}.core.windows.net/", {})).headers["Server"][:19]
     ...     for name in ("table", "queue", "blob")]
     ['Windows-Azure-Table', 'Windows-Azure-Queue', 'Windows-Azure-Blob/']
 
@@ -40,12 +40,12 @@ class AccountApi:
             "blob": BlobApi(engine, trust_tokens=trust_tokens),
         }
 
-    def answer(self, request: Request, service: str | None = None) -> Response:
+    def handle(self, request: Request, service: str | None = None) -> Response:
         """Return the answer of the service that the host names, or else the port; of the tables without either.
 
         :param service: which it is, where that is known: a server knows the port that the request came in on
         """
-        return self._apis[service or service_of(request.url)].answer(request)
+        return self._apis[service or service_of(request.url)].handle(request)
 
     def max_body(self, service: str) -> int:
         """Return how many bytes a request to a service may bring; one with more is refused."""
@@ -58,7 +58,8 @@ def service_of(url: str) -> str:
     >>> service_of("https://contoso-secondary.blob.core.windows.net/"), service_of("http://127.0.0.1:10001/contoso/q")
     ('blob', 'queue')
     """
-    return _service_at("/".join(url.split("/", 3)[:3]))
+    end = url.find("/", len("https://"))
+    return _service_at(url if end < 0 else url[:end])
 
 
 @lru_cache(maxsize=256)

@@ -314,8 +314,13 @@ class Faults:
         with self._lock:
             self._rules = ()
 
+    @property
+    def has_rules(self) -> bool:
+        """Whether there is any rule."""
+        return bool(self._rules)
+
     def meet(self, asked: Asked) -> Fault | None:
-        """Return the fault that a request meets, None for most; the REST interface asks this of each request once."""
+        """Return the fault that applies to a request, or None; each request is passed here once, and counted."""
         if not self._rules:
             return None
         with self._lock:

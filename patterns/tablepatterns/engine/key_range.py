@@ -13,13 +13,13 @@ FIRST: Position = ("", "")
 
 
 def after(key: str) -> str:
-    """Return the first key behind this one."""
+    """Return the next key in order."""
     return key + "\0"
 
 
 @dataclass(frozen=True, slots=True)
 class KeyRange:
-    """The keys from `lower`, included, to `upper`, excluded; None is the end of the table."""
+    """The keys from `lower`, inclusive, to `upper`, exclusive; None is the end of the table."""
 
     lower: Position = FIRST
     upper: Position | None = None
@@ -34,9 +34,9 @@ class KeyRange:
 
 @dataclass(frozen=True, slots=True)
 class KeyScope:
-    """How far a shared access signature reaches: `spk`, `srk`, `epk` and `erk`, each inclusive, each optional.
+    """The key range of a shared access signature: `spk`, `srk`, `epk` and `erk`, each inclusive, each optional.
 
-    The row keys bound the first and the last partition only, so the range is one stretch of the table.
+    The row keys apply to the first and the last partition only, so this is one contiguous range of the table.
 
     >>> scope = KeyScope(spk="Sales", srk="2", epk="Sales", erk="3")
     >>> scope.contains("Sales", "3"), scope.contains("Sales", "30"), scope.contains("Sale", "3")
@@ -54,11 +54,11 @@ class KeyScope:
     erk: str | None = None
 
     def contains(self, partition_key: str, row_key: str) -> bool:
-        """Tell whether the signature reaches the entity with these keys."""
-        return (ordinal(partition_key), ordinal(row_key)) in self.stretch()
+        """Tell whether the signature covers the entity with these keys."""
+        return (ordinal(partition_key), ordinal(row_key)) in self.key_range()
 
-    def stretch(self) -> KeyRange:
-        """Return the stretch of the table that the signature reaches."""
+    def key_range(self) -> KeyRange:
+        """Return the key range that the signature covers."""
         lower = (ordinal(self.spk or ""), ordinal(self.srk or ""))
         if self.epk is None:
             return KeyRange(lower)

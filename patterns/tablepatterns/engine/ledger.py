@@ -93,6 +93,9 @@ class Span:
         return totals
 
 
+_MAX_UNCOUNTED: Final = 1024
+
+
 class Ledger:
     """The account's requests, newest last; it keeps the last ones and counts all.
 
@@ -103,26 +106,37 @@ class Ledger:
         self._lock = threading.Lock()
         self._spans: list[Span] = []
         self._totals = Totals()
+        # Adding up costs more than writing down, and most accounts are never asked for their totals
+        self._uncounted: list[Record] = []
         self.records: deque[Record] = deque(maxlen=keep)
 
     @property
     def totals(self) -> Totals:
         """The sums over all requests so far; a copy, which later requests leave alone."""
         with self._lock:
+            self._count()
             return deepcopy(self._totals)
 
     def add(self, record: Record) -> None:
         """Write down one request."""
         with self._lock:
             self.records.append(record)
-            self._totals.add(record)
+            self._uncounted.append(record)
+            if len(self._uncounted) == _MAX_UNCOUNTED:
+                self._count()
             for span in self._spans:
                 span.records.append(record)
+
+    def _count(self) -> None:
+        for record in self._uncounted:
+            self._totals.add(record)
+        self._uncounted.clear()
 
     def clear(self) -> None:
         """Forget all records and start counting from zero; spans that are open keep theirs."""
         with self._lock:
             self.records.clear()
+            self._uncounted.clear()
             self._totals = Totals()
 
     @contextmanager

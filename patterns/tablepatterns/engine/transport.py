@@ -5,7 +5,7 @@ from __future__ import annotations
 import codecs
 import json
 import zlib
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator, Mapping, MutableMapping, Sequence
 from inspect import isawaitable
 from itertools import chain, repeat
 from typing import Any, Final, Protocol
@@ -15,7 +15,7 @@ from azure.core.pipeline import PipelineContext, PipelineRequest, PipelineRespon
 from azure.core.pipeline.policies import SansIOHTTPPolicy
 from azure.core.pipeline.transport import AsyncHttpTransport, HttpTransport
 from azure.core.rest import AsyncHttpResponse, HttpRequest, HttpResponse
-from azure.core.utils import case_insensitive_dict
+from azure.core.utils import CaseInsensitiveDict
 from typing_extensions import Self
 
 from .account import Engine
@@ -89,6 +89,40 @@ def inflated(chunks: Iterator[bytes]) -> Iterator[bytes]:
         raise DecodeError(f"the content is not encoded as its header says: {error}", error=error) from error
 
 
+class Headers(MutableMapping[str, str]):
+    """The headers of a response; names are case-insensitive. azure-core's own mapping costs three times as much.
+
+    >>> Headers({"ETag": "1"})["etag"], list(Headers({"ETag": "1"}))
+    ('1', ['ETag'])
+    """
+
+    __slots__ = ("_fields",)
+
+    def __init__(self, headers: Mapping[str, str]) -> None:
+        self._fields = {name.lower(): (name, value) for name, value in headers.items()}
+
+    def __getitem__(self, name: str) -> str:
+        return self._fields[name.lower()][1]
+
+    def __setitem__(self, name: str, value: str) -> None:
+        self._fields[name.lower()] = name, value
+
+    def __delitem__(self, name: str) -> None:
+        del self._fields[name.lower()]
+
+    def __contains__(self, name: object) -> bool:
+        return isinstance(name, str) and name.lower() in self._fields
+
+    def __iter__(self) -> Iterator[str]:
+        return (name for name, _ in self._fields.values())
+
+    def __len__(self) -> int:
+        return len(self._fields)
+
+    def __repr__(self) -> str:
+        return repr(dict(self._fields.values()))
+
+
 class _Reply:
     """What the sync and the aio response share.
 
@@ -96,38 +130,39 @@ class _Reply:
     storage clients call them.
     """
 
-    # Slots are attributes of the class: they stand in for azure-core's abstract properties
-    __slots__ = (
-        "_content",
-        "_cut_at",
-        "_encoding",
-        "_json",
-        "_response",
-        "content_type",
-        "examined",
-        "headers",
-        "is_closed",
-        "is_stream_consumed",
-        "reason",
-        "request",
-        "returned",
-        "status_code",
-    )
+    # Attributes of the class override azure-core's abstract properties
+    status_code: int = 0
+    reason: str = ""
+    is_closed: bool = False
+    is_stream_consumed: bool = False
+    request: HttpRequest = None  # type: ignore[assignment]
+    headers: MutableMapping[str, str] = None  # type: ignore[assignment]
+    _content: bytes | None = None
+    _encoding: str | None = None
+    _json: Any = None
 
     def __init__(self, request: HttpRequest, response: Response) -> None:
         self.request = request
         self.status_code = response.status
         self.reason = response.reason
-        self.examined, self.returned = response.examined, response.returned
-        self.headers = case_insensitive_dict(response.headers)
-        self.content_type = self.headers.get("content-type")
+        self.headers = Headers(response.headers)
         self._response = response
-        self._content: bytes | None = None
-        self._cut_at = response.fault.cut_at if response.fault else None
-        self._encoding: str | None = None
-        self.is_closed = False
-        self.is_stream_consumed = False
-        self._json: Any = None
+
+    @property
+    def content_type(self) -> str | None:
+        return self.headers.get("content-type")
+
+    @property
+    def examined(self) -> int:
+        return self._response.examined
+
+    @property
+    def returned(self) -> int:
+        return self._response.returned
+
+    @property
+    def _cut_at(self) -> int | None:
+        return self._response.fault.cut_at if self._response.fault else None
 
     @property
     def content(self) -> bytes:
@@ -322,7 +357,7 @@ class EngineTransport(HttpTransport[HttpRequest, HttpResponse]):
         :param kwargs: the options of the network, of which `read_timeout` and `stream` matter
         """
         self._engine.note_thread()
-        response = self._api.answer(_message(request, _body(_content(request))))
+        response = self._api.handle(_message(request, _body(_content(request))))
         if response.fault:
             options = {"read_timeout": self._read_timeout, **kwargs}
             suffer(response.fault, response.size, self._engine.clock, options)
@@ -391,7 +426,7 @@ class AioEngineTransport(AsyncHttpTransport[HttpRequest, AsyncHttpResponse]):
             content = [chunk async for chunk in content]
         if self._turn is not None:
             await self._turn()
-        response = self._api.answer(_message(request, _body(content)))
+        response = self._api.handle(_message(request, _body(content)))
         if response.fault:
             options = {"read_timeout": self._read_timeout, **kwargs}
             suffer(response.fault, response.size, self._engine.clock, options, aio=True)
@@ -430,7 +465,11 @@ def sleeping_alike(options: Mapping[str, Any]) -> dict[str, Any]:
 
 def _message(request: HttpRequest, body: bytes) -> Request:
     sent = request.headers
-    return Request(request.method, request.url, {name.lower(): sent[name] for name in sent}, body, names=sent)
+    if isinstance(sent, CaseInsensitiveDict):
+        headers = dict(sent.lowerkey_items())
+    else:
+        headers = {name.lower(): sent[name] for name in sent}
+    return Request(request.method, request.url, headers, body, names=sent)
 
 
 def _content(request: Any) -> Any:

@@ -37,12 +37,12 @@ def test_a_url_is_of_one_service(url: str, service: str) -> None:
     ],
 )
 def test_the_service_that_is_meant_answers(url: str, server: str, engine: Engine) -> None:
-    response = AccountApi(engine).answer(Request("GET", url, {"authorization": "Bearer token"}))
+    response = AccountApi(engine).handle(Request("GET", url, {"authorization": "Bearer token"}))
     assert (response.status, response.headers["Server"]) == (401, server)
 
 
 def test_all_services_write_into_one_ledger(engine: Engine) -> None:
     api = AccountApi(engine)
     for service in ("table", "queue"):
-        api.answer(Request("GET", f"https://contoso.{service}.core.windows.net/?comp=list", {}))
+        api.handle(Request("GET", f"https://contoso.{service}.core.windows.net/?comp=list", {}))
     assert [record.service for record in engine.ledger.records] == ["table", "queue"]

@@ -15,7 +15,7 @@ from ..http import service_properties
 from ..http.api import Api, Service
 from ..http.authorization import Authorization
 from ..http.bearer_token import TrustTokens
-from ..http.call import Call
+from ..http.call import AnyCall
 from ..http.errors import ErrorWriter
 from ..http.message import Request, Response
 from ..http.permissions import WRITE_SERVICE, Need, Permit
@@ -82,7 +82,7 @@ class BlobAuthorization(Authorization):
         super().__init__(engine, BlobAccess(engine, engine.blobs), storage_texts, trust_tokens=trust_tokens)
         self._engine = engine
 
-    def permit(self, call: Call) -> Permit:
+    def permit(self, call: AnyCall) -> Permit:
         """Return what the sender may do; without a credential that is what is public."""
         if "authorization" not in call.request.headers and "sig" not in call.address.query:
             access = self._engine.blobs.containers.public_access(call.resource)
@@ -166,7 +166,7 @@ class BlobApi(Api[BlobCall]):
     Every request gets an answer: what is malformed, forbidden or unknown gets the service's refusal.
 
     >>> api = BlobApi(Engine("contoso"))
-    >>> response = api.answer(Request("GET", "https://contoso.blob.core.windows.net/?comp=list", {}))
+    >>> response = api.handle(Request("GET", "https://contoso.blob.core.windows.net/?comp=list", {}))
     >>> response.status, response.headers["x-ms-error-code"]
     (401, 'NoAuthenticationInformation')
 

@@ -11,7 +11,7 @@ from .. import errors
 from ..account import Engine
 from ..errors import ServiceError
 from ..http.address import NOWHERE, Address, read_address
-from ..http.call import Call
+from ..http.call import AnyCall, Call
 from ..http.message import Request
 from ..http.permissions import Need, Owner, Permit
 from ..http.supported import BLOB_SUPPORT
@@ -73,6 +73,11 @@ class Target(NamedTuple):
     container: str = ""
     blob: str = ""
 
+    @property
+    def resource(self) -> str:
+        """The name of the container, "" if there is none."""
+        return self.container
+
 
 UNKNOWN: Final = Target(NOWHERE, "service")
 """What is known of a request before its URL is read."""
@@ -122,17 +127,17 @@ def _kind(kinds: Mapping[str | None, str], query: Mapping[str, str]) -> str:
     return kind
 
 
-class BlobCall(Call):
+class BlobCall(Call[Target, Blobs]):
     """A request to the Blob service.
 
     :param authorize: finds out what the sender of a request may do
-    :param target: what it is about, once its URL is read
     """
 
-    __slots__ = ("authorize", "target")
+    __slots__ = ("authorize",)
 
     service = "Blob"
     support = BLOB_SUPPORT
+    unknown = UNKNOWN
 
     def __init__(
         self,
@@ -140,11 +145,10 @@ class BlobCall(Call):
         request: Request,
         id: str,  # noqa: A002
         now: Ticks,
-        authorize: Callable[[Call], Permit],
+        authorize: Callable[[AnyCall], Permit],
     ) -> None:
         super().__init__(engine, request, id, now)
         self.authorize = authorize
-        self.target = UNKNOWN
 
     def locate(self) -> None:
         """Read the URL."""
@@ -165,36 +169,13 @@ class BlobCall(Call):
         call.permit = self.permit if inherits else self.authorize(call)
         return call
 
-    @property
-    def address(self) -> Address:
-        """Where it came in."""
-        return self.target.address
-
-    @property
-    def kind(self) -> str:
-        """What its URL names."""
-        return self.target.kind
-
-    @property
-    def resource(self) -> str:
-        """The container that it is about."""
-        return self.target.container
-
-    @property
-    def blobs(self) -> Blobs:
-        """The state that the operations work on."""
-        self.reach_state()
+    def _state(self) -> Blobs:
         return self.engine.blobs
 
     @property
     def containers(self) -> Containers:
         """The state that the operations on containers work on."""
-        return self.blobs.containers
-
-    @property
-    def settings(self) -> Blobs:
-        """The state of the service."""
-        return self.blobs
+        return self.state.containers
 
     @property
     def place(self) -> tuple[str, str]:

@@ -155,7 +155,7 @@ def lease_blob(call: BlobCall) -> Response:
     """Carry out an action on the lease of a blob."""
     name, action = _read_action(call.request.headers)
     call.begin(f"{name.capitalize()}BlobLease", BREAK_LEASE if name == "break" else WRITE)
-    blob, now = call.blobs.lease(*call.place, action, read_conditions(call.request.headers))
+    blob, now = call.state.lease(*call.place, action, read_conditions(call.request.headers))
     return _answer(name, version_headers(blob.etag, blob.modified), blob.lease, now)
 
 

@@ -43,7 +43,7 @@ def get_blob(call: BlobCall) -> Response:
     headers = call.request.headers
     span = read_range(headers)
     _check_range(headers, span)
-    blob = call.blobs.get(*call.place, read_terms(headers), call.snapshot)
+    blob = call.state.get(*call.place, read_terms(headers), call.snapshot)
     blob.check_online()
     call.notes.examined = call.notes.returned = 1
     answer = read_headers(blob, call.now)
@@ -60,7 +60,7 @@ def get_blob(call: BlobCall) -> Response:
 def get_properties(call: BlobCall) -> Response:
     """Return what a blob says of itself."""
     call.begin("GetBlobProperties", READ)
-    blob = call.blobs.get(*call.place, read_terms(call.request.headers), call.snapshot)
+    blob = call.state.get(*call.place, read_terms(call.request.headers), call.snapshot)
     call.notes.examined = call.notes.returned = 1
     headers = read_headers(blob, call.now) | tier_headers(blob) | _md5(blob, "Content-MD5") | _overrides(call)
     return Response(200, {**headers, "Content-Length": str(len(blob.content))})
@@ -69,7 +69,7 @@ def get_properties(call: BlobCall) -> Response:
 def get_metadata(call: BlobCall) -> Response:
     """Return the metadata of a blob."""
     call.begin("GetBlobMetadata", READ)
-    blob = call.blobs.get(*call.place, read_terms(call.request.headers), call.snapshot)
+    blob = call.state.get(*call.place, read_terms(call.request.headers), call.snapshot)
     call.notes.examined = call.notes.returned = 1
     return Response(200, {**version_headers(blob.etag, blob.modified), **metadata_headers(blob.metadata)})
 
@@ -77,7 +77,7 @@ def get_metadata(call: BlobCall) -> Response:
 def get_tags(call: BlobCall) -> Response:
     """Return the tags of a blob."""
     call.begin("GetBlobTags", TAGS)
-    blob = call.blobs.get(*call.place, read_tag_terms(call.request.headers), call.snapshot)
+    blob = call.state.get(*call.place, read_tag_terms(call.request.headers), call.snapshot)
     return Response(200, {**_XML}, write_tags(blob.tags))
 
 
@@ -87,7 +87,7 @@ def get_block_list(call: BlobCall) -> Response:
     which = call.address.query.get("blocklisttype", "committed").lower()
     if which not in _BLOCK_LISTS:
         raise invalid_parameter("blocklisttype", which)
-    blocks = call.blobs.blocks(*call.place, read_terms(call.request.headers), call.snapshot)
+    blocks = call.state.blocks(*call.place, read_terms(call.request.headers), call.snapshot)
     headers = {**_XML}
     if blocks.blob is not None:
         headers |= version_headers(blocks.blob.etag, blocks.blob.modified)
@@ -99,7 +99,7 @@ def list_blobs(call: BlobCall) -> Response:
     """Return a page of the list of blobs."""
     call.begin("ListBlobs", LIST_BLOBS)
     query = call.address.query
-    page = call.blobs.page(call.resource, _read_list_query(query))
+    page = call.state.page(call.resource, _read_list_query(query))
     call.notes.examined = call.notes.returned = len(page.items)
     marker = "" if page.next is None else write_marker(page.next)
     return Response(200, {**_XML}, write_blobs(page.items, call.address.base, call.resource, query, marker, call.now))

@@ -9,7 +9,7 @@ from typing import Final
 
 from .. import errors
 from ..errors import ServiceError
-from ..http.call import Call
+from ..http.call import AnyCall
 from ..http.permissions import Need, Permit, check_letters
 from ..http.sas import SharedAccess
 from .call import BlobCall
@@ -55,7 +55,7 @@ class BlobAccess(SharedAccess):
     service = "b"
     letters = _LETTERS
 
-    def resource(self, call: Call) -> str:
+    def resource(self, call: AnyCall) -> str:
         """Return the container or the blob that the signature is for: that of the request, as it does not name its own.
 
         A signature of a snapshot is for one, and that of a blob for none.

@@ -124,7 +124,7 @@ def read_source(call: BlobCall, source: CopySource) -> Blob:
     :raises ServiceError: CannotVerifyCopySource
     """
     try:
-        return call.blobs.source(source)
+        return call.state.source(source)
     except ServiceError as error:
         unmet = error.error_message is errors.SOURCE_CONDITION_NOT_MET
         raise CopySourceError(ServiceError(errors.CONDITION_NOT_MET) if unmet else error) from error
@@ -176,7 +176,7 @@ def put_blob(call: BlobCall) -> Response:
     if kind is Kind.BLOCK:
         draft = _with_md5(draft, payload.content)
     terms = replace(read_terms(call.request.headers), create_only=not call.may(WRITE))
-    blob = call.blobs.put(*call.place, payload.content, draft, kind=kind, terms=terms)
+    blob = call.state.put(*call.place, payload.content, draft, kind=kind, terms=terms)
     call.notes.written = 1
     md5 = {} if blob.headers.md5 is None else {"Content-MD5": base64(blob.headers.md5)}
     return Response(201, {**written_headers(blob), **md5, **payload.headers})
@@ -189,7 +189,7 @@ def put_block(call: BlobCall) -> Response:
     if block_id is None:
         raise ServiceError(errors.MISSING_QUERY_PARAMETER.with_details(QueryParameterName="blockid"))
     payload = _payload(call, _source(call))
-    call.blobs.stage(*call.place, block_id, payload.content, read_lease(call.request.headers))
+    call.state.stage(*call.place, block_id, payload.content, read_lease(call.request.headers))
     call.notes.written = 1
     return Response(201, {**_ENCRYPTED, **payload.headers})
 
@@ -200,7 +200,7 @@ def put_block_list(call: BlobCall) -> Response:
     payload = read_payload(call.request)
     entries, draft = read_block_list(bytes(payload.content)), read_draft(call)
     terms = replace(read_terms(call.request.headers), create_only=not call.may(WRITE))
-    blob = call.blobs.commit(*call.place, entries, draft, terms)
+    blob = call.state.commit(*call.place, entries, draft, terms)
     call.notes.written = 1
     return Response(201, {**written_headers(blob), **payload.headers})
 
@@ -213,7 +213,7 @@ def append_block(call: BlobCall) -> Response:
     if len(payload.content) > _SMALL_APPEND and _version(call) < _LARGE_APPENDS:
         raise ServiceError(errors.REQUEST_BODY_TOO_LARGE)
     position, max_size = number(headers, _POSITION), number(headers, _MAX_SIZE)
-    blob, offset = call.blobs.append(
+    blob, offset = call.state.append(
         *call.place, payload.content, read_terms(headers), position=position, max_size=max_size
     )
     call.notes.written = 1
@@ -225,7 +225,7 @@ def seal(call: BlobCall) -> Response:
     """Forbid to append to an append blob."""
     call.begin("AppendBlobSeal", ADD)
     headers = call.request.headers
-    blob = call.blobs.seal(*call.place, read_terms(headers), position=number(headers, _POSITION))
+    blob = call.state.seal(*call.place, read_terms(headers), position=number(headers, _POSITION))
     call.notes.written = 1
     return Response(200, {**version_headers(blob.etag, blob.modified), "x-ms-blob-sealed": "true"})
 
@@ -255,7 +255,7 @@ def read_tier(headers: Mapping[str, str]) -> Tier | None:
 
 
 def _version(call: BlobCall) -> str:
-    return call.request.headers.get("x-ms-version") or call.blobs.get_service_properties().default_version or ""
+    return call.request.headers.get("x-ms-version") or call.state.get_service_properties().default_version or ""
 
 
 def _source(call: BlobCall) -> Blob | None:
@@ -314,7 +314,7 @@ def set_headers(call: BlobCall) -> Response:
     """Replace what a blob says of its content."""
     call.begin("SetBlobProperties", WRITE)
     headers = call.request.headers
-    blob = call.blobs.set_headers(*call.place, read_content_headers(headers), read_terms(headers))
+    blob = call.state.set_headers(*call.place, read_content_headers(headers), read_terms(headers))
     call.notes.written = 1
     return Response(200, version_headers(blob.etag, blob.modified))
 
@@ -322,7 +322,7 @@ def set_headers(call: BlobCall) -> Response:
 def set_metadata(call: BlobCall) -> Response:
     """Replace the metadata of a blob."""
     call.begin("SetBlobMetadata", WRITE)
-    blob = call.blobs.set_metadata(*call.place, read_metadata(call.request), read_terms(call.request.headers))
+    blob = call.state.set_metadata(*call.place, read_metadata(call.request), read_terms(call.request.headers))
     call.notes.written = 1
     return Response(200, written_headers(blob))
 
@@ -331,7 +331,7 @@ def set_tags(call: BlobCall) -> Response:
     """Replace the tags of a blob."""
     call.begin("SetBlobTags", TAGS)
     tags = read_tags(bytes(read_payload(call.request).content))
-    call.blobs.set_tags(*call.place, tags, read_tag_terms(call.request.headers))
+    call.state.set_tags(*call.place, tags, read_tag_terms(call.request.headers))
     call.notes.written = 1
     return Response(204, {})
 
@@ -344,7 +344,7 @@ def set_tier(call: BlobCall) -> Response:
     if tier is None:
         raise missing("x-ms-access-tier")
     word(headers, _PRIORITY, Priority)
-    before = call.blobs.set_tier(*call.place, tier, read_terms(headers), call.snapshot)
+    before = call.state.set_tier(*call.place, tier, read_terms(headers), call.snapshot)
     call.notes.written = 1
     return Response(202 if before.tier is Tier.ARCHIVE and tier is not Tier.ARCHIVE else 200, {})
 
@@ -353,7 +353,7 @@ def take_snapshot(call: BlobCall) -> Response:
     """Keep a blob as it is now."""
     call.begin("SnapshotBlob", SNAPSHOT)
     metadata = read_metadata(call.request) or None
-    taken = call.blobs.snapshot(*call.place, metadata, read_terms(call.request.headers))
+    taken = call.state.snapshot(*call.place, metadata, read_terms(call.request.headers))
     call.notes.written = 1
     headers = version_headers(taken.etag, taken.modified)
     if taken.snapshot is not None:
@@ -368,7 +368,7 @@ def delete_blob(call: BlobCall) -> Response:
     asked = headers.get(_SNAPSHOTS)
     if asked not in _SNAPSHOT_WORDS or (asked and snapshot):
         raise invalid(_SNAPSHOTS, asked)
-    call.blobs.delete(*call.place, read_deletion_terms(headers), snapshot=snapshot, snapshots=_SNAPSHOT_WORDS[asked])
+    call.state.delete(*call.place, read_deletion_terms(headers), snapshot=snapshot, snapshots=_SNAPSHOT_WORDS[asked])
     call.notes.written = 1
     return Response(202, {"x-ms-delete-type-permanent": "true"})
 
@@ -389,7 +389,7 @@ def copy_blob(call: BlobCall) -> Response:
     if is_sync:
         check_source(headers, read_source(call, source).content)
     terms = replace(read_terms(headers), create_only=not call.may(WRITE))
-    blob = call.blobs.copy(
+    blob = call.state.copy(
         *call.place, source, draft, terms, keep_metadata=not draft.metadata, keep_tags=keeps_tags(call)
     )
     call.notes.written = 1
@@ -405,5 +405,5 @@ def abort_copy(call: BlobCall) -> Response:
     action = required(call.request.headers, "x-ms-copy-action")
     if action.lower() != "abort":
         raise invalid("x-ms-copy-action", action)
-    call.blobs.get(*call.place, read_lease(call.request.headers))
+    call.state.get(*call.place, read_lease(call.request.headers))
     raise ServiceError(errors.NO_PENDING_COPY)

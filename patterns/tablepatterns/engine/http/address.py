@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from functools import lru_cache
 from typing import Final, NamedTuple
 from urllib.parse import unquote_plus
 
@@ -46,19 +47,32 @@ def read_address(url: str, account: str) -> Address:
     if not found:
         raise ServiceError(errors.INVALID_URI)
     scheme, host, path, options = found.groups()
-    base, secondary, tail = _endpoint(f"{scheme}://{host}", host, path, account)
-    return Address(base, scheme.lower() == "https", secondary, path or "/", _query(options) if options else {}, tail)
+    site = _site(scheme, host, account)
+    base, secondary, tail = site.base, site.is_secondary, path
+    if secondary is None:
+        name, slash, rest = path[1:].partition("/")
+        if name not in (account, account + _SECONDARY):
+            raise ServiceError(errors.INVALID_URI)
+        base, secondary, tail = f"{base}/{name}", name != account, slash + rest
+    return Address(base, site.is_secure, secondary, path or "/", _query(options) if options else {}, tail)
 
 
-def _endpoint(site: str, host: str, path: str, account: str) -> tuple[str, bool, str]:
-    """Return the endpoint, whether it is the secondary one, and the path below it."""
+class _Site(NamedTuple):
+    """Scheme and host of a URL.
+
+    :param is_secondary: whether the host is that of the secondary endpoint; None if the path names the account
+    """
+
+    base: str
+    is_secure: bool
+    is_secondary: bool | None
+
+
+@lru_cache(maxsize=256)
+def _site(scheme: str, host: str, account: str) -> _Site:
     label = host.partition(".")[0].lower()
-    if label in (account, account + _SECONDARY):
-        return site, label != account, path
-    name, slash, rest = path[1:].partition("/")
-    if name in (account, account + _SECONDARY):
-        return f"{site}/{name}", name != account, slash + rest
-    raise ServiceError(errors.INVALID_URI)
+    is_host_style = label in (account, account + _SECONDARY)
+    return _Site(f"{scheme}://{host}", scheme.lower() == "https", label != account if is_host_style else None)
 
 
 def _query(options: str) -> dict[str, str]:

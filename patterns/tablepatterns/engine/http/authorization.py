@@ -8,7 +8,7 @@ from .. import errors
 from ..account import Engine
 from ..errors import ServiceError
 from .bearer_token import TrustTokens, is_current
-from .call import Call
+from .call import AnyCall
 from .permissions import Owner, Permit
 from .sas import SharedAccess
 from .shared_key import SignedTexts, Signer
@@ -44,29 +44,26 @@ class Authorization:
         self._signed_texts = signed_texts
         self._trust_tokens = trust_tokens
 
-    def permit(self, call: Call) -> Permit:
+    def permit(self, call: AnyCall) -> Permit:
         """Return what the sender may do.
 
         :raises ServiceError: one of the codes that begin with Authentication, Authorization or Invalid
         """
-        header = call.request.headers.get("authorization")
-        if header is not None:
-            return self._permit_of(header, call)
-        if "sig" in call.address.query:
-            return self._shared.permit(call)
-        raise ServiceError(errors.NO_AUTHENTICATION_INFORMATION)
-
-    def _permit_of(self, header: str, call: Call) -> Permit:
+        header, address = call.request.headers.get("authorization"), call.target.address
+        if header is None:
+            if "sig" in address.query:
+                return self._shared.permit(call)
+            raise ServiceError(errors.NO_AUTHENTICATION_INFORMATION)
         if header.startswith("Bearer "):
             if not self._trusts(header.removeprefix("Bearer "), call):
                 raise ServiceError(errors.INVALID_TOKEN)
-            if call.address.secure:
+            if address.secure:
                 return _OWNER
-        elif self._signer.signed_request(header, call.request, call.address, self._signed_texts):
+        elif self._signer.signed_request(header, call.request, address, self._signed_texts):
             return _OWNER
         raise ServiceError(errors.AUTHENTICATION_FAILED)
 
-    def _trusts(self, token: str, call: Call) -> bool:
+    def _trusts(self, token: str, call: AnyCall) -> bool:
         if self._trust_tokens == "checked":
             return is_current(token, call.engine.account_name, call.service.lower(), call.now)
         return bool(self._trust_tokens)

@@ -1,10 +1,10 @@
-"""One request on its way through a service: what is asked, what its sender may do, what the ledger will say."""
+"""One request to a service: its target, what the sender may do, and what the ledger records about it."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from typing import ClassVar, Protocol
+from typing import Any, ClassVar, Final, Generic, Protocol, TypeVar
 
 from ...edm import Ticks
 from ..account import Engine
@@ -17,7 +17,7 @@ from .supported import Support
 
 
 class Settings(Protocol):
-    """What the state of every service keeps beside its content."""
+    """The access policies and the properties that every service stores."""
 
     def get_policies(self, name: str, /) -> Sequence[AccessPolicy]:
         """Return the stored access policies of a table, a queue or a container."""
@@ -34,136 +34,159 @@ class Settings(Protocol):
         """Replace the properties of the service."""
 
 
+class Target(Protocol):
+    """The target of a request, as its URL names it."""
+
+    @property
+    def address(self) -> Address: ...
+
+    @property
+    def kind(self) -> str: ...
+
+    @property
+    def resource(self) -> str: ...
+
+
 class Stopped(Exception):
-    """A request that meets its fault before it is carried out."""
+    """A fault ends the request before it is executed."""
 
 
 class Notes:
-    """What the operations leave for the ledger; its fields are those of `ledger.Record`.
+    """What the operations record for the ledger; the fields are those of `ledger.Record`."""
 
-    :param fault: what becomes of the request besides
-    :param reached: whether it came as far as the state
+    operation: str = "Unknown"
+    table: str = ""
+    partition: str | None = None
+    query_class: str | None = None
+    examined: int = 0
+    returned: int = 0
+    written: int = 0
+    error: str | None = None
+    fault: Fault | None = None
+    """What happens to the request or to its response, other than what the operation does."""
+    reached: bool = False
+    """Whether the request has reached the state."""
+
+
+TargetT = TypeVar("TargetT", bound=Target)
+StateT = TypeVar("StateT", bound=Settings)
+
+_OWNER: Final = Owner()
+
+
+class Call(ABC, Generic[TargetT, StateT]):
+    """A request while it is being processed.
+
+    :param now: when the request arrived; every timestamp in its response is this one
+
+    :ivar target: its target; before `locate`, an unknown one
+    :ivar permit: what the sender may do, known after authentication
     """
 
-    __slots__ = (
-        "error",
-        "examined",
-        "fault",
-        "operation",
-        "partition",
-        "query_class",
-        "reached",
-        "returned",
-        "table",
-        "written",
-    )
-
-    def __init__(self) -> None:
-        self.operation = "Unknown"
-        self.table = ""
-        self.partition: str | None = None
-        self.query_class: str | None = None
-        self.examined = 0
-        self.returned = 0
-        self.written = 0
-        self.error: str | None = None
-        self.fault: Fault | None = None
-        self.reached = False
-
-
-class Call(ABC):
-    """A request, and what becomes known of it on the way.
-
-    :param permit: what its sender may do, once that is known
-    :param now: when it came; every moment in its answer is this one
-    """
-
-    __slots__ = ("engine", "id", "method", "notes", "now", "permit", "request")
+    __slots__ = ("engine", "id", "method", "notes", "now", "permit", "request", "target")
 
     service: ClassVar[str]
-    """The service as the names of its operations spell it."""
+    """The service, spelled as in the names of its operations."""
     support: ClassVar[Mapping[str, Support]]
-    """What each operation does about conditions and options, by its name."""
+    """The conditions and options that each operation supports, by its name."""
+
+    unknown: ClassVar[Any]
+    """The target before the URL is parsed."""
 
     def __init__(self, engine: Engine, request: Request, id: str, now: Ticks) -> None:  # noqa: A002
         self.engine = engine
         self.request = request
         self.id = id
         self.now = now
+        self.target: TargetT = self.unknown
         self.method = request.method
-        self.permit: Permit = Owner()
+        self.permit: Permit = _OWNER
         self.notes = Notes()
 
     @abstractmethod
     def locate(self) -> None:
-        """Read the URL; before that the request is about nothing.
+        """Parse the URL and set the target.
 
-        :raises ServiceError: InvalidUri and whatever else is wrong with it
+        :raises ServiceError: InvalidUri, or what else is wrong with the URL
         """
 
-    @property
     @abstractmethod
+    def _state(self) -> StateT:
+        """Return the state of the service."""
+
+    @property
     def address(self) -> Address:
-        """Where it came in."""
+        """The endpoint, path and query of the URL."""
+        return self.target.address
 
     @property
-    @abstractmethod
     def kind(self) -> str:
-        """What its URL names: with the verb this tells the operation."""
+        """What the URL names; kind and verb determine the operation."""
+        return self.target.kind
 
     @property
-    @abstractmethod
     def resource(self) -> str:
-        """The table, the queue or the container that it is about, "" where it is about none."""
+        """The name of the table, queue or container, "" if there is none."""
+        return self.target.resource
 
     @property
-    @abstractmethod
-    def settings(self) -> Settings:
-        """The state of the service."""
+    def state(self) -> StateT:
+        """The state of the service; the first access applies scalability targets and faults.
+
+        The operation and what it works on must be noted before that.
+
+        :raises Stopped: a fault ends the request
+        """
+        if not self.notes.reached:
+            self.reach_state()
+        return self._state()
 
     def begin(self, operation: str, need: Need) -> None:
-        """Note the operation, and reject it unless the sender may carry it out here, and the engine can.
+        """Note the operation, and check that the sender may execute it and that the engine supports the request.
 
-        :raises ServiceError: one of the codes that begin with Authorization; NotImplemented
+        :raises ServiceError: a code that starts with Authorization; NotImplemented
         """
         self.notes.operation = operation
         self.allow(need)
         self.check_support(operation)
 
     def check_support(self, operation: str) -> None:
-        """Reject a request with a condition or an option that the operation would have to ignore.
+        """Reject a condition or an option that the operation would have to ignore.
 
         :raises ServiceError: NotImplemented
         """
-        self.support[operation].check(self.request.headers, self.address.query)
+        self.support[operation].check(self.request.headers, self.target.address.query)
 
     def allow(self, need: Need) -> None:
-        """Refuse the operation unless the sender may carry it out on this resource.
+        """Check that the sender may execute the operation on this resource.
 
-        :raises ServiceError: one of the codes that begin with Authorization
+        :raises ServiceError: a code that starts with Authorization
         """
-        self.permit.check(need, self.resource)
+        self.permit.check(need, self.target.resource)
 
     @property
     def asked(self) -> Asked:
-        """What it asks, as far as that is known."""
+        """What the request asks for, as far as it is known."""
         notes = self.notes
         return Asked(self.service.lower(), notes.operation, notes.table, notes.partition)
 
     def reach_state(self) -> None:
-        """Let the account's targets and faults decide what becomes of the request, the first time it is called.
+        """Apply the account's scalability targets and faults, once per request.
 
-        Whatever gives an operation the state calls this before, so no operation can miss it. What the request asks
-        must be in the notes by then.
-
-        :raises Stopped: it is not carried out
+        :raises Stopped: a fault ends the request
         """
-        notes = self.notes
+        notes, targets, faults = self.notes, self.engine.targets, self.engine.faults
         if notes.reached:
             return
         notes.reached = True
-        asked, targets = self.asked, self.engine.targets
+        if targets is None and not faults.has_rules:
+            return
+        asked = self.asked
         over = targets.meet(asked, self.engine.clock) if targets else None
-        notes.fault = over or self.engine.faults.meet(asked)
+        notes.fault = over or faults.meet(asked)
         if notes.fault and not notes.fault.carried_out:
             raise Stopped
+
+
+AnyCall = Call[Any, Any]
+"""A request to any of the services."""

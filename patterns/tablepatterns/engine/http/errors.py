@@ -97,7 +97,7 @@ class ErrorWriter:
         """Return a refusal as the entity and table operations give it to clients that ask for JSON."""
         message = f'"message":{{"lang":"en-US","value":{quoted(error.message + self._stamp)}}}'
         body = f'{{"odata.error":{{"code":"{error.code}",{message}}}}}'
-        return Response(status_of(error.code), {"Content-Type": Level.MINIMAL.value}, body.encode())
+        return Response(status_of(error.code), {"Content-Type": Level.MINIMAL.content_type}, body.encode())
 
     def in_xml(self, error: ServiceError) -> Response:
         """Return a refusal as the entity and table operations give it to all others."""

@@ -13,7 +13,7 @@ from .. import errors
 from ..account import Engine
 from ..errors import ServiceError
 from ..resources import AccessPolicy
-from .call import Call, Settings
+from .call import AnyCall, Settings
 from .permissions import AccountPermit, Permit
 from .shared_key import Signer
 
@@ -46,7 +46,7 @@ class SharedAccess(ABC):
         self._signer = Signer(engine.account_name, engine.account_key)
 
     @abstractmethod
-    def resource(self, call: Call) -> str:
+    def resource(self, call: AnyCall) -> str:
         """Return the name of the resource that a signature is for, "" where there is none."""
 
     def home(self, resource: str) -> str:
@@ -64,7 +64,7 @@ class SharedAccess(ABC):
         :param letters: its permissions, its stored policy's included
         """
 
-    def permit(self, call: Call) -> Permit:
+    def permit(self, call: AnyCall) -> Permit:
         """Return what the signature of a request allows.
 
         :raises ServiceError: AuthenticationFailed where it is no signature of this account or not valid now; one of the
@@ -88,7 +88,7 @@ class SharedAccess(ABC):
             raise ServiceError(errors.AUTHORIZATION_SERVICE_MISMATCH)
         return AccountPermit(query.get("srt", ""), frozenset(query.get("sp", "")))
 
-    def _own_permit(self, query: Mapping[str, str], call: Call) -> Permit:
+    def _own_permit(self, query: Mapping[str, str], call: AnyCall) -> Permit:
         resource = self.resource(call)
         if not resource or not self._signer.signed(self.text(query, resource), query.get("sig", "")):
             raise ServiceError(errors.AUTHENTICATION_FAILED)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from .. import errors
 from ..errors import ServiceError
-from .call import Call
+from .call import AnyCall
 from .message import Response
 from .permissions import OWNER_ONLY, READ_SERVICE, WRITE_SERVICE
 from .xml import read_policies, read_properties, write_policies, write_properties, write_statistics
@@ -12,34 +12,34 @@ from .xml import read_policies, read_properties, write_policies, write_propertie
 _XML = {"Content-Type": "application/xml"}
 
 
-def get_policies(call: Call) -> Response:
+def get_policies(call: AnyCall) -> Response:
     """Return the stored access policies of a resource."""
     call.begin(f"Get{call.service}ACL", OWNER_ONLY)
-    return Response(200, {**_XML}, write_policies(call.settings.get_policies(call.resource)))
+    return Response(200, {**_XML}, write_policies(call.state.get_policies(call.resource)))
 
 
-def set_policies(call: Call) -> Response:
+def set_policies(call: AnyCall) -> Response:
     """Replace the stored access policies of a resource."""
     call.begin(f"Set{call.service}ACL", OWNER_ONLY)
-    call.settings.set_policies(call.resource, read_policies(call.request.body))
+    call.state.set_policies(call.resource, read_policies(call.request.body))
     return Response(204, {})
 
 
-def get_properties(call: Call) -> Response:
+def get_properties(call: AnyCall) -> Response:
     """Return the properties of the service."""
     call.begin(f"Get{call.service}ServiceProperties", READ_SERVICE)
-    return Response(200, {**_XML}, write_properties(call.settings.get_service_properties()))
+    return Response(200, {**_XML}, write_properties(call.state.get_service_properties()))
 
 
-def set_properties(call: Call) -> Response:
+def set_properties(call: AnyCall) -> Response:
     """Replace the properties of the service that the request names."""
     call.begin(f"Set{call.service}ServiceProperties", WRITE_SERVICE)
-    settings = call.settings
+    settings = call.state
     settings.set_service_properties(read_properties(call.request.body, settings.get_service_properties()))
     return Response(202, {})
 
 
-def get_statistics(call: Call) -> Response:
+def get_statistics(call: AnyCall) -> Response:
     """Return the state of the geo-replication, which only the secondary knows; here it is always in step."""
     call.begin(f"Get{call.service}ServiceStats", READ_SERVICE)
     call.reach_state()
@@ -48,13 +48,13 @@ def get_statistics(call: Call) -> Response:
     return Response(200, {**_XML}, write_statistics(call.now))
 
 
-def reject_table_properties(call: Call) -> Response:
+def reject_table_properties(call: AnyCall) -> Response:
     """Refuse what a client asks whose account URL ends with the name of a table, whether that exists or not."""
     call.allow(OWNER_ONLY)
     raise ServiceError(errors.INVALID_QUERY_PARAMETER_VALUE)
 
 
-def reject_service_document(call: Call) -> Response:
+def reject_service_document(call: AnyCall) -> Response:
     """Refuse the root without the query options that name its properties or statistics."""
     call.allow(OWNER_ONLY)
     raise ServiceError(errors.NOT_IMPLEMENTED)

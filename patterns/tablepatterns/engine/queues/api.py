@@ -48,7 +48,7 @@ def list_queues(call: QueueCall) -> Response:
     read_words(query, "include", _INCLUDES)
     start = read_marker(query.get("marker", ""), account)
     limit = read_number(query, "maxresults", MAX_PAGE_QUEUES)
-    queues, following = call.queues.page(query.get("prefix", ""), start, limit)
+    queues, following = call.state.page(query.get("prefix", ""), start, limit)
     call.notes.returned = len(queues)
     body = write_list(queues, call.address.base, query, account, following)
     return Response(200, {**_FRESH, "Content-Type": "application/xml"}, body)
@@ -57,29 +57,29 @@ def list_queues(call: QueueCall) -> Response:
 def create_queue(call: QueueCall) -> Response:
     """Create a queue; one that is already as it is asked for is an answer of its own."""
     call.begin("CreateQueue", CREATE_QUEUE)
-    made = call.queues.create(call.target.queue, read_metadata(call.request))
+    made = call.state.create(call.target.queue, read_metadata(call.request))
     return Response(201 if made else 204, {})
 
 
 def delete_queue(call: QueueCall) -> Response:
     """Delete a queue."""
     call.begin("DeleteQueue", DELETE_QUEUE)
-    call.queues.delete(call.target.queue)
+    call.state.delete(call.target.queue)
     return Response(204, {})
 
 
 def get_metadata(call: QueueCall) -> Response:
     """Return the metadata of a queue, and how many messages it holds."""
     call.begin("GetQueueMetadata", READ_METADATA)
-    metadata = metadata_headers(call.queues.get_metadata(call.target.queue))
-    count = call.queues.count(call.target.queue)
+    metadata = metadata_headers(call.state.get_metadata(call.target.queue))
+    count = call.state.count(call.target.queue)
     return Response(200, {**_FRESH, "x-ms-approximate-messages-count": str(count), **metadata})
 
 
 def set_metadata(call: QueueCall) -> Response:
     """Replace the metadata of a queue."""
     call.begin("SetQueueMetadata", WRITE_METADATA)
-    call.queues.set_metadata(call.target.queue, read_metadata(call.request))
+    call.state.set_metadata(call.target.queue, read_metadata(call.request))
     return Response(204, {})
 
 
@@ -90,7 +90,7 @@ def put_message(call: QueueCall) -> Response:
     visibility = read_number(query, "visibilitytimeout", 0)
     time_to_live = read_number(query, "messagettl", _TIME_TO_LIVE)
     text = read_text(call.request.body)
-    message = call.queues.put(call.target.queue, text, visibility=visibility, time_to_live=time_to_live)
+    message = call.state.put(call.target.queue, text, visibility=visibility, time_to_live=time_to_live)
     call.notes.written = 1
     return Response(201, {**_XML}, write_put(message))
 
@@ -105,14 +105,14 @@ def _get(call: QueueCall) -> Response:
     call.begin("GetMessages", GET)
     query = call.address.query
     limit = read_number(query, "numofmessages", 1)
-    messages = call.queues.get(call.target.queue, limit, read_number(query, "visibilitytimeout", _VISIBILITY))
+    messages = call.state.get(call.target.queue, limit, read_number(query, "visibilitytimeout", _VISIBILITY))
     call.notes.examined = call.notes.returned = len(messages)
     return Response(200, {**_FRESH_XML}, write_received(messages))
 
 
 def _peek(call: QueueCall) -> Response:
     call.begin("PeekMessages", PEEK)
-    messages = call.queues.peek(call.target.queue, read_number(call.address.query, "numofmessages", 1))
+    messages = call.state.peek(call.target.queue, read_number(call.address.query, "numofmessages", 1))
     call.notes.examined = call.notes.returned = len(messages)
     return Response(200, {**_FRESH_XML}, write_peeked(messages))
 
@@ -123,7 +123,7 @@ def update_message(call: QueueCall) -> Response:
     query, target, body = call.address.query, call.target, call.request.body
     receipt, visibility = required(query, "popreceipt"), read_number(query, "visibilitytimeout")
     text = read_text(body) if body else None
-    message = call.queues.update(target.queue, target.message, receipt, visibility, text)
+    message = call.state.update(target.queue, target.message, receipt, visibility, text)
     call.notes.written = 1
     return Response(204, {"x-ms-popreceipt": message.receipt, "x-ms-time-next-visible": http_date(message.visible)})
 
@@ -132,7 +132,7 @@ def delete_message(call: QueueCall) -> Response:
     """Delete a message."""
     call.begin("DeleteMessage", DELETE)
     receipt = required(call.address.query, "popreceipt")
-    call.queues.remove(call.target.queue, call.target.message, receipt)
+    call.state.remove(call.target.queue, call.target.message, receipt)
     call.notes.written = 1
     return Response(204, {})
 
@@ -140,7 +140,7 @@ def delete_message(call: QueueCall) -> Response:
 def clear_messages(call: QueueCall) -> Response:
     """Delete all messages of a queue."""
     call.begin("ClearMessages", CLEAR)
-    call.queues.clear(call.target.queue)
+    call.state.clear(call.target.queue)
     return Response(204, {})
 
 
@@ -181,7 +181,7 @@ class QueueApi(Api[QueueCall]):
 
     >>> from tablepatterns.engine.http.message import Request
     >>> api = QueueApi(Engine("contoso"))
-    >>> response = api.answer(Request("GET", "https://contoso.queue.core.windows.net/?comp=list", {}))
+    >>> response = api.handle(Request("GET", "https://contoso.queue.core.windows.net/?comp=list", {}))
     >>> response.status, response.headers["x-ms-error-code"]
     (401, 'NoAuthenticationInformation')
 

@@ -6,13 +6,10 @@ from collections.abc import Mapping
 from typing import Final, Literal, NamedTuple, TypeAlias
 from urllib.parse import unquote
 
-from ...edm import Ticks
 from .. import errors
-from ..account import Engine
 from ..errors import ServiceError
 from ..http.address import NOWHERE, Address, read_address
 from ..http.call import Call
-from ..http.message import Request
 from ..http.permissions import Need, on_object
 from ..http.supported import QUEUE_SUPPORT
 from ..resources import invalid_parameter
@@ -38,6 +35,11 @@ class Target(NamedTuple):
     kind: Kind
     queue: str = ""
     message: str = ""
+
+    @property
+    def resource(self) -> str:
+        """The name of the queue, "" if there is none."""
+        return self.queue
 
 
 UNKNOWN: Final = Target(NOWHERE, "service")
@@ -88,50 +90,21 @@ def _queue(query: Mapping[str, str]) -> Kind:
     return kind
 
 
-class QueueCall(Call):
-    """A request to the Queue service.
+class QueueCall(Call[Target, Queues]):
+    """A request to the Queue service."""
 
-    :param target: what it is about, once its URL is read
-    """
-
-    __slots__ = ("target",)
+    __slots__ = ()
 
     service = "Queue"
     support = QUEUE_SUPPORT
-
-    def __init__(self, engine: Engine, request: Request, id: str, now: Ticks) -> None:  # noqa: A002
-        super().__init__(engine, request, id, now)
-        self.target = UNKNOWN
+    unknown = UNKNOWN
 
     def locate(self) -> None:
         """Read the URL."""
         self.target = locate(self.request.url, self.engine.account_name)
 
-    @property
-    def address(self) -> Address:
-        """Where it came in."""
-        return self.target.address
-
-    @property
-    def kind(self) -> str:
-        """What its URL names."""
-        return self.target.kind
-
-    @property
-    def resource(self) -> str:
-        """The queue that it is about."""
-        return self.target.queue
-
-    @property
-    def queues(self) -> Queues:
-        """The state that the operations work on."""
-        self.reach_state()
+    def _state(self) -> Queues:
         return self.engine.queues
-
-    @property
-    def settings(self) -> Queues:
-        """The state of the service."""
-        return self.queues
 
 
 LIST_QUEUES: Final = Need("s", ("l",))

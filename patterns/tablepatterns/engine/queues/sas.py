@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping
 from typing import Final
 
-from ..http.call import Call
+from ..http.call import AnyCall
 from ..http.permissions import Permit, ResourcePermit
 from ..http.sas import SharedAccess
 
@@ -20,7 +20,7 @@ class QueueAccess(SharedAccess):
     service = "q"
     letters = _LETTERS
 
-    def resource(self, call: Call) -> str:
+    def resource(self, call: AnyCall) -> str:
         """Return the queue that the request is about: the signature does not name its own."""
         return call.resource
 

@@ -134,7 +134,7 @@ class Application:
         except asyncio.TimeoutError:
             hooks.hang_up()
             return
-        response = await asyncio.to_thread(self._api.answer, _request(scope, hooks, body), service)
+        response = await asyncio.to_thread(self._api.handle, _request(scope, hooks, body), service)
         await _send(response, hooks, send, last=not body.whole)
 
 

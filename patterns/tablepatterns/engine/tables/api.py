@@ -58,7 +58,7 @@ def query_tables(call: TableCall) -> Response:
     predicate, top = _predicate(query.get("$filter", "")), read_top(query)
     token = query.get("NextTableName")
     after = None if token is None else read_token(token)
-    names, following = call.tables.names(after, top, predicate) if top else ([], None)
+    names, following = call.state.names(after, top, predicate) if top else ([], None)
     call.notes.returned = len(names)
     headers = {"Content-Type": renderer.content_type}
     if following is not None:
@@ -91,7 +91,7 @@ def create_table(call: TableCall) -> Response:
     reject_atom(call.request.headers.get("content-type", ""))
     name = read_body(call.request.body).key("TableName")
     call.notes.table = name
-    call.tables.create(name)
+    call.state.create(name)
     location = f"{call.target.address.base}/{table_path(name)}"
     preference = call.request.headers.get("prefer")
     if preference == "return-no-content":
@@ -107,7 +107,7 @@ def get_table(call: TableCall) -> Response:
     call.begin("QueryTable", LIST_TABLES)
     renderer = call.renderer(_LIST)
     try:
-        name = call.tables.table(call.target.table).name
+        name = call.state.table(call.target.table).name
     except ServiceError as error:
         # The entry is a resource of its own, so it has the code of one
         answer = errors.RESOURCE_NOT_FOUND if error.error_message is errors.TABLE_NOT_FOUND else error.error_message
@@ -119,7 +119,7 @@ def get_table(call: TableCall) -> Response:
 def delete_table(call: TableCall) -> Response:
     """Delete a table."""
     call.begin("DeleteTable", DELETE_TABLE)
-    call.tables.delete(call.target.table)
+    call.state.delete(call.target.table)
     return Response(204, {})
 
 
@@ -128,7 +128,7 @@ def reject_nested_path(call: TableCall) -> Response:
     call.allow(OWNER_ONLY)
     if call.target.below == "$batch":
         raise ServiceError(errors.MEDIA_TYPE_NOT_SUPPORTED)
-    call.tables.table(call.target.table)
+    call.state.table(call.target.table)
     raise ServiceError(_ANSWERS.get(call.method, errors.KEY_COUNT))
 
 
@@ -187,7 +187,7 @@ class TableApi(Api[TableCall]):
 
     >>> from tablepatterns.engine.http.message import Request
     >>> api = TableApi(Engine("contoso"))
-    >>> response = api.answer(Request("GET", "https://contoso.table.core.windows.net/Tables", {}))
+    >>> response = api.handle(Request("GET", "https://contoso.table.core.windows.net/Tables", {}))
     >>> response.status, response.reason, response.headers["WWW-Authenticate"][:6]
     (401, 'Unauthorized', 'Bearer')
 

@@ -81,7 +81,7 @@ def _transaction(call: TableCall, requests: Sequence[InnerRequest]) -> list[byte
     writes = _writes(call, requests)
     table = call.notes.table = writes[0].target.table
     call.notes.partition = writes[0].operation.partition_key
-    entities = call.tables.transact(table, [write.operation for write in writes])
+    entities = call.state.transact(table, [write.operation for write in writes])
     call.notes.written = len(writes)
     account = call.engine.account_name
     return [

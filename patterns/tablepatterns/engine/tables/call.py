@@ -56,6 +56,11 @@ class Target(NamedTuple):
     below: str = ""
 
     @property
+    def resource(self) -> str:
+        """The name of the table, "" if there is none."""
+        return self.table
+
+    @property
     def query(self) -> Mapping[str, str]:
         """The query options, decoded."""
         return self.address.query
@@ -136,21 +141,18 @@ def _table(query: Mapping[str, str]) -> Kind:
 _TUNNELLED: Final = frozenset({"MERGE", "PATCH", "PUT", "DELETE"})
 
 
-class TableCall(Call):
-    """A request to the Table service.
+class TableCall(Call[Target, Tables]):
+    """A request to the Table service."""
 
-    :param target: what it is about, once its URL is read
-    """
-
-    __slots__ = ("target",)
+    __slots__ = ()
 
     service = "Table"
     support = TABLE_SUPPORT
+    unknown = UNKNOWN
 
     def __init__(self, engine: Engine, request: Request, id: str, now: Ticks) -> None:  # noqa: A002
         super().__init__(engine, request, id, now)
         self.method = verb(request.method, request.headers.get("x-http-method"))
-        self.target = UNKNOWN
 
     def locate(self) -> None:
         """Read the URL."""
@@ -164,31 +166,8 @@ class TableCall(Call):
         call.notes = self.notes
         return call
 
-    @property
-    def address(self) -> Address:
-        """Where it came in."""
-        return self.target.address
-
-    @property
-    def kind(self) -> str:
-        """What its URL names."""
-        return self.target.kind
-
-    @property
-    def resource(self) -> str:
-        """The table that it is about."""
-        return self.target.table
-
-    @property
-    def tables(self) -> Tables:
-        """The state that the operations work on."""
-        self.reach_state()
+    def _state(self) -> Tables:
         return self.engine.tables
-
-    @property
-    def settings(self) -> Tables:
-        """The state of the service."""
-        return self.tables
 
     @property
     def level(self) -> Level:
@@ -196,19 +175,21 @@ class TableCall(Call):
 
         :raises ServiceError: AtomFormatNotSupported where the client asks for another
         """
-        return negotiate(self.request.headers.get("accept", ""), self.target.query.get("$format"))
+        return negotiate(self.request.headers.get("accept", ""), self.target.address.query.get("$format"))
 
     def renderer(self, table: str) -> Renderer:
         """Return what writes the answer about a table, or about the list of them, which is called `Tables`.
 
         :raises ServiceError: AtomFormatNotSupported where the client asks for another format
         """
-        return Renderer(self.engine.account_name, self.address.base, table, self.level)
+        return Renderer(self.engine.account_name, self.target.address.base, table, self.level)
 
 
 def verb(method: str, tunnelled: str | None) -> str:
     """Return the verb that a request means: POST may carry another in the header `X-HTTP-Method`."""
-    meant = (tunnelled or "").upper()
+    if tunnelled is None:
+        return method
+    meant = tunnelled.upper()
     return meant if method == "POST" and meant in _TUNNELLED else method
 
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import Final, Literal, TypeAlias, TypeVar
+from types import MappingProxyType
+from typing import Final, Literal, NamedTuple, TypeAlias, TypeVar
 from uuid import UUID
 
 from ...edm import Int64, Ticks, entity_size, ordinal, utf16_length
@@ -36,34 +36,53 @@ _FIRST_INSTANT: Final = Ticks.of(DATETIME_MIN)
 
 
 class Entity:
-    """One version of an entity; a change makes a new one, so a reader may keep it as long as it likes.
+    """One version of an entity; it is immutable, and a write creates a new version.
 
-    `properties` holds the user's properties in stored order, never a system property and never None. The exact Python
-    type of a value tells its Edm type, as in `edm`; a plain int is an Edm.Int32. `wire` is a scratch slot in which the
-    REST layer may keep a rendering of this version.
+    The exact Python type of a value determines its Edm type, as in `edm`; a plain int is an Edm.Int32. Entities with
+    the same property names share one `names`: a dictionary in each would double the memory of a small entity.
+
+    :ivar names: the position of each property in `values`, by its name
+    :ivar values: the values of the user's properties, in stored order; never None
     """
 
-    __slots__ = ("partition_key", "properties", "row_key", "timestamp", "wire")
+    __slots__ = ("names", "partition_key", "row_key", "timestamp", "values")
 
     def __init__(self, partition_key: str, row_key: str, properties: Mapping[str, Value], timestamp: Ticks) -> None:
         self.partition_key = partition_key
         self.row_key = row_key
-        self.properties = properties
+        self.names = _positions(tuple(properties))
+        self.values = tuple(properties.values())
         self.timestamp = timestamp
-        self.wire: object | None = None
+
+    @property
+    def properties(self) -> dict[str, Value]:
+        """The user's properties in stored order; a new dictionary each time."""
+        return dict(zip(self.names, self.values, strict=True))
 
     @property
     def etag(self) -> str:
-        """The ETag of this version, which is its timestamp in other clothes."""
-        return f"W/\"datetime'{self.timestamp.iso().replace(':', '%3A')}'\""
+        """The ETag of this version; the service derives it from the timestamp."""
+        return etag_of(self.timestamp.iso())
 
     def get(self, name: str) -> Value | None:
-        """Return a property's value, the system ones included, or None where the entity has no such property."""
-        value = self.properties.get(name)
-        return _SYSTEM[name](self) if value is None and name in _SYSTEM else value
+        """Return the value of a property, system properties included, or None if the entity does not have it."""
+        position = self.names.get(name)
+        if position is not None:
+            return self.values[position]
+        return _SYSTEM[name](self) if name in _SYSTEM else None
 
     def __repr__(self) -> str:
         return f"<Entity {self.partition_key!r}, {self.row_key!r} of {self.timestamp.iso()}>"
+
+
+@lru_cache(maxsize=4096)
+def _positions(names: tuple[str, ...]) -> dict[str, int]:
+    return {name: position for position, name in enumerate(names)}
+
+
+def etag_of(timestamp: str) -> str:
+    """Return the ETag of the version with this timestamp, in ISO 8601."""
+    return f"W/\"datetime'{timestamp.replace(':', '%3A')}'\""
 
 
 _SYSTEM: Final[dict[str, Callable[[Entity], Value]]] = {
@@ -100,7 +119,12 @@ def checked_properties(properties: Mapping[str, Value]) -> dict[str, Value]:
     :raises ServiceError: PropertyNameInvalid, PropertyNameTooLong, OutOfRangeInput, InvalidInput, TooManyProperties
     """
     _check_count(properties)
-    return {_interned(name): _checked_value(name, value) for name, value in properties.items()}
+    checked: dict[str, Value] = {}
+    for name, value in properties.items():
+        if type(value) not in _UNBOUNDED:
+            _check_value(name, value)
+        checked[_interned(name)] = value
+    return checked
 
 
 def check_size(partition_key: str, row_key: str, properties: Mapping[str, Value]) -> None:
@@ -137,8 +161,8 @@ def _interned(name: str) -> str:
     return sys.intern(name)
 
 
-def _checked_value(name: str, value: Value) -> Value:
-    if type(value) not in _TYPES:
+def _check_value(name: str, value: Value) -> None:
+    if type(value) not in (int, Ticks):
         raise ServiceError(errors.INVALID_INPUT)
     if type(value) is int and not INT32_MIN <= value <= INT32_MAX:
         raise ServiceError(errors.INVALID_INPUT)
@@ -147,10 +171,10 @@ def _checked_value(name: str, value: Value) -> Value:
         # %Y would not pad the year on every platform
         shown = f"{early:%m/%d}/{early.year:04} {early:%H:%M:%S}"
         raise ServiceError(errors.PARAMETER_OUT_OF_RANGE.format(name=name, value=shown))
-    return value
 
 
-_TYPES: Final = frozenset({str, bool, int, Int64, float, Ticks, UUID, bytes})
+_UNBOUNDED: Final = frozenset({str, bool, Int64, float, UUID, bytes})
+"""Types whose values are all valid, apart from their size; int and Ticks have a smaller range than in Python."""
 
 
 T = TypeVar("T")
@@ -160,8 +184,7 @@ _MERGES: Final = frozenset({"merge", "insert_or_merge"})
 _NEEDS_ENTITY: Final = frozenset({"replace", "merge", "delete"})
 
 
-@dataclass(frozen=True, slots=True)
-class Operation:
+class Operation(NamedTuple):
     """One write of one entity.
 
     :param kind: the kind of write; an upsert is `insert_or_replace` or `insert_or_merge`
@@ -172,7 +195,7 @@ class Operation:
     kind: Kind
     partition_key: str
     row_key: str
-    properties: Mapping[str, Value] = field(default_factory=dict[str, Value])
+    properties: Mapping[str, Value] = MappingProxyType({})
     etag: str | None = None
 
 
@@ -244,5 +267,5 @@ def _check_condition(operation: Operation, before: Entity | None) -> None:
         return
     if operation.kind == "insert":
         raise ServiceError(errors.ENTITY_ALREADY_EXISTS)
-    if operation.etag not in (None, "*") and operation.etag != before.etag:
+    if operation.etag is not None and operation.etag not in ("*", before.etag):
         raise ServiceError(errors.UPDATE_CONDITION_NOT_SATISFIED)

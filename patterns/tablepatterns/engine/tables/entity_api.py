@@ -89,10 +89,11 @@ def read_write(method: str, target: Target, headers: Mapping[str, str], body: by
     :param method: the verb, `X-HTTP-Method` taken into account
     :raises ServiceError: what is wrong with its headers or its body
     """
-    level = negotiate(headers.get("accept", ""), target.query.get("$format"))
+    query = target.address.query
+    level = negotiate(headers.get("accept", ""), query.get("$format"))
     reject_atom(headers.get("content-type", ""))
     write = _read_write(method, target, level, headers, body)
-    TABLE_SUPPORT[write.name].check(headers, target.query)
+    TABLE_SUPPORT[write.name].check(headers, query)
     return write
 
 
@@ -146,7 +147,7 @@ def answer_write(write: Write, entity: Entity | None, account: str) -> Response:
     applied = {"Preference-Applied": write.preference} if write.preference else {}
     if write.preference == "return-no-content":
         return Response(204, {**applied, "DataServiceId": location, "Location": location, "ETag": entity.etag})
-    headers = {**applied, "Content-Type": write.level.value, "Location": location, "ETag": entity.etag}
+    headers = {**applied, "Content-Type": write.level.content_type, "Location": location, "ETag": entity.etag}
     return Response(201, headers, Renderer(account, base, table, write.level).entity(entity))
 
 
@@ -156,7 +157,7 @@ def write_entity(call: TableCall) -> Response:
     write = read_write(call.method, target, request.headers, request.body)
     call.notes.operation, call.notes.partition = write.name, write.operation.partition_key
     write.check(call.permit)
-    entity = call.tables.apply(target.table, write.operation)
+    entity = call.state.apply(target.table, write.operation)
     call.notes.written = 1
     return answer_write(write, entity, call.engine.account_name)
 
@@ -192,17 +193,20 @@ _TOP: Final = re.compile(r"\d{1,4}", re.ASCII)
 _OPTIONS: Final = frozenset({"$filter", "$select", "$top", "$format"})
 
 
+_POINT_QUERY: Final = QueryClass.POINT.label
+
+
 def get_entity(call: TableCall) -> Response:
     """Return one entity."""
     target, notes = call.target, call.notes
-    notes.partition, notes.query_class = target.partition_key, QueryClass.POINT.label
+    notes.partition, notes.query_class = target.partition_key, _POINT_QUERY
     call.begin("QueryEntity", QUERY)
     renderer = call.renderer(target.table)
     reject_unknown_options(target.query)
     call.permit.check_keys(target.partition_key, target.row_key)
-    entity = call.tables.get(target.table, target.partition_key, target.row_key)
+    entity = call.state.get(target.table, target.partition_key, target.row_key)
     notes.examined = notes.returned = 1
-    body = renderer.entity(entity, target.query.get("$select"))
+    body = renderer.entity(entity, target.address.query.get("$select"))
     return Response(200, {"Content-Type": renderer.content_type, "ETag": entity.etag}, body)
 
 
@@ -214,7 +218,7 @@ def query_entities(call: TableCall) -> Response:
     reject_unknown_options(query)
     wanted = read_filter(query.get("$filter", ""))
     notes.partition = _partition(wanted)
-    page = call.tables.query(table, wanted, limit=read_top(query), start=_start(query), scope=call.permit.scope)
+    page = call.state.query(table, wanted, limit=read_top(query), start=_start(query), scope=call.permit.scope)
     notes.query_class = page.query_class.label
     notes.examined, notes.returned = page.examined, len(page.entities)
     body = renderer.entities(page.entities, query.get("$select"))
@@ -226,7 +230,7 @@ def reject_unknown_options(query: Mapping[str, str]) -> None:
 
     :raises ServiceError: NotImplemented
     """
-    if any(name.startswith("$") and name not in _OPTIONS for name in query):
+    if query and any(name.startswith("$") and name not in _OPTIONS for name in query):
         raise ServiceError(errors.NOT_IMPLEMENTED)
 
 

@@ -6,15 +6,15 @@ import json
 import re
 from base64 import b64decode, b64encode
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from enum import Enum
+from dataclasses import dataclass
 from functools import lru_cache
 from json.encoder import encode_basestring_ascii as quoted
 from math import isfinite, isinf
-from typing import Any, Final, TypeAlias, cast
+from typing import Any, ClassVar, Final, TypeAlias, cast
 from urllib.parse import quote
 from uuid import UUID
 
-from ...edm import Int64, Ticks
+from ...edm import Int64, Ticks, ticks_of
 from ...limits import INT32_MAX, INT32_MIN, SYSTEM_PROPERTIES
 from .. import errors
 from ..errors import ServiceError
@@ -22,6 +22,8 @@ from .entities import Entity, Value
 
 _NOTE: Final = "@odata.type"
 _BYTE_ORDER_MARK: Final = "\ufeff"
+_WHITE_SPACE: Final = " \t\r\n"
+"""What JSON allows around a value."""
 _INT32: Final = range(INT32_MIN, INT32_MAX + 1)
 _INTEGER: Final = re.compile(r"[+-]?\d{1,20}", re.ASCII)
 _NUMBER: Final = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?", re.ASCII)
@@ -74,7 +76,10 @@ def read_body(body: bytes) -> Body:
     :raises ServiceError: InvalidInput for what is no JSON object, DuplicatePropertiesSpecified for a name given twice
     """
     try:
-        value = _DECODER.decode(body.decode().removeprefix(_BYTE_ORDER_MARK))
+        text = body.decode().removeprefix(_BYTE_ORDER_MARK).strip(_WHITE_SPACE)
+        value, end = _DECODER.raw_decode(text)
+        if end < len(text):
+            raise ServiceError(errors.INVALID_INPUT)
     except (ValueError, RecursionError) as error:
         raise ServiceError(errors.INVALID_INPUT) from error
     if not isinstance(value, dict):
@@ -149,8 +154,8 @@ def _parse_double(value: Any) -> float:
     return number
 
 
-def _moment(value: Any) -> Ticks:
-    return Ticks.parse(_text(value))
+def _datetime(value: Any) -> Ticks:
+    return ticks_of(_text(value))
 
 
 def _guid(value: Any) -> UUID:
@@ -174,7 +179,7 @@ _READERS: Final[dict[Any, Callable[[Any], Value]]] = {
     "Edm.Int32": _int32,
     "Edm.Int64": _int64,
     "Edm.Double": _parse_double,
-    "Edm.DateTime": _moment,
+    "Edm.DateTime": _datetime,
     "Edm.Guid": _guid,
     "Edm.Binary": _binary,
     str: _text,
@@ -184,12 +189,20 @@ _READERS: Final[dict[Any, Callable[[Any], Value]]] = {
 }
 
 
-class Level(Enum):
-    """How much metadata a JSON answer carries; the value is its content type."""
+@dataclass(frozen=True, slots=True, eq=False)
+class Level:
+    """How much metadata a JSON response carries."""
 
-    NONE = "application/json;odata=nometadata;streaming=true;charset=utf-8"
-    MINIMAL = "application/json;odata=minimalmetadata;streaming=true;charset=utf-8"
-    FULL = "application/json;odata=fullmetadata;streaming=true;charset=utf-8"
+    content_type: str
+    NONE: ClassVar[Level]
+    MINIMAL: ClassVar[Level]
+    FULL: ClassVar[Level]
+
+
+# Not an Enum: reading the value of a member costs two calls
+Level.NONE = Level("application/json;odata=nometadata;streaming=true;charset=utf-8")
+Level.MINIMAL = Level("application/json;odata=minimalmetadata;streaming=true;charset=utf-8")
+Level.FULL = Level("application/json;odata=fullmetadata;streaming=true;charset=utf-8")
 
 
 _LEVELS: Final = {
@@ -249,18 +262,14 @@ class Renderer:
     :param table: the table's name, or `Tables`
     """
 
-    __slots__ = ("_account", "_base", "_level", "_table")
+    __slots__ = ("_account", "_base", "_level", "_table", "content_type")
 
     def __init__(self, account: str, base: str, table: str, level: Level) -> None:
         self._account = account
         self._base = base
         self._table = table
         self._level = level
-
-    @property
-    def content_type(self) -> str:
-        """The content type of the answers."""
-        return self._level.value
+        self.content_type = level.content_type
 
     def entity(self, entity: Entity, select: str | None = None) -> bytes:
         """Return the answer to a point query, or the echo of an insert.
@@ -292,23 +301,22 @@ class Renderer:
     def _metadata(self, suffix: str, select: str | None = None) -> str:
         if self._level is Level.NONE:
             return ""
-        selection = "" if select is None else f"&$select={select.strip()}"
-        return f'"odata.metadata":{quoted(f"{self._base}/$metadata#{self._table}{suffix}{selection}")},'
+        return _metadata_field(self._base, self._table, suffix, select)
 
     def _row(self, entity: Entity, names: Sequence[str] | None) -> str:
-        if names is None:
-            fields = _all_fields(entity, self._level)
+        level, timestamp = self._level, entity.timestamp.iso()
+        if level is Level.NONE:
+            head = ""
+        elif level is Level.MINIMAL:
+            head = _etag_field(timestamp)
         else:
-            fields = [_selected_field(entity, name, self._level) for name in names]
-        if self._level is not Level.NONE:
-            fields.insert(0, self._control(entity))
-        return ",".join(fields)
-
-    def _control(self, entity: Entity) -> str:
-        etag = f'"odata.etag":{quoted(entity.etag)}'
-        if self._level is Level.MINIMAL:
-            return etag
-        return self._links(entity_path(self._table, entity.partition_key, entity.row_key), etag + ",")
+            path = entity_path(self._table, entity.partition_key, entity.row_key)
+            head = self._links(path, _etag_field(timestamp)) + ","
+        if names is not None:
+            return head + ",".join([_selected_field(entity, name, level) for name in names])
+        note = '"Timestamp@odata.type":"Edm.DateTime",' if level is Level.FULL else ""
+        keys = f'"PartitionKey":{quoted(entity.partition_key)},"RowKey":{quoted(entity.row_key)}'
+        return f'{head}{keys},{note}"Timestamp":"{timestamp}"{_fields(entity, level)}'
 
     def _entry(self, name: str) -> str:
         links = self._links(table_path(name)) + "," if self._level is Level.FULL else ""
@@ -344,15 +352,31 @@ def _selected(select: str | None) -> Sequence[str] | None:
     return None if not names or "*" in names else list(names)
 
 
-def _all_fields(entity: Entity, level: Level) -> list[str]:
-    """Return the members of an entity in the service's order: the system's properties first."""
-    moment = entity.timestamp.iso()
-    note = '"Timestamp@odata.type":"Edm.DateTime",' if level is Level.FULL else ""
-    system = (
-        f'"PartitionKey":{quoted(entity.partition_key)},"RowKey":{quoted(entity.row_key)},{note}"Timestamp":"{moment}"'
-    )
+@lru_cache(maxsize=256)
+def _metadata_field(base: str, table: str, suffix: str, select: str | None) -> str:
+    selection = "" if select is None else f"&$select={select.strip()}"
+    return f'"odata.metadata":{quoted(f"{base}/$metadata#{table}{suffix}{selection}")},'
+
+
+def _etag_field(timestamp: str) -> str:
+    """Return the ETag as a member; only its quotes need an escape."""
+    return f'"odata.etag":"W/\\"datetime\'{timestamp.replace(":", "%3A")}\'\\"",'
+
+
+def _fields(entity: Entity, level: Level) -> str:
+    """Return the user's properties as members, each with a comma before it."""
     write = _BARE if level is Level.NONE else _NOTED
-    return [system, *[write[type(value)](name, value) for name, value in entity.properties.items()]]
+    text = ""
+    for name, value in zip(entity.names, entity.values, strict=True):
+        kind = type(value)
+        # These two are most of what entities contain, and a call for each value would cost more than the text
+        if kind is str:
+            text += f",{_label(name)}{quoted(value)}"
+        elif kind is int:
+            text += f",{_label(name)}{value}"
+        else:
+            text += "," + write[kind](name, value)
+    return text
 
 
 def _selected_field(entity: Entity, name: str, level: Level) -> str:

@@ -1,10 +1,11 @@
-"""Queries: the stretch of a table that the service reads for a filter, and one page of what it finds there."""
+"""Queries: the key range that the service reads for a filter, and one page of the entities that it finds there."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import islice
 
 from ...edm import ordinal
 from ...filters import Filter, Interval, KeyBounds, QueryClass, classify, matcher
@@ -32,10 +33,10 @@ class Page:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """How a query is carried out: what is read, and which of that is returned."""
+    """How a query is executed: the key range that is read, and the filter that is applied; None returns everything."""
 
-    stretch: KeyRange
-    matches: Callable[[Entity], bool]
+    key_range: KeyRange
+    matches: Callable[[Entity], bool] | None
     query_class: QueryClass
 
 
@@ -43,11 +44,11 @@ class Plan:
 def make_plan(expression: Filter | None) -> Plan:
     """Return the plan for a filter; None is the query for every entity of the table."""
     if expression is None:
-        return Plan(KeyRange(), lambda entity: True, QueryClass.TABLE_SCAN)
+        return Plan(KeyRange(), None, QueryClass.TABLE_SCAN)
     found = classify(expression)
-    stretch = KeyRange(upper=FIRST) if found.bounds.empty else _stretch(found.searched)
+    key_range = KeyRange(upper=FIRST) if found.bounds.empty else _key_range(found.searched)
     is_match = matcher(expression)
-    return Plan(stretch, lambda entity: is_match(entity.get), found.query_class)
+    return Plan(key_range, lambda entity: is_match(entity.get), found.query_class)
 
 
 def run(
@@ -63,25 +64,34 @@ def run(
     if limit == 0:
         return Page([], None, 0, plan.query_class)
     limit = min(limit, MAX_PAGE_ENTITIES)
-    found: list[Entity] = []
+    rows = table.walk(_remaining(plan.key_range, start, scope))
+    matches = plan.matches
+    if matches is None:
+        found = list(islice(rows, limit if page_examines is None else min(limit, page_examines)))
+        return Page(found, _keys(next(rows, None)), len(found), plan.query_class)
+    found = []
     examined = 0
-    for entity in table.walk(_left(plan.stretch, start, scope)):
+    for entity in rows:
         if len(found) == limit or examined == page_examines:
-            return Page(found, (entity.partition_key, entity.row_key), examined, plan.query_class)
+            return Page(found, _keys(entity), examined, plan.query_class)
         examined += 1
-        if plan.matches(entity):
+        if matches(entity):
             found.append(entity)
     return Page(found, None, examined, plan.query_class)
 
 
-def _left(stretch: KeyRange, start: tuple[str, str] | None, scope: KeyScope | None) -> KeyRange:
-    """Return what is left to read behind the pages before, as far as the signature reaches."""
+def _keys(entity: Entity | None) -> tuple[str, str] | None:
+    return None if entity is None else (entity.partition_key, entity.row_key)
+
+
+def _remaining(key_range: KeyRange, start: tuple[str, str] | None, scope: KeyScope | None) -> KeyRange:
+    """Return the part of a key range from `start` on that the signature's key range covers."""
     if start is not None:
-        stretch &= KeyRange((ordinal(start[0]), ordinal(start[1])))
-    return stretch if scope is None else stretch & scope.stretch()
+        key_range &= KeyRange((ordinal(start[0]), ordinal(start[1])))
+    return key_range if scope is None else key_range & scope.key_range()
 
 
-def _stretch(bounds: KeyBounds) -> KeyRange:
+def _key_range(bounds: KeyBounds) -> KeyRange:
     first, end = _ends(bounds.partition_keys)
     if bounds.partition is None:
         # Row keys bound nothing where the partitions are many: each partition has its own.

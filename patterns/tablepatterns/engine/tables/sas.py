@@ -8,7 +8,7 @@ from typing import Final
 
 from .. import errors
 from ..errors import ServiceError
-from ..http.call import Call
+from ..http.call import AnyCall
 from ..http.permissions import Permit, ResourcePermit
 from ..http.sas import SharedAccess
 from ..key_range import KeyScope
@@ -23,7 +23,7 @@ class TableAccess(SharedAccess):
     service = "t"
     letters = _LETTERS
 
-    def resource(self, call: Call) -> str:
+    def resource(self, call: AnyCall) -> str:
         """Return the table that the signature names."""
         return call.address.query.get("tn", "").lower()
 

@@ -106,12 +106,16 @@ class Tables:
 
         :raises ServiceError: TableNotFound, TableBeingDeleted, or what is wrong with the name
         """
-        key = _checked_name(name)
         with self._lock:
-            found = self._tables.get(key)
-            if found is None:
-                self.deletions.check(key)
-                raise ServiceError(errors.TABLE_NOT_FOUND)
+            return self._find(name)
+
+    def _find(self, name: str) -> Table:
+        """Return a table's data; the caller holds the lock."""
+        key = _checked_name(name)
+        found = self._tables.get(key)
+        if found is None:
+            self.deletions.check(key)
+            raise ServiceError(errors.TABLE_NOT_FOUND)
         return found
 
     # -- Entities
@@ -122,7 +126,7 @@ class Tables:
         :raises ServiceError: TableNotFound, ResourceNotFound, or what is wrong with a key
         """
         with self._lock:
-            entity = self.table(table).find(partition_key, row_key)
+            entity = self._find(table).find(partition_key, row_key)
         if entity is not None:
             return entity
         check_key("PartitionKey", partition_key, in_body=False)
@@ -136,7 +140,8 @@ class Tables:
         """
         ready = checked(operation)
         with self._lock:
-            return self._store(table, ready, self._outcome(table, ready))
+            found = self._find(table)
+            return self._store(found, ready, _outcome(found, ready))
 
     def transact(self, table: str, operations: Sequence[Operation]) -> list[Entity | None]:
         """Carry out an entity group transaction: every write of it or none; one version (or None) per operation.
@@ -147,8 +152,10 @@ class Tables:
             return []
         ready = checked_transaction(operations)
         with self._lock:
-            outcomes = each(ready, lambda operation: self._outcome(table, operation))
-            return [self._store(table, *decided) for decided in zip(ready, outcomes, strict=True)]
+            # A missing table is an error of the first operation
+            outcomes = each(ready, lambda operation: _outcome(self._find(table), operation))
+            found = self._find(table)
+            return [self._store(found, *decided) for decided in zip(ready, outcomes, strict=True)]
 
     def fill(self, table: str, rows: Iterable[tuple[str, str, Mapping[str, Value]]]) -> None:
         """Put entities into a table past all requests, in place of those with their keys; a missing table is made.
@@ -190,17 +197,13 @@ class Tables:
         with self._lock:
             return run(self.table(table), plan, limit=limit, start=start, scope=scope, page_examines=work)
 
-    def _outcome(self, table: str, operation: Operation) -> Mapping[str, Value] | None:
-        return outcome(operation, self.table(table).find(operation.partition_key, operation.row_key))
-
-    def _store(self, table: str, operation: Operation, properties: Mapping[str, Value] | None) -> Entity | None:
-        """Put down what was decided; nothing here can be refused."""
-        home = self.table(table)
+    def _store(self, table: Table, operation: Operation, properties: Mapping[str, Value] | None) -> Entity | None:
+        """Apply a write whose outcome is known; this cannot fail."""
         if properties is None:
-            home.remove(operation.partition_key, operation.row_key)
+            table.remove(operation.partition_key, operation.row_key)
             return None
         entity = Entity(operation.partition_key, operation.row_key, properties, self._clock.stamp())
-        home.put(entity)
+        table.put(entity)
         return entity
 
     # -- Access policies and service properties
@@ -232,6 +235,10 @@ class Tables:
                 if self.table(table.name) is not table:
                     raise AssertionError(f"table {table.name!r} is filed under another name")
                 table.check()
+
+
+def _outcome(table: Table, operation: Operation) -> Mapping[str, Value] | None:
+    return outcome(operation, table.find(operation.partition_key, operation.row_key))
 
 
 @lru_cache(maxsize=4096)

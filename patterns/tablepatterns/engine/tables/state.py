@@ -47,8 +47,8 @@ class Table:
 
     def find(self, partition_key: str, row_key: str) -> Entity | None:
         """Return the entity with these keys, or None."""
-        partition = self.partitions.get(ordinal(partition_key))
-        return None if partition is None else partition.get(ordinal(row_key))
+        partition = self.partitions.get(partition_key if partition_key.isascii() else ordinal(partition_key))
+        return None if partition is None else partition.get(row_key if row_key.isascii() else ordinal(row_key))
 
     def put(self, entity: Entity) -> None:
         """Store a version of an entity."""
@@ -67,7 +67,7 @@ class Table:
             del self.partitions[key]
 
     def walk(self, keys: KeyRange) -> Iterator[Entity]:
-        """Yield the entities of a stretch of the table in order, touching none outside."""
+        """Yield the entities of a key range in order, without reading any others."""
         (first, row), upper = keys.lower, keys.upper
         last, last_row = (None, None) if upper is None else upper
         for partition in self.partitions.walk(first, None if last is None else after(last)):
