@@ -13,8 +13,8 @@ FOLDER: Final = Path(__file__).parents[2] / "notebooks"
 HEADINGS: Final = (
     "Problem",
     "Pattern",
-    "The same question again",
-    "What a crash does",
+    "Result",
+    "Crashes and concurrent writers",
     "Cost",
     "Limits",
     "When not to use it",
