@@ -27,7 +27,7 @@ TARGETS: Final = {
     "range of 500": 0.7,
 }
 """How many times the processor time of the SDK's requests each call may take."""
-STORED: Final = 500
+STORED: Final = 100
 
 _KEY: Final = Key("{Department}", "empid_{EmployeeId:07d}")
 _BY_EMAIL: Final = IntraPartitionIndex(Key("{Department}", "email_{Email}"))

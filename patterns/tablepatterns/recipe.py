@@ -177,6 +177,7 @@ class Pattern(Generic[Account_co]):
     def __init__(self, account: Account_co) -> None:
         self.account: Account = account
         self._inner: Pattern[Account] | None = None
+        self._plain: dict[object, Callable[..., Any]] = {}
 
     @property
     def location(self) -> str | None:
@@ -190,6 +191,7 @@ class Pattern(Generic[Account_co]):
         if self._inner is None:
             view = copy.copy(self)
             view.account = as_async(self.account)
+            view._plain = {}
             for name, part in vars(self).items():
                 if isinstance(part, Pattern):
                     setattr(view, name, cast("Pattern[Account]", part)._bound_async())
@@ -235,12 +237,15 @@ class recipe(Generic[P, T]):  # noqa: N801 - it is used as a decorator
             return self._function
         if not pattern.account._is_sync:
             return MethodType(self._function, pattern)
-        awaited: Callable[P, Coroutine[Any, Any, T]] = MethodType(self._function, pattern._bound_async())
+        plain = pattern._plain.get(self)
+        if plain is None:
+            awaited: Callable[P, Coroutine[Any, Any, T]] = MethodType(self._function, pattern._bound_async())
 
-        @functools.wraps(awaited)
-        def plain(*args: P.args, **kwargs: P.kwargs) -> T:
-            return finish(awaited(*args, **kwargs))
+            @functools.wraps(awaited)
+            def call(*args: P.args, **kwargs: P.kwargs) -> T:
+                return finish(awaited(*args, **kwargs))
 
+            plain = pattern._plain[self] = call
         return plain
 
 
@@ -275,12 +280,15 @@ class stream(Generic[P, T]):  # noqa: N801 - it is used as a decorator
             return self._function
         if not pattern.account._is_sync:
             return MethodType(self._function, pattern)
-        awaited = MethodType(self._function, pattern._bound_async())
+        plain = pattern._plain.get(self)
+        if plain is None:
+            awaited = MethodType(self._function, pattern._bound_async())
 
-        @functools.wraps(awaited)
-        def plain(*args: P.args, **kwargs: P.kwargs) -> Iterator[T]:
-            return finish_each(awaited(*args, **kwargs))
+            @functools.wraps(awaited)
+            def call(*args: P.args, **kwargs: P.kwargs) -> Iterator[T]:
+                return finish_each(awaited(*args, **kwargs))
 
+            plain = pattern._plain[self] = call
         return plain
 
 

@@ -1,62 +1,74 @@
-"""Lineage: the ids of the last writes of a row, which tell a writer what became of its own.
+"""The ids of the last writes of a row, by which a writer learns what became of its own.
 
-A write whose answer was lost meets its own work as a conflict when it is sent again. So every write of a recipe stamps
-its rows with an id of its own, and keeps behind it the ids of the writes that it builds on, as far as it knows them.
-Whoever looks later sees one of three things: its own id, and its write was made, even if others have built on it; the
-id that it read and not its own, and its write was not made; or neither, and nothing can tell.
+A write whose response was lost meets its own work as a conflict when it is sent again. So every write puts an id of its
+own into its rows, followed by the ids of the writes that it builds on, as far as it knows them. A later read shows one
+of three things: the writer's own id, so its write was made, even if others have built on it; the id that it read and
+not its own, so its write was not made; or neither, and the outcome is unknown.
 """
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable
 from typing import Any, Final, TypeAlias
-from uuid import UUID
 
-Lineage: TypeAlias = tuple[UUID, ...]
+WriteId: TypeAlias = bytes
+"""The 16 bytes of a UUID."""
+Lineage: TypeAlias = tuple[WriteId, ...]
 """The ids of the last writes of a row, the newest first."""
 
 KEPT: Final = 4
-"""How many ids a row keeps, at 16 bytes each: how many writers may come between a write and its writer's look."""
+"""How many ids a row keeps: a writer recognizes its own write if fewer others followed it."""
+
+_BYTES: Final = 16
+_VERSION_BYTE: Final = 6
+_WRITTEN: Final = 0x40
+_INSERTED: Final = 0x80
+"""The UUID version of an insert's id, in the high half of a byte; the ids of other writes have version 4."""
 
 
-_VERSION_BITS: Final = 76
-_INSERTED: Final = 8
-"""The UUID version of an insert's id; the ids of other writes have version 4."""
+def new_write_id() -> WriteId:
+    """Return a random id."""
+    return _with_version(os.urandom(_BYTES), _WRITTEN)
 
 
-def inserted(stamp: UUID) -> UUID:
+def inserted(write_id: WriteId) -> WriteId:
     """Return the id that an insert leaves in its row, which says that no write came before it."""
-    return UUID(int=stamp.int & ~(0xF << _VERSION_BITS) | _INSERTED << _VERSION_BITS)
+    return _with_version(write_id, _INSERTED)
+
+
+def _with_version(write_id: bytes, version: int) -> WriteId:
+    byte = write_id[_VERSION_BYTE] & 0x0F | version
+    return b"%b%c%b" % (write_id[:_VERSION_BYTE], byte, write_id[_VERSION_BYTE + 1 :])
 
 
 def is_complete(ids: Lineage) -> bool:
     """Return whether these are the ids of all writes since the row was inserted.
 
-    >>> from uuid import uuid4
-    >>> is_complete((uuid4(), inserted(uuid4()))), is_complete((uuid4(),)), is_complete(())
+    >>> first = new_write_id()
+    >>> is_complete((first, inserted(first))), is_complete((first,)), is_complete(())
     (True, False, False)
     """
-    return bool(ids) and ids[-1].version == _INSERTED
+    return bool(ids) and ids[-1][_VERSION_BYTE] & 0xF0 == _INSERTED
 
 
-def as_bytes(ids: Iterable[UUID]) -> bytes:
-    """Return the value of the property that a row keeps its lineage in."""
-    return b"".join([each.bytes for each in ids])
+def as_bytes(ids: Iterable[WriteId]) -> bytes:
+    """Return the value of the property in which a row keeps the ids."""
+    return b"".join(ids)
 
 
 def from_bytes(value: Any) -> Lineage:
-    """Return the lineage that a row keeps; a row of another program has none.
+    """Return the ids that a row keeps; none for a row of another program.
 
-    >>> from uuid import uuid4
-    >>> ids = (uuid4(), uuid4())
+    >>> ids = (new_write_id(), new_write_id())
     >>> from_bytes(as_bytes(ids)) == ids
     True
     """
-    if not isinstance(value, bytes) or len(value) % 16:
+    if not isinstance(value, bytes) or len(value) % _BYTES:
         return ()
-    return tuple([UUID(bytes=value[start : start + 16]) for start in range(0, len(value), 16)])
+    return tuple([value[start : start + _BYTES] for start in range(0, len(value), _BYTES)])
 
 
-def after(stamp: UUID, built_on: Lineage) -> Lineage:
-    """Return the lineage of the row that a write stamps, which builds on writes with these ids."""
-    return (stamp, *built_on)[:KEPT]
+def after(write_id: WriteId, built_on: Lineage) -> Lineage:
+    """Return the ids that a write leaves in its row, if it builds on writes with these ids."""
+    return (write_id, *built_on)[:KEPT]

@@ -155,7 +155,7 @@ def test_a_load_that_tells_of_a_chunk_before_it_is_written_loses_an_entity(monke
 async def whatever_is_there(pending: Pending, write: Write, own: Sequence[Step]) -> list[Step]:
     """Write an entity over what is stored, though its part in the totals was taken from what was read."""
     return [
-        step if step.shares_row else replace(step, operation=replace(step.operation, etag=ANY))
+        step if step.shares_row else step._replace(operation=replace(step.operation, etag=ANY))
         for step in await all_steps(pending, write, own)
     ]
 

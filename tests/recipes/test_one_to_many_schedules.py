@@ -116,7 +116,7 @@ class WritesOverWhateverIsThere(SharedFields[Any]):
     async def _write(self, entities: list[Any], retry_for: float) -> None:
         for write in map(self.entity_set.replacing, entities):
             assert write.source is not None
-            late = replace(write, source=replace(write.source, etag=ANY))
+            late = replace(write, source=write.source._replace(etag=ANY))
             await commit(self.account, self.entity_set.table, late, retry_for=retry_for)
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
+from typing import NamedTuple
 
 from ..entity import Entity, identify, remember, write_ids_of
 from ..errors import (
@@ -32,8 +33,7 @@ from .pending import Pending, combined
 from .row_store import RowReader
 
 
-@dataclass(frozen=True)
-class Source:
+class Source(NamedTuple):
     """The row from which the caller read an entity, and on whose ETag the whole change is conditional.
 
     All rows of an entity in its partition change in one transaction, so the ETag of any of them guards them all.
@@ -45,8 +45,7 @@ class Source:
     lineage: Lineage = ()
 
 
-@dataclass(frozen=True)
-class Reading:
+class Reading(NamedTuple):
     """What a set remembers of an entity that it read or wrote.
 
     :param stored: the fields as they are stored
@@ -138,16 +137,18 @@ class Write:
         return found
 
     def primary(self) -> Operation:
-        """Return the write of the primary row, without a condition."""
-        change, shape = self.change, RowLayout(self.change.key)
+        """Return the write of the primary row, on condition of its ETag if the caller read that row."""
+        change, source = self.change, self.source
+        etag, lineage = (source.etag, source.lineage) if source and source.key == change.row else (ANY, ())
         if change.new is None:
-            return Operation.delete(*change.row, ANY)
+            return Operation.delete(*change.row, etag, lineage=lineage)
+        shape, seen = RowLayout(change.key), change.seen
         row = shape.row(change.new, change.row)
         if change.old is None:
-            return Operation.insert(row, seen=change.seen)
+            return Operation.insert(row, seen=seen)
         if change.merges:
-            return Operation.merge(shape.part(change), ANY, becomes=row)
-        return Operation.replace(row, ANY, seen=change.seen)
+            return Operation.merge(shape.part(change, row), etag, becomes=row, lineage=lineage, seen=seen)
+        return Operation.replace(row, etag, lineage=lineage, seen=seen)
 
     def wrote(self, written: Entity) -> Entity:
         """Update the caller's entity with the primary row as it was written, and return it."""
@@ -164,8 +165,7 @@ class Write:
         return self.entity
 
 
-@dataclass(frozen=True)
-class Step:
+class Step(NamedTuple):
     """One operation of a change."""
 
     operation: Operation
@@ -239,7 +239,7 @@ async def plan_together(rows: RowReader, writes: Sequence[Write]) -> list[Step]:
     for write in writes:
         steps += await all_steps(pending, await _as_expected(pending, write))
     final = {id(step.write): await _as_expected(pending, step.write) for step in steps}
-    return [replace(step, write=final[id(step.write)]) for step in _one_per_row(steps)]
+    return [step._replace(write=final[id(step.write)]) for step in _one_per_row(steps)]
 
 
 async def all_steps(pending: Pending, write: Write, own: Sequence[Step] | None = None) -> list[Step]:
@@ -283,18 +283,20 @@ async def own_steps(rows: RowReader, write: Write) -> list[Step]:
     return steps if write.source is None else _conditional(steps, write, write.source)
 
 
-def _conditional(steps: Sequence[Step], write: Write, source: Source) -> list[Step]:
+def _conditional(steps: list[Step], write: Write, source: Source) -> list[Step]:
     """Return the steps in an order that begins with the row that the caller read, on condition of its ETag."""
+    if source.key == write.key:
+        return steps
     first = [
-        replace(step, operation=replace(step.operation, etag=source.etag, lineage=source.lineage))
+        step._replace(operation=replace(step.operation, etag=source.etag, lineage=source.lineage))
         for step in steps
         if step.operation.key == source.key
     ]
     if not first:
         # The change leaves that row as it is, but its ETag must be checked
         row = source.shape.row(write.change.new or write.change.old or {})
-        unchanged = Operation.merge(row, source.etag, becomes=row)
-        first = [Step(replace(unchanged, lineage=source.lineage), write)]
+        unchanged = Operation.merge(row, source.etag, becomes=row, lineage=source.lineage)
+        first = [Step(unchanged, write)]
     return first + [step for step in steps if step.operation.key != source.key]
 
 
@@ -347,7 +349,7 @@ def _hands_over(before: Step, step: Step) -> bool:
 def joined(before: Step, step: Step) -> Step | None:
     """Return the one step that does what two do to a shared row; None if they cancel each other out."""
     operation = combined(before.operation, step.operation)
-    return None if operation is None else replace(before if step.owner is not None else step, operation=operation)
+    return None if operation is None else (before if step.owner is not None else step)._replace(operation=operation)
 
 
 async def carry_out(table: Table, steps: Sequence[Step], retry_for: float) -> list[Entity]:

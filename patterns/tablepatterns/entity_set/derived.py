@@ -19,7 +19,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Final, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 
 from ..entity import Entity, Looked, identify
 from ..errors import BadDesign, BadProperty
@@ -275,8 +275,7 @@ class Index(Derived):
         return f"<{type(self).__name__} {self.name} include={held}{' unique' if self.is_unique else ''}>"
 
 
-@dataclass(frozen=True)
-class RowLayout:
+class RowLayout(NamedTuple):
     """The key and the properties of the rows of one kind.
 
     Key fields are stored only in PartitionKey and RowKey, not as properties.
@@ -310,9 +309,11 @@ class RowLayout:
             if value is not None and name not in own and (include is None or name in include)
         }
 
-    def part(self, change: Change) -> dict[str, Any]:
-        """Return what a merge writes to the row: its keys, and the merged fields that it holds."""
-        row = self.row(change.new or {})
+    def part(self, change: Change, row: Mapping[str, Any]) -> dict[str, Any]:
+        """Return what a merge writes to the row: its keys, and the merged fields that it holds.
+
+        :param row: the whole row after the change
+        """
         given = change.merged or frozenset()
         return {name: value for name, value in row.items() if name in ("PartitionKey", "RowKey") or name in given}
 
@@ -346,6 +347,17 @@ class RowLayout:
         fields = self.key.found(row["PartitionKey"], row["RowKey"])
         return None if fields is None else _logical(row, fields)
 
+    def taken(self, row: Entity) -> Entity | None:
+        """Return what `shown` does, but turn the row itself into the entity; the caller must not use it any more."""
+        if self.hides is not None and self.hides in row:
+            return None
+        fields = self.key.found(row["PartitionKey"], row["RowKey"])
+        if fields is None:
+            return None
+        del row["PartitionKey"], row["RowKey"]
+        row.update(fields)
+        return row
+
     def entity(self, row: Entity) -> Entity:
         """Return the entity in a row of this kind: its properties and the fields of its key."""
         return _logical(row, self.key.parse(row["PartitionKey"], row["RowKey"]))
@@ -378,7 +390,7 @@ def copy_operations(shape: RowLayout, change: Change) -> list[Operation]:
         if old == new and same_value(old, new):
             return []
         if change.merges:
-            return [Operation.merge(shape.part(change), ANY, becomes=new)]
+            return [Operation.merge(shape.part(change, new), ANY, becomes=new, seen=change.seen)]
         return [Operation.replace(new, ANY, seen=change.seen)]
     gone = [Operation.delete(*_key(old), ANY)] if old else []
     return gone + ([Operation.insert(new, seen=change.seen)] if new else [])

@@ -233,7 +233,7 @@ class EntitySet(Pattern[Account_co]):
         """
         question = self._question(*via_and_fields(via, key, fields), where, select, allow)
         async for row in self._table(question.shape).query(question.filter, select=question.select):
-            if (entity := question.shape.shown(row)) is not None:
+            if (entity := question.shape.taken(row)) is not None:
                 yield await self._read(entity, question.shape, select)
 
     @recipe
@@ -322,7 +322,7 @@ class EntitySet(Pattern[Account_co]):
         async for row in self.table.query(
             where, select=self.primary.selected(None if select is None else self._stored(select))
         ):
-            if (entity := self.primary.shown(row)) is not None:
+            if (entity := self.primary.taken(row)) is not None:
                 yield await self._read(entity, self.primary, select)
 
     @stream
@@ -336,7 +336,7 @@ class EntitySet(Pattern[Account_co]):
         """
         self.mappings.check_filter(where)
         async for row in self.table.query(where):
-            if (entity := self.primary.shown(row)) is not None:
+            if (entity := self.primary.taken(row)) is not None:
                 yield await self._read(entity, self.primary)
 
     @recipe
@@ -949,7 +949,7 @@ class EntitySet(Pattern[Account_co]):
 
     async def _point(self, shape: RowLayout, fields: Mapping[str, Any]) -> Entity | None:
         row = await self._table(shape).get(*shape.key.format(fields))
-        entity = None if row is None else shape.shown(row)
+        entity = None if row is None else shape.taken(row)
         return None if entity is None else await self._read(entity, shape)
 
     def _question(
@@ -1042,14 +1042,19 @@ class EntitySet(Pattern[Account_co]):
 
     def _writing(self, entity: Entity, change: Change, reading: Reading) -> Write:
         self._check_same_key(change)
-        return replace(self._write(change), source=reading.source, entity=entity, is_whole=reading.is_whole)
+        return self._write(change, reading.source, entity, is_whole=reading.is_whole)
 
-    def _write(self, change: Change) -> Write:
+    def _write(
+        self, change: Change, source: Source | None = None, entity: Entity | None = None, *, is_whole: bool = True
+    ) -> Write:
         return Write(
             self.identity,
             change,
             self.derived,
-            mappings=self.mappings,
+            source,
+            Entity() if entity is None else entity,
+            is_whole,
+            self.mappings,
             intents=self.intents,
             backfilling=self.backfilling,
         )
@@ -1073,7 +1078,7 @@ class EntitySet(Pattern[Account_co]):
         if not same_value(self.primary.entity(row), reading.stored):
             raise EntityChanged(f"the entity {keys} is not what was read from an index; read it again and retry")
         source = Source(self.primary, keys, row.etag or "", write_ids_of(row))
-        remember(entity, replace(reading, source=source))
+        remember(entity, reading._replace(source=source))
 
     def _guards(self, shape: RowLayout) -> bool:
         """Whether the ETag of a row of this shape guards its entity."""

@@ -68,6 +68,7 @@ class Key:
         self.fields: Final = self.partition_fields + self.row_fields
         """The names of all fields, those of the PartitionKey first."""
         self._names = frozenset(self.fields)
+        self._last_partition: tuple[str, dict[str, object]] | None = None
         for name in self.fields:
             if self.fields.count(name) > 1:
                 raise BadDesign("the key's fields", name, "the same field is named twice", "name each field once")
@@ -124,7 +125,11 @@ class Key:
         """
         if type(partition_key) is not str or type(row_key) is not str:
             _check_texts(partition_key, row_key)
-        return self._partition.read(partition_key) | self._row.read(row_key)
+        last = self._last_partition
+        if last is None or last[0] != partition_key:
+            # The rows of a range have the same PartitionKey
+            last = self._last_partition = partition_key, self._partition.read(partition_key)
+        return last[1] | self._row.read(row_key)
 
     def matches(self, partition_key: str, row_key: str) -> bool:
         """Whether these keys are of this kind, that is, whether `parse` reads them.

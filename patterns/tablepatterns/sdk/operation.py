@@ -13,7 +13,7 @@ from azure.data.tables import EdmType, EntityProperty, UpdateMode
 
 from .. import limits
 from ..edm import Int64, entity_size, ticks_of
-from ..entity import WRITE_ID, Entity, Looked, check_key, measured, write_ids_of
+from ..entity import WRITE_ID, Entity, Looked, Measured, check_key, measured, write_ids_of
 from ..errors import BadInput, BadProperty, LimitExceeded
 from ..write_id import Lineage, as_bytes
 
@@ -61,24 +61,34 @@ class Operation:
         return cls._of("insert", entity, None, seen)
 
     @classmethod
-    def replace(cls, entity: Mapping[str, Any], etag: str, *, seen: dict[str, Looked] | None = None) -> Operation:
+    def replace(
+        cls, entity: Mapping[str, Any], etag: str, *, lineage: Lineage = (), seen: dict[str, Looked] | None = None
+    ) -> Operation:
         """Replace an entity; properties that are not given are removed.
 
+        :param lineage: the ids of the writes that this one builds on
         :param seen: see `measured`
         """
-        return cls._of("replace", entity, etag, seen)
+        return cls._of("replace", entity, etag, seen, lineage)
 
     @classmethod
-    def merge(cls, entity: Mapping[str, Any], etag: str, *, becomes: Mapping[str, Any] | None = None) -> Operation:
+    def merge(
+        cls,
+        entity: Mapping[str, Any],
+        etag: str,
+        *,
+        becomes: Mapping[str, Any] | None = None,
+        lineage: Lineage = (),
+        seen: dict[str, Looked] | None = None,
+    ) -> Operation:
         """Overwrite the given properties of an entity and leave the others as they are.
 
         :param becomes: the entity as it will be then, if that is known
+        :param lineage: the ids of the writes that this one builds on
+        :param seen: see `measured`
         """
-        merge = cls._of("merge", entity, etag)
-        if becomes is None:
-            return merge
-        whole = measured(becomes)
-        return replace(merge, has_room=whole.has_room, becomes=whole.sent)
+        whole = None if becomes is None else measured(becomes, seen)
+        return cls._of("merge", entity, etag, seen, lineage, whole)
 
     @classmethod
     def insert_or_replace(cls, entity: Mapping[str, Any]) -> Operation:
@@ -91,19 +101,31 @@ class Operation:
         return cls._of("insert_or_merge", entity, None)
 
     @classmethod
-    def delete(cls, partition_key: str, row_key: str, etag: str) -> Operation:
-        """Delete an entity, which must exist."""
-        return cls("delete", check_key("PartitionKey", partition_key), check_key("RowKey", row_key), etag)
+    def delete(cls, partition_key: str, row_key: str, etag: str, *, lineage: Lineage = ()) -> Operation:
+        """Delete an entity, which must exist.
+
+        :param lineage: the ids of the writes that this one builds on
+        """
+        keys = check_key("PartitionKey", partition_key), check_key("RowKey", row_key)
+        return cls("delete", *keys, etag, lineage=lineage)
 
     @classmethod
     def _of(
-        cls, kind: Kind, entity: Mapping[str, Any], etag: str | None, seen: dict[str, Looked] | None = None
+        cls,
+        kind: Kind,
+        entity: Mapping[str, Any],
+        etag: str | None,
+        seen: dict[str, Looked] | None = None,
+        lineage: Lineage = (),
+        whole: Measured | None = None,
     ) -> Operation:
         if WRITE_ID in entity:
             rule = "the name is taken: every write of a recipe carries its own, to be recognised by"
             raise BadProperty(WRITE_ID, entity[WRITE_ID], rule, "rename the property")
         sent, size, has_room = measured(entity, seen)
-        return cls(kind, sent["PartitionKey"], sent["RowKey"], etag, sent, has_room=has_room, measured_size=size)
+        if whole is None:
+            return cls(kind, sent["PartitionKey"], sent["RowKey"], etag, sent, lineage, has_room, None, size)
+        return cls(kind, sent["PartitionKey"], sent["RowKey"], etag, sent, lineage, whole.has_room, whole.sent, size)
 
     @cached_property
     def key(self) -> tuple[str, str]:

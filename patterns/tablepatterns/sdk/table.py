@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from enum import Enum
 from time import monotonic
 from typing import Any, Generic, TypeVar
-from uuid import UUID, uuid4
 
 from azure.core.credentials import AzureNamedKeyCredential
 from azure.core.exceptions import HttpResponseError, ResourceExistsError, ResourceNotFoundError, ServiceResponseError
@@ -28,7 +27,7 @@ from ..errors import (
 from ..filters import Filter, prop
 from ..filters.bounds import Interval, KeyBounds, key_bounds
 from ..same_value import same_value
-from ..write_id import Lineage, after, inserted, is_complete
+from ..write_id import Lineage, WriteId, after, inserted, is_complete, new_write_id
 from .batch import Batches, ETags
 from .call import CONNECTION_LOST, Exchange, MaybeCarriedOut, answered, each, settled
 from .errors import code_of, lacks_table, missing, translated
@@ -57,7 +56,7 @@ class Fate(Enum):
     UNKNOWN = "unknown"
 
 
-def fate(operations: Sequence[Operation], stamp: UUID, rows: Sequence[Entity | None]) -> Fate:
+def fate(operations: Sequence[Operation], stamp: WriteId, rows: Sequence[Entity | None]) -> Fate:
     """Return what became of a conditional transaction, by its rows as they are now, None for each that does not exist.
 
     All its operations were carried out or none, so one row that proves either is enough.
@@ -71,7 +70,7 @@ def fate(operations: Sequence[Operation], stamp: UUID, rows: Sequence[Entity | N
     return _decided([_of_conditional(*pair) for pair in witnesses])
 
 
-def fate_of_overwriting(operations: Sequence[Operation], stamp: UUID, rows: Sequence[Entity | None]) -> Fate:
+def fate_of_overwriting(operations: Sequence[Operation], stamp: WriteId, rows: Sequence[Entity | None]) -> Fate:
     """Return what became of a transaction without a condition, which nothing stops from being carried out twice.
 
     It counts as made if the rows are as it leaves them: to write the same once more would change nothing.
@@ -83,12 +82,12 @@ def fate_of_overwriting(operations: Sequence[Operation], stamp: UUID, rows: Sequ
     return Fate.NOT_MADE if any(_was_not_overwritten(*pair) for pair in pairs) else Fate.UNKNOWN
 
 
-def is_own(stamp: UUID, row: Entity | None) -> bool:
+def is_own(stamp: WriteId, row: Entity | None) -> bool:
     """Return whether a row has the id of a write, first or under those of writes that build on it."""
     return row is not None and (stamp in write_ids_of(row) or inserted(stamp) in write_ids_of(row))
 
 
-def is_newest(stamp: UUID, operation: Operation, row: Entity | None) -> bool:
+def is_newest(stamp: WriteId, operation: Operation, row: Entity | None) -> bool:
     """Return whether a row is what a write of that id left, and nothing was changed since.
 
     A merge of another program keeps the id, so the properties count too.
@@ -337,13 +336,13 @@ class Table:
         check_transaction(operations)
         if not operations:
             return []
-        stamp = uuid4()
+        stamp = new_write_id()
         for operation in operations:
             if operation.is_conditional:
                 return await self._repeated(operations, stamp)
         return await self._sent_once(operations, stamp)
 
-    async def _repeated(self, operations: Sequence[Operation], stamp: UUID) -> list[Entity]:
+    async def _repeated(self, operations: Sequence[Operation], stamp: WriteId) -> list[Entity]:
         """Send a transaction until a response comes; its conditions keep it from being carried out twice."""
         lost, made = 0, False
         while True:
@@ -367,7 +366,7 @@ class Table:
                 raise failure from (None if failure is error else error)
 
     async def _sent_once(
-        self, operations: Sequence[Operation], stamp: UUID, *, has_table: bool = False
+        self, operations: Sequence[Operation], stamp: WriteId, *, has_table: bool = False
     ) -> list[Entity]:
         """Send a transaction without a condition, and not again while it may have been carried out.
 
@@ -386,7 +385,7 @@ class Table:
         return await self._sent_once(operations, stamp, has_table=True)
 
     async def _after_lost_response(
-        self, operations: Sequence[Operation], stamp: UUID, error: Exception
+        self, operations: Sequence[Operation], stamp: WriteId, error: Exception
     ) -> list[Entity]:
         rows = await self._rows(operations)
         found = fate_of_overwriting(operations, stamp, rows)
@@ -407,7 +406,7 @@ class Table:
     async def _rows(self, operations: Sequence[Operation]) -> list[Entity | None]:
         return [await self.get(*operation.key) for operation in operations]
 
-    async def _send(self, operations: Sequence[Operation], stamp: UUID, exchange: Exchange) -> list[Entity]:
+    async def _send(self, operations: Sequence[Operation], stamp: WriteId, exchange: Exchange) -> list[Entity]:
         lineages = [_lineage(each, stamp) for each in operations]
         if len(operations) > 1:
             etags = await self._send_transaction(operations, lineages, exchange)
@@ -433,7 +432,7 @@ class Table:
         return [answer.get("etag") for answer in answers]
 
     async def _own_work(
-        self, operations: Sequence[Operation], stamp: UUID, error: HttpResponseError
+        self, operations: Sequence[Operation], stamp: WriteId, error: HttpResponseError
     ) -> list[Entity] | None:
         """Return what an earlier attempt of this very transaction wrote, or None if the conflict is another's."""
         if error.status_code not in (404, 409, 412):
@@ -450,7 +449,7 @@ def _unknown(operations: Sequence[Operation], error: HttpResponseError | None = 
     return OutcomeUnknown(text + "read the entity, and see whether the change is there", error)
 
 
-def _read_back(operations: Sequence[Operation], rows: Sequence[Entity | None], stamp: UUID) -> list[Entity]:
+def _read_back(operations: Sequence[Operation], rows: Sequence[Entity | None], stamp: WriteId) -> list[Entity]:
     """Return what a transaction wrote whose response was lost, by its rows as they are now.
 
     A row that has changed since gets an ETag that matches no row: with its newest, the next conditional write of our
@@ -463,7 +462,7 @@ def _read_back(operations: Sequence[Operation], rows: Sequence[Entity | None], s
     return [_written(each, etag, _lineage(each, stamp)) for each, etag in zip(operations, etags, strict=True)]
 
 
-def _lineage(operation: Operation, stamp: UUID) -> Lineage:
+def _lineage(operation: Operation, stamp: WriteId) -> Lineage:
     """Return the lineage that a write leaves in its row; none where the row has no room for it."""
     if not operation.has_room:
         return ()

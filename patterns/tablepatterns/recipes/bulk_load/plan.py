@@ -130,7 +130,7 @@ class Planner:
         steps = await self._steps(encoded)
         if self._mode == "insert_or_replace" and not self._into.derived:
             # Nothing depends on what is stored, so the service's own upsert is enough
-            steps = [replace(step, operation=replace(step.operation, kind=self._mode)) for step in steps]
+            steps = [step._replace(operation=replace(step.operation, kind=self._mode)) for step in steps]
         planned = Planned(position, encoded, steps)
         if not planned.is_one_transaction:
             check_transaction([step.operation for step in steps])
