@@ -135,7 +135,7 @@ def test_whatever_fits_together_is_tried(design: Design) -> None:
     assume(not list(faults(design)))
     (declared,) = design.sets
     found = measure(design, most=60)
-    assert [each.access for each in found] == [*declared.queries, *declared.writes]
+    assert [each.access for each in found if not each.is_implied] == [*declared.queries, *declared.writes]
     for each in found:
         figures = (each.transactions, each.examined, each.returned, each.written, each.bytes_out, each.partitions)
         assert all(0 <= figure < float("inf") for figure in figures)

@@ -327,11 +327,14 @@ def by_day(storage: Storage, table: str) -> EntitySet[Storage]:
 def test_tables_of_a_period_are_asked_as_far_back_as_it_takes() -> None:
     days = PeriodTables(connect(), "Events", Period.DAY, factory=by_day)
     kept = Retention(10, "table")
-    latest, every, add = events(days, LATEST, Query("all", {}), ADD, retention=kept)
+    latest, every, add, dropped = events(days, LATEST, Query("all", {}), ADD, retention=kept)
     # The list of tables; 20 entries of a device in 10 days are 2 a day
     assert 2 <= latest.requests <= 4
     assert (every.query_class, every.returned) == (QueryClass.TABLE_SCAN, 100)
     assert add.transactions == 1
+    # The list of the tables, and the delete of one, every day
+    assert (dropped.how, dropped.transactions, dropped.is_implied) == ("drop_expired()", 2, True)
+    assert dropped.rate == pytest.approx(1 / 86_400)
 
 
 def test_a_series_is_read_and_set_by_one_request() -> None:

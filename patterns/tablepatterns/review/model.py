@@ -46,6 +46,9 @@ class Measured:
     :param blob_reads: how many read blobs, or did what costs as much
     :param blob_writes: how many wrote blobs, or listed them, which costs as much
     :param blob_deletes: how many deleted blobs, which is free
+    :param share: the share of its calls that are not part of another access pattern's transaction, from 0 to 1
+    :param is_implied: whether it follows from the retention, and is not declared
+    :param rejected: why the service or the recipe rejects the call; None if it is carried out
     """
 
     of: DeclaredSet
@@ -67,6 +70,19 @@ class Measured:
     blob_reads: float = 0.0
     blob_writes: float = 0.0
     blob_deletes: float = 0.0
+    share: float = 1.0
+    is_implied: bool = False
+    rejected: str | None = None
+
+    @property
+    def rate(self) -> float:
+        """Calls per second that are not counted with another access pattern, averaged over a day."""
+        return self.access.rate * self.share
+
+    @property
+    def busiest(self) -> float:
+        """Calls per second that are not counted with another access pattern, at the busiest time."""
+        return self.access.busiest * self.share
 
     @property
     def cost(self) -> Cost:

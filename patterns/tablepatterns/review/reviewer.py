@@ -11,6 +11,7 @@ from .design.model import Design
 from .measure.measure import measure
 from .model import Reviewed
 from .rules import findings
+from .rules.known import waste_severity
 
 
 def review(design: Design, *, prices: PriceTable | None = None) -> Reviewed:
@@ -49,5 +50,7 @@ def review(design: Design, *, prices: PriceTable | None = None) -> Reviewed:
     limits = in_sight(design, measured)
     costs = bill(design, measured, prices or PriceTable.default())
     promised = promises(design, measured)
-    found = findings(design, measured, heats, account, limits, costs, promised)
+    # A scan is a finding of its own; what is hot without it would stay hot when it is gone
+    without_scans, _ = heat_of(design, [each for each in measured if waste_severity(each) is None])
+    found = findings(design, measured, without_scans, account, limits, costs, promised)
     return Reviewed(design, measured, heats, account, limits, costs, promised, found)

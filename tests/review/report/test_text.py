@@ -45,7 +45,7 @@ def test_no_line_is_wider_than_the_terminal() -> None:
 def test_a_design_without_a_fault_is_told_to_be_so() -> None:
     said = printed(clean())
     assert "nothing to say against it" in said
-    assert "No limit of the service is near" in said
+    assert "No entity, key, transaction or account is near a limit" in said
 
 
 def test_what_a_design_names_cannot_command_the_terminal() -> None:

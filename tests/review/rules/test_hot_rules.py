@@ -7,8 +7,9 @@ from dataclasses import replace
 import pytest
 
 from review.rules.made import EMPLOYEES, STEP, asked, done, found, hot, told
-from tablepatterns import IndexEntity, InTable, Key
+from tablepatterns import EntitySet, IndexEntity, InTable, Key, connect
 from tablepatterns.filters import QueryClass
+from tablepatterns.review import Design, Retention, declare_set, review
 from tablepatterns.review.design.model import DeclaredSet, Field, Query, Shape, Write
 from tablepatterns.review.model import AccountLoad, Severity
 
@@ -66,14 +67,19 @@ class TestAHotPartition:
         (one,) = found(read, heats=[hot("Employees", 6000, partition="all")])
         assert one.pattern == "lookup"
 
-    def test_that_a_scan_makes_hot_is_found_as_the_scan(self) -> None:
-        scan = asked(
-            EMPLOYEES,
-            Query("by age", {"Department": "=", "Age": "="}, rate=100),
-            QueryClass.PARTITION_SCAN,
-            examined=500,
-        )
-        assert told(found(scan, heats=[hot("Employees", 6000)])) == [("missing-index", "Employees: by age")]
+    def test_is_judged_without_the_scans_which_are_findings_of_their_own(self) -> None:
+        """A partition that only scans make hot is the scan's finding; a scan does not hide one that is hot anyway."""
+        log = EntitySet(connect(), "Log", Key("{At:%Y-%m-%dT%H}", "{EntryId:uuid}"))
+        fields = {"At": Field("datetime", order="rising"), "EntryId": Field("guid"), "Level": Field(distinct=4)}
+        scan = Query("of a level", {"Level": "="}, rate=1)
+        rules = {}
+        for rate in (1, 5_000):
+            writes = [Write("log", "insert", rate=rate, writers=50)]
+            shape = Shape("Entry", 1_000_000, fields, growth=rate * 31_557_600)
+            declared = declare_set(log, shape=shape, queries=[scan], writes=writes, retention=Retention(30, "entity"))
+            rules[rate] = {each.rule for each in review(Design("Log", (declared,))).findings}
+        assert "prepend-append" not in rules[1]
+        assert {"prepend-append", "missing-index"} <= rules[5_000]
 
     def test_of_lists_in_another_table_is_that_of_the_index(self) -> None:
         listed = replace(EMPLOYEES, derived=(IndexEntity("LastName", store=InTable("Names")),))

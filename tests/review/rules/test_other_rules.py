@@ -69,7 +69,23 @@ class TestALimit:
         (more,) = found(read, in_sight=[sight(given.limit, 120, 150, 0.0, "Employees: all")])
         assert "reads 120 entities of one partition, and 150 at the end of the growth" in more.says
         seldom = asked(EMPLOYEES, replace(query, rate=0.0002), QueryClass.PARTITION_SCAN, examined=120, returned=120)
-        assert found(seldom, in_sight=[given]) == []
+        assert [each.rule for each in found(seldom, in_sight=[given])] == ["long-answer"]
+
+    def test_that_no_rule_knows_is_reported_all_the_same(self) -> None:
+        given = sight("bytes of a moon", 12, 12, 0.0, "Employees: moon")
+        (one,) = found(in_sight=[given])
+        assert (one.rule, one.subject, one.severity) == ("limit-exceeded", "Employees: moon", Severity.SERIOUS)
+
+    def test_of_messages_in_a_queue_is_serious(self) -> None:
+        (one,) = found(in_sight=[sight("messages of a queue in a second", 4_000, 4_000, 0.0, "Employees")])
+        assert (one.rule, one.severity) == ("queue-target", Severity.SERIOUS)
+
+    def test_that_rejects_a_call_is_serious_and_said_once(self) -> None:
+        write = replace(done(EMPLOYEES, Write("hire", "insert")), rejected="Name = 'x': it is too long")
+        again = replace(write, access=Write("rehire", "insert"))
+        (one,) = found(write, again)
+        assert (one.rule, one.severity) == ("call-rejected", Severity.SERIOUS)
+        assert one.says == "'hire' of Employees is rejected: Name = 'x': it is too long."
 
 
 class TestASeries:

@@ -202,15 +202,17 @@ def _of_write(declared: DeclaredSet, write: Write, years: float) -> Iterator[_Us
     operations = 1 + sum(2 if moves(each, write) else 1 for each in local)
     yield _fixed("operations of a transaction", name, operations, limits.MAX_TRANSACTION_OPERATIONS)
     now, then = (
-        primary_sizes(declared).most + sum(_row(declared, each, count) for each in local)
+        primary_sizes(declared).payload + sum(_payload(declared, each, count) for each in local)
         for count in (float(declared.shape.count), grown(declared.shape, years))
     )
     yield _Use("bytes of a transaction", name, now, then, limits.MAX_TRANSACTION_BYTES)
 
 
-def _row(declared: DeclaredSet, derived: Derived, count: float) -> float:
+def _payload(declared: DeclaredSet, derived: Derived, count: float) -> float:
+    """Return the bytes that a row of derived data adds to a transaction."""
     sizes = derived_sizes(declared, derived)
-    return sizes.most if sizes else _longest(declared, derived, count)
+    # A list is sent in UTF-8, and stored in UTF-16
+    return sizes.payload if sizes else _longest(declared, derived, count) / 2
 
 
 def _of_query(measured: Measured, years: float) -> Iterator[_Use]:

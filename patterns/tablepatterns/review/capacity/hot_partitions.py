@@ -148,6 +148,6 @@ def _account(measured: Iterable[Measured]) -> AccountLoad:
     rates = [0.0] * STEPS
     for each in measured:
         requests = max(each.requests, each.transactions)
-        for step, calls in enumerate(day_curve(each.access.rate, each.access.busiest)):
+        for step, calls in enumerate(day_curve(each.rate, each.busiest)):
             rates[step] += calls * requests
     return AccountLoad(float(STEP), tuple(rates), float(ACCOUNT_TRANSACTIONS_PER_SECOND))

@@ -166,7 +166,7 @@ def work_of(measured: Measured) -> float:
 
 def loads_of(design: Design, measured: Measured) -> Iterator[Load]:
     """Yield the load that an access pattern puts on the partitions of the set and of its derived rows."""
-    curve = day_curve(measured.access.rate, measured.access.busiest)
+    curve = day_curve(measured.rate, measured.busiest)
     if isinstance(measured.access, Query):
         yield from _read(measured, measured.access, curve)
     else:

@@ -14,9 +14,9 @@ from annotated_types import Ge, MinLen
 
 from ...errors import BadInput
 from ...filters import QueryClass
-from ...limits import MAX_PAGE_ENTITIES
 from ...recipes.index_entities import IndexEntity
 from ..design.model import STRICT, DeclaredSet, Design, Query
+from ..measure.scaling import pages
 from ..model import Bill, BillLine, Measured
 from ..toml_file import Problem, TomlFile, lines
 from .growth import grows, volume_of
@@ -207,8 +207,9 @@ def bill(design: Design, measured: Iterable[Measured], prices: PriceTable) -> Bi
     """Return what a month costs: each access pattern by its transactions, each set by its bytes.
 
     A query costs a transaction for each page of up to 1,000 entities that it finds, and so more as the set grows; the
-    rates stay as they are declared. Not in it are pages that end early, after five seconds or at the border of a
-    server, data that leave the region, and the deletes of a retention that no access pattern declares.
+    rates stay as they are declared. The deletes of a retention are included; a write within the transaction of another
+    access pattern is counted there. Not included: pages that end at the border of a server, and data that leaves the
+    region.
 
     :param design: the design
     :param measured: what one call of each access pattern takes
@@ -228,7 +229,7 @@ def _lines(design: Design, measured: Iterable[Measured], prices: PriceTable, yea
     for each in measured:
         subject = f"{each.of.name}: {each.access.name}"
         for operation, calls in _charges(each, years).items():
-            quantity = calls * each.access.rate * MONTH
+            quantity = calls * each.rate * MONTH
             if quantity:
                 price = prices.operations[operation]
                 yield BillLine(subject, operation.replace("_", " "), quantity, quantity / PER * price)
@@ -247,13 +248,13 @@ def _charges(measured: Measured, years: float) -> Mapping[Operation, float]:
     return {operation: calls * factor for operation, calls in charges.items()}
 
 
-def _pages(measured: Measured, factor: float) -> int:
+def _pages(measured: Measured, factor: float) -> float:
     """Return how many pages a query takes if it finds so many times as much.
 
     A page of a table scan goes on in the next partition; else each partition begins its own.
     """
     partitions = 1.0 if measured.query_class is QueryClass.TABLE_SCAN else max(1.0, measured.partitions)
-    return max(1, math.ceil(measured.returned * factor / partitions / MAX_PAGE_ENTITIES))
+    return pages(measured.returned * factor / partitions, measured.examined * factor / partitions)
 
 
 def _capacity(declared: DeclaredSet, prices: PriceTable, years: float) -> Iterator[BillLine]:

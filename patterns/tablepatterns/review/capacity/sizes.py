@@ -49,6 +49,7 @@ class Sizes:
     :param most: the row at its largest
     :param properties: how many properties it has, without the three that the service makes
     :param value: the largest of its values that are texts or bytes; 0 for none
+    :param payload: the bytes of a request that writes the row at its largest: JSON, and binary values in Base64
     """
 
     row: float
@@ -57,6 +58,7 @@ class Sizes:
     most: float
     properties: int
     value: int
+    payload: float = 0.0
 
 
 def primary_sizes(declared: DeclaredSet) -> Sizes:
@@ -151,8 +153,34 @@ def _sizes(declared: DeclaredSet, key: Key, held: set[str], *, copies: bool = Fa
         in_blobs=frozenset(name for name, (_, blob, _) in kept.items() if blob),
         most=most + sum(largest for _, _, largest in kept.values()) + _write_id(KEPT),
         properties=len(names) + 1,
+        payload=_payload(declared, key, {name: largest for name, (_, _, largest) in kept.items()}) + header / 2,
         value=max((largest - 4 for name, (_, _, largest) in kept.items() if _may_be_long(declared, name)), default=0),
     )
+
+
+_OPERATION: Final = 650
+"""Bytes of one write in a transaction besides its entity: the headers of its part, and the id of the write."""
+_JSON: Final[Mapping[FieldType, int]] = {
+    "int32": 11, "int64": 22, "double": 24, "boolean": 5, "datetime": 30, "guid": 38,
+}  # fmt: skip
+_ANNOTATED: Final = ("int64", "datetime", "guid", "binary")
+_ANNOTATION: Final = 28
+
+
+def _payload(declared: DeclaredSet, key: Key, largest: Mapping[str, int]) -> float:
+    """Return the bytes of a request for a row whose values take so many bytes in the table."""
+    total = float(_OPERATION + 2 * sum(key_units(key, declared.shape.fields, largest=True)))
+    for name, stored in largest.items():
+        kind = declared.shape.fields[name].type
+        is_sealed = any(isinstance(each, EncryptedProperties) and name in each.fields for each in declared.mappings)
+        if is_sealed or kind == "binary":
+            value = 2 + 4 * math.ceil((stored - 4) / 3)
+        else:
+            # Strings are sent in UTF-8, of which a character usually is one byte
+            value = _JSON.get(kind, 2 + (stored - 4) // 2)
+        annotation = _ANNOTATION + len(name) if is_sealed or kind in _ANNOTATED else 0
+        total += len(name) + 4 + value + annotation
+    return total
 
 
 def _may_be_long(declared: DeclaredSet, name: str) -> bool:

@@ -8,11 +8,13 @@ from datetime import timedelta
 from functools import partial
 from typing import Any, Final, TypeAlias
 
+from azure.core.exceptions import HttpResponseError
+
 from ...edm import Int64
 from ...entity_set.derived import Derived, Index
 from ...entity_set.entity_set import EntitySet
 from ...entity_set.mapping import PropertyMapping
-from ...errors import BadDesign
+from ...errors import BadDesign, EntityAlreadyExists, EntityNotFound, TablePatternsError, one_line, said
 from ...key import Key
 from ...recipes.data_series import DataSeries
 from ...recipes.denormalize import CopiedFields, Filled
@@ -216,6 +218,9 @@ _MOST_TABLES: Final = 100
 _MOST_PROPERTIES: Final = 4_000
 """So many properties are written at most by a recipe itself."""
 _FEWEST: Final = 20
+_VERY_FEW: Final = 3
+_LARGE: Final = 1_000_000
+"""So many bytes of one entity are much to make."""
 _YEAR: Final = 365.25
 
 
@@ -227,6 +232,7 @@ class Stand:
     :param made: what was made of it
     :param kept: the sets, by their names
     :param samples: the entities of each, by its name
+    :param rejected: why the entities of a set cannot be stored, by its name
     """
 
     storage: Storage
@@ -234,6 +240,7 @@ class Stand:
     made: World
     kept: dict[str, Kept]
     samples: dict[str, Sample]
+    rejected: dict[str, str]
 
 
 def stood(design: Design, storage: Storage, most: int) -> Stand:
@@ -252,12 +259,31 @@ def stood(design: Design, storage: Storage, most: int) -> Stand:
     for each in design.sets:
         span = timedelta(days=_span(each) * fewer[each.name] / tables[each.name])
         keys = [each.key, *(key for via in each.derived if (key := _layout(each, via)) is not None)]
-        samples[each.name] = sample(f"{design.name}\n{each.name}", shapes[each.name], keys, span=span)
+        is_wide = each.pattern == "wide_entity"
+        samples[each.name] = sample(f"{design.name}\n{each.name}", shapes[each.name], keys, span=span, is_wide=is_wide)
     samples = referring(design, samples)
+    rejected = dict[str, str]()
     for each in sorted(design.sets, key=holds_copies):
-        kept[each.name].load(samples[each.name].stored)
+        # What cannot be stored is a finding, not the end of the review
+        if (reason := rejection(partial(kept[each.name].load, samples[each.name].stored))) is not None:
+            rejected[each.name] = reason
     declared = World(design, {each.name: each.shape for each in design.sets}, tables)
-    return Stand(storage, declared, World(design, shapes, fewer), kept, samples)
+    return Stand(storage, declared, World(design, shapes, fewer), kept, samples, rejected)
+
+
+def rejection(call: Callable[[], object]) -> str | None:
+    """Make a call, and return why the recipe or the service rejects it; None if it does not.
+
+    :raises EntityAlreadyExists: a key is taken
+    :raises EntityNotFound: an entity is gone
+    """
+    try:
+        call()
+    except (EntityAlreadyExists, EntityNotFound):
+        raise
+    except (TablePatternsError, HttpResponseError) as error:
+        return one_line(said(error))
+    return None
 
 
 def _layout(declared: DeclaredSet, via: Derived) -> Key | None:
@@ -288,10 +314,12 @@ def _kept(storage: Storage, keeper: Keeper) -> Kept:
 
 
 def _sample_shape(declared: DeclaredSet, kept: Kept, most: int) -> Shape:
-    most = min(most, max(_FEWEST, _MOST_BYTES // max(1, bytes_of(declared.shape))))
+    size = max(1, bytes_of(declared.shape))
+    most = min(most, max(_FEWEST if size < _LARGE else _VERY_FEW, _MOST_BYTES // size))
     if kept.needs_recipe:
-        most = min(most, BY_RECIPE, max(_FEWEST, _MOST_PROPERTIES // width_of(declared)))
-    return shrunk(declared.shape, most)
+        fewest = _FEWEST if width_of(declared) < _MOST_PROPERTIES else _VERY_FEW
+        most = min(most, BY_RECIPE, max(fewest, _MOST_PROPERTIES // width_of(declared)))
+    return shrunk(declared.shape, most, declared.key.fields)
 
 
 def _span(declared: DeclaredSet) -> float:

@@ -10,19 +10,23 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
+from functools import partial
 from typing import Any, Final
 
+from ...entity_set.derived import Derived
 from ...errors import BadInput, EntityAlreadyExists, EntityNotFound
 from ...filters import Comparison
 from ...storage import connect
 from ...testing import Clock, Engine
+from ..capacity.day import SECONDS
+from ..capacity.load import key_of, touches
+from ..capacity.sizes import entry_size
 from ..design.model import DeclaredSet, Design, Query, Shape, Write
 from ..model import Measured
-from .account import Stand, stood
+from .account import Stand, rejection, stood
 from .questions import Answer, Question, answer, ask_of, questions, shown
-from .sample import NOW, scaled_results, width_of
-from .scaling import Expected, Taken, class_of, mean, scaled, taking
-from .sets import Spread
+from .sample import NOW, equal, scaled_results, width_of
+from .scaling import PAGE_READS, PERIOD_DAYS, Expected, Taken, class_of, mean, scaled, taking
 from .writes import Part, Source, carry_out, how, shares_partition
 
 MOST: Final = 1_000
@@ -32,7 +36,9 @@ _WORK: Final = 1_500
 _QUESTIONS: Final = 16
 _WIDE: Final = 20
 """From so many properties on, a row counts for more than one."""
-_ATTEMPTS: Final = 4
+_ATTEMPTS: Final = 8
+_WRITES: Final = 4
+"""So many entities are written for the figures of one write."""
 _NOBODY: Final = "ReviewNobody"
 """A table that stays empty."""
 
@@ -47,8 +53,9 @@ def measure(design: Design, *, most: int = MOST) -> tuple[Measured, ...]:
     :raises BadDesign: the parts of a set cannot work together
     :raises BadInput: declared values cannot be stored as they are
     """
+    design = with_retention(design)
     # A clock that stands still: stamps are a part of what is sent
-    engine = Engine(clock=Clock(NOW))
+    engine = Engine(clock=Clock(NOW), page_examines=PAGE_READS)
     engine.tables.create(_NOBODY)
     with connect(engine) as storage:
         stand = stood(design, storage, most)
@@ -60,7 +67,53 @@ def measure(design: Design, *, most: int = MOST) -> tuple[Measured, ...]:
         for declared in design.sets:
             found += [_write(stand, declared, write, sources) for write in declared.writes]
     order = {id(access): at for at, access in enumerate(_accesses(design))}
-    return tuple(sorted(found, key=lambda each: order[id(each.access)]))
+    return tuple(_counted_once(each, design) for each in sorted(found, key=lambda each: order[id(each.access)]))
+
+
+RETENTION: Final = "retention of {} days"
+"""What the deletes are called that follow from a retention."""
+
+
+def with_retention(design: Design) -> Design:
+    """Return a design with the deletes of its retentions, where it does not declare them."""
+    return replace(design, sets=tuple(_with_deletes(declared) for declared in design.sets))
+
+
+def _with_deletes(declared: DeclaredSet) -> DeclaredSet:
+    retention = declared.retention
+    if retention is None:
+        return declared
+    inserted, deleted = (
+        sum(write.rate for write in declared.writes if write.operation == operation)
+        for operation in ("insert", "delete")
+    )
+    # As many go as come; of a set of which no inserts are declared, what is there goes evenly
+    expired = inserted - deleted if inserted or deleted else declared.shape.count / retention.days / SECONDS
+    if retention.by == "table":
+        expired = 1 / PERIOD_DAYS[str(declared.settings.get("period", "day"))] / SECONDS
+    if expired <= 0:
+        return declared
+    implied = Write(RETENTION.format(f"{retention.days:g}"), "delete", rate=expired)
+    return replace(declared, writes=(*declared.writes, implied))
+
+
+def _is_implied(declared: DeclaredSet, access: Query | Write) -> bool:
+    retention = declared.retention
+    return retention is not None and access.name == RETENTION.format(f"{retention.days:g}")
+
+
+def _counted_once(measured: Measured, design: Design) -> Measured:
+    """Return what was measured of a write, whose calls within the transactions of others are counted there."""
+    name, rate = measured.access.name, measured.access.rate
+    within = sum(
+        write.rate
+        for declared in design.sets
+        for write in declared.writes
+        if declared.name != measured.of.name and name in write.atomic_with
+    )
+    if isinstance(measured.access, Query) or not within or not rate:
+        return measured
+    return replace(measured, share=max(0.0, 1 - within / rate))
 
 
 def _accesses(design: Design) -> list[Query | Write]:
@@ -77,9 +130,16 @@ def _query(stand: Stand, declared: DeclaredSet, query: Query) -> Measured:
     names = _single(declared, query)
     first = [] if found.key is None else [name for name in found.key.partition_fields if name in names]
     each = questions(shape, query, made, names, first or names[:1], _how_many(declared, likely, found))
-    taken = [(_carried_out(stand, declared, asked, found, one, shape), one.weight) for one in each]
+    taken: list[tuple[Taken, float]] = []
+    rejected = stand.rejected.get(declared.name)
+    for one in each:
+        took, reason = _carried_out(stand, declared, asked, found, one, shape)
+        rejected = reason or rejected
+        taken.append((took, one.weight))
     took = mean(taken)
     all_of_it = scaled(found, took, likely, expected, _empty(stand, declared), is_told=query.results is not None)
+    if found.way == "totals" and found.via is not None:
+        all_of_it = replace(all_of_it, bytes_out=all_of_it.bytes_out + _longer(stand, declared, found.via))
     all_of_it = replace(all_of_it, partitions=all_of_it.partitions if took.partitions else expected.partitions)
     return Measured(
         of=declared,
@@ -89,39 +149,74 @@ def _query(stand: Stand, declared: DeclaredSet, query: Query) -> Measured:
         query_class=class_of(query, found, took),
         follows=found.follows,
         sample=len(made.stored),
+        rejected=rejected,
         **all_of_it.figures,
     )
 
 
 def _write(stand: Stand, declared: DeclaredSet, write: Write, sources: Mapping[str, Source]) -> Measured:
     others = [_named(stand.made.design, declared, name) for name in write.atomic_with]
-    took = _written(stand, [(declared, write), *others], sources)
+    is_implied = _is_implied(declared, write)
+    if is_implied and declared.retention is not None and declared.retention.by == "table":
+        # The list of tables, and the delete of one
+        took, rejected = Taken(requests=2, transactions=2), None
+        call = "drop_expired()"
+    else:
+        took, rejected = _written(stand, [(declared, write), *others], sources)
+        call = how(declared, write, [each for each, _ in others])
     return Measured(
         of=declared,
         access=write,
-        how=how(declared, write, [each for each, _ in others]),
+        how=call,
         via=None,
         query_class=None,
         follows=_follows(stand, [declared, *(each for each, _ in others)]),
         sample=len(stand.samples[declared.name].stored),
+        is_implied=is_implied,
+        rejected=rejected,
         **took.figures,
     )
 
 
-def _written(stand: Stand, writes: Sequence[tuple[DeclaredSet, Write]], sources: Mapping[str, Source]) -> Taken:
-    """Carry out writes, and return what they took; where an index key is taken, with another entity."""
-    took = Taken()
+def _written(
+    stand: Stand, writes: Sequence[tuple[DeclaredSet, Write]], sources: Mapping[str, Source]
+) -> tuple[Taken, str | None]:
+    """Carry out writes about several entities, and return what they took on average, or why they are rejected.
+
+    Where an index key is taken, or an entity is gone, another one is written.
+    """
+    taken: list[Taken] = []
+    rejected = stand.rejected.get(writes[0][0].name)
     for _ in range(_ATTEMPTS):
         parts = _parts(stand, writes, sources)
-        done = False
-        with taking(stand.storage) as taken, suppress(EntityAlreadyExists, EntityNotFound):
-            if parts:
-                carry_out(stand.storage, parts)
-            done = True
-        took = taken.taken
-        if done:
+        if not parts:
             break
-    return took
+        is_done = False
+        with taking(stand.storage) as one, suppress(EntityAlreadyExists, EntityNotFound):
+            rejected = rejection(partial(carry_out, stand.storage, parts)) or rejected
+            is_done = True
+        if is_done:
+            taken.append(one.taken)
+        if rejected is not None or len(taken) == _WRITES:
+            break
+    took = mean([(each, 1 / len(taken)) for each in taken])
+    more = sum(
+        _longer(stand, declared, via) for declared, write in writes for via in declared.derived if touches(via, write)
+    )
+    # A list is read and written as a whole
+    return replace(took, bytes_in=took.bytes_in + more, bytes_out=took.bytes_out + more), rejected
+
+
+def _longer(stand: Stand, declared: DeclaredSet, via: Derived) -> float:
+    """Return by how many bytes a list of entities is longer with all entities than it is in the sample."""
+    key = key_of(via, declared.key)
+    size = entry_size(declared, via)
+    if key is None or not size:
+        return 0.0
+    names = [name for name in key.fields if name in declared.shape.fields]
+    there, here = (equal(world.shapes[declared.name], names, 0.0, names) for world in (stand.declared, stand.made))
+    # It is sent in UTF-8, and stored in UTF-16
+    return max(0.0, there - here) * size / 2
 
 
 def _parts(stand: Stand, writes: Sequence[tuple[DeclaredSet, Write]], sources: Mapping[str, Source]) -> list[Part]:
@@ -169,15 +264,15 @@ def _how_many(declared: DeclaredSet, likely: Expected, found: Answer) -> int:
 
 def _carried_out(
     stand: Stand, declared: DeclaredSet, query: Query, found: Answer, question: Question, shape: Shape
-) -> Taken:
+) -> tuple[Taken, str | None]:
+    """Put a question, and return what it took, or why it is rejected."""
     ask = ask_of(declared, query, found, stand.samples[declared.name], question, shape)
     kept = stand.kept[declared.name]
-    if ask.way in ("range", "find") and isinstance(kept, Spread):
-        # The first request of an object looks how its entities are spread
-        kept.ask(replace(ask, take=1))
+    if ask.way in ("range", "find"):
+        kept.prepare(ask)
     with taking(stand.storage) as taken:
-        kept.ask(ask)
-    return taken.taken
+        rejected = rejection(lambda: kept.ask(ask))
+    return taken.taken, rejected
 
 
 def _empty(stand: Stand, declared: DeclaredSet) -> float:

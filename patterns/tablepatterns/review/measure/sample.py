@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from datetime import date, datetime, timedelta, timezone
 from functools import lru_cache
 from hashlib import sha256
-from itertools import accumulate
+from itertools import accumulate, islice, product
 from typing import Any, Final
 from uuid import UUID
 
@@ -25,20 +25,36 @@ RANGE_SHARE: Final = 0.1
 _FEW: Final = 16
 """So many different values a smaller shape keeps, however small it is."""
 
+_COLLISIONS: Final = 2
+"""How many times as many keys as entities a sample has, so that few draws collide."""
 _BOOLEANS: Final = 2
 _CHANCE: Final = 1e-6
 
 
-def shrunk(shape: Shape, most: int) -> Shape:
+def shrunk(shape: Shape, most: int, key: Collection[str] = ()) -> Shape:
     """Return a shape of at most so many entities, in which as many as before share the values of a field.
 
     :param most: at most so many entities
+    :param key: the fields of the key, which keep enough values to tell that many entities apart
     """
     if shape.count <= most:
         return shape
     factor = most / shape.count
     fields = {name: _shrunk(field, factor) for name, field in shape.fields.items()}
-    return replace(shape, count=most, fields=fields, growth=shape.growth * factor)
+    smaller = replace(shape, count=most, fields=fields, growth=shape.growth * factor)
+    for name in sorted(key, key=lambda each: -values_of(shape, each).count):
+        field, declared = fields.get(name), shape.fields.get(name, Field()).distinct
+        missing = _COLLISIONS * most / max(1.0, _combinations(smaller, key))
+        if field is not None and field.distinct is not None and declared is not None and missing > 1:
+            fields[name] = replace(field, distinct=min(declared, math.ceil(field.distinct * missing)))
+    return smaller
+
+
+def _combinations(shape: Shape, names: Collection[str]) -> float:
+    """Return how many keys these fields can make; more than enough if one is unique."""
+    if names_one(shape, names):
+        return math.inf
+    return float(math.prod(values_of(shape, name).count for name in _told(shape, names)))
 
 
 def _shrunk(field: Field, factor: float) -> Field:
@@ -171,7 +187,9 @@ SPARE: Final = 12
 _KEY_UNITS: Final = 200
 _PROPERTIES: Final = MAX_CUSTOM_PROPERTIES - 4
 _ENTITY_BYTES: Final = 900_000
+_WIDE_ROWS: Final = 40
 _ATTEMPTS: Final = 64
+_MOST_CHOICES: Final = 10_000
 _DIGITS: Final = "abcdefghij"
 _WIDTH: Final = 4
 
@@ -192,20 +210,24 @@ class Sample:
     ranks: Mapping[str, Sequence[int]]
 
 
-def sample(seed: str, shape: Shape, keys: Sequence[Key], *, span: timedelta) -> Sample:
+def sample(seed: str, shape: Shape, keys: Sequence[Key], *, span: timedelta, is_wide: bool = False) -> Sample:
     """Return as many entities as the shape has, and some more.
 
     :param seed: what the draws follow from
     :param shape: what they look like
     :param keys: the primary key, then those of the indexes: values fit them, and no two entities share one
     :param span: how long ago the oldest entity came, where fields rise
+    :param is_wide: whether an entity may take several rows
     """
     count = shape.count
     pieces = {piece.name: piece for key in reversed(keys) for piece in _pieces(key)}
     ranks = {name: _ranks(seed, shape, name, count + SPARE) for name in shape.fields}
     _number_anew(shape, ranks)
     _keep_apart(shape, keys[0], ranks)
-    makers = {name: _Maker(name, field, pieces.get(name), count, span) for name, field in _storable(shape, pieces)}
+    makers = {
+        name: _Maker(name, field, pieces.get(name), count, span)
+        for name, field in _storable(shape, pieces, is_wide=is_wide)
+    }
     made = [{name: maker.value(ranks[name][at]) for name, maker in makers.items()} for at in range(count + SPARE)]
     return Sample(made[:count], made[count:], {name: each[:count] for name, each in ranks.items()})
 
@@ -245,14 +267,13 @@ def _mixed(ranks: Sequence[int], seed: str, shape: Shape, name: str) -> list[int
     return found
 
 
-@lru_cache(maxsize=512)
+@lru_cache(maxsize=4096)
 def _prime(number: int) -> int:
     """Return the prime of a number, counted from 0."""
-    if number == 0:
-        return 2
-    found = _prime(number - 1) + 1
-    while any(found % divisor == 0 for divisor in range(2, math.isqrt(found) + 1)):
+    found, left = 2, number
+    while left:
         found += 1
+        left -= all(found % divisor for divisor in range(2, math.isqrt(found) + 1))
     return found
 
 
@@ -295,17 +316,28 @@ def _keep_apart(shape: Shape, key: Key, ranks: dict[str, list[int]]) -> None:
     most = values_of(shape, moved).count
     seen: set[tuple[Any, ...]] = set()
     for at in range(len(ranks[moved])):
-        for _ in range(_ATTEMPTS):
+        for _ in range(min(_ATTEMPTS, most)):
             if tuple(ranks[name][at] for name in fields) not in seen:
                 break
             ranks[moved][at] = ranks[moved][at] % (most if at < shape.count else most + SPARE) + 1
+        else:
+            # All values of that field are taken beside those of the others
+            choices = product(*(range(1, values_of(shape, name).count + 1) for name in free))
+            kept = {name: ranks[name][at] for name in fields}
+            for chosen in islice(choices, _MOST_CHOICES):
+                kept |= dict(zip(free, chosen, strict=True))
+                if tuple(kept.values()) not in seen:
+                    break
+            for name, rank in kept.items():
+                ranks[name][at] = rank
         seen.add(tuple(ranks[name][at] for name in fields))
 
 
-def _storable(shape: Shape, pieces: Mapping[str | None, Piece]) -> list[tuple[str, Field]]:
+def _storable(shape: Shape, pieces: Mapping[str | None, Piece], *, is_wide: bool = False) -> list[tuple[str, Field]]:
     """Return the fields that an entity can be stored with: what is too much for one is the matter of a finding."""
-    fields = sorted(shape.fields.items(), key=lambda each: each[0] not in pieces)[:_PROPERTIES]
-    left, found = _ENTITY_BYTES, list[tuple[str, Field]]()
+    most = _WIDE_ROWS * _PROPERTIES if is_wide else _PROPERTIES
+    fields = sorted(shape.fields.items(), key=lambda each: each[0] not in pieces)[:most]
+    left, found = (_WIDE_ROWS if is_wide else 1) * _ENTITY_BYTES, list[tuple[str, Field]]()
     for name, field in fields:
         if _size(field) <= left:
             found.append((name, field))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Generator, Mapping, Sequence
+from collections.abc import Collection, Generator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, fields, replace
 from math import isclose
@@ -14,7 +14,7 @@ from ...entity_set.derived import Derived, Index
 from ...entity_set.placement import InBlobs
 from ...errors import BadInput
 from ...filters import And, Comparison, Filter, QueryClass, classify, parse, point_keys
-from ...limits import MAX_PAGE_ENTITIES
+from ...limits import MAX_PAGE_ENTITIES, MAX_QUERY_TIME, PARTITION_ENTITIES_PER_SECOND
 from ...recipes.index_entities import IndexEntity
 from ...recipes.summary import Summary
 from ...storage import Storage
@@ -130,6 +130,22 @@ PERIOD_DAYS: Final[Mapping[str, float]] = {"hour": 1 / 24, "day": 1.0, "week": 7
 _RANGES: Final = frozenset({"gt", "ge", "lt", "le"})
 
 
+PAGE_READS: Final = int(PARTITION_ENTITIES_PER_SECOND * MAX_QUERY_TIME.total_seconds())
+"""How many entities the service is assumed to read in the five seconds after which it ends a page."""
+
+
+def pages(returned: float, examined: float) -> float:
+    """Return how many pages a query takes: one per 1,000 results, and one per five seconds of reading.
+
+    >>> pages(1, 5), pages(1_500, 1_500), pages(1, 10**10)
+    (1, 2, 1000000)
+
+    :param returned: entities in the answers
+    :param examined: entities that the service reads
+    """
+    return max(1, math.ceil(returned / MAX_PAGE_ENTITIES), math.ceil(examined / PAGE_READS))
+
+
 @dataclass(frozen=True)
 class Expected:
     """What one call takes.
@@ -179,7 +195,9 @@ class World:
         shape, buckets = self.shapes[declared.name], self._buckets(declared, query)
         matching = found_by(shape, query, answer.sent)
         within = found_by(shape, query, answer.given)
-        if answer.key is not None and not answer.bounds and not pieces_of(answer.key.row_template)[0].literal:
+        is_primary = answer.via is None or not answer.via.is_eventual
+        has_prefix = answer.key is not None and bool(pieces_of(answer.key.row_template)[0].literal)
+        if is_primary and not answer.bounds and not has_prefix:
             within = self.partition(declared, query)
         wanted, take = matching, answer.takes(query)
         if take is not None:
@@ -187,11 +205,8 @@ class World:
             wanted = min(matching, float(take * buckets))
             within = min(within, wanted * within / max(1.0, matching))
         tables = self._tables_in(declared, query, take, within)
-        requests = max(tables, wanted / MAX_PAGE_ENTITIES, 1.0) * buckets
-        if wanted / buckets / tables > MAX_PAGE_ENTITIES:
-            requests = buckets * tables * -(-wanted // (buckets * tables * MAX_PAGE_ENTITIES))
-        else:
-            requests = buckets * tables
+        parts = buckets * tables
+        requests = parts * pages(wanted / parts, within / parts)
         more = wanted if answer.completes else 0.0
         away = more if answer.follows else 0.0
         return Expected(within + more, wanted + more, requests + more, buckets * tables + away)
@@ -207,8 +222,8 @@ class World:
         take = answer.takes(query)
         if take is not None:
             rows, found = min(rows, max(1.0, take * rows / max(1.0, found))), min(found, float(take))
-        pages = max(tables, tables * -(-found // (tables * MAX_PAGE_ENTITIES)))
-        return Expected(rows, found, pages, max(1.0, share * self.partitions(declared)))
+        requests = tables * pages(found / tables, rows / tables)
+        return Expected(rows, found, requests, max(1.0, share * self.partitions(declared)))
 
     def _filter(self, declared: DeclaredSet, query: Query) -> Expected:
         expression = parse(query.filter or "true")
@@ -218,23 +233,26 @@ class World:
         rows, partitions = self.rows(declared.table), self.partitions(declared)
         if worst is not QueryClass.TABLE_SCAN:
             rows, partitions = self.partition(declared, query), 1.0
+        elif "PartitionKey" in _names(expression, _RANGES):
+            share = max(RANGE_SHARE, 1 / partitions)
+            rows, partitions = rows * share, partitions * share
         rows *= RANGE_SHARE if worst is QueryClass.RANGE else 1
         found = min(rows, float(len(keys))) if keys is not None else self._matching(declared, query, expression, rows)
         tables = self.tables[declared.name]
-        return Expected(rows, found, max(tables, -(-found // MAX_PAGE_ENTITIES)), partitions)
+        return Expected(rows, found, tables * pages(found / tables, rows / tables), partitions)
 
     def _matching(self, declared: DeclaredSet, query: Query, expression: Filter, rows: float) -> float:
         """Return how many rows satisfy the conditions on properties; about, for `or` and `not`."""
-        if not isinstance(expression, And):
-            terms: tuple[Filter, ...] = (expression,)
-        else:
-            terms = expression.terms
-        equals = [each.name for each in terms if isinstance(each, Comparison) and each.operator == "eq"]
-        shape = self.shapes[declared.name]
-        alone = [name for name in equals if name in shape.fields and name not in declared.key.fields]
-        share = equal(shape, alone, query.skew, alone) / max(1, shape.count)
-        ranged = {each.name for each in terms if isinstance(each, Comparison) and each.operator in _RANGES}
-        return max(1.0, rows * share * RANGE_SHARE ** len(ranged.difference(("RowKey", "PartitionKey"))))
+        shape, given = self.shapes[declared.name], _names(expression, frozenset({"eq"}))
+        equals = [name for name in given if name in shape.fields and name not in declared.key.fields]
+        if "RowKey" in given and "PartitionKey" not in given:
+            equals += declared.key.row_fields
+        share = equal(shape, equals, query.skew, equals) / max(1, shape.count)
+        ranged = set(_names(expression, _RANGES)) - {"PartitionKey"}
+        if "PartitionKey" in given:
+            # What bounds the RowKey is counted in what is read
+            ranged.discard("RowKey")
+        return max(1.0, rows * share * RANGE_SHARE ** len(ranged))
 
     def partition(self, declared: DeclaredSet, query: Query) -> float:
         """Return how many rows there are in the partition that is asked for, of all kinds that lie there."""
@@ -306,6 +324,12 @@ class World:
         return max(1.0, min(float(tables), take * tables / whole))
 
 
+def _names(expression: Filter, operators: Collection[str]) -> list[str]:
+    """Return what the terms of a filter that are joined by `and` compare by some operators."""
+    terms = expression.terms if isinstance(expression, And) else (expression,)
+    return [each.name for each in terms if isinstance(each, Comparison) and each.operator in operators]
+
+
 def _number(value: object) -> float:
     return float(value) if isinstance(value, (int, float)) else 1.0
 
@@ -338,6 +362,11 @@ def scaled(
         # A point query for each entity
         more = took.requests * (_ratio(expected.examined, likely.examined) - 1)
     each = max(0.0, took.bytes_out - took.requests * empty) / took.returned if took.returned else 0.0
+    # A list in a blob is one read, however many it lists; each entity found reads its own blobs
+    lists = 1.0 if found.way == "find_all" and took.blob_reads else 0.0
+    blob_reads = lists + (took.blob_reads - lists) * (returned / took.returned if took.returned else 1.0)
+    if found.way != "find_all":
+        more += blob_reads - took.blob_reads
     requests = max(1.0, took.requests + more)
     return replace(
         took,
@@ -348,7 +377,7 @@ def scaled(
         bytes_in=took.bytes_in * requests / took.requests,
         bytes_out=requests * empty + each * returned,
         partitions=took.partitions * _ratio(expected.partitions, likely.partitions),
-        blob_reads=took.blob_reads * (returned / took.returned if took.returned else 1.0),
+        blob_reads=blob_reads,
     )
 
 
@@ -360,6 +389,9 @@ def class_of(query: Query, found: Answer, took: Taken) -> QueryClass:
     """Return the worst class of the queries, by what they search."""
     # A list in a blob is read by its name, and where it is empty, nothing else is
     worst = max((_BY_LABEL[label] for label in took.classes), default=QueryClass.POINT)
+    if worst is QueryClass.POINT and found.way == "range" and any(how != "=" for how in query.known.values()):
+        # In a small sample a range may hold a single entity
+        worst = QueryClass.RANGE
     if worst is QueryClass.RANGE and found.is_scan(query):
         return QueryClass.PARTITION_SCAN
     if worst is QueryClass.PARTITION_SCAN and found.takes(query) is not None and not found.where:

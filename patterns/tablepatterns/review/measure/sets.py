@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import date, datetime, timezone
 from itertools import islice
 from typing import Any, Final, Literal, TypeAlias
@@ -169,6 +169,10 @@ class Kept(ABC):
     def ask(self, ask: Ask) -> int:
         """Put a question, and return how many entities came of it."""
 
+    def prepare(self, ask: Ask) -> None:
+        """Make the requests that a recipe makes once, and that are no part of a call."""
+        return
+
     @abstractmethod
     def insert(self, fields: Mapping[str, Any]) -> None:
         """Create an entity."""
@@ -254,6 +258,10 @@ class Spread(Kept):
         for first in made[:1]:
             self.spread.insert(first)
         self.inner.load([self.spread.placed(fields) for fields in made])
+
+    def prepare(self, ask: Ask) -> None:
+        # The first range of an object looks how its entities are spread
+        self.ask(replace(ask, take=1))
 
     def ask(self, ask: Ask) -> int:
         via = ask.via if isinstance(ask.via, Index) else None

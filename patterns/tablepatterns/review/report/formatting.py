@@ -126,7 +126,7 @@ def _cost(reviewed: Reviewed, found: Measured, *, alone: bool) -> Cost:
     own = {f"{found.of.name}: {found.access.name}", *([found.access.name] if alone else [])}
     lines = [line.amount for line in reviewed.bill.lines if line.subject in own]
     name = plain(found.access.name) if alone else name_of(found)
-    return Cost(found, name, found.transactions * found.access.rate * SECONDS_OF_A_MONTH, sum(lines) if lines else None)
+    return Cost(found, name, found.transactions * found.rate * SECONDS_OF_A_MONTH, sum(lines) if lines else None)
 
 
 def loads(reviewed: Reviewed) -> tuple[Load, ...]:

@@ -173,9 +173,9 @@ def _limits(reviewed: Reviewed) -> Sheet:
     passed = [each for each in found if each.reached is not None]
     after = f"after {plural(horizon, 'year')}"
     if not found:
-        says = f"No limit of the service is near, nor {after} of the declared growth."
+        says = f"No entity, key, transaction or account is near a limit, now or {after} of the declared growth."
     elif not passed:
-        says = f"No limit of the service is reached {after} of the declared growth."
+        says = f"No limit of an entity, key, transaction or account is reached {after} of the declared growth."
     else:
         verb = "is" if len(passed) == 1 else "are"
         within = after.replace("after", "within")

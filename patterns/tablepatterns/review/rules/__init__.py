@@ -67,6 +67,7 @@ def findings(
     """
     known = Known(design, tuple(measured), tuple(heats), account, tuple(in_sight), bill, tuple(promises))
     found = dict.fromkeys(finding for check in _CHECKS for finding in check(known))
+    found |= dict.fromkeys(limits.unreported(known, found))
     told = {each.subject for each in found if each.rule != cost.MOST_OF_THE_BILL.name}
     kept = [each for each in found if each.rule != cost.MOST_OF_THE_BILL.name or each.subject not in told]
     return tuple(sorted(kept, key=lambda each: (-each.severity, each.subject, each.rule)))

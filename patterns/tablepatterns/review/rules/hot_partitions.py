@@ -87,15 +87,9 @@ def _near_targets(known: Known) -> Iterator[Finding]:
     for heat in known.heats:
         severity = _severity(heat.ceiling)
         cause = _cause(known, heat)
-        if severity is not None and not _is_told_by_scan(cause, severity):
+        if severity is not None:
             yield _finding(known, heat, severity, cause)
     yield from _account(known)
-
-
-def _is_told_by_scan(cause: _Cause | None, severity: Severity) -> bool:
-    """Whether a query that reads in vain is what makes the partition hot, and is found as that."""
-    told = None if cause is None else waste_severity(cause.access.measured)
-    return told is not None and told >= severity
 
 
 def _severity(ceiling: float) -> Severity | None:
@@ -107,7 +101,7 @@ def _severity(ceiling: float) -> Severity | None:
 def _cause(known: Known, heat: Heat) -> _Cause | None:
     """Return what most of the work on a partition comes from; None where it comes from derived rows elsewhere."""
     accesses: list[Asked | Done] = [*known.queries(), *known.writes()]
-    here = [each for each in accesses if each.of.table == heat.table]
+    here = [each for each in accesses if each.of.table == heat.table and waste_severity(each.measured) is None]
     if not here:
         return None
     busiest = max(here, key=lambda each: each.measured.access.busiest * _work(each) / _partitions(each))
@@ -262,7 +256,7 @@ def _single_writes(known: Known) -> Iterator[Finding]:
 
 def _single(done: Done) -> Iterator[Finding]:
     write = done.write
-    if write.atomic_with or write.writers > _WRITERS or write.operation == "update":
+    if done.measured.is_implied or write.atomic_with or write.writers > _WRITERS or write.operation == "update":
         return
     each = write.rate / write.writers * _busiest(done)
     if each < _TOGETHER:

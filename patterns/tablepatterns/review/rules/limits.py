@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final
 
@@ -81,6 +81,28 @@ ACCOUNT_FULL: Final = Rule(
     guide="Capacity considerations",
     pattern="archive",
 )
+QUEUE_TARGET: Final = Rule(
+    name="queue-target",
+    finds="the intents of a set are more messages a second than one queue handles",
+    severity=_LEVELS,
+    why="A queue handles about 2,000 messages of 1 KiB a second.",
+    guide="Scalability targets; eventually consistent transactions pattern",
+    pattern="intra_partition_index",
+)
+LIMIT_EXCEEDED: Final = Rule(
+    name="limit-exceeded",
+    finds="a limit of the service is exceeded, and no other rule says so",
+    severity="serious now; a warning where it is exceeded within the declared growth",
+    why="The service rejects or slows down what exceeds its limits.",
+    guide="Capacity considerations; scalability targets",
+)
+REJECTED: Final = Rule(
+    name="call-rejected",
+    finds="the recipe or the service rejects an access pattern with entities of the declared shape",
+    severity="serious",
+    why="The call fails for every entity of the declared size.",
+    guide="Limits per entity; entity group transactions",
+)
 LONG_ANSWER: Final = Rule(
     name="long-answer",
     finds="a query wants more entities of one partition than it serves in five seconds",
@@ -139,6 +161,11 @@ _TOLD: Final[Mapping[str, _Told]] = {
         "A transaction of {whose} takes up to {amount}",
         "Let the copies hold less (include), or keep fewer.",
     ),
+    "messages of a queue in a second": _Told(
+        QUEUE_TARGET,
+        "The writes of {whose} send and delete {amount} messages a second",
+        "Keep what follows them in the partition of the entity, where it needs no message, or divide the set.",
+    ),
     "bytes of the account": _Told(
         ACCOUNT_FULL,
         "The account of {whose} takes {amount}",
@@ -191,10 +218,10 @@ def _says(sight: InSight, told: _Told) -> str:
     return f"{says}; the most is {most}, {when}."
 
 
-def _slow(known: Known, sight: InSight) -> Iterator[Finding]:
+def _slow(known: Known, sight: InSight, *, even_if_rare: bool = False) -> Iterator[Finding]:
     for asked in known.queries():
         named = part_of(asked.of.name, asked.query.name) == sight.subject
-        if named and sight.reached is not None and _is_wanted(asked):
+        if named and sight.reached is not None and (even_if_rare or _is_wanted(asked)):
             then = f", and {number(sight.then)} at the end of the growth" if sight.then != sight.now else ""
             says = (
                 f"{asked.query.name!r} reads {number(sight.now)} entities of one partition{then}; a partition serves "
@@ -209,6 +236,39 @@ def _is_wanted(asked: Asked) -> bool:
     if asked.query.take is not None and in_order(asked):
         return False
     return waste_severity(asked.measured) is None and asked.query.rate >= ONCE_AN_HOUR
+
+
+def _rejected(known: Known) -> Iterator[Finding]:
+    """Yield the calls that fail, but for sets whose entities are too large as it is."""
+    too_large = {each.subject.partition(": ")[0] for each in known.in_sight if each.now > each.most}
+    told: set[tuple[str, str]] = set()
+    for each in known.measured:
+        reason = each.rejected
+        if reason is None or each.of.name in too_large or (each.of.name, reason) in told:
+            continue
+        told.add((each.of.name, reason))
+        says = f"{each.access.name!r} of {each.of.name} is rejected: {reason}."
+        better = "Change the key, the sizes or the parts of the set so that the call succeeds."
+        yield REJECTED.finding(Severity.SERIOUS, part_of(each.of.name, each.access.name), says, better)
+
+
+def unreported(known: Known, findings: Iterable[Finding]) -> Iterator[Finding]:
+    """Yield the exceeded limits about whose subject there is no finding."""
+    subjects = {each.subject for each in findings}
+    whole = {each.partition(": ")[0] for each in subjects}
+    for each in known.in_sight:
+        if each.reached is None or each.subject in subjects or each.subject in whole:
+            continue
+        if each.limit == _SLOW:
+            # Reading for more than five seconds is slow, and not rejected
+            yield from _slow(known, each, even_if_rare=True)
+            continue
+        now, then, most = (amount(value, each.limit) for value in (each.now, each.then, each.most))
+        growth = f", and {then} at the end of the growth" if each.then != each.now else ""
+        says = f"{each.subject}: {each.limit}: {now}{growth}; the most is {most}."
+        severity = Severity.SERIOUS if each.reached == 0 else Severity.WARNING
+        better = "Read, write or keep less at a time, or divide it over several keys."
+        yield LIMIT_EXCEEDED.finding(severity, each.subject, says, better)
 
 
 _FEWEST: Final = 10
@@ -276,6 +336,9 @@ RULES: Final = (
     KEY_TOO_LONG,
     TRANSACTION_TOO_LARGE,
     ACCOUNT_FULL,
+    QUEUE_TARGET,
+    LIMIT_EXCEEDED,
+    REJECTED,
     LONG_ANSWER,
     SLOTS_AS_ENTITIES,
 )
@@ -284,4 +347,5 @@ RULES: Final = (
 def found(known: Known) -> Iterator[Finding]:
     """Yield the limits that are exceeded or near, and series stored as many small entities."""
     yield from _limits_in_sight(known)
+    yield from _rejected(known)
     yield from _slots(known)
