@@ -39,10 +39,10 @@ def test_a_review_tells_of_a_copy_elsewhere_what_it_costs_more() -> None:
 
 
 def test_every_recipe_has_a_budget() -> None:
-    """But for `Filled`: it is the other side of `CopiedFields`, and stands in its rows."""
+    """But for `FilledCopies`: it is the other side of `CopiedFields`, and stands in its rows."""
     folder = ROOT / "patterns" / "tablepatterns" / "recipes"
     recipes = {name for path in folder.glob("*.py") for name in RECIPE.findall(path.read_text("utf-8"))}
-    assert recipes - {"Filled"} == recipes & {row.recipe for row in BUDGETS}
+    assert recipes - {"FilledCopies"} == recipes & {row.recipe for row in BUDGETS}
 
 
 def of_other_services(row: Budget) -> bool:

@@ -154,7 +154,7 @@ async def test_nobody_can_refer_to_what_is_not_there(places: DerivedTables, make
     _, departments = await staffed(places, make(places))
     before = await departments.get(**SALES)
     department = await departments.get(**SALES)
-    with pytest.raises(ReferenceNotFound, match="insert it first; nothing has changed"):
+    with pytest.raises(ReferenceNotFound, match="Nothing was written; insert it first"):
         await departments.merge(department, {"ManagerId": 9})
     with pytest.raises(ReferenceNotFound):
         await departments.update(lambda each: each.update(ManagerId=9), **SALES)
@@ -301,11 +301,11 @@ async def test_copies_can_be_filled_checked_and_mended(places: DerivedTables, ma
 @pytest.mark.parametrize(
     ("options", "rule"),
     [
-        ({"copies": {}}, "nothing to copy"),
-        ({"copies": {"Email": "ManagerId"}}, "holds something else"),
-        ({"copies": {"Email": "Department"}}, "holds something else"),
-        ({"copies": {"Email": "Manager", "FirstName": "Manager"}}, "holds something else"),
-        ({"store": InBlobs("departments")}, "entities are in tables"),
+        ({"copies": {}}, "at least one field to copy"),
+        ({"copies": {"Email": "ManagerId"}}, "another field has this name"),
+        ({"copies": {"Email": "Department"}}, "another field has this name"),
+        ({"copies": {"Email": "Manager", "FirstName": "Manager"}}, "another field has this name"),
+        ({"store": InBlobs("departments")}, "cannot be stored in blobs"),
     ],
 )
 def test_copies_that_cannot_work_are_refused(options: Any, rule: str) -> None:
@@ -318,11 +318,11 @@ def test_copies_that_do_not_fit_the_sets_are_refused() -> None:
     employees = EntitySet(storage, "Staff", BY_ID, derived=[manager])
     with pytest.raises(BadDesign, match="share the primary's partition"):
         EntitySet(storage, "Staff", Key("all", "{EmployeeId:06d}"), derived=[manager])
-    with pytest.raises(BadDesign, match="no field of the key"):
+    with pytest.raises(BadDesign, match="does not have this field"):
         EntitySet(storage, "Staff", Key("{Department}", "{Number:06d}"), derived=[manager])
-    with pytest.raises(BadDesign, match="give that key"):
+    with pytest.raises(BadDesign, match="use that key"):
         EntitySet(storage, "Staff", Key("{Department}", "d"), derived=[manager.filled_from(employees)])
-    with pytest.raises(BadDesign, match="the same table"):
+    with pytest.raises(BadDesign, match="use that table"):
         EntitySet(storage, "Departments", DEPARTMENT, derived=[manager.filled_from(employees)])
     with pytest.raises(BadDesign, match="declare the copies"):
         here().filled_from(employees)
@@ -331,7 +331,7 @@ def test_copies_that_do_not_fit_the_sets_are_refused() -> None:
 def test_an_entity_that_would_be_copied_into_itself_is_refused() -> None:
     manager = CopiedFields(Key("{Department}", "empid_{Boss}"), **COPIES)
     employees = EntitySet(connect(), "Staff", BY_ID, derived=[manager])
-    with pytest.raises(BadKey, match="a primary row may have these keys"):
+    with pytest.raises(BadKey, match="a copied entity could have these keys"):
         employees.insert(jones(Boss="000001"))
 
 

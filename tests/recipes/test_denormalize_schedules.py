@@ -11,7 +11,7 @@ from tablepatterns import EntitySet, IntraPartitionIndex, Key
 from tablepatterns.entity_set.placement import InTable
 from tablepatterns.errors import EntityAlreadyExists, EntityChanged, EntityNotFound, OutcomeUnknown
 from tablepatterns.recipes import denormalize
-from tablepatterns.recipes.denormalize import CopiedFields, Filled
+from tablepatterns.recipes.denormalize import CopiedFields, FilledCopies
 from tablepatterns.testing import Counterexample, World, explore
 
 RECIPE = "CopiedFields"
@@ -145,19 +145,19 @@ def test_copies_elsewhere_are_right_in_the_end_in_whatever_order_writers_come() 
 
 
 def test_without_a_guard_on_what_is_copied_the_copy_is_of_yesterday(monkeypatch: pytest.MonkeyPatch) -> None:
-    look_up = Filled.look_up
+    look_up = FilledCopies.look_up
 
-    async def without_guard(self: Filled, change: Any, table: Any) -> Any:
+    async def without_guard(self: FilledCopies, change: Any, table: Any) -> Any:
         found, _ = await look_up(self, change, table)
         return found, []
 
-    monkeypatch.setattr(denormalize.Filled, "look_up", without_guard)
+    monkeypatch.setattr(denormalize.FilledCopies, "look_up", without_guard)
     with pytest.raises(Counterexample, match="assert"):
         explored(partial(a_new_email_and_a_new_manager, manager=here()), always=copies_are_exact)
 
 
 def test_without_a_word_to_those_who_copy_the_copy_is_of_yesterday(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(denormalize.Filled, "intents_for", lambda self, change: [])
+    monkeypatch.setattr(denormalize.FilledCopies, "intents_for", lambda self, change: [])
     with pytest.raises(Counterexample, match="assert"):
         explored(partial(a_new_email_and_a_new_manager, manager=elsewhere()), invariant=right_once_drained)
 

@@ -283,7 +283,7 @@ def test_lists_and_counts_of_a_partition_are_kept_out_of_its_rows() -> None:
     for derived in (IndexEntity("LastName"), Summary(Key("{Department}", "department"))):
         assert given(storage, employees_of(storage, "Staff", derived), within=one)
     mixed = IndexEntity("LastName", key=Key("{Department}", "empid_{LastName}"))
-    with pytest.raises(BadDesign, match="could lie"):
+    with pytest.raises(BadDesign, match="could be in"):
         given(storage, employees_of(storage, "Staff", mixed), within=one)
 
 
@@ -332,13 +332,13 @@ async def test_a_partition_of_a_set_may_be_written_with_its_copies(
 def test_whoever_writes_must_reach_all_that_is_derived() -> None:
     storage = connect()
     one = {"Department": "Sales", "EmployeeId": 223}
-    with pytest.raises(BadDesign, match="outside of what is granted"):
+    with pytest.raises(BadDesign, match="outside the granted range"):
         given(storage, employees_of(storage, "Staff"), "u", within=one)
     assert given(storage, employees_of(storage, "Staff"), "r", within=one)
     by_mail = InterPartitionIndex(Key("email_{Department}", "{Email}"))
-    with pytest.raises(BadDesign, match="outside of what is granted"):
+    with pytest.raises(BadDesign, match="outside the granted range"):
         given(storage, EntitySet(storage, "Others", Key("empid_{Department}", "{Id}"), derived=[by_mail]), "ra")
-    with pytest.raises(BadDesign, match="outside of what is granted"):
+    with pytest.raises(BadDesign, match="outside the granted range"):
         given(storage, employees_of(storage, "Staff"), None, policy="phones", within=one)
 
 

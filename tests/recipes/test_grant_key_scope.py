@@ -1,4 +1,4 @@
-"""KeyScope: a signature's stretch of keys holds what a range holds, and no row more."""
+"""KeyScope: the signature of a range covers exactly the rows of the range."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ def test_a_reach_holds_exactly_the_rows_of_its_range(
 ) -> None:
     rows = KeyRange("Sales", lower, inclusive[0], upper, inclusive[1])
     try:
-        reach = KeyScope.of(rows)
+        scope = KeyScope.of(rows)
     except BadInput:
         assume(False)
     for row_key in (row, *(end + row for end in (lower, upper) if end)):
-        assert reach.contains("Sales", row_key) == rows.contains("Sales", row_key)
-    assert not reach.contains("Sales ", row)
+        assert scope.contains("Sales", row_key) == rows.contains("Sales", row_key)
+    assert not scope.contains("Sales ", row)
 
 
 @pytest.mark.parametrize(
@@ -45,12 +45,12 @@ def test_a_reach_holds_exactly_the_rows_of_its_range(
         ("a\xa0", "a~\uffff"),
     ],
 )
-def test_an_open_end_is_the_nearest_key_below_it(end: str, below_it: str) -> None:
+def test_an_exclusive_end_becomes_the_nearest_key_below_it(end: str, below_it: str) -> None:
     assert KeyScope.of(KeyRange("Sales", None, True, end, False)).last_row == below_it
 
 
 @pytest.mark.parametrize(
-    ("reach", "key", "meets"),
+    ("scope", "key", "could_contain"),
     [
         (KeyScope(), EMAILS, True),
         (KeyScope("Sales", "Sales"), EMAILS, True),
@@ -66,13 +66,15 @@ def test_an_open_end_is_the_nearest_key_below_it(end: str, below_it: str) -> Non
         (KeyScope("Sales", "Sales", "heads"), Key("{D}", "head"), False),
     ],
 )
-def test_it_is_told_whether_other_rows_could_lie_in_it(reach: KeyScope, key: Key, meets: bool) -> None:
-    assert reach.meets(key) is meets
+def test_rows_of_another_key_that_could_be_in_the_scope_are_found(
+    scope: KeyScope, key: Key, could_contain: bool
+) -> None:
+    assert scope.may_contain(key) is could_contain
 
 
-def test_across_partitions_rows_bound_the_first_and_the_last() -> None:
-    reach = KeyScope("A", "C", "5", "1")
-    inside = [(p, r) for p in "ABCD" for r in "159" if reach.contains(p, r)]
+def test_across_partitions_rows_limit_the_first_and_the_last_partition() -> None:
+    scope = KeyScope("A", "C", "5", "1")
+    inside = [(p, r) for p in "ABCD" for r in "159" if scope.contains(p, r)]
     assert inside == [("A", "5"), ("A", "9"), ("B", "1"), ("B", "5"), ("B", "9"), ("C", "1")]
     assert KeyScope(last_partition="B").contains("A", "1")
     assert not KeyScope(last_partition="B").contains("C", "1")
@@ -80,21 +82,21 @@ def test_across_partitions_rows_bound_the_first_and_the_last() -> None:
 
 @pytest.mark.guide("G-342")
 @pytest.mark.parametrize("ends", [{"first_row": "1"}, {"last_row": "1"}, {"first_partition": "A", "last_row": "1"}])
-def test_rows_without_their_partition_are_refused(ends: dict[str, str]) -> None:
-    with pytest.raises(BadInput, match="within a partition"):
+def test_rows_without_their_partition_are_rejected(ends: dict[str, str]) -> None:
+    with pytest.raises(BadInput, match="needs its partition"):
         KeyScope(**ends)
 
 
 @pytest.mark.parametrize("ends", [("", None), (None, ""), ("A", None, ""), (None, "A", None, "")])
-def test_an_empty_end_is_refused_since_the_signature_would_have_none(ends: tuple[str | None, ...]) -> None:
-    with pytest.raises(BadInput, match="empty end"):
+def test_an_empty_end_is_rejected(ends: tuple[str | None, ...]) -> None:
+    with pytest.raises(BadInput, match="empty text"):
         KeyScope(*ends)
 
 
-def test_ends_that_no_key_can_be_are_refused() -> None:
+def test_invalid_ends_are_rejected() -> None:
     with pytest.raises(BadKey):
         KeyScope("a/b", "a/b")
-    with pytest.raises(BadInput, match="lies after"):
+    with pytest.raises(BadInput, match="sorts after"):
         KeyScope("B", "A")
     with pytest.raises(BadKey):
         KeyScope.of(IDS.range({"Department": "Sales", "EmployeeId": between(5, 1)}))

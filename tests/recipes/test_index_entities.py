@@ -291,7 +291,7 @@ async def test_a_list_that_is_spread_lies_in_several_rows(places: DerivedTables)
 async def test_a_row_that_is_no_list_is_never_overwritten(places: DerivedTables) -> None:
     await places.storage.table(places.table).submit(Operation.insert({"PartitionKey": "Sales", "RowKey": "Jones"}))
     employees = places.employees(guides())
-    with pytest.raises(DerivedDataMismatch, match="holds no EmployeeIDs"):
+    with pytest.raises(DerivedDataMismatch, match="has no list EmployeeIDs"):
         await employees.insert(jones())
     assert list(await rows_of(places.storage, places.table)) == [LIST]
 
@@ -319,7 +319,7 @@ async def test_lists_of_another_set_cannot_be_asked(places: DerivedTables) -> No
     [
         ([IndexEntity("LastName", key=Key("all", "name_{LastName}"))], "share the primary's partition"),
         ([IndexEntity("LastName", key=AS_IN_GUIDE, store=InTable())], "would share the primary's partition"),
-        ([IndexEntity("LastName", key=Key("{Department}", "{FirstName}"))], "no field of the key of its rows"),
+        ([IndexEntity("LastName", key=Key("{Department}", "{FirstName}"))], "does not have this field"),
         ([guides(), by_email], "could have the keys of 'LastName'"),
         ([IndexEntity("LastName"), guides()], "could have the keys of 'LastName'"),
         ([IndexEntity("LastName", key=Key("{LastName}", "empid_{Any}"), store=InTable())], "of the primary rows"),
@@ -333,10 +333,10 @@ def test_lists_that_cannot_lie_where_they_should_are_refused(derived: Any, rule:
 @pytest.mark.parametrize(
     ("fields", "options", "rule"),
     [
-        ([], {}, "what to find entities by"),
+        ([], {}, "at least one field"),
         (["LastName"], {"spread": 0}, "1 to 1,000 rows"),
         (["LastName"], {"spread": 1001}, "1 to 1,000 rows"),
-        (["LastName"], {"spread": 2, "store": InBlobs("names")}, "one blob"),
+        (["LastName"], {"spread": 2, "store": InBlobs("names")}, "or 1 blob"),
         (["LastName"], {"ids": "1st"}, "C# identifier"),
     ],
 )

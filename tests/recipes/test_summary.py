@@ -387,10 +387,10 @@ async def test_a_summary_that_is_being_built_counts_changes_until_it_is_recounte
 @pytest.mark.parametrize(
     ("options", "rule"),
     [
-        ({"count": None}, "counts nothing"),
-        ({"sums": {"Salary": "Count"}}, "kept under one name"),
-        ({"sums": {"Salary": "Department"}}, "kept under one name"),
-        ({"store": InBlobs("totals")}, "blobs hold lists"),
+        ({"count": None}, "needs a count or a sum"),
+        ({"sums": {"Salary": "Count"}}, "two properties have this name"),
+        ({"sums": {"Salary": "Department"}}, "two properties have this name"),
+        ({"store": InBlobs("totals")}, "cannot be stored in blobs"),
         ({"spread": 0}, "1 to 1,000"),
         ({"spread": 1001}, "1 to 1,000"),
     ],

@@ -13,7 +13,7 @@ import pytest
 from tablepatterns import IndexEntity, InterPartitionIndex, IntraPartitionIndex, Key, Summary
 from tablepatterns.entity_set.derived import Derived
 from tablepatterns.entity_set.placement import InBlobs, InTable
-from tablepatterns.recipes.denormalize import Filled
+from tablepatterns.recipes.denormalize import FilledCopies
 from tablepatterns.review import BadDesignFile, DeclaredSet, Design, Field, Query, Retention, Write, read_design
 from tablepatterns.review.design import format as tables
 from tablepatterns.review.toml_file import Places
@@ -249,7 +249,7 @@ copies = { Email = "ManagerEmail" }
 
 def test_copies_are_declared_for_both_sets() -> None:
     departments, employees = read(COPIES).sets
-    assert isinstance(departments.derived[0], Filled)
+    assert isinstance(departments.derived[0], FilledCopies)
     assert employees.derived[0].name == "department"
 
 

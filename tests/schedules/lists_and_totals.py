@@ -12,7 +12,7 @@ from recipes import test_index_entities_schedules as listing
 from recipes import test_summary_schedules as summing
 from schedules.schedule import schedule
 from tablepatterns import EntitySet, InTable, Key
-from tablepatterns.recipes.denormalize import Filled
+from tablepatterns.recipes.denormalize import FilledCopies
 from tablepatterns.testing import World, explore
 
 Actors = dict[str, Coroutine[Any, Any, Any]]
@@ -92,9 +92,9 @@ def totals_that_do_not_list_who_is_counted() -> object:
 @schedule("denormalize")
 def copies_of_what_has_changed_since() -> object:
     """A department chooses a manager, and nothing holds her as she was read."""
-    look_up = Filled.look_up
+    look_up = FilledCopies.look_up
 
-    async def without_guard(self: Filled, change: Any, table: Any) -> Any:
+    async def without_guard(self: FilledCopies, change: Any, table: Any) -> Any:
         found, _ = await look_up(self, change, table)
         return found, []
 
@@ -108,7 +108,7 @@ def copies_of_what_has_changed_since() -> object:
         writers = denormalizing.a_new_email_and_a_new_manager(world, denormalizing.here())
         return dict(zip(("ann", "bob"), writers, strict=True))
 
-    with patch.object(Filled, "look_up", without_guard):
+    with patch.object(FilledCopies, "look_up", without_guard):
         return explore(make, invariant=equal, expected=denormalizing.REFUSED)
 
 

@@ -45,7 +45,7 @@ def main(storage: Storage) -> None:
     # -- work
     worker = Worker(storage, [employees.reconciler()])
     print(worker.queues, worker.run_once().received, "left to do")
-    print("out of line:", len(employees.verify(by_email).drifts))
+    print("inconsistent:", len(employees.verify(by_email).drifts))
     # -- end
 
 

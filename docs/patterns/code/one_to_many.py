@@ -19,7 +19,7 @@ def main(storage: Storage) -> None:
     departments = EntitySet(storage, "Staff", head)
     employees = EntitySet(storage, "Staff", by_id, derived=[count])
     staff = OneToMany(departments, employees)
-    print("together:", staff.shares_partition)
+    print("one partition:", staff.shares_partition)
 
     # -- write
     departments.insert({"Department": "Sales", "Floor": 3})
@@ -35,7 +35,7 @@ def main(storage: Storage) -> None:
     buildings = EntitySet(storage, "Buildings", Key("{Building}", "building"))
     tenants = EntitySet(storage, "Tenants", Key("{Site}", "{EmployeeId:06d}"))
     living = OneToMany(buildings, tenants, by={"Building": "Site"})
-    print("together:", living.shares_partition)
+    print("one partition:", living.shares_partition)
     buildings.insert({"Building": "York", "Floors": 7})
     tenants.insert({"Site": "York", "EmployeeId": 223})
     print([each["EmployeeId"] for each in living.children_of(Building="York")])

@@ -35,7 +35,7 @@ def main(storage: Storage) -> None:
     past = storage.tables.get_table_client("Staff")
     past.delete_entity("Sales", "empid_000152")
     print("deleted past the set:", employees.totals(staff, Department="Sales"))
-    print("mended:", employees.recount(staff, Department="Sales"))
+    print("fixed:", employees.recount(staff, Department="Sales"))
     print(employees.totals(staff, Department="Sales"))
     # -- end
 

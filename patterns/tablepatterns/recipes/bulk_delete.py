@@ -25,7 +25,7 @@ class Deleted:
 
     :param entities: how many entities were deleted
     :param transactions: in how many entity group transactions, without failed ones
-    :param left: how many entities another writer changed or deleted after they were found; they were not deleted
+    :param left: how many entities were not deleted, since another writer changed or deleted them in between
     """
 
     entities: int = 0
@@ -108,7 +108,7 @@ class BulkDelete(Pattern[Account_co]):
         found: list[Entity] = []
         most = max(1, MAX_TRANSACTION_OPERATIONS // (1 + len(self.entity_set.derived)))
         condition, given = via_and_fields(where, key, fields)
-        async for entity in self._meant(condition, given, allow):
+        async for entity in self._matching(condition, given, allow):
             if found and (entity.partition_key != found[0].partition_key or len(found) == most):
                 await self._delete(found, done, retry_for)
                 found = []
@@ -117,13 +117,13 @@ class BulkDelete(Pattern[Account_co]):
             await self._delete(found, done, retry_for)
         return done
 
-    def _meant(self, where: Filter | None, fields: Mapping[str, Any], allow: QueryClass) -> AsyncIterator[Entity]:
+    def _matching(self, where: Filter | None, fields: Mapping[str, Any], allow: QueryClass) -> AsyncIterator[Entity]:
         rows = cast("EntitySet[Account]", self.entity_set)
         if fields:
             return rows.range(fields, where=where, allow=allow)
         if where is None:
-            rule = "it says what to delete, by a filter or by fields of the key"
-            raise BadInput("where", where, rule, "to delete everything, drop the table")
+            rule = "it needs a filter or key fields"
+            raise BadInput("where", where, rule, "to delete everything, delete the table")
         return rows.query(where, allow=allow)
 
     async def _delete(self, found: list[Entity], done: Deleted, retry_for: float) -> None:

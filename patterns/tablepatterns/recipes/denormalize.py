@@ -85,13 +85,13 @@ class CopiedFields(Copies):
         self.placement = store or InPartition()
         self.name = name or key.row_template
         if isinstance(self.placement, InBlobs):
-            raise BadDesign(self.name, self.placement, "entities are in tables", "use InTable()")
+            raise BadDesign(self.name, self.placement, "entities cannot be stored in blobs", "use InTable()")
         if not self.copies:
-            raise BadDesign(self.name, self.copies, "there is nothing to copy", "name fields")
+            raise BadDesign(self.name, self.copies, "it needs at least one field to copy", "name one")
         for held in self.copies.values():
             storable(held, "")
             if held in (*key.fields, *self.refers.values()) or [*self.copies.values()].count(held) > 1:
-                raise BadDesign(self.name, held, "it holds something else already", "give the copy another name")
+                raise BadDesign(self.name, held, "another field has this name", "give the copy another name")
 
     @property
     def reads(self) -> Collection[str]:
@@ -104,14 +104,16 @@ class CopiedFields(Copies):
         :param entity_set: the set that is copied from, which must declare this object
         :raises BadDesign: it does not
         """
-        return Filled(self, entity_set)
+        return FilledCopies(self, entity_set)
 
     def check_key(self, key: Key, table: str) -> None:
         """Check that an entity with copies has the fields that refer to another."""
         check_partition(self.name, self.key, key, self.placement)
         for name in self.refers:
             if name not in key.fields:
-                raise BadDesign(self.name, name, f"it is no field of the key, {key}", "refer to fields of the key")
+                raise BadDesign(
+                    self.name, name, f"the key, {key}, does not have this field", "refer to fields of the key"
+                )
 
     def keys(self, key: Key, fields: Fields) -> list[Keys]:
         """Return the keys of the entity that may refer to this one."""
@@ -120,7 +122,7 @@ class CopiedFields(Copies):
             return []
         row = self.key.format(values)
         if self.placement in (InPartition(), InTable()) and key.matches(*row):
-            raise BadKey(self.name, row, "a primary row may have these keys", "give each its own RowKey prefix")
+            raise BadKey(self.name, row, "a copied entity could have these keys", "give each its own RowKey prefix")
         return [row]
 
     def affected_keys(self, change: Change) -> list[Keys]:
@@ -174,7 +176,7 @@ class CopiedFields(Copies):
         return f"<CopiedFields {self.name} {self.copies}>"
 
 
-class Filled(LookedUpFields):
+class FilledCopies(LookedUpFields):
     """Maintain the copies in the set of the entities that hold them.
 
     :param copies: what is copied
@@ -184,8 +186,8 @@ class Filled(LookedUpFields):
 
     def __init__(self, copies: CopiedFields, source: EntitySet[Any]) -> None:
         if copies not in source.derived:
-            rule = f"the set keeps {[each.name for each in source.derived]}"
-            raise BadDesign("source", source.table.name, rule, "declare the copies for that set first")
+            rule = f"the set declares {[each.name for each in source.derived]}"
+            raise BadDesign("entity_set", source.table.name, rule, "declare the copies for that set first")
         self._copies = copies
         self._source = source
         self.name = f"{copies.name} filled"
@@ -199,10 +201,12 @@ class Filled(LookedUpFields):
     def check_key(self, key: Key, table: str) -> None:
         """Check that the copies are in these entities."""
         if key != self._copies.key:
-            raise BadDesign(self.name, key, f"the copies are in entities of {self._copies.key}", "give that key")
+            raise BadDesign(
+                self.name, key, f"the copies are in entities with the key {self._copies.key}", "use that key"
+            )
         expected = self._copies.table(self._source.table.name)
         if table.lower() != expected.lower():
-            raise BadDesign(self.name, table, f"the copies are in {expected!r}", "give both the same table")
+            raise BadDesign(self.name, table, f"the copies are in {expected!r}", "use that table")
 
     async def look_up(self, change: Change, rows: RowReader) -> tuple[Change, list[Operation]]:
         """Return a change with the copies of the entity that it refers to.
@@ -218,7 +222,7 @@ class Filled(LookedUpFields):
             return self._with(change, {}), []
         row = await (self._source.table if self._copies.is_eventual else rows).get(*new)
         if row is None:
-            text = f"{self._copies.name}: there is no entity {new} to refer to; insert it first; nothing has changed"
+            text = f"{self._copies.name}: the entity {new} does not exist. Nothing was written; insert it first."
             raise ReferenceNotFound(text)
         copied = self._copies.copied(self._source.primary.entity(row))
         return self._with(change, copied), [] if self._copies.is_eventual else [_unchanged(new, row)]
@@ -246,8 +250,8 @@ class Filled(LookedUpFields):
         others = {name: value for name, value in new.items() if name not in names}
         if change.merged is None:
             return replace(change, new=others | wanted)
-        goes = any(old.get(name) is not None and name not in wanted for name in names)
-        merged = None if goes else change.merged.difference(names) | wanted.keys()
+        is_removed = any(old.get(name) is not None and name not in wanted for name in names)
+        merged = None if is_removed else change.merged.difference(names) | wanted.keys()
         return replace(change, new=others | wanted, merged=merged)
 
 

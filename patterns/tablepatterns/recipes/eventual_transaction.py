@@ -88,7 +88,7 @@ class EventualTransaction(Pattern[Account_co]):
         self._base64 = base64
         self._messages = account.queue(queue)
         if not self.steps:
-            raise BadDesign("steps", {}, "there must be something to do", "give at least one step")
+            raise BadDesign("steps", {}, "it needs at least one step", "give one")
 
     @recipe
     async def start(self, body: Body, *, delay: int = 0) -> str:
@@ -105,7 +105,9 @@ class EventualTransaction(Pattern[Account_co]):
         :raises LimitExceeded: the message is over 64 KiB; with `remember`, including the names of the steps
         """
         if DONE in body:
-            raise BadInput(DONE, NOT_SHOWN, "the steps that are done are kept under this name", "use another name")
+            raise BadInput(
+                DONE, NOT_SHOWN, "the names of completed steps are stored under this name", "rename the field"
+            )
         if self.remember:
             # The message must not outgrow the limit while steps are recorded
             *done, _ = self.steps
@@ -121,18 +123,18 @@ class EventualTransaction(Pattern[Account_co]):
         :raises LeaseLost: another worker received the message before the last step began
         """
         body = dict(lease.work.body)
-        done = _names_done(body.pop(DONE, []))
+        completed = _completed(body.pop(DONE, []))
         for name, step in self.steps.items():
-            if name in done:
+            if name in completed:
                 continue
             # After stalling for longer than the lease, another worker may have the message
             await lease.renew_if_due()
-            await self._take(name, step, body)
-            done.append(name)
+            await self._run(name, step, body)
+            completed.append(name)
             if self.remember and name != next(reversed(self.steps)):
-                await lease.rewrite(body | {DONE: done})
+                await lease.rewrite(body | {DONE: completed})
 
-    async def _take(self, name: str, step: Step, body: Body) -> None:
+    async def _run(self, name: str, step: Step, body: Body) -> None:
         try:
             await settled(step(dict(body)))
         except (BadMessage, LeaseLost):
@@ -154,8 +156,8 @@ def _by_name(steps: Iterable[Step] | Mapping[str, Step]) -> dict[str, Step]:
     return by_name
 
 
-def _names_done(found: object) -> list[str]:
+def _completed(found: object) -> list[str]:
     names = cast("list[object]", found if isinstance(found, list) else [found])
     if not all(isinstance(name, str) for name in names):
-        raise BadMessage(DONE, NOT_SHOWN, "it lists the names of steps", "leave it out, and all steps are done")
+        raise BadMessage(DONE, NOT_SHOWN, "it must be a list of step names", "leave it out to run all steps")
     return list(map(str, names))

@@ -27,7 +27,7 @@ from .index_entities import IndexEntity
 from .summary import Summary
 
 _LAST: Final = "\uffff"
-"""Sorts after every other character, so a text followed by it sorts after every other text with that prefix."""
+"""Sorts after every other character, so a prefix with it is above every other text with that prefix."""
 _FIRST: Final = " "
 """Sorts before every other character that a key may contain."""
 
@@ -40,8 +40,8 @@ class KeyScope:
     >>> sales.contains("Sales", "empid_000223"), sales.contains("Marketing", "empid_000001")
     (True, False)
 
-    None is an open end; without any end it is the whole table. Across partitions, `first_row` and `last_row` bound the
-    first and the last partition only; all rows of the partitions between them are included.
+    None is an open end; without any end it is the whole table. Across partitions, `first_row` and `last_row` limit the
+    first and the last partition only; the partitions in between are included completely.
 
     :param first_partition: the first PartitionKey
     :param last_partition: the last PartitionKey
@@ -62,21 +62,21 @@ class KeyScope:
         for which in ("first", "last"):
             partition, row = getattr(self, f"{which}_partition"), getattr(self, f"{which}_row")
             if row is not None and partition is None:
-                rule = "rows are bounded within a partition, and a signature without one would be refused"
+                rule = "a range of rows needs its partition"
                 raise BadInput(f"{which}_row", row, rule, f"give {which}_partition too")
             for name, value in ((f"{which}_partition", partition), (f"{which}_row", row)):
                 if value == "":
                     # The SDK omits an empty bound, so the signature would cover the whole table
-                    raise BadInput(name, value, "an empty end is no end to the service", "leave it out for an open end")
+                    raise BadInput(name, value, "an empty text cannot be an end", "leave it out for an open end")
                 if value is not None:
                     check_key("RowKey" if name.endswith("row") else "PartitionKey", value)
         if None not in (self.first_partition, self.last_partition) and self._first > self._last:
-            raise BadInput("reach", self, "its first key lies after its last", "exchange the two")
+            raise BadInput("scope", self, "its first key sorts after its last", "swap the two")
 
     @classmethod
     @checked
     def of(cls, rows: KeyRange) -> KeyScope:
-        """Return the reach of exactly a range of rows of one partition.
+        """Return the scope of a range of rows of one partition.
 
         An end that is outside the range is moved to the nearest key inside it. Keys in which U+FFFF follows such an end
         are left out, although the range includes them.
@@ -94,18 +94,18 @@ class KeyScope:
         return cls(rows.partition_key, rows.partition_key, lower, upper)
 
     @property
-    def is_everything(self) -> bool:
-        """Whether it is the whole table."""
+    def is_whole_table(self) -> bool:
+        """Whether it covers the whole table."""
         return self == KeyScope()
 
     @property
-    def has_rows_of_a_partition(self) -> bool:
-        """Whether it is less than whole partitions."""
+    def splits_partitions(self) -> bool:
+        """Whether it covers only some rows of a partition."""
         return self.first_row is not None or self.last_row is not None
 
     @checked
     def contains(self, partition_key: str, row_key: str) -> bool:
-        """Return whether a signature with this reach covers the row with these keys."""
+        """Return whether a signature with this scope covers the row with these keys."""
         keys = ordinal(partition_key), ordinal(row_key)
         after_first = self.first_partition is None or keys >= self._first
         if self.last_partition is None:
@@ -115,10 +115,10 @@ class KeyScope:
         return after_first and keys <= (ordinal(self.last_partition), ordinal(self.last_row))
 
     @checked
-    def meets(self, key: Key) -> bool:
-        """Return whether a row with that kind of key could be in the reach, by the literal prefix of the RowKey.
+    def may_contain(self, key: Key) -> bool:
+        """Return whether a row with such a key could be in the scope, by the literal prefix of the RowKey.
 
-        >>> KeyScope("Sales", "Sales", "empid_000001", "empid_000009").meets(Key("{Department}", "email_{Email}"))
+        >>> KeyScope("Sales", "Sales", "empid_000001", "empid_000009").may_contain(Key("{Department}", "email_{Email}"))
         False
         """
         partitions = Template.of("PartitionKey", key.partition_template, key.max_units)
@@ -228,20 +228,20 @@ def grant(
 
     Guide: shared access signatures.
     """
-    letters = _checked(permissions, policy)
+    letters = _letters_of(permissions, policy)
     _check_time(expires, account.now())
-    reach = _reach(subject, within)
-    if not (reach.is_everything or keeps_key_order(account)):
-        rule = "a stretch of keys cannot be signed for on the Cosmos DB Table API"
+    scope = _scope(subject, within)
+    if not (scope.is_whole_table or keeps_key_order(account)):
+        rule = "the Cosmos DB Table API does not support ranges of keys"
         raise BadDesign("within", within, rule, "grant the whole table, or use Azure Table storage")
     if not isinstance(subject, str):
         # A policy's permissions may change later, so assume all of them
-        _check_own(subject, reach, _LETTERS if letters is None else letters)
+        _check_own(subject, scope, _LETTERS if letters is None else letters)
     for other in excluding:
-        _check_other(subject, reach, other)
+        _check_other(subject, scope, other)
     table = account.table(subject if isinstance(subject, str) else subject.table.name)
-    spoken = protocol or ("https" if table.service_address.startswith("https:") else "https,http")
-    return Grant(account, table, Terms(letters, reach, expires, policy, _address(ip), spoken))
+    allowed = protocol or ("https" if table.service_address.startswith("https:") else "https,http")
+    return Grant(account, table, Terms(letters, scope, expires, policy, _address(ip), allowed))
 
 
 @dataclass(frozen=True)
@@ -252,7 +252,7 @@ class Terms:
     """
 
     permissions: str | None
-    reach: KeyScope
+    scope: KeyScope
     expires: timedelta
     policy: str | None
     ip: str | None
@@ -266,18 +266,18 @@ class Terms:
             "policy_id": self.policy,
             "ip_address_or_range": self.ip,
             "protocol": self.protocol,
-            "start_pk": self.reach.first_partition,
-            "start_rk": self.reach.first_row,
-            "end_pk": self.reach.last_partition,
-            "end_rk": self.reach.last_row,
+            "start_pk": self.scope.first_partition,
+            "start_rk": self.scope.first_row,
+            "end_pk": self.scope.last_partition,
+            "end_rk": self.scope.last_row,
         }
 
 
 class Grant:
     """Temporary access to some rows of a table, held by the process with the account key; created by `grant`.
 
-    A token is reused until three quarters of its lifetime are over. So a token that you hand out is valid for at least
-    a quarter of the lifetime, and few are made. Threads may share the object.
+    A token is reused until three quarters of its lifetime are over. So a token that you pass on is valid for at least
+    a quarter of the lifetime, and few are created. Threads may share the object.
 
     Guide: shared access signatures (generating and delivering cost something).
     """
@@ -286,17 +286,17 @@ class Grant:
         self._account = account
         self._table = table
         self.terms = terms
-        self._made = self._new()
+        self._current_token = self._new()
 
     @property
     def token(self) -> str:
         """The signature to give to a client. It is a secret."""
-        return self._current()[0]
+        return self._valid_token()[0]
 
     @property
     def expires_at(self) -> datetime:
         """When the current token expires, in UTC."""
-        return self._current()[1]
+        return self._valid_token()[1]
 
     @property
     def address(self) -> str:
@@ -315,20 +315,20 @@ class Grant:
 
     def renew(self) -> None:
         """Make a new token now; earlier tokens stay valid until they expire."""
-        self._made = self._new()
+        self._current_token = self._new()
 
     def _new(self) -> tuple[str, datetime]:
         expiry = (self._account.now() + self.terms.expires).replace(microsecond=0)
         return self._table.signed(**self.terms.signature(expiry)), expiry
 
-    def _current(self) -> tuple[str, datetime]:
-        if self._made[1] - self._account.now() < self.terms.expires / 4:
+    def _valid_token(self) -> tuple[str, datetime]:
+        if self._current_token[1] - self._account.now() < self.terms.expires / 4:
             self.renew()
-        return self._made
+        return self._current_token
 
     def __repr__(self) -> str:
         may = f"policy {self.terms.policy}" if self.terms.permissions is None else self.terms.permissions
-        return f"<Grant {self._table.name} {may} {self.terms.reach}>"
+        return f"<Grant {self._table.name} {may} {self.terms.scope}>"
 
 
 class _Renewing(AzureSasCredential):
@@ -360,7 +360,7 @@ class AccessPolicies(Pattern[Account_co]):
     and those of a changed policy have its new permissions. If two programs change policies at the same time, the
     service keeps the last list, so the other's change is lost, even if it was a revocation.
 
-    Cost: 2 storage transactions to put or revoke; 2 more if the table must be made; `names` is 1.
+    Cost: 2 storage transactions to put or revoke; 2 more if the table must be created; `names` is 1.
 
     :param account: the account, connected with its key
     :param table: the table's name; the first policy creates it
@@ -383,8 +383,8 @@ class AccessPolicies(Pattern[Account_co]):
         :raises LimitExceeded: the table has five others
         """
         if not 1 <= len(name) <= _MAX_POLICY_NAME:
-            raise BadInput("name", name, f"a policy's name has 1 to {_MAX_POLICY_NAME} characters", "shorten it")
-        letters = _checked(permissions, None)
+            raise BadInput("name", name, f"a policy name has 1 to {_MAX_POLICY_NAME} characters", "shorten it")
+        letters = _letters_of(permissions, None)
         policies = {**await self.table.policies(), name: TableAccessPolicy(permission=letters)}
         if len(policies) > MAX_ACCESS_POLICIES:
             rule = f"a table has at most {MAX_ACCESS_POLICIES} stored access policies"
@@ -393,7 +393,7 @@ class AccessPolicies(Pattern[Account_co]):
 
     @recipe
     async def revoke(self, name: str) -> bool:
-        """End all tokens of a policy; return False if there is none of that name. Cost: 2 transactions."""
+        """End all tokens of a policy; return False if there is no such policy. Cost: 2 transactions."""
         policies = await self.table.policies()
         if name not in policies:
             return False
@@ -407,22 +407,22 @@ class AccessPolicies(Pattern[Account_co]):
         return sorted(await self.table.policies())
 
 
-def _checked(permissions: str | None, policy: str | None) -> str | None:
+def _letters_of(permissions: str | None, policy: str | None) -> str | None:
     """Return the letters in the order that the service requires."""
     if permissions is None and policy is not None:
         return None
     if not permissions or not set(permissions) <= set(_LETTERS) or policy is not None:
-        rule = f"either letters of {_LETTERS!r} say what is allowed, or a policy"
-        raise BadInput("permissions", permissions, rule, "give 'r' to read, or None with the name of a policy")
+        rule = f"it is letters of {_LETTERS!r}, or None with a policy"
+        raise BadInput("permissions", permissions, rule, "use 'r' to read")
     return "".join(letter for letter in _LETTERS if letter in permissions)
 
 
 def _check_time(expires: timedelta, now: datetime) -> None:
     if expires < _SHORTEST:
-        rule = "it is how long a token is good, and the second in which it ends is told"
-        raise BadInput("expires", expires, rule, f"give at least {_SHORTEST}")
+        rule = "a token ends at a whole second, so a shorter one could be expired at once"
+        raise BadInput("expires", expires, rule, f"use at least {_SHORTEST}")
     if expires > datetime.max.replace(tzinfo=timezone.utc) - now:
-        raise BadInput("expires", expires, "the calendar ends with the year 9999", "give less")
+        raise BadInput("expires", expires, "it would end after the year 9999", "use a shorter time")
 
 
 def _address(ip: str | None) -> str | None:
@@ -431,17 +431,21 @@ def _address(ip: str | None) -> str | None:
     try:
         ends = [IPv4Address(end) for end in ip.split("-")]
     except AddressValueError as error:
-        raise BadInput("ip", ip, f"it is no IPv4 address ({error})", "give one, or two with - between them") from error
+        raise BadInput(
+            "ip", ip, f"it is not an IPv4 address ({error})", "use 1.2.3.4, or a range 1.2.3.4-1.2.3.9"
+        ) from error
     if len(ends) > 2 or ends[0] > ends[-1]:
-        raise BadInput("ip", ip, "a range has two ends, the lower first", "give one, or two with - between them")
+        raise BadInput(
+            "ip", ip, "the first address of a range must be the lower one", "use a range such as 1.2.3.4-1.2.3.9"
+        )
     return ip
 
 
-def _reach(subject: AnySet | str, within: Mapping[str, object] | KeyScope | None) -> KeyScope:
+def _scope(subject: AnySet | str, within: Mapping[str, object] | KeyScope | None) -> KeyScope:
     if within is None or isinstance(within, KeyScope):
         return within or KeyScope()
     if isinstance(subject, str):
-        raise BadInput("within", within, "a table's name says nothing of fields", "give the set, or a KeyScope")
+        raise BadInput("within", within, "fields need an entity set, not a table name", "pass the set, or a KeyScope")
     rows = subject.key.range(within)
     if set(within) <= set(subject.key.partition_fields):
         # Include what is derived in the partition, so that the client can write it too
@@ -449,33 +453,32 @@ def _reach(subject: AnySet | str, within: Mapping[str, object] | KeyScope | None
     return KeyScope.of(rows)
 
 
-def _check_own(subject: AnySet, reach: KeyScope, letters: str) -> None:
-    """Reject a range with rows derived from other entities, or whose client could not update derived rows."""
+def _check_own(subject: AnySet, scope: KeyScope, letters: str) -> None:
+    """Reject a range that contains rows derived from other entities, or whose client could not update derived rows."""
     writes = bool(_WRITES.intersection(letters))
     for each in subject.derived:
-        if writes and (each.is_eventual or reach.has_rows_of_a_partition):
-            rule = "its rows lie outside of what is granted, so that whoever writes cannot keep them right"
-            raise BadDesign("derived", each.name, rule, "grant 'r' only, and write by a service of your own")
-        follows_others = each.is_eventual or reach.has_rows_of_a_partition
-        if follows_others and not reach.is_everything and _is_in(each, subject, subject.table.name):
-            _check_apart(each.name, _keys_of(each, subject), reach)
+        if writes and (each.is_eventual or scope.splits_partitions):
+            rule = "its rows are outside the granted range, so the client could not keep them consistent"
+            raise BadDesign("derived", each.name, rule, "grant 'r' only, and write through your own service")
+        follows_others = each.is_eventual or scope.splits_partitions
+        if follows_others and not scope.is_whole_table and _is_in(each, subject, subject.table.name):
+            _check_outside(each.name, _keys_of(each, subject), scope)
 
 
-def _check_other(subject: AnySet | str, reach: KeyScope, other: AnySet) -> None:
-    """Reject a range that rows of another set of the same table could be in."""
+def _check_other(subject: AnySet | str, scope: KeyScope, other: AnySet) -> None:
+    """Reject a range that could contain rows of another set of the same table."""
     name = subject if isinstance(subject, str) else subject.table.name
     if other.table.name.lower() == name.lower():
-        _check_apart("the excluded set", other.key, reach)
+        _check_outside("the excluded set", other.key, scope)
     for each in other.derived:
         if _is_in(each, other, name):
-            _check_apart(each.name, _keys_of(each, other), reach)
+            _check_outside(each.name, _keys_of(each, other), scope)
 
 
-def _check_apart(what: str, key: Key | None, reach: KeyScope) -> None:
-    if key is None or reach.meets(key):
-        rule = f"its rows could lie in what is granted, {reach}"
-        hint = "give what one holder may reach a PartitionKey or a RowKey prefix of its own"
-        raise BadDesign(what, key, rule, hint)
+def _check_outside(what: str, key: Key | None, scope: KeyScope) -> None:
+    if key is None or scope.may_contain(key):
+        rule = f"its rows could be in the granted range, {scope}"
+        raise BadDesign(what, key, rule, "give each client's rows a PartitionKey or a RowKey prefix of their own")
 
 
 def _is_in(derived: Derived, subject: AnySet, table: str) -> bool:

@@ -77,7 +77,7 @@ class IndexEntity(Lists):
         name: str | None = None,
     ) -> None:
         if not fields:
-            raise BadDesign("fields", fields, "nothing says what to find entities by", "name a field")
+            raise BadDesign("fields", fields, "an index entity needs at least one field", "name one")
         storable(ids, "")
         self.fields = fields
         self.placement = store or InPartition()
@@ -86,7 +86,7 @@ class IndexEntity(Lists):
         self.name = name or "_".join(fields)
         self.roster = Roster(ids, isinstance(self.placement, InPartition), not isinstance(self.placement, InBlobs))
         if not 1 <= spread <= 1000 or (spread > 1 and isinstance(self.placement, InBlobs)):
-            raise BadDesign("spread", spread, "a list has 1 to 1,000 rows, and one blob", "leave it out")
+            raise BadDesign("spread", spread, "a list has 1 to 1,000 rows, or 1 blob", "give such a number")
 
     @property
     def reads(self) -> Collection[str]:
@@ -115,20 +115,20 @@ class IndexEntity(Lists):
         check_partition(self.name, layout, key, self.placement)
         for field in self.fields:
             if field not in layout.fields:
-                rule = f"it is no field of the key of its rows, {layout}"
-                raise BadDesign(self.name, field, rule, "leave out the key, or name the field there")
+                rule = f"the key of the rows, {layout}, does not have this field"
+                raise BadDesign(self.name, field, rule, "add the field to the key, or leave out the key")
 
     def keys(self, key: Key, fields: Fields) -> list[Keys]:
-        """Return the keys of the row that lists an entity, if any does."""
+        """Return the keys of the row that lists an entity; none if a field is missing."""
         return self.rows_of(self.layout(key), key, fields)
 
     def affected_keys(self, change: Change) -> list[Keys]:
-        """Return the keys of the lists that the entity leaves or comes to."""
+        """Return the keys of the lists that the entity joins or leaves."""
         old, new = (self.keys(change.key, side) if side else [] for side in (change.old, change.new))
         return [] if old == new else [*old, *new]
 
     def repair_operation(self, keys: Keys, row: Entity | None, primary: Primary) -> Operation | None:
-        """Return the write that puts the entity in a list, or takes it out."""
+        """Return the write that adds the entity to a list, or removes it."""
         entries = self.listed(keys, row)
         wanted = primary.fields is not None and keys in self.keys(primary.key, primary.fields)
         if wanted == (primary.row in entries):
@@ -152,7 +152,7 @@ class IndexEntity(Lists):
         if row is None:
             return {}
         if not self.roster.is_in(row):
-            text = f"{self.name}: the row {keys} holds no {self.roster.name}; something else is there, which stays"
+            text = f"{self.name}: the row {keys} has no list {self.roster.name}, so it belongs to something else"
             raise DerivedDataMismatch(text)
         return self.roster.entries(row)
 
@@ -172,7 +172,7 @@ class IndexEntity(Lists):
 def _default(primary: Key, fields: tuple[str, ...], *, is_eventual: bool, spread: int) -> Key:
     """Return the key made of the fields: `lastname_{LastName}`."""
     part = f"{{{PART}:03d}}" if spread > 1 else ""
-    # A text that is followed by another needs a separator
+    # Text that is followed by more text needs an escape
     last = "" if is_eventual or not part else ":escape"
     spelled = [*(f"{{{field}:escape}}" for field in fields[:-1]), f"{{{fields[-1]}{last}}}"]
     text = "_".join([*(field.lower() for field in fields), *spelled])

@@ -92,8 +92,8 @@ class LogTail(EntitySet[Account_co]):
         :raises EntityAlreadyExists: an entry with the same instant and id exists
         :raises BadKey: a field of the partition is missing, or the instant has no time zone
         """
-        known = {name: value for name, value in entity.items() if value is not None}
-        return await self.insert({self.at: self.account.now(), self.entry: uuid4()} | known, retry_for=retry_for)
+        given = {name: value for name, value in entity.items() if value is not None}
+        return await self.insert({self.at: self.account.now(), self.entry: uuid4()} | given, retry_for=retry_for)
 
     @recipe
     async def latest(self, count: int, key: Mapping[str, Any] | None = None, /, **partition: Any) -> list[Entity]:

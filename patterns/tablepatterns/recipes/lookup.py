@@ -16,7 +16,7 @@ from ..recipe import Account, Account_co, Pattern, new_lock, recipe
 
 Keys = tuple[str, str]
 
-_FOR_A_WHILE: Final = timedelta(minutes=5)
+_DEFAULT_EXPIRY: Final = timedelta(minutes=5)
 _CAPACITY: Final = 10_000
 
 
@@ -61,23 +61,22 @@ class Lookup(Pattern[Account_co]):
         self,
         entity_set: EntitySet[Account_co],
         *,
-        expires: timedelta | None = _FOR_A_WHILE,
+        expires: timedelta | None = _DEFAULT_EXPIRY,
         whole_table: bool = False,
         capacity: int = _CAPACITY,
         max_concurrency: int = 8,
     ) -> None:
         super().__init__(cast("Account_co", entity_set.account))
         if expires is not None and expires <= timedelta(0):
-            raise BadDesign("expires", expires, "it is for how long to keep what was read", "give some time, or None")
-        if capacity < 1:
-            raise BadDesign("capacity", capacity, "there must be room for a key", "give 1 or more")
+            raise BadDesign("expires", expires, "it must be above zero", "give a timedelta, or None to never expire")
+        check_least("capacity", capacity, 1, BadDesign)
         check_least("max_concurrency", max_concurrency, 1, BadDesign)
         self.entity_set: EntitySet[Account] = entity_set
         self.expires = expires
         self.whole_table = whole_table
         self.max_concurrency = max_concurrency
-        self._kept = _Kept(capacity)
-        self._turn = new_lock(entity_set.account)
+        self._cache = _Cache(capacity)
+        self._lock = new_lock(entity_set.account)
 
     @recipe
     async def get(self, key: Mapping[str, Any] | None = None, /, **fields: Any) -> Entity | None:
@@ -150,28 +149,29 @@ class Lookup(Pattern[Account_co]):
         :param fields: a value for every field of the key, or none
         """
         given = fields_of(key, fields)
-        self._kept.drop(self.entity_set.key.format(given) if given and not self.whole_table else None)
+        self._cache.drop(self.entity_set.key.format(given) if given and not self.whole_table else None)
 
     async def _found(self, asked: Mapping[Keys, Mapping[str, Any]]) -> dict[Keys, Entity | None]:
-        async with self._turn:
-            now, version = self.account.now(), self._kept.version
+        async with self._lock:
+            now, version = self.account.now(), self._cache.version
             until = self._until(now)
             if self.whole_table:
-                if not self._kept.is_complete(now):
+                if not self._cache.is_complete(now):
                     rows = [row async for row in self.entity_set.scan()]
                     everything = {
                         self.entity_set.key.format(self.entity_set.primary.key_fields(row)): row for row in rows
                     }
-                    self._kept.put_all(everything, until, version)
+                    self._cache.put_all(everything, until, version)
                     return {keys: everything.get(keys) for keys in asked}
-                return {keys: self._kept.at_hand(keys, now) for keys in asked}
-            missing = [keys for keys in asked if not self._kept.has(keys, now)]
+                return {keys: self._cache.get(keys, now) for keys in asked}
+            missing = [keys for keys in asked if not self._cache.is_fresh(keys, now)]
             fresh = await self.entity_set.get_many(
                 [asked[keys] for keys in missing], max_concurrency=self.max_concurrency
             )
             read = dict(zip(missing, fresh, strict=True))
-            found = {keys: read[keys] if keys in read else self._kept.at_hand(keys, now) for keys in asked}
-            self._kept.put(read, until, version)
+            # Before `put`, which may drop entities that are asked for
+            found = {keys: read[keys] if keys in read else self._cache.get(keys, now) for keys in asked}
+            self._cache.put(read, until, version)
             return found
 
     def _until(self, now: datetime) -> datetime | None:
@@ -182,7 +182,7 @@ class Lookup(Pattern[Account_co]):
             return None
 
 
-class _Kept:
+class _Cache:
     """The cached entities and when they expire. Removing a key takes precedence over concurrent reads of it."""
 
     def __init__(self, capacity: int) -> None:
@@ -191,14 +191,14 @@ class _Kept:
         self._whole_until: tuple[datetime | None] | None = None
         self.version = 0
 
-    def has(self, keys: Keys, now: datetime) -> bool:
-        return keys in self._rows and _is_good(self._rows[keys][1], now)
+    def is_fresh(self, keys: Keys, now: datetime) -> bool:
+        return keys in self._rows and _is_valid(self._rows[keys][1], now)
 
-    def at_hand(self, keys: Keys, now: datetime) -> Entity | None:
-        return self._rows[keys][0] if self.has(keys, now) else None
+    def get(self, keys: Keys, now: datetime) -> Entity | None:
+        return self._rows[keys][0] if self.is_fresh(keys, now) else None
 
     def is_complete(self, now: datetime) -> bool:
-        return self._whole_until is not None and _is_good(self._whole_until[0], now)
+        return self._whole_until is not None and _is_valid(self._whole_until[0], now)
 
     def put(self, read: Mapping[Keys, Entity | None], until: datetime | None, version: int) -> None:
         if version != self.version:
@@ -222,5 +222,5 @@ class _Kept:
             self._rows.pop(keys, None)
 
 
-def _is_good(until: datetime | None, now: datetime) -> bool:
+def _is_valid(until: datetime | None, now: datetime) -> bool:
     return until is None or now < until

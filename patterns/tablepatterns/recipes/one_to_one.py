@@ -65,8 +65,8 @@ class OneToOne(Pattern[Account_co]):
         self.second: EntitySet[Account] = second
         self.links = links
         if links is None and set(first.key.fields) != set(second.key.fields):
-            rule = f"the key of a partner would not be known from {first.key}"
-            raise BadDesign("second", second.key, rule, "make both keys of the same fields, or give links")
+            rule = f"it does not have the same fields as {first.key}"
+            raise BadDesign("second", second.key, rule, "use the same fields in both keys, or give links")
 
     @recipe
     async def second_of(self, first: Mapping[str, Any]) -> Entity | None:
@@ -98,8 +98,8 @@ class OneToOne(Pattern[Account_co]):
         for entity, partner in zip((first, second), reversed(keys), strict=True):
             held = tuple(entity.get(name) for name in names)
             if held not in ((None, None), partner):
-                rule = f"it has the partner {held}, or was to have it"
-                raise BadInput("entity", entity.key, rule, "unlink the two first")
+                rule = f"it has another partner, {held}"
+                raise BadInput("entity", entity.key, rule, "unlink those two first")
         for entity, partner in zip((first, second), reversed(keys), strict=True):
             entity.update(zip(names, partner, strict=True))
         await self._write(first, second, retry_for)
@@ -120,7 +120,7 @@ class OneToOne(Pattern[Account_co]):
         sides = [(self.first, first, keys[1]), (self.second, second, keys[0])]
         linked = [(owner, each) for owner, each, other in sides if tuple(map(each.get, names)) == other]
         if not linked:
-            raise BadInput("entity", keys[0], f"it is not linked to {keys[1]}", "read both anew")
+            raise BadInput("entity", keys[0], f"it is not linked to {keys[1]}", "read both again")
         for _, entity in linked:
             entity.update(dict.fromkeys(names))
         if len(linked) == 1:
@@ -143,17 +143,17 @@ class OneToOne(Pattern[Account_co]):
         await self.second.replace(second, retry_for=retry_for)
 
     async def _partner(
-        self, own: EntitySet[Account], others: EntitySet[Account], entity: Mapping[str, Any]
+        self, own: EntitySet[Account], partners: EntitySet[Account], entity: Mapping[str, Any]
     ) -> Entity | None:
         if self.links is None:
-            return await others.get({name: entity.get(name) for name in others.key.fields})
+            return await partners.get({name: entity.get(name) for name in partners.key.fields})
         partition_key, row_key = (entity.get(name) for name in self.links)
         # A value that another program stored there is not a link
         if not isinstance(partition_key, str) or not isinstance(row_key, str):
             return None
-        if not others.key.matches(partition_key, row_key):
+        if not partners.key.matches(partition_key, row_key):
             return None
-        found = await others.get(**others.key.parse(partition_key, row_key))
+        found = await partners.get(**partners.key.parse(partition_key, row_key))
         if found is None:
             return None
         back = tuple(found.get(name) for name in self.links)
@@ -161,8 +161,8 @@ class OneToOne(Pattern[Account_co]):
 
     def _names(self) -> tuple[str, str]:
         if self.links is None:
-            rule = "the key of an entity tells its partner's"
-            raise BadInput("links", None, rule, "insert both; there is nothing to link")
+            rule = "these sets are linked by equal keys"
+            raise BadInput("links", None, rule, "insert both entities; there is nothing to link")
         return self.links
 
 

@@ -9,7 +9,7 @@ from typing import Any, cast
 
 from azure.core.exceptions import AzureError
 
-from ..argument_types import checked
+from ..argument_types import check_least, checked
 from ..entity import Entity
 from ..entity_set.derived import Index
 from ..entity_set.entity_set import EntitySet
@@ -48,7 +48,7 @@ class ParallelResult:
 
     @property
     def failed(self) -> list[Read]:
-        """The reads that failed. To retry them, request what they `asked` again."""
+        """The reads that failed; to retry one, pass its `asked` again."""
         return [read for read in self.reads if read.error is not None]
 
     def all_or_raise(self) -> list[Entity]:
@@ -93,10 +93,7 @@ class ParallelReads(Pattern[Account_co]):
     @checked
     def __init__(self, entity_set: EntitySet[Account_co], *, max_concurrency: int = 8) -> None:
         super().__init__(cast("Account_co", entity_set.account))
-        if max_concurrency < 1:
-            raise BadDesign(
-                "max_concurrency", max_concurrency, "there must be at least one request at a time", "give 1 or more"
-            )
+        check_least("max_concurrency", max_concurrency, 1, BadDesign)
         self.entity_set: EntitySet[Account] = entity_set
         self.max_concurrency = max_concurrency
 
@@ -128,7 +125,7 @@ class ParallelReads(Pattern[Account_co]):
             return [each async for each in self.entity_set.range(via, fields, where=where, allow=allow, select=select)]
 
         key = self.entity_set.key if via is None else via.key
-        return await self._gathered(read, asked, key.range)
+        return await self._read_all(read, asked, key.range)
 
     @recipe
     async def points(self, asked: Iterable[Mapping[str, Any]], /) -> ParallelResult:
@@ -144,9 +141,9 @@ class ParallelReads(Pattern[Account_co]):
             found = await self.entity_set.get(fields)
             return [] if found is None else [found]
 
-        return await self._gathered(read, asked, self.entity_set.key.format)
+        return await self._read_all(read, asked, self.entity_set.key.format)
 
-    async def _gathered(
+    async def _read_all(
         self,
         read: Callable[[Mapping[str, Any]], Coroutine[Any, Any, list[Entity]]],
         asked: Iterable[Mapping[str, Any]],
@@ -156,7 +153,7 @@ class ParallelReads(Pattern[Account_co]):
         for fields in wanted:
             check(fields)
 
-        async def outcome(fields: Mapping[str, Any]) -> Read:
+        async def result(fields: Mapping[str, Any]) -> Read:
             try:
                 return Read(fields, tuple(await read(fields)), None)
             except BadInput:
@@ -166,5 +163,5 @@ class ParallelReads(Pattern[Account_co]):
                 return Read(fields, (), error)
 
         return ParallelResult(
-            tuple(await self.account.gather(*map(outcome, wanted), max_concurrency=self.max_concurrency))
+            tuple(await self.account.gather(*map(result, wanted), max_concurrency=self.max_concurrency))
         )

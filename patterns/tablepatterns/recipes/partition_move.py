@@ -89,14 +89,16 @@ class PartitionMove(Pattern[Account_co]):
         self.lease = lease
         self._messages = entity_set.account.queue(self.queue)
         if lease < 1:
-            raise BadDesign("lease", lease, "it is a number of seconds", "give twice as long as a request may take")
-        # An index that shares no field with the key cannot follow any move
+            raise BadDesign(
+                "lease", lease, "it must be at least 1 second", "use twice the time that a request may take"
+            )
+        # An index without any field of the key could not follow any move
         _check_indexes(self.entity_set, entity_set.key.fields)
         if entity_set.schema is not None:
             try:
                 entity_set.schema.check({MOVING_TO: "", MOVED_FROM: ""}, in_part=True)
             except BadProperty as error:
-                rule = f"it must let an entity say that it moves ({said(error)})"
+                rule = f"it does not allow the properties of a move ({said(error)})"
                 raise BadDesign("schema", entity_set.schema, rule, f"add {MOVING_TO} and {MOVED_FROM}: str") from error
 
     @recipe
@@ -131,27 +133,27 @@ class PartitionMove(Pattern[Account_co]):
         Guide: one-to-many relationships (moving an employee).
         """
         self.entity_set.identity.check(entity)
-        held = entity.copy()
-        route = self._route(held, fields_of(key, fields))
-        self.entity_set.replacing(held)
+        moving = entity.copy()
+        route = self._route(moving, fields_of(key, fields))
+        self.entity_set.replacing(moving)
         lease = await Lease.on_new(self.account, self._messages, Envelope(self.kind, _body(route)), self.lease)
-        if held.get(MOVING_TO) != route.claim:
-            await self._claim(held, route, lease, retry_for)
+        if moving.get(MOVING_TO) != route.claim:
+            await self._claim(moving, route, lease, retry_for)
         relocation = Relocation(self.entity_set, lease, route)
         try:
-            moved = await self._relocated(relocation, held, retry_for)
+            moved = await self._relocated(relocation, moving, retry_for)
         except EntityAlreadyExists:
             await lease.complete()
             raise
         await lease.complete()
         if moved is None:
-            raise EntityNotFound(f"the entity {route.goal} was moved there, and has been deleted or moved on since")
+            raise EntityNotFound(f"the entity was moved to {route.goal}, and deleted or moved again since")
         return moved
 
     async def handle(self, lease: Lease) -> None:
         """Complete an interrupted move; a `Worker` calls this.
 
-        :raises BadMessage: the message names no move of this set
+        :raises BadMessage: the message does not describe a move of this set
         :raises EntityAlreadyExists: another entity has the new key; this one stays where it was
         :raises DerivedDataMismatch: both the entity and its copy were changed during the move; both stay
         :raises TooMuchContention: others wrote the entity during each attempt; the message is delivered again
@@ -159,12 +161,12 @@ class PartitionMove(Pattern[Account_co]):
         entity_set = bound_async(self.entity_set)
         await self._relocated(Relocation(entity_set, lease, self._asked_for(lease)), None, RETRY_FOR)
 
-    async def _claim(self, held: Entity, route: Route, lease: Lease, retry_for: float) -> None:
+    async def _claim(self, entity: Entity, route: Route, lease: Lease, retry_for: float) -> None:
         """Mark the entity with its new key."""
-        held[MOVING_TO] = route.claim
+        entity[MOVING_TO] = route.claim
         try:
             await lease.renew_if_due()
-            await self.entity_set.replace(held, retry_for=retry_for)
+            await self.entity_set.replace(entity, retry_for=retry_for)
         except (EntityChanged, EntityNotFound):
             await lease.complete()
             raise
@@ -182,14 +184,14 @@ class PartitionMove(Pattern[Account_co]):
         origin = key.format(self.entity_set.primary.key_fields(entity))
         goal = key.format(self.entity_set.primary.key_fields(entity) | dict(fields))
         if origin[0] == goal[0]:
-            rule = "it stays in its partition, where one transaction inserts and deletes"
-            raise BadInput("move", fields, rule, "use rename of the set, or give another partition")
+            rule = "the partition stays the same"
+            raise BadInput("move", fields, rule, "use EntitySet.rename, or give another partition")
         check_arrived(entity)
         if (claim := entity.get(MOVING_TO)) is not None:
             route = Route.claimed(origin, claim)
             if route.goal != goal:
-                rule = f"it is on its way to {route.goal}"
-                raise BadInput("move", fields, rule, "move it there first, or let a worker do it")
+                rule = f"the entity is being moved to {route.goal}"
+                raise BadInput("move", fields, rule, "complete that move first, or let a worker complete it")
             return route
         moved = {name for name in key.fields if fields.get(name, entity.get(name)) != entity.get(name)}
         _check_indexes(self.entity_set, moved)
@@ -203,7 +205,12 @@ class PartitionMove(Pattern[Account_co]):
             ) and key.matches(c, d):
                 return Route(name, (a, b), (c, d))
             case _:
-                raise BadMessage("move", NOT_SHOWN, f"it names no move between keys of {key!r}", "send it with `move`")
+                raise BadMessage(
+                    "move",
+                    NOT_SHOWN,
+                    f"it does not describe a move between keys of {key!r}",
+                    "send messages with `move`",
+                )
 
 
 def _body(route: Route) -> dict[str, Any]:
@@ -211,7 +218,7 @@ def _body(route: Route) -> dict[str, Any]:
 
 
 def _check_indexes(entity_set: EntitySet[Account], moved: Collection[str]) -> None:
-    """Reject an index elsewhere that has one row for both the entity and its copy.
+    """Reject an index outside the partition that has one row for both the entity and its copy.
 
     :param moved: the key fields that change
     """
@@ -222,10 +229,8 @@ def _check_indexes(entity_set: EntitySet[Account], moved: Collection[str]) -> No
 
 def _check_copies(index: Index, is_complete: bool) -> None:
     if index.is_unique:
-        rule = "it reserves its key for the entity in the old place, so that the new one would be refused"
-        raise BadDesign("index", index.name, rule, "put a field that changes into its key, or let it not be unique")
+        rule = "its key is reserved for the original, so the copy would be rejected"
+        raise BadDesign("index", index.name, rule, "add a field that changes to its key, or use unique=False")
     if not is_complete:
-        rule = "its row has the same key before and after, and would not be written again when the old entity is gone"
-        raise BadDesign(
-            "index", index.name, rule, "let it hold all properties, or put a field that changes into its key"
-        )
+        rule = "its row has the same key before and after the move, so it would not be updated at the end"
+        raise BadDesign("index", index.name, rule, "include all properties, or add a field that changes to its key")

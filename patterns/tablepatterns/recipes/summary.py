@@ -81,7 +81,7 @@ class Summary(Totals):
         name: str | None = None,
     ) -> None:
         self.placement = store or InPartition()
-        # Elsewhere the rows list their entities; in the partition they do not
+        # Rows in the partition do not list their entities
         self.is_verifiable = self.is_eventual
         self.count = count
         self.sums = dict(sums or {})
@@ -94,15 +94,15 @@ class Summary(Totals):
     def _check(self) -> None:
         names = self.properties
         if not names:
-            raise BadDesign(self.name, names, "it counts nothing and adds nothing", "give it a count or sums")
+            raise BadDesign(self.name, names, "a summary needs a count or a sum", "give one")
         for name in (*names, self.roster.name):
             storable(name, 0)
             if [*names, self.roster.name, *self.layout.fields].count(name) > 1:
-                raise BadDesign(self.name, name, "two things would be kept under one name", "give each its own")
+                raise BadDesign(self.name, name, "two properties have this name", "rename one")
         if isinstance(self.placement, InBlobs):
-            raise BadDesign(self.name, self.placement, "blobs hold lists and no numbers", "use InTable()")
+            raise BadDesign(self.name, self.placement, "a summary cannot be stored in blobs", "use InTable()")
         if not 1 <= self.spread <= 1000:
-            raise BadDesign("spread", self.spread, "a group has 1 to 1,000 rows", "leave it out")
+            raise BadDesign("spread", self.spread, "a group has 1 to 1,000 rows", "give such a number")
 
     @property
     def reads(self) -> Collection[str]:
@@ -152,7 +152,7 @@ class Summary(Totals):
     def repair_operation(self, keys: Keys, row: Entity | None, primary: Primary) -> Operation | None:
         """Return the write that lists an entity with what it adds, or removes it, and updates the sums."""
         if row is not None and not self.roster.is_in(row):
-            text = f"{self.name}: the row {keys} holds no {self.roster.name}; something else is there, which stays"
+            text = f"{self.name}: the row {keys} has no list {self.roster.name}, so it belongs to something else"
             raise DerivedDataMismatch(text)
         entries = {} if row is None else self.roster.entries(row)
         before = dict(entries)
@@ -181,7 +181,7 @@ class Summary(Totals):
         named: dict[str, Any] = {self.count: totals[0]} if self.count else {}
         for name, total in zip(self.sums.values(), totals[1:], strict=True):
             if not INT64_MIN <= total <= INT64_MAX:
-                raise LimitExceeded(name, total, "a sum has at most 64 bits", "sum up smaller groups, or larger units")
+                raise LimitExceeded(name, total, "a sum has at most 64 bits", "use smaller groups or larger units")
             named[name] = Int64(total)
         return named
 
@@ -194,7 +194,7 @@ class Summary(Totals):
         found = [(row or {}).get(name, 0) if name else 0 for name in names]
         for name, value in zip(names, found, strict=True):
             if not isinstance(value, int) or isinstance(value, bool):
-                text = f"{self.name}: {name} holds {value!r}, which is no total; something else is there, which stays"
+                text = f"{self.name}: {name} is {value!r}, which is not a total, so it belongs to something else"
                 raise DerivedDataMismatch(text)
         return tuple(map(int, found))
 
@@ -205,7 +205,7 @@ class Summary(Totals):
         totals.subtract(dict(enumerate(old or ())))
         totals.update(dict(enumerate(new or ())))
         if (row is None and old) or (self.count and totals[0] < 0):
-            text = f"{self.name}: the row {keys} does not count the entity; nothing has changed; use recount"
+            text = f"{self.name}: the row {keys} does not count this entity. Nothing was written; call recount."
             raise DerivedDataMismatch(text)
         return merging(keys, row, self.named([totals[number] for number in range(len(self.sums) + 1)]))
 
@@ -221,6 +221,6 @@ def _whole(name: str, value: Any) -> int:
     if value is None:
         return 0
     if not isinstance(value, int) or isinstance(value, bool):
-        rule = "only whole numbers add up exactly, whatever the order"
+        rule = "only whole numbers can be summed, since sums of floats drift"
         raise BadProperty(name, value, rule, "store it in its smallest unit, such as cents")
     return int(value)

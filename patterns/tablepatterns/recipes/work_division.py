@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from hashlib import sha256
 from itertools import pairwise
 
-from ..argument_types import checked
+from ..argument_types import check_least, checked
 from ..edm import ordinal
 from ..errors import BadDesign, BadInput
 from ..filters import Filter, prop
@@ -32,15 +32,14 @@ class HashDivision:
     Cost: no storage transaction.
 
     :param workers: how many workers there are, numbered from 0
-    :raises BadDesign: there is no worker
+    :raises BadDesign: `workers` is less than 1
 
     Guide: asynchronous and parallel operations (workers responsible for certain partitions).
     """
 
     @checked
     def __init__(self, workers: int) -> None:
-        if workers < 1:
-            raise BadDesign("workers", workers, "somebody must do the work", "give 1 or more")
+        check_least("workers", workers, 1, BadDesign)
         self.workers = workers
 
     @checked
@@ -56,7 +55,7 @@ class HashDivision:
     def owned_by(self, worker: int, partition_keys: Iterable[str]) -> list[str]:
         """Return those of the partitions that a worker owns, in the order given.
 
-        :raises BadInput: there is no such worker
+        :raises BadInput: there is no worker with this number
         """
         _check(worker, self.workers)
         return [each for each in partition_keys if self.owner(each) == worker]
@@ -91,7 +90,7 @@ class RangeDivision:
         self._ordered = [ordinal(bound) for bound in self.bounds]
         if any(low >= high for low, high in pairwise(self._ordered)) or "" in self.bounds:
             raise BadDesign(
-                "bounds", self.bounds, "each must be above the one before it", "sort them, and drop doubles"
+                "bounds", self.bounds, "each must sort after the previous one", "sort them, and remove duplicates"
             )
 
     @property
@@ -108,7 +107,7 @@ class RangeDivision:
     def filter(self, worker: int) -> Filter | None:
         """Return the filter for a worker's range; None if it has no bounds.
 
-        :raises BadInput: there is no such worker
+        :raises BadInput: there is no worker with this number
         """
         _check(worker, self.workers)
         found: Filter | None = None
@@ -122,4 +121,4 @@ class RangeDivision:
 
 def _check(worker: int, workers: int) -> None:
     if not 0 <= worker < workers:
-        raise BadInput("worker", worker, f"the workers are numbered from 0 to {workers - 1}", "give one of them")
+        raise BadInput("worker", worker, f"workers are numbered from 0 to {workers - 1}", "give one of these numbers")

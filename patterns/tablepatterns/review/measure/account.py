@@ -17,7 +17,7 @@ from ...entity_set.mapping import PropertyMapping
 from ...errors import BadDesign, EntityAlreadyExists, EntityNotFound, TablePatternsError, one_line, said
 from ...key import Key
 from ...recipes.data_series import DataSeries
-from ...recipes.denormalize import CopiedFields, Filled
+from ...recipes.denormalize import CopiedFields, FilledCopies
 from ...recipes.index_entities import IndexEntity
 from ...recipes.log_tail import LogTail
 from ...recipes.partition_spread.partition_spread import PartitionSpread
@@ -197,12 +197,12 @@ _MAKERS: Final[Mapping[str, Callable[[Storage, Plan, Sequence[Derived]], Keeper]
 
 def _copies_come_in(declared: DeclaredSet) -> bool:
     """Whether a set can be made only after those that are copied into its entities."""
-    return any(isinstance(each, Filled) for each in declared.derived)
+    return any(isinstance(each, FilledCopies) for each in declared.derived)
 
 
 def _bound(derived: Derived, made: Mapping[str, Keeper]) -> Derived:
     """Return derived data whose source is on this account: copies know the set that they are filled from."""
-    if not isinstance(derived, Filled):
+    if not isinstance(derived, FilledCopies):
         return derived
     for source in made.values():
         if isinstance(source, EntitySet):

@@ -15,7 +15,7 @@ from uuid import UUID
 from ...edm import Int64
 from ...key import Key
 from ...limits import MAX_BINARY_BYTES, MAX_CUSTOM_PROPERTIES, MAX_STRING_UNITS
-from ...recipes.denormalize import CopiedFields, Filled
+from ...recipes.denormalize import CopiedFields, FilledCopies
 from ..design.model import DeclaredSet, Design, Field, Query, Shape
 from ..key_parts import Piece, pieces_of
 from ..zipf import Zipf
@@ -399,12 +399,12 @@ class _Maker:
 
 def holds_copies(declared: DeclaredSet) -> bool:
     """Whether entities of a set refer to others, which must be there first."""
-    return any(isinstance(each, Filled) for each in declared.derived)
+    return any(isinstance(each, FilledCopies) for each in declared.derived)
 
 
 def referring_fields(declared: DeclaredSet) -> set[str]:
     """Return the fields by which entities of a set refer to others, and those that are copied."""
-    return {name for each in declared.derived if isinstance(each, Filled) for name in each.reads}
+    return {name for each in declared.derived if isinstance(each, FilledCopies) for name in each.reads}
 
 
 def referring(design: Design, samples: Mapping[str, Sample]) -> dict[str, Sample]:
@@ -415,7 +415,7 @@ def referring(design: Design, samples: Mapping[str, Sample]) -> dict[str, Sample
     found = dict(samples)
     for declared in design.sets:
         for filled in declared.derived:
-            source = _source(design, filled.name) if isinstance(filled, Filled) else None
+            source = _source(design, filled.name) if isinstance(filled, FilledCopies) else None
             if source is not None:
                 of, copies = source
                 there = found[of.name].stored
