@@ -8,9 +8,9 @@ not its own, so its write was not made; or neither, and the outcome is unknown.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable
 from typing import Any, Final, TypeAlias
+from uuid import uuid4
 
 WriteId: TypeAlias = bytes
 """The 16 bytes of a UUID."""
@@ -22,23 +22,18 @@ KEPT: Final = 4
 
 _BYTES: Final = 16
 _VERSION_BYTE: Final = 6
-_WRITTEN: Final = 0x40
 _INSERTED: Final = 0x80
 """The UUID version of an insert's id, in the high half of a byte; the ids of other writes have version 4."""
 
 
 def new_write_id() -> WriteId:
     """Return a random id."""
-    return _with_version(os.urandom(_BYTES), _WRITTEN)
+    return uuid4().bytes
 
 
 def inserted(write_id: WriteId) -> WriteId:
     """Return the id that an insert leaves in its row, which says that no write came before it."""
-    return _with_version(write_id, _INSERTED)
-
-
-def _with_version(write_id: bytes, version: int) -> WriteId:
-    byte = write_id[_VERSION_BYTE] & 0x0F | version
+    byte = write_id[_VERSION_BYTE] & 0x0F | _INSERTED
     return b"%b%c%b" % (write_id[:_VERSION_BYTE], byte, write_id[_VERSION_BYTE + 1 :])
 
 

@@ -10,6 +10,10 @@ from random import Random
 from time import perf_counter
 from typing import TypeVar
 
+from azure.data.tables.aio import TableClient
+
+from ..recipe import finish
+from ..sdk.batch import is_supported
 from .explorer.actor import in_event_loop
 from .explorer.choice import Chance, line_of, parse
 from .explorer.scenario import Check, Errors, Make, Scenario
@@ -173,6 +177,8 @@ def _with_idle_loop(work: Callable[[Chance], T]) -> T:
     loop = asyncio.new_event_loop()
     asyncio.set_event_loop(loop)
     try:
+        # Before the first run: it is found out once in a process, and would draw ids in that run alone
+        finish(is_supported(TableClient))
         with Chance() as chance:
             return work(chance)
     finally:
