@@ -125,14 +125,14 @@ def archive(account: Any) -> Any:
     former = EntitySet(account, "Former", BY_ID)
     former.create_table()
     found = Archive(staff(account), former)
-    found.archive(first(found.source))
+    found.archive(first(found.entity_set))
     return found
 
 
 @budget("Archive", "archive", Cost(queue=1))
 def ask(account: Any) -> Call:
     found = archive(account)
-    other = found.source.get(Department="Sales", EmployeeId=2)
+    other = found.entity_set.get(Department="Sales", EmployeeId=2)
     return lambda: found.archive(other)
 
 
@@ -175,7 +175,7 @@ def get_from_set(account: Any) -> Call:
 
 def in_blobs(account: Any) -> Any:
     found = Archive(staff(account), BlobArchive(account, "former"))
-    found.archive(first(found.source))
+    found.archive(first(found.entity_set))
     Worker(account, [found]).run_once()
     return found
 
@@ -183,7 +183,7 @@ def in_blobs(account: Any) -> Any:
 @budget("Archive", "one move, by a worker", Cost(table=2, queue=2, blob_write=1), "to blobs")
 def move_to_blobs(account: Any) -> Call:
     found = in_blobs(account)
-    found.archive(found.source.get(Department="Sales", EmployeeId=2))
+    found.archive(found.entity_set.get(Department="Sales", EmployeeId=2))
     return lambda: Worker(account, [found]).run_once()
 
 

@@ -55,7 +55,7 @@ def calls(storage: Any) -> Calls:
     large = EntitySet(storage, "Large", STAFF, mappings=[photo])
     links = OneToOne(staff, twins, links=("PartnerPartition", "PartnerRow"))
     archive = Archive(staff, EntitySet(storage, "Former", STAFF))
-    blobs = Archive(staff, BlobArchive(storage, "archive"), queue="blobs", name="blobs")
+    blobs = Archive(staff, BlobArchive(storage, "archive"), queue="blobs", kind="blobs")
     types = EntityTypes(EntityType(Employee, EntitySet(storage, "Staff", STAFF)))
     transaction = tp.EntityGroupTransaction(storage, "Staff")
 

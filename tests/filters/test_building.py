@@ -125,7 +125,7 @@ def test_each_type_has_its_own_literal(value, text):
         (prop("Other"), "only with a constant"),
     ],
 )
-def test_a_value_without_a_literal_is_refused(value, rule):
+def test_a_value_without_a_literal_is_rejected(value, rule):
     with pytest.raises(BadFilter, match=rule):
         prop("P").between(value, value)
 
@@ -151,7 +151,7 @@ def test_a_value_of_a_derived_type_counts_as_its_base(value, plain):
 
 
 @pytest.mark.parametrize("ticks", [-1, Ticks.MAX + 1])
-def test_an_instant_outside_the_calendar_is_refused(ticks):
+def test_an_instant_outside_the_calendar_is_rejected(ticks):
     with pytest.raises(BadFilter, match="years 1 to 9999"):
         prop("P").between(Ticks(ticks), Ticks(ticks))
 
@@ -177,7 +177,7 @@ def test_the_timestamp_compares_only_with_an_instant():
 @pytest.mark.parametrize(
     "name", ["", "a b", "1st", "a-b", "odata.etag", "x eq 1 or y", "a'b", "true", "false", "null", "not"]
 )
-def test_a_name_the_service_would_not_read_is_refused(name):
+def test_a_name_the_service_would_not_read_is_rejected(name):
     for build in (prop, lambda name: Comparison(name, "eq", 1)):
         with pytest.raises(BadFilter, match="name = "):
             build(name)
@@ -223,7 +223,7 @@ def test_a_junction_joins_at_least_two_conditions(junction):
 
 
 @pytest.mark.parametrize("join", [and_, or_])
-def test_15_comparisons_are_built_and_16_refused(join):
+def test_15_comparisons_are_built_and_16_rejected(join):
     fifteen = reduce(join, [prop("Age") == n for n in range(15)])
     assert fifteen.comparisons == 15
     with pytest.raises(BadFilter, match="at most 15"):
@@ -265,7 +265,7 @@ def test_each_bound_is_inclusive_or_exclusive():
     assert str((row > "a") & (row <= "b")) == "RowKey gt 'a' and RowKey le 'b'"
 
 
-def test_a_prefix_that_is_no_string_is_refused():
+def test_a_prefix_that_is_no_string_is_rejected():
     with pytest.raises(BadFilter, match="a prefix is a string"):
         prop("Age").startswith(5)
 

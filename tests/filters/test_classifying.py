@@ -156,7 +156,7 @@ def test_a_point_or_range_query_reads_at_most_one_partition(expression):
 
 @pytest.mark.guide("G-087")
 @pytest.mark.parametrize("text", ["LastName eq 'Jones'", "PartitionKey eq 'Sales' and Age gt 30", EITHER_ROW])
-def test_scans_are_refused_with_class_reason_and_rewrite(text):
+def test_scans_are_rejected_with_class_reason_and_rewrite(text):
     found = classify(parse(text))
     with pytest.raises(BadFilter) as refused:
         refuse_scans(parse(text))

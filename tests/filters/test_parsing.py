@@ -186,7 +186,7 @@ def test_a_text_that_is_no_filter_names_the_position(text, position):
         "a eq 1 eq true",
     ],
 )
-def test_odata_that_the_service_does_not_carry_out_is_told_apart(text):
+def test_odata_that_the_service_does_not_carry_out_is_reported_apart(text):
     with pytest.raises(UnsupportedFilter) as refused:
         parse(text)
     assert not isinstance(refused.value, FilterSyntaxError)
@@ -199,7 +199,7 @@ def test_null_is_not_compared():
     assert not isinstance(refused.value, (FilterSyntaxError, UnsupportedFilter))
 
 
-def test_15_comparisons_are_parsed_and_16_refused():
+def test_15_comparisons_are_parsed_and_16_rejected():
     assert parse(" or ".join(["a eq 1"] * 15)).comparisons == 15
     with pytest.raises(BadFilter, match="at most 15"):
         parse(" or ".join(["a eq 1"] * 16))
@@ -209,13 +209,13 @@ def test_deep_brackets_do_not_use_up_the_stack():
     assert parse("(" * 20_000 + "a eq 1" + ")" * 20_000) == A
 
 
-def test_deep_negation_is_refused_and_does_not_use_up_the_stack():
+def test_deep_negation_is_rejected_and_does_not_use_up_the_stack():
     with pytest.raises(BadFilter, match="100 deep"):
         parse("not " * 20_000 + "a eq 1")
 
 
 @given(texts)
-def test_any_text_is_either_a_filter_or_refused(text):
+def test_any_text_is_either_a_filter_or_rejected(text):
     try:
         parsed = parse(text)
     except BadFilter:

@@ -104,7 +104,7 @@ def test_a_format_spells_its_values_so(spec: str, value: object, text: str) -> N
         ("uuid", str(SOME_UUID), "must be a UUID, not str"),
     ],
 )
-def test_a_value_of_another_kind_or_out_of_range_is_refused_and_never_converted(
+def test_a_value_of_another_kind_or_out_of_range_is_rejected_and_never_converted(
     spec: str, value: object, rule: str
 ) -> None:
     with pytest.raises(BadKey) as refused:
@@ -116,14 +116,14 @@ def test_a_value_of_another_kind_or_out_of_range_is_refused_and_never_converted(
 
 @pytest.mark.parametrize("spec", ["ticks", "inverted"])
 @pytest.mark.parametrize("count", [-1, Ticks.MAX + 1])
-def test_ticks_outside_the_years_1_to_9999_are_refused(spec: str, count: int) -> None:
+def test_ticks_outside_the_years_1_to_9999_are_rejected(spec: str, count: int) -> None:
     with pytest.raises(BadKey, match="years 1 to 9999"):
         row_key(spec, Ticks(count))
 
 
 @pytest.mark.guide("G-031", "G-032", "G-033", "G-034", "G-035", "G-036")
 @pytest.mark.parametrize("character", [*"/\\#?", *map(chr, range(0x20)), *map(chr, range(0x7F, 0xA0))])
-def test_a_forbidden_character_is_refused_with_the_escape_as_the_way_out(character: str) -> None:
+def test_a_forbidden_character_is_rejected_with_the_escape_as_the_way_out(character: str) -> None:
     with pytest.raises(BadKey) as refused:
         row_key("", f"a{character}b")
     assert repr(character) in refused.value.rule
@@ -210,13 +210,13 @@ def test_padding_turns_a_number_into_text_and_back(number: int, width: int, text
 
 @pytest.mark.guide("G-100")
 @pytest.mark.parametrize(("number", "width"), [(1000, 3), (-1, 3), (True, 3), (5, 0)])
-def test_padding_refuses_a_number_that_does_not_fit(number: int, width: int) -> None:
+def test_padding_rejects_a_number_that_does_not_fit(number: int, width: int) -> None:
     with pytest.raises(BadKey):
         pad(number, width)
 
 
 @pytest.mark.parametrize("text", ["", "-1", "1 ", "٣", "1_0"])
-def test_unpadding_refuses_what_is_not_made_of_digits(text: str) -> None:
+def test_unpadding_rejects_what_is_not_made_of_digits(text: str) -> None:
     with pytest.raises(BadKey):
         unpad(text)
 
@@ -236,6 +236,6 @@ def test_inverted_ticks_have_19_digits_and_read_back_as_the_same_instant(moment:
 
 
 @pytest.mark.parametrize("text", ["", "251993632167999999", "3155378976000000000", "-519936321679999999"])
-def test_what_is_no_inverted_tick_count_is_refused(text: str) -> None:
+def test_what_is_no_inverted_tick_count_is_rejected(text: str) -> None:
     with pytest.raises(BadKey):
         from_inverted_ticks(text)

@@ -201,7 +201,7 @@ def test_a_family_takes_known_values_of_fixed_width_only(
         (Key("", "{A}_{B}"), {"A": between("x", "y")}, "A", "do not sort"),
     ],
 )
-def test_what_is_no_single_range_of_rows_is_refused(key: Key, fields: dict[str, Any], subject: str, rule: str) -> None:
+def test_what_is_no_single_range_of_rows_is_rejected(key: Key, fields: dict[str, Any], subject: str, rule: str) -> None:
     with pytest.raises(BadKey) as refused:
         key.range(fields)
     assert refused.value.subject == subject
@@ -209,7 +209,7 @@ def test_what_is_no_single_range_of_rows_is_refused(key: Key, fields: dict[str, 
     assert refused.value.hint
 
 
-def test_inverted_ends_the_wrong_way_round_are_refused_too() -> None:
+def test_inverted_ends_the_wrong_way_round_are_rejected_too() -> None:
     early, late = datetime(2014, 1, 1, tzinfo=timezone.utc), datetime(2015, 1, 1, tzinfo=timezone.utc)
     with pytest.raises(BadKey, match="above its high end"):
         CLAIM.range({"EmployeeId": "7", "When": between(late, early)})

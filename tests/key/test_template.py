@@ -121,7 +121,7 @@ def test_the_fields_of_one_half_never_flow_into_the_other() -> None:
         ("{A}_end", "a_end"),
     ],
 )
-def test_text_that_holds_the_separator_is_refused_with_the_escape_as_the_way_out(template: str, value: str) -> None:
+def test_text_that_holds_the_separator_is_rejected_with_the_escape_as_the_way_out(template: str, value: str) -> None:
     key = Key("", template)
     with pytest.raises(BadKey, match="separator") as refused:
         key.format({"A": value} | ({"B": 1} if "B" in key.fields else {}))
@@ -144,7 +144,7 @@ def test_text_that_holds_only_a_part_of_the_separator_or_ends_the_key_is_kept() 
         ({"Department": "Sales", "EmployeeId": 5, "Email": "x"}, "Email"),
     ],
 )
-def test_a_missing_an_empty_and_an_unknown_field_are_refused_by_name(fields: dict[str, object], subject: str) -> None:
+def test_a_missing_an_empty_and_an_unknown_field_are_rejected_by_name(fields: dict[str, object], subject: str) -> None:
     with pytest.raises(BadKey) as refused:
         EMPLOYEE.format(fields)
     assert refused.value.subject == subject

@@ -35,13 +35,13 @@ def moving(*asked: str, workers: tuple[str, ...] = ("ann", "bob"), writer: bool 
         archive = to.archive(world)
         world.run(prepare(archive, asked))
         actors = {name: Worker(world.storage, [archive]).run_once() for name in workers}
-        return actors | ({"writer": archive.source.update(birthday, **ID)} if writer else {})
+        return actors | ({"writer": archive.entity_set.update(birthday, **ID)} if writer else {})
 
     return make
 
 
 async def prepare(archive: Any, asked: tuple[str, ...]) -> None:
-    await archive.source.insert({**ID, "Age": 0})
+    await archive.entity_set.insert({**ID, "Age": 0})
     for word in asked:
         await getattr(archive, word)(ID)
 

@@ -70,12 +70,12 @@ def test_an_instant_of_another_zone_is_kept_in_utc() -> None:
         "2014-07-31T12:00:00.000000Z;INFO;00000000000000000000000000000007;text\\",
     ],
 )
-def test_what_is_no_line_is_refused(line: str) -> None:
+def test_what_is_no_line_is_rejected(line: str) -> None:
     with pytest.raises(BadInput, match="no line of a log"):
         LogEntry.parse(line)
 
 
-def test_an_instant_beyond_the_calendar_in_utc_is_refused() -> None:
+def test_an_instant_beyond_the_calendar_in_utc_is_rejected() -> None:
     early = datetime(1, 1, 1, tzinfo=timezone(timedelta(hours=5)))
     with pytest.raises(BadInput, match="outside the years"):
         LogEntry(early, "INFO", "")

@@ -150,7 +150,7 @@ class _Meddled:
     ],
     ids=str,
 )
-async def test_a_bad_entry_is_refused_and_nothing_is_kept(
+async def test_a_bad_entry_is_rejected_and_nothing_is_kept(
     storage: Any, engine: Engine, container: str, wrong: dict[str, Any]
 ) -> None:
     for through in (False, True):
@@ -178,6 +178,6 @@ async def test_a_bad_entry_is_refused_and_nothing_is_kept(
     ],
     ids=str,
 )
-def test_a_log_that_cannot_work_is_refused(wrong: dict[str, Any]) -> None:
+def test_a_log_that_cannot_work_is_rejected(wrong: dict[str, Any]) -> None:
     with pytest.raises(BadInput, match=next(iter(wrong))):
         BlobLog(connect(), "logs", **({"service": "queue"} | wrong))

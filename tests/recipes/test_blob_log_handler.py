@@ -225,7 +225,7 @@ def test_at_exit_what_waits_is_written() -> None:
     assert (done.stdout, done.stderr) == ("['the last words']\n", "")
 
 
-def test_what_goes_wrong_is_told_and_never_raised(
+def test_what_goes_wrong_is_reported_and_never_raised(
     engine: Engine, log: Any, start: datetime, handler: Any, logger: logging.Logger, capsys: pytest.CaptureFixture[str]
 ) -> None:
     with engine.faults.refuse_connection(service="blob"):
@@ -238,7 +238,7 @@ def test_what_goes_wrong_is_told_and_never_raised(
     assert [entry.message for entry in log.between(start)] == ["1"]
 
 
-def test_a_record_that_cannot_be_formatted_is_told(
+def test_a_record_that_cannot_be_formatted_is_reported(
     log: Any, start: datetime, handler: Any, capsys: pytest.CaptureFixture[str]
 ) -> None:
     for values in ("no number", 2):
@@ -247,7 +247,7 @@ def test_a_record_that_cannot_be_formatted_is_told(
     assert [entry.message for entry in entries(log, start)] == ["2"]
 
 
-async def test_a_log_that_is_awaited_is_refused() -> None:
+async def test_a_log_that_is_awaited_is_rejected() -> None:
     async with tablepatterns.aio.connect() as storage:
         log: Any = BlobLog(storage, "logs", "shop")
         with pytest.raises(BadDesign, match="sync account"):

@@ -155,7 +155,7 @@ async def test_a_reader_that_stops_early_reads_little(storage: Any, engine: Engi
     assert blobs_read(span) == [f"1500/00000{number}.log" for number in (1, 2, 3)]
 
 
-async def test_a_blob_is_read_piece_by_piece_and_not_beyond_the_span(
+async def test_a_blob_is_read_in_chunks_and_not_beyond_the_span(
     storage: Any, engine: Engine, container: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(reading, "PIECE_BYTES", 100)
@@ -215,7 +215,7 @@ async def test_a_blob_that_does_not_say_what_it_holds_is_read(
 
 
 @pytest.mark.parametrize("content", [b"hello\n", b"\n", b"\xff\xfe\n"], ids=repr)
-async def test_a_line_that_is_none_of_a_log_is_told(storage: Any, container: str, content: bytes) -> None:
+async def test_a_line_that_is_none_of_a_log_is_reported(storage: Any, container: str, content: bytes) -> None:
     log = log_of(storage, container)
     await log.container.upload("queue/2014/07/31/1500/000001.log", content)
     with pytest.raises(BadInput, match="no line of a log"):
@@ -247,7 +247,7 @@ async def test_more_blobs_are_dropped_than_fit_into_one_go(storage: Any, engine:
 
 
 @pytest.mark.parametrize("call", ["between", "latest", "drop_before"])
-async def test_an_instant_without_a_zone_is_refused(storage: Any, engine: Engine, container: str, call: str) -> None:
+async def test_an_instant_without_a_zone_is_rejected(storage: Any, engine: Engine, container: str, call: str) -> None:
     log, naive = log_of(storage, container), datetime(2014, 7, 31)
     calls = {
         "between": lambda: collected(log.between(naive, THREE)),

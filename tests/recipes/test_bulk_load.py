@@ -50,7 +50,7 @@ def plain(storage: Any, table_name: str) -> Any:
 async def test_every_entity_and_its_copy_are_in_the_table(employees: Any, storage: Any, table_name: str) -> None:
     loaded = await BulkLoad(employees, max_concurrency=3, window=100).load(iter(staff(130, departments=4)))
     assert await rows_of(storage, table_name) == rows_for(staff(130, departments=4))
-    assert (loaded.entities, loaded.recognised, loaded.atomicity) == (130, 0, "chunk")
+    assert (loaded.entities, loaded.already_stored, loaded.atomicity) == (130, 0, "chunk")
     assert (loaded.transactions, loaded.partitions) == (8, 8)
 
 
@@ -107,10 +107,10 @@ async def test_values_that_go_to_blobs_close_a_window_early(storage: Any, table_
 
 
 @pytest.mark.guide("G-068", "G-073")
-async def test_a_conflict_refuses_its_chunk_and_stops_the_load(employees: Any, storage: Any, table_name: str) -> None:
+async def test_a_conflict_rejects_its_chunk_and_stops_the_load(employees: Any, storage: Any, table_name: str) -> None:
     there = jones(Department="D0", EmployeeId=70, Email="else@contoso.com")
     await employees.insert(there)
-    with pytest.raises(LoadInterrupted, match=r"^entity 70 of the input: .*; 50 entities are in the table") as stop:
+    with pytest.raises(LoadInterrupted, match=r"^entity 70 of the input: .*; 50 entities are stored") as stop:
         await BulkLoad(employees).load(staff(200))
     assert isinstance(stop.value.__cause__, EntityAlreadyExists)
     assert (stop.value.position, stop.value.status_code, stop.value.error_code) == (70, 409, "EntityAlreadyExists")
@@ -135,7 +135,7 @@ async def test_an_equal_entity_is_a_conflict_too_unless_a_load_is_resumed(employ
     with pytest.raises(LoadInterrupted) as stop:
         await BulkLoad(employees).load(staff(3))
     loaded = await BulkLoad(employees).load(staff(3), resume=stop.value.token)
-    assert (loaded.entities, loaded.recognised, loaded.transactions) == (3, 1, 1)
+    assert (loaded.entities, loaded.already_stored, loaded.transactions) == (3, 1, 1)
 
 
 async def test_insert_or_replace_replaces_entities_with_their_copies(
@@ -273,7 +273,7 @@ async def test_a_bad_entity_is_found_before_its_window_is_sent(
 ) -> None:
     entities = staff(50, departments=2)
     entities[33] |= bad
-    with pytest.raises(LoadInterrupted, match=r"^entity 33 of the input: .*; 30 entities are in the table") as stop:
+    with pytest.raises(LoadInterrupted, match=r"^entity 33 of the input: .*; 30 entities are stored") as stop:
         await BulkLoad(employees, window=15).load(entities)
     assert isinstance(stop.value.__cause__, kind)
     assert stop.value.position == 33
@@ -281,7 +281,7 @@ async def test_a_bad_entity_is_found_before_its_window_is_sent(
     # What follows may be mended, or left out
     mended = staff(33, departments=2) + staff(10, departments=2, start=35)
     loaded = await BulkLoad(employees).load(mended, resume=stop.value.token)
-    assert (loaded.entities, loaded.recognised) == (43, 0)
+    assert (loaded.entities, loaded.already_stored) == (43, 0)
     assert await rows_of(storage, table_name) == rows_for(mended)
 
 
@@ -308,7 +308,7 @@ async def test_what_the_input_raises_stops_the_load_and_can_be_resumed(
         yield from staff(25)
         raise OSError("the disk is gone")
 
-    with pytest.raises(LoadInterrupted, match=r"the disk is gone.*20 entities are in the table") as stop:
+    with pytest.raises(LoadInterrupted, match=r"the disk is gone.*20 entities are stored") as stop:
         await BulkLoad(employees, window=10).load(broken())
     assert isinstance(stop.value.__cause__, OSError)
     await BulkLoad(employees).load(staff(40), resume=stop.value.token)
@@ -318,12 +318,12 @@ async def test_what_the_input_raises_stops_the_load_and_can_be_resumed(
 @pytest.mark.parametrize(
     "options", [{"max_concurrency": 0}, {"window": 0}, {"max_per_second": 0}, {"max_per_second": -1.0}]
 )
-async def test_numbers_that_cannot_be_are_refused(employees: Any, options: dict[str, Any]) -> None:
+async def test_numbers_that_cannot_be_are_rejected(employees: Any, options: dict[str, Any]) -> None:
     with pytest.raises(BadInput, match=next(iter(options))):
         BulkLoad(employees, **options)
 
 
-async def test_an_unknown_mode_is_refused(employees: Any, engine: Engine) -> None:
+async def test_an_unknown_mode_is_rejected(employees: Any, engine: Engine) -> None:
     with pytest.raises(BadInput, match="it must be 'insert' or 'insert_or_replace'"):
         await BulkLoad(employees).load(staff(1), mode="upsert")
     assert engine.ledger.totals.requests == 0
@@ -363,11 +363,11 @@ async def test_what_progress_raises_stops_the_load_and_can_be_resumed(
         if report.entities == 100:
             raise RuntimeError("enough for today")
 
-    with pytest.raises(LoadInterrupted, match=r"enough for today.*100 entities are in the table") as stop:
+    with pytest.raises(LoadInterrupted, match=r"enough for today.*100 entities are stored") as stop:
         await BulkLoad(employees).load(staff(180), progress=tell)
     assert await rows_of(storage, table_name) == rows_for(staff(100))
     loaded = await BulkLoad(employees).load(staff(180), resume=stop.value.token)
-    assert (loaded.entities, loaded.transactions, loaded.recognised) == (180, 2, 0)
+    assert (loaded.entities, loaded.transactions, loaded.already_stored) == (180, 2, 0)
 
 
 async def test_no_more_than_a_window_of_the_input_is_held(employees: Any) -> None:

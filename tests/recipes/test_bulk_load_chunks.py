@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 from tablepatterns import EntitySet, IndexEntity, IntraPartitionIndex, Key, connect
 from tablepatterns.rate_limit import Pace
 from tablepatterns.recipe import as_async, finish
-from tablepatterns.recipes.bulk_load.chunk import Chunk, Planned, chunks
+from tablepatterns.recipes.bulk_load.chunk import Chunk, PlannedEntity, chunks
 from tablepatterns.recipes.bulk_load.plan import Planner
-from tablepatterns.recipes.bulk_load.shared_rows import KeptRows, Share
+from tablepatterns.recipes.bulk_load.shared_rows import RowCache, SharedRowPlan
 from tablepatterns.sdk.operation import check_transaction
 
 BY_ID = Key("{Department}", "empid_{EmployeeId:06d}")
@@ -23,13 +23,13 @@ storage = as_async(connect())
 planner = Planner(EntitySet(storage, "Employees", BY_ID, derived=INDEXES), "insert", Pace(storage, None), resumed=False)
 
 
-def planned(position: int, **fields: Any) -> Planned:
+def planned(position: int, **fields: Any) -> PlannedEntity:
     """Return an employee with a row for each of the indexes A to D that it has a field of."""
     return finish(planner.new(position, {"Department": "Sales", "EmployeeId": position} | fields))
 
 
 @st.composite
-def inputs(draw: st.DrawFn) -> list[Planned]:
+def inputs(draw: st.DrawFn) -> list[PlannedEntity]:
     """Draw entities of 1 to 5 rows; some of the same key, some that share an index row, some large."""
     entities = []
     for position in range(draw(st.integers(0, 12)) * draw(st.integers(1, 25))):
@@ -47,21 +47,21 @@ def operations(chunk: Chunk) -> list[Any]:
 @pytest.mark.guide("G-073")
 @given(inputs())
 @settings(max_examples=40)
-def test_every_entity_is_in_one_chunk_and_in_order(entities: list[Planned]) -> None:
+def test_every_entity_is_in_one_chunk_and_in_order(entities: list[PlannedEntity]) -> None:
     assert [each for chunk in chunks(entities) for each in chunk.entities] == entities
 
 
 @pytest.mark.guide("G-065", "G-066", "G-067", "G-073")
 @given(inputs())
 @settings(max_examples=40)
-def test_every_chunk_is_a_transaction_that_the_service_accepts(entities: list[Planned]) -> None:
+def test_every_chunk_is_a_transaction_that_the_service_accepts(entities: list[PlannedEntity]) -> None:
     for chunk in chunks(entities):
         check_transaction(operations(chunk))
 
 
 @given(inputs())
 @settings(max_examples=40)
-def test_no_chunk_could_have_taken_in_one_entity_more(entities: list[Planned]) -> None:
+def test_no_chunk_could_have_taken_in_one_entity_more(entities: list[PlannedEntity]) -> None:
     for chunk, following in pairwise(chunks(entities)):
         with pytest.raises(ValueError, match="transaction"):
             check_transaction(operations(chunk) + [step.operation for step in following.entities[0].steps])
@@ -69,7 +69,7 @@ def test_no_chunk_could_have_taken_in_one_entity_more(entities: list[Planned]) -
 
 @given(inputs())
 @settings(max_examples=40)
-def test_a_chunk_follows_when_it_writes_a_row_again(entities: list[Planned]) -> None:
+def test_a_chunk_follows_when_it_writes_a_row_again(entities: list[PlannedEntity]) -> None:
     written: set[str] = set()
     for chunk in chunks(entities):
         rows = {operation.row_key for operation in operations(chunk)}
@@ -79,7 +79,7 @@ def test_a_chunk_follows_when_it_writes_a_row_again(entities: list[Planned]) -> 
 
 @given(inputs())
 @settings(max_examples=40)
-def test_each_operation_leads_back_to_its_entity(entities: list[Planned]) -> None:
+def test_each_operation_leads_back_to_its_entity(entities: list[PlannedEntity]) -> None:
     for chunk in chunks(entities):
         owners = [entity.position for entity in chunk.entities for _ in entity.steps]
         assert [chunk.position_of(index) for index in range(len(owners))] == owners
@@ -106,7 +106,7 @@ def test_a_row_that_entities_share_is_written_once_and_tells_of_none_of_them() -
     sharing = Planner(staff, "insert", Pace(storage, None), resumed=False)
     jones = {"Department": "Sales", "LastName": "Jones"}
     entities = [finish(sharing.new(7 + number, jones | {"EmployeeId": number})) for number in range(120)]
-    share = Share(sharing, KeptRows(staff.table, Pace(storage, None)), entities)
+    share = SharedRowPlan(sharing, RowCache(staff.table, Pace(storage, None)), entities)
     chunk = finish(share.chunk())
     rows = [operation.row_key for operation in operations(chunk)]
     assert (len(rows), len(chunk.entities), rows[1]) == (100, 99, "lastname_Jones")

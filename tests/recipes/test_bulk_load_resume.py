@@ -85,12 +85,12 @@ async def test_every_report_of_a_load_resumes_it(backend: Any, engine: Engine, s
         resumed = await load_of(storage, table_name).load(entities, resume=token)
         assert resumed.transactions == 0
         assert resumed.entities == 130
-    assert resumed.recognised == 0
+    assert resumed.already_stored == 0
     assert await rows_of(storage, table_name) == rows_for(entities)
 
 
 @pytest.mark.parametrize("mode", MODES)
-async def test_a_lost_answer_stops_the_load_and_the_entities_are_known_again(
+async def test_a_lost_response_stops_the_load_and_the_entities_are_known_again(
     backend: Any, engine: Engine, table_name: str, mode: str
 ) -> None:
     entities = staff(130, departments=2)
@@ -103,7 +103,7 @@ async def test_a_lost_answer_stops_the_load_and_the_entities_are_known_again(
     assert (stop.value.position, stop.value.status_code) == (None, None)
     loaded = await load_of(storage, table_name).load(entities, mode=mode, resume=stop.value.token)
     assert loaded.entities == 130
-    assert loaded.recognised == (20 if mode == "insert" else 0)
+    assert loaded.already_stored == (20 if mode == "insert" else 0)
     assert await rows_of(storage, table_name) == rows_for(entities)
 
 
@@ -117,7 +117,7 @@ async def test_what_was_in_flight_when_another_partition_failed_is_not_sent_agai
         await load_of(storage, table_name, window=300).load(staff(300, departments=3))
     await employees_of(storage, table_name).delete(taken, force=True)
     loaded = await load_of(storage, table_name).load(staff(300, departments=3), resume=stop.value.token)
-    assert (loaded.entities, loaded.recognised) == (300, 0)
+    assert (loaded.entities, loaded.already_stored) == (300, 0)
     assert await rows_of(storage, table_name) == rows_for(staff(300, departments=3))
 
 
@@ -132,13 +132,13 @@ async def test_a_foreign_entity_is_not_taken_for_ours_on_resuming(storage: Any, 
     assert await rows_of(storage, table_name) == rows_for([theirs])
 
 
-async def test_a_foreign_entity_stops_a_resumed_load_after_what_was_recognised(storage: Any, table_name: str) -> None:
+async def test_a_foreign_entity_stops_a_resumed_load_after_what_was_recognized(storage: Any, table_name: str) -> None:
     employees, notebook = employees_of(storage, table_name), Notebook()
     with pytest.raises(LoadInterrupted):
         await load_of(storage, table_name).load([*staff(4), {}], progress=notebook)
     await load_of(storage, table_name).load(staff(4), progress=notebook)
     await employees.insert(staff(10)[7] | {"Age": 35})
-    with pytest.raises(LoadInterrupted, match=r"^entity 7 .*; 4 entities are in the table") as stop:
+    with pytest.raises(LoadInterrupted, match=r"^entity 7 .*; 4 entities are stored") as stop:
         await load_of(storage, table_name).load(staff(10), resume=notebook.tokens[1])
     resumed = await load_of(storage, table_name).load(staff(10), resume=stop.value.token, mode="insert_or_replace")
     assert resumed.entities == 10
@@ -176,24 +176,24 @@ async def token_of_a_broken_load(storage: Any, table: str) -> str:
     ],
     ids=["shifted", "shorter", "one missing", "reversed", "other keys", "none at all"],
 )
-async def test_another_input_is_refused_before_any_request(
+async def test_another_input_is_rejected_before_any_request(
     storage: Any, engine: Engine, table_name: str, other: list[dict[str, Any]]
 ) -> None:
     token = await token_of_a_broken_load(storage, table_name)
-    with engine.ledger.span() as span, pytest.raises(BadToken, match="this input does not begin as that one did"):
+    with engine.ledger.span() as span, pytest.raises(BadToken, match="token of another input or set"):
         await load_of(storage, table_name).load(other, resume=token)
     assert span.records == []
 
 
-async def test_another_set_is_refused_before_any_request(storage: Any, engine: Engine, table_name: str) -> None:
+async def test_another_set_is_rejected_before_any_request(storage: Any, engine: Engine, table_name: str) -> None:
     token = await token_of_a_broken_load(storage, table_name)
-    with engine.ledger.span() as span, pytest.raises(BadToken, match="one input into one set"):
+    with engine.ledger.span() as span, pytest.raises(BadToken, match="token of another input or set"):
         await load_of(storage, f"{table_name}x").load(staff(50), resume=token)
     assert span.records == []
 
 
 @pytest.mark.parametrize("token", ["", "x", "eJw=", "bm90IGEgdG9rZW4=", "🛫"])
-async def test_what_is_no_token_is_refused(storage: Any, table_name: str, token: str) -> None:
+async def test_what_is_no_token_is_rejected(storage: Any, table_name: str, token: str) -> None:
     with pytest.raises(BadToken, match="it is not a token of a load"):
         await load_of(storage, table_name).load(staff(1), resume=token)
 

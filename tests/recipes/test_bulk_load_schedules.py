@@ -143,7 +143,7 @@ class TellsFirst(BulkLoad[Any]):
 
     async def _submit(self, run: Any, chunk: Chunk) -> Any:
         run.tally.committed([each.position for each in chunk.entities], chunk.stored_bytes)
-        return await carry_out(self.into.table, chunk.steps, run.retry_for)
+        return await carry_out(self.entity_set.table, chunk.steps, run.retry_for)
 
 
 def test_a_load_that_tells_of_a_chunk_before_it_is_written_loses_an_entity(monkeypatch: pytest.MonkeyPatch) -> None:

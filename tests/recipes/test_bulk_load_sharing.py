@@ -166,11 +166,11 @@ async def test_of_a_repeated_entity_the_last_one_counts(storage: Any, table_name
     await check(storage, table_name, entities[-10:])
 
 
-async def test_an_entity_that_exists_is_told_by_its_position(storage: Any, table_name: str) -> None:
+async def test_an_entity_that_exists_is_reported_by_its_position(storage: Any, table_name: str) -> None:
     employees = sharing(storage, table_name)
     there = staff(1, start=120)[0] | {"Age": 99}
     await employees.insert(there)
-    with pytest.raises(LoadInterrupted, match=r"^entity 120 of the input: .*; 96 entities are in the table") as stop:
+    with pytest.raises(LoadInterrupted, match=r"^entity 120 of the input: .*; 96 entities are stored") as stop:
         await BulkLoad(employees).load(staff(150))
     assert isinstance(stop.value.__cause__, EntityAlreadyExists)
     await check(storage, table_name, [there, *staff(96)])
@@ -194,13 +194,13 @@ async def test_what_cannot_be_shared_is_found_before_its_window_is_sent(
 async def test_a_total_that_overflows_stops_the_load_at_its_entity(storage: Any, table_name: str) -> None:
     entities = staff(30)
     entities[20]["Salary"] = 2**63 - 1
-    with pytest.raises(LoadInterrupted, match=r"^entity 20 of the input: .*; 20 entities are in the table") as stop:
+    with pytest.raises(LoadInterrupted, match=r"^entity 20 of the input: .*; 20 entities are stored") as stop:
         await BulkLoad(sharing(storage, table_name)).load(entities)
     assert isinstance(stop.value.__cause__, LimitExceeded)
     await check(storage, table_name, entities[:20])
     entities[20]["Salary"] = 5
     loaded = await BulkLoad(sharing(storage, table_name)).load(entities, resume=stop.value.token)
-    assert (loaded.entities, loaded.recognised) == (30, 0)
+    assert (loaded.entities, loaded.already_stored) == (30, 0)
     await check(storage, table_name, entities)
 
 
@@ -313,7 +313,7 @@ async def test_at_any_request_a_load_resumes_with_a_writer_beside_it(
 
 
 @pytest.mark.parametrize("mode", MODES)
-async def test_a_lost_answer_counts_nobody_twice(backend: Any, engine: Engine, table_name: str, mode: str) -> None:
+async def test_a_lost_response_counts_nobody_twice(backend: Any, engine: Engine, table_name: str, mode: str) -> None:
     storage = backend.connect(engine)
     others = sharing(tablepatterns.connect(engine), table_name)
     await sharing(storage, table_name).create_table()
@@ -325,7 +325,7 @@ async def test_a_lost_answer_counts_nobody_twice(backend: Any, engine: Engine, t
     others.insert(staff(1, start=1000)[0])
     loaded = await BulkLoad(sharing(storage, table_name)).load(staff(250), mode=mode, resume=stop.value.token)
     assert loaded.entities == 250
-    assert loaded.recognised == (96 if mode == "insert" else 0)
+    assert loaded.already_stored == (96 if mode == "insert" else 0)
     await check(storage, table_name, staff(250) + staff(1, start=1000))
 
 
@@ -373,7 +373,7 @@ def teams_of(storage: Any, table: str) -> tuple[Any, Any]:
     return by_team, EntitySet(storage, table, MANAGER.key, derived=[MANAGER.filled_from(by_team)])
 
 
-async def test_copies_are_filled_in_and_recognised_on_resuming(storage: Any, engine: Engine, table_name: str) -> None:
+async def test_copies_are_filled_in_and_recognized_on_resuming(storage: Any, engine: Engine, table_name: str) -> None:
     employees, teams = teams_of(storage, table_name)
     await employees.insert({"Department": "D0", "EmployeeId": 1, "Team": "A", "Email": "jo@contoso.com"})
     entities = [{"Department": "D0", "Team": f"T{number}", "ManagerId": 1} for number in range(60)]
@@ -383,7 +383,7 @@ async def test_copies_are_filled_in_and_recognised_on_resuming(storage: Any, eng
     assert dict(span.totals.by_operation) == {"Transaction": 1, "QueryEntity": 1}
     assert {team["ManagerEmail"] async for team in teams.range(Department="D0")} == {"jo@contoso.com"}
     loaded = await BulkLoad(teams).load(entities, resume=tokens[0])
-    assert (loaded.entities, loaded.recognised) == (60, 60)
+    assert (loaded.entities, loaded.already_stored) == (60, 60)
 
 
 async def test_a_reference_to_nothing_names_its_entity(storage: Any, table_name: str) -> None:
@@ -391,6 +391,6 @@ async def test_a_reference_to_nothing_names_its_entity(storage: Any, table_name:
     await employees.insert({"Department": "D0", "EmployeeId": 1, "Team": "A", "Email": "jo@contoso.com"})
     entities = [{"Department": "D0", "Team": f"T{number}", "ManagerId": 1} for number in range(9)]
     entities[5]["ManagerId"] = 7
-    with pytest.raises(LoadInterrupted, match=r"^entity 5 of the input: .*; 5 entities are in the table") as stop:
+    with pytest.raises(LoadInterrupted, match=r"^entity 5 of the input: .*; 5 entities are stored") as stop:
         await BulkLoad(teams).load(entities)
     assert isinstance(stop.value.__cause__, ReferenceNotFound)

@@ -24,16 +24,16 @@ async def without(storage: Any, table: str, *names: str, keys: tuple[str, str] =
 
 @pytest.mark.parametrize("require", [False, True])
 @pytest.mark.parametrize("removed", [["Ssn"], ["Salary"], ["Salary", "Ssn"]])
-async def test_a_property_that_was_removed_is_noticed(
+async def test_a_property_that_was_removed_is_detected(
     storage: Any, table_name: str, removed: list[str], require: bool
 ) -> None:
     staff = staff_of(storage, table_name, encrypted(require=require))
     await staff.insert({**KEY, "Salary": 90_000, "Ssn": SECRET, "Name": "Jones"})
     await without(storage, table_name, *removed)
     for options in ({}, {"select": removed}):
-        with pytest.raises(DecryptionFailed, match="is missing; restore the row"):
+        with pytest.raises(DecryptionFailed, match="is missing; another program removed it"):
             [each async for each in staff.range(Department="Sales", **options)]
-    with pytest.raises(DecryptionFailed, match="is missing; restore the row"):
+    with pytest.raises(DecryptionFailed, match="is missing; another program removed it"):
         await staff.get(**KEY)
     assert [each["Name"] async for each in staff.range(Department="Sales", select=["Name"])] == ["Jones"]
 
@@ -57,7 +57,7 @@ async def test_a_value_whose_header_was_removed_is_not_read_as_a_value(
         await reader.get(**KEY)
 
 
-async def test_a_part_of_a_wide_entity_that_lost_a_property_is_noticed(storage: Any, table_name: str) -> None:
+async def test_a_part_of_a_wide_entity_that_lost_a_property_is_detected(storage: Any, table_name: str) -> None:
     staff: Any = WideEntity(storage, table_name, BY_ID, mappings=[encrypted()])
     await staff.insert({**KEY, "Salary": 90_000, "Ssn": SECRET})
     assert (await staff.get(**KEY))["Ssn"] == SECRET
@@ -68,9 +68,9 @@ async def test_a_part_of_a_wide_entity_that_lost_a_property_is_noticed(storage: 
         await staff.get(**KEY)
 
 
-async def test_a_plain_value_that_looks_encrypted_is_refused_before_any_request(storage: Any, table_name: str) -> None:
+async def test_a_plain_value_that_looks_encrypted_is_rejected_before_any_request(storage: Any, table_name: str) -> None:
     staff = staff_of(storage, table_name)
-    with pytest.raises(BadProperty, match="would be taken for one"):
+    with pytest.raises(BadProperty, match="would be read as one"):
         await staff.insert({**KEY, "Badge": b"\x00tpe" + bytes(40)})
     await staff.insert({**KEY, "Badge": b"\x00tpe"})
     assert (await staff.get(**KEY))["Badge"] == b"\x00tpe"

@@ -75,7 +75,7 @@ async def test_each_type_is_its_own(storage: Any, table_name: str, value: Any, k
     assert found == value
 
 
-async def test_a_value_of_no_property_type_is_refused_without_being_shown(storage: Any, table_name: str) -> None:
+async def test_a_value_of_no_property_type_is_rejected_without_being_shown(storage: Any, table_name: str) -> None:
     with pytest.raises(BadProperty, match="list is not a property type") as refused:
         await staff_of(storage, table_name).insert({**KEY, "Ssn": [SECRET]})
     assert SECRET not in str(refused.value) + repr(refused.value.__cause__)

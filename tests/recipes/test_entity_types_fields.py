@@ -233,7 +233,7 @@ async def test_a_key_of_another_type_is_a_bad_key(storage: Any, table_name: str)
         ({"Exact": "NaN"}, "only finite numbers are stored"),
     ],
 )
-async def test_a_stored_value_of_another_type_is_told_with_its_field(
+async def test_a_stored_value_of_another_type_is_reported_with_its_field(
     storage: Any, table_name: str, stored: dict[str, Any], said: str
 ) -> None:
     types = types_of(storage, table_name)
@@ -308,7 +308,7 @@ def nested(depth: int) -> list[Any]:
     return found
 
 
-async def test_a_length_of_time_that_nobody_can_hold_is_told(storage: Any, table_name: str) -> None:
+async def test_a_length_of_time_that_nobody_can_hold_is_reported(storage: Any, table_name: str) -> None:
     key = Key("{Group}", "{Number:03d}")
     await EntitySet(storage, table_name, key).insert({"Group": "all", "Number": 1, "Spans": f"[{10**30}]"})
     with pytest.raises(UnrecognizedEntity, match=r"Spans\[0\] = 10{30}: the field must be timedelta"):

@@ -288,7 +288,7 @@ def test_types_that_could_not_be_told_apart_are_rejected(storage: Any, backend: 
         ([a_department, EntityType(Department, rows(storage))], {}, "this name or class"),
         ([EntityType(Contractor, employees_of(storage, "Staff")), an_employee], {}, "two sets have this key"),
         ([EntityType(Contractor, employees), an_employee], {"type_property": None}, "shares its keys"),
-        ([upgraded], {"type_property": None}, "no mark to keep the version in"),
+        ([upgraded], {"type_property": None}, "no property for the version"),
         ([EntityType(Marked, rows(storage))], {}, "a field with this name"),
         ([a_department], {"type_property": "Department"}, "a field with this name"),
     ]
@@ -299,13 +299,13 @@ def test_types_that_could_not_be_told_apart_are_rejected(storage: Any, backend: 
         EntityTypes(a_department, type_property="Entity Type")
 
 
-def test_a_mark_is_not_stored_otherwise(storage: Any) -> None:
+def test_the_type_property_must_not_be_mapped(storage: Any) -> None:
     sealed = EncryptedProperties(["Kind"], keys=LocalKey("k", bytes(32)))
     with pytest.raises(BadDesign, match="its set maps or keys by it"):
         EntityTypes(EntityType(Department, departments_of(storage, "Staff", mappings=[sealed])), type_property="Kind")
 
 
-async def test_the_guides_plain_keys_are_told_apart_by_the_mark(storage: Any, table_name: str) -> None:
+async def test_the_type_property_distinguishes_types_without_key_prefixes(storage: Any, table_name: str) -> None:
     staff = EntityTypes(
         EntityType(Department, rows(storage, table_name, Key("{Department}", "Department"))),
         EntityType(Employee, rows(storage, table_name, Key("{Department}", "{EmployeeId:06d}"))),

@@ -125,7 +125,7 @@ async def test_an_upgrade_leaves_the_key_alone(storage: Any, table_name: str) ->
             await types_of(storage, table_name, upgrades=[upgrade]).get(Staff, **ID)
 
 
-async def test_an_entity_that_lacks_a_field_is_told_with_the_field(storage: Any, table_name: str) -> None:
+async def test_an_entity_that_lacks_a_field_is_reported_with_the_field(storage: Any, table_name: str) -> None:
     await rows(storage, table_name).insert(ID | {"EntityType": "Staff", "FirstName": "Jo"})
     with pytest.raises(
         UnrecognizedEntity, match=r"EMPLOYEE_000223.* is not a valid Staff: LastName = None: nothing is stored"

@@ -13,7 +13,7 @@ from tablepatterns import BulkLoad, EntitySet, IntraPartitionIndex, Key
 from tablepatterns.errors import BadDesign, DecryptionFailed, EntityChanged, EntityNotFound, UnknownKey
 from tablepatterns.recipes.encrypted_properties import cipher
 from tablepatterns.recipes.encrypted_properties.encrypted_properties import EncryptedProperties
-from tablepatterns.recipes.encrypted_properties.key_rotation import PLAIN, KeyRotation, Rotated
+from tablepatterns.recipes.encrypted_properties.key_rotation import PLAIN, KeyRotation, RotationProgress
 from tablepatterns.recipes.encrypted_properties.keys import LocalKey
 from tablepatterns.sdk.operation import Operation
 from tablepatterns.testing import World, explore
@@ -43,7 +43,7 @@ async def test_all_is_under_the_new_key_and_the_old_one_can_go(storage: Any, tab
     await hire(staff, 3)
     rotation = KeyRotation(staff)
     assert await rotation.in_use() == {"old": 4, "new": 2}
-    assert await rotation.rotate() == Rotated(seen=3, rewritten=2)
+    assert await rotation.rotate() == RotationProgress(seen=3, rewritten=2)
     assert await rotation.in_use() == {"new": 6}
     after = staff_of(storage, table_name, NEW, by_email)
     assert [found["Ssn"] async for found in after.range(Department="Sales")] == [f"{SSN}-{n}" for n in (1, 2, 3)]
@@ -56,7 +56,7 @@ async def test_what_is_current_is_left_alone(storage: Any, engine: Any, table_na
     staff = staff_of(storage, table_name, NEW)
     await hire(staff, 1, 2, 3)
     with engine.ledger.span() as span:
-        assert await KeyRotation(staff).rotate() == Rotated(seen=3, rewritten=0)
+        assert await KeyRotation(staff).rotate() == RotationProgress(seen=3, rewritten=0)
     assert span.totals.requests == 1
 
 
@@ -73,7 +73,7 @@ async def test_plain_entities_and_new_properties_are_encrypted(storage: Any, tab
     staff = staff_of(storage, table_name, NEW, names=["Ssn", "Age"])
     rotation = KeyRotation(staff)
     assert await rotation.in_use() == {PLAIN: 1, "new": 1}
-    assert await rotation.rotate() == Rotated(seen=2, rewritten=2)
+    assert await rotation.rotate() == RotationProgress(seen=2, rewritten=2)
     strict = staff_of(storage, table_name, NEW, names=["Ssn", "Age"], require=True)
     assert [found["Age"] async for found in strict.range(Department="Sales")] == [34, 34]
 
@@ -81,7 +81,7 @@ async def test_plain_entities_and_new_properties_are_encrypted(storage: Any, tab
 async def test_a_new_key_for_blind_indexes_moves_their_rows(storage: Any, table_name: str) -> None:
     await hire(staff_of(storage, table_name, NEW, BY_SSN, blind=BLIND, blind_key=bytes(32)), 1)
     staff = staff_of(storage, table_name, NEW, BY_SSN, blind=BLIND, blind_key=bytes(range(32)))
-    assert await KeyRotation(staff).rotate() == Rotated(seen=1, rewritten=1)
+    assert await KeyRotation(staff).rotate() == RotationProgress(seen=1, rewritten=1)
     (mapping,) = staff.mappings.each
     asked = mapping.blind(table_name, Ssn=f"{SSN}-1")
     assert (await staff.find(BY_SSN, Department="Sales", **asked))["EmployeeId"] == 1
@@ -92,11 +92,11 @@ async def test_it_goes_on_where_it_broke_off(storage: Any, engine: Any, table_na
     plain = ({"Department": "Sales", "EmployeeId": number} for number in range(2, 1003))
     await BulkLoad(EntitySet(storage, table_name, BY_ID)).load(plain)
     staff = staff_of(storage, table_name, [NEW, OLD])
-    seen: list[Rotated] = []
+    seen: list[RotationProgress] = []
     whole = await KeyRotation(staff).rotate(progress=seen.append)
-    assert whole == Rotated(seen=1002, rewritten=1)
+    assert whole == RotationProgress(seen=1002, rewritten=1)
     assert [each.seen for each in seen] == [1000, 1002]
-    assert await KeyRotation(staff).rotate(resume=seen[0].token) == Rotated(seen=2, rewritten=0)
+    assert await KeyRotation(staff).rotate(resume=seen[0].token) == RotationProgress(seen=2, rewritten=0)
 
 
 async def test_an_entity_that_nobody_can_decrypt_stops_it(storage: Any, table_name: str) -> None:
@@ -111,8 +111,8 @@ async def test_an_entity_that_nobody_can_decrypt_stops_it(storage: Any, table_na
             await call()
 
 
-def test_a_set_that_encrypts_nothing_is_refused(storage: Any, table_name: str) -> None:
-    with pytest.raises(BadDesign, match="none of its mappings encrypts"):
+def test_a_set_that_encrypts_nothing_is_rejected(storage: Any, table_name: str) -> None:
+    with pytest.raises(BadDesign, match="no mapping for encrypted properties"):
         KeyRotation(EntitySet(storage, table_name, BY_ID))
 
 

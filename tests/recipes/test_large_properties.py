@@ -198,7 +198,7 @@ async def test_a_bulk_load_takes_large_values_and_knows_them_when_it_is_resumed(
     await BulkLoad(staff).load(entities, progress=lambda progress: tokens.append(progress.token))
     assert [found["Photo"] async for found in staff.range(Department="Sales")] == [PHOTO] * 3
     loaded = await BulkLoad(staff).load(entities, resume=tokens[0])
-    assert (loaded.entities, loaded.recognised) == (3, 3)
+    assert (loaded.entities, loaded.already_stored) == (3, 3)
 
 
 # -- files and chunks
@@ -221,7 +221,7 @@ async def test_chunks_are_uploaded_and_come_back_as_bytes(storage: Any, table_na
     assert [found["Photo"] async for found in staff.range(Department="Sales")] == [b"onetwo", b"onetwo"]
 
 
-async def test_chunks_that_are_spent_are_refused_and_nothing_has_changed(storage: Any, table_name: str) -> None:
+async def test_chunks_that_are_spent_are_rejected_and_nothing_has_changed(storage: Any, table_name: str) -> None:
     staff = staff_of(storage, table_name)
     entity = await staff.insert({**JONES, "Photo": Upload(iter([PHOTO]))})
     with pytest.raises(BadProperty, match="its chunks were sent already"):
@@ -247,7 +247,7 @@ async def test_a_transaction_that_is_tried_again_sends_its_values_once(
     assert sent == ["CreateContainer", "PutBlob", "PutBlock", "PutBlockList"]
 
 
-async def test_chunks_that_were_refused_before_they_were_sent_are_not_spent(storage: Any, table_name: str) -> None:
+async def test_chunks_that_were_rejected_before_they_were_sent_are_not_spent(storage: Any, table_name: str) -> None:
     staff = staff_of(storage, table_name)
     upload = Upload(iter([PHOTO]))
     with pytest.raises(BadProperty):
@@ -257,9 +257,9 @@ async def test_chunks_that_were_refused_before_they_were_sent_are_not_spent(stor
     assert (await staff.get(**JONES))["Photo"] == PHOTO
 
 
-async def test_a_file_that_is_given_as_it_is_is_refused(storage: Any, table_name: str) -> None:
+async def test_a_file_that_is_given_as_it_is_is_rejected(storage: Any, table_name: str) -> None:
     for value in (BytesIO(PHOTO), iter([PHOTO])):
-        with pytest.raises(BadProperty, match=r"give Upload\(value\)"):
+        with pytest.raises(BadProperty, match=r"pass Upload\(value\)"):
             await staff_of(storage, table_name).insert({**JONES, "Photo": value})
     for content in (PHOTO, "text", 7):
         with pytest.raises(BadProperty, match="it must be a file"):
@@ -278,7 +278,7 @@ async def test_nothing_is_uploaded_before_everything_was_checked(storage: Any, t
     assert await blobs_of(storage, table_name) == []
 
 
-async def test_an_insert_that_is_refused_leaves_the_entity_as_it_was(storage: Any, table_name: str) -> None:
+async def test_an_insert_that_is_rejected_leaves_the_entity_as_it_was(storage: Any, table_name: str) -> None:
     staff = staff_of(storage, table_name)
     await staff.insert({**JONES, "Photo": PHOTO})
     with pytest.raises(EntityAlreadyExists):
@@ -286,7 +286,7 @@ async def test_an_insert_that_is_refused_leaves_the_entity_as_it_was(storage: An
     assert (await staff.get(**JONES))["Photo"] == PHOTO
 
 
-async def test_a_blob_that_is_not_there_is_told(storage: Any, table_name: str) -> None:
+async def test_a_blob_that_is_not_there_is_reported(storage: Any, table_name: str) -> None:
     staff = staff_of(storage, table_name)
     await staff.insert({**JONES, "Photo": PHOTO})
     (name,) = await blobs_of(storage, table_name)
@@ -305,19 +305,19 @@ async def test_a_table_and_its_blobs_may_move_to_another_account(storage: Any, t
         assert (await staff.get(**JONES))["Photo"] == PHOTO
 
 
-async def test_an_address_in_another_container_is_told(storage: Any, table_name: str) -> None:
+async def test_an_address_in_another_container_is_reported(storage: Any, table_name: str) -> None:
     await staff_of(storage, table_name).insert({**JONES, "Photo": PHOTO})
-    with pytest.raises(LargeValueMissing, match="and values are kept in 'photos'"):
+    with pytest.raises(LargeValueMissing, match="not in 'photos'"):
         await staff_of(storage, table_name, container="photos").get(**JONES)
 
 
-async def test_what_cannot_work_is_refused_when_it_is_declared(storage: Any, table_name: str) -> None:
+async def test_what_is_invalid_is_rejected_when_it_is_declared(storage: Any, table_name: str) -> None:
     with pytest.raises(BadInput, match="lower-case"):
         LargeProperties(["Photo"], container="Photos")
     for above in (-1, LIMIT + 1):
         with pytest.raises(BadDesign, match="at most 65536 bytes"):
             LargeProperties(["Photo"], container="photos", above=above)
-    with pytest.raises(BadDesign, match="needs it as it is"):
+    with pytest.raises(BadDesign, match="system properties cannot be in blobs"):
         LargeProperties(["RowKey"], container="photos")
     with pytest.raises(BadDesign, match="nothing can be derived of it"):
         staff_of(storage, table_name, derived=[IntraPartitionIndex(Key("{Department}", "report_{Report}"))])
@@ -351,7 +351,9 @@ async def test_keys_with_every_sign_that_a_key_may_have(storage: Any, table_name
         assert (await staff.get(**key))["Photo"] == PHOTO
 
 
-async def test_keys_that_are_too_long_for_the_name_of_a_blob_are_refused_in_time(storage: Any, table_name: str) -> None:
+async def test_keys_that_are_too_long_for_the_name_of_a_blob_are_rejected_in_time(
+    storage: Any, table_name: str
+) -> None:
     large = LargeProperties(["Photo"], container=container_of(table_name))
     staff = EntitySet(storage, table_name, Key("{A}", "{B}"), mappings=[large])
     room = 1024 - len(f"{table_name}/{escaped('a' * 500)}//Photo/{'0' * 32}.bin.orphan")

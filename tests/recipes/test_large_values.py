@@ -15,7 +15,12 @@ from tablepatterns.recipes.encrypted_properties.encrypted_properties import Encr
 from tablepatterns.recipes.encrypted_properties.keys import LocalKey
 from tablepatterns.recipes.large_properties import blobs as kept
 from tablepatterns.recipes.large_properties.large_properties import LargeProperties
-from tablepatterns.recipes.large_properties.large_values import Collected, LargePropertyStore, LargeReport, Missing
+from tablepatterns.recipes.large_properties.large_values import (
+    BlobReference,
+    CollectionReport,
+    LargePropertyReport,
+    LargePropertyStore,
+)
 from tablepatterns.recipes.large_properties.upload import Upload
 
 PHOTO = bytes(range(256)) * 300
@@ -25,7 +30,7 @@ AT_ONCE = timedelta(0)
 # -- reading piece by piece
 
 
-async def test_a_large_value_is_read_piece_by_piece_and_a_small_one_too(storage: Any, table_name: str) -> None:
+async def test_a_large_value_is_read_in_chunks_and_a_small_one_too(storage: Any, table_name: str) -> None:
     staff = staff_of(storage, table_name)
     values = LargePropertyStore(staff)
     jones = await staff.insert({**JONES, "Photo": Upload(iter([PHOTO] * 3)), "Report": "naïve"})
@@ -53,7 +58,7 @@ async def test_a_stream_costs_two_transactions(storage: Any, engine: Any, table_
     assert span.totals.requests == 2
 
 
-async def test_what_cannot_be_opened_is_told(storage: Any, table_name: str) -> None:
+async def test_what_cannot_be_opened_is_reported(storage: Any, table_name: str) -> None:
     staff = staff_of(storage, table_name)
     values = LargePropertyStore(staff)
     with pytest.raises(EntityNotFound):
@@ -63,12 +68,12 @@ async def test_what_cannot_be_opened_is_told(storage: Any, table_name: str) -> N
         [piece async for piece in values.open(JONES, "Age")]
     (name,) = await blobs_of(storage, table_name)
     await storage.container(container_of(table_name)).delete(name)
-    with pytest.raises(LargeValueMissing, match="which is not there"):
+    with pytest.raises(LargeValueMissing, match="which does not exist"):
         [piece async for piece in values.open(JONES, "Photo")]
 
 
-def test_a_set_without_large_properties_is_refused(storage: Any, table_name: str) -> None:
-    with pytest.raises(BadDesign, match="none of its mappings"):
+def test_a_set_without_large_properties_is_rejected(storage: Any, table_name: str) -> None:
+    with pytest.raises(BadDesign, match="no mapping for large properties"):
         LargePropertyStore(EntitySet(storage, table_name, BY_ID))
 
 
@@ -87,9 +92,9 @@ async def test_blobs_of_values_that_were_replaced_deleted_or_never_kept_go_in_th
     never = await staff.inserting({**JONES, "EmployeeId": 225, "Photo": PHOTO}).encoded()
     await never.before[0]()
     values = LargePropertyStore(staff)
-    assert await values.collect_orphans(grace=AT_ONCE) == Collected(seen=5, marked=4)
-    assert await values.collect_orphans(grace=AT_ONCE) == Collected(seen=5, deleted=4)
-    assert await values.collect_orphans(grace=AT_ONCE) == Collected(seen=1)
+    assert await values.collect_orphans(grace=AT_ONCE) == CollectionReport(seen=5, marked=4)
+    assert await values.collect_orphans(grace=AT_ONCE) == CollectionReport(seen=5, deleted=4)
+    assert await values.collect_orphans(grace=AT_ONCE) == CollectionReport(seen=1)
     (left,) = await blobs_of(storage, table_name)
     assert (await row_of(storage, table_name))["Photo"].endswith(left)
     assert (await staff.get(**JONES))["Photo"] == PHOTO[::-1]
@@ -135,7 +140,7 @@ async def test_blobs_of_others_are_left_alone(storage: Any, table_name: str) -> 
     await container.upload(f"{table_name.lower()}/readme.txt", b"not ours")
     before = await blobs_of(storage, table_name)
     for _ in range(2):
-        assert await LargePropertyStore(staff).collect_orphans(grace=AT_ONCE) == Collected(seen=1)
+        assert await LargePropertyStore(staff).collect_orphans(grace=AT_ONCE) == CollectionReport(seen=1)
     assert await blobs_of(storage, table_name) == before
 
 
@@ -150,9 +155,9 @@ async def test_many_partitions_and_batches_are_gone_through(
             await staff.insert(entity)
             await staff.insert_or_replace(entity | {"Report": "small"})
     values = LargePropertyStore(staff)
-    assert await values.collect_orphans(grace=AT_ONCE) == Collected(seen=36, marked=24)
-    assert await values.collect_orphans(grace=AT_ONCE) == Collected(seen=36, deleted=24)
-    assert await values.verify(grace=AT_ONCE) == LargeReport()
+    assert await values.collect_orphans(grace=AT_ONCE) == CollectionReport(seen=36, marked=24)
+    assert await values.collect_orphans(grace=AT_ONCE) == CollectionReport(seen=36, deleted=24)
+    assert await values.verify(grace=AT_ONCE) == LargePropertyReport()
     assert [len(found["Photo"]) async for found in staff.scan()] == [len(PHOTO)] * 12
 
 
@@ -164,19 +169,19 @@ async def test_marks_without_a_blob_and_of_a_blob_that_is_needed_are_removed(sto
     lone = name.replace("empid_000223", "empid_000001")
     for mark in (f"{name}.orphan", f"{lone}.orphan"):
         await container.upload(mark, b"")
-    assert await LargePropertyStore(staff).collect_orphans(grace=AT_ONCE) == Collected(seen=1)
+    assert await LargePropertyStore(staff).collect_orphans(grace=AT_ONCE) == CollectionReport(seen=1)
     assert await blobs_of(storage, table_name) == [name]
 
 
-async def test_a_grace_below_nothing_is_refused(storage: Any, table_name: str) -> None:
+async def test_a_grace_below_nothing_is_rejected(storage: Any, table_name: str) -> None:
     for word in ("collect_orphans", "verify"):
-        with pytest.raises(BadInput, match="it is a length of time"):
+        with pytest.raises(BadInput, match="must not be negative"):
             await getattr(LargePropertyStore(staff_of(storage, table_name)), word)(grace=-HOUR)
 
 
 async def test_nothing_at_all_is_fine(storage: Any, table_name: str) -> None:
     values = LargePropertyStore(staff_of(storage, table_name))
-    assert await values.collect_orphans() == Collected()
+    assert await values.collect_orphans() == CollectionReport()
     assert (await values.verify()).is_clean
 
 
@@ -193,7 +198,7 @@ async def test_verify_tells_what_is_missing_and_what_nobody_needs(storage: Any, 
     await storage.container(container_of(table_name)).delete(photo)
     await staff.insert_or_replace({**JONES, "EmployeeId": 224})
     found = await values.verify(grace=AT_ONCE)
-    assert found == LargeReport((Missing(("Sales", "empid_000223"), "Photo", photo),), (other,))
+    assert found == LargePropertyReport((BlobReference(("Sales", "empid_000223"), "Photo", photo),), (other,))
     assert (await values.verify()).orphans == ()
 
 
@@ -216,7 +221,7 @@ async def test_what_is_encrypted_and_then_too_large_goes_to_a_blob_that_holds_no
     content = await storage.container(container_of(table_name)).download(name)
     assert b"secret" not in content
     assert await staff.get(**JONES) == entity
-    with pytest.raises(BadInput, match="it is one of the encrypted properties, which are read whole"):
+    with pytest.raises(BadInput, match="it is one of the encrypted properties, which are read as a whole"):
         [piece async for piece in LargePropertyStore(staff).open(JONES, "Photo")]
 
 
@@ -235,7 +240,7 @@ async def test_an_encrypted_value_goes_to_a_blob_where_its_ciphertext_is_too_lar
     ]
 
 
-async def test_the_encrypted_blob_of_another_entity_is_refused(storage: Any, table_name: str) -> None:
+async def test_the_encrypted_blob_of_another_entity_is_rejected(storage: Any, table_name: str) -> None:
     staff = sealed_of(storage, table_name)
     for number in (1, 2):
         await staff.insert({**JONES, "EmployeeId": number, "Photo": PHOTO})

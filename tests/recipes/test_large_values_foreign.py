@@ -20,7 +20,7 @@ from tablepatterns import (
     Worker,
 )
 from tablepatterns.errors import LargeValueMissing
-from tablepatterns.recipes.large_properties.large_values import Missing
+from tablepatterns.recipes.large_properties.large_values import BlobReference
 
 SECRET = b"the payroll " * 10_000
 OURS = b"a photo " * 10_000
@@ -49,7 +49,7 @@ async def overwrite(storage: Any, table: str, link: str, row_key: str = KEYS[1])
 
 
 @pytest.mark.parametrize("whose", ["row", "partition", "property", "table"])
-async def test_a_link_to_the_value_of_another_is_refused_on_every_way_to_it(
+async def test_a_link_to_the_value_of_another_is_rejected_on_every_way_to_it(
     storage: Any, table_name: str, whose: str
 ) -> None:
     staff = staff_of(storage, table_name, derived=[BY_EMAIL])
@@ -64,11 +64,11 @@ async def test_a_link_to_the_value_of_another_is_refused_on_every_way_to_it(
         lambda: staff.update(lambda found: found.update(Age=1), **JONES),
         lambda: anext(aiter(LargePropertyStore(staff).open(JONES, "Photo"))),
     ):
-        with pytest.raises(LargeValueMissing, match=r"Photo of the entity .* belongs to another one"):
+        with pytest.raises(LargeValueMissing, match=r"Photo of the entity .* not one of its own"):
             await call()
 
 
-async def test_a_wide_entity_with_the_link_of_another_is_refused(storage: Any, table_name: str) -> None:
+async def test_a_wide_entity_with_the_link_of_another_is_rejected(storage: Any, table_name: str) -> None:
     large = LargeProperties(["Photo"], container=container_of(table_name))
     staff: Any = WideEntity(storage, table_name, BY_ID, mappings=[large])
     await staff.insert({**JONES, "Photo": OURS})
@@ -78,9 +78,9 @@ async def test_a_wide_entity_with_the_link_of_another_is_refused(storage: Any, t
     (ours,) = [key for key, row in rows.items() if "000223" in key and "Photo" in row]
     (link,) = [row["Photo"] for key, row in rows.items() if "000007" in key and "Photo" in row]
     await overwrite(storage, table_name, link, ours)
-    with pytest.raises(LargeValueMissing, match="belongs to another one"):
+    with pytest.raises(LargeValueMissing, match="not one of its own"):
         await staff.get(**JONES)
-    with pytest.raises(LargeValueMissing, match="belongs to another one"):
+    with pytest.raises(LargeValueMissing, match="not one of its own"):
         await anext(aiter(LargePropertyStore(staff).open(JONES, "Photo")))
 
 
@@ -108,7 +108,7 @@ async def test_verify_tells_foreign_links_and_a_collection_deletes_no_blob_of_an
     await overwrite(storage, table_name, link)
     found = await values.verify()
     assert not found.is_clean
-    assert found.foreign == (Missing(KEYS, "Photo", theirs),)
+    assert found.foreign == (BlobReference(KEYS, "Photo", theirs),)
     for _ in range(3):
         engine.clock.advance(25 * 3600)
         await values.collect_orphans(grace=HOUR)

@@ -16,7 +16,7 @@ from tablepatterns.errors import EntityAlreadyExists, EntityChanged, EntityNotFo
 from tablepatterns.recipes.large_properties import large_properties
 from tablepatterns.recipes.large_properties.blobs import Batch
 from tablepatterns.recipes.large_properties.large_properties import LargeProperties
-from tablepatterns.recipes.large_properties.large_values import Collected, LargePropertyStore
+from tablepatterns.recipes.large_properties.large_values import CollectionReport, LargePropertyStore
 from tablepatterns.testing import Counterexample, World, explore
 
 TABLE, CONTAINER = "Staff", "photos"
@@ -220,12 +220,12 @@ class RowFirst(LargeProperties):
 class NoMark(LargePropertyStore[Any]):
     """Deletes what nobody needs as soon as it is old."""
 
-    async def _collect(self, batch: Batch, since: Any) -> Collected:
+    async def _collect(self, batch: Batch, since: Any) -> CollectionReport:
         needed = await self._needed(batch)
         for each in batch.blobs:
             if each.since <= since and str(each.name) not in needed:
                 await self._delete(each)
-        return Collected()
+        return CollectionReport()
 
 
 class NoLook(LargePropertyStore[Any]):

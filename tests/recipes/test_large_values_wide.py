@@ -13,7 +13,12 @@ from tablepatterns import EntitySet, Key, connect
 from tablepatterns.engine.account import Engine
 from tablepatterns.errors import BadDesign, BadInput, EntityNotFound, LargeValueMissing
 from tablepatterns.recipes.large_properties.large_properties import LargeProperties
-from tablepatterns.recipes.large_properties.large_values import Collected, LargePropertyStore, LargeReport, Missing
+from tablepatterns.recipes.large_properties.large_values import (
+    BlobReference,
+    CollectionReport,
+    LargePropertyReport,
+    LargePropertyStore,
+)
 from tablepatterns.sdk.operation import Operation
 
 AT_ONCE = timedelta(0)
@@ -36,10 +41,10 @@ async def test_blobs_of_values_that_were_replaced_or_deleted_go_in_the_end(
     await wide.delete(gone)
     await wide.merge(entity, {"Plan": PHOTO, "Other": 1})
     values = LargePropertyStore(wide)
-    assert await values.collect_orphans(grace=AT_ONCE) == Collected(seen=4, marked=2)
-    assert await values.collect_orphans(grace=AT_ONCE) == Collected(seen=4, deleted=2)
-    assert await values.collect_orphans(grace=AT_ONCE) == Collected(seen=2)
-    assert await values.verify(grace=AT_ONCE) == LargeReport()
+    assert await values.collect_orphans(grace=AT_ONCE) == CollectionReport(seen=4, marked=2)
+    assert await values.collect_orphans(grace=AT_ONCE) == CollectionReport(seen=4, deleted=2)
+    assert await values.collect_orphans(grace=AT_ONCE) == CollectionReport(seen=2)
+    assert await values.verify(grace=AT_ONCE) == LargePropertyReport()
     assert await wide.get(**JONES) == JONES | {"Name": "Jones", "Photo": PHOTO, "Plan": PHOTO, "Other": 1}
 
 
@@ -52,10 +57,10 @@ async def test_the_blob_of_a_row_that_no_head_names_stays_until_it_is_swept_away
     await storage.table(table_name).submit(Operation.insert(stray))
     values = LargePropertyStore(wide)
     for _ in range(2):
-        assert await values.collect_orphans(grace=AT_ONCE) == Collected(seen=1)
+        assert await values.collect_orphans(grace=AT_ONCE) == CollectionReport(seen=1)
     assert await wide.sweep(**JONES) == 1
-    assert await values.collect_orphans(grace=AT_ONCE) == Collected(seen=1, marked=1)
-    assert await values.collect_orphans(grace=AT_ONCE) == Collected(seen=1, deleted=1)
+    assert await values.collect_orphans(grace=AT_ONCE) == CollectionReport(seen=1, marked=1)
+    assert await values.collect_orphans(grace=AT_ONCE) == CollectionReport(seen=1, deleted=1)
 
 
 async def test_entities_of_one_partition_keep_their_blobs(storage: Any, table_name: str) -> None:
@@ -63,8 +68,8 @@ async def test_entities_of_one_partition_keep_their_blobs(storage: Any, table_na
     for name in ("a", "a02", "b", "a-02"):
         await wide.insert(JONES | {"Name": name, "P0": "x" * 40, "P1": "x" * 40, "P2": "x" * 40, "Photo": PHOTO})
     await LargePropertyStore(wide).collect_orphans(grace=AT_ONCE)
-    assert await LargePropertyStore(wide).collect_orphans(grace=AT_ONCE) == Collected(seen=4)
-    assert await LargePropertyStore(wide).verify(grace=AT_ONCE) == LargeReport()
+    assert await LargePropertyStore(wide).collect_orphans(grace=AT_ONCE) == CollectionReport(seen=4)
+    assert await LargePropertyStore(wide).verify(grace=AT_ONCE) == LargePropertyReport()
 
 
 async def test_blobs_and_rows_of_others_are_left_alone(storage: Any, backend: Any, table_name: str) -> None:
@@ -81,8 +86,8 @@ async def test_blobs_and_rows_of_others_are_left_alone(storage: Any, backend: An
     await second.insert(SMITH | {"Photo": PHOTO})
     values = LargePropertyStore(wide)
     for _ in range(2):
-        assert await values.collect_orphans(grace=AT_ONCE) == Collected(seen=1)
-    assert await values.verify(grace=AT_ONCE) == LargeReport()
+        assert await values.collect_orphans(grace=AT_ONCE) == CollectionReport(seen=1)
+    assert await values.verify(grace=AT_ONCE) == LargePropertyReport()
     await storage.container(f"{container_of(table_name)}x").drop()
 
 
@@ -94,10 +99,10 @@ async def test_verify_tells_what_is_missing_and_what_nobody_needs(storage: Any, 
     await storage.container(container_of(table_name)).delete(photo)
     await wide.merge(entity, {"Photo": b"small"})
     found = await LargePropertyStore(wide).verify(grace=AT_ONCE)
-    assert found == LargeReport((Missing(("000223", "01"), "Photo", photo),), (other,))
+    assert found == LargePropertyReport((BlobReference(("000223", "01"), "Photo", photo),), (other,))
 
 
-async def test_a_value_is_read_piece_by_piece_from_whatever_row(storage: Any, table_name: str) -> None:
+async def test_a_value_is_read_in_chunks_from_any_row(storage: Any, table_name: str) -> None:
     wide = staff_of(storage, table_name)
     values = LargePropertyStore(wide)
     with pytest.raises(EntityNotFound):
@@ -109,7 +114,7 @@ async def test_a_value_is_read_piece_by_piece_from_whatever_row(storage: Any, ta
         [piece async for piece in values.open(JONES, "Name")]
     (name,) = await blobs_of(storage, table_name)
     await storage.container(container_of(table_name)).delete(name)
-    with pytest.raises(LargeValueMissing, match="which is not there"):
+    with pytest.raises(LargeValueMissing, match="which does not exist"):
         [piece async for piece in values.open(JONES, "Photo")]
 
 
@@ -138,10 +143,10 @@ async def test_a_partition_of_entities_costs_one_query_while_all_blobs_are_neede
     await wide.replace(await wide.merge(entity, {"Plan": PLAN}))
     await wide.replace(await wide.insert(JONES | {"Name": "d", "Text": "x" * 40, "Photo": PHOTO}))
     with engine.ledger.span() as span:
-        assert await LargePropertyStore(wide).collect_orphans(grace=timedelta(minutes=30)) == Collected(
+        assert await LargePropertyStore(wide).collect_orphans(grace=timedelta(minutes=30)) == CollectionReport(
             seen=8, marked=1
         )
-        assert await LargePropertyStore(wide).collect_orphans(grace=timedelta(hours=2)) == Collected(seen=8)
+        assert await LargePropertyStore(wide).collect_orphans(grace=timedelta(hours=2)) == CollectionReport(seen=8)
     # The photo that was replaced is old: the entity is read once more, and it is marked
     assert span.totals.requests == (1 + 1 + 1 + 1) + 1
 
@@ -152,9 +157,9 @@ async def test_encrypted_values_are_collected_too(storage: Any, table_name: str)
     await wide.replace(entity)
     values = LargePropertyStore(wide)
     await values.collect_orphans(grace=AT_ONCE)
-    assert await values.collect_orphans(grace=AT_ONCE) == Collected(seen=2, deleted=1)
+    assert await values.collect_orphans(grace=AT_ONCE) == CollectionReport(seen=2, deleted=1)
     assert await wide.get(**JONES) == JONES | {"Photo": PHOTO}
-    with pytest.raises(BadInput, match="which are read whole"):
+    with pytest.raises(BadInput, match="which are read as a whole"):
         [piece async for piece in values.open(JONES, "Photo")]
 
 
@@ -165,9 +170,9 @@ async def test_a_row_that_is_no_part_has_no_say(storage: Any, table_name: str) -
     await storage.table(table_name).submit(Operation.insert(row | {"RowKey": "02_note"}))
     await wide.delete(entity)
     assert list(await rows_of(storage, table_name)) == ["02_note"]
-    assert await LargePropertyStore(wide).collect_orphans(grace=AT_ONCE) == Collected(seen=1, marked=1)
+    assert await LargePropertyStore(wide).collect_orphans(grace=AT_ONCE) == CollectionReport(seen=1, marked=1)
 
 
-def test_wide_entities_without_large_properties_are_refused() -> None:
-    with connect() as storage, pytest.raises(BadDesign, match="none of its mappings keeps large"):
+def test_wide_entities_without_large_properties_are_rejected() -> None:
+    with connect() as storage, pytest.raises(BadDesign, match="no mapping for large properties"):
         LargePropertyStore(wide_of(storage, "Staff"))

@@ -167,7 +167,7 @@ async def test_the_buckets_of_a_table_cannot_be_changed_unnoticed(
     assert await ids(events_of(storage, table_name).range(Hour=HOUR)) == [1]
 
 
-async def test_entities_are_spread_anew_by_loading_them_into_another_table(storage: Any, new_name: Any) -> None:
+async def test_entities_are_spread_again_by_loading_them_into_another_table(storage: Any, new_name: Any) -> None:
     old, new = events_of(storage, new_name()), events_of(storage, new_name(), buckets=16)
     for number in range(20):
         await old.insert(event(number))
@@ -208,7 +208,7 @@ async def test_a_table_that_was_dropped_can_be_spread_otherwise(storage: Any, en
         await events.insert(event(4))
 
 
-async def test_what_cannot_be_asked_is_refused_before_any_request(
+async def test_what_cannot_be_asked_is_rejected_before_any_request(
     storage: Any, engine: Engine, table_name: str
 ) -> None:
     events = events_of(storage, table_name)
@@ -222,18 +222,18 @@ async def test_what_cannot_be_asked_is_refused_before_any_request(
 
 
 @pytest.mark.parametrize("options", [{"buckets": 0}, {"buckets": -1}, {"by": []}, {"by": ["Text"]}, {"bucket": "At"}])
-def test_a_spread_that_cannot_work_is_refused(options: dict[str, Any]) -> None:
+def test_a_spread_that_cannot_work_is_rejected(options: dict[str, Any]) -> None:
     with pytest.raises(BadDesign):
         events_of(connect(), "Events", **options)
 
 
-def test_a_set_of_another_key_is_refused() -> None:
+def test_a_set_of_another_key_is_rejected() -> None:
     with pytest.raises(BadDesign, match="use the given key"):
         events_of(connect(), "Events", factory=lambda account, table, key: EntitySet(account, table, BY_TIME))
 
 
 @pytest.mark.guide("G-103")
-def test_the_cosmos_table_api_is_refused() -> None:
+def test_the_cosmos_table_api_is_rejected() -> None:
     cosmos = "DefaultEndpointsProtocol=https;AccountName=a;AccountKey=a2V5;TableEndpoint=https://a.table.cosmos.azure.com:443/"
     with connect(cosmos) as storage, pytest.raises(BadDesign, match="Cosmos DB"):
         events_of(storage, "Events")

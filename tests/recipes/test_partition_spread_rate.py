@@ -93,7 +93,7 @@ async def test_work_of_several_seconds_is_not_added_up(storage: Any, engine: Eng
     assert [each.peak for each in hot_partitions(span.records, target=8)] == [4]
 
 
-async def test_a_partition_that_was_refused_anything_is_hot(storage: Any, engine: Engine, table_name: str) -> None:
+async def test_a_partition_that_was_rejected_anything_is_hot(storage: Any, engine: Engine, table_name: str) -> None:
     log = EntitySet(storage, table_name, BY_HOUR)
     await log.create_table()
     with engine.ledger.span() as span, engine.faults.busy(table=table_name, times=1):

@@ -202,7 +202,7 @@ async def test_a_property_in_two_parts_is_reported(storage: Any, table_name: str
         await counts.get(**JONES)
 
 
-async def test_a_second_insert_is_refused_and_changes_nothing(counts: Any, storage: Any, table_name: str) -> None:
+async def test_a_second_insert_is_rejected_and_changes_nothing(counts: Any, storage: Any, table_name: str) -> None:
     await counts.insert(year())
     before = await rows_of(storage, table_name)
     with pytest.raises(EntityAlreadyExists):
@@ -211,7 +211,7 @@ async def test_a_second_insert_is_refused_and_changes_nothing(counts: Any, stora
 
 
 @pytest.mark.parametrize("day", ["Day001", "Day365"])
-async def test_a_whole_write_is_refused_if_any_part_changed(
+async def test_a_whole_write_is_rejected_if_any_part_changed(
     counts: Any, storage: Any, table_name: str, day: str
 ) -> None:
     stale, other = await counts.insert(year()), await counts.get(**JONES)

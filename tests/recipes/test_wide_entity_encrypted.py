@@ -28,7 +28,7 @@ from tablepatterns import Entity, Int64, Key, LocalKey, connect
 from tablepatterns.engine.account import Engine
 from tablepatterns.entity import reading_of
 from tablepatterns.errors import BadDesign, BadInput, BadProperty, DecryptionFailed, EntityChanged
-from tablepatterns.recipes.encrypted_properties.key_rotation import PLAIN, KeyRotation, Rotated
+from tablepatterns.recipes.encrypted_properties.key_rotation import PLAIN, KeyRotation, RotationProgress
 from tablepatterns.sdk.operation import ANY, Operation
 
 NOTES = "likes long walks. " * 20
@@ -91,7 +91,7 @@ async def test_a_value_that_moves_to_another_row_is_decrypted_there(
     assert len(set(rows)) > 1
 
 
-async def test_a_merge_is_refused_where_some_are_encrypted_before_any_request(
+async def test_a_merge_is_rejected_where_some_are_encrypted_before_any_request(
     storage: Any, engine: Engine, table_name: str
 ) -> None:
     wide = wide_of(storage, table_name, sealed(), **SPREAD)
@@ -104,7 +104,7 @@ async def test_a_merge_is_refused_where_some_are_encrypted_before_any_request(
 
 
 @pytest.mark.guide("G-293")
-async def test_a_ciphertext_of_another_entity_or_property_is_refused(storage: Any, table_name: str) -> None:
+async def test_a_ciphertext_of_another_entity_or_property_is_rejected(storage: Any, table_name: str) -> None:
     key = Key("{Department}", "{Employee}")
     wide = wide_of(storage, table_name, sealed(), key=key, **SPREAD)
     sales = {"Department": "Sales"}
@@ -181,7 +181,7 @@ async def _stale(wide: Any, entity: Entity) -> None:
 # ------------------------------------------------------------------ keys that are changed
 
 
-async def test_wide_entities_are_written_anew_under_the_new_key(storage: Any, table_name: str) -> None:
+async def test_wide_entities_are_written_again_under_the_new_key(storage: Any, table_name: str) -> None:
     before = wide_of(storage, table_name, sealed(), **SPREAD)
     wide = wide_of(storage, table_name, sealed(keys=[NEW, OLD]), **SPREAD)
     await before.insert(PAID)
@@ -189,9 +189,9 @@ async def test_wide_entities_are_written_anew_under_the_new_key(storage: Any, ta
     await wide.insert(PAID | {"Employee": "000225"})
     rotation = KeyRotation(wide)
     assert await rotation.in_use() == {"old": 2, "new": 1}
-    assert await rotation.rotate() == Rotated(seen=3, rewritten=2)
+    assert await rotation.rotate() == RotationProgress(seen=3, rewritten=2)
     assert await rotation.in_use() == {"new": 3}
-    assert await rotation.rotate() == Rotated(seen=3)
+    assert await rotation.rotate() == RotationProgress(seen=3)
     after = wide_of(storage, table_name, sealed(keys=NEW), **SPREAD)
     assert await after.get(**JONES) == PAID
     assert (await after.get(**SMITH))["Ssn"] == "219-09-9999"
@@ -206,7 +206,7 @@ async def test_what_is_plain_is_encrypted_and_rows_of_no_value_are_not_counted(s
         await storage.table(table_name).submit(Operation.insert(row))
     rotation = KeyRotation(wide)
     assert await rotation.in_use() == {PLAIN: 1}
-    assert await rotation.rotate() == Rotated(seen=1, rewritten=1)
+    assert await rotation.rotate() == RotationProgress(seen=1, rewritten=1)
     assert await rotation.in_use() == {"old": 1}
     assert await wide.get(**JONES) == PAID
 
@@ -220,7 +220,7 @@ async def test_a_rotation_asks_for_the_entity_and_not_for_its_rows(storage: Any,
 
     wide = wide_of(storage, table_name, sealed(when=when), **SPREAD)
     await wide.insert(PAID)
-    assert await KeyRotation(wide).rotate() == Rotated(seen=1)
+    assert await KeyRotation(wide).rotate() == RotationProgress(seen=1)
     assert await KeyRotation(wide).in_use() == {"old": 1}
     assert asked == {("000223", "01", "Salary"), ("000223", "01", "Ssn")}
 
@@ -236,8 +236,8 @@ async def test_what_a_rotation_costs(storage: Any, engine: Engine, table_name: s
     assert costs == [2, 4, 2]
 
 
-def test_wide_entities_that_encrypt_nothing_are_refused() -> None:
-    with connect() as storage, pytest.raises(BadDesign, match="none of its mappings encrypts"):
+def test_wide_entities_that_encrypt_nothing_are_rejected() -> None:
+    with connect() as storage, pytest.raises(BadDesign, match="no mapping for encrypted properties"):
         KeyRotation(wide_of(storage, "Staff"))
 
 
@@ -277,7 +277,7 @@ async def test_what_mappings_store_besides_may_be_declared_at_the_end(
         ([sealed("Ssn"), sealed("Salary")], {}, "one mapping of a kind"),
     ],
 )
-def test_mappings_that_cannot_work_are_refused(mappings: list[Any], options: dict[str, Any], subject: str) -> None:
+def test_mappings_that_cannot_work_are_rejected(mappings: list[Any], options: dict[str, Any], subject: str) -> None:
     with connect() as storage, pytest.raises(BadDesign, match=subject):
         wide_of(storage, "Staff", *mappings, **options)
 

@@ -199,7 +199,7 @@ async def test_a_missing_row_of_a_generation_is_reported(wide: Any, storage: Any
 
 
 @pytest.mark.parametrize("fate", ["response lost", "request lost", "timed out", "busy"])
-async def test_a_lost_answer_is_recognised_wherever_it_is_lost(
+async def test_a_lost_response_is_recognized_wherever_it_is_lost(
     backend: Any, engine: Engine, wide: Any, storage: Any, fate: str
 ) -> None:
     await wide.insert(value("a"))

@@ -130,7 +130,7 @@ async def test_a_large_value_and_a_value_of_many_transactions(storage: Any, tabl
     assert len(await rows_of(storage, table_name)) == 6
 
 
-async def test_nothing_is_uploaded_for_what_is_refused(storage: Any, engine: Engine, table_name: str) -> None:
+async def test_nothing_is_uploaded_for_what_is_rejected(storage: Any, engine: Engine, table_name: str) -> None:
     wide = wide_of(storage, table_name, large(table_name), **SPREAD)
     declared = wide_of(storage, table_name, large(table_name), properties=["Photo", "Text"], part_bytes=2000)
     entity = await wide.insert(JONES | {"Name": "Jones"})

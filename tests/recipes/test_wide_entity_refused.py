@@ -15,7 +15,7 @@ from tablepatterns.recipes.wide_entity.wide_entity import WideEntity
 # ------------------------------------------------------------------ what is refused
 
 
-async def test_bad_input_is_refused_before_any_request(storage: Any, engine: Engine, table_name: str) -> None:
+async def test_bad_input_is_rejected_before_any_request(storage: Any, engine: Engine, table_name: str) -> None:
     wide, declared = counts_of(storage, table_name, part_bytes=100), counts_of(storage, table_name, properties=["A"])
     entity = await wide.insert(JONES | {"A": 1})
     another = await wide.get(**JONES)
@@ -48,7 +48,7 @@ async def test_49_parts_are_accepted_and_50_are_not(storage: Any, table_name: st
         await wide.insert({"Employee": "000224"} | {f"P{n:02d}": "x" * 40 for n in range(50)})
 
 
-def test_a_declared_part_that_is_too_large_is_refused_with_the_way_out() -> None:
+def test_a_declared_part_that_is_too_large_is_rejected_with_the_way_out() -> None:
     with connect() as storage:
         wide = WideEntity(storage, "Counts", Key("{Employee}", ""), properties=DAYS, part_bytes=2000)
         with pytest.raises(LimitExceeded, match="part 1"):
@@ -65,6 +65,6 @@ def test_a_declared_part_that_is_too_large_is_refused_with_the_way_out() -> None
         (Key("{Employee}", ""), {"transaction_bytes": 0}, "transaction_bytes"),
     ],
 )
-def test_a_design_that_cannot_work_is_refused(key: Key, options: dict[str, Any], subject: str) -> None:
+def test_a_design_that_cannot_work_is_rejected(key: Key, options: dict[str, Any], subject: str) -> None:
     with connect() as storage, pytest.raises(BadDesign, match=subject):
         WideEntity(storage, "Counts", key, **options)

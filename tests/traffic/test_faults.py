@@ -45,7 +45,7 @@ async def test_a_busy_service_is_asked_again_and_bills_one_of_the_requests(stora
     assert len({each.site for each in traffic.requests}) == 1
 
 
-async def test_a_lost_answer_has_no_status_and_is_not_counted_as_billed(storage: Any, engine: Engine) -> None:
+async def test_a_lost_response_has_no_status_and_is_not_counted_as_billed(storage: Any, engine: Engine) -> None:
     employees = staff(storage)
     await employees.insert(JONES)
     with engine.faults.lose_answer(operation="QueryEntity", times=1), Traffic(storage) as traffic:
@@ -146,7 +146,7 @@ def test_only_so_many_requests_are_kept(storage_in_memory: Storage) -> None:
         Traffic(storage_in_memory, keep=0)
 
 
-def test_an_account_that_cannot_be_watched_is_refused() -> None:
+def test_an_account_that_cannot_be_watched_is_rejected() -> None:
     with pytest.raises(BadInput, match=r"storage = .*: its requests cannot be recorded"):
         Traffic(Engine())  # type: ignore[arg-type]
 

@@ -29,6 +29,6 @@ def test_the_example_for_pytest_passes(pytester: pytest.Pytester, monkeypatch: p
     pytester.runpytest_subprocess("-p", "pytest_tablepatterns", "-W", "error").assert_outcomes(passed=1)
 
 
-def test_every_word_of_traffic_is_told_of() -> None:
+def test_every_word_of_traffic_is_reported_of() -> None:
     told = set(re.findall(r"`(\w+)(?:\(.*?\))?`", TEXT))
     assert {name for name in vars(Traffic) if not name.startswith("_")} - PLUMBING <= told

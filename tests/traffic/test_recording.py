@@ -39,7 +39,7 @@ async def test_only_an_account_in_memory_tells_how_many_entities_were_read(stora
     assert traffic.overall.examined == (3 if storage.engine else None)
 
 
-async def test_each_request_is_told_with_its_operation_partition_and_status(storage: Any, table_name: str) -> None:
+async def test_each_request_is_reported_with_its_operation_partition_and_status(storage: Any, table_name: str) -> None:
     employees = staff(storage, table_name, BY_EMAIL)
     with Traffic(storage) as traffic:
         await employees.create_table()
@@ -220,7 +220,7 @@ async def test_a_hook_of_the_users_own_is_called_as_before(backend: Any, table_n
     assert own == [traffic.requests[1].status] == [200]
 
 
-async def test_nothing_secret_is_told(storage: Any, table_name: str) -> None:
+async def test_nothing_secret_is_reported(storage: Any, table_name: str) -> None:
     employees = staff(storage, table_name)
     with Traffic(storage) as traffic:
         await employees.insert({**person(1), "Password": "hunter2"})

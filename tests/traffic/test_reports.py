@@ -62,7 +62,7 @@ def test_sums_by_partition_add_up_to_the_whole() -> None:
         assert sum(getattr(tally, name) for tally in by_partition.values()) == getattr(traffic.overall, name)
 
 
-def test_what_costs_more_than_tables_is_told_by_service_and_comes_first() -> None:
+def test_what_costs_more_than_tables_is_reported_by_service_and_comes_first() -> None:
     storage = tablepatterns.connect()
     table = storage.tables.create_table("Staff")
     queue = storage.queues.create_queue("hiring")

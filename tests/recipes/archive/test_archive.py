@@ -267,9 +267,9 @@ async def test_wherever_a_worker_dies_the_move_is_finished_and_nothing_was_ever_
 
 def _again(archive: Any, storage: Any, target: Any) -> Any:
     """Return the same archive in another process."""
-    source: Any = EntitySet(storage, archive.source.table.name, KEY)
+    source: Any = EntitySet(storage, archive.entity_set.table.name, KEY)
     if isinstance(target, EntitySet):
         target = EntitySet(storage, target.table.name, KEY)
     elif isinstance(target, BlobArchive):
         target = BlobArchive(storage, target._container.name, prefix="former/")
-    return Archive(source, target, queue=archive.queue, name=archive.kind)
+    return Archive(source, target, queue=archive.queue, kind=archive.kind)

@@ -117,7 +117,9 @@ async def test_a_family_costs_two_listings_and_three_requests_for_each_of_it(
     }
 
 
-async def test_a_child_that_the_set_has_anew_goes_to_poison_and_both_stay(in_table: Family, work: Work) -> None:
+async def test_a_child_that_the_set_has_again_goes_to_the_poison_queue_and_both_stay(
+    in_table: Family, work: Work
+) -> None:
     await in_table.archive.archive(await fill(in_table, *NUMBERS))
     await work(in_table.archive)
     await in_table.employees.insert(employee(223, LastName="Other"))
@@ -297,7 +299,7 @@ def test_children_that_could_not_be_found_again_are_rejected(
     for children, part in designs:
         with pytest.raises(BadDesign, match=part):
             Archive(departments, closed, children=children)
-    with pytest.raises(BadDesign, match="a folder or a prefix of their own"):
+    with pytest.raises(BadDesign, match="use another folder or prefix"):
         Archive(departments, blobs, children={elsewhere: blobs})
     assert Archive(departments, blobs, children={staff: blobs}) is not None
 

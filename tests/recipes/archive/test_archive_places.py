@@ -65,7 +65,7 @@ async def test_a_blob_is_json_that_anybody_can_read(storage: Any, current: Any, 
     await storage.container(container).drop()
 
 
-async def test_a_blob_that_somebody_overwrote_is_told_and_left(
+async def test_a_blob_that_somebody_overwrote_is_reported_and_left(
     storage: Any, current: Any, queue_name: str, work: Work
 ) -> None:
     container = f"c{uuid4().hex}"
@@ -79,7 +79,7 @@ async def test_a_blob_that_somebody_overwrote_is_told_and_left(
     await storage.container(container).drop()
 
 
-async def test_keys_too_long_for_the_name_of_a_blob_are_refused(storage: Any) -> None:
+async def test_keys_too_long_for_the_name_of_a_blob_are_rejected(storage: Any) -> None:
     blobs = BlobArchive(storage, "former")
     with pytest.raises(LimitExceeded, match="1,024 characters"):
         await blobs.insert(("é" * 200, "x"), {})
@@ -150,7 +150,7 @@ async def test_odd_keys_make_files_too(tmp_path: Any, key: str) -> None:
 
 
 @pytest.mark.parametrize("keys", [("Sales", "{}"), ("{}", "Jones")], ids=["row", "partition"])
-async def test_a_name_that_no_folder_takes_is_refused(tmp_path: Any, keys: tuple[str, str]) -> None:
+async def test_a_name_that_no_folder_takes_is_rejected(tmp_path: Any, keys: tuple[str, str]) -> None:
     files = FileArchive(tmp_path)
     longest, beyond = (tuple(key.format(text) for key in keys) for text in ("x" * 246, "x" * 247))
     assert await files.insert(longest, {"N": 1})  # type: ignore[arg-type]

@@ -19,7 +19,7 @@ from tablepatterns.recipes.archive.stores import BlobArchive, FileArchive
 from tablepatterns.recipes.worker import Report, Worker
 
 
-async def test_a_move_back_onto_another_entity_is_refused_and_both_stay(
+async def test_a_move_back_onto_another_entity_is_rejected_and_both_stay(
     storage: Any, current: Any, archive: Any, work: Work
 ) -> None:
     await archive.archive(await current.insert(jones()))
@@ -34,7 +34,7 @@ async def test_a_move_back_onto_another_entity_is_refused_and_both_stay(
     assert (await archive.get(**ID))["LastName"] == "Jones"
 
 
-async def test_an_entity_of_another_set_is_refused(storage: Any, to_table: Any, engine: Engine) -> None:
+async def test_an_entity_of_another_set_is_rejected(storage: Any, to_table: Any, engine: Engine) -> None:
     others: Any = EntitySet(storage, "Departments", Key("{Department}", "{EmployeeId:03d}"))
     other = await others.insert(jones())
     before = engine.ledger.totals.requests
@@ -47,7 +47,7 @@ async def test_an_entity_of_another_set_is_refused(storage: Any, to_table: Any, 
     assert engine.ledger.totals.requests == before
 
 
-async def test_keys_too_long_for_their_place_are_refused_before_a_message_is_sent(
+async def test_keys_too_long_for_their_place_are_rejected_before_a_message_is_sent(
     storage: Any, engine: Engine, tmp_path: Path
 ) -> None:
     notes: Any = EntitySet(storage, "Notes", Key("{Author}", "{Title}"))
@@ -64,10 +64,10 @@ async def test_a_message_that_names_no_entity_of_the_set_is_poison(storage: Any,
     assert await work(to_table) == Report(received=5, poisoned=5)
 
 
-def test_a_set_that_cannot_be_the_archive_is_refused() -> None:
+def test_a_set_that_cannot_be_the_archive_is_rejected() -> None:
     with connect() as storage:
         current = EntitySet(storage, "Current", KEY)
-        with pytest.raises(BadDesign, match="the source itself"):
+        with pytest.raises(BadDesign, match="the active set itself"):
             Archive(current, EntitySet(storage, "current", KEY))
         with pytest.raises(BadDesign, match="the same fields"):
             Archive(current, EntitySet(storage, "Former", Key("{Year:04d}", "empid_{EmployeeId:06d}")))

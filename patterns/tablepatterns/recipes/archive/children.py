@@ -75,10 +75,10 @@ class FamilyMove:
         Raises the errors of `Move.attempt`.
         """
         first = await self._moves()
-        held = await self.parent.copy(lease)
-        if held is not None:
+        snapshot = await self.parent.copy(lease)
+        if snapshot is not None:
             await self._move(first, lease)
-            await self.parent.delete(held)
+            await self.parent.delete(snapshot)
         while late := await self._moves():
             await self._move(late, lease)
             if await self.parent.origin.get(self.parent.keys) is not None:

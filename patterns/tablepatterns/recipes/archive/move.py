@@ -1,8 +1,7 @@
 """Move one entity from a store to another, so that it is always in at least one, and no concurrent change is lost.
 
-The entity is read, its copy is written, and only then the original is deleted, on condition that it has not changed
-since it was read. A worker that retries after a crash finds the copy and goes on. Two more rules apply if workers
-overlap:
+The entity is read, its copy is inserted, and then the original is deleted, on condition of the version that was read.
+After a crash, the next worker finds the copy and continues. Two more rules apply if workers overlap:
 
 - An existing copy is overwritten only if it was read before the original was last found unchanged. So a late worker
   with an old read cannot overwrite what another worker has moved since.
@@ -41,13 +40,13 @@ class Move:
 
         Cost: a read, an insert and a delete; 3 store calls more if there is a copy already.
 
-        :raises Overtaken: a concurrent write changed it; start again
+        :raises Overtaken: a concurrent write changed it; retry
         :raises LeaseLost: another worker has the message now
         :raises EntityAlreadyExists: a different entity has these keys, and must not be overwritten
         """
-        held = await self.copy(lease)
-        if held is not None:
-            await self.delete(held)
+        snapshot = await self.copy(lease)
+        if snapshot is not None:
+            await self.delete(snapshot)
 
     async def copy(self, lease: Lease) -> Snapshot | None:
         """Copy the entity, and return it as it was read; None if there is none.
@@ -56,35 +55,35 @@ class Move:
         :raises LeaseLost: another worker has the message now
         :raises EntityAlreadyExists: a different entity is there, and must not be overwritten
         """
-        held = await self.origin.get(self.keys)
-        if held is None:
+        snapshot = await self.origin.get(self.keys)
+        if snapshot is None:
             return None
         await lease.renew_if_due()
-        if not await self.destination.insert(self.keys, held.properties):
-            await self._put_over(held)
-        return held
+        if not await self.destination.insert(self.keys, snapshot.properties):
+            await self._put_over(snapshot)
+        return snapshot
 
-    async def delete(self, held: Snapshot) -> None:
+    async def delete(self, snapshot: Snapshot) -> None:
         """Delete the original, on condition that it has not changed since it was read.
 
         :raises Overtaken: it has changed
         """
-        if not await self.origin.delete(self.keys, held):
+        if not await self.origin.delete(self.keys, snapshot):
             raise Overtaken
 
-    async def _put_over(self, held: Snapshot) -> None:
+    async def _put_over(self, snapshot: Snapshot) -> None:
         there = await self.destination.get(self.keys)
         again = await self.origin.get(self.keys)
-        if there is None or again is None or again.version != held.version:
+        if there is None or again is None or again.version != snapshot.version:
             raise Overtaken
-        if there.version == held.version:
-            rule = f"it is {self.origin.name} itself, and moving would delete the entity"
-            raise BadDesign("target", self.destination.name, rule, "give another table or key")
-        if not (self.overwrites or there.is_placeholder) and self._differ(there, held):
+        if there.version == snapshot.version:
+            rule = f"it is {self.origin.name} itself, and a move would delete the entity"
+            raise BadDesign("target", self.destination.name, rule, "use another table or key")
+        if not (self.overwrites or there.is_placeholder) and self._differ(there, snapshot):
             text = f"{self.destination.name} has another entity {self.keys}; delete one of the two"
             raise EntityAlreadyExists(text)
         # A row that holds only totals must not overwrite the entity it is a placeholder for
-        kept = there if held.is_placeholder else held
+        kept = there if snapshot.is_placeholder else snapshot
         if not await self.destination.replace(self.keys, there, kept.properties):
             raise Overtaken
 

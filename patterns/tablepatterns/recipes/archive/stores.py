@@ -39,7 +39,7 @@ Properties: TypeAlias = Mapping[str, Any]
 
 @dataclass(frozen=True)
 class Snapshot:
-    """An entity as a store held it when it was read.
+    """An entity as it was read from a store.
 
     :param properties: its fields without the key fields
     :param version: changes with every write, such as an ETag
@@ -54,10 +54,10 @@ class Snapshot:
 
 
 class Store(ABC):
-    """A place that entities can be moved to and from.
+    """A place to archive entities.
 
-    Subclass it to archive elsewhere. Each method is one step of a move and must succeed or fail as a whole: `insert`
-    must fail if there is an entity already, and writes must be conditional on the version that was read.
+    Subclass it to archive elsewhere. Each method is one step of a move and must be atomic: `insert` must fail if there
+    is an entity already, and other writes must be conditional on the version that was read.
     """
 
     @property
@@ -89,11 +89,11 @@ class Store(ABC):
         """Store an entity; return False, and change nothing, if there is one with these keys."""
 
     @abstractmethod
-    async def replace(self, keys: Keys, held: Snapshot, properties: Properties) -> bool:
+    async def replace(self, keys: Keys, snapshot: Snapshot, properties: Properties) -> bool:
         """Overwrite an entity, giving it a new version; return False, and change nothing, if it has changed."""
 
     @abstractmethod
-    async def delete(self, keys: Keys, held: Snapshot) -> bool:
+    async def delete(self, keys: Keys, snapshot: Snapshot) -> bool:
         """Delete an entity; return False, and change nothing, if its version has changed or it is gone."""
 
 
@@ -102,10 +102,10 @@ class Rows(Store):
 
     Cost: 1 storage transaction per call, and the cost of the set's derived data; 1 per 1,000 to list children.
 
-    :param entities: the set, as recipes see it
-    :param key: the key of the set that is archived, which names entities wherever they are
-    :param totals: the properties that a `Summary` of the children keeps in these rows, with the values they have
-        without children. They are not moved: inserting and deleting the children changes them
+    :param entities: the set
+    :param key: the key of the archived set, which identifies entities in every store
+    :param totals: the properties that a `Summary` of the children adds to these rows, with their initial values; they
+        are not moved, since inserting and deleting the children changes them
     """
 
     def __init__(self, entities: EntitySet[Account], key: Key, totals: Properties | None = None) -> None:
@@ -142,9 +142,9 @@ class Rows(Store):
             return False
         return True
 
-    async def replace(self, keys: Keys, held: Snapshot, properties: Properties) -> bool:
+    async def replace(self, keys: Keys, snapshot: Snapshot, properties: Properties) -> bool:
         """Replace the entity, or return False if it has changed."""
-        entity = held.row
+        entity = snapshot.row
         assert isinstance(entity, Entity)  # noqa: S101 - `get` of this class put it there
         totals = {name: entity.get(name) for name in self._totals}
         entity.clear()
@@ -155,9 +155,9 @@ class Rows(Store):
             return False
         return True
 
-    async def delete(self, keys: Keys, held: Snapshot) -> bool:
+    async def delete(self, keys: Keys, snapshot: Snapshot) -> bool:
         """Delete the entity with its derived rows, or return False if it has changed."""
-        entity = held.row
+        entity = snapshot.row
         assert isinstance(entity, Entity)  # noqa: S101 - as above
         try:
             await self.entities.delete(entity)
@@ -223,10 +223,7 @@ _ATTEMPTS = 5
 
 
 class BlobArchive(Store):
-    """Keep archived entities in blobs: cheaper to store than in a table, and read one at a time.
-
-    Each entity is one blob, such as `Sales/empid_000223.json`, in JSON that preserves types. Entities do not share
-    append blobs, because an append that was retried could not be told from a second one.
+    """Keep archived entities in blobs, one per entity, such as `Sales/empid_000223.json`, in typed JSON.
 
     Cost: insert, replace and delete 1 storage transaction, get 2; 2 more for the first insert, which creates the
     container; to list children 1 for each 5,000.
@@ -273,20 +270,20 @@ class BlobArchive(Store):
             except BlobChanged:
                 continue
             return None if content is None else Snapshot(decoded(content, keys, f"blob {name}"), facts.etag)
-        raise BlobChanged(f"blob {name!r} was overwritten at each of {_ATTEMPTS} attempts to read it; try again")
+        raise BlobChanged(f"blob {name!r} was overwritten during each of {_ATTEMPTS} reads; retry")
 
     async def insert(self, keys: Keys, properties: Properties) -> bool:
         """Write a blob, or return False if there is one."""
         return await self._upload(keys, properties, ABSENT)
 
-    async def replace(self, keys: Keys, held: Snapshot, properties: Properties) -> bool:
+    async def replace(self, keys: Keys, snapshot: Snapshot, properties: Properties) -> bool:
         """Overwrite a blob, or return False if it has changed."""
-        return await self._upload(keys, properties, held.version)
+        return await self._upload(keys, properties, snapshot.version)
 
-    async def delete(self, keys: Keys, held: Snapshot) -> bool:
+    async def delete(self, keys: Keys, snapshot: Snapshot) -> bool:
         """Delete a blob, or return False if it has changed."""
         try:
-            return await self._container.delete(self._name(keys), etag=held.version)
+            return await self._container.delete(self._name(keys), etag=snapshot.version)
         except BlobChanged:
             return False
 
@@ -327,15 +324,13 @@ else:
 class FileArchive(Store):
     """Keep archived entities in files of this machine, such as `Sales/empid_000223.json` below a folder.
 
-    A file has reached the disk when a method returns. Workers on this machine may share the folder: a file lock, which
-    the operating system releases when a process dies, lets one of them write at a time. Network file systems without
-    such locks are not supported. Small writes block the event loop. As a file name, a key has at most 246 characters,
-    and a character outside ASCII takes several: the move of an entity with a longer key goes to the poison queue.
+    A file has been flushed to disk when a method returns. Several processes on this machine may share the folder, which
+    is protected by a file lock; network file systems without file locks are not supported. Writes block the event loop.
+    An escaped key has at most 246 characters in a file name; an entity with a longer key is rejected.
 
-    New files are readable and writable by their owner only (0600), and new folders likewise (0700); existing ones keep
-    their permissions.
+    New files and folders can be read and written only by their owner (0600 and 0700).
 
-    :param folder: where the files are; created if missing
+    :param folder: the folder of the files; created if missing
     """
 
     @checked
@@ -373,13 +368,13 @@ class FileArchive(Store):
         """Write a file, or return False if there is one."""
         return self._change(keys, None, _content_of(keys, properties))
 
-    async def replace(self, keys: Keys, held: Snapshot, properties: Properties) -> bool:
+    async def replace(self, keys: Keys, snapshot: Snapshot, properties: Properties) -> bool:
         """Overwrite a file, or return False if it has changed."""
-        return self._change(keys, held.version, _content_of(keys, properties))
+        return self._change(keys, snapshot.version, _content_of(keys, properties))
 
-    async def delete(self, keys: Keys, held: Snapshot) -> bool:
+    async def delete(self, keys: Keys, snapshot: Snapshot) -> bool:
         """Delete a file, or return False if it has changed."""
-        return self._change(keys, held.version, None)
+        return self._change(keys, snapshot.version, None)
 
     def _path(self, keys: Keys) -> Path:
         name = name_of(keys)

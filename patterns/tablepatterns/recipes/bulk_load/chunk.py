@@ -11,7 +11,7 @@ from ...edm import value_size
 from ...entity_set.commit import Step, Write, joined
 
 
-class Planned:
+class PlannedEntity:
     """One entity of an input, and the operations on its own rows.
 
     :param position: its index in the input, from 0
@@ -57,7 +57,7 @@ class Planned:
 class Chunk:
     """The entities that one entity group transaction writes."""
 
-    entities: list[Planned] = field(default_factory=list[Planned])
+    entities: list[PlannedEntity] = field(default_factory=list[PlannedEntity])
     payload: int = 0
     follows: bool = False
     """Whether it writes a row that an earlier chunk wrote too, so that its plan is based on an outdated row."""
@@ -78,7 +78,7 @@ class Chunk:
         """The storage that its rows take, by the published formula."""
         return sum(step.operation.size for step in self.steps if step.operation.kind != "delete")
 
-    def takes(self, entity: Planned, steps: Sequence[Step]) -> bool:
+    def add(self, entity: PlannedEntity, steps: Sequence[Step]) -> bool:
         """Add an entity with all its operations if it fits, and return whether it did.
 
         It does not fit if it writes a row that the chunk writes already, unless entities share that row.
@@ -117,7 +117,7 @@ def _payload(step: Step | None) -> int:
     return step.operation.payload_bound if step else 0
 
 
-def chunks(planned: Iterable[Planned]) -> Iterator[Chunk]:
+def chunks(planned: Iterable[PlannedEntity]) -> Iterator[Chunk]:
     """Split the entities of one partition into chunks, in order.
 
     Every entity is in exactly one chunk, with all its operations. No chunk has more than 100 operations, reaches 4 MB
@@ -130,11 +130,11 @@ def chunks(planned: Iterable[Planned]) -> Iterator[Chunk]:
     chunk = Chunk()
     written: set[str] = set()
     for entity in planned:
-        if not chunk.takes(entity, entity.steps):
+        if not chunk.add(entity, entity.steps):
             yield chunk
             written.update(chunk.rows)
             chunk = Chunk()
-            chunk.takes(entity, entity.steps)
+            chunk.add(entity, entity.steps)
         chunk.follows = chunk.follows or not written.isdisjoint(entity.rows)
     if chunk.entities:
         yield chunk

@@ -1,4 +1,4 @@
-"""Plan how each entity of a bulk load is written, by its mode and by what is stored already."""
+"""Plan the operations of a bulk load, depending on its mode and on the entities that are stored already."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ from ...rate_limit import Pace
 from ...recipe import Account
 from ...same_value import same_value
 from ...sdk.operation import check_transaction
-from .chunk import Planned
+from .chunk import PlannedEntity
 
 Mode = Literal["insert", "insert_or_replace"]
 
 
-class Stopped(Exception):
-    """The load cannot continue, because of an error at an entity of the input; internal to this package."""
+class LoadStopped(Exception):
+    """The load cannot continue, because of an error at an entity of the input; not raised to callers."""
 
     def __init__(self, error: Exception, position: int | None) -> None:
         super().__init__(str(error))
@@ -40,59 +40,59 @@ class Stopped(Exception):
 
 
 @contextmanager
-def at(position: int) -> Generator[None, None, None]:
+def at_input(position: int) -> Generator[None, None, None]:
     """Attribute bad input to the entity at that position."""
     try:
         yield
     except BadInput as error:
-        raise Stopped(error, position) from error
+        raise LoadStopped(error, position) from error
 
 
 class Planner:
     """Plan the operations that write each entity of a load.
 
-    :param into: the set that is loaded, as recipes see it
-    :param resumed: whether an interrupted load may have stored some of the entities already
+    :param entity_set: the set to load
+    :param resumed: whether an interrupted load may have stored some of the entities
     """
 
-    def __init__(self, into: EntitySet[Account], mode: Mode, max_per_second: Pace, *, resumed: bool) -> None:
-        self._into = into
+    def __init__(self, entity_set: EntitySet[Account], mode: Mode, max_per_second: Pace, *, resumed: bool) -> None:
+        self._entity_set = entity_set
         self._mode = mode
         self._pace = max_per_second
         self._resumed = resumed
-        self._sharing = tuple(each for each in into.derived if each.shares_rows and not each.is_eventual)
-        looked_up = (each.looked_up for each in into.derived if isinstance(each, LookedUpFields))
-        self._apart_from = frozenset(into.key.fields).union(*looked_up)
+        self._sharing = tuple(each for each in entity_set.derived if each.shares_rows and not each.is_eventual)
+        looked_up = (each.looked_up for each in entity_set.derived if isinstance(each, LookedUpFields))
+        self._ignored_fields = frozenset(entity_set.key.fields).union(*looked_up)
 
     @property
     def shares_rows(self) -> bool:
-        """Whether entities of a partition share rows, so that a chunk is planned as a whole."""
+        """Whether entities of a partition share rows, so that chunks are planned one after the other."""
         return bool(self._sharing)
 
     @property
     def looks_up(self) -> bool:
-        """Return whether `anew` reads the entity."""
-        return self.needs_stored or self._may_be_ours
+        """Return whether `replan` reads the entity."""
+        return self.needs_stored or self._may_be_stored
 
     @property
-    def _may_be_ours(self) -> bool:
+    def _may_be_stored(self) -> bool:
         return self._mode == "insert" and self._resumed
 
     @property
     def needs_stored(self) -> bool:
-        """Whether the operations depend on what is stored, because old derived rows must be deleted."""
-        return self._mode == "insert_or_replace" and bool(self._into.derived)
+        """Whether the operations depend on the stored entity, because old derived rows must be deleted."""
+        return self._mode == "insert_or_replace" and bool(self._entity_set.derived)
 
-    async def new(self, position: int, entity: Mapping[str, Any]) -> Planned:
+    async def new(self, position: int, entity: Mapping[str, Any]) -> PlannedEntity:
         """Plan the write of an entity that is not stored yet.
 
         :raises Stopped: the entity cannot be stored
         """
-        with at(position):
-            return await self._planned(position, self._into.inserting(entity))
+        with at_input(position):
+            return await self._planned(position, self._entity_set.inserting(entity))
 
-    def check_together(self, planned: Iterable[Planned]) -> None:
-        """Reject two inserts under one key, whatever is stored.
+    def check_duplicates(self, planned: Iterable[PlannedEntity]) -> None:
+        """Reject two inserts with the same key.
 
         :raises Stopped: at the second of the two
         """
@@ -104,52 +104,52 @@ class Planner:
                 if step.owner is None or isinstance(step.owner, Index):
                     first = positions.setdefault(step.operation.key, each.position)
                     if first != each.position:
-                        raise Stopped(_repeated(step.operation.key, step.owner, first), each.position)
+                        raise LoadStopped(_repeated(step.operation.key, step.owner, first), each.position)
 
-    async def anew(self, planned: Planned) -> Planned | None:
-        """Plan the write of an entity on what is stored now; None if it is stored as it should be.
+    async def replan(self, planned: PlannedEntity) -> PlannedEntity | None:
+        """Plan the write of an entity again, based on the stored one; None if it is stored already.
 
-        Only a resumed load may take an equal entity for its own.
+        Only a resumed load accepts an equal entity.
         """
         position, fields = planned.position, planned.fields
         if not self.looks_up:
             return await self.new(position, fields)
         await self._pace.turn()
-        stored = await self._into.get(**self._into.primary.key_fields(fields))
+        stored = await self._entity_set.get(**self._entity_set.primary.key_fields(fields))
         if stored is None:
             return await self.new(position, fields)
-        if self._may_be_ours:
-            return None if same_value(stored, fields, apart_from=self._apart_from) else planned
+        if self._may_be_stored:
+            return None if same_value(stored, fields, apart_from=self._ignored_fields) else planned
         stored.clear()
         stored.update(fields)
-        with at(position):
-            return await self._planned(position, self._into.replacing(stored))
+        with at_input(position):
+            return await self._planned(position, self._entity_set.replacing(stored))
 
-    async def _planned(self, position: int, write: Write) -> Planned:
+    async def _planned(self, position: int, write: Write) -> PlannedEntity:
         encoded = await write.encoded()
         steps = await self._steps(encoded)
-        if self._mode == "insert_or_replace" and not self._into.derived:
-            # Nothing depends on what is stored, so the service's own upsert is enough
+        if self._mode == "insert_or_replace" and not self._entity_set.derived:
+            # Nothing depends on the stored entity, so the service's upsert is enough
             steps = [step._replace(operation=replace(step.operation, kind=self._mode)) for step in steps]
-        planned = Planned(position, encoded, steps)
+        planned = PlannedEntity(position, encoded, steps)
         if not planned.is_one_transaction:
             check_transaction([step.operation for step in steps])
         return planned
 
     async def _steps(self, write: Write) -> list[Step]:
-        """Return the operations on the entity's own rows; those on shared rows can only be checked here."""
+        """Return the operations on the entity's own rows; shared rows are planned later, and only checked here."""
         for each in self._sharing:
             # Not every kind of derived data knows which rows it changes
             with suppress(BadDesign):
                 each.affected_keys(write.change)
-        return await own_steps(self._into.table, write)
+        return await own_steps(self._entity_set.table, write)
 
-    def may_help(self, error: Exception) -> bool:
-        """Return whether planning again, on what is stored now, may succeed after this error."""
-        return self.was_overtaken(error) or (self._resumed and isinstance(error, EntityAlreadyExists))
+    def may_succeed_replanned(self, error: Exception) -> bool:
+        """Return whether planning again may succeed after this error."""
+        return self.lost_race(error) or (self._resumed and isinstance(error, EntityAlreadyExists))
 
-    def was_overtaken(self, error: Exception) -> bool:
-        """Return whether the error only says that something changed after the operations were planned."""
+    def lost_race(self, error: Exception) -> bool:
+        """Return whether the error is due to a change after the operations were planned."""
         if isinstance(error, EntityChanged):
             return True
         moved = isinstance(error, (EntityAlreadyExists, EntityNotFound))
@@ -158,5 +158,4 @@ class Planner:
 
 def _repeated(key: tuple[str, str], index: Index | None, first: int) -> BadKey:
     subject = "the entity's key" if index is None else f"the key in {index.name}"
-    rule = f"entity {first} of the input has the same"
-    return BadKey(subject, key, rule, "leave one of the two out, or give them different keys")
+    return BadKey(subject, key, f"entity {first} of the input has the same", "omit one of the two, or change its key")

@@ -1,4 +1,4 @@
-"""Track the progress of a bulk load: the position that a token holds, and what the caller is told."""
+"""Track the progress of a bulk load, for tokens and progress reports."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ _VERSION = 1
 
 
 @dataclass(frozen=True)
-class Mark:
-    """Which entities of an input are known to be in the table.
+class LoadPosition:
+    """Which entities of an input are known to be stored.
 
-    All entities before `first` are. Those from `first` to `read`, the entities of one window, are if their bit in
-    `open` is 0; the lowest bit is that of `first`. Nothing is known of those from `read` on.
+    All entities before `first` are. The entities from `first` to `read`, one window, are stored if their bit in `open`
+    is 0; the lowest bit is that of `first`.
 
-    :param digest: of the keys of all entities before `read`, to recognize a different input
+    :param digest: of the keys of all entities before `read`, to detect a different input
     """
 
     digest: str
@@ -33,32 +33,32 @@ class Mark:
 
     @property
     def done(self) -> int:
-        """How many entities are known to be in the table."""
+        """How many entities are known to be stored."""
         return self.read - self.open.bit_count()
 
     def is_open(self, position: int) -> bool:
-        """Return whether an entity that was read is not known to be in the table."""
+        """Return whether an entity that was read is not known to be stored."""
         return position >= self.first and bool(self.open >> (position - self.first) & 1)
 
-    def with_window(self, size: int, digest: str) -> Mark:
-        """Return the mark after reading a window of `count` more entities; everything before it is in the table."""
-        return Mark(digest, self.read, self.read + size, (1 << size) - 1)
+    def with_window(self, size: int, digest: str) -> LoadPosition:
+        """Return the position after reading the next window of `size` entities; all before it are stored."""
+        return LoadPosition(digest, self.read, self.read + size, (1 << size) - 1)
 
-    def with_done(self, positions: Collection[int]) -> Mark:
-        """Return the mark after some entities of the window were written."""
+    def with_done(self, positions: Collection[int]) -> LoadPosition:
+        """Return the position after some entities of the window were written."""
         return replace(self, open=self.open & ~sum(1 << (position - self.first) for position in positions))
 
     def text(self) -> str:
-        """Return the mark as URL-safe text."""
+        """Return the position as URL-safe text."""
         parts = [_VERSION, self.digest, self.first, self.read, f"{self.open:x}"]
         return base64.urlsafe_b64encode(zlib.compress(json.dumps(parts).encode())).decode("ascii")
 
     @classmethod
-    def parse(cls, token: str) -> Mark:
-        """Parse the text of a mark.
+    def parse(cls, token: str) -> LoadPosition:
+        """Parse the text of a position.
 
-        >>> Mark.parse(Mark("ab").with_window(3, "cd").with_done([1]).text())
-        Mark(digest='cd', first=0, read=3, open=5)
+        >>> LoadPosition.parse(LoadPosition("ab").with_window(3, "cd").with_done([1]).text())
+        LoadPosition(digest='cd', first=0, read=3, open=5)
 
         :raises BadToken: the text is not a token of a load
         """
@@ -68,16 +68,16 @@ class Mark:
             mark = cls(digest, first, read, int(still_open, 16))
             is_sound = version == _VERSION and 0 <= first <= read and 0 <= mark.open < 1 << (read - first)
         except (TypeError, ValueError, zlib.error) as error:
-            raise BadToken("resume", token, "it is not a token of a load", "give one, or None to begin") from error
+            raise BadToken("resume", token, "it is not a token of a load", "pass one, or None to start") from error
         if not is_sound:
-            raise BadToken("resume", token, "it is not a token of this version", "give another, or None to begin")
+            raise BadToken("resume", token, "it is not a token of this version", "pass another, or None to start")
         return mark
 
 
 class KeyDigest:
     """A running digest of the keys of an input.
 
-    :param names: what the input is loaded into
+    :param names: identify the set
     """
 
     def __init__(self, *names: str) -> None:
@@ -99,48 +99,48 @@ class Progress:
     """The progress of a load."""
 
     entities: int
-    """How many entities of the input are in the table, including those of earlier calls."""
-    mark: Mark = field(repr=False)
-    recognised: int = 0
-    """How many entities this call found in the table, written by an earlier call that did not learn of it."""
+    """How many entities of the input are stored, including those of earlier calls."""
+    mark: LoadPosition = field(repr=False)
+    already_stored: int = 0
+    """How many entities this call found stored, because an earlier call lost the response to its write."""
     transactions: int = 0
     """How many entity group transactions this call has committed."""
     partitions: int = 0
-    """How many partitions this call has started to write, counted per window."""
+    """How many partitions this call has started, counted per window."""
     bytes: int = 0
-    """The storage that the rows written by this call take, derived rows included."""
+    """The stored size of the rows that this call wrote, including derived rows."""
 
     @property
     def token(self) -> str:
-        """The text that `load` resumes from; it may be stored, and used in another process."""
+        """The token that resumes the load, also in another process."""
         return self.mark.text()
 
 
 @dataclass(frozen=True)
-class Loaded(Progress):
-    """The result of a completed load. Its token loads what is appended to the same input later."""
+class LoadResult(Progress):
+    """The result of a completed load. Its token loads entities that are later appended to the same input."""
 
     atomicity: Literal["chunk"] = "chunk"
-    """What is written as a whole or not at all: a chunk, which is one entity group transaction; never the load."""
+    """The unit that is written atomically: a chunk, which is one entity group transaction."""
 
 
 class Tally:
     """The counts of one load; its partitions report from several threads or tasks.
 
-    :param mark: where the load starts
+    :param mark: the position to start from
     :param tell: called after every change, one call at a time
     """
 
-    def __init__(self, mark: Mark, tell: Callable[[Progress], None] | None) -> None:
+    def __init__(self, mark: LoadPosition, tell: Callable[[Progress], None] | None) -> None:
         self.progress = Progress(mark.done, mark)
         self.failure: Exception | None = None
-        """What stopped a partition; the others end with the chunk that they are at."""
-        self._tell = tell
+        """The first error; the other partitions stop after their current chunk."""
+        self._report = tell
         self._lock = threading.Lock()
 
     @property
-    def mark(self) -> Mark:
-        """What is known to be in the table."""
+    def mark(self) -> LoadPosition:
+        """The current position."""
         return self.progress.mark
 
     def read(self, size: int, digest: str) -> None:
@@ -167,12 +167,12 @@ class Tally:
                 )
             )
 
-    def recognised(self, position: int) -> None:
+    def found_stored(self, position: int) -> None:
         """Note that an entity was found in the table."""
         with self._lock:
             now = self.progress
             mark = now.mark.with_done([position])
-            self._change(replace(now, entities=mark.done, recognised=now.recognised + 1, mark=mark))
+            self._change(replace(now, entities=mark.done, already_stored=now.already_stored + 1, mark=mark))
 
     def fail(self, error: Exception) -> None:
         """Stop the load; the first error is the one that is raised."""
@@ -181,5 +181,5 @@ class Tally:
 
     def _change(self, progress: Progress) -> None:
         self.progress = progress
-        if self._tell is not None:
-            self._tell(progress)
+        if self._report is not None:
+            self._report(progress)

@@ -14,19 +14,19 @@ from ...entity_set.row_store import RowReader
 from ...errors import BadInput, DerivedDataMismatch, ReferenceNotFound
 from ...rate_limit import Pace
 from ...sdk.operation import Operation, check_transaction
-from .chunk import Chunk, Planned
-from .plan import Planner, Stopped
+from .chunk import Chunk, PlannedEntity
+from .plan import LoadStopped, Planner
 
 _MOST_BYTES: Final = 16 * 1024 * 1024
 
 
-class KeptRows:
+class RowCache:
     """Cache rows of one partition as they were last read or written, with their ETags; for one task or thread.
 
-    A cached row may be stale. A write that is conditional on its ETag then fails, and nothing is lost.
+    A cached row may be stale, so writes are conditional on its ETag.
 
-    :param stored: where the rows are
-    :param max_per_second: how many are read per second
+    :param stored: reads the rows
+    :param max_per_second: limits the rate of reads
     """
 
     def __init__(self, stored: RowReader, max_per_second: Pace) -> None:
@@ -36,7 +36,7 @@ class KeptRows:
         self._bytes = 0
 
     async def get(self, partition_key: str, row_key: str) -> Entity | None:
-        """Return a row as it was last known, or None. Cost: 1 transaction, on first use."""
+        """Return a row, or None. Cost: 1 transaction on first use."""
         keys = partition_key, row_key
         if keys not in self._rows:
             await self._pace.turn()
@@ -44,17 +44,18 @@ class KeptRows:
         return self._rows[keys]
 
     def forget(self) -> None:
-        """Empty the cache, because one of the rows is stale."""
+        """Clear the cache, because a row is stale."""
         self._rows.clear()
         self._bytes = 0
 
     def wrote(
         self, left: Mapping[Keys, Entity | None], operations: Sequence[Operation], written: Sequence[Entity]
     ) -> None:
-        """Cache rows as a transaction has left them.
+        """Cache rows after a transaction.
 
         :param left: their contents by key; None for a deleted row
-        :param operations: what was written, with the identity that the service gave each in `written`
+        :param operations: the operations of the transaction
+        :param written: the rows with their new ETags
         """
         stored = {row.key: row for row in written}
         for keys, row in left.items():
@@ -66,43 +67,40 @@ class KeptRows:
             self.forget()
 
 
-REFUSALS: Final = (BadInput, DerivedDataMismatch, ReferenceNotFound)
-"""The errors that planning an entity may raise because of stale rows; reading them again may help."""
+STALE_ROW_ERRORS: Final = (BadInput, DerivedDataMismatch, ReferenceNotFound)
+"""Errors that planning may raise because of stale rows; reading the rows again may help."""
 
 
-class Share:
-    """The entities that are still to be written; for one task or thread.
+class SharedRowPlan:
+    """The unwritten entities of a partition that share rows; for one task or thread.
 
     :param planned: entities of one partition, with the operations on their own rows
     """
 
-    def __init__(self, planner: Planner, rows: KeptRows, planned: Sequence[Planned]) -> None:
+    def __init__(self, planner: Planner, rows: RowCache, planned: Sequence[PlannedEntity]) -> None:
         self._planner = planner
         self._rows = rows
         self._entities = list(planned)
         self._done = 0
-        self._stake = 0
+        self._unconfirmed_count = 0
         self._written: set[str] = set()
         self._left: dict[Keys, Entity | None] = {}
 
     @property
     def is_written(self) -> bool:
-        """Return whether nothing is left to write."""
+        """Return whether all entities are written."""
         return self._done == len(self._entities)
 
     @property
-    def at_stake(self) -> list[Planned]:
+    def unconfirmed(self) -> list[PlannedEntity]:
         """The entities of the last planned chunk, or the one entity that could not be planned."""
-        return self._entities[self._done : self._done + self._stake]
+        return self._entities[self._done : self._done + self._unconfirmed_count]
 
-    def renew(self, planned: Sequence[Planned]) -> None:
-        """Plan again on rows that are read again.
-
-        :param planned: the unwritten entities of the last chunk, planned on what is stored now
-        """
+    def renew(self, planned: Sequence[PlannedEntity]) -> None:
+        """Discard cached rows, and replace the entities of the last chunk by replanned ones."""
         self._rows.forget()
-        self._entities[self._done : self._done + self._stake] = planned
-        self._stake = len(planned)
+        self._entities[self._done : self._done + self._unconfirmed_count] = planned
+        self._unconfirmed_count = len(planned)
 
     async def chunk(self, most: int | None = None) -> Chunk:
         """Return the next chunk, as large as possible.
@@ -111,24 +109,24 @@ class Share:
         :raises Stopped: its first entity cannot be written
         """
         chunk, pending = Chunk(), Pending(self._rows)
-        self._left, self._stake = {}, 1
+        self._left, self._unconfirmed_count = {}, 1
         last = None if most is None else self._done + most
         for entity in islice(self._entities, self._done, last):
             try:
-                if not await self._taken(chunk, pending, entity):
+                if not await self._add(chunk, pending, entity):
                     break
-            except REFUSALS as error:
+            except STALE_ROW_ERRORS as error:
                 if not chunk.entities:
-                    raise Stopped(error, entity.position) from error
-                # The entities before it are valid; this one is planned again after they are written
+                    raise LoadStopped(error, entity.position) from error
+                # The entities before it are valid; this one is planned again once they are written
                 break
-        self._stake = len(chunk.entities)
+        self._unconfirmed_count = len(chunk.entities)
         return chunk
 
-    async def _taken(self, chunk: Chunk, pending: Pending, entity: Planned) -> bool:
+    async def _add(self, chunk: Chunk, pending: Pending, entity: PlannedEntity) -> bool:
         current = await self._current(entity)
         steps = await all_steps(pending, current.write, current.steps)
-        if not chunk.takes(current, steps):
+        if not chunk.add(current, steps):
             if not chunk.entities:
                 check_transaction([step.operation for step in steps])
             return False
@@ -137,16 +135,16 @@ class Share:
                 self._left[step.operation.key] = await pending.get(*step.operation.key)
         return True
 
-    async def _current(self, entity: Planned) -> Planned:
-        """Return an entity planned on its own rows as the previous chunks left them."""
+    async def _current(self, entity: PlannedEntity) -> PlannedEntity:
+        """Return an entity, planned again if earlier chunks have written its rows."""
         if not self._planner.needs_stored or self._written.isdisjoint(entity.rows):
             return entity
-        return await self._planner.anew(entity) or entity
+        return await self._planner.replan(entity) or entity
 
     def wrote(self, chunk: Chunk, written: Sequence[Entity]) -> None:
-        """Note that a chunk is in the table.
+        """Note that a chunk is stored.
 
-        :param written: its rows, with the identity that the service gave them
+        :param written: its rows with their new ETags
         """
         self._done += len(chunk.entities)
         self._written.update(row for entity in chunk.entities for row in entity.rows)

@@ -12,14 +12,14 @@ from .cipher import to_bytes
 
 _LEAST_KEY: Final = 32
 _BYTES: Final = 16
-"""A hash is cut to 128 bits: two values meet by accident once in some 2**64."""
+"""Hashes are truncated to 128 bits, so that collisions are expected after some 2**64 values."""
 
 
 class BlindIndex:
-    """HMAC-SHA-256 of values, with a key of its own, cut to 128 bits and written as 32 hexadecimal digits.
+    """HMAC-SHA-256 of values, truncated to 128 bits, as 32 hexadecimal digits.
 
-    :param names: the property of the hash for each property that is hashed
-    :param key: at least 32 random bytes; none of the keys that encrypt
+    :param names: for each hashed property, the name of the property with the hash
+    :param key: at least 32 random bytes; not one of the encryption keys
     :raises BadDesign: the key is missing or too short, or two properties share one hash
     """
 
@@ -27,20 +27,20 @@ class BlindIndex:
         self.names = dict(names)
         if self.names and (not isinstance(key, bytes) or len(key) < _LEAST_KEY):
             rule = f"blind indexes need a key of at least {_LEAST_KEY} random bytes"
-            raise BadDesign("blind_key", NOT_SHOWN, rule, "make it with os.urandom(32), and keep it in a vault")
+            raise BadDesign("blind_key", NOT_SHOWN, rule, "create it with os.urandom(32), and store it in a vault")
         if len(set(self.names.values())) < len(self.names):
-            raise BadDesign("blind", list(self.names.values()), "two have the same name", "give each its own")
+            raise BadDesign("blind", list(self.names.values()), "two have the same name", "use a name for each")
         self._key = key or b""
 
     @property
     def id(self) -> str | None:
-        """By what a header tells the key from others; None where there are no blind indexes."""
+        """The id of the key in headers; None if there are no blind indexes."""
         return self._digest(b"the id of this key")[:8] if self.names else None
 
     def hashes(self, table: str, fields: Mapping[str, Any]) -> dict[str, str]:
-        """Return the hashes of the fields that are there, by the names of their properties.
+        """Return the hashes of the given fields, by the names of their properties.
 
-        The same value has another hash in another table, and under another property.
+        The same value has different hashes in different tables and properties.
         """
         found: dict[str, str] = {}
         for name, hashed in self.names.items():
@@ -50,15 +50,15 @@ class BlindIndex:
                 found[hashed] = self._digest(place + to_bytes(name, value))
         return found
 
-    def refuse_others(self, fields: Mapping[str, Any]) -> None:
-        """Reject fields that have no blind index.
+    def check_fields(self, fields: Mapping[str, Any]) -> None:
+        """Reject fields without a blind index.
 
-        :raises BadInput: there is one
+        :raises BadInput: a field has none
         """
         for name in fields:
             if name not in self.names:
-                rule = f"blind indexes are kept of {', '.join(self.names) or 'nothing'}"
-                raise BadInput("field", name, rule, "declare one with blind={...}, or leave it out")
+                rule = f"the fields with a blind index are {', '.join(self.names) or 'none'}"
+                raise BadInput("field", name, rule, "declare one with blind={...}, or omit the field")
 
     def _digest(self, content: bytes) -> str:
         return hmac.new(self._key, content, hashlib.sha256).digest()[:_BYTES].hex()

@@ -31,14 +31,14 @@ def need_cryptography() -> None:
 
 
 def new_content_key() -> bytes:
-    """Return a key that nothing was encrypted with yet."""
+    """Return a new random key."""
     return os.urandom(CONTENT_KEY_BYTES)
 
 
 def encrypt(key: bytes, plaintext: bytes, associated: bytes) -> bytes:
-    """Return a nonce and the ciphertext with its tag.
+    """Return the nonce, the ciphertext and the tag.
 
-    A nonce is random, and a key serves one write of one entity, so that the two never meet again.
+    The nonce is random, and a key is used for one write of one entity, so that no pair of them repeats.
     """
     from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
@@ -47,9 +47,9 @@ def encrypt(key: bytes, plaintext: bytes, associated: bytes) -> bytes:
 
 
 def decrypt(key: bytes, sealed: bytes, associated: bytes) -> bytes:
-    """Return the plaintext that `encrypt` was given.
+    """Return the plaintext of `encrypt`.
 
-    :raises ValueError: the key, the associated data or a single bit is another
+    :raises ValueError: the key, the associated data or the ciphertext is different
     """
     from cryptography.exceptions import InvalidTag
     from cryptography.hazmat.primitives.ciphers.aead import AESGCM
@@ -57,7 +57,7 @@ def decrypt(key: bytes, sealed: bytes, associated: bytes) -> bytes:
     try:
         return AESGCM(key).decrypt(sealed[:NONCE_BYTES], sealed[NONCE_BYTES:], associated)
     except InvalidTag:
-        raise ValueError("it was altered, or encrypted for another place or with another key") from None
+        raise ValueError("it was altered, or encrypted for another entity or with another key") from None
 
 
 def wrap(key_encryption_key: bytes, content_key: bytes) -> bytes:
@@ -68,7 +68,7 @@ def wrap(key_encryption_key: bytes, content_key: bytes) -> bytes:
 
 
 def unwrap(key_encryption_key: bytes, wrapped: bytes) -> bytes:
-    """Return the key that `wrap` was given.
+    """Return the key that `wrap` encrypted.
 
     :raises ValueError: it was wrapped with another key, or altered
     """
@@ -84,26 +84,26 @@ _STRUCTS: Final = {b"?": "?", b"i": ">i", b"l": ">q", b"d": ">d", b"t": ">q"}
 
 
 def to_bytes(name: str, value: Any) -> bytes:
-    r"""Return a value with its type, in a form that never changes.
+    r"""Return a typed value in a stable binary form.
 
-    A text or bytes may be longer than a property; every other type is one that the service stores.
+    Text and bytes may be longer than a property; every other type must be a property type.
 
     >>> to_bytes("Salary", Int64(5))
     b'l\x00\x00\x00\x00\x00\x00\x00\x05'
 
-    :raises BadProperty: it is no property type; the value is not shown
+    :raises BadProperty: it is not a property type; the error does not show the value
     """
     try:
         return _written(typed(name, value))
     except BadInput as error:
-        # Its own text would show what is to be kept secret
+        # The original error would show the secret value
         raise BadProperty(name, NOT_SHOWN, error.rule, error.hint) from None
 
 
 def from_bytes(written: bytes) -> Any:
-    """Return the value that `to_bytes` was given.
+    """Return the value of `to_bytes`.
 
-    :raises ValueError: there is no such type
+    :raises ValueError: the type is unknown
     """
     kind, rest = written[:1], written[1:]
     if kind == b"s":
@@ -113,7 +113,7 @@ def from_bytes(written: bytes) -> Any:
     if kind == b"g":
         return UUID(bytes=rest)
     if kind not in _STRUCTS:
-        raise ValueError(f"{kind!r} is no type that this version knows")
+        raise ValueError(f"this version does not know the type {kind!r}")
     (value,) = struct.unpack(_STRUCTS[kind], rest)
     if kind == b"t":
         return Ticks(value) if value % 10 else Ticks(value).datetime()
@@ -128,7 +128,7 @@ def _written(value: Any) -> bytes:
     if isinstance(value, UUID):
         return b"g" + value.bytes
     if isinstance(value, datetime):
-        # The SDK's datetimes keep the service's own text beside a value that lacks its seventh digit
+        # The SDK's datetimes have the service's text, since the value lacks its seventh digit
         text = getattr(value, "tables_service_value", "")
         value = Ticks.parse(text) if text else Ticks.of(value)
     kinds = {bool: b"?", Int64: b"l", Ticks: b"t", float: b"d"}

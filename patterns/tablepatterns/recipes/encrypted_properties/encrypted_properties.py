@@ -1,4 +1,4 @@
-"""Encrypt properties in the client, each bound to its place in the table."""
+"""Encrypt properties in the client, each bound to its entity and name."""
 
 from __future__ import annotations
 
@@ -17,21 +17,20 @@ from .header import Header, associated
 from .keys import KeyEncryptionKey, KeyRing, Resolve
 
 ENCRYPTED: Final = "tablepatterns: encrypted"
-"""What marks a property of a class: `Salary: Annotated[int, ENCRYPTED]`."""
+"""Declares an encrypted property in a class: `Salary: Annotated[int, ENCRYPTED]`."""
 _MAGIC: Final = b"\x00tpe"
-"""What every sealed value begins with."""
+"""The first bytes of every encrypted value."""
 _LEAST_SEALED: Final = len(_MAGIC) + NONCE_BYTES + 16
-"""Marks, nonce and tag; what is encrypted has at least the byte of its type."""
+"""The size of prefix, nonce and tag; the plaintext has at least one byte, its type."""
 
 When: TypeAlias = Callable[[str, str, str], bool]
 
 
 class EncryptedProperties(PropertyMapping):
-    """Encrypt some properties in this process before they are sent, and decrypt them when they are read.
+    """Encrypt properties in this process before they are sent, and decrypt them when they are read.
 
-    Use it for values that must not be readable by everyone who can read the table, such as salaries, including
-    administrators, backups and logs. PartitionKey, RowKey and Timestamp are never encrypted, so do not put secrets in
-    them.
+    Use it for values that administrators, backups and logs must not reveal, such as salaries. PartitionKey, RowKey and
+    Timestamp are never encrypted: do not put secrets in them.
 
     >>> from tablepatterns import EntitySet, Key, connect
     >>> from tablepatterns import LocalKey
@@ -44,33 +43,28 @@ class EncryptedProperties(PropertyMapping):
     >>> type(stored["Salary"]), type(stored["Ssn"])
     (<class 'bytes'>, <class 'bytes'>)
 
-    Each write of an entity uses a new 256-bit content key. Its properties are encrypted with AES-256-GCM and stored as
-    Binary. The content key, wrapped by a key-encryption key, is stored with them in the property `EncryptedWith`.
+    Each write of an entity encrypts its properties with a new AES-256-GCM key, which is stored with them, wrapped by a
+    key-encryption key, in the property `EncryptedWith`. Values keep their types. A ciphertext is bound to its table,
+    entity and property: if it was moved, altered or removed, reading raises `DecryptionFailed`, without showing
+    plaintext. It is not bound to the account, so tables can be copied. Indexes copy the ciphertext.
 
-    Values keep their types. A ciphertext is bound to its table, to the keys of its primary row, to its property and to
-    the names that were encrypted with it. If it was moved, altered or removed, or its header was, reading raises
-    `DecryptionFailed`, which shows no plaintext. It is not bound to the account, so tables can be copied to another
-    one. Copies in indexes hold the ciphertext of the primary. Entities of several keys, and plain ones, may share a
-    table; reading needs only the keys.
+    Encryption does not hide the names and lengths of properties or the times of writes, and does not detect that a
+    complete old entity was restored. Look up encrypted values with a blind index, which reveals which entities have
+    equal values. `merge` is rejected, since it would leave properties under the old content key. A plain value in a
+    declared property is accepted unless `require` is set. See docs/encryption.md.
 
-    Encryption does not hide which properties there are, how long they are, and who writes them when. It does not detect
-    that a complete old entity was put back. Encrypted values can be looked up only by a blind index, which reveals
-    which entities have equal values. Merge is rejected, since it would leave some properties under the old content key.
-    A plain value in a declared property is accepted unless `require` is set.
-
-    Cost: no storage transaction. One call of the key for each entity that is written or read; for a key in a vault that
-    is a request to it. A property takes 33 bytes more than its value in UTF-8, and the header some 150.
+    Cost: no storage transactions. One operation of the key per entity written or read, which is a request for a key in
+    a vault. A property takes 33 bytes more than its value in UTF-8, and `EncryptedWith` some 150.
 
     :param names: the properties to encrypt; none for a program that only reads
     :param keys: a key-encryption key, or several: the first encrypts, all decrypt
     :param when: called with PartitionKey, RowKey and name; returns whether to encrypt this entity's property. None for
         always
-    :param resolve: returns the key with an id that is not among `keys`, or None
-    :param blind: for properties to look up, the name of the property that holds their keyed hash
-    :param blind_key: the key of these hashes, at least 32 random bytes, to be protected like the others
-    :param require: whether to reject, when reading, a plain value that should be encrypted
-    :raises BadDesign: a name cannot be encrypted, there is no key, or a blind index is of a property that is not
-        encrypted
+    :param resolve: called with the id of a key that is not in `keys`; returns the key or None
+    :param blind: for each property with a blind index, the name of the property for its keyed hash
+    :param blind_key: the key of the hashes: at least 32 random bytes, to be protected like the other keys
+    :param require: whether reading rejects a plain value that should be encrypted
+    :raises BadDesign: a name cannot be encrypted, there is no key, or a property with a blind index is not encrypted
     :raises ModuleNotFoundError: the extra `encrypt` is not installed
 
     Guide: encrypting table data (client side).
@@ -103,16 +97,18 @@ class EncryptedProperties(PropertyMapping):
     def _check(self) -> None:
         hashes = frozenset(self._blind.names.values())
         for name in sorted(self._names.intersection({*SYSTEM_PROPERTIES, ENCRYPTED_WITH, *hashes})):
-            raise BadDesign("names", name, "the service or the mapping needs it as it is", "encrypt other properties")
+            raise BadDesign(
+                "names", name, "the service or the mapping needs it unencrypted", "encrypt other properties"
+            )
         for name in sorted(self._blind.names.keys() - self._names):
-            raise BadDesign("blind", name, "it is not encrypted, and can be looked up as it is", "leave it out")
+            raise BadDesign("blind", name, "it is not encrypted, so it can be queried directly", "omit it")
         for name in sorted(hashes.intersection({*SYSTEM_PROPERTIES, ENCRYPTED_WITH})):
-            raise BadDesign("blind", name, "the name is taken", "call the hash otherwise")
+            raise BadDesign("blind", name, "the name is reserved", "use another name for the hash")
 
     @classmethod
     @checked
     def of(cls, kind: type, **options: Any) -> EncryptedProperties:
-        """Return the mapping of a class that declares its properties, encrypted ones as `Annotated[type, ENCRYPTED]`.
+        """Return the mapping for a class whose encrypted properties are declared as `Annotated[type, ENCRYPTED]`.
 
         >>> from typing import Annotated, TypedDict
         >>> from tablepatterns import LocalKey
@@ -139,19 +135,19 @@ class EncryptedProperties(PropertyMapping):
         return self._names
 
     def stored(self, name: str) -> Collection[str]:
-        """Return the names of the properties that one is decrypted from: its own, and the header."""
+        """Return the properties that one is decrypted from: itself and the header."""
         return (name, ENCRYPTED_WITH) if name in self._names else (name,)
 
     def written(self, name: str) -> Collection[str]:
-        """Return the names of the properties that one is written to: its own, the header, and its hash, if any."""
+        """Return the properties that one is written to: itself, the header, and its hash, if any."""
         hashed = self._blind.names.get(name)
         return (*self.stored(name), *([hashed] if hashed else []))
 
     @checked
     def blind(self, table: str, values: Mapping[str, Any] | None = None, /, **fields: Any) -> dict[str, str]:
-        """Return the hashes of values, to look entities up by: the fields of an index on them, or of a condition.
+        """Return the blind-index hashes of values, to use as index fields or in a filter.
 
-        The values must be equal to what was stored, in case, in form and in type.
+        A value must equal the stored one, including case and type.
 
         >>> from tablepatterns import EntitySet, IntraPartitionIndex, Key, connect
         >>> from tablepatterns import LocalKey
@@ -171,13 +167,13 @@ class EncryptedProperties(PropertyMapping):
         :raises BadInput: a property has none
         """
         given = fields_of(values, fields)
-        self._blind.refuse_others(given)
+        self._blind.check_fields(given)
         return self._blind.hashes(table, given)
 
     def is_current(self, stored: Fields, key: tuple[str, str]) -> bool:
-        """Whether a row is as it would be written now: by the current keys, with all encrypted that should be.
+        """Return whether a row is encrypted as a write would do it now, with the current keys.
 
-        :param stored: its properties as they are stored
+        :param stored: its stored properties
         :param key: its PartitionKey and RowKey
         :raises DecryptionFailed: its header cannot be read
         """
@@ -188,17 +184,17 @@ class EncryptedProperties(PropertyMapping):
         return wanted <= header.names and (header.wrapped.kid, header.blind) == (self._ring.current, self._blind.id)
 
     async def encode(self, fields: Fields, place: Place) -> Encoded:
-        """Return the fields with those that are to be encrypted sealed, and their header and hashes."""
+        """Return the fields with encrypted values, the header and the hashes."""
         for name in sorted({ENCRYPTED_WITH, *self._blind.names.values()}.intersection(fields)):
-            raise BadProperty(name, fields[name], f"{self.name} make it themselves", "rename the property")
+            raise BadProperty(name, fields[name], f"the name is reserved for {self.name}", "rename the property")
         chosen = {
             name: to_bytes(name, fields[name])
             for name in self._names.intersection(fields)
             if fields[name] is not None and self._chooses(name, place.key)
         }
         for name in sorted(name for name in fields.keys() - chosen.keys() if _is_sealed(fields[name])):
-            rule = "it begins as an encrypted value does, and would be taken for one"
-            raise BadProperty(name, NOT_SHOWN, rule, "encrypt this property too, or put a byte in front of its value")
+            rule = "it starts like an encrypted value, and would be read as one"
+            raise BadProperty(name, NOT_SHOWN, rule, "encrypt this property too, or add a byte in front of its value")
         stored = {**fields, **self._blind.hashes(place.table, fields)}
         if not chosen:
             return Encoded(stored)
@@ -209,17 +205,17 @@ class EncryptedProperties(PropertyMapping):
         return Encoded(stored | {ENCRYPTED_WITH: header.text()})
 
     async def decode(self, fields: Fields, place: Place) -> dict[str, Any]:
-        """Return the fields with all of them opened that were sealed, whether they are declared here or not.
+        """Return the fields with all encrypted values decrypted, declared here or not.
 
-        :raises DecryptionFailed: a value is not what was encrypted for its place
-        :raises UnknownKey: it was encrypted with a key that was not given
+        :raises DecryptionFailed: a value is not what was encrypted for this property of this entity
+        :raises UnknownKey: it was encrypted with an unknown key
         """
         hidden = {ENCRYPTED_WITH, *self._blind.names.values()}
         found = {name: value for name, value in fields.items() if name not in hidden}
         header = self._header(fields[ENCRYPTED_WITH], place.key) if ENCRYPTED_WITH in fields else None
         sealed = header.names.intersection(found) if header else frozenset[str]()
-        self._refuse_plain(found, sealed, place)
-        self._refuse_removed(found, header, place)
+        self._check_plain(found, sealed, place)
+        self._check_removed(found, header, place)
         if header is None or not sealed:
             return found
         content_key = await self._ring.unwrap(header.wrapped, f"the entity {place.key}")
@@ -236,36 +232,36 @@ class EncryptedProperties(PropertyMapping):
         except ValueError as error:
             raise DecryptionFailed(f"{ENCRYPTED_WITH} of the entity {key} cannot be read: {error}") from error
 
-    def _refuse_plain(self, found: Fields, sealed: Collection[str], place: Place) -> None:
-        """Reject values that should be encrypted and are not, where that is asked for or cannot be meant."""
+    def _check_plain(self, found: Fields, sealed: Collection[str], place: Place) -> None:
+        """Reject encrypted values without a header, and with `require`, plain values that should be encrypted."""
         for name in sorted(found.keys() - sealed):
             if _is_sealed(found[name]):
                 text = f"{name} of the entity {place.key} is encrypted, and its header is missing or does not name it"
-                raise DecryptionFailed(f"{text}; restore the row, for somebody changed it")
+                raise DecryptionFailed(f"{text}; another program changed the row, so restore it")
             if name in self._names and self._require and self._chooses(name, place.key):
-                text = f"{name} of the entity {place.key} is not encrypted, and `require` says that it must be"
-                raise DecryptionFailed(f"{text}; was it written by somebody else?")
+                text = f"{name} of the entity {place.key} is not encrypted, and `require` is set"
+                raise DecryptionFailed(f"{text}; find out what wrote it, or encrypt it with KeyRotation")
 
-    def _refuse_removed(self, found: Fields, header: Header | None, place: Place) -> None:
-        """Reject an entity that lacks a property which its header names, if it was asked for."""
+    def _check_removed(self, found: Fields, header: Header | None, place: Place) -> None:
+        """Reject an entity that lacks a selected property which its header names."""
         for name in sorted(header.names.difference(found)) if header else ():
             if place.read is None or name in place.read:
                 text = f"{name} of the entity {place.key} was encrypted with the others, and is missing"
-                raise DecryptionFailed(f"{text}; restore the row, for somebody removed it")
+                raise DecryptionFailed(f"{text}; another program removed it, so restore the row")
 
     def __repr__(self) -> str:
         return f"<EncryptedProperties {', '.join(sorted(self._names)) or 'none'} with {self._ring.current}>"
 
 
 def _is_sealed(value: object) -> bool:
-    """Whether a value is what this module makes of one, so that a reader knows it without header and declaration."""
+    """Return whether a value looks encrypted, without consulting the header."""
     return isinstance(value, bytes) and value.startswith(_MAGIC) and len(value) > _LEAST_SEALED
 
 
 def _opened(sealed: object, content_key: bytes, header: Header, place: Place, name: str) -> Any:
     where = f"{name} of the entity {place.key} in {place.table}"
     if not isinstance(sealed, bytes) or not sealed.startswith(_MAGIC):
-        raise DecryptionFailed(f"{where} is not what was encrypted: it was overwritten")
+        raise DecryptionFailed(f"{where} was overwritten with a plain value; restore the row")
     try:
         return from_bytes(decrypt(content_key, sealed[len(_MAGIC) :], associated(header, place.table, place.key, name)))
     except ValueError as error:

@@ -17,11 +17,11 @@ _VERSION: Final = 1
 
 @dataclass(frozen=True)
 class Header:
-    """What is stored beside encrypted properties, in plain JSON: it keeps nothing secret but the wrapped key.
+    """The property with an entity's wrapped content key, as plain JSON.
 
-    :param wrapped: the content key, and the id of the key that unwraps it
-    :param names: the properties that are encrypted with it
-    :param blind: which key the blind indexes were made with, if there are any
+    :param wrapped: the wrapped content key, and the id of the key-encryption key
+    :param names: the properties that are encrypted with the content key
+    :param blind: the id of the key of the blind indexes, if there are any
     """
 
     wrapped: Wrapped
@@ -43,9 +43,9 @@ class Header:
 
     @classmethod
     def parse(cls, text: object) -> Header:
-        """Return the header that a text spells.
+        """Parse a header.
 
-        :raises ValueError: it spells none, or one of another version
+        :raises ValueError: it is not a header, or of another version
         """
         try:
             plain: Mapping[str, Any] = json.loads(str(text))
@@ -54,13 +54,13 @@ class Header:
             wrapped = Wrapped(str(plain["kid"]), str(plain["alg"]), b64decode(plain["key"], validate=True))
             return cls(wrapped, frozenset(str(name) for name in plain["names"]), plain.get("blind"))
         except (KeyError, TypeError, RecursionError) as error:
-            raise ValueError("it is no header of encrypted properties") from error
+            raise ValueError("it is not a header of encrypted properties") from error
 
 
 def associated(header: Header, table: str, key: tuple[str, str], name: str) -> bytes:
-    """Return what a ciphertext is bound to: its table, the primary row's keys, its property, and all that go with it.
+    """Return the associated data of a ciphertext: table, primary keys, property, and all encrypted names.
 
-    Each part is written with its length, so that no two places read alike.
+    Each part is prefixed with its length, so that no two places have the same associated data.
     """
     parts = (f"tablepatterns/{_VERSION}", table.lower(), *key, name, *sorted(header.names))
     each = [part.encode("utf-8", "surrogatepass") for part in parts]

@@ -23,16 +23,16 @@ from .encrypted_properties import EncryptedProperties
 from .header import ENCRYPTED_WITH, Header
 
 PLAIN: Final = ""
-"""What `in_use` counts rows under that should be encrypted and are not."""
+"""The key id under which `in_use` counts rows with unencrypted values."""
 
 
 @dataclass(frozen=True)
-class Rotated:
-    """How far a rotation is.
+class RotationProgress:
+    """The progress of a rotation.
 
-    :param seen: entities of the set that were looked at
-    :param rewritten: how many of them were written anew
-    :param token: where it goes on; None at the end
+    :param seen: how many entities were checked
+    :param rewritten: how many of them were encrypted again
+    :param token: resumes the rotation; None at the end
     """
 
     seen: int = 0
@@ -41,10 +41,10 @@ class Rotated:
 
 
 class KeyRotation(Pattern[Account_co]):
-    """Re-encrypt entities that are under an old key, or not encrypted yet, under the current key.
+    """Re-encrypt entities under the current key, so that an old key can be retired.
 
-    Use it to retire a key that is old or may have leaked. First give every writer the new key, in front of the old one;
-    then call `rotate`, then `in_use`. Retire the old key only when `in_use` no longer counts it.
+    Use it when a key is old or may have leaked. First deploy the new key in front of the old one to every writer; then
+    call `rotate`, then `in_use`. Retire the old key once `in_use` no longer counts it.
 
     >>> from tablepatterns import EntitySet, Key, connect
     >>> from tablepatterns import LocalKey
@@ -57,35 +57,33 @@ class KeyRotation(Pattern[Account_co]):
     >>> rotation.in_use()
     {'1': 1}
     >>> rotation.rotate()
-    Rotated(seen=1, rewritten=1, token=None)
+    RotationProgress(seen=1, rewritten=1, token=None)
     >>> rotation.in_use()
     {'2': 1}
 
-    Consistency: each entity is read, and written on condition that it has not changed, with a new content key and
-    everything derived from it; no concurrent change is lost. Entities that are current are left alone, so you may run
-    an interrupted rotation again, or resume it with its token. Properties that are newly declared, and a new key for
-    blind indexes, are applied too. Writers that still use the old key are not stopped; call `in_use` afterwards. Copies
-    in other partitions are eventually consistent.
+    Consistency: each entity is read and conditionally written with its derived data, so no concurrent change is lost.
+    Current entities are skipped, so you may repeat an interrupted rotation, or resume it with its token. Newly declared
+    properties and a new key for blind indexes are applied too. Copies in other partitions are eventually consistent.
 
     Cost: 1 storage transaction for 1,000 rows of the table, and 2 for each entity that is rewritten, besides the cost
     of its derived data. Large values go to new blobs. Wide entities take 1 more each, to read their parts.
 
-    :param entities: the set, or the wide entities, whose mappings encrypt properties
+    :param entity_set: the set or wide entity with an `EncryptedProperties` mapping
     :param max_concurrency: how many entities are written at a time
-    :raises BadDesign: the set encrypts nothing
+    :raises BadDesign: there is no such mapping
 
     Guide: encrypting table data (client side).
     """
 
     @checked
-    def __init__(self, entities: EntitySet[Account_co] | WideEntity[Account_co], *, max_concurrency: int = 8) -> None:
-        super().__init__(cast("Account_co", entities.account))
-        found = [each for each in entities.mappings.each if isinstance(each, EncryptedProperties)]
+    def __init__(self, entity_set: EntitySet[Account_co] | WideEntity[Account_co], *, max_concurrency: int = 8) -> None:
+        super().__init__(cast("Account_co", entity_set.account))
+        found = [each for each in entity_set.mappings.each if isinstance(each, EncryptedProperties)]
         if not found:
-            rule = "none of its mappings encrypts properties"
-            raise BadDesign("entities", entities.table.name, rule, "give it an EncryptedProperties")
+            rule = "it has no mapping for encrypted properties"
+            raise BadDesign("entity_set", entity_set.table.name, rule, "give it an EncryptedProperties")
         (self.encrypted,) = found
-        self.entities = entities
+        self.entity_set = entity_set
         self.max_concurrency = max_concurrency
 
     @recipe
@@ -93,21 +91,21 @@ class KeyRotation(Pattern[Account_co]):
         self,
         *,
         resume: str | None = None,
-        progress: Callable[[Rotated], None] | None = None,
+        progress: Callable[[RotationProgress], None] | None = None,
         retry_for: float = RETRY_FOR,
-    ) -> Rotated:
-        """Go through the table, and write anew what is not current. The cost is that of the class.
+    ) -> RotationProgress:
+        """Read all entities, and re-encrypt those that are not current.
 
-        :param resume: the token of a rotation that broke off
-        :param progress: called after each page of the table; the token that it is given resumes from there
+        :param resume: the token of an interrupted rotation
+        :param progress: called after each page of the table, with a token that resumes from there
         :param retry_for: for how many seconds to retry an entity while others write it
         :raises DecryptionFailed: an entity cannot be decrypted; those before it are done
         :raises DerivedDataMismatch: a part of a wide entity is missing
-        :raises TooMuchContention: others write an entity all the time; begin again
+        :raises TooMuchContention: another writer was faster during every attempt
         :raises BadToken: the token is not of a rotation of this set
         """
         check_retry_for(retry_for)
-        done = Rotated(token=resume)
+        done = RotationProgress(token=resume)
         while True:
             done = await self._rotate_page(done, retry_for)
             if progress is not None:
@@ -117,11 +115,10 @@ class KeyRotation(Pattern[Account_co]):
 
     @recipe
     async def in_use(self) -> dict[str, int]:
-        """Count the rows of the tables by the id of the key that they need; `""` for those that are plain.
+        """Count the rows by the id of their key, and rows with unencrypted values under `""`.
 
-        Copies of entities are counted too, and rows of other sets in these tables that are encrypted. A row is plain
-        if it has a property that should be encrypted. A wide entity counts once; rows that its head does not name are
-        left out, as nobody reads them. Cost: 1 transaction for 1,000 rows, and 1 for each wide entity.
+        Copies of entities, and encrypted rows of other sets in the same tables, are counted too. A wide entity counts
+        once. Cost: 1 transaction per 1,000 rows, and 1 for each wide entity.
 
         :raises DecryptionFailed: a header cannot be read
         :raises DerivedDataMismatch: a part of a wide entity is missing
@@ -137,21 +134,21 @@ class KeyRotation(Pattern[Account_co]):
                     break
         return dict(counts)
 
-    async def _rotate_page(self, done: Rotated, retry_for: float) -> Rotated:
+    async def _rotate_page(self, done: RotationProgress, retry_for: float) -> RotationProgress:
         page = await self._page(self._rows.table.name, done.token)
         found = await self._stored([row for row in page.items if self._rows.stands(row)])
         stale = [key for key, stored in found if not self.encrypted.is_current(stored, key)]
         written = await self.account.gather(
             *(self._rewrite(key, retry_for) for key in stale), max_concurrency=self.max_concurrency
         )
-        return Rotated(done.seen + len(found), done.rewritten + sum(written), page.token)
+        return RotationProgress(done.seen + len(found), done.rewritten + sum(written), page.token)
 
     async def _page(self, table: str, token: str | None) -> Page[Entity]:
         selected = self._rows.selected(self._names())
         return await self.account.table(table).page(None, size=MAX_PAGE_ENTITIES, token=token, select=selected)
 
     async def _stored(self, page: Sequence[Entity]) -> list[tuple[Keys, Fields]]:
-        """Return what is encrypted, with what tells how: of wide entities from all their parts, of others by row."""
+        """Return the encrypted properties and header of each row, or of all parts of each wide entity."""
         rows = self._rows
         if not rows.moves:
             return [(keys_of(row), row) for row in page]
@@ -163,9 +160,9 @@ class KeyRotation(Pattern[Account_co]):
         return [*others, *((key, stored) for key, stored in zip(heads, found, strict=True) if stored is not None)]
 
     async def _rewrite(self, key: Keys, retry_for: float) -> bool:
-        """Write an entity as it is; return False if it was deleted meanwhile."""
+        """Write an entity unchanged; return False if it has been deleted."""
         try:
-            await self.entities.update(_leave, self._rows.fields_of(key), retry_for=retry_for)
+            await self.entity_set.update(_no_change, self._rows.fields_of(key), retry_for=retry_for)
         except EntityNotFound:
             return False
         return True
@@ -175,7 +172,7 @@ class KeyRotation(Pattern[Account_co]):
 
     @property
     def _rows(self) -> StoredEntities:
-        return entity_rows(self.entities)
+        return entity_rows(self.entity_set)
 
     def _kid(self, key: Keys, stored: Fields) -> str | None:
         if ENCRYPTED_WITH not in stored:
@@ -186,5 +183,5 @@ class KeyRotation(Pattern[Account_co]):
             raise DecryptionFailed(f"{ENCRYPTED_WITH} of the row {key} cannot be read: {error}") from error
 
 
-def _leave(_: Entity) -> None:
-    """Change nothing: the write itself encrypts anew."""
+def _no_change(_: Entity) -> None:
+    """Change nothing: the write itself encrypts again."""

@@ -14,7 +14,7 @@ from ...limits import BLOB_NAME_MAX_LENGTH
 from ...sdk.container import BlobFacts
 
 ORPHAN: Final = ".orphan"
-"""What the name of a mark has behind that of the blob."""
+"""The suffix of an orphan mark's name, after the name of the blob."""
 _SEGMENT: Final = r"[A-Za-z0-9_~-]+"
 _NAME: Final = re.compile(rf"([a-z0-9]{{3,63}})/({_SEGMENT})/({_SEGMENT})/({_SEGMENT})/([0-9a-f]{{32}})\.(bin|txt)")
 _LINK: Final = re.compile(rf"https?://[^/?#\s]+/(?:[^/?#\s]+/)?([a-z0-9$-]{{3,63}})/({_NAME.pattern})")
@@ -24,7 +24,7 @@ _SPELLED: Final = re.compile(r"(?:~[0-9A-F]{2})+")
 
 @dataclass(frozen=True)
 class BlobName:
-    """Whose value a blob holds.
+    """The name of a blob: the table, entity and property that its value belongs to.
 
     >>> name = BlobName("Employees", ("Sales", "jo.jones"), "Photo", "0" * 32, is_text=False)
     >>> str(name)
@@ -51,7 +51,7 @@ class BlobName:
 
     @classmethod
     def parse(cls, text: str) -> BlobName | None:
-        """Return what a blob's name says, or None if it is not the name of a large value."""
+        """Parse a blob's name, or return None if it is not the name of a large value."""
         found = _NAME.fullmatch(text)
         if not found:
             return None
@@ -63,7 +63,7 @@ class BlobName:
             return None
 
     def is_of(self, table: str, key: tuple[str, str], field: str) -> bool:
-        """Whether this is a value of a property of an entity. A link to any other blob was not written by this library.
+        """Return whether the blob belongs to this property of this entity.
 
         >>> name = BlobName("Employees", ("Sales", "1"), "Photo", "0" * 32, is_text=False)
         >>> name.is_of("employees", ("Sales", "1"), "Photo"), name.is_of("Employees", ("Sales", "2"), "Photo")
@@ -72,19 +72,19 @@ class BlobName:
         return (self.table.lower(), self.key, self.field) == (table.lower(), key, field)
 
     def check(self) -> BlobName:
-        """Return this name, if it is not too long.
+        """Return this name, or reject it if it is too long, with the suffix of an orphan mark.
 
-        :raises LimitExceeded: it is, with the mark that it may get
+        :raises LimitExceeded: it is too long
         """
         length = len(str(self)) + len(ORPHAN)
         if length > BLOB_NAME_MAX_LENGTH:
-            rule = f"the name of a blob has at most {BLOB_NAME_MAX_LENGTH} characters, and this one is made of the keys"
+            rule = f"a blob's name, which includes the entity's keys, has at most {BLOB_NAME_MAX_LENGTH} characters"
             raise LimitExceeded(f"characters of the name for {self.field}", length, rule, "use shorter keys")
         return self
 
 
 def escaped(text: str) -> str:
-    """Return a text as a segment of a blob's name; it can be read back, and is never empty.
+    """Return a text as a segment of a blob's name, which is reversible and never empty.
 
     >>> escaped("jo@contoso.com"), escaped("")
     ('jo~40contoso~2Ecom', '~')
@@ -93,28 +93,28 @@ def escaped(text: str) -> str:
 
 
 def prefix_of(table: str) -> str:
-    """Return what the names of all large values of a table begin with."""
+    """Return the common prefix of the names of a table's large values."""
     return f"{table.lower()}/"
 
 
 def is_link(value: object) -> bool:
-    """Whether a property holds what reads as the link to a large value, in whatever account or container."""
+    """Return whether a value looks like the address of a large value, in any account or container."""
     return isinstance(value, str) and _LINK.fullmatch(value) is not None
 
 
 def linked(value: object, container: str) -> BlobName | None:
-    """Return the name of the blob that a property links to, whosever it is; None if it holds no link.
+    """Return the name of the blob that a property has the address of, or None if it has no address.
 
-    The host does not count: a table and its blobs may have moved to another account.
+    The host is ignored: a table and its blobs may have been copied to another account.
 
-    :param container: where large values are kept
-    :raises LargeValueMissing: it links to another container
+    :param container: the container of the large values
+    :raises LargeValueMissing: the address is in another container
     """
     found = _LINK.fullmatch(value) if isinstance(value, str) else None
     name = BlobName.parse(found[2]) if found else None
     if found and name and found[1] != container:
-        text = f"{name.field} of the entity {name.key} is in the container {found[1]!r}, and values are kept in"
-        raise LargeValueMissing(f"{text} {container!r}; give that container, or copy the blobs")
+        text = f"{name.field} of the entity {name.key} is in the container {found[1]!r}, not in {container!r}"
+        raise LargeValueMissing(f"{text}; use that container, or copy the blobs")
     return name
 
 
@@ -127,7 +127,7 @@ def _unescaped(text: str) -> str:
         return ""
     plain = _SPELLED.sub(lambda found: _read(found.group()), text)
     if escaped(plain) != text:
-        raise ValueError(f"{text!r} is no segment of a name")
+        raise ValueError(f"{text!r} is not a segment of a name")
     return plain
 
 
@@ -136,12 +136,12 @@ def _read(spelled: str) -> str:
 
 
 BATCH: Final = 1000
-"""How many blobs are looked at together, at least, where a partition has so many."""
+"""The minimum number of blobs in a batch, unless the partition has fewer."""
 
 
 @dataclass(frozen=True)
-class Kept:
-    """One blob: whose value it holds, since when, and since when it is marked as needed by nobody."""
+class ListedBlob:
+    """A blob with the time of its last change, and the time when it was marked as an orphan, if it was."""
 
     name: BlobName
     since: datetime
@@ -153,9 +153,9 @@ class Batch:
     """Blobs of entities of one partition."""
 
     partition_key: str
-    blobs: list[Kept] = field(default_factory=list[Kept])
-    lone_marks: list[str] = field(default_factory=list[str])
-    """Marks whose blob is gone: a collection died between the two."""
+    blobs: list[ListedBlob] = field(default_factory=list[ListedBlob])
+    stray_marks: list[str] = field(default_factory=list[str])
+    """Marks without a blob, left by a collection that crashed."""
 
     @property
     def first(self) -> str:
@@ -168,20 +168,20 @@ class Batch:
         return max((kept.name.key[1] for kept in self.blobs), key=ordinal)
 
     def add(self, name: BlobName, facts: BlobFacts) -> None:
-        """Add a blob, or the mark of the blob that came right before it."""
+        """Add a blob, or the mark of the previous blob."""
         if not facts.name.endswith(ORPHAN):
-            self.blobs.append(Kept(name, facts.modified_at))
+            self.blobs.append(ListedBlob(name, facts.modified_at))
         elif self.blobs and self.blobs[-1].name == name:
             self.blobs[-1] = replace(self.blobs[-1], marked=facts.modified_at)
         else:
-            self.lone_marks.append(facts.name)
+            self.stray_marks.append(facts.name)
 
 
 async def batches(blobs: AsyncIterator[BlobFacts], is_ours: Callable[[BlobName], bool]) -> AsyncIterator[Batch]:
-    """Yield blobs by partition, those of one entity never apart; names of other kinds are left out.
+    """Yield blobs in batches of one partition; the blobs of an entity are in one batch. Other blobs are skipped.
 
-    :param blobs: in the order of their names, as a listing gives them
-    :param is_ours: whether a blob is one of those asked for
+    :param blobs: sorted by name, as the service lists them
+    :param is_ours: returns whether to include a blob
     """
     batch: Batch | None = None
     key: tuple[str, str] | None = None

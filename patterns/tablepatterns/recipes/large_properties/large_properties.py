@@ -20,9 +20,9 @@ from .blobs import BlobName, is_link, linked
 from .upload import Sending, Upload
 
 _ROOM: Final = 1024
-"""What the writer's own property takes, and what is not published about how the service counts."""
+"""Room for the write id, and a margin, since the service's exact formula is not published."""
 _LENGTH: Final = 4
-"""What a size counts besides the bytes of a text, or of bytes."""
+"""The part of a value's size that is not its bytes."""
 
 
 class LargeProperties(PropertyMapping):
@@ -39,21 +39,15 @@ class LargeProperties(PropertyMapping):
     >>> storage.tables.get_table_client("Employees").get_entity("Sales", "empid_000223")["Photo"][:80]
     'https://devstoreaccount1.blob.core.windows.net/employees/employees/Sales/empid_0'
 
-    A value of up to `above` bytes stays in the entity; a larger one goes to a block blob. If the entity would still
-    exceed 1 MiB, the largest of the other values do too. The property then holds the link to the blob, whose name is
-    made of table, PartitionKey, RowKey, property and an id that is new for each write:
-    `employees/Sales/empid_000223/Photo/0f3c9a4be1d24c7fb0c5a7e2d9186b3a.bin`.
+    A value of more than `above` bytes goes to a block blob, and so do the largest other values if the entity would
+    exceed 1 MiB. The property then holds the blob's address. Its name consists of table, PartitionKey, RowKey, property
+    and a new id for each write: `employees/Sales/empid_000223/Photo/0f3c9a4be1d24c7fb0c5a7e2d9186b3a.bin`.
 
-    Consistency: everything is validated, then the blob is written, then the entity; blobs are never overwritten. So an
-    address always has its blob, even if a writer crashed, and a reader of an old row still finds the old value. Values
-    are returned as the text or bytes they were, even if they look like an address.
-
-    Blobs of overwritten or deleted values, and of writers that crashed, are removed by
-    `LargePropertyStore.collect_orphans`. If a writer waits longer than twice its grace between blob and entity, or a
-    reader longer than the grace between entity and blob, the blob may be gone; the reader then gets
-    `LargeValueMissing`. So does a reader of an address of another entity's, property's or table's blob, such as in rows
-    that were copied to a table of another name. Other programs must not write blobs under the table's name in this
-    container.
+    Consistency: everything is validated, then the blob is written, then the entity; blobs are never overwritten. So
+    every address has its blob, even if a writer crashed, and a reader of an old row finds the old value.
+    `LargePropertyStore.collect_orphans` deletes blobs of overwritten values and of crashed writers. A reader or writer
+    that is slower than its grace, and a reader of an address that belongs to another entity, property or table, gets
+    `LargeValueMissing`. Other programs must not write blobs under the table's name in this container.
 
     Cost: with 1 large value `insert` 1 table + 1 blob write transactions, as much as 140 table operations; `get` 1
     table + 1 blob read transactions, as much as 12 table operations. Beyond 64 MiB written or 32 MiB read, another for
@@ -63,8 +57,8 @@ class LargeProperties(PropertyMapping):
 
     :param names: the properties that may be large
     :param container: the name of the container; the first large value creates it
-    :param above: the size in bytes, texts counted in UTF-16, up to which a value stays in the entity; at most 65,536.
-        If an entity has many such properties, or an index copies them, choose less: a merge cannot see the others
+    :param above: the largest size in bytes (UTF-16 for text) of a value that stays in the entity, up to 65,536. Choose
+        less if an entity has many such properties, or an index copies them, since a merge does not see the others
     :raises BadDesign: a name cannot be large, or `above` is out of range
     :raises BadInput: the service would reject the container's name
 
@@ -78,10 +72,10 @@ class LargeProperties(PropertyMapping):
         self._names = frozenset(names)
         self.container = check_queue_name(container)
         for name in sorted(self._names.intersection(SYSTEM_PROPERTIES)):
-            raise BadDesign("names", name, "the service needs it as it is", "leave it out")
+            raise BadDesign("names", name, "system properties cannot be in blobs", "omit it")
         if not 0 <= above <= MAX_STRING_BYTES:
             rule = f"a property has at most {MAX_STRING_BYTES} bytes"
-            raise BadDesign("above", above, rule, "give a number from 0 to that")
+            raise BadDesign("above", above, rule, "pass a number from 0 to that")
         self.above = above
 
     @property
@@ -121,19 +115,20 @@ class LargeProperties(PropertyMapping):
         return {**fields, **dict(zip(blobs, found, strict=True))}
 
     def link(self, stored: object, table: str, key: tuple[str, str], name: str) -> BlobName | None:
-        """Return which blob a stored property of an entity links to; None if it holds its value itself.
+        """Return the blob that a stored property has the address of, or None if it holds its value itself.
 
-        :raises LargeValueMissing: it links to another container, or to a blob of another entity or property: whoever
-            may write one row could have the values of others read through it
+        The check of the owner prevents a client that may write one row from reading values of others through it.
+
+        :raises LargeValueMissing: the address is in another container, or belongs to another entity or property
         """
         blob = linked(stored, self.container)
         if blob is not None and not blob.is_of(table, key, name):
-            text = f"{name} of the entity {key} in {table} has the address of {blob}, which belongs to another one"
-            raise LargeValueMissing(f"{text}; find out who wrote it, and write the value again")
+            text = f"{name} of the entity {key} in {table} has the address of {blob}, not one of its own"
+            raise LargeValueMissing(f"{text}; find out what wrote it, and write the value again")
         return blob
 
     def _too_large(self, fields: Fields, place: Place) -> list[str]:
-        """Return the names of the values that go to blobs: the large ones, and of the others as many as it takes."""
+        """Return the properties to store in blobs: large ones, and as many others as necessary, largest first."""
         large = [name for name in sorted(self._names.intersection(fields)) if self._is_large(name, fields[name])]
         inline = {name: value for name, value in fields.items() if name not in large}
         total = _ROOM + entity_size(*place.key, inline) + sum(_link_size(name, place) for name in large)
@@ -146,17 +141,16 @@ class LargeProperties(PropertyMapping):
         return large
 
     def _plain(self, name: str, value: Any) -> Any:
-        """Return the value itself of a property whose Edm type the caller stated."""
+        """Return the value of a property that was given as an `EntityProperty`."""
         return typed(name, value) if name in self._names and isinstance(value, EntityProperty) else value
 
     def _is_large(self, name: str, value: object) -> bool:
         if isinstance(value, Upload):
-            value.refuse_if_spent(name)
+            value.check_unsent(name)
             return True
         if hasattr(value, "read") or hasattr(value, "__next__") or hasattr(value, "__anext__"):
-            rule = "a file or chunks are read while they are sent"
-            raise BadProperty(name, type(value).__name__, rule, "give Upload(value)")
-        # What reads like a link would be taken for one, so it goes to a blob whatever its size
+            raise BadProperty(name, type(value).__name__, "it is a file or an iterator", "pass Upload(value)")
+        # A text that looks like an address would be read as one, so it goes to a blob
         return isinstance(value, (str, bytes)) and (value_size(value) - _LENGTH > self.above or is_link(value))
 
     def __repr__(self) -> str:
@@ -164,7 +158,7 @@ class LargeProperties(PropertyMapping):
 
 
 def _link_size(name: str, place: Place) -> int:
-    """Return more bytes than the property takes once it holds a link."""
+    """Return an upper bound of the property's size with an address."""
     return 1024 + 2 * len(str(BlobName(place.table, place.key, name, "0" * 32, is_text=False)))
 
 
@@ -179,8 +173,6 @@ def _sending(container: Container, blob: str, name: str, value: Any) -> Sending:
 async def _downloaded(container: Container, blob: BlobName, place: Place) -> str | bytes:
     found = await container.download(str(blob))
     if found is None:
-        text = f"{blob.field} of the entity {place.key} should be in the blob {blob}, which is not there"
-        raise LargeValueMissing(
-            f"{text}; read the entity again, and if that does not help, ask LargePropertyStore.verify"
-        )
+        text = f"{blob.field} of the entity {place.key} should be in the blob {blob}, which does not exist"
+        raise LargeValueMissing(f"{text}; read the entity again, or check it with LargePropertyStore.verify")
     return found.decode("utf-8", "surrogatepass") if blob.is_text else found

@@ -16,19 +16,19 @@ from ...recipe import Account_co, Pattern, recipe, stream
 from ...sdk.container import ABSENT
 from ..stored_entities import StoredEntities, entity_rows, keys_of
 from ..wide_entity.wide_entity import WideEntity
-from .blobs import ORPHAN, Batch, Kept, batches, linked, prefix_of
+from .blobs import ORPHAN, Batch, ListedBlob, batches, linked, prefix_of
 from .large_properties import LargeProperties
 
 DAY: Final = timedelta(days=1)
 
 
 @dataclass(frozen=True)
-class Collected:
-    """What a collection found.
+class CollectionReport:
+    """The result of `collect_orphans`.
 
-    :param seen: blobs of the set's large values
-    :param marked: those that were seen for the first time to be needed by nobody
-    :param deleted: those that were deleted: they had been marked for the grace
+    :param seen: how many blobs of large values there are
+    :param marked: how many were newly marked as orphans
+    :param deleted: how many orphans were deleted, after having been marked for the grace
     """
 
     seen: int = 0
@@ -37,12 +37,12 @@ class Collected:
 
 
 @dataclass(frozen=True)
-class Missing:
-    """An entity with the address of a blob that is not there, or is not its own.
+class BlobReference:
+    """The address of a blob in an entity.
 
-    :param key: the PartitionKey and the RowKey; of a wide entity those of its head
+    :param key: the PartitionKey and RowKey; for a wide entity, those of its head
     :param field: the property
-    :param blob: the name of the blob, in the container of the large values
+    :param blob: the name of the blob
     """
 
     key: tuple[str, str]
@@ -51,26 +51,26 @@ class Missing:
 
 
 @dataclass(frozen=True)
-class LargeReport:
-    """What `verify` found.
+class LargePropertyReport:
+    """The result of `verify`.
 
-    :param missing: addresses without a blob
-    :param orphans: the names of blobs that no entity has the address of
-    :param foreign: addresses of blobs that belong to another entity or property; they are not read
+    :param missing: addresses whose blob does not exist
+    :param orphans: the names of blobs whose address is in no entity
+    :param foreign: addresses of blobs that belong to another entity or property
     """
 
-    missing: tuple[Missing, ...] = ()
+    missing: tuple[BlobReference, ...] = ()
     orphans: tuple[str, ...] = ()
-    foreign: tuple[Missing, ...] = ()
+    foreign: tuple[BlobReference, ...] = ()
 
     @property
     def is_clean(self) -> bool:
-        """Whether entities and blobs agree."""
+        """Whether every address has its blob and every blob an address."""
         return not self.missing and not self.orphans and not self.foreign
 
 
 class LargePropertyStore(Pattern[Account_co]):
-    """Read large values piece by piece, and delete the blobs that no entity uses any more.
+    """Stream large values, and delete orphaned blobs.
 
     Use it to clean up blobs of overwritten or deleted values and of writers that crashed, and to read values that are
     too large for memory.
@@ -86,20 +86,18 @@ class LargePropertyStore(Pattern[Account_co]):
     >>> for day in range(3):
     ...     storage.engine.clock.advance(86_400)
     ...     values.collect_orphans()
-    Collected(seen=1, marked=1, deleted=0)
-    Collected(seen=1, marked=0, deleted=1)
-    Collected(seen=0, marked=0, deleted=0)
+    CollectionReport(seen=1, marked=1, deleted=0)
+    CollectionReport(seen=1, marked=0, deleted=1)
+    CollectionReport(seen=0, marked=0, deleted=0)
 
-    Consistency: a collection marks a blob that is older than the grace and whose address is not in its entity, so no
-    writer needs it any more. The mark is an empty blob with a name that ends in `.orphan`. A later collection deletes
-    both once the mark is older than the grace too, so no reader needs it. Several collections may run at once; if one
-    crashes, the next one continues. Blobs of properties that the set does not declare, and of entities that do not fit
-    its key, are left alone. In a wide entity an address may move between rows, so its rows, orphaned ones included, are
-    read at one instant before a blob is marked or deleted.
+    Consistency: a collection marks a blob as an orphan, with an empty blob `....orphan`, if it is older than the grace
+    and its address is not in its entity. A later collection deletes both once the mark is older than the grace too.
+    Several collections may run at once; if one crashes, the next one continues. Blobs of undeclared properties, and of
+    entities with other keys, are not touched.
 
-    Nothing runs in the background: call `collect_orphans` regularly, such as every day. Choose a grace that is longer
-    than any writer takes from the first blob to the entity, any reader from the entity to the last blob, and any index
-    in another partition to become consistent.
+    Call `collect_orphans` regularly, such as every day. Choose a grace that is longer than any writer takes from the
+    first blob to the entity, any reader from the entity to the last blob, and any index in another partition to become
+    consistent.
 
     Cost: `collect_orphans` 1 blob list transaction, as much as 139 table operations, for 5,000 blobs; with an orphan
     that is marked 1 table + 1 blob write + 1 blob list transactions, as much as 279 table operations; with one that is
@@ -107,41 +105,41 @@ class LargePropertyStore(Pattern[Account_co]):
     free. Of a table only the partitions are read that have blobs older than the grace, a transaction for each 1,000
     rows; of wide entities each that has blobs which seem to be orphans.
 
-    :param entities: the set, or the wide entities, with a mapping that keeps large properties in blobs
+    :param entity_set: the set or wide entity with a `LargeProperties` mapping
     :raises BadDesign: there is no such mapping
 
     Guide: large entities pattern; eventually consistent transactions pattern.
     """
 
     @checked
-    def __init__(self, entities: EntitySet[Account_co] | WideEntity[Account_co]) -> None:
-        super().__init__(cast("Account_co", entities.account))
-        found = [each for each in entities.mappings.each if isinstance(each, LargeProperties)]
+    def __init__(self, entity_set: EntitySet[Account_co] | WideEntity[Account_co]) -> None:
+        super().__init__(cast("Account_co", entity_set.account))
+        found = [each for each in entity_set.mappings.each if isinstance(each, LargeProperties)]
         if not found:
-            rule = "none of its mappings keeps large properties"
-            raise BadDesign("entities", entities.table.name, rule, "give it a LargeProperties")
+            rule = "it has no mapping for large properties"
+            raise BadDesign("entity_set", entity_set.table.name, rule, "give it a LargeProperties")
         (self.large,) = found
-        self.entities = entities
+        self.entity_set = entity_set
         self.container = self.account.container(self.large.container)
 
     @stream
     async def open(self, entity: Mapping[str, Any], name: str) -> AsyncIterator[bytes]:
-        """Yield a large value piece by piece, without holding all of it; a text in UTF-8.
+        """Yield a large value in chunks, without loading it as a whole; text in UTF-8.
 
-        A value that is kept in the entity is one piece; a missing one yields nothing. Cost: 1 table + 1 blob read
-        transactions, as much as 12 table operations; beyond 32 MiB another read for each 4 MiB.
+        A value in the entity is one chunk; a missing property yields nothing. Cost: 1 table + 1 blob read transactions,
+        as much as 12 table operations; beyond 32 MiB another read for each 4 MiB.
 
         :param entity: a mapping with the key fields, such as an entity that was read
         :param name: the property
         :raises EntityNotFound: there is no such entity
-        :raises LargeValueMissing: the blob is missing, or the address is that of another entity's blob
+        :raises LargeValueMissing: the blob is missing, or belongs to another entity
         :raises DerivedDataMismatch: a part of a wide entity is missing
         :raises BadInput: the property is not declared as large, or is encrypted and must be read as a whole
 
         Guide: large entities pattern.
         """
         self._check_readable(name)
-        self.entities.identity.check(entity)
+        self.entity_set.identity.check(entity)
         keys = self._rows.key(entity)
         stored = await self._rows.stored(keys, [name])
         if stored is None:
@@ -157,10 +155,10 @@ class LargePropertyStore(Pattern[Account_co]):
             pieces += 1
             yield piece
         if not pieces and await self.container.facts(str(blob)) is None:
-            raise LargeValueMissing(f"{name} of the entity {keys} should be in the blob {blob}, which is not there")
+            raise LargeValueMissing(f"{name} of the entity {keys} should be in the blob {blob}, which does not exist")
 
     @recipe
-    async def collect_orphans(self, *, grace: timedelta = DAY) -> Collected:
+    async def collect_orphans(self, *, grace: timedelta = DAY) -> CollectionReport:
         """Mark the blobs that no entity uses, and delete those that were marked long enough ago.
 
         For the cost see the class. After an error, call it again.
@@ -171,20 +169,20 @@ class LargePropertyStore(Pattern[Account_co]):
         Guide: large entities pattern; eventually consistent transactions pattern.
         """
         since = self._before(grace)
-        total = Collected()
+        total = CollectionReport()
         async for batch in self._batches():
             done = await self._collect(batch, since)
-            total = Collected(total.seen + done.seen, total.marked + done.marked, total.deleted + done.deleted)
+            total = CollectionReport(total.seen + done.seen, total.marked + done.marked, total.deleted + done.deleted)
         return total
 
     @recipe
-    async def verify(self, *, grace: timedelta = DAY) -> LargeReport:
-        """Compare all entities with all blobs, and change nothing. The names of all blobs are held in memory.
+    async def verify(self, *, grace: timedelta = DAY) -> LargePropertyReport:
+        """Compare all entities with all blobs, without changing anything. Memory: the names of all blobs.
 
         Cost: 1 table + 1 blob list transactions, as much as 140 table operations, for 5,000 blobs and 1,000 rows, and
         two for each blob that seems missing.
 
-        :param grace: blobs that are younger are not reported as orphans: their entity may be on its way
+        :param grace: younger blobs are not reported as orphans, since their entity may not be written yet
         :raises LargeValueMissing: an entity has an address in another container
 
         Guide: large entities pattern.
@@ -192,11 +190,13 @@ class LargePropertyStore(Pattern[Account_co]):
         since = self._before(grace)
         listed = {str(kept.name): kept async for batch in self._batches() for kept in batch.blobs}
         named: set[str] = set()
-        missing: list[Missing] = []
-        foreign: list[Missing] = []
+        missing: list[BlobReference] = []
+        foreign: list[BlobReference] = []
         async for row in self._rows.table.query(None, select=self._selected()):
             key = self._rows.key_of(row)
-            foreign += [Missing(key, name, blob) for blob, name, is_own in self._addresses(row) if key and not is_own]
+            foreign += [
+                BlobReference(key, name, blob) for blob, name, is_own in self._addresses(row) if key and not is_own
+            ]
             for blob in self._links(row) if key else ():
                 named.add(blob)
                 if key and blob not in listed and (found := await self._missing(key, blob)):
@@ -204,37 +204,37 @@ class LargePropertyStore(Pattern[Account_co]):
         unnamed = [kept for blob, kept in sorted(listed.items()) if blob not in named and kept.since <= since]
         named |= await self._moved(unnamed)
         orphans = tuple(blob for kept in unnamed if (blob := str(kept.name)) not in named)
-        return LargeReport(tuple(missing), orphans, tuple(foreign))
+        return LargePropertyReport(tuple(missing), orphans, tuple(foreign))
 
-    async def _collect(self, batch: Batch, since: datetime) -> Collected:
+    async def _collect(self, batch: Batch, since: datetime) -> CollectionReport:
         """Mark and delete what is due among the blobs of one partition."""
         due = [kept for kept in batch.blobs if kept.since <= since]
-        # The blobs were listed before the rows are read: an address that is not there now will not come any more
+        # The blobs were listed before the rows are read: an address that is not in them will not be written later
         needed = await self._needed(replace(batch, blobs=due)) if due else frozenset[str]()
         orphans = [kept for kept in due if str(kept.name) not in needed]
         marked = await self.account.gather(*(self._mark(kept) for kept in orphans if kept.marked is None))
         over = [kept for kept in orphans if kept.marked is not None and kept.marked <= since]
         await self.account.gather(*map(self._delete, over))
         kept_on = [kept for kept in due if kept.marked is not None and str(kept.name) in needed]
-        leftovers = [*(f"{kept.name}{ORPHAN}" for kept in kept_on), *batch.lone_marks]
+        leftovers = [*(f"{kept.name}{ORPHAN}" for kept in kept_on), *batch.stray_marks]
         await self.account.gather(*map(self.container.delete, leftovers))
-        return Collected(len(batch.blobs), sum(marked), len(over))
+        return CollectionReport(len(batch.blobs), sum(marked), len(over))
 
-    async def _mark(self, kept: Kept) -> bool:
+    async def _mark(self, kept: ListedBlob) -> bool:
         try:
             await self.container.upload(f"{kept.name}{ORPHAN}", b"", etag=ABSENT)
         except BlobChanged:
-            # Another collection was faster, and its mark is the older one
+            # Another collection was faster
             return False
         return True
 
-    async def _delete(self, kept: Kept) -> None:
-        # The mark goes last: without it the blob would have to wait once more
+    async def _delete(self, kept: ListedBlob) -> None:
+        # The mark is deleted last: without it, the blob would have to be marked again
         await self.container.delete(str(kept.name))
         await self.container.delete(f"{kept.name}{ORPHAN}")
 
     async def _needed(self, batch: Batch) -> frozenset[str]:
-        """Return the names of the blobs that the entities of a batch have the addresses of."""
+        """Return the names of the blobs in a batch whose address is in an entity."""
         where = self._rows.where({kept.name.key for kept in batch.blobs})
         found: set[str] = set()
         async for row in self._rows.table.query(where, select=self._selected()):
@@ -242,39 +242,39 @@ class LargePropertyStore(Pattern[Account_co]):
                 found.update(self._links(row))
         return frozenset(found | await self._moved([kept for kept in batch.blobs if str(kept.name) not in found]))
 
-    async def _moved(self, unseen: Collection[Kept]) -> set[str]:
-        """Return what is needed of blobs whose addresses moved to rows that were read before, so that none was seen."""
+    async def _moved(self, unseen: Collection[ListedBlob]) -> set[str]:
+        """Return the blobs whose addresses were missed because they moved between rows while these were read."""
         if not self._rows.moves:
             return set()
         keys = sorted({kept.name.key for kept in unseen})
         each = await self.account.gather(*(self._links_of(key) for key in keys))
         return {blob for links in each for blob in links}
 
-    async def _missing(self, key: Keys, blob: str) -> Missing | None:
-        """Return what is missing, if the entity still has the address and the blob is still not there."""
+    async def _missing(self, key: Keys, blob: str) -> BlobReference | None:
+        """Return the reference, if the entity still has the address and the blob still does not exist."""
         links = await self._links_of(key)
         if blob not in links or await self.container.facts(blob) is not None:
             return None
-        return Missing(key, links[blob], blob)
+        return BlobReference(key, links[blob], blob)
 
     async def _links_of(self, key: Keys) -> dict[str, str]:
-        """Return the blobs that an entity has the addresses of at this instant, and for each the property."""
+        """Return the blobs that an entity currently has the addresses of, with their properties."""
         rows = await self._rows.rows_of(key, self.large.fields)
         return {blob: name for row in rows for blob, name in self._links(row).items()}
 
     def _links(self, row: Entity) -> dict[str, str]:
-        """Return the blobs of its entity that a row has the addresses of, and for each the property."""
+        """Return the entity's own blobs that a row has the addresses of, with their properties."""
         return {blob: name for blob, name, is_own in self._addresses(row) if is_own}
 
     def _addresses(self, row: Entity) -> Iterator[tuple[str, str, bool]]:
-        """Yield the blobs that a row has the addresses of, the properties, and whether they are the entity's own."""
+        """Yield the blobs that a row has the addresses of, the property, and whether the entity owns the blob."""
         key, table = self._rows.key_of(row), self._rows.table.name
         for name in self.large.fields if key else ():
             blob = linked(row.get(name), self.large.container)
             if not key or blob is None:
                 continue
             is_own = blob.is_of(table, key, name)
-            # A blob of the keys of a part: the row is no part, but an entity of another set
+            # If the blob belongs to the row's own keys, the row is not a part, but an entity of another set
             if is_own or not blob.is_of(table, keys_of(row), name):
                 yield str(blob), name, is_own
 
@@ -287,14 +287,14 @@ class LargePropertyStore(Pattern[Account_co]):
 
     @property
     def _rows(self) -> StoredEntities:
-        return entity_rows(self.entities)
+        return entity_rows(self.entity_set)
 
     def _selected(self) -> list[str]:
         return self._rows.selected(self.large.fields)
 
     def _before(self, grace: timedelta) -> datetime:
         if grace < timedelta(0):
-            raise BadInput("grace", grace, "it is a length of time", "give how long writers and readers may take")
+            raise BadInput("grace", grace, "it must not be negative", "pass how long writers and readers may take")
         return self.account.now() - grace
 
     def _check_readable(self, name: str) -> None:
@@ -303,5 +303,5 @@ class LargePropertyStore(Pattern[Account_co]):
             raise BadInput("name", name, rule, "read it with the entity")
         for mapping in self._rows.mappings.each:
             if mapping is not self.large and name in mapping.fields:
-                rule = f"it is one of the {mapping.name}, which are read whole"
+                rule = f"it is one of the {mapping.name}, which are read as a whole"
                 raise BadInput("name", name, rule, "read it with the entity")

@@ -13,17 +13,17 @@ Stream: TypeAlias = IO[bytes] | Iterable[bytes] | AsyncIterable[bytes]
 
 
 class Upload:
-    """A large value to be read from a file, or from an iterable of chunks, while it is sent; it comes back as bytes.
+    """A large value to stream from a file or from chunks of bytes; it is read back as bytes.
 
-    A file is read from where it stands, each time it is sent. Chunks that can be gone through only once are sent once:
-    for a second write give new ones.
+    A file is sent from its current position, on every write. An iterator can be sent only once: create a new `Upload`
+    for another write.
 
     >>> from io import BytesIO
     >>> Upload(BytesIO(b"photo"), content_type="image/jpeg")
     <Upload of a BytesIO>
 
     :param content: a file opened in binary mode, or an iterable of bytes; an async one on an async account
-    :param content_type: what the blob says that it is
+    :param content_type: the Content-Type of the blob
     :raises BadProperty: it is neither
 
     Guide: large entities pattern.
@@ -36,22 +36,22 @@ class Upload:
         self._start = _position(content)
         self._was_sent = False
 
-    def refuse_if_spent(self, name: str) -> None:
-        """Reject chunks that were sent already and cannot be gone through again.
+    def check_unsent(self, name: str) -> None:
+        """Reject an iterator that was sent already.
 
-        :param name: the property that they are given for
-        :raises BadProperty: they are spent
+        :param name: the property
+        :raises BadProperty: it was sent already
         """
         if self._was_sent and self._start is None and _gives_once(self._content):
-            rule = "its chunks were sent already, and cannot be gone through again"
-            raise BadProperty(name, self, rule, "give a new Upload, or merge the other fields")
+            rule = "its chunks were sent already, and cannot be read again"
+            raise BadProperty(name, self, rule, "create a new Upload, or merge the other fields")
 
     def content(self, name: str) -> Stream:
-        """Return what is to be sent now.
+        """Return the content to send.
 
         :raises BadProperty: it was sent already, and cannot be sent again
         """
-        self.refuse_if_spent(name)
+        self.check_unsent(name)
         if self._was_sent and self._start is not None:
             self._content.seek(self._start)
         self._was_sent = True
@@ -62,10 +62,10 @@ class Upload:
 
 
 class Sending:
-    """The upload of one value, to be carried out once, however often its transaction is tried.
+    """The upload of one value, carried out once even if its transaction is retried.
 
-    :param container: where it goes
-    :param blob: the name of its blob
+    :param container: the container of the blob
+    :param blob: the name of the blob
     :param field: the name of the property
     """
 
@@ -92,10 +92,10 @@ def _is_collection(content: Any) -> bool:
 
 
 def _position(content: Any) -> int | None:
-    """Return where a file stands, if it can go back there."""
+    """Return the position of a seekable file, or None."""
     return int(content.tell()) if hasattr(content, "seekable") and content.seekable() else None
 
 
 def _gives_once(content: Any) -> bool:
-    """Whether an iterable is its own iterator, or a file that cannot go back."""
+    """Return whether content can be read only once."""
     return hasattr(content, "read") or hasattr(content, "__next__") or hasattr(content, "__anext__")
