@@ -94,10 +94,9 @@ def unpacked(value_type: type[V], data: bytes) -> list[V | None]:
         start = _HEADER.size + (count + 7) // 8
         bits = int.from_bytes(data[_HEADER.size : start], "little")
         layout = f"<{bits.bit_count()}{_CODES[value_type]}"
-        if code != _CODES[value_type].encode() or bits.bit_length() > count:
-            raise ValueError("the type differs")
-        if len(data) != start + struct.calcsize(layout):
-            raise ValueError("the length differs")
+        is_whole = bits.bit_length() <= count and len(data) == start + struct.calcsize(layout)
+        if code != _CODES[value_type].encode() or not is_whole:
+            raise ValueError("the type or the length differs")
         present = iter(struct.unpack_from(layout, data, start))
     except (struct.error, ValueError) as error:
         rule = f"it is not a packed series of {value_type.__name__}: {error}"
@@ -110,6 +109,8 @@ def unpacked(value_type: type[V], data: bytes) -> list[V | None]:
 
 
 def _int(value: object) -> int:
+    if type(value) is int:  # `isinstance` with a protocol is slow
+        return value
     # NumPy's booleans are named differently, and older versions accept them as an index
     if type(value).__name__ in ("bool", "bool_") or not isinstance(value, SupportsIndex):
         raise TypeError("it is not an integer")
@@ -174,10 +175,9 @@ class DataSeries(Pattern[Account_co], Generic[Account_co, V]):
     concurrently, and counts none twice. If the response of a `set` or `add` is lost, and the row does not show whether
     it was applied, `OutcomeUnknown` is raised, since sending it again could undo a later write.
 
-    A point that was never set is None, and so are all points of a series that does not exist. An entity holds at most
-    251 points. With `split`, up to 24,849 points are stored in rows of 251, with `_01`, `_02` and so on at the end of
-    the RowKey. To store a longer series as one value, use `packed`. Concurrent writers of one entity contend for its
-    ETag: spread them over several series, and add those up.
+    A point that was never set is None, also in a series that does not exist. An entity holds at most 251 points. With
+    `split`, up to 24,849 points are stored in rows of 251, with `_01`, `_02` and so on at the end of the RowKey. To
+    store a longer series as one value, use `packed`. Writers of one entity contend for its ETag.
 
     Cost, in storage transactions: `set`, `set_many`, `read` 1. `add` 2 for each attempt, `clear` the same.
 
@@ -432,8 +432,8 @@ class DataSeries(Pattern[Account_co], Generic[Account_co, V]):
     ) -> list[V | None]:
         """Return the last `count` points up to that of an instant, oldest first, across periods.
 
-        Use it for a chart of the last 24 hours, which lie in today's series and in yesterday's. The points of a series
-        divide its period evenly, in UTC: the 24 points of a day are its hours.
+        Use it for a chart of the last 24 hours, which are in today's series and in yesterday's. The points of a series
+        divide its period evenly, in UTC.
 
         >>> from datetime import date, datetime, timezone
         >>> from tablepatterns import Key, connect
@@ -460,8 +460,8 @@ class DataSeries(Pattern[Account_co], Generic[Account_co, V]):
         if at not in self.key.fields:
             rule = "it names the key field that holds the period of a series"
             raise BadInput("at", at, rule, f"give one of {list(self.key.fields)}")
-        found = slots_before(period, self.points, count, until)
         given = fields_of(key, fields)
+        found = slots_before(period, self.points, count, until)
         reads = (self.read(slots, self.fields_at(at, start, given)) for start, slots in found)
         return list(chain.from_iterable(await self.account.gather(*reads)))
 
@@ -565,9 +565,10 @@ class DataSeries(Pattern[Account_co], Generic[Account_co, V]):
         return index(slot) // _POINTS_PER_ROW
 
     def _name_of(self, slot: SupportsIndex) -> str:
+        if type(slot) is int and 0 <= slot < self.points:
+            return self._names[slot]
         if isinstance(slot, bool) or not isinstance(slot, SupportsIndex) or not 0 <= index(slot) < self.points:
-            rule = f"the points of the series are 0 to {self.points - 1}"
-            raise BadInput("slot", slot, rule, "give one of these numbers")
+            raise BadInput("slot", slot, f"the points are 0 to {self.points - 1}", "give one of these numbers")
         return self._names[slot]
 
     def _points(self, rows: Sequence[Mapping[str, Any]], names: Iterable[str]) -> list[V | None]:

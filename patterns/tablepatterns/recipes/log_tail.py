@@ -93,7 +93,11 @@ class LogTail(EntitySet[Account_co]):
         :raises BadKey: a field of the partition is missing, or the instant has no time zone
         """
         given = {name: value for name, value in entity.items() if value is not None}
-        return await self.insert({self.at: self.account.now(), self.entry: uuid4()} | given, retry_for=retry_for)
+        if self.at not in given:
+            given[self.at] = self.account.now()
+        if self.entry not in given:
+            given[self.entry] = uuid4()
+        return await self.insert(given, retry_for=retry_for)
 
     @recipe
     async def latest(self, count: int, key: Mapping[str, Any] | None = None, /, **partition: Any) -> list[Entity]:
