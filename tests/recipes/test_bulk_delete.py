@@ -1,4 +1,4 @@
-"""Bulk delete: all that a filter finds, a hundred at a time, and nothing that was changed meanwhile."""
+"""Delete the entities that match a filter, 100 at a time, except those that changed in between."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ async def test_old_entities_go_in_transactions_of_their_partition(
 
 
 @pytest.mark.guide("G-223")
-async def test_entities_of_a_range_of_keys_go_whatever_lies_beside(storage: Any, table_name: str) -> None:
+async def test_only_the_entities_of_the_key_range_are_deleted(storage: Any, table_name: str) -> None:
     logins = await with_logins(storage, table_name, users=2, each=8)
     early = below(NOON + timedelta(seconds=3))
     deletion = BulkDelete(logins)
@@ -65,7 +65,7 @@ async def test_entities_of_a_range_of_keys_go_whatever_lies_beside(storage: Any,
     assert sorted(await numbers(logins)) == [3, 4, 5]
 
 
-async def test_fields_that_make_no_range_are_refused_before_any_request(engine: Engine) -> None:
+async def test_fields_that_do_not_make_a_range_are_rejected_before_any_request(engine: Engine) -> None:
     deletion = BulkDelete(EntitySet(connect(engine), "Logins", BY_MOMENT))
     with pytest.raises(BadInput, match="a filter or key fields"):
         deletion.delete()
@@ -93,13 +93,13 @@ async def test_derived_rows_go_too_and_count_towards_the_hundred(storage: Any, e
     assert len(engine.tables.query(table_name).entities) == 2
 
 
-async def test_a_scan_is_refused_unless_it_is_asked_for(storage: Any, engine: Engine, table_name: str) -> None:
+async def test_a_scan_is_rejected_unless_it_is_allowed(storage: Any, engine: Engine, table_name: str) -> None:
     with engine.ledger.span() as span, pytest.raises(BadFilter):
         await BulkDelete(EntitySet(storage, table_name, BY_MOMENT)).delete(OLD)
     assert span.totals.requests == 0
 
 
-async def test_what_was_changed_or_deleted_meanwhile_is_left(storage: Any, engine: Engine, table_name: str) -> None:
+async def test_entities_that_changed_in_between_are_left(storage: Any, engine: Engine, table_name: str) -> None:
     logins = await with_logins(storage, table_name, users=1, each=41)
 
     def row(number: int) -> tuple[str, str]:
@@ -168,8 +168,8 @@ def what_was_renewed_is_there(world: World) -> None:
 
 
 @pytest.mark.guide("G-223")
-@pytest.mark.guarantee("BulkDelete", "an entity that another writer changed meanwhile is not deleted")
-def test_what_is_renewed_meanwhile_is_never_deleted() -> None:
+@pytest.mark.guarantee("BulkDelete", "an entity that another writer changed in between is not deleted")
+def test_entities_that_are_renewed_in_between_are_never_deleted() -> None:
     for faults in ({"kills": 1}, {"lost": 1}):
         result = explore(
             a_deleter_and_a_renewal,

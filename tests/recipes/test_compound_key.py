@@ -1,4 +1,4 @@
-"""Compound key: a parent's children, all of them and nothing else."""
+"""Read the children of a parent: all of them and nothing else."""
 
 from __future__ import annotations
 
@@ -104,6 +104,6 @@ async def test_the_whole_key_of_the_parent_must_be_given(storage: Any, table_nam
 
 
 @pytest.mark.guide("G-195")
-async def test_a_parent_that_could_run_into_its_children_is_refused(storage: Any) -> None:
+async def test_a_parent_that_could_run_into_its_children_is_rejected(storage: Any) -> None:
     with pytest.raises(BadDesign, match="fixed width"):
         ChildSet(storage, "Employees", Key("{Department}", "{Name}"), "_{Year:04d}")

@@ -1,4 +1,4 @@
-"""Data series: one request for the whole of it, one merge for a point, and no count that is lost."""
+"""Read a series with one request and set a point with one merge, without losing increments."""
 
 from __future__ import annotations
 
@@ -176,7 +176,7 @@ async def test_a_lost_answer_is_recognised_though_others_have_added(
     assert await messages.read([9], **TODAY) == [22]
 
 
-async def test_a_lost_answer_under_a_point_that_was_set_is_told_as_unknown(
+async def test_a_lost_response_followed_by_another_set_is_an_unknown_outcome(
     backend: Any, engine: Engine, messages: Any
 ) -> None:
     await messages.set(9, 1, **TODAY)

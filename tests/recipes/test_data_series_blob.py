@@ -1,4 +1,4 @@
-"""A data series in a blob, beside the entity that names it: the two are brought together by an eventual transaction."""
+"""Store a packed series in a blob and its address in an entity, with an eventual transaction."""
 
 from __future__ import annotations
 

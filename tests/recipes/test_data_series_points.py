@@ -1,4 +1,4 @@
-"""Packed points: a whole series as bytes and back, and nothing else taken for one."""
+"""Pack a series into bytes and unpack it, and reject any other bytes."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def test_a_series_comes_back_equal_with_its_type(series: tuple[Any, list[Any]]) 
 
 
 @given(series=SERIES, of=st.sampled_from(list(VALUES)), junk=st.binary(min_size=1, max_size=3))
-def test_other_bytes_are_refused(series: tuple[Any, list[Any]], of: Any, junk: bytes) -> None:
+def test_other_bytes_are_rejected(series: tuple[Any, list[Any]], of: Any, junk: bytes) -> None:
     kind, points = series
     data = packed(kind, points)
     wrong = [data + junk, data[:-1], b""] + ([data] if of is not kind else [])
@@ -42,7 +42,7 @@ def test_other_bytes_are_refused(series: tuple[Any, list[Any]], of: Any, junk: b
             unpacked(of, bad)
 
 
-def test_a_mask_with_more_bits_than_points_is_refused() -> None:
+def test_a_mask_with_more_bits_than_points_is_rejected() -> None:
     data = packed(bool, [True] * 7)
     with pytest.raises(BadProperty):
         unpacked(bool, data[:5] + b"\xff" + data[6:] + b"\x01")
@@ -54,7 +54,7 @@ def test_not_a_number_is_kept() -> None:
     assert math.isnan(found)
 
 
-def test_a_value_of_another_type_is_refused() -> None:
+def test_a_value_of_another_type_is_rejected() -> None:
     with pytest.raises(BadProperty):
         packed(int, [1, True])
     with pytest.raises(BadProperty):

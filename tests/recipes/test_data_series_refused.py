@@ -1,4 +1,4 @@
-"""Data series that are refused, with the reason and the ways out, and the largest that are not."""
+"""Data series that are rejected, with the reason and a hint, and the largest that are accepted."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def series(request: pytest.FixtureRequest, storage: Any, table_name: str) -> Any
 
 
 @pytest.mark.guide("G-230")
-def test_251_points_fit_in_an_entity_and_252_are_refused_with_the_ways_out() -> None:
+def test_251_points_fit_in_an_entity_and_252_are_rejected_with_hints() -> None:
     with connect() as storage:
         series = series_of(storage, "Counts", 251)
         series.set_many(dict.fromkeys(range(251), 1), **TODAY)
@@ -47,7 +47,7 @@ async def test_a_series_of_99_full_rows_is_read_at_once(storage: Any, engine: En
     assert span.totals.requests == 1
 
 
-async def test_bad_input_is_refused_before_any_request(storage: Any, engine: Engine, messages: Any) -> None:
+async def test_bad_input_is_rejected_before_any_request(storage: Any, engine: Engine, messages: Any) -> None:
     flags = series_of(storage, messages.table.name, value_type=bool)
     await messages.set(9, 2**31 - 1, **TODAY)
     bad: list[tuple[type[Exception], Any]] = [
@@ -73,14 +73,14 @@ async def test_bad_input_is_refused_before_any_request(storage: Any, engine: Eng
     assert span.totals.requests == 0
 
 
-async def test_a_sum_that_is_too_large_is_refused_and_nothing_is_written(messages: Any) -> None:
+async def test_a_sum_that_is_too_large_is_rejected_and_nothing_is_written(messages: Any) -> None:
     await messages.set(9, 2**31 - 1, **TODAY)
     with pytest.raises(BadProperty, match="32 bits"):
         await messages.add(9, 1, **TODAY)
     assert await messages.read([9], **TODAY) == [2**31 - 1]
 
 
-async def test_a_value_of_another_type_is_told_and_not_converted(storage: Any, messages: Any) -> None:
+async def test_a_stored_value_of_another_type_is_an_error(storage: Any, messages: Any) -> None:
     reals = series_of(storage, messages.table.name, value_type=float)
     await reals.set(9, 0.5, **TODAY)
     with pytest.raises(BadProperty, match="Hour09"):
@@ -100,14 +100,14 @@ async def test_a_value_of_another_type_is_told_and_not_converted(storage: Any, m
         (BadTableName, KEY, {"table": "x"}),
     ],
 )
-def test_a_design_that_cannot_work_is_refused(error: type[Exception], key: Key, options: dict[str, Any]) -> None:
+def test_an_invalid_design_is_rejected(error: type[Exception], key: Key, options: dict[str, Any]) -> None:
     given = {"table": "Counts", "points": 24, "prefix": "Hour", "value_type": int} | options
     with connect() as storage, pytest.raises(error):
         DataSeries(storage, key=key, **given)
 
 
 @pytest.mark.guide("G-103")
-def test_the_cosmos_table_api_is_refused_where_rows_must_come_in_order() -> None:
+def test_the_cosmos_table_api_is_rejected_for_split_series() -> None:
     cosmos = "DefaultEndpointsProtocol=https;AccountName=a;AccountKey=a2V5;TableEndpoint=https://a.table.cosmos.azure.com:443/"
     with connect(cosmos) as storage:
         series_of(storage, "Counts")

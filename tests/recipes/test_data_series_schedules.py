@@ -1,4 +1,4 @@
-"""Data series in every order of their requests: two who add, one who sets, deaths and lost answers."""
+"""Data series in every order of requests: writers that add and set, crashes and lost responses."""
 
 from __future__ import annotations
 
@@ -63,19 +63,19 @@ def explored(make: Make, **options: Any) -> None:
 
 
 @pytest.mark.guide("G-229")
-@pytest.mark.guarantee("DataSeries", "no count is lost and none is made twice, whoever dies")
+@pytest.mark.guarantee("DataSeries", "no increment is lost or counted twice, after any crash")
 @pytest.mark.parametrize("first", [False, True])
 def test_two_add_and_one_may_die(first: bool) -> None:
     explored(adding(first=first), kills=1)
 
 
 @pytest.mark.guide("G-229")
-@pytest.mark.guarantee("DataSeries", "a count whose answer was lost is made once")
+@pytest.mark.guarantee("DataSeries", "an increment whose response was lost is counted once")
 def test_two_add_and_an_answer_is_lost() -> None:
     explored(adding(), lost=1, preemptions=2)
 
 
-@pytest.mark.guarantee("DataSeries", "setting a point undoes no count, and what nobody can tell is raised")
+@pytest.mark.guarantee("DataSeries", "setting a point loses no increment, and an unknown outcome is raised")
 def test_two_add_while_a_point_is_set_and_an_answer_is_lost() -> None:
     explored(adding("set"), lost=1, preemptions=1, expected=OutcomeUnknown)
 

@@ -1,4 +1,4 @@
-"""Denormalization: a department with its manager's details, which follow the manager and the choice of the manager."""
+"""A department with copies of its manager's fields, which follow the manager and the reference."""
 
 from __future__ import annotations
 
@@ -121,7 +121,7 @@ async def test_copies_follow_the_choice_of_what_is_copied(places: DerivedTables,
     assert await departments.get(**SALES) == {**SALES, "Rooms": 3}
 
 
-async def test_whoever_read_an_employee_before_it_was_chosen_must_read_it_again(places: DerivedTables) -> None:
+async def test_a_new_manager_gets_a_new_etag(places: DerivedTables) -> None:
     employees, departments = await staffed(places, here())
     stale = await employees.get(Department="Sales", EmployeeId=2)
     await departments.update(lambda department: department.update(ManagerId=2), **SALES)
@@ -150,7 +150,7 @@ async def test_a_copy_that_the_next_manager_lacks_is_gone_after_a_merge_too(plac
 
 
 @EVERYWHERE
-async def test_nobody_can_refer_to_what_is_not_there(places: DerivedTables, make: Make) -> None:
+async def test_a_reference_to_a_missing_entity_is_rejected(places: DerivedTables, make: Make) -> None:
     _, departments = await staffed(places, make(places))
     before = await departments.get(**SALES)
     department = await departments.get(**SALES)
@@ -308,12 +308,12 @@ async def test_copies_can_be_filled_checked_and_mended(places: DerivedTables, ma
         ({"store": InBlobs("departments")}, "cannot be stored in blobs"),
     ],
 )
-def test_copies_that_cannot_work_are_refused(options: Any, rule: str) -> None:
+def test_invalid_copies_are_rejected(options: Any, rule: str) -> None:
     with pytest.raises(BadDesign, match=rule):
         CopiedFields(DEPARTMENT, **(COPIES | options))
 
 
-def test_copies_that_do_not_fit_the_sets_are_refused() -> None:
+def test_copies_that_do_not_fit_the_sets_are_rejected() -> None:
     storage, manager = connect(), here()
     employees = EntitySet(storage, "Staff", BY_ID, derived=[manager])
     with pytest.raises(BadDesign, match="share the primary's partition"):
@@ -328,14 +328,14 @@ def test_copies_that_do_not_fit_the_sets_are_refused() -> None:
         here().filled_from(employees)
 
 
-def test_an_entity_that_would_be_copied_into_itself_is_refused() -> None:
+def test_copying_an_entity_into_itself_is_rejected() -> None:
     manager = CopiedFields(Key("{Department}", "empid_{Boss}"), **COPIES)
     employees = EntitySet(connect(), "Staff", BY_ID, derived=[manager])
     with pytest.raises(BadKey, match="a copied entity could have these keys"):
         employees.insert(jones(Boss="000001"))
 
 
-def test_an_index_of_the_copies_is_refused_since_it_would_not_follow() -> None:
+def test_an_index_of_the_copies_is_rejected() -> None:
     storage, manager = connect(), here()
     employees = EntitySet(storage, "Staff", BY_ID, derived=[manager])
     filled = manager.filled_from(employees)

@@ -1,4 +1,4 @@
-"""Denormalization, explored: the manager changes while another is chosen, whoever dies and whichever answer is lost."""
+"""Copied fields in every order of requests: a manager changes while the reference changes."""
 
 from __future__ import annotations
 
@@ -115,27 +115,27 @@ by_case = pytest.mark.parametrize("case", CASES, ids=[case.__name__ for case in 
 
 
 @pytest.mark.guide("G-189", "G-190", "G-191")
-@pytest.mark.guarantee(RECIPE, "in the partition copies are exact at every moment, whichever of two writers dies")
+@pytest.mark.guarantee(RECIPE, "in the partition, copies are always exact, also if one of two writers crashes")
 @by_case
 def test_copies_in_the_partition_are_exact_at_every_step_whoever_dies(case: Any) -> None:
     explored(partial(case, manager=here()), always=copies_are_exact, kills=1, preemptions=2)
 
 
-@pytest.mark.guarantee(RECIPE, "in the partition copies are exact at every moment, whichever answer is lost")
+@pytest.mark.guarantee(RECIPE, "in the partition, copies are always exact, also after a lost response")
 @pytest.mark.parametrize("case", CASES[:2], ids=[case.__name__ for case in CASES[:2]])
 def test_copies_in_the_partition_are_exact_at_every_step_whichever_answer_is_lost(case: Any) -> None:
     expected = (*REFUSED, OutcomeUnknown)
     explored(partial(case, manager=here()), always=copies_are_exact, lost=1, preemptions=1, expected=expected)
 
 
-@pytest.mark.guarantee(RECIPE, "elsewhere copies equal what is copied once the queue is drained, whoever dies")
+@pytest.mark.guarantee(RECIPE, "in another table, copies match their source once the queue is drained, after any crash")
 @pytest.mark.parametrize("case", CASES[:2], ids=[case.__name__ for case in CASES[:2]])
 def test_copies_elsewhere_are_right_in_the_end_whoever_dies(case: Any) -> None:
     make = partial(case, manager=elsewhere())
     explored(make, invariant=right_once_drained, kills=1, preemptions=0)
 
 
-@pytest.mark.guarantee(RECIPE, "elsewhere copies equal what is copied, in whatever order the writers come")
+@pytest.mark.guarantee(RECIPE, "in another table, copies match their source, in every order of the writers")
 def test_copies_elsewhere_are_right_in_the_end_in_whatever_order_writers_come() -> None:
     make = partial(a_new_email_and_a_new_manager, manager=elsewhere())
     explored(make, invariant=right_once_drained, preemptions=2)
@@ -175,7 +175,7 @@ def a_new_email_by_index_and_a_new_manager(world: World, manager: CopiedFields) 
     return [employees.merge(found, {"Email": "f"}), departments.merge(department, {"ManagerId": 2})]
 
 
-@pytest.mark.guarantee(RECIPE, "in the partition copies are exact also where an employee is read from an index")
+@pytest.mark.guarantee(RECIPE, "in the partition, copies are exact also if the entity was read from an index")
 def test_copies_are_exact_where_an_employee_is_read_from_an_index() -> None:
     make = partial(a_new_email_by_index_and_a_new_manager, manager=here())
     explored(make, always=copies_are_exact, kills=1)

@@ -1,4 +1,4 @@
-"""Entity group transaction: all or none, of several types, each with its own condition."""
+"""Commit changes of several types atomically, each with its own condition."""
 
 from __future__ import annotations
 
@@ -108,7 +108,7 @@ async def test_each_way_to_fail_says_what_it_means(
 
 
 @pytest.mark.guide("G-063")
-async def test_two_partitions_are_refused_before_any_request(employees: Any, commit: Any, engine: Engine) -> None:
+async def test_two_partitions_are_rejected_before_any_request(employees: Any, commit: Any, engine: Engine) -> None:
     both = employees.inserting(jones()), employees.inserting(jones(Department="Marketing"))
     with engine.ledger.span() as span, pytest.raises(BadInput, match="one partition"):
         await commit(*both)
@@ -116,7 +116,7 @@ async def test_two_partitions_are_refused_before_any_request(employees: Any, com
 
 
 @pytest.mark.guide("G-064")
-async def test_two_tables_are_refused_before_any_request(
+async def test_two_tables_are_rejected_before_any_request(
     storage: Any, employees: Any, commit: Any, engine: Engine
 ) -> None:
     elsewhere = EntitySet(storage, "Elsewhere", BY_ID)
@@ -126,7 +126,7 @@ async def test_two_tables_are_refused_before_any_request(
 
 
 @pytest.mark.guide("G-067")
-async def test_touching_an_entity_twice_is_refused_before_any_request(
+async def test_touching_an_entity_twice_is_rejected_before_any_request(
     employees: Any, commit: Any, engine: Engine
 ) -> None:
     with engine.ledger.span() as span, pytest.raises(BadInput, match="only once"):
@@ -147,7 +147,7 @@ async def test_one_hundred_operations_pass_and_one_more_does_not(
 
 
 @pytest.mark.guide("G-066")
-async def test_a_payload_of_4_mb_is_refused_and_one_below_passes(storage: Any, commit: Any, table_name: str) -> None:
+async def test_a_payload_of_4_mb_is_rejected_and_one_below_passes(storage: Any, commit: Any, table_name: str) -> None:
     plain = EntitySet(storage, table_name, Key("{Department}", "{Id:04d}"))
     photo = {f"Photo{n}": b"x" * 64_000 for n in range(9)}
     fives = [plain.inserting({"Department": "Sales", "Id": n} | photo) for n in range(6)]

@@ -1,4 +1,4 @@
-"""Eventual transaction: every step is done at least once, in order, whoever dies, or someone sees why not."""
+"""Eventual transactions: every step runs at least once, in order, or the message is poisoned."""
 
 from __future__ import annotations
 
@@ -262,7 +262,7 @@ async def test_a_host_that_received_the_message_hears_of_the_failure(storage: An
 @pytest.mark.guide("G-152", "G-155")
 @pytest.mark.parametrize("remember", [False, True])
 @pytest.mark.parametrize("after", [False, True])
-async def test_wherever_a_worker_dies_all_steps_are_done_in_the_end(
+async def test_all_steps_are_completed_after_a_worker_crashed_at_any_point(
     backend: Any, storage: Any, engine: Engine, name: str, remember: bool, after: bool
 ) -> None:
     for at in range(20):
@@ -290,12 +290,12 @@ async def test_wherever_a_worker_dies_all_steps_are_done_in_the_end(
 # ------------------------------------------------------------------ what is refused
 
 
-async def test_a_body_that_uses_our_field_is_refused(storage: Any, name: str) -> None:
+async def test_a_body_with_the_reserved_field_is_rejected(storage: Any, name: str) -> None:
     with pytest.raises(BadInput, match="_done"):
         await order_of(storage, name, Steps().named()).start({"_done": []})
 
 
-async def test_a_body_that_does_not_fit_or_is_no_json_is_refused_before_it_is_sent(
+async def test_a_body_that_is_too_long_or_not_json_is_rejected_before_it_is_sent(
     storage: Any, name: str, engine: Engine
 ) -> None:
     order = order_of(storage, name, [Steps()["pay"]])
@@ -307,7 +307,7 @@ async def test_a_body_that_does_not_fit_or_is_no_json_is_refused_before_it_is_se
 
 
 @pytest.mark.parametrize("base64", [False, True])
-async def test_a_body_that_leaves_no_room_for_what_is_done_is_refused_before_it_is_sent(
+async def test_a_body_without_room_for_completed_steps_is_rejected_before_it_is_sent(
     storage: Any, name: str, engine: Engine, base64: bool
 ) -> None:
     taken: list[int] = []
@@ -324,14 +324,14 @@ async def test_a_body_that_leaves_no_room_for_what_is_done_is_refused_before_it_
     assert taken == [room] * 3
 
 
-async def test_a_position_that_nobody_wrote_is_poison(storage: Any, name: str) -> None:
+async def test_an_invalid_list_of_completed_steps_is_poison(storage: Any, name: str) -> None:
     worker: Any = Worker(storage, [order_of(storage, name, Steps().named())])
     for position in (7, {"pay": True}, [7]):
         await storage.queue(name).send(message("order", _done=position))
     assert await worker.drain() == Report(received=3, poisoned=3)
 
 
-def test_steps_without_names_of_their_own_are_refused() -> None:
+def test_steps_without_unique_names_are_rejected() -> None:
     with connect() as storage:
         with pytest.raises(BadDesign, match=r"two steps have this name.*a dict of steps by name"):
             EventualTransaction(storage, "orders", "order", [lambda _: None, lambda _: None])
@@ -339,7 +339,7 @@ def test_steps_without_names_of_their_own_are_refused() -> None:
             EventualTransaction(storage, "orders", "order", [])
 
 
-async def test_a_step_that_lost_its_own_lease_is_told_apart(storage: Any, name: str) -> None:
+async def test_a_step_that_loses_a_lease_of_its_own_counts_as_lost(storage: Any, name: str) -> None:
     def lose(_: Any) -> None:
         raise LeaseLost("it ended")
 

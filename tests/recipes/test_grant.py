@@ -1,4 +1,4 @@
-"""Grant: what its holder may reach, and what nobody may, as the service itself decides."""
+"""What the client of a grant can and cannot access, as the service decides."""
 
 from __future__ import annotations
 
@@ -165,7 +165,7 @@ async def test_rows_of_a_partition_are_reached_and_not_the_end_of_the_range(
 
 
 @SAS_ADDRESSES
-async def test_requests_from_elsewhere_are_refused(backend: Any, storage: Any, table_name: str) -> None:
+async def test_requests_from_other_addresses_are_rejected(backend: Any, storage: Any, table_name: str) -> None:
     notes = notes_of(storage, table_name)
     await notes.insert(note("ann"))
     elsewhere = given(storage, notes, ip="203.0.113.1-203.0.113.9")
@@ -277,7 +277,7 @@ def test_copies_of_other_entities_are_kept_out() -> None:
     assert given(storage, numbered, within={"Site": 1})
 
 
-def test_lists_and_counts_of_a_partition_are_kept_out_of_its_rows() -> None:
+def test_lists_and_totals_that_could_be_in_the_range_are_rejected() -> None:
     storage = connect()
     one = {"Department": "Sales", "EmployeeId": between(1, 5)}
     for derived in (IndexEntity("LastName"), Summary(Key("{Department}", "department"))):
@@ -329,7 +329,7 @@ async def test_a_partition_of_a_set_may_be_written_with_its_copies(
         await theirs.insert(jones(Department="Marketing"))
 
 
-def test_whoever_writes_must_reach_all_that_is_derived() -> None:
+def test_write_permission_requires_all_derived_rows_in_the_range() -> None:
     storage = connect()
     one = {"Department": "Sales", "EmployeeId": 223}
     with pytest.raises(BadDesign, match="outside the granted range"):
@@ -364,13 +364,13 @@ def test_whoever_writes_must_reach_all_that_is_derived() -> None:
     ],
     ids=str,
 )
-def test_what_makes_no_grant_is_refused(options: dict[str, Any], error: type[Exception]) -> None:
+def test_invalid_grants_are_rejected(options: dict[str, Any], error: type[Exception]) -> None:
     storage = connect()
     with pytest.raises(error):
         grant(storage, **{"subject": notes_of(storage, "Notes"), "expires": HOUR, **options})
 
 
-def test_only_whoever_has_the_key_can_grant() -> None:
+def test_only_an_account_with_the_key_can_grant() -> None:
     somebody = connect("https://a.table.core.windows.net", credential=AzureSasCredential("sig=x"))
     with somebody, pytest.raises(BadDesign, match="key"):
         given(somebody, "Notes")
@@ -388,7 +388,7 @@ async def test_no_key_is_in_a_token_and_no_token_in_a_repr(storage: Any, table_n
     assert "se=" in mine.token
 
 
-def test_the_protocol_is_that_of_the_account_unless_told() -> None:
+def test_the_protocol_is_that_of_the_account_by_default() -> None:
     with connect("azurite") as emulator, connect() as storage:
         assert "spr=https&" in given(storage, "Notes").token
         assert "spr=https%2Chttp" in given(emulator, "Notes").token

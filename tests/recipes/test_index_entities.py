@@ -1,4 +1,4 @@
-"""Index entities: lists of the keys of all entities with a value, in the partition, elsewhere and in blobs."""
+"""Lists of the keys of all entities with a value, in the partition, in a table and in blobs."""
 
 from __future__ import annotations
 
@@ -191,9 +191,7 @@ class Rivalled(IndexEntity):
 
 @pytest.mark.guide("G-170", "G-171")
 @pytest.mark.parametrize("times", [1, 3])
-async def test_whoever_is_overtaken_begins_again_with_the_read(
-    places: DerivedTables, engine: Engine, times: int
-) -> None:
+async def test_a_writer_that_lost_a_race_reads_again(places: DerivedTables, engine: Engine, times: int) -> None:
     via = Rivalled(engine, places.table, times)
     employees = places.employees(via)
     await employees.insert(jones(EmployeeId=1))
@@ -202,7 +200,7 @@ async def test_whoever_is_overtaken_begins_again_with_the_read(
 
 
 @pytest.mark.guide("G-170")
-async def test_whoever_is_overtaken_all_the_time_gives_up_with_nothing_changed(
+async def test_a_writer_that_loses_every_race_gives_up_and_changes_nothing(
     places: DerivedTables, engine: Engine
 ) -> None:
     via = Rivalled(engine, places.table, 1000)
@@ -250,7 +248,7 @@ async def test_a_list_goes_on_in_further_properties(places: DerivedTables) -> No
 
 
 @pytest.mark.guide("G-182")
-async def test_a_list_that_fills_its_row_is_refused_with_the_way_out(places: DerivedTables) -> None:
+async def test_a_full_list_is_rejected_with_a_hint(places: DerivedTables) -> None:
     await long_list(places, 1045)
     employees = places.employees(guides())
     number = 0
@@ -275,7 +273,7 @@ async def test_a_list_in_a_blob_may_be_longer_than_any_row(places: DerivedTables
     assert content == lines + b"Sales#empid_000223\n"
 
 
-async def test_a_list_that_is_spread_lies_in_several_rows(places: DerivedTables) -> None:
+async def test_a_spread_list_has_several_rows(places: DerivedTables) -> None:
     via = IndexEntity("LastName", spread=4)
     employees = places.employees(via)
     for number in range(20):
@@ -288,7 +286,7 @@ async def test_a_list_that_is_spread_lies_in_several_rows(places: DerivedTables)
 # -- what is refused
 
 
-async def test_a_row_that_is_no_list_is_never_overwritten(places: DerivedTables) -> None:
+async def test_a_row_that_is_not_a_list_is_never_overwritten(places: DerivedTables) -> None:
     await places.storage.table(places.table).submit(Operation.insert({"PartitionKey": "Sales", "RowKey": "Jones"}))
     employees = places.employees(guides())
     with pytest.raises(DerivedDataMismatch, match="has no list EmployeeIDs"):
@@ -297,7 +295,7 @@ async def test_a_row_that_is_no_list_is_never_overwritten(places: DerivedTables)
 
 
 @pytest.mark.guide("G-186")
-async def test_a_name_that_could_be_an_employee_is_refused(places: DerivedTables) -> None:
+async def test_a_list_key_that_could_be_an_employee_is_rejected(places: DerivedTables) -> None:
     via = guides()
     employees = places.employees(via)
     with pytest.raises(BadKey, match="a primary row may have these keys"):
@@ -325,7 +323,7 @@ async def test_lists_of_another_set_cannot_be_asked(places: DerivedTables) -> No
         ([IndexEntity("LastName", key=Key("{LastName}", "empid_{Any}"), store=InTable())], "of the primary rows"),
     ],
 )
-def test_lists_that_cannot_lie_where_they_should_are_refused(derived: Any, rule: str) -> None:
+def test_lists_with_unsuitable_keys_are_rejected(derived: Any, rule: str) -> None:
     with pytest.raises(BadDesign, match=rule):
         EntitySet(connect(), "Employees", BY_ID, derived=derived)
 
@@ -340,6 +338,6 @@ def test_lists_that_cannot_lie_where_they_should_are_refused(derived: Any, rule:
         (["LastName"], {"ids": "1st"}, "C# identifier"),
     ],
 )
-def test_lists_that_cannot_work_are_refused(fields: Any, options: Any, rule: str) -> None:
+def test_invalid_lists_are_rejected(fields: Any, options: Any, rule: str) -> None:
     with pytest.raises(BadInput, match=rule):
         IndexEntity(*fields, **options)

@@ -1,4 +1,4 @@
-"""What is found by index entities, wherever the lists are, late, mended or beside other derived data."""
+"""Find entities by lists: wherever they are, stale, repaired, or with other derived data."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Index entities, explored: writers of one list in every order, whoever dies and whichever answer is lost."""
+"""Index entities in every order of requests: writers of one list, crashes and lost responses."""
 
 from __future__ import annotations
 
@@ -149,13 +149,13 @@ by_case = pytest.mark.parametrize("case", CASES, ids=[case.__name__ for case in 
 
 
 @pytest.mark.guide("G-166", "G-169", "G-170", "G-171", "G-172", "G-173", "G-174")
-@pytest.mark.guarantee(RECIPE, "in the partition each list is exact at every moment, whichever of two writers dies")
+@pytest.mark.guarantee(RECIPE, "in the partition, each list is always exact, also if one of two writers crashes")
 @by_case
 def test_lists_in_the_partition_are_exact_at_every_step_whoever_dies(case: Any) -> None:
     explored(partial(case, via=here()), always=lists_are_right, kills=1, preemptions=2)
 
 
-@pytest.mark.guarantee(RECIPE, "in the partition each list is exact at every moment, whichever answer is lost")
+@pytest.mark.guarantee(RECIPE, "in the partition, each list is always exact, also after a lost response")
 @by_case
 def test_lists_in_the_partition_are_exact_at_every_step_whichever_answer_is_lost(case: Any) -> None:
     expected = (*REFUSED, OutcomeUnknown)
@@ -163,7 +163,7 @@ def test_lists_in_the_partition_are_exact_at_every_step_whichever_answer_is_lost
 
 
 @pytest.mark.guide("G-179", "G-185")
-@pytest.mark.guarantee(RECIPE, "in another table lists equal entities once the queue is drained, whoever dies")
+@pytest.mark.guarantee(RECIPE, "in another table, lists match the entities once the queue is drained, after any crash")
 def test_lists_in_another_table_are_right_in_the_end_whoever_dies() -> None:
     via = in_a_table()
     make = partial(two_renames_of_one, via=via)
@@ -171,21 +171,21 @@ def test_lists_in_another_table_are_right_in_the_end_whoever_dies() -> None:
 
 
 @pytest.mark.guide("G-166", "G-179", "G-185")
-@pytest.mark.guarantee(RECIPE, "in blobs lists equal entities once the queue is drained, whoever dies")
+@pytest.mark.guarantee(RECIPE, "in blobs, lists match the entities once the queue is drained, after any crash")
 def test_lists_in_blobs_are_right_in_the_end_whoever_dies() -> None:
     via = in_blobs()
     make = partial(an_insert_and_the_last_one_leaves, via=via)
     explored(make, invariant=partial(right_once_drained, via=via), kills=1, preemptions=0)
 
 
-@pytest.mark.guarantee(RECIPE, "elsewhere lists equal entities, in whatever order two writers come")
+@pytest.mark.guarantee(RECIPE, "in another table, lists match the entities, in every order of two writers")
 @pytest.mark.parametrize("via", [in_a_table(), in_blobs()], ids=["a table", "blobs"])
 def test_lists_elsewhere_are_right_in_the_end_in_whatever_order_writers_come(via: Any) -> None:
     make = partial(an_insert_and_the_last_one_leaves, via=via)
     explored(make, invariant=partial(right_once_drained, via=via), preemptions=2)
 
 
-@pytest.mark.guarantee(RECIPE, "in blobs lists equal entities once the queue is drained, whichever answer is lost")
+@pytest.mark.guarantee(RECIPE, "in blobs, lists match the entities once the queue is drained, after a lost response")
 def test_lists_in_blobs_are_right_in_the_end_whichever_answer_is_lost() -> None:
     via = in_blobs()
     make = partial(an_insert_and_the_last_one_leaves, via=via)

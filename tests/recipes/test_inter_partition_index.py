@@ -1,4 +1,4 @@
-"""Inter-partition secondary index: copies under keys of their own, in other partitions and tables."""
+"""Inter-partition secondary indexes: copies under a second key in other partitions and tables."""
 
 from __future__ import annotations
 
@@ -160,7 +160,7 @@ async def test_what_a_unique_key_costs(staff_of: Any, storage: Any, engine: Engi
     assert span.totals.billable == 6
 
 
-async def test_a_refused_write_costs_the_intent_and_its_end(staff_of: Any, storage: Any, engine: Engine) -> None:
+async def test_a_rejected_write_costs_the_intent_and_its_deletion(staff_of: Any, storage: Any, engine: Engine) -> None:
     staff = staff_of()
     await staff.insert(jones())
     with engine.ledger.span() as span, pytest.raises(EntityAlreadyExists):
@@ -184,9 +184,7 @@ async def test_an_entity_found_by_the_index_can_be_written_back(staff_of: Any, s
     assert await rows_of(storage, table_name) == {}
 
 
-async def test_what_was_read_from_a_copy_is_refused_once_the_entity_changed(
-    staff_of: Any, storage: Any, table_name: str
-) -> None:
+async def test_writing_back_a_stale_copy_is_rejected(staff_of: Any, storage: Any, table_name: str) -> None:
     staff = staff_of()
     entity = await staff.insert(jones())
     stale = await staff.find(by_email, Department="Sales", Email=COPY[1])
@@ -290,7 +288,7 @@ async def test_a_copy_holds_what_the_primary_holds_however_that_is_stored(
 # ------------------------------------------------------------------ what is refused
 
 
-async def test_a_copy_that_cannot_be_stored_is_refused_before_any_request(
+async def test_a_copy_that_cannot_be_stored_is_rejected_before_any_request(
     staff_of: Any, storage: Any, engine: Engine
 ) -> None:
     staff = staff_of(InterPartitionIndex(Key("by", "{A:escape}_{Department}_{EmployeeId:06d}")))
@@ -314,7 +312,7 @@ async def test_a_copy_that_cannot_be_stored_is_refused_before_any_request(
         ([by_email, InterPartitionIndex(BY_EMAIL, table="Other")], "the name twice"),
     ],
 )
-async def test_an_index_that_cannot_work_is_refused_at_construction(storage: Any, derived: Any, rule: str) -> None:
+async def test_an_invalid_index_is_rejected_at_construction(storage: Any, derived: Any, rule: str) -> None:
     with pytest.raises(BadDesign, match=rule):
         EntitySet(storage, "Employees", BY_ID, derived=derived)
 
@@ -324,7 +322,7 @@ async def test_indexes_with_partitions_of_their_own_get_along(storage: Any) -> N
     EntitySet(storage, "Employees", BY_ID, derived=[by_email, by_name])
 
 
-async def test_a_lease_of_no_time_and_a_bad_queue_are_refused(storage: Any) -> None:
+async def test_an_invalid_lease_and_queue_are_rejected(storage: Any) -> None:
     with pytest.raises(BadDesign, match="lease = 0: it must be at least 1"):
         EntitySet(storage, "Employees", BY_ID, derived=[by_email], lease=0)
     with pytest.raises(BadInput, match="lower-case"):

@@ -1,4 +1,4 @@
-"""Inter-partition index, explored where it must fail: a step left out, a process that stalls; and unique keys."""
+"""Inter-partition indexes beyond their limits: a missing step, a stalled process, and unique keys."""
 
 from __future__ import annotations
 
@@ -103,7 +103,9 @@ def no_two_have_one_address(world: World) -> None:
     assert len(set(addresses)) == len(addresses)
 
 
-@pytest.mark.guarantee(RECIPE, "with unique, no two entities ever have one key, and the loser leaves nothing behind")
+@pytest.mark.guarantee(
+    RECIPE, "with unique, no two entities ever have the same key, and the rejected one leaves nothing behind"
+)
 @pytest.mark.parametrize("make", [two_of_one_address, a_swap])
 @pytest.mark.parametrize("faults", [{"preemptions": 2}, {"kills": 1}, {"lost": 1}], ids=str)
 def test_a_unique_key_is_never_that_of_two(make: Any, faults: dict[str, int]) -> None:
@@ -129,7 +131,7 @@ def test_a_stall_beyond_the_lease_may_leave_a_copy_that_nobody_knows_of() -> Non
         explored(a_move_and_a_worker, kills=1, stalls=[LEASE + 1])
 
 
-@pytest.mark.guarantee(RECIPE, "what a stall beyond the lease leaves is found by verify and mended by repair")
+@pytest.mark.guarantee(RECIPE, "verify finds what a stall beyond the lease leaves, and repair fixes it")
 def test_what_a_stall_leaves_is_found_and_mended() -> None:
     async def mend(world: World) -> None:
         await drain(world)

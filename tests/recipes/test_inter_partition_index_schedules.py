@@ -1,4 +1,4 @@
-"""Inter-partition index, explored: whoever dies, and in whatever order they come, in the end copies equal primaries."""
+"""Inter-partition indexes in every order of requests: crashes, lost responses and repeated messages."""
 
 from __future__ import annotations
 
@@ -27,31 +27,33 @@ RECIPE = "InterPartitionIndex"
 
 
 @pytest.mark.guide("G-134", "G-135", "G-136")
-@pytest.mark.guarantee(RECIPE, "copies equal primaries once the queue is drained, whichever of two writers dies")
+@pytest.mark.guarantee(
+    RECIPE, "copies match their primaries once the queue is drained, also if one of two writers crashes"
+)
 def test_copies_follow_two_moves_whoever_dies() -> None:
     explored(two_moves, kills=1)
 
 
 @pytest.mark.guide("G-136")
-@pytest.mark.guarantee(RECIPE, "a value that an entity had, lost and got again has its copy, whoever dies")
+@pytest.mark.guarantee(RECIPE, "a value that an entity had, lost and got again has its copy, after any crash")
 def test_copies_follow_a_move_back_whoever_dies() -> None:
     explored(a_move_and_a_move_back, kills=1, preemptions=0)
     explored(a_move_and_a_move_back, preemptions=2)
 
 
 @pytest.mark.guide("G-137")
-@pytest.mark.guarantee(RECIPE, "no copy is left of a deleted entity, whoever dies")
+@pytest.mark.guarantee(RECIPE, "no copy of a deleted entity is left, after any crash")
 def test_no_copy_is_left_behind_whoever_dies() -> None:
     explored(a_move_and_a_delete, kills=1)
 
 
-@pytest.mark.guarantee(RECIPE, "an entity that was inserted has its copy, whoever dies")
+@pytest.mark.guarantee(RECIPE, "an inserted entity has its copy, after any crash")
 def test_an_insert_gets_its_copy_whoever_dies() -> None:
     explored(two_inserts, kills=1)
 
 
 @pytest.mark.guide("G-135")
-@pytest.mark.guarantee(RECIPE, "copies equal primaries whichever answer is lost, with messages doubled by it")
+@pytest.mark.guarantee(RECIPE, "copies match their primaries after a lost response and repeated messages")
 def test_copies_follow_whichever_answer_is_lost() -> None:
     explored(a_move_and_a_delete, lost=1, expected=(*REFUSED, OutcomeUnknown))
     explored(two_moves, lost=1, expected=(*REFUSED, OutcomeUnknown), preemptions=0)
@@ -72,7 +74,7 @@ def a_slow_move_and_a_worker(world: World) -> list[Any]:
 
 
 @pytest.mark.guide("G-135")
-@pytest.mark.guarantee(RECIPE, "writer and worker may do the same work at the same time")
+@pytest.mark.guarantee(RECIPE, "a writer and a worker may process the same change at the same time")
 def test_a_worker_may_come_between_a_slow_writer() -> None:
     explored(a_slow_move_and_a_worker, preemptions=4)
 
@@ -92,7 +94,7 @@ def a_move_a_worker_and_a_move(world: World) -> list[Any]:
 
 
 @pytest.mark.guide("G-134")
-@pytest.mark.guarantee(RECIPE, "a worker does the work of a dead writer while another writes")
+@pytest.mark.guarantee(RECIPE, "a worker completes the change of a crashed writer while another writer writes")
 def test_a_worker_does_the_work_of_the_dead_while_another_writes() -> None:
     explored(a_move_a_worker_and_a_move, kills=1)
 
@@ -116,7 +118,9 @@ def a_crowd(world: World, *, unique: bool) -> list[Any]:
     return [staff.merge(read(world, staff), {"Email": "b"}), leave_and_come_back(), work(), staff.insert(other)]
 
 
-@pytest.mark.guarantee(RECIPE, "copies equal primaries in random orders of four, with two deaths and two lost answers")
+@pytest.mark.guarantee(
+    RECIPE, "copies match their primaries in random orders of four actors, with two crashes and two lost responses"
+)
 @pytest.mark.parametrize("unique", [False, True], ids=["plain", "unique"])
 def test_copies_follow_a_crowd(unique: bool) -> None:
     result = explore(

@@ -1,4 +1,4 @@
-"""A unique index in other partitions: of two entities with one key the second is refused."""
+"""Unique indexes in other partitions: a second entity with the same key is rejected."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ async def test_a_copy_that_its_owner_left_is_taken_over(staff_of: Any, storage: 
     assert (await rows_of(storage, table_name))[COPY]["EmployeeId"] == 224
 
 
-async def test_a_duplicate_of_a_unique_key_is_refused_and_writes_nothing(
+async def test_a_duplicate_of_a_unique_key_is_rejected_and_writes_nothing(
     staff_of: Any, storage: Any, table_name: str
 ) -> None:
     staff = staff_of(unique)
@@ -68,7 +68,7 @@ async def test_a_unique_key_is_free_again_once_its_owner_gave_it_up(staff_of: An
     await staff.insert(jones(EmployeeId=225, Email="new@contoso.com"))
 
 
-async def test_a_refused_insert_gives_its_reserved_key_back(staff_of: Any, storage: Any, table_name: str) -> None:
+async def test_a_rejected_insert_releases_its_reserved_key(staff_of: Any, storage: Any, table_name: str) -> None:
     staff = staff_of(unique)
     await staff.insert(jones())
     before = await rows_of(storage, table_name)
@@ -87,7 +87,7 @@ async def test_two_of_one_transaction_cannot_have_one_unique_key(staff_of: Any, 
     assert await intents(storage, table_name) == 0
 
 
-async def test_a_name_that_reservations_use_is_refused(staff_of: Any, storage: Any, table_name: str) -> None:
+async def test_a_reserved_property_name_is_rejected(staff_of: Any, storage: Any, table_name: str) -> None:
     staff = staff_of(unique)
     with pytest.raises(BadProperty, match="rename the property"):
         await staff.insert(jones(IntentId="x"))

@@ -1,4 +1,4 @@
-"""Intra-partition secondary index: copies that are never out of step, and a unique key."""
+"""Intra-partition secondary indexes: copies that are always consistent, and unique keys."""
 
 from __future__ import annotations
 
@@ -111,7 +111,7 @@ async def test_ranges_come_in_the_order_of_the_index_each_entity_once(storage: A
 
 
 @pytest.mark.guide("G-119", "G-125")
-async def test_a_duplicate_email_is_refused_and_writes_nothing(storage: Any, table_name: str) -> None:
+async def test_a_duplicate_email_is_rejected_and_writes_nothing(storage: Any, table_name: str) -> None:
     employees = employees_of(storage, table_name)
     await employees.insert(jones())
     other = await employees.insert(jones(EmployeeId=224, Email="other@contoso.com"))
@@ -152,7 +152,7 @@ async def test_an_entity_read_in_part_cannot_be_written_back(storage: Any, table
     assert await rows_of(storage, table_name) == before
 
 
-async def test_a_condition_on_what_a_copy_does_not_hold_is_refused(storage: Any, table_name: str) -> None:
+async def test_a_condition_on_a_property_that_copies_lack_is_rejected(storage: Any, table_name: str) -> None:
     slim = IntraPartitionIndex(BY_EMAIL, include=["LastName"])
     employees = employees_of(storage, table_name, slim)
     with pytest.raises(BadFilter, match="hold no such property"):
@@ -204,7 +204,7 @@ async def test_an_entity_found_by_the_index_can_be_written_back(storage: Any, ta
     assert rows[PRIMARY]["Age"] == rows[COPY]["Age"] == 36
 
 
-async def test_a_missing_copy_is_told_and_nothing_is_written(storage: Any, table_name: str) -> None:
+async def test_a_missing_copy_is_an_error_and_nothing_is_written(storage: Any, table_name: str) -> None:
     employees = employees_of(storage, table_name)
     entity = await employees.insert(jones())
     await storage.table(table_name).submit(Operation.delete(*COPY, ANY))
@@ -222,18 +222,18 @@ async def test_a_missing_copy_is_told_and_nothing_is_written(storage: Any, table
         (Key("{Department}", "empid_{Email}"), "could have the key of a primary"),
     ],
 )
-async def test_an_index_that_cannot_work_is_refused_at_construction(storage: Any, index: Key, rule: str) -> None:
+async def test_an_invalid_index_is_rejected_at_construction(storage: Any, index: Key, rule: str) -> None:
     with pytest.raises(BadDesign, match=rule):
         EntitySet(storage, "Employees", BY_ID, derived=[IntraPartitionIndex(index)])
 
 
-async def test_two_indexes_that_could_share_rows_are_refused(storage: Any) -> None:
+async def test_two_indexes_that_could_share_rows_are_rejected(storage: Any) -> None:
     both = [IntraPartitionIndex(BY_EMAIL), IntraPartitionIndex(Key("{Department}", "email_{LastName}"))]
     with pytest.raises(BadDesign, match="RowKey prefix"):
         EntitySet(storage, "Employees", BY_ID, derived=both)
 
 
-async def test_an_index_of_another_set_is_refused(storage: Any) -> None:
+async def test_an_index_of_another_set_is_rejected(storage: Any) -> None:
     with pytest.raises(BadInput, match="the set keeps"):
         await employees_of(storage, "Employees").find(IntraPartitionIndex(BY_EMAIL), Department="S", Email="e")
 

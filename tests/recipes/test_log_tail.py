@@ -1,4 +1,4 @@
-"""Log tail: the newest first, whatever the instants, and nothing overwritten."""
+"""Log tail: the newest entries first, whatever their instants, and nothing is overwritten."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ async def test_an_id_of_ones_own_makes_the_append_idempotent(storage: Any, table
 
 
 @pytest.mark.guide("G-210")
-async def test_an_instant_without_a_zone_is_refused(storage: Any, table_name: str) -> None:
+async def test_an_instant_without_a_time_zone_is_rejected(storage: Any, table_name: str) -> None:
     with pytest.raises(BadKey, match="ClaimedAt"):
         await claims_of(storage, table_name).append(claim(datetime(2014, 8, 22)))
 
@@ -137,7 +137,7 @@ async def test_a_log_tail_shares_its_partition_and_can_be_indexed(storage: Any, 
 
 
 @pytest.mark.guide("G-103", "G-212")
-def test_the_cosmos_table_api_is_refused() -> None:
+def test_the_cosmos_table_api_is_rejected() -> None:
     cosmos = "DefaultEndpointsProtocol=https;AccountName=a;AccountKey=a2V5;TableEndpoint=https://a.table.cosmos.azure.com:443/"
     with connect(cosmos) as storage, pytest.raises(BadDesign, match="Cosmos DB"):
         claims_of(storage, "Claims")
@@ -181,7 +181,7 @@ async def test_several_partitions_cost_a_request_each(storage: Any, engine: Engi
 
 
 @pytest.mark.parametrize("partitions", [None, "000223", {"Employee": "000223"}, ["000223"], [None], 3])
-async def test_what_is_no_list_of_partitions_is_rejected_before_any_request(
+async def test_an_invalid_list_of_partitions_is_rejected_before_any_request(
     storage: Any, engine: Engine, table_name: str, partitions: Any
 ) -> None:
     log = claims_of(storage, table_name)

@@ -1,4 +1,4 @@
-"""Lookup: what entities refer to, read once and kept for a while."""
+"""Look up referenced entities from a cache that expires."""
 
 from __future__ import annotations
 
@@ -106,7 +106,7 @@ async def test_what_never_expires_stays(
 
 @pytest.mark.guide("G-278")
 @pytest.mark.parametrize("whole", [False, True])
-async def test_it_can_be_refreshed_and_told_to_forget(storage: Any, table_name: str, whole: bool) -> None:
+async def test_refresh_and_forget_empty_the_cache(storage: Any, table_name: str, whole: bool) -> None:
     departments = await departments_of(storage, table_name)
     lookup = Lookup(departments, whole_table=whole)
 
@@ -132,7 +132,7 @@ async def test_to_forget_one_key_keeps_the_others(storage: Any, engine: Engine, 
     assert span.totals.requests == 1
 
 
-async def test_the_oldest_go_when_there_is_no_room(storage: Any, engine: Engine, table_name: str) -> None:
+async def test_the_oldest_entities_are_dropped_at_capacity(storage: Any, engine: Engine, table_name: str) -> None:
     lookup = Lookup(await departments_of(storage, table_name), capacity=2)
     assert [each["Floor"] for each in await lookup.get_many({"Department": name} for name in NAMES)] == [0, 1, 2]
     with engine.ledger.span() as span:
@@ -142,7 +142,7 @@ async def test_the_oldest_go_when_there_is_no_room(storage: Any, engine: Engine,
     assert span.totals.requests == 1
 
 
-async def test_whoever_changes_a_copy_changes_nothing_here(storage: Any, table_name: str) -> None:
+async def test_changing_a_returned_copy_does_not_change_the_cache(storage: Any, table_name: str) -> None:
     departments = await departments_of(storage, table_name)
     lookup = Lookup(departments)
     one = await lookup.get(Department="Sales")
@@ -154,7 +154,9 @@ async def test_whoever_changes_a_copy_changes_nothing_here(storage: Any, table_n
     assert (await departments.get(Department="Sales"))["Floor"] == 7
 
 
-async def test_a_failure_is_told_and_nothing_old_is_given(storage: Any, engine: Engine, table_name: str) -> None:
+async def test_after_a_failed_request_no_expired_entity_is_returned(
+    storage: Any, engine: Engine, table_name: str
+) -> None:
     lookup = Lookup(await departments_of(storage, table_name), expires=timedelta(minutes=1))
     await lookup.get(Department="Sales")
     engine.clock.advance(60)
@@ -189,7 +191,7 @@ async def test_tasks_ask_once_between_them() -> None:
 
 
 @pytest.mark.parametrize("whole", [False, True])
-async def test_whoever_forgets_while_others_read_has_the_last_word(whole: bool) -> None:
+async def test_forget_takes_precedence_over_concurrent_reads(whole: bool) -> None:
     engine, gate = Engine(), asyncio.Event()
 
     class Slow(AioEngineTransport):
@@ -212,7 +214,7 @@ async def test_whoever_forgets_while_others_read_has_the_last_word(whole: bool) 
         assert [found and found["Floor"] for found in (await reading, await lookup.get(Department="Sales"))] == [0, 9]
 
 
-async def test_what_cannot_be_a_key_is_refused(storage: Any, table_name: str) -> None:
+async def test_invalid_keys_are_rejected(storage: Any, table_name: str) -> None:
     lookup = Lookup(await departments_of(storage, table_name))
     with pytest.raises(BadKey):
         await lookup.get(Department="a/b")

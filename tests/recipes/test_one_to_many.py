@@ -1,4 +1,4 @@
-"""One to many: separate entities together and apart, and what is said of the one in each of the many."""
+"""Parents and children in one partition, in different partitions, and denormalized."""
 
 from __future__ import annotations
 
@@ -116,7 +116,9 @@ async def test_apart_the_count_of_a_writer_that_died_converges_by_queue(backend:
     assert await employees_in(storage).totals(counted, **SALES) == {"EmployeeCount": 2}
 
 
-async def test_the_many_are_a_range_and_the_one_a_point(storage: Any, engine: Engine, new_name: Any) -> None:
+async def test_children_take_a_range_query_and_the_parent_a_point_query(
+    storage: Any, engine: Engine, new_name: Any
+) -> None:
     staff = OneToMany(EntitySet(storage, new_name(), HEAD), EntitySet(storage, new_name(), STAFF))
     await staff.parents.insert({**SALES, "Floor": 3})
     for number in (3, 1, 2):
@@ -135,7 +137,7 @@ async def test_the_many_are_a_range_and_the_one_a_point(storage: Any, engine: En
         await staff.family(Floor=3)
 
 
-async def test_the_many_may_name_the_one_otherwise_and_be_found_by_an_index(storage: Any, new_name: Any) -> None:
+async def test_children_may_use_other_field_names_and_be_found_by_an_index(storage: Any, new_name: Any) -> None:
     table = new_name()
     by_boss = IntraPartitionIndex(Key("{Company}", "boss_{Boss:06d}_{EmployeeId:06d}"))
     key = Key("{Company}", "empid_{EmployeeId:06d}")
@@ -150,7 +152,7 @@ async def test_the_many_may_name_the_one_otherwise_and_be_found_by_an_index(stor
     assert await reports.parent_of(await employees.get(**asked)) is None
 
 
-def test_many_that_would_be_no_range_are_refused() -> None:
+def test_children_that_are_not_one_range_are_rejected() -> None:
     storage = connect()
     departments = EntitySet(storage, "Departments", HEAD)
     employees = EntitySet(storage, "Staff", Key("{EmployeeId:06d}", "{Year:04d}"))
@@ -246,7 +248,7 @@ async def test_a_value_that_is_equal_and_of_another_type_is_written(storage: Any
     assert (await departments.change({"Floor": value}, Department="Sales")).written == 0
 
 
-async def test_a_value_that_cannot_be_stored_is_refused_and_changes_nothing(storage: Any, table_name: str) -> None:
+async def test_a_value_that_cannot_be_stored_is_rejected_and_changes_nothing(storage: Any, table_name: str) -> None:
     employees = await filled(storage, table_name, 2)
     with pytest.raises(BadProperty, match="Floor"):
         await SharedFields(employees, ["Floor"]).change({"Floor": object()}, Department="Sales")
@@ -287,7 +289,7 @@ async def test_others_who_write_the_same_employees_lose_nothing(storage: Any, en
     assert (two["Age"], two["Floor"]) == (50, 4)
 
 
-async def test_what_cannot_be_changed_so_is_refused(storage: Any, table_name: str) -> None:
+async def test_invalid_changes_are_rejected(storage: Any, table_name: str) -> None:
     employees = EntitySet(storage, table_name, STAFF)
     for fields in ([], ["Department"]):
         with pytest.raises(BadDesign):

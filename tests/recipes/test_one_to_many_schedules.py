@@ -1,4 +1,4 @@
-"""A change of what is said of the one, explored: a writer of one of the many beside it, deaths and lost answers."""
+"""A change of shared fields in every order of requests: a concurrent writer, crashes and lost responses."""
 
 from __future__ import annotations
 
@@ -100,8 +100,7 @@ def explored(make: Callable[[World], dict[str, Any]], **options: Any) -> int:
 @pytest.mark.parametrize("case", [a_change_and_a_birthday, a_change_and_a_farewell], ids=["birthday", "farewell"])
 @pytest.mark.guarantee(
     RECIPE,
-    "a change reaches all of the many once it is resumed, and no write of others is lost, whoever dies, "
-    "and whichever answer is lost",
+    "a resumed change reaches all children, and no concurrent write is lost, after any crash or lost response",
 )
 def test_a_change_reaches_all_of_the_many_and_no_write_of_others_is_lost(case: Any, faults: dict[str, Any]) -> None:
     assert explored(case, **faults) > 10

@@ -1,4 +1,4 @@
-"""One to one: partners by the convention of their keys, and by the keys that each holds of the other."""
+"""Partners by equal keys, and by the keys that each stores of the other."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ async def test_in_one_partition_a_link_is_one_transaction(storage: Any, engine: 
     assert (await sits.second_of(jones))["Desk"] == 7
 
 
-async def test_whoever_has_a_partner_gets_no_other(storage: Any, new_name: Any) -> None:
+async def test_an_entity_with_a_partner_cannot_be_linked_to_another(storage: Any, new_name: Any) -> None:
     drives = linked(storage, new_name(), new_name())
     jones, car = await drives.first.insert(JONES), await drives.second.insert(CAR)
     other = await drives.first.insert({**JONES, "EmployeeId": 1})
@@ -96,7 +96,7 @@ async def test_whoever_has_a_partner_gets_no_other(storage: Any, new_name: Any) 
     assert await drives.second_of(other) is None
 
 
-async def test_a_link_to_what_changed_meanwhile_is_refused_and_is_none(storage: Any, new_name: Any) -> None:
+async def test_a_link_to_an_entity_that_changed_is_rejected_and_does_not_exist(storage: Any, new_name: Any) -> None:
     drives = linked(storage, new_name(), new_name())
     jones, car = await drives.first.insert(JONES), await drives.second.insert(CAR)
     await drives.second.merge(CAR, {"Colour": "red"}, force=True)
@@ -142,7 +142,9 @@ def a_link_is_known_on_both_sides(world: World) -> None:
     assert set(told) <= set(drivers)
 
 
-@pytest.mark.guarantee("OneToOne", "a link is known on both sides or on none, of two that want one partner one gets it")
+@pytest.mark.guarantee(
+    "OneToOne", "a link exists on both sides or on none; if two entities claim one partner, one gets it"
+)
 @pytest.mark.parametrize("faults", [{"kills": 1}, {"lost": 1}], ids=str)
 def test_of_two_links_one_holds_on_both_sides_whatever_happens(faults: dict[str, int]) -> None:
     result = explore(two_who_want_one_car, invariant=a_link_is_known_on_both_sides, expected=(EntityChanged,), **faults)

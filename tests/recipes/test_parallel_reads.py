@@ -1,4 +1,4 @@
-"""Parallel reads: several partitions at once, a bound that holds, and results of those that did not fail."""
+"""Read several partitions concurrently, within a limit, and keep the results of reads that succeed."""
 
 from __future__ import annotations
 
@@ -187,7 +187,7 @@ async def test_no_more_tasks_than_the_limit_send_requests() -> None:
 # ------------------------------------------------------------------ what is refused
 
 
-async def test_what_makes_no_range_is_refused_before_anything_is_read(
+async def test_fields_that_do_not_make_a_range_are_rejected_before_any_read(
     storage: Any, engine: Engine, table_name: str
 ) -> None:
     reads = ParallelReads(employees_of(storage, table_name))

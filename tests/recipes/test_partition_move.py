@@ -1,4 +1,4 @@
-"""Partition move: what it costs, what it carries along, what it refuses, and how others end what one began."""
+"""Move an entity to another partition: its cost, derived data, rejections, and completion by a worker."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def move_of(storage: Any, table: str, queue: str, *derived: Any, **options: Any)
 
 
 @pytest.mark.guide("G-274")
-async def test_an_entity_is_in_the_new_place_only_with_all_it_says(
+async def test_a_moved_entity_is_complete_and_only_in_the_new_place(
     storage: Any, table_name: str, queue_name: str
 ) -> None:
     move = move_of(storage, table_name, queue_name)
@@ -65,7 +65,7 @@ async def test_an_entity_is_in_the_new_place_only_with_all_it_says(
 
 
 @pytest.mark.guide("G-274")
-async def test_it_takes_six_requests_in_the_order_that_loses_nothing(
+async def test_a_move_takes_six_requests_in_a_safe_order(
     storage: Any, engine: Engine, table_name: str, queue_name: str
 ) -> None:
     move = move_of(storage, table_name, queue_name)
@@ -83,7 +83,7 @@ async def test_it_takes_six_requests_in_the_order_that_loses_nothing(
     ]
 
 
-async def test_what_is_derived_moves_along(storage: Any, new_name: Any, queue_name: str) -> None:
+async def test_derived_data_follows_the_move(storage: Any, new_name: Any, queue_name: str) -> None:
     elsewhere = InterPartitionIndex(Key("{LastName}", "{EmployeeId:06d}"), table=new_name())
     here = IntraPartitionIndex(BY_EMAIL)
     counted = Summary(Key("{Department}", "department"), count="EmployeeCount")
@@ -102,7 +102,9 @@ async def test_what_is_derived_moves_along(storage: Any, new_name: Any, queue_na
 @pytest.mark.guide("G-274")
 @pytest.mark.parametrize("after", [False, True])
 @pytest.mark.parametrize("at", range(6))
-async def test_whoever_dies_a_worker_ends_the_move(backend: Any, engine: Engine, at: int, after: bool) -> None:
+async def test_a_worker_completes_the_move_after_a_crash_at_any_point(
+    backend: Any, engine: Engine, at: int, after: bool
+) -> None:
     storage = backend.connect()
     move = move_of(storage, "Staff", "staff-moves")
     await move.entity_set.insert(jones())
@@ -129,7 +131,7 @@ async def _places(move: Any) -> list[str]:
     return [each["Department"] async for each in move.entity_set.scan()]
 
 
-async def test_what_is_stored_otherwise_moves_along(backend: Any, engine: Engine) -> None:
+async def test_mapped_properties_follow_the_move(backend: Any, engine: Engine) -> None:
     storage = backend.connect()
     secret = EncryptedProperties(
         ["Ssn", "Email"], keys=LocalKey.generate("payroll"), blind={"Email": "EmailHash"}, blind_key=bytes(range(32))
@@ -153,7 +155,7 @@ async def test_what_is_stored_otherwise_moves_along(backend: Any, engine: Engine
     assert await _places(move) == ["Marketing"]
 
 
-async def test_who_was_left_on_the_way_can_be_moved_on(backend: Any, engine: Engine) -> None:
+async def test_an_interrupted_move_can_be_called_again(backend: Any, engine: Engine) -> None:
     storage = backend.connect()
     move = move_of(storage, "Staff", "staff-moves")
     await move.entity_set.insert(jones())
@@ -172,7 +174,7 @@ async def test_who_was_left_on_the_way_can_be_moved_on(backend: Any, engine: Eng
     assert await _places(move) == ["Marketing"]
 
 
-async def test_a_copy_whose_move_has_not_ended_is_not_moved_on(backend: Any, engine: Engine) -> None:
+async def test_a_copy_cannot_be_moved_before_its_move_is_completed(backend: Any, engine: Engine) -> None:
     """The entity would follow its copy to the place that this one has just left."""
     storage = backend.connect()
     move = move_of(storage, "Staff", "staff-moves")
@@ -192,7 +194,7 @@ async def test_a_copy_whose_move_has_not_ended_is_not_moved_on(backend: Any, eng
     assert await _places(move) == ["Finance"]
 
 
-async def test_a_change_on_the_way_is_carried_along(backend: Any, engine: Engine) -> None:
+async def test_a_change_during_the_move_is_not_lost(backend: Any, engine: Engine) -> None:
     storage = backend.connect()
     move = move_of(storage, "Staff", "staff-moves")
     await move.entity_set.insert(jones())
@@ -208,7 +210,7 @@ async def test_a_change_on_the_way_is_carried_along(backend: Any, engine: Engine
     assert [each["Age"] async for each in move.entity_set.scan()] == [50]
 
 
-async def test_changes_of_both_are_left_to_somebody(backend: Any, engine: Engine) -> None:
+async def test_if_original_and_copy_changed_both_stay(backend: Any, engine: Engine) -> None:
     storage = backend.connect()
     move = move_of(storage, "Staff", "staff-moves")
     await move.entity_set.insert(jones())
@@ -239,9 +241,7 @@ async def test_an_entity_in_the_new_place_is_never_overwritten(storage: Any, tab
     await move.move(await move.entity_set.get(**ID), Department="Marketing")
 
 
-async def test_a_value_that_is_taken_there_is_refused_and_the_entity_stays(
-    storage: Any, table_name: str, queue_name: str
-) -> None:
+async def test_a_unique_value_that_is_taken_rejects_the_move(storage: Any, table_name: str, queue_name: str) -> None:
     move = move_of(storage, table_name, queue_name, IntraPartitionIndex(BY_EMAIL))
     entity = await move.entity_set.insert(jones())
     await move.entity_set.insert(jones(Department="Marketing", EmployeeId=1))
@@ -250,9 +250,7 @@ async def test_a_value_that_is_taken_there_is_refused_and_the_entity_stays(
     assert await move.entity_set.get(**ID) == jones()
 
 
-async def test_what_changed_or_went_since_it_was_read_is_refused(
-    storage: Any, table_name: str, queue_name: str
-) -> None:
+async def test_moving_a_stale_or_deleted_entity_is_rejected(storage: Any, table_name: str, queue_name: str) -> None:
     move = move_of(storage, table_name, queue_name)
     stale = await move.entity_set.insert(jones())
     await move.entity_set.update(lambda found: found.update(Age=50), **ID)
@@ -267,7 +265,7 @@ async def test_what_changed_or_went_since_it_was_read_is_refused(
     assert await rows_of(storage, table_name) == {}
 
 
-async def test_what_is_no_move_is_refused_before_any_request(
+async def test_an_invalid_move_is_rejected_before_any_request(
     storage: Any, engine: Engine, table_name: str, queue_name: str
 ) -> None:
     move = move_of(storage, table_name, queue_name)
@@ -293,16 +291,14 @@ async def test_what_is_no_move_is_refused_before_any_request(
 
 
 @pytest.mark.parametrize("options", [{"unique": True}, {"include": ["Age"]}], ids=str)
-async def test_an_index_that_could_not_follow_is_refused(storage: Any, new_name: Any, options: Any) -> None:
+async def test_an_index_that_could_not_be_updated_is_rejected(storage: Any, new_name: Any, options: Any) -> None:
     by_email = InterPartitionIndex(Key("email", "{Email}"), table=new_name(), **options)
     with pytest.raises(BadDesign, match="index"):
         move_of(storage, new_name(), "staff-moves", by_email, intents="staff-intents")
 
 
 @pytest.mark.parametrize("options", [{"unique": True}, {"include": ["Age"]}], ids=str)
-async def test_an_index_that_follows_only_some_moves_is_refused_by_the_others(
-    storage: Any, new_name: Any, options: Any
-) -> None:
+async def test_a_move_that_an_index_could_not_follow_is_rejected(storage: Any, new_name: Any, options: Any) -> None:
     by_number = InterPartitionIndex(Key("number", "{EmployeeId:06d}"), table=new_name(), **options)
     move = move_of(storage, new_name(), "staff-moves", by_number, intents="staff-intents")
     entity = await EntitySet(storage, move.entity_set.table.name, BY_ID).insert(jones())

@@ -1,4 +1,4 @@
-"""Partition move, explored: whoever dies, and in whatever order they come, the entity is in one place in the end."""
+"""Partition moves in every order of requests: crashes, lost responses and concurrent moves."""
 
 from __future__ import annotations
 
@@ -135,26 +135,30 @@ def explored(make: Any, **options: Any) -> None:
 
 
 @pytest.mark.guide("G-274")
-@pytest.mark.guarantee(RECIPE, "of two moves of one entity one is made, and it is in one place, whoever dies")
+@pytest.mark.guarantee(
+    RECIPE, "of two moves of one entity, one is completed, and the entity is in one place, after any crash"
+)
 @pytest.mark.parametrize("bound", [{"kills": 1, "preemptions": 0}, {"preemptions": 2}], ids=str)
 def test_of_two_moves_one_is_made_whoever_dies(bound: dict[str, int]) -> None:
     explored(two_moves, **bound)
 
 
 @pytest.mark.guide("G-274")
-@pytest.mark.guarantee(RECIPE, "an entity is never nowhere, and a change on its way is not lost, whoever dies")
+@pytest.mark.guarantee(
+    RECIPE, "an entity is always in at least one place, and no change during a move is lost, after any crash"
+)
 @pytest.mark.parametrize("make", [a_move_and_a_raise, a_move_and_a_raise_there, a_move_and_a_worker])
 def test_a_change_on_the_way_is_not_lost_whoever_dies(make: Any) -> None:
     explored(make, kills=1, expected=(*REFUSED, LeaseLost))
 
 
-@pytest.mark.guarantee(RECIPE, "who moves on what another has begun to move is refused, or both moves are made")
+@pytest.mark.guarantee(RECIPE, "a second move of an entity in transit is rejected, or both moves are completed")
 @pytest.mark.parametrize("bound", [{"kills": 1}, {"lost": 1, "preemptions": 0}], ids=str)
 def test_whoever_moves_on_what_is_moved_leaves_it_in_one_place(bound: dict[str, int]) -> None:
     explored(a_move_and_one_who_moves_on, invariant=in_the_last_place, **bound)
 
 
-@pytest.mark.guarantee(RECIPE, "an entity is in one place, whichever answer is lost")
+@pytest.mark.guarantee(RECIPE, "an entity is in one place, after a lost response")
 @pytest.mark.parametrize("make", [two_moves, a_move_and_a_raise])
 def test_it_is_in_one_place_whichever_answer_is_lost(make: Any) -> None:
     explored(make, lost=1, preemptions=0)

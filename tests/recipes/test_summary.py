@@ -1,4 +1,4 @@
-"""Summary: counts and sums that change with the entities, in their partition and elsewhere."""
+"""Counts and sums that change with the entities, in their partition and elsewhere."""
 
 from __future__ import annotations
 
@@ -252,7 +252,7 @@ async def test_totals_that_are_younger_than_the_entities_are_recounted(places: D
     assert await totals(employees, via) == (4, 40)
 
 
-async def test_recounting_empties_groups_that_nobody_is_in(places: DerivedTables) -> None:
+async def test_recount_clears_empty_groups(places: DerivedTables) -> None:
     via = Summary(Key("{Department}", "office_{Office}"))
     employees = places.employees(via)
     await employees.insert(jones(Office="Oslo"))
@@ -338,7 +338,7 @@ async def test_only_whole_numbers_add_up(places: DerivedTables, make: Make, valu
     assert await rows_of(places.storage, places.table) == {}
 
 
-async def test_a_sum_beyond_64_bits_is_refused_and_changes_nothing(places: DerivedTables) -> None:
+async def test_a_sum_beyond_64_bits_is_rejected_and_changes_nothing(places: DerivedTables) -> None:
     via = here()
     employees = places.employees(via)
     await employees.insert(jones(EmployeeId=1, Salary=INT64_MAX))
@@ -347,7 +347,7 @@ async def test_a_sum_beyond_64_bits_is_refused_and_changes_nothing(places: Deriv
     assert await totals(employees, via) == (1, INT64_MAX)
 
 
-async def test_a_property_that_is_no_total_is_not_overwritten(places: DerivedTables) -> None:
+async def test_a_property_that_is_not_a_total_is_not_overwritten(places: DerivedTables) -> None:
     row = {"PartitionKey": "Sales", "RowKey": "department", "EmployeeCount": "many"}
     await places.storage.table(places.table).submit(Operation.insert(row))
     with pytest.raises(DerivedDataMismatch, match="'many'"):
@@ -395,7 +395,7 @@ async def test_a_summary_that_is_being_built_counts_changes_until_it_is_recounte
         ({"spread": 1001}, "1 to 1,000"),
     ],
 )
-def test_a_summary_that_cannot_work_is_refused(options: Any, rule: str) -> None:
+def test_an_invalid_summary_is_rejected(options: Any, rule: str) -> None:
     with pytest.raises(BadDesign, match=rule):
         Summary(DEPARTMENT, **options)
 
@@ -407,7 +407,7 @@ def test_a_summary_that_cannot_work_is_refused(options: Any, rule: str) -> None:
         (Summary(DEPARTMENT, store=InTable()), "would share the primary's partition"),
     ],
 )
-def test_a_summary_that_lies_where_it_must_not_is_refused(via: Summary, rule: str) -> None:
+def test_a_summary_with_an_unsuitable_key_is_rejected(via: Summary, rule: str) -> None:
     with pytest.raises(BadDesign, match=rule):
         EntitySet(connect(), "Employees", BY_ID, derived=[via])
 

@@ -1,4 +1,4 @@
-"""Summary, explored: writers of one group in every order, whoever dies and whichever answer is lost."""
+"""Summaries in every order of requests: writers of one group, crashes and lost responses."""
 
 from __future__ import annotations
 
@@ -118,13 +118,13 @@ by_case = pytest.mark.parametrize("case", CASES, ids=[case.__name__ for case in 
 
 
 @pytest.mark.guide("G-269")
-@pytest.mark.guarantee(RECIPE, "in the partition totals are exact at every moment, whichever of two writers dies")
+@pytest.mark.guarantee(RECIPE, "in the partition, totals are always exact, also if one of two writers crashes")
 @by_case
 def test_totals_in_the_partition_are_exact_at_every_step_whoever_dies(case: Any) -> None:
     explored(partial(case, via=here()), always=totals_are_exact, kills=1, preemptions=1)
 
 
-@pytest.mark.guarantee(RECIPE, "in the partition totals are exact at every moment, whichever answer is lost")
+@pytest.mark.guarantee(RECIPE, "in the partition, totals are always exact, also after a lost response")
 @pytest.mark.parametrize("case", CASES[:2], ids=[case.__name__ for case in CASES[:2]])
 def test_totals_in_the_partition_are_exact_at_every_step_whichever_answer_is_lost(case: Any) -> None:
     expected = (*REFUSED, OutcomeUnknown)
@@ -132,14 +132,16 @@ def test_totals_in_the_partition_are_exact_at_every_step_whichever_answer_is_los
 
 
 @pytest.mark.guide("G-271")
-@pytest.mark.guarantee(RECIPE, "elsewhere totals equal entities once the queue is drained, whoever dies")
+@pytest.mark.guarantee(RECIPE, "in another table, totals match the entities once the queue is drained, after any crash")
 def test_totals_elsewhere_are_right_in_the_end_whoever_dies() -> None:
     via = elsewhere()
     make = partial(a_raise_and_a_farewell, via=via)
     explored(make, invariant=partial(right_once_drained, via=via), kills=1, preemptions=0)
 
 
-@pytest.mark.guarantee(RECIPE, "elsewhere nothing is counted twice, whichever answer is lost and message doubled")
+@pytest.mark.guarantee(
+    RECIPE, "in another table, nothing is counted twice, after a lost response and a repeated message"
+)
 def test_totals_elsewhere_are_right_in_the_end_whichever_answer_is_lost() -> None:
     via = elsewhere()
     make = partial(two_first_inserts, via=via)
@@ -147,14 +149,14 @@ def test_totals_elsewhere_are_right_in_the_end_whichever_answer_is_lost() -> Non
     explored(make, invariant=partial(right_once_drained, via=via), lost=1, preemptions=0, expected=expected)
 
 
-@pytest.mark.guarantee(RECIPE, "elsewhere totals equal entities, in whatever order two writers come")
+@pytest.mark.guarantee(RECIPE, "in another table, totals match the entities, in every order of two writers")
 def test_totals_elsewhere_are_right_in_the_end_in_whatever_order_writers_come() -> None:
     via = elsewhere()
     make = partial(a_raise_and_a_farewell, via=via)
     explored(make, invariant=partial(right_once_drained, via=via), preemptions=2)
 
 
-@pytest.mark.guarantee(RECIPE, "a recount while a writer goes on leaves exact totals")
+@pytest.mark.guarantee(RECIPE, "a recount while a writer keeps running leaves exact totals")
 def test_a_recount_while_a_writer_goes_on_leaves_exact_totals() -> None:
     def a_recount_and_a_hire(world: World) -> list[Any]:
         via = here()

@@ -1,4 +1,4 @@
-"""Work division: every partition has one owner, everywhere the same; and workers that share all of them."""
+"""Divide partitions among workers: each has one owner, the same everywhere."""
 
 from __future__ import annotations
 
@@ -69,12 +69,12 @@ async def test_the_queries_of_all_ranges_give_each_entity_once(storage: Any, tab
 
 
 @pytest.mark.parametrize("bounds", [["b", "a"], ["a", "a"], ["", "a"], ["\uffff", "\U0001f6eb"]])
-def test_bounds_that_do_not_rise_are_refused(bounds: list[str]) -> None:
+def test_bounds_out_of_order_are_rejected(bounds: list[str]) -> None:
     with pytest.raises(BadDesign):
         RangeDivision(bounds)
 
 
-def test_workers_that_are_not_there_are_refused() -> None:
+def test_unknown_worker_numbers_are_rejected() -> None:
     with pytest.raises(BadDesign):
         HashDivision(0)
     for worker in (-1, 2):

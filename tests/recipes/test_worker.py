@@ -1,4 +1,4 @@
-"""Worker: every message is worked on or kept where someone sees it, and none is lost."""
+"""Workers process every message, or move it to the poison queue; none is lost."""
 
 from __future__ import annotations
 
@@ -185,7 +185,7 @@ async def test_a_message_whose_workers_died_too_often_goes_to_poison_untried(
         pytest.param('{"v":1,"kind":"greet","body":' + "[" * 20_000, "BadMessage", id="deep"),
     ],
 )
-async def test_what_nobody_can_read_goes_to_poison_at_once(
+async def test_an_unreadable_message_is_moved_to_the_poison_queue_at_once(
     storage: Any, name: str, queue: Any, text: str, error: str
 ) -> None:
     await queue.send(text)
@@ -241,7 +241,7 @@ async def test_poison_is_sent_back_as_it_was_once_the_handler_is_mended(storage:
     assert await poison_of(storage, name) == []
 
 
-async def test_poison_that_somebody_else_put_there_is_sent_back_as_it_is(storage: Any, name: str, queue: Any) -> None:
+async def test_a_poison_message_of_another_program_is_requeued_unchanged(storage: Any, name: str, queue: Any) -> None:
     await storage.queue(f"{name}-poison").send(message(Name="Jones"))
     handler = RecordingHandler()
     worker = worker_of(storage, name, handler)
@@ -252,9 +252,7 @@ async def test_poison_that_somebody_else_put_there_is_sent_back_as_it_is(storage
 
 
 @pytest.mark.parametrize("field", ["queue", "text"])
-async def test_a_note_of_poison_that_nobody_wrote_so_is_sent_back_as_it_is(
-    storage: Any, name: str, queue: Any, field: str
-) -> None:
+async def test_an_invalid_poison_note_is_requeued_unchanged(storage: Any, name: str, queue: Any, field: str) -> None:
     forged = message("poison", **{**asdict(PoisonMessage(name, message())), field: 7})
     await storage.queue(f"{name}-poison").send(forged)
     assert await worker_of(storage, name, RecordingHandler()).requeue(name) == 1
@@ -332,22 +330,22 @@ async def test_the_log_tells_the_facts_and_never_what_a_message_holds(
         {"poison": "{queue}"},
     ],
 )
-def test_a_number_that_cannot_work_is_refused(options: dict[str, Any]) -> None:
+def test_a_number_out_of_range_is_rejected(options: dict[str, Any]) -> None:
     with connect() as storage, pytest.raises(BadDesign, match=next(iter(options))):
         Worker(storage, {"orders": [RecordingHandler()]}, **options)
 
 
-def test_two_handlers_of_one_kind_are_refused() -> None:
+def test_two_handlers_of_one_kind_are_rejected() -> None:
     with connect() as storage, pytest.raises(BadDesign, match="two handlers of queue 'orders'"):
         Worker(storage, {"orders": [RecordingHandler(), RecordingHandler()]})
 
 
-def test_a_worker_without_work_is_refused() -> None:
+def test_a_worker_without_handlers_is_rejected() -> None:
     with connect() as storage, pytest.raises(BadDesign, match="at least one queue"):
         Worker(storage, {})
 
 
-def test_a_queue_that_is_not_served_is_refused_by_name() -> None:
+def test_a_queue_that_is_not_polled_is_rejected_by_name() -> None:
     with connect() as storage, pytest.raises(BadInput, match="polls orders"):
         Worker(storage, {"orders": [RecordingHandler()]}).requeue("odrers")
 

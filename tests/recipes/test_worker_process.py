@@ -1,4 +1,4 @@
-"""`tablepatterns worker`: a process that works on messages until a signal comes, and then ends well."""
+"""`tablepatterns worker` processes messages until a signal, and then exits cleanly."""
 
 from __future__ import annotations
 
@@ -135,7 +135,7 @@ def test_the_message_in_hand_is_finished_before_the_process_ends(folder: Path, s
         ("idle_app:not_a_worker", "it is of the type"),
     ],
 )
-def test_a_worker_that_is_not_there_is_told_with_what_to_give(
+def test_an_unknown_worker_is_rejected_with_a_hint(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, reason: str
 ) -> None:
     (tmp_path / "idle_app.py").write_text("not_a_worker = 7\n")
@@ -157,7 +157,7 @@ def test_an_account_that_refuses_ends_the_process_with_an_error(folder: Path, se
     assert "AccountKey" not in told
 
 
-def test_a_log_level_that_does_not_exist_is_refused() -> None:
+def test_an_unknown_log_level_is_rejected() -> None:
     said = CliRunner().invoke(main, ["worker", "app:worker", "--log-level", "LOUD"])
     assert said.exit_code == 1
     assert "DEBUG, INFO, WARNING, ERROR" in said.output

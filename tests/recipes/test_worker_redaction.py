@@ -1,4 +1,4 @@
-"""What a message holds is in the message and nowhere else: not in logs, reasons of poison, reprs or errors."""
+"""A message's content is in no log, poison reason, repr or error."""
 
 from __future__ import annotations
 
@@ -116,7 +116,9 @@ def shown_of(worker: Any, queue: str) -> list[str]:
 @settings(max_examples=10)
 @given(body=bodies, remember=st.booleans())
 @pytest.mark.parametrize("failing", FAILING)
-def test_what_a_step_fails_with_is_told_without_the_message(failing: str, body: dict[str, Any], remember: bool) -> None:
+def test_the_error_of_a_step_is_reported_without_the_message(
+    failing: str, body: dict[str, Any], remember: bool
+) -> None:
     storage = connect()
     steps = {"first": lambda _: None, "second": FAILING[failing](storage)}
     paying = EventualTransaction(storage, "paying", "pay", steps, remember=remember)
@@ -129,7 +131,7 @@ def test_what_a_step_fails_with_is_told_without_the_message(failing: str, body: 
 
 @settings(max_examples=40)
 @given(body=bodies, which=st.integers(0, 4), version=st.sampled_from([1, 1, 2, SECRET]), cut=st.sampled_from([0, 0, 3]))
-def test_a_message_of_any_handler_is_not_told(body: dict[str, Any], which: int, version: object, cut: int) -> None:
+def test_no_handler_leaks_its_message(body: dict[str, Any], which: int, version: object, cut: int) -> None:
     storage = connect()
     entities = staff(storage)
     handlers = [
@@ -152,7 +154,7 @@ def test_a_message_of_any_handler_is_not_told(body: dict[str, Any], which: int, 
 
 
 @given(value=st.sampled_from([{SECRET}, [object()], {1: {SECRET}}]))
-def test_a_body_that_cannot_be_sent_is_refused_without_showing_it(value: object) -> None:
+def test_a_body_that_cannot_be_sent_is_rejected_without_showing_it(value: object) -> None:
     storage = connect()
     paying = EventualTransaction(storage, "paying", "pay", [lambda _: None])
     for body in ({"Ssn": value, "Other": SECRET}, {"Ssn": SECRET * 10_000}, {"_done": SECRET}):

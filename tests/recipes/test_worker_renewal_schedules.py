@@ -1,4 +1,4 @@
-"""Renewals of a worker's lease, explored: a beat beside the work, in every order with it and with another worker."""
+"""Renewals of a lease in every order with the handler and another worker."""
 
 from __future__ import annotations
 

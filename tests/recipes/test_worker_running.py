@@ -1,4 +1,4 @@
-"""A worker at work: its leases, who looks on, how it runs and stops, and messages that others received."""
+"""A running worker: leases, observers, stopping, and messages that other programs received."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ async def test_a_message_is_kept_while_its_work_goes_on(
     assert observer.noted == ["received 1", *["renewed greet"] * 3, "handled greet"]
 
 
-async def test_a_message_that_was_lost_is_left_to_whoever_has_it(
+async def test_a_message_whose_lease_ended_is_left_to_the_other_worker(
     storage: Any, name: str, queue: Any, engine: Engine
 ) -> None:
     observer = RecordingObserver()
@@ -211,7 +211,7 @@ async def test_it_looks_every_second_whether_to_stop(storage: Any, name: str, en
 
 
 @pytest.mark.guide("G-157")
-async def test_a_service_that_cannot_be_reached_for_a_while_is_tried_again(
+async def test_a_service_that_cannot_be_reached_is_retried(
     backend: Any, name: str, queue: Any, engine: Engine, caplog: pytest.LogCaptureFixture
 ) -> None:
     handler = RecordingHandler()
@@ -222,7 +222,7 @@ async def test_a_service_that_cannot_be_reached_for_a_while_is_tried_again(
     assert caplog.text.count("cannot be reached; retrying") == 4
 
 
-async def test_a_service_that_refuses_for_good_ends_the_worker_on_all_queues(
+async def test_a_permanent_error_stops_the_worker_on_all_queues(
     backend: Any, new_queue: Callable[[], str], engine: Engine
 ) -> None:
     one, other = new_queue(), new_queue()
@@ -265,7 +265,7 @@ def test_nothing_could_stop_a_worker_in_another_thread_without_a_word() -> None:
 # ------------------------------------------------------------------ messages that others received
 
 
-async def test_a_text_that_somebody_else_received_is_worked_on(storage: Any, name: str, engine: Engine) -> None:
+async def test_a_text_that_another_program_received_is_processed(storage: Any, name: str, engine: Engine) -> None:
     handler = RecordingHandler()
     with engine.ledger.span() as span:
         await worker_of(storage, name, handler).handle_text(b64encode(message(Name="Jones").encode()).decode())
@@ -288,7 +288,7 @@ async def test_a_lease_on_it_costs_nothing_and_never_ends(storage: Any, name: st
     assert span.totals.requests == 0
 
 
-async def test_what_fails_is_for_whoever_received_it(storage: Any, name: str) -> None:
+async def test_an_error_of_a_handler_is_raised_to_the_program(storage: Any, name: str) -> None:
     with pytest.raises(ValueError, match="no"):
         await worker_of(storage, name, RecordingHandler(failing(ValueError("no")))).handle_text(message())
     for text in ("not json", message("unheard of")):
@@ -296,7 +296,7 @@ async def test_what_fails_is_for_whoever_received_it(storage: Any, name: str) ->
             await worker_of(storage, name, RecordingHandler()).handle_text(text)
 
 
-async def test_a_text_for_two_handlers_is_refused(storage: Any, new_queue: Callable[[], str]) -> None:
+async def test_a_text_for_two_handlers_is_rejected(storage: Any, new_queue: Callable[[], str]) -> None:
     worker: Any = Worker(storage, {new_queue(): [RecordingHandler()], new_queue(): [RecordingHandler()]})
     with pytest.raises(BadMessage, match="2 handlers"):
         await worker.handle_text(message())

@@ -1,4 +1,4 @@
-"""Worker and eventual transaction, explored: deaths, lost answers, and leases that ran out, with two workers."""
+"""Workers and eventual transactions in every order: crashes, lost responses and expired leases."""
 
 from __future__ import annotations
 
@@ -71,13 +71,13 @@ def explored(make: Any, **options: Any) -> int:
     return result.schedules
 
 
-STEPS = "all steps are done in the end, and none before the one ahead of it"
+STEPS = "all steps are completed, in order"
 
 
 @pytest.mark.guide("G-152", "G-161")
 @pytest.mark.parametrize("remember", [False, True])
 @pytest.mark.parametrize("faults", [{"kills": 1}, {"lost": 1}, {"stalls": [OVER]}], ids=str)
-@pytest.mark.guarantee("EventualTransaction", f"{STEPS}: whoever dies, whatever is lost, whichever lease runs out")
+@pytest.mark.guarantee("EventualTransaction", f"{STEPS}, after any crash, lost response or expired lease")
 def test_all_steps_are_done_in_their_order(faults: dict[str, Any], remember: bool) -> None:
     assert explored(two_workers(remember=remember), always=are_in_order, invariant=are_all_done, **faults) > 10
 
@@ -102,7 +102,7 @@ def is_poison(world: World) -> None:
 
 @pytest.mark.guide("G-153", "G-154")
 @pytest.mark.parametrize("faults", [{"kills": 1}, {"lost": 1}, {"stalls": [OVER]}], ids=str)
-@pytest.mark.guarantee("Worker", "a message that nobody can read is never lost, and in the end on the poison queue")
+@pytest.mark.guarantee("Worker", "a message that cannot be read is never lost, and is moved to the poison queue")
 def test_a_message_that_nobody_can_read_is_never_lost(faults: dict[str, Any]) -> None:
     assert explored(two_workers(text=UNREADABLE), always=is_kept, invariant=is_poison, **faults) > 5
 
