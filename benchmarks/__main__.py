@@ -19,6 +19,7 @@ from .pages import write_pages
 from .recipes.measuring import measure_recipes
 from .recipes.year import whole_year
 from .results import Results
+from .serve import FULL_SERVE, QUICK_SERVE, measure_serve
 from .table_sides import AzuriteTables, EngineTables
 
 ROOT = Path(__file__).parents[1]
@@ -28,7 +29,7 @@ from support.azurite_server import AzuriteMissing, azurite  # noqa: E402 - the t
 
 RESULTS = ROOT / "benchmarks/results"
 QUICK_RESULTS = Path(gettempdir()) / "tablepatterns-benchmarks"
-PARTS = ("tables", "objects", "recipes")
+PARTS = ("tables", "objects", "serve", "recipes")
 """What is measured unless told otherwise; a whole year of flights takes some minutes of its own."""
 
 
@@ -56,6 +57,8 @@ def _measure(part: str, *, quick: bool, with_azurite: bool) -> Any:
     if part == "year":
         return whole_year(QUICK_RECIPES.rows if quick else None)
     with _azurite(part, wanted=with_azurite) as other:
+        if part == "serve":
+            return measure_serve(QUICK_SERVE if quick else FULL_SERVE, other)
         if part == "recipes":
             return measure_recipes(QUICK_RECIPES if quick else FULL_RECIPES, other)
         return _tables(QUICK if quick else FULL, other) if part == "tables" else _objects(quick, other)

@@ -9,6 +9,8 @@ from .plot import plot
 from .recipes.report import report as report_on_recipes
 from .report import report
 from .results import Results, read, read_recipes, read_year
+from .serve import read_serve
+from .serve import report as report_on_serve
 
 
 def write_pages(folder: Path) -> Iterator[str]:
@@ -18,6 +20,8 @@ def write_pages(folder: Path) -> Iterator[str]:
         plot(tables, folder / "speed.png")
     if tables or objects:
         yield _written(folder / "results.md", report(tables, objects))
+    if (serve := folder / "serve.json").exists():
+        yield _written(folder / "serve.md", report_on_serve(read_serve(serve)))
     recipes, year = folder / "recipes.json", folder / "year.json"
     if recipes.exists():
         text = report_on_recipes(read_recipes(recipes), read_year(year) if year.exists() else None)

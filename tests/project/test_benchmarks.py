@@ -32,7 +32,8 @@ def benchmarks(*arguments: str) -> subprocess.CompletedProcess[str]:
 def output(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The folder with what a quick run without Azurite wrote."""
     folder = tmp_path_factory.mktemp("benchmarks")
-    done = benchmarks("tables", "objects", "recipes", "year", "--quick", "--no-azurite", "--output", str(folder))
+    parts = ("tables", "objects", "serve", "recipes", "year")
+    done = benchmarks(*parts, "--quick", "--no-azurite", "--output", str(folder))
     assert done.returncode == 0, done.stderr
     return folder
 
@@ -63,6 +64,15 @@ def test_what_must_not_depend_on_size_is_measured_where_there_is_more(output: Pa
     larger = {name for name, each in found["cases"].items() if {"engine", "engine, large"} <= each.keys()}
     assert larger == cases
     assert found["loaded"]["engine, large"]["entities"] > found["loaded"]["engine"]["entities"]
+
+
+def test_the_server_is_measured_with_one_client_and_with_eight(output: Path) -> None:
+    found = written(output, "serve")["rates"]
+    assert found.keys() == {"1", "8"}
+    for by_server in found.values():
+        assert min(by_server["serve"]["per_second"]) > 0
+        assert min(by_server["serve"]["p99"]) > 0
+    assert "| 8 | serve |" in (output / "serve.md").read_text(encoding="utf-8")
 
 
 def test_bulk_loads_are_measured_beside_the_calls_of_the_sdk_that_write_the_same(output: Path) -> None:
@@ -130,4 +140,4 @@ def test_the_pages_can_be_made_again_of_the_rounds(output: Path) -> None:
 def test_a_part_that_is_not_there_is_refused() -> None:
     done = benchmarks("tabels")
     assert done.returncode == 2
-    assert "tabels: the parts are tables, objects, recipes and year" in done.stderr
+    assert "tabels: the parts are tables, objects, serve, recipes and year" in done.stderr

@@ -16,6 +16,7 @@ from ..dispatch import AccountApi
 from ..faults import Fault
 from ..http.message import Request, Response
 from ..tables.call import absolute
+from .direct import Head, write_response
 from .origin import Hosts, Rejection
 
 Scope: TypeAlias = MutableMapping[str, Any]
@@ -115,9 +116,20 @@ class Application:
     """
 
     def __init__(self, engine: Engine, services: Mapping[int, str], hosts: Hosts) -> None:
+        self._engine = engine
         self._api = AccountApi(engine)
         self._services = services
         self._hosts = hosts
+
+    def answers_directly(self, head: Head, port: int) -> bool:
+        """Tell whether a request may be answered by `respond`; not if a fault may delay or break its response."""
+        if self._engine.faults.has_rules or not head.is_short(self._services[port]):
+            return False
+        return self._hosts.rejection(head.method, head.headers) is None
+
+    def respond(self, request: Request, port: int) -> bytes:
+        """Return the response to a short request, as it is sent."""
+        return write_response(self._api.handle(request, self._services[port]))
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request."""

@@ -10,7 +10,10 @@ from typing import Any, Final, cast
 import h11
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
+from ..http.message import Request
+from . import asgi
 from .asgi import Hooks, Scope
+from .direct import MAX_BYTES, Head, read_head
 
 MAX_HEAD_BYTES: Final = 64 * 1024
 SECONDS_TO_SEND_A_HEAD: Final = 30
@@ -25,6 +28,10 @@ class Connection(H11Protocol):
 
     _wording: _Wording
     _deadline: asyncio.TimerHandle | None = None
+    _incomplete: bytes = b""
+    """What has arrived of a short request."""
+    _used: float = 0
+    """When the last short request was answered, by the clock of the loop."""
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """Expect a request."""
@@ -40,9 +47,63 @@ class Connection(H11Protocol):
         self._forget_deadline()
 
     def data_received(self, data: bytes) -> None:
-        """Read on; bytes that do not complete a head do not move its deadline."""
-        super().data_received(data)
-        self._heed_deadline()
+        """Answer a short request directly, and leave everything else to h11.
+
+        Bytes that do not complete a head do not postpone its deadline.
+        """
+        data, self._incomplete = self._incomplete + data, b""
+        head = read_head(data) if self._is_idle() else None
+        if head is None or not self._answers_directly(head, len(data)):
+            super().data_received(data)
+            self._heed_deadline()
+        elif len(data) < head.size:
+            self._wait_for_body(data)
+        else:
+            self._answer(head.request(data, self.client[0] if self.client else ""))
+
+    def _is_idle(self) -> bool:
+        """Tell whether no request is in progress, and no response waits to be read."""
+        is_between = self.cycle is None or self.cycle.response_complete
+        return is_between and not self._wording.has_unread_data and not self.transport.get_write_buffer_size()
+
+    def _answers_directly(self, head: Head, size: int) -> bool:
+        # More than one request is left to h11: responses are sent in order
+        return size <= head.size <= MAX_BYTES and self._application.answers_directly(head, self._port)
+
+    def _wait_for_body(self, data: bytes) -> None:
+        self._incomplete = data
+        self._forget_deadline()
+        self._deadline = self.loop.call_later(asgi.SECONDS_TO_BEGIN, self.transport.abort)
+
+    def _answer(self, request: Request) -> None:
+        self._forget_deadline()
+        self.transport.write(self._application.respond(request, self._port))
+        self._used = self.loop.time()
+        if self.timeout_keep_alive_task is None:
+            self._end_later()
+
+    def _end_later(self) -> None:
+        # A new timer for each request would cost more than to look at the time when this one ends
+        seconds = min(self.timeout_keep_alive, asgi.SECONDS_TO_READ_A_PIECE)
+        self.timeout_keep_alive_task = self.loop.call_later(seconds, self._end_if_idle)
+
+    def _end_if_idle(self) -> None:
+        """End the connection if its client does not read the last response, or has sent nothing for long."""
+        idle = self.loop.time() - self._used
+        if self.transport.get_write_buffer_size() and idle >= asgi.SECONDS_TO_READ_A_PIECE:
+            self.transport.abort()
+        elif idle >= self.timeout_keep_alive:
+            self.timeout_keep_alive_handler()
+        else:
+            self._end_later()
+
+    @property
+    def _application(self) -> asgi.Application:
+        return cast(asgi.Application, self.app)
+
+    @property
+    def _port(self) -> int:
+        return self.server[1] or 0 if self.server else 0
 
     def handle_events(self) -> None:
         """Read on, and add to a request what ASGI has no place for.
@@ -89,8 +150,15 @@ class _Wording(h11.Connection):
     names: tuple[str, ...] = ()
     reason: bytes | None = None
 
+    has_unread_data = False
+
+    def receive_data(self, data: bytes) -> None:
+        super().receive_data(data)
+        self.has_unread_data = True
+
     def next_event(self) -> h11.Event | type[h11.NEED_DATA] | type[h11.PAUSED]:
         event = super().next_event()
+        self.has_unread_data = self.trailing_data != (b"", False)
         if isinstance(event, h11.Request):
             self.names = tuple(name.decode("latin-1") for name, _ in event.headers.raw_items())
             self.reason = None

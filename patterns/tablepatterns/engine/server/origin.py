@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from ipaddress import ip_address
 from typing import Final
 from urllib.parse import urlsplit
@@ -72,17 +73,24 @@ class Hosts:
         return bool(found.netloc) and (found.netloc.lower() == host.lower() or found.hostname in self._names)
 
     def _knows(self, host: str) -> bool:
-        try:
-            name = urlsplit(f"//{host}").hostname or ""
-        except ValueError:
-            return False
-        return is_loopback(name) or name in self._names
+        name = _name_of(host)
+        return name is not None and (is_loopback(name) or name in self._names)
 
     @property
     def _names(self) -> frozenset[str]:
         return frozenset(name.lower() for name in self.allowed)
 
 
+@lru_cache(maxsize=256)
+def _name_of(host: str) -> str | None:
+    """Return the name in a Host header, without the port; None if it is malformed."""
+    try:
+        return urlsplit(f"//{host}").hostname or ""
+    except ValueError:
+        return None
+
+
+@lru_cache(maxsize=256)
 def is_loopback(name: str) -> bool:
     """Whether a host name or an address is that of the loopback interface.
 

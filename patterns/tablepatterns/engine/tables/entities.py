@@ -52,7 +52,7 @@ class Entity:
         self.row_key = row_key
         self.names = _positions(tuple(properties))
         self.values = tuple(properties.values())
-        self.timestamp = timestamp
+        self.timestamp: Ticks = timestamp
 
     @property
     def properties(self) -> dict[str, Value]:

@@ -368,14 +368,13 @@ def _fields(entity: Entity, level: Level) -> str:
     write = _BARE if level is Level.NONE else _NOTED
     text = ""
     for name, value in zip(entity.names, entity.values, strict=True):
-        kind = type(value)
         # These two are most of what entities contain, and a call for each value would cost more than the text
-        if kind is str:
+        if type(value) is str:
             text += f",{_label(name)}{quoted(value)}"
-        elif kind is int:
+        elif type(value) is int:
             text += f",{_label(name)}{value}"
         else:
-            text += "," + write[kind](name, value)
+            text += "," + write[type(value)](name, value)
     return text
 
 
