@@ -71,7 +71,7 @@ def test_an_instant_of_another_zone_is_kept_in_utc() -> None:
     ],
 )
 def test_what_is_no_line_is_rejected(line: str) -> None:
-    with pytest.raises(BadInput, match="no line of a log"):
+    with pytest.raises(BadInput, match="not a line of a log"):
         LogEntry.parse(line)
 
 

@@ -218,7 +218,7 @@ async def test_a_blob_that_does_not_say_what_it_holds_is_read(
 async def test_a_line_that_is_none_of_a_log_is_reported(storage: Any, container: str, content: bytes) -> None:
     log = log_of(storage, container)
     await log.container.upload("queue/2014/07/31/1500/000001.log", content)
-    with pytest.raises(BadInput, match="no line of a log"):
+    with pytest.raises(BadInput, match="not a line of a log"):
         await messages(log)
 
 

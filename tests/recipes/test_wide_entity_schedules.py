@@ -47,7 +47,7 @@ def rows_of(world: World) -> dict[str, dict[str, Any]]:
 
 
 def now(world: World) -> str:
-    """Return the letter of the value that the account holds, read as the head says; nothing where there is none."""
+    """Return the letter of the value that the account holds, read as the head lists; nothing where there is none."""
     rows = rows_of(world)
     if "01" not in rows:
         assert all("_" in key for key in rows), "parts without a head"
@@ -224,5 +224,5 @@ class Hasty(WideEntity[Any]):
     ids=["head first", "head first, and death", "unchecked rows", "careless sweeper", "hasty reader"],
 )
 def test_without_one_of_the_steps_it_goes_wrong(make: Make, bound: dict[str, Any]) -> None:
-    with pytest.raises(Counterexample, match=r"a mix|a part is missing|is missing or not of this value"):
+    with pytest.raises(Counterexample, match=r"a mix|a part is missing|is missing or does not match"):
         explored(make, invariant=nobody_sees_a_mix, **bound)

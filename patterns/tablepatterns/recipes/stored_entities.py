@@ -25,14 +25,14 @@ from ..sdk.table import Table
 from .wide_entity.wide_entity import PART, WideEntity
 from .wide_parts import PARTS, Fields, Stored, head_of, stored
 
-Entities: TypeAlias = EntitySet[Account] | WideEntity[Account]
+AnySet: TypeAlias = EntitySet[Account] | WideEntity[Account]
 
 
 class StoredEntities(ABC):
     """The rows of entities, each identified by the key that its mappings use."""
 
     moves: ClassVar[bool]
-    """Whether a stored property may move to another row."""
+    """Whether a property may move to another row."""
 
     def __init__(self, table: Table, mappings: Mappings, key: Key) -> None:
         self.table = table
@@ -52,7 +52,7 @@ class StoredEntities(ABC):
         """Return the properties to select for some stored properties."""
         return [*SYSTEM_PROPERTIES, *sorted(names)]
 
-    def stands(self, row: Entity) -> bool:
+    def is_primary(self, row: Entity) -> bool:
         """Return whether a row represents its entity."""
         return self.key_of(row) == keys_of(row)
 
@@ -70,7 +70,7 @@ class StoredEntities(ABC):
 
     @abstractmethod
     def where(self, keys: Collection[Keys]) -> Filter:
-        """Return the filter for the rows of some entities of one partition, which may include rows of others."""
+        """Return the filter for the rows of some entities of one partition; it may match rows of others."""
 
     @abstractmethod
     async def rows_of(self, key: Keys, names: Collection[str]) -> Sequence[Entity]:
@@ -86,22 +86,22 @@ class RowsOfSet(StoredEntities):
 
     moves = False
 
-    def __init__(self, entities: EntitySet[Account]) -> None:
-        super().__init__(entities.table, entities.mappings, entities.key)
-        self._entities = entities
+    def __init__(self, entity_set: EntitySet[Account]) -> None:
+        super().__init__(entity_set.table, entity_set.mappings, entity_set.key)
+        self._entity_set = entity_set
 
     @property
     def tables(self) -> frozenset[str]:
         """The names of the tables with rows of these entities, derived rows included."""
-        return super().tables.union(each.table(self.table.name) for each in self._entities.derived)
+        return super().tables.union(each.table(self.table.name) for each in self._entity_set.derived)
 
     def key(self, fields: Mapping[str, Any]) -> Keys:
         """Return the key of the entity with these fields."""
-        return self._key.format(self._entities.primary.key_fields(fields))
+        return self._key.format(self._entity_set.primary.key_fields(fields))
 
     def key_of(self, row: Entity) -> Keys | None:
         """Return the key of a row's entity; None for a row of another kind."""
-        return keys_of(row) if self._entities.primary.fits(row) else None
+        return keys_of(row) if self._entity_set.primary.fits(row) else None
 
     def where(self, keys: Collection[Keys]) -> Filter:
         """Return the filter for the rows of some entities of one partition, which may include rows of others."""
@@ -124,9 +124,9 @@ class RowsOfWide(StoredEntities):
 
     moves = True
 
-    def __init__(self, entities: WideEntity[Account]) -> None:
-        super().__init__(entities.table, entities.mappings, entities.rows)
-        self._account = entities.account
+    def __init__(self, entity_set: WideEntity[Account]) -> None:
+        super().__init__(entity_set.table, entity_set.mappings, entity_set.rows)
+        self._account = entity_set.account
 
     def fits(self, key: Keys) -> bool:
         """Return whether an entity may have this key."""
@@ -171,9 +171,9 @@ class RowsOfWide(StoredEntities):
         return found.fields if found.parts else None
 
 
-def entity_rows(entities: Entities) -> StoredEntities:
+def entity_rows(entity_set: AnySet) -> StoredEntities:
     """Return the rows of a set, or of wide entities."""
-    return RowsOfWide(entities) if isinstance(entities, WideEntity) else RowsOfSet(entities)
+    return RowsOfWide(entity_set) if isinstance(entity_set, WideEntity) else RowsOfSet(entity_set)
 
 
 def keys_of(row: Entity) -> Keys:

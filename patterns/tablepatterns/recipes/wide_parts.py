@@ -1,9 +1,8 @@
-"""Split one logical entity over several rows if it does not fit in one; this module sends no requests.
+"""Split one logical entity over several rows; this module sends no requests.
 
-Part 1 is the head. It holds properties like any other part, and names the other rows of the value: `2` means the rows
-`01` and `02`; `2 4f8c...` means `01` and `02_4f8c...`, where the second word is the generation of a value that was too
-large for one transaction. A row that the head does not name is an orphan: it belongs to a value that was never
-published.
+Part 1 is the head. It holds properties like any other part, and lists the rows of the value: `2` means `01` and `02`;
+`2 4f8c...` means `01` and `02_4f8c...`, where the second word is the generation of a value that was too large for one
+transaction. Other rows are orphans: a crashed writer did not publish them.
 """
 
 from __future__ import annotations
@@ -29,7 +28,7 @@ MAX_PARTS: Final = 49
 ROOM: Final = limits.MAX_CUSTOM_PROPERTIES - len((PARTS, WRITE_ID))
 """How many properties a part holds."""
 PART_BYTES: Final = 15 * 64 * limits.KIB
-"""The service does not publish exactly how it counts towards 1 MiB, and keys count too, so a sixteenth is kept free."""
+"""1 MiB less a sixteenth, for the keys, and since the service's exact formula is not published."""
 
 _HEAD: Final = re.compile(r"([1-9]\d?)(?: ([0-9a-f]{32}))?", re.ASCII)
 _SUFFIX: Final = re.compile(r"(\d\d)(?:_([0-9a-f]{32}))?", re.ASCII)
@@ -61,7 +60,7 @@ class Stored:
     """The RowKey of part 1, whether it exists or not."""
     parts: tuple[Part, ...] = ()
     generation: str = ""
-    strays: tuple[Part, ...] = ()
+    orphans: tuple[Part, ...] = ()
     is_whole: bool = True
 
     @property
@@ -101,7 +100,7 @@ class Stored:
 
 
 def stored(partition_key: str, first: str, rows: Iterable[Entity], *, is_whole: bool = True) -> Stored:
-    """Return the value that the rows of a range hold, if any; rows of other kinds are ignored.
+    """Return the value that is stored in the rows of a range; rows of other kinds are ignored.
 
     :raises DerivedDataMismatch: a part is missing, or a property is in two parts
     """
@@ -110,16 +109,16 @@ def stored(partition_key: str, first: str, rows: Iterable[Entity], *, is_whole: 
     nothing = Stored(partition_key, first)
     if head is None:
         if orphans := [key for key, row in found.items() if not (_suffix(row, first) or ("", ""))[1]]:
-            raise _mismatch(partition_key, first, f"parts {orphans} are there")
-        return Stored(partition_key, first, strays=tuple(_part(row) for row in found.values()))
+            raise _mismatch(partition_key, first, f"there are parts {orphans} without a head")
+        return Stored(partition_key, first, orphans=tuple(_part(row) for row in found.values()))
     says = _HEAD.fullmatch(str(head.get(PARTS)))
     if says is None:
-        raise _mismatch(partition_key, first, f"the head says {head.get(PARTS)!r}")
+        raise _mismatch(partition_key, first, f"the head lists {head.get(PARTS)!r}")
     generation = says[2] or ""
     keys = [nothing.row_key(number, generation) for number in range(int(says[1]))]
     for key in keys:
         if key not in found:
-            raise _mismatch(partition_key, key, f"the head says {says[0]!r}")
+            raise _mismatch(partition_key, key, f"the head lists {says[0]!r}")
     parts = tuple(_part(found.pop(key)) for key in keys)
     value = Stored(partition_key, first, parts, generation, tuple(map(_part, found.values())), is_whole)
     if len(value.places) != sum(len(part.fields) for part in parts):
@@ -151,17 +150,17 @@ def _part(row: Entity) -> Part:
 
 
 def _mismatch(partition_key: str, row_key: str, reason: str) -> DerivedDataMismatch:
-    text = f"the row ({partition_key!r}, {row_key!r}) of a wide entity is missing or not of this value: {reason}"
-    return DerivedDataMismatch(f"{text}; another program changed the rows; restore it, or delete them all")
+    text = f"the row ({partition_key!r}, {row_key!r}) of a wide entity is missing or does not match: {reason}"
+    return DerivedDataMismatch(f"{text}; another program changed the rows, so restore them, or delete them all")
 
 
 @dataclass(frozen=True)
 class Layout:
     """Assign properties to parts.
 
-    :param names: if given, only these may be stored, and the first `ROOM` belong to part 1, and so on; otherwise a
-        property stays where it is, and a new one goes to the first part with room
-    :param part_bytes: how many bytes of properties a part may hold; a single larger property has a part of its own
+    :param names: if given, only these may be stored, with the first `ROOM` in part 1, and so on; otherwise a property
+        stays in its part, and a new one goes to the first part with room
+    :param part_bytes: the maximum size of a part's properties; a single larger property has its own part
     """
 
     names: tuple[str, ...] = ()
@@ -172,7 +171,7 @@ class Layout:
         if not self.names:
             return None
         if name not in self._order:
-            raise BadProperty("property", name, "it is not among the declared ones", "add it to the end of properties")
+            raise BadProperty("property", name, "it is not declared", "append it to properties")
         return self._order[name] // ROOM
 
     @cached_property
@@ -188,31 +187,31 @@ class Layout:
         """
         sizes = {name: 8 + 2 * utf16_length(name) + value_size(storable(name, fields[name])) for name in fields}
         if PARTS in fields:
-            raise BadProperty(PARTS, fields[PARTS], "the name is taken, for the head of the parts", "rename the field")
-        parts = self._declared(fields, sizes) if self.names else self._filled(fields, sizes, places)
+            raise BadProperty(PARTS, fields[PARTS], "the name is reserved", "rename the field")
+        parts = self._fixed(fields, sizes) if self.names else self._first_fit(fields, sizes, places)
         if not self.names and not all(parts[1:]):
-            parts = self._filled(fields, sizes, {})
+            parts = self._first_fit(fields, sizes, {})
         if len(parts) > MAX_PARTS:
             rule = f"a wide entity has at most {MAX_PARTS}, of {ROOM} properties and {self.part_bytes} bytes each"
-            raise LimitExceeded("parts", len(parts), rule, "keep large values in blobs with the large entities pattern")
+            raise LimitExceeded("parts", len(parts), rule, "store large values in blobs, with LargeProperties")
         return parts
 
-    def _declared(self, fields: Fields, sizes: Mapping[str, int]) -> list[dict[str, Any]]:
+    def _fixed(self, fields: Fields, sizes: Mapping[str, int]) -> list[dict[str, Any]]:
         parts: list[dict[str, Any]] = [{} for _ in range(0, len(self.names), ROOM)]
         for name, value in fields.items():
             parts[self.place(name) or 0][name] = value
         for number, part in enumerate(parts, 1):
             if (size := sum(sizes[name] for name in part)) > self.part_bytes:
-                rule = f"a part has at most {self.part_bytes}, and declared properties cannot move to another"
-                raise LimitExceeded(f"bytes of part {number}", size, rule, "declare no properties, so that they may")
+                rule = f"a part has at most {self.part_bytes}, and declared properties cannot move to another part"
+                raise LimitExceeded(f"bytes of part {number}", size, rule, "omit `properties`, so that they can")
         return parts
 
-    def _filled(self, fields: Fields, sizes: Mapping[str, int], places: Mapping[str, int]) -> list[dict[str, Any]]:
+    def _first_fit(self, fields: Fields, sizes: Mapping[str, int], places: Mapping[str, int]) -> list[dict[str, Any]]:
         parts: list[dict[str, Any]] = [{} for _ in range(max(places.values(), default=0) + 1)]
         used = [0] * len(parts)
         for name in sorted(fields, key=lambda each: each not in places):
             wanted = range(places[name], places[name] + 1) if name in places else range(0)
-            number = self._with_room([*wanted, *range(len(parts))], parts, used, sizes[name])
+            number = self._part_with_room([*wanted, *range(len(parts))], parts, used, sizes[name])
             if number == len(parts):
                 parts.append({})
                 used.append(0)
@@ -222,7 +221,7 @@ class Layout:
             parts.pop()
         return parts
 
-    def _with_room(self, numbers: Iterable[int], parts: Sequence[Fields], used: Sequence[int], size: int) -> int:
+    def _part_with_room(self, numbers: Iterable[int], parts: Sequence[Fields], used: Sequence[int], size: int) -> int:
         for number in numbers:
             fits = used[number] + size <= self.part_bytes or not parts[number]
             if fits and len(parts[number]) < ROOM:
@@ -279,15 +278,15 @@ def publishing(old: Stored, parts: Sequence[Fields], generation: str) -> list[Op
     have other ETags than the ones that cleanup may have read.
     """
     head = old.row(0, len(parts), parts[0], generation)
-    flip = old.parts[0].guards(Operation.replace(head, ANY)) if old.parts else Operation.insert(head)
+    publication = old.parts[0].guards(Operation.replace(head, ANY)) if old.parts else Operation.insert(head)
     there = [Operation.merge(old.keys(number, generation), ANY) for number in range(1, len(parts))]
-    return [flip, *there, *old.deletions(old.parts[1:])]
+    return [publication, *there, *old.deletions(old.parts[1:])]
 
 
 def written(
     old: Stored, parts: Sequence[Fields], generation: str, answers: Iterable[Entity], *, is_whole: bool = True
 ) -> Stored:
-    """Return the stored value after the writes; rows that were not written keep their ETags."""
+    """Return the stored value after a write; rows that were not written keep their ETags."""
     known = {part.row_key: (part.etag, part.lineage) for part in old.parts}
     known |= {each.row_key or "": (each.etag or "", write_ids_of(each)) for each in answers}
     keys = [old.row_key(number, generation) for number in range(len(parts))]
@@ -301,7 +300,7 @@ def payload_of(operations: Iterable[Operation]) -> int:
 
 
 def batches(operations: Iterable[Operation], most_bytes: int) -> Iterator[list[Operation]]:
-    """Yield the operations in transactions of fewer than so many bytes; a larger one is alone in its transaction."""
+    """Split operations into transactions below a size in bytes; a larger operation has its own transaction."""
     batch: list[Operation] = []
     for operation in operations:
         if batch and payload_of([*batch, operation]) >= most_bytes:

@@ -11,7 +11,7 @@ from typing import Final, cast
 from uuid import UUID, uuid4
 
 from ... import limits
-from ...argument_types import checked
+from ...argument_types import check_least, checked
 from ...errors import BadInput, BlobChanged, LimitExceeded
 from ...recipe import Account, Account_co, BlockingAccount, Pattern, bound_async, recipe, stream
 from ...sdk.container import BlobFacts
@@ -45,14 +45,11 @@ class BlobLog(Pattern[Account_co]):
     >>> [entry.message for entry in log.between(*span, levels=["ERROR", "CRITICAL"])]
     ['minute 5']
 
-    Consistency: an entry whose `append` (with `write_through`) or `flush` has returned is read exactly once, even if a
-    response was lost or the writer crashed afterwards. Each writer creates its own blobs. Entries are returned in time
-    order; entries of one blob with the same instant in the order in which they were appended. A reader sees each hour
-    as it was when the hour's blobs were listed.
-
-    A crash loses the entries in the buffer: at most `flush_count` entries and `flush_bytes`. There is no background
-    thread: only `append` checks `flush_age`. After a network error, other programs that read the blobs may find an
-    entry twice, with the same id.
+    Consistency: once `flush` has returned, or `append` with `write_through`, an entry is read exactly once, even if a
+    response was lost. A crash loses the entries in the buffer: at most `flush_count` entries and `flush_bytes`. There
+    is no background thread: only `append` checks `flush_age`. Each writer creates its own blobs. Entries are read in
+    time order, each hour as of the time when its blobs were listed. After a network error, other programs that read the
+    blobs may find an entry twice, with the same id.
 
     Cost: `flush` 1 blob write transaction, as much as 139 table operations, for each hour and 4 MiB; the first of an
     hour 2 blob write transactions, as much as 278 table operations, and three more while others began blobs in the
@@ -94,11 +91,13 @@ class BlobLog(Pattern[Account_co]):
     ) -> None:
         super().__init__(account)
         for name, number in (("flush_count", flush_count), ("flush_bytes", flush_bytes), ("blob_bytes", blob_bytes)):
-            _check(name, number >= 1, number, "there must be at least one")
-        _check("flush_age", flush_age >= timedelta(0), flush_age, "it is not below zero")
-        _check("ahead", ahead >= timedelta(0), ahead, "it is not below zero")
-        in_range = 1 <= blob_blocks <= limits.MAX_BLOCKS
-        _check("blob_blocks", in_range, blob_blocks, f"a blob has 1 to {limits.MAX_BLOCKS:,} of them")
+            check_least(name, number, 1)
+        for name, time in (("flush_age", flush_age), ("ahead", ahead)):
+            if time < timedelta(0):
+                raise BadInput(name, time, "it must not be negative", "pass zero or more")
+        if not 1 <= blob_blocks <= limits.MAX_BLOCKS:
+            rule = f"a blob has 1 to {limits.MAX_BLOCKS:,} blocks"
+            raise BadInput("blob_blocks", blob_blocks, rule, "pass a number in this range")
         self.container = account.container(container)
         self.service = check_service(service)
         self.write_through = write_through
@@ -136,7 +135,7 @@ class BlobLog(Pattern[Account_co]):
         line = Line.of(entry, now)
         if len(line.content) > BLOCK_BYTES:
             rule = f"an entry has at most {BLOCK_BYTES:,} bytes, and this has {len(line.content):,}"
-            raise LimitExceeded("message", message, rule, "put the content into a blob of its own, and log its name")
+            raise LimitExceeded("message", message, rule, "store the content in a blob, and log its name")
         if self.write_through:
             await self._write(Block([line]))
         else:
@@ -147,7 +146,7 @@ class BlobLog(Pattern[Account_co]):
 
     @recipe
     async def flush(self) -> int:
-        """Write the buffer, and return how many entries that were.
+        """Write the buffer, and return how many entries were written.
 
         After an error, entries that were not written are back in the buffer for the next flush. Cost: 1 blob write
         transaction, as much as 139 table operations, for each hour and 4 MiB, and what the class says of new blobs and
@@ -174,7 +173,7 @@ class BlobLog(Pattern[Account_co]):
         for segment in self._segments.take_all():
             exact = segment.coverage.up_to(segment.last)
             if exact != segment.coverage:
-                # A blob that was deleted since needs no metadata
+                # A blob that has been deleted needs no metadata
                 with suppress(BlobChanged):
                     await self.container.describe(str(segment.name), exact.metadata())
         return flushed
@@ -203,8 +202,6 @@ class BlobLog(Pattern[Account_co]):
 
         Guide: log data anti-pattern.
         """
-        if isinstance(levels, str):
-            raise BadInput("levels", levels, "it is a collection of levels", "put it into a list")
         begin, end = in_utc("earliest", earliest), in_utc("latest", latest or self.account.now())
         wanted = Wanted(begin, end, None if levels is None else frozenset(levels))
         for prefix in prefixes(self.service, begin, end):
@@ -214,7 +211,7 @@ class BlobLog(Pattern[Account_co]):
                     async for entry in merged(self.container, hour, wanted):
                         yield entry
                     hour = []
-                if facts.size and not wanted.misses(facts.metadata):
+                if facts.size and not wanted.rules_out(facts.metadata):
                     hour.append((name, facts))
             async for entry in merged(self.container, hour, wanted):
                 yield entry
@@ -231,12 +228,12 @@ class BlobLog(Pattern[Account_co]):
         :raises BadInput: it has no time zone
         """
         end = in_utc("moment", moment)
-        doomed: list[str] = []
+        expired: list[str] = []
         async for name, facts in self._blobs(f"{self.service}/"):
             if name.hour + HOUR > end:
                 break
-            doomed.append(facts.name)
-        names = iter(doomed)
+            expired.append(facts.name)
+        names = iter(expired)
         dropped = 0
         while some := list(islice(names, _DELETED_TOGETHER)):
             dropped += sum(await self.account.gather(*(self.container.delete(name) for name in some)))
@@ -254,7 +251,7 @@ class BlobLog(Pattern[Account_co]):
             if await segment.add(self.container, block, self.ahead):
                 self._segments.give_back(segment)
                 return
-        hint = "let nobody else write or delete blobs of an hour that is logged to"
+        hint = "do not change or delete the log's blobs in other programs"
         raise BlobChanged(f"{_ATTEMPTS} blobs under {block.hour:%Y/%m/%d/%H00} changed while written; {hint}")
 
     async def _begin(self, block: Block) -> Segment:
@@ -288,8 +285,3 @@ class BlobLog(Pattern[Account_co]):
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         await cast("BlobLog[Account]", bound_async(self)).close()
-
-
-def _check(subject: str, holds: bool, value: object, rule: str) -> None:
-    if not holds:
-        raise BadInput(subject, value, rule, "give such a value")

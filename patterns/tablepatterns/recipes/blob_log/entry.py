@@ -14,12 +14,12 @@ from ...errors import BadInput, said
 
 _LEVEL: Final = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9 _.-]{0,30}[A-Za-z0-9])?")
 _SHORT: Final = {"\\": "\\\\", "\n": "\\n", "\r": "\\r", "\t": "\\t"}
-_LONG: Final = {written: meant for meant, written in _SHORT.items()}
+_LONG: Final = {written: plain for plain, written in _SHORT.items()}
 # The delimiter, everything that a tool may treat as a line end, and lone surrogates, which UTF-8 cannot encode
 _SPECIAL: Final = re.compile("[\\\\;\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
 _ESCAPE: Final = re.compile(r"\\(?:u([0-9a-f]{4})|.?)")
 _LAST_YEAR: Final = 9998
-"""The hour after any entry must have a name too."""
+"""The hour after an entry must have a valid name too."""
 
 
 @dataclass(frozen=True)
@@ -54,13 +54,13 @@ class LogEntry:
         object.__setattr__(self, "at", in_utc("at", self.at))
         object.__setattr__(self, "fields", dict(self.fields))
         if self.at.year > _LAST_YEAR:
-            raise BadInput("at", self.at, f"a log ends with the year {_LAST_YEAR}", "give it an earlier instant")
+            raise BadInput("at", self.at, f"a log ends with the year {_LAST_YEAR}", "use an earlier instant")
         if not is_level(self.level):
             rule = "a level has up to 32 ASCII letters, digits, blanks, dots, dashes and underscores"
-            raise BadInput("level", self.level, rule, "name it in such letters, or put the text into a field")
+            raise BadInput("level", self.level, rule, "use such a level, or put the text into a field")
         for text in (self.message, *self.fields, *self.fields.values()):
             if not isinstance(text, str):
-                raise BadInput("text of a log entry", text, "it is read back as text", "convert it with str()")
+                raise BadInput("text of a log entry", text, "it must be a str", "convert it with str()")
 
     def line(self) -> str:
         """Return the entry as one line, without a line end."""
@@ -77,10 +77,10 @@ class LogEntry:
         try:
             at, level, entry_id, message, *rest = line.split(";")
             fields = (text.split("=", 1) for text in rest)
-            known = {_meant(name): _meant(text) for name, text in fields}
-            return cls(moment_of(at), level, _meant(message), known, UUID(hex=entry_id))
+            known = {_unescaped(name): _unescaped(text) for name, text in fields}
+            return cls(moment_of(at), level, _unescaped(message), known, UUID(hex=entry_id))
         except ValueError as error:
-            rule = f"it is no line of a log ({said(error)})"
+            rule = f"it is not a line of a log ({said(error)})"
             raise BadInput("line", line, rule, "keep other content out of the log's blobs") from error
 
 
@@ -95,11 +95,11 @@ def in_utc(subject: str, moment: datetime) -> datetime:
     :raises BadInput: it has no time zone, or is outside the range of datetime in UTC
     """
     if not isinstance(moment, datetime) or moment.utcoffset() is None:
-        raise BadInput(subject, moment, "only a datetime with a time zone names an instant", "give it a tzinfo")
+        raise BadInput(subject, moment, "a datetime without a time zone is not an instant", "give it a tzinfo")
     try:
         return moment.astimezone(timezone.utc)
     except OverflowError:
-        raise BadInput(subject, moment, "in UTC it lies outside the years 1 to 9999", "use another instant") from None
+        raise BadInput(subject, moment, "in UTC it is outside the years 1 to 9999", "use another instant") from None
 
 
 def moment_text(moment: datetime) -> str:
@@ -126,7 +126,7 @@ def _escaped(text: str) -> str:
     return _SPECIAL.sub(lambda found: _SHORT.get(found[0]) or _code(found[0]), text)
 
 
-def _meant(text: str) -> str:
+def _unescaped(text: str) -> str:
     return _ESCAPE.sub(_character, text)
 
 
@@ -134,5 +134,5 @@ def _character(found: re.Match[str]) -> str:
     if found[1]:
         return chr(int(found[1], 16))
     if found[0] not in _LONG:
-        raise ValueError(f"{found[0]!r} stands for nothing")
+        raise ValueError(f"{found[0]!r} is not an escape sequence")
     return _LONG[found[0]]

@@ -57,8 +57,7 @@ class BlobLogHandler(logging.Handler):
         self, log: BlobLog[BlockingAccount], level: int | str = logging.NOTSET, *, flush_level: int = logging.ERROR
     ) -> None:
         if not is_sync(log.account):
-            rule = "loggers do not await, and the recipes of this log must be awaited"
-            raise BadDesign("log", log, rule, "give a log on a sync account")
+            raise BadDesign("log", log, "logging is not async, and this log is", "pass a log on a sync account")
         super().__init__(level)
         self.log = log
         self.flush_level = flush_level
@@ -69,17 +68,17 @@ class BlobLogHandler(logging.Handler):
         if _is_of_the_sdk(record) or getattr(self._writing, "here", False):
             return
         try:
-            with self._alone():
+            with self._ignoring_own_records():
                 self.log.append(_level_of(record), self.format(record), fields={"logger": record.name})
                 if record.levelno >= self.flush_level:
                     self.log.flush()
-        except Exception:  # noqa: BLE001 - whatever a formatter or the network raises, a logger raises nothing
+        except Exception:  # noqa: BLE001 - logging must not raise, whether a formatter or the network fails
             self.handleError(record)
 
     def flush(self) -> None:
         """Write the buffer."""
         try:
-            with self._alone():
+            with self._ignoring_own_records():
                 self.log.flush()
         except Exception:  # noqa: BLE001 - as in `emit`
             self.handleError(logging.makeLogRecord({"name": __name__, "msg": "the log could not be written"}))
@@ -87,14 +86,14 @@ class BlobLogHandler(logging.Handler):
     def close(self) -> None:
         """Write the buffer, and close the log."""
         try:
-            with self._alone():
+            with self._ignoring_own_records():
                 self.log.close()
         except Exception:  # noqa: BLE001 - as in `emit`
             self.handleError(logging.makeLogRecord({"name": __name__, "msg": "the log could not be closed"}))
         super().close()
 
     @contextmanager
-    def _alone(self) -> Generator[None, None, None]:
+    def _ignoring_own_records(self) -> Generator[None, None, None]:
         """Ignore what this thread logs inside the block, such as records of the SDK's own libraries."""
         self._writing.here = True
         try:

@@ -72,7 +72,7 @@ def check_service(service: str) -> str:
     """
     if not isinstance(service, str) or not _SERVICE.fullmatch(service):
         rule = "it has 1 to 100 ASCII letters and digits, with dashes and underscores between them"
-        raise BadInput("service", service, rule, "write dashes for the rest")
+        raise BadInput("service", service, rule, "replace other characters with dashes")
     return service
 
 

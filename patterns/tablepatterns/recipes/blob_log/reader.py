@@ -36,10 +36,10 @@ class _Blob:
     async def following(self) -> LogEntry | None:
         """Return the next entry, or None if there are no more."""
         while not self._entries and self._read < self._end:
-            await self._read_on()
+            await self._read_piece()
         return self._entries.popleft() if self._entries else None
 
-    async def _read_on(self) -> None:
+    async def _read_piece(self) -> None:
         length = min(PIECE_BYTES, self._end - self._read)
         piece = await self._container.download(self._name, offset=self._read, length=length)
         if not piece:
@@ -55,7 +55,7 @@ class _Blob:
             if entry.at > self._wanted.latest:
                 self._read = self._end
                 return
-            if self._wanted.takes(entry):
+            if self._wanted.matches(entry):
                 self._entries.append(entry)
 
 
@@ -63,7 +63,7 @@ def _text(line: bytes) -> str:
     try:
         return line.decode()
     except UnicodeDecodeError as error:
-        rule = f"it is no line of a log ({error})"
+        rule = f"it is not a line of a log ({error})"
         raise BadInput("line", line, rule, "keep other content out of the log's blobs") from error
 
 
@@ -75,12 +75,11 @@ async def merged(
 ) -> AsyncIterator[LogEntry]:
     """Yield the matching entries of one hour's blobs in time order, each of them once.
 
-    Entries with the same instant come in the order of their blobs' numbers. A blob is opened when its first entry can
-    be next. An entry that a writer wrote twice, because it could not tell whether the first write succeeded, has the
-    same instant and id.
+    Entries with the same instant are sorted by the number of their blob. A blob is opened when its first entry may be
+    next. An entry that was written twice, because the first response was lost, has the same instant and id.
     """
     heads: list[_Head] = [
-        (wanted.opening(facts.metadata, name.hour), name.number, _Blob(container, facts, wanted), None)
+        (wanted.earliest_entry(facts.metadata, name.hour), name.number, _Blob(container, facts, wanted), None)
         for name, facts in blobs
     ]
     heapify(heads)

@@ -100,10 +100,10 @@ class Coverage:
         return cls(first, min(last + min(ahead, HOUR), hour_of(last) + HOUR - _INSTANT), frozenset(levels))
 
     def metadata(self) -> dict[str, str]:
-        """Return it as blob metadata; a set of levels that is too long is left out."""
-        told = {"first": moment_text(self.first), "last": moment_text(self.last)}
+        """Return the coverage as blob metadata, without levels if they are too long."""
+        metadata = {"first": moment_text(self.first), "last": moment_text(self.last)}
         levels = ",".join(sorted(self.levels))
-        return told | ({"levels": levels} if len(levels) <= _LEVELS_LENGTH else {})
+        return metadata | ({"levels": levels} if len(levels) <= _LEVELS_LENGTH else {})
 
     def widened(self, other: Coverage, last: datetime) -> Coverage:
         """Return a coverage that includes other entries; it ends later only if `last`, the last of them, does."""
@@ -126,25 +126,25 @@ class Wanted:
     latest: datetime
     levels: frozenset[str] | None
 
-    def misses(self, metadata: Mapping[str, str]) -> bool:
+    def rules_out(self, metadata: Mapping[str, str]) -> bool:
         """Return whether a blob's coverage rules out a match; a blob without metadata may hold anything."""
-        first, last, levels = _told(metadata, "first"), _told(metadata, "last"), metadata.get("levels")
+        first, last, levels = _instant(metadata, "first"), _instant(metadata, "last"), metadata.get("levels")
         return (
             (last is not None and last < self.earliest)
             or (first is not None and first > self.latest)
             or (self.levels is not None and levels is not None and self.levels.isdisjoint(levels.split(",")))
         )
 
-    def takes(self, entry: LogEntry) -> bool:
+    def matches(self, entry: LogEntry) -> bool:
         """Return whether an entry matches."""
         return self.earliest <= entry.at <= self.latest and (self.levels is None or entry.level in self.levels)
 
-    def opening(self, metadata: Mapping[str, str], hour: datetime) -> datetime:
+    def earliest_entry(self, metadata: Mapping[str, str], hour: datetime) -> datetime:
         """Return an instant that no matching entry of a blob of that hour precedes."""
-        return max(_told(metadata, "first") or hour, self.earliest)
+        return max(_instant(metadata, "first") or hour, self.earliest)
 
 
-def _told(metadata: Mapping[str, str], name: str) -> datetime | None:
+def _instant(metadata: Mapping[str, str], name: str) -> datetime | None:
     try:
         return moment_of(metadata.get(name, ""))
     except ValueError:
@@ -195,17 +195,17 @@ class Block:
 
 def blocks(lines: Sequence[Line]) -> Iterator[Block]:
     """Split lines into blocks in time order; entries with the same instant keep their order."""
-    gathered: list[Line] = []
+    lines_of_block: list[Line] = []
     size = 0
     for line in sorted(lines, key=lambda each: each.at):
         too_long = size + len(line.content) > BLOCK_BYTES
-        if gathered and (too_long or hour_of(line.at) != hour_of(gathered[0].at)):
-            yield Block(gathered)
-            gathered, size = [], 0
-        gathered.append(line)
+        if lines_of_block and (too_long or hour_of(line.at) != hour_of(lines_of_block[0].at)):
+            yield Block(lines_of_block)
+            lines_of_block, size = [], 0
+        lines_of_block.append(line)
         size += len(line.content)
-    if gathered:
-        yield Block(gathered)
+    if lines_of_block:
+        yield Block(lines_of_block)
 
 
 @dataclass

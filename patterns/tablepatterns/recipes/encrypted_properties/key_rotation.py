@@ -136,7 +136,7 @@ class KeyRotation(Pattern[Account_co]):
 
     async def _rotate_page(self, done: RotationProgress, retry_for: float) -> RotationProgress:
         page = await self._page(self._rows.table.name, done.token)
-        found = await self._stored([row for row in page.items if self._rows.stands(row)])
+        found = await self._stored([row for row in page.items if self._rows.is_primary(row)])
         stale = [key for key, stored in found if not self.encrypted.is_current(stored, key)]
         written = await self.account.gather(
             *(self._rewrite(key, retry_for) for key in stale), max_concurrency=self.max_concurrency
@@ -152,7 +152,7 @@ class KeyRotation(Pattern[Account_co]):
         rows = self._rows
         if not rows.moves:
             return [(keys_of(row), row) for row in page]
-        heads = [keys_of(row) for row in page if rows.stands(row)]
+        heads = [keys_of(row) for row in page if rows.is_primary(row)]
         found = await self.account.gather(
             *(rows.stored(key, self._names()) for key in heads), max_concurrency=self.max_concurrency
         )
