@@ -69,7 +69,7 @@ def run(*arguments: str) -> Result:
 def test_a_sound_design_ends_with_0() -> None:
     said = run("sound.toml", "--fail-on", "note")
     assert (said.exit_code, said.stderr) == (0, "")
-    assert said.stdout.startswith("Design review: Staff\nnothing to say against it\n")
+    assert said.stdout.startswith("Design review: Staff\nno findings\n")
 
 
 def test_findings_end_with_1_from_the_severity_on_that_is_asked_for() -> None:
@@ -93,7 +93,7 @@ def test_each_form_can_be_asked_for(form: str, begins: str) -> None:
 )
 def test_the_form_of_a_file_follows_from_its_ending(folder: Path, name: str, begins: str) -> None:
     said = run("sound.toml", "--output", name)
-    assert said.stdout == f"Staff: nothing to say against it; {name}\n"
+    assert said.stdout == f"Staff: no findings; {name}\n"
     assert (folder / name).read_text(encoding="utf-8").startswith(begins)
 
 

@@ -101,7 +101,7 @@ def test_a_scan_costs_a_transaction_for_each_page_and_more_as_the_table_grows() 
 
 def test_a_scan_of_half_a_page_is_of_two_pages_when_there_are_four_times_as_many() -> None:
     staff = declared(growth=20_000)
-    scan = measured(staff, ALL, query_class=QueryClass.TABLE_SCAN, examined=20_000.0, returned=500.0, partitions=4.0)
+    scan = measured(staff, ALL, query_class=QueryClass.TABLE_SCAN, examined=2_000.0, returned=500.0, partitions=4.0)
     found = cost(staff, scan)
     scans, capacity = found.lines[0].amount, found.lines[1].amount
     assert found.then == pytest.approx(2 * scans + 4 * capacity)

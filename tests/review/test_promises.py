@@ -40,38 +40,38 @@ def test_primary_rows_give_the_last_write_and_a_crash_leaves_nothing_half_done()
     found = promise(declared(), BY_ID)
     assert (found.reads, found.crash, found.mended) == (
         "the last write",
-        "nothing half done",
-        "nothing has to be mended",
+        "no partial change",
+        "no repair needed",
     )
 
 
 @pytest.mark.parametrize(
     ("via", "says"),
     [
-        (IntraPartitionIndex(Key("{Department}", "email_{Email}")), "copies that are exact at any time"),
-        (IndexEntity("LastName"), "lists that are exact at any time"),
-        (Summary(Key("{Department}", "department")), "totals that are exact at any time"),
+        (IntraPartitionIndex(Key("{Department}", "email_{Email}")), "always exact copies"),
+        (IndexEntity("LastName"), "always exact lists"),
+        (Summary(Key("{Department}", "department")), "always exact totals"),
     ],
 )
 def test_what_lies_in_the_partition_is_exact(via: Derived, says: str) -> None:
     found = promise(declared(derived=(via,)), BY_EMAIL, via=via.name)
     assert found.reads.startswith(says)
-    assert "in one transaction" in found.reads
-    assert found.crash == "nothing half done"
+    assert "in the transaction of the" in found.reads
+    assert found.crash == "no partial change"
 
 
 @pytest.mark.parametrize(
     ("via", "says"),
     [
-        (ELSEWHERE, "an old copy may be found, or none"),
-        (IndexEntity("LastName", store=InTable("ByName")), "no entity that has another value by now"),
-        (Summary(Key("totals", "all"), store=InTable("Totals")), "totals that follow"),
+        (ELSEWHERE, "until then an old copy, or none"),
+        (IndexEntity("LastName", store=InTable("ByName")), "never an entity without the value"),
+        (Summary(Key("totals", "all"), store=InTable("Totals")), "eventually consistent totals"),
     ],
 )
 def test_what_lies_elsewhere_follows_and_a_worker_does_the_work_of_the_dead(via: Derived, says: str) -> None:
     found = promise(declared(derived=(via,)), BY_EMAIL, via=via.name)
     assert says in found.reads
-    assert f"{LEASE} s later" in found.reads
+    assert f"after {LEASE} s" in found.reads
     assert "a message that says so" in found.crash
     assert "a worker" in found.mended
     assert "repair" in found.mended
@@ -90,19 +90,21 @@ def test_a_unique_key_may_stay_reserved() -> None:
 def test_a_write_says_what_changes_with_it_and_what_follows() -> None:
     local = IntraPartitionIndex(Key("{Department}", "name_{LastName}_{EmployeeId:06d}"), name="by name")
     found = promise(declared(derived=(local, ELSEWHERE)), HIRE)
-    assert found.reads.startswith("the change at once, with by name: one transaction; by e-mail follow")
+    assert found.reads.startswith(
+        "the change immediately, with by name: one transaction; by e-mail: eventually consistent"
+    )
     assert "rows of by e-mail" in found.crash
 
 
 def test_a_write_that_touches_nothing_elsewhere_leaves_nothing_behind() -> None:
     index = InterPartitionIndex(Key("email_{Department}", "{Email}"), include=["LastName"])
     found = promise(declared(derived=(index,)), Write("birthday", "update", ("Age",), rate=1))
-    assert (found.reads, found.crash) == ("the change at once", "nothing half done")
+    assert (found.reads, found.crash) == ("the change immediately", "no partial change")
 
 
 def test_copies_of_other_entities_are_told_where_they_are_read() -> None:
     head = Key("{Department}", "department")
-    for store, says in ((None, "are exact at any time"), (InTable("Departments"), "follow, as a rule")):
+    for store, says in ((None, "are always exact"), (InTable("Departments"), "eventually consistent: usually updated")):
         manager = CopiedFields(head, refers={"EmployeeId": "ManagerId"}, copies={"Email": "ManagerEmail"}, store=store)
         staff = declared(derived=(manager,))
         table = "Departments" if store else "Employees"
@@ -119,26 +121,26 @@ def test_a_blob_may_be_left_and_never_an_address_without_one() -> None:
     assert promise(staff, HIRE).mended == "collect_orphans"
     assert "large values" in promise(staff, BY_ID).reads
     assert "large values" not in promise(staff, Query("name", {}, select=("LastName",), rate=1)).reads
-    assert promise(staff, Write("fire", "delete", rate=1)).crash == "nothing half done"
+    assert promise(staff, Write("fire", "delete", rate=1)).crash == "no partial change"
 
 
 def test_an_answer_of_several_requests_is_of_no_one_instant() -> None:
     query = Query("all", rate=1)
     found = promise(declared(), query, query_class=QueryClass.TABLE_SCAN, requests=20.0)
-    assert found.reads == "the last write; what is read by several requests is not of one instant"
+    assert found.reads == "the last write; read in several requests, not as a snapshot"
 
 
 def test_an_entity_that_gets_another_key_is_seen_in_both_places() -> None:
     found = promise(declared(), Write("to another department", "update", ("Department",), rate=1))
-    assert "in both places, never in none" in found.reads
+    assert "in at least one place" in found.reads
 
 
 @pytest.mark.parametrize(
     ("partition", "table", "says"),
     [
         ("{Department}", "Employees", "one entity group transaction"),
-        ("{Department}", "Heads", "nothing is isolated"),
-        ("heads", "Employees", "nothing is isolated"),
+        ("{Department}", "Heads", "not isolated from"),
+        ("heads", "Employees", "not isolated from"),
     ],
 )
 def test_writes_that_belong_together_are_one_transaction_only_in_one_partition(
@@ -150,15 +152,15 @@ def test_writes_that_belong_together_are_one_transaction_only_in_one_partition(
     heads = declared(Key(partition, "head"), fields, name="Heads", table=table, writes=(count,))
     (found,) = promises(design(staff, heads), [measured(staff, staff.writes[0])])
     assert says in found.reads
-    assert ("a message asks for the others" in found.crash) is (says == "nothing is isolated")
+    assert ("a message for the others" in found.crash) is (says == "not isolated from")
 
 
 @pytest.mark.parametrize(
     ("pattern", "says"),
     [
-        ("wide_entity", "all of the last change or nothing of it"),
-        ("data_series", "the last write of each point; one that was never set is None"),
-        ("period_tables", "the last write, of the periods that are kept"),
+        ("wide_entity", "the last write as a whole, or the one before"),
+        ("data_series", "the last write of each point, None if it was never set"),
+        ("period_tables", "the last write, in the periods that are retained"),
         ("partition_spread", "the last write, in every bucket"),
         ("log_tail", "the last write"),
     ],

@@ -1,7 +1,6 @@
-"""State what readers of each access pattern may see, and what a crash between two requests leaves.
+"""State what readers of each access pattern can see, and what a crash between two requests leaves.
 
-It is what the recipes guarantee, in their words, for the data that answer an access pattern. What was explored of it,
-and how far, is in docs/guarantees.md.
+These are the guarantees of the recipes that answer an access pattern; docs/guarantees.md says how they are tested.
 """
 
 from __future__ import annotations
@@ -24,11 +23,11 @@ from .model import Measured, Promise
 LEASE: Final = 60
 """Seconds after which the message of a writer that died comes to a worker, as a set has it by default."""
 
-_LATE: Final = f"as a rule before the write returns, and if the writer dies {LEASE} s later, when a worker looks"
-_NOTHING: Final = "nothing half done"
-_NO_NEED: Final = "nothing has to be mended"
-_WORKER: Final = "a worker, which gets the message"
-_REPAIR: Final = "where a process stalled for longer than half the lease: verify finds it, repair mends it"
+_LATE: Final = f"usually updated before the write returns; if the writer crashes, by a worker after {LEASE} s"
+_NOTHING: Final = "no partial change"
+_NO_NEED: Final = "no repair needed"
+_WORKER: Final = "a worker, from the queue"
+_REPAIR: Final = "verify and repair, if a process stalled for more than half the lease"
 
 
 @dataclass(frozen=True)
@@ -71,13 +70,13 @@ def _query(design: Design, measured: Measured, query: Query) -> list[_Part]:
     via = next((each for each in declared.derived if each.name == measured.via), None)
     parts = [_primary(declared) if via is None else _derived(declared, via)]
     if isinstance(via, Index) and via.is_eventual and getattr(via, "include", None) is not None:
-        parts.append(_Part("what the copies do not hold is read from the primary rows, as it is then"))
+        parts.append(_Part("properties that the index lacks are read from the entity later"))
     if via is None:
         parts += [_filled(each) for each in _copied_into(design, declared)]
     if _is_of_several(measured):
-        parts.append(_Part("what is read by several requests is not of one instant"))
+        parts.append(_Part("read in several requests, not as a snapshot"))
     if any(name in _large(declared) for name in query.select or _large(declared)):
-        parts.append(_Part("large values as they were when the entity was read"))
+        parts.append(_Part("large values as of when the entity was read"))
     return parts
 
 
@@ -94,14 +93,14 @@ def _primary(declared: DeclaredSet) -> _Part:
     match declared.pattern:
         case "wide_entity":
             return _Part(
-                "all of the last change or nothing of it",
-                "of a value too large for one transaction, rows that nobody sees",
-                "the next whole write that has seen them, or sweep",
+                "the last write as a whole, or the one before",
+                "for values too large for one transaction, rows that no reader sees",
+                "the next full write, or sweep",
             )
         case "data_series":
-            return _Part("the last write of each point; one that was never set is None")
+            return _Part("the last write of each point, None if it was never set")
         case "period_tables":
-            return _Part("the last write, of the periods that are kept")
+            return _Part("the last write, in the periods that are retained")
         case "partition_spread":
             return _Part("the last write, in every bucket")
         case _:
@@ -112,16 +111,16 @@ def _derived(declared: DeclaredSet, via: Derived) -> _Part:
     """Return what a reader of derived rows gets."""
     if not via.is_eventual:
         if isinstance(via, Summary):
-            return _Part("totals that are exact at any time: they change in one transaction with the entities")
+            return _Part("always exact totals: they change in the transaction of the entities")
         what = "lists" if isinstance(via, IndexEntity) else "copies"
-        return _Part(f"{what} that are exact at any time: they change in one transaction with the entity")
+        return _Part(f"always exact {what}: they change in the transaction of the entity")
     crash, mended = _behind(declared, [via])
     if isinstance(via, IndexEntity):
-        reads = f"lists that follow, {_LATE}; no entity that has another value by now, but one may be missing"
+        reads = f"eventually consistent lists, {_LATE}; never an entity without the value, but one may be missing"
     elif isinstance(via, Summary):
-        reads = f"totals that follow, {_LATE}"
+        reads = f"eventually consistent totals, {_LATE}"
     else:
-        reads = f"copies that follow, {_LATE}: an old copy may be found, or none"
+        reads = f"eventually consistent copies, {_LATE}; until then an old copy, or none"
     return _Part(reads, crash, mended)
 
 
@@ -140,8 +139,8 @@ def _copied_into(design: Design, declared: DeclaredSet) -> list[CopiedFields]:
 def _filled(copies: CopiedFields) -> _Part:
     names = ", ".join(copies.copies.values())
     if copies.is_eventual:
-        return _Part(f"{names}, copied from other entities, follow, {_LATE}")
-    return _Part(f"{names}, copied from other entities, are exact at any time")
+        return _Part(f"{names}, copied from other entities, are eventually consistent: {_LATE}")
+    return _Part(f"{names}, copied from other entities, are always exact")
 
 
 # -- Writes
@@ -153,13 +152,11 @@ def _write(design: Design, declared: DeclaredSet, write: Write) -> list[_Part]:
     if elsewhere:
         names = ", ".join(each.name for each in elsewhere)
         crash, mended = _behind(declared, elsewhere)
-        parts.append(_Part(f"{names} follow, {_LATE}", crash, mended))
+        parts.append(_Part(f"{names}: eventually consistent, {_LATE}", crash, mended))
     if moves_away(declared, write):
         parts.append(_moved())
     if write.operation != "delete" and any(name in _large(declared) for name in write.changes or _large(declared)):
-        parts.append(
-            _Part("", "a blob that no entity has the address of, never an address without its blob", "collect_orphans")
-        )
+        parts.append(_Part("", "an orphaned blob; never an entity without its blob", "collect_orphans"))
     if write.atomic_with:
         parts.append(_together(design, declared, write))
     return parts
@@ -171,23 +168,23 @@ def _own(declared: DeclaredSet, write: Write) -> _Part:
         return _primary(declared)
     local = [each.name for each in declared.derived if not each.is_eventual and touches(each, write)]
     if local:
-        return _Part(f"the change at once, with {', '.join(local)}: one transaction")
-    return _Part("the change at once")
+        return _Part(f"the change immediately, with {', '.join(local)}: one transaction")
+    return _Part("the change immediately")
 
 
 def _behind(declared: DeclaredSet, derived: Sequence[Derived]) -> tuple[str, str]:
-    """Return what a crash leaves of rows elsewhere, and what mends it."""
+    """Return what a crash leaves of rows elsewhere, and what repairs it."""
     names = ", ".join(each.name for each in derived)
-    crash = f"rows of {names} that are out of line, and a message that says so"
+    crash = f"stale rows of {names}, and a message in the intents queue"
     if any(isinstance(each, Index) and each.is_unique for each in derived):
-        crash += "; a key that is reserved for an entity that may not come"
+        crash += "; possibly a reserved index key"
     return crash, f"{_WORKER}; {_REPAIR}"
 
 
 def _moved() -> _Part:
     return _Part(
-        "on its way to another key the entity is seen in both places, never in none",
-        "an entity in both places, and a message that says so",
+        "while it moves, the entity is in at least one place, sometimes in both",
+        "an entity in both places, and a message in the intents queue",
         _WORKER,
     )
 
@@ -197,9 +194,9 @@ def _together(design: Design, declared: DeclaredSet, write: Write) -> _Part:
     others = [each for each in design.sets for other in each.writes if other.name in write.atomic_with]
     names = ", ".join(write.atomic_with)
     if shares_partition([declared, *others]):
-        return _Part(f"together with {names}, all at once: one entity group transaction")
+        return _Part(f"atomic with {names}: one entity group transaction")
     return _Part(
-        f"with {names} nothing is isolated: who looks in between sees some steps done and others not",
-        "the steps before the crash are done, and a message asks for the others",
-        "a worker, which begins again from the first step; after five deliveries the message is on the poison queue",
+        f"not isolated from {names}: readers can see some steps and not others",
+        "the steps before the crash, and a message for the others",
+        "a worker, which retries from the first step; after five deliveries, the message moves to the poison queue",
     )

@@ -165,11 +165,11 @@ def bill() -> Bill:
 def promises() -> tuple[Promise, ...]:
     ask = EMPLOYEES.queries
     return (
-        Promise(EMPLOYEES, ask[0], "the last write", "the whole write or nothing of it", "nothing has to be mended"),
-        Promise(EMPLOYEES, ask[1], "the last write", "employee and index row, or neither", "nothing has to be mended"),
+        Promise(EMPLOYEES, ask[0], "the last write", "the whole write or nothing of it", "no repair needed"),
+        Promise(EMPLOYEES, ask[1], "the last write", "employee and index row, or neither", "no repair needed"),
         Promise(EMPLOYEES, ask[2], "index rows up to 60 s behind", "an intent, and maybe a row too many",
                 "the worker, or the next write of the employee"),
-        Promise(LOG, LOG.writes[0], "the last write", "the whole write or nothing of it", "nothing has to be mended"),
+        Promise(LOG, LOG.writes[0], "the last write", "the whole write or nothing of it", "no repair needed"),
     )  # fmt: skip
 
 

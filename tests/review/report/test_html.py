@@ -118,7 +118,7 @@ def test_a_page_without_matplotlib_says_how_to_get_plots(monkeypatch: pytest.Mon
 
 def test_a_design_without_a_fault_is_told_to_be_so() -> None:
     page = Page(written(clean()))
-    assert " Nothing to say against this design." in page.texts
+    assert " No findings." in page.texts
 
 
 def test_colours_differ_enough_from_what_is_behind_them(source: str) -> None:

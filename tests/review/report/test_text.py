@@ -44,7 +44,7 @@ def test_no_line_is_wider_than_the_terminal() -> None:
 
 def test_a_design_without_a_fault_is_told_to_be_so() -> None:
     said = printed(clean())
-    assert "nothing to say against it" in said
+    assert "no findings" in said
     assert "No entity, key, transaction or account is near a limit" in said
 
 

@@ -30,8 +30,8 @@ class TestAHotPartition:
     def test_is_told_with_its_peak_its_hour_and_what_buckets_would_do(self) -> None:
         (one,) = found(done(EMPLOYEES, HIRE), heats=[hot("Employees", 6000)])
         assert one.rule == "hot-partition"
-        assert "partition 'Sales' of Employees serves up to 6,000 entities a second" in one.says
-        assert "300% of its target, and is over it from 12:00 on" in one.says
+        assert "partition 'Sales' of Employees handles up to 6,000 entities a second" in one.says
+        assert "300% of its target, and exceeds it from 12:00 on" in one.says
         assert "4 buckets would leave 1,500 entities a second" in one.better
 
     @pytest.mark.parametrize(("peak", "words"), [(2000, "100% of its target"), (1900, "95% of its target")])

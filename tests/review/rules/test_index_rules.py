@@ -83,7 +83,7 @@ class TestASecondRead:
         query = replace(FIND, select=("LastName",), rate=rate)
         (one,) = found(asked(having(self.BARE), query, via="bare"))
         assert (one.rule, one.severity) == ("second-read", severity)
-        assert "does not hold LastName" in one.says
+        assert "does not include LastName" in one.says
 
     def test_does_not_follow_where_it_holds_all_that_is_wanted(self) -> None:
         query = replace(FIND, select=("Age", "EmployeeId", "Email"), rate=99)

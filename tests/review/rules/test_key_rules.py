@@ -66,7 +66,7 @@ class TestANumber:
     def test_is_told_when_it_ends(self) -> None:
         of = made(Key("things", "{Number:02d}"), 50, 49, Number=Field("int32"))
         (one,) = found(sets=[of])
-        assert "ends at 99: reached in 12 months" in one.says
+        assert "ends at 99, which is reached in 12 months" in one.says
         assert "{Number:05d}" in one.better
 
 

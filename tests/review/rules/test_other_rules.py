@@ -47,8 +47,8 @@ class TestALimit:
     def test_is_told_with_its_numbers_and_when(self) -> None:
         (one,) = found(sets=[EMPLOYEES], in_sight=[sight("properties of an entity", 50, 150, 1.5)])
         assert one.says == (
-            "An entity of Employees has 50 properties, and 150 at the end of the growth; the most is 100, "
-            "which is passed in 18 months."
+            "An entity of Employees has 50 properties, and 150 at the end of the growth; the limit is 100, "
+            "exceeded in 18 months."
         )
 
     def test_of_an_entity_is_told_as_that_of_its_value(self) -> None:
@@ -194,7 +194,7 @@ class TestParts:
     def test_are_told_by_their_name(self) -> None:
         query = Query("it", {"Department": "=", "EmployeeId": "="}, rate=100)
         says = [found(asked(of, query, requests=11.0))[0].says for of in (self.PERIODS, self.SPREAD)]
-        assert ["tables of periods" in each for each in says] == [True, False]
+        assert ["period tables" in each for each in says] == [True, False]
 
 
 class TestALargeValue:

@@ -38,12 +38,12 @@ class TestWritesThatMustHappenTogether:
     def test_are_not_in_two_tables(self) -> None:
         (one,) = found(done(ORDERS, PLACE), done(replace(LINES, table="Lines"), ADD))
         assert (one.rule, one.subject, one.pattern) == ("together-apart", "Orders: place", "entity_group_transaction")
-        assert "Keep both in one table" in one.better
+        assert "Store both in one table" in one.better
 
     def test_could_share_a_partition_by_what_both_know(self) -> None:
         apart = replace(LINES, key=Key("lines_{Customer}_{OrderId:08d}", "{Line:02d}"))
         (one,) = found(done(ORDERS, PLACE), done(apart, ADD))
-        assert "Make the PartitionKey of both of Customer, in one table" in one.better
+        assert "Store both in one table with Customer as the PartitionKey" in one.better
 
     def test_need_a_queue_where_nothing_is_common(self) -> None:
         stranger = replace(

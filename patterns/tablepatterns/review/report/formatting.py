@@ -93,7 +93,7 @@ def verdict(reviewed: Reviewed) -> str:
     """Return how many findings of each severity there are."""
     counts = Counter(each.severity for each in reviewed.findings)
     if not counts:
-        return "nothing to say against it"
+        return "no findings"
     return ", ".join(
         plural(counts[each], word)
         for each, word in (
@@ -217,6 +217,8 @@ def peak_of(heat: Heat) -> float:
     return max((each.peak for each in heat.partitions), default=0.0)
 
 
+_TRADE_OFFS: Final = 2
+"""So many trade-offs are shown; `tablepatterns patterns` has them all."""
 SEVERITIES = {Severity.SERIOUS: "serious", Severity.WARNING: "warning", Severity.NOTE: "note"}
 
 
@@ -230,9 +232,9 @@ def pattern_title(name: str) -> str:
 
 def lines(finding: Finding) -> tuple[tuple[str, tuple[str, ...]], ...]:
     """Return what there is to tell of a finding besides what it says, each with its label."""
-    told: list[tuple[str, tuple[str, ...]]] = [("Why", (plain(finding.why),)), ("Better", (plain(finding.better),))]
+    told: list[tuple[str, tuple[str, ...]]] = [("Why", (plain(finding.why),)), ("Do", (plain(finding.better),))]
     if finding.pattern is not None:
         told.append(("Pattern", (pattern_title(finding.pattern),)))
     if finding.trade_offs:
-        told.append(("Mind", tuple(map(plain, finding.trade_offs))))
+        told.append(("Trade-offs", tuple(map(plain, finding.trade_offs[:_TRADE_OFFS]))))
     return (*told, ("Guide", (plain(finding.guide),)))

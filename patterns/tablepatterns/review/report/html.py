@@ -106,7 +106,7 @@ def _fact(name: str, value: str, more: str) -> Markup:
 
 def _findings(findings: tuple[Finding, ...]) -> Markup:
     if not findings:
-        said = element("p", element("span", "clean", class_="label clean"), " Nothing to say against this design.")
+        said = element("p", element("span", "clean", class_="label clean"), " No findings.")
         return element("section", element("h2", "Findings"), said, id="findings")
     said = element("p", "The worst first." if len(findings) > 1 else "", class_="quiet")
     return element("section", element("h2", "Findings"), said, *map(_finding, findings), id="findings")

@@ -117,7 +117,7 @@ def _access(found: Measured, dear: float | None) -> tuple[Cell, ...]:
     is_of_tables = found.cost.table == found.cost.transactions
     return (
         Cell(name_of(found), plain(found.how)),
-        Cell(class_of(found), note="follows later" if found.follows else "", tone=_TONES[found.query_class]),
+        Cell(class_of(found), note="eventually consistent" if found.follows else "", tone=_TONES[found.query_class]),
         Cell(rate(found.access.rate), note=f"peak {rate(busiest)}" if busiest > found.access.rate else ""),
         Cell(number(found.requests) if found.requests else ""),
         Cell(
@@ -131,18 +131,21 @@ def _access(found: Measured, dear: float | None) -> tuple[Cell, ...]:
 def _heat(reviewed: Reviewed) -> Sheet:
     return Sheet(
         "heat",
-        "Heat of partitions",
+        "Hot partitions",
         target_sentence(reviewed),
         (
             Column("Table"),
             Column("Busiest partition"),
-            *(Column(name, figures=True) for name in ("Peak", "Of target", "Over it from", "Refused", "Room")),
-            Column("A spread key"),
+            *(
+                Column(name, figures=True)
+                for name in ("Peak", "Of target", "Over target from", "Throttled", "Headroom")
+            ),
+            Column("With buckets"),
         ),
         tuple(_heat_row(each) for each in hottest_first(reviewed)),
         notes=(
-            f"Peak: entities a second, of {number(reviewed.heats[0].target)} that one partition can take. "
-            "Room: by how much every rate may be multiplied before a partition reaches its target."
+            f"Peak: entities a second; the target of a partition is {number(reviewed.heats[0].target)}. "
+            "Headroom: by how much all rates can grow before a partition reaches its target."
             if reviewed.heats
             else "Nothing was simulated.",
         ),
@@ -182,16 +185,16 @@ def _limits(reviewed: Reviewed) -> Sheet:
         says = f"{plural(len(passed), 'limit')} {verb} reached {within} of the declared growth."
     return Sheet(
         "limits",
-        "Limits in sight",
+        "Limits",
         says,
         (
             Column("Limit"),
             Column("Where"),
-            *(Column(name, figures=True) for name in ("Now", "Then", "At most", "Then, of the most")),
+            *(Column(name, figures=True) for name in ("Now", "After growth", "Limit", "Share of limit")),
             Column("Reached"),
         ),
         tuple(_limit(each, horizon) for each in found),
-        notes=(f"Then: {after} of the declared growth.",) if found else (),
+        notes=(f"After growth: {after}.",) if found else (),
     )
 
 
@@ -210,17 +213,17 @@ def _limit(found: InSight, horizon: float) -> tuple[Cell, ...]:
 
 def _promises(reviewed: Reviewed) -> Sheet:
     late = sum(1 for each in reviewed.measured if each.follows)
-    verb = "meets" if late == 1 else "meet"
-    says = f"{plural(late, 'access pattern')} {verb} data that follows later." if late else "Nothing follows later."
+    verb = "uses" if late == 1 else "use"
+    says = f"{plural(late, 'access pattern')} {verb} eventually consistent data." if late else "All data is consistent."
     return Sheet(
         "consistency",
         "Consistency",
-        says if reviewed.promises else "Nothing is promised, because nothing is asked.",
+        says if reviewed.promises else "The design declares no access pattern.",
         (
             Column("Access pattern"),
-            Column("A reader sees"),
+            Column("Readers see"),
             Column("A crash leaves"),
-            Column("Brought right by"),
+            Column("Repaired by"),
         ),
         tuple(_promise(each) for each in reviewed.promises),
     )
@@ -240,7 +243,7 @@ def _bill(reviewed: Reviewed) -> Sheet:
     now, then = money(bill.total, currency), money(bill.then, currency)
     return Sheet(
         "bill",
-        "Bill of a month",
+        "Monthly cost",
         f"{now} a month now, {then} after {plural(horizon, 'year')}.",
         (
             Column("For"),

@@ -13,17 +13,20 @@ from .rule import Rule, listed, part_of
 
 STALE_READ: Final = Rule(
     name="stale-read",
-    finds="an answer must not be late, and comes from copies that follow",
+    finds="a query that must not return stale data is answered by eventually consistent copies",
     severity="a warning",
-    why="Copies in other partitions follow eventually: a reader may see the old value, or no entity, for a while.",
+    why=(
+        "Copies in other partitions are eventually consistent: for a while, a reader may see the old "
+        "value, or no entity."
+    ),
     guide="Inter-partition secondary index pattern; eventually consistent transactions pattern",
     pattern="intra_partition_index",
 )
 TOGETHER_APART: Final = Rule(
     name="together-apart",
-    finds="entities must change together, or not at all, and are in different partitions",
-    severity="a warning where an entity of them must be read without delay; else a note",
-    why="An entity group transaction is the only way to change several entities at once, and is within one partition.",
+    finds="entities that must change atomically are in different partitions",
+    severity="a warning if a query of one of them must not return stale data, otherwise a note",
+    why="Only an entity group transaction changes several entities atomically, and it is limited to one partition.",
     guide="Entity group transactions; eventually consistent transactions pattern",
     pattern="eventual_transaction",
 )
@@ -46,13 +49,12 @@ def _stale(known: Known, asked: Asked) -> Iterator[Finding]:
     if not any(each.rate for each in writes):
         return
     says = (
-        f"{asked.query.name!r} must not be late, and is answered from {via.name!r}, which follows a moment "
-        "later what is "
-        f"written {often(sum(each.rate for each in writes))}."
+        f"{asked.query.name!r} must not return stale data, but is answered by {via.name!r}, which is eventually "
+        f"consistent and written {often(sum(each.rate for each in writes))}."
     )
     better = (
-        "Read the entity itself by the key that was found, keep the copies in its partition, or declare for how many "
-        "seconds an answer may be old."
+        "Read the entity itself by the key that was found, store the copies in its partition, or declare how stale an "
+        "answer may be (max_staleness)."
     )
     yield STALE_READ.finding(Severity.WARNING, part_of(asked.of.name, asked.query.name), says, better)
 
@@ -65,11 +67,11 @@ def _apart(known: Known, done: Done) -> Iterator[Finding]:
     sets = [done.of, *(each.of for each in apart)]
     strict = [each.query.name for one in sets for each in known.queries_of(one) if each.query.max_staleness <= 0]
     says = (
-        f"{done.write.name!r} must happen with {listed([repr(each.write.name) for each in apart])}, and "
-        f"{_why(done.of, apart[0].of)}: between the steps readers see one without the other"
+        f"{done.write.name!r} must be atomic with {listed([repr(each.write.name) for each in apart])}, but "
+        f"{_why(done.of, apart[0].of)}: readers can see one without the other"
     )
     says = (
-        f"{says}, which {listed([repr(name) for name in dict.fromkeys(strict)], most=3)} must not."
+        f"{says}, although {listed([repr(name) for name in dict.fromkeys(strict)], most=3)} must not."
         if strict
         else f"{says}."
     )
@@ -86,8 +88,8 @@ def _share(one: DeclaredSet, other: DeclaredSet) -> bool:
 
 def _why(one: DeclaredSet, other: DeclaredSet) -> str:
     if one.key.partition_template == other.key.partition_template:
-        return f"{one.table} and {other.table} are two tables"
-    return f"partitions are made of {one.key.partition_template} here and of {other.key.partition_template} there"
+        return f"{one.table} and {other.table} are different tables"
+    return f"their PartitionKeys are {one.key.partition_template} and {other.key.partition_template}"
 
 
 def _common(one: DeclaredSet, other: DeclaredSet) -> list[str]:
@@ -102,10 +104,13 @@ def _could_share(one: DeclaredSet, other: DeclaredSet) -> bool:
 
 def _better(one: DeclaredSet, other: DeclaredSet) -> str:
     if one.key.partition_template == other.key.partition_template:
-        return "Keep both in one table, with RowKeys that begin differently: one transaction then changes both."
+        return "Store both in one table, with different RowKey prefixes, so that one transaction changes both."
     if common := _common(one, other):
-        return f"Make the PartitionKey of both of {listed(common)}, in one table: one transaction then changes both."
+        return (
+            f"Store both in one table with {listed(common)} as the PartitionKey, so that one transaction changes both."
+        )
     return (
-        "Let a queue carry the steps (EventualTransaction), each of which may be done twice, and read with the thought "
-        "that one may be missing; where that cannot be, keep both in one partition."
+        "Use an EventualTransaction with idempotent steps, and let readers handle a missing step; if "
+        "they cannot, store "
+        "both in one partition."
     )

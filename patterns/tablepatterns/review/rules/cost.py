@@ -16,9 +16,9 @@ _SEVERAL: Final = 3.0
 """An update is two: what is there is read first."""
 MOST_OF_THE_BILL: Final = Rule(
     name="most-of-the-bill",
-    finds="one access pattern makes most of the bill, and each of its calls is several transactions",
-    severity=f"a note from half of a bill of {number(2 * _WORTH)} a month on",
-    why="Estimate both the capacity and the transactions when you judge a design: data kept twice may cost less.",
+    finds="one access pattern accounts for most of the bill, with several transactions per call",
+    severity=f"a note if it is half of a bill of at least {number(2 * _WORTH)} a month",
+    why="Estimate both capacity and transactions: storing data twice may cost less than reading it twice.",
     guide="Cost considerations",
 )
 RULES: Final = (MOST_OF_THE_BILL,)
@@ -35,10 +35,11 @@ def found(known: Known) -> Iterator[Finding]:
         if each.transactions < _SEVERAL or amount < _WORTH or amount < _MOST * known.bill.total:
             continue
         says = (
-            f"{each.access.name!r} of {each.of.name} makes {share(amount / known.bill.total)} of the bill: "
-            f"{number(each.transactions)} transactions a call, {money(amount, known.bill.currency)} a month."
+            f"{each.access.name!r} of {each.of.name} is {share(amount / known.bill.total)} of the bill: "
+            f"{number(each.transactions)} transactions per call, {money(amount, known.bill.currency)} a month."
         )
         better = (
-            "Look at what each of its transactions is for: fewer copies elsewhere, fewer results, or a cached answer."
+            "Check what each of its transactions is for: keep fewer copies elsewhere, return "
+            "fewer results, or cache the answer."
         )
         yield MOST_OF_THE_BILL.finding(Severity.NOTE, subject, says, better)

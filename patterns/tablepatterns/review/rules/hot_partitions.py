@@ -18,7 +18,7 @@ from ..zipf import Zipf
 from .known import Asked, Done, Known, waste_severity
 from .rule import Rule, entities, listed, part_of
 
-_LEVELS: Final = "serious where the busiest partition reaches its target; a warning from half of it"
+_LEVELS: Final = "serious if the busiest partition reaches its target, a warning from half of it"
 _NEAR: Final = 2.0
 """A partition whose rates may no more than double is near its target."""
 _FEW: Final = 32
@@ -27,31 +27,31 @@ _SMALL: Final = 1000
 _GUIDE: Final = "Scalability targets; designing your Table service solution to be write efficient"
 PREPEND_APPEND: Final = Rule(
     name="prepend-append",
-    finds="all writes of a moment go to the first or the last partition, since its key is made of time or counts up",
+    finds="all inserts go to one partition at a time, because its key is a timestamp or a counter",
     severity=_LEVELS,
-    why="All inserts of a moment hit one partition, so that they cannot be balanced over nodes.",
+    why="All inserts hit one partition at a time, so the service cannot balance them over its nodes.",
     guide="Prepend/append anti-pattern",
     pattern="partition_spread",
 )
 ONE_PARTITION: Final = Rule(
     name="one-partition",
-    finds="a table has one partition, and it has too much to do",
+    finds="the only partition of a table is overloaded",
     severity=_LEVELS,
-    why="One node serves a partition: with a single one nothing can be balanced.",
+    why="One node serves a partition, so a table with one partition cannot be load balanced.",
     guide="Choosing an appropriate PartitionKey",
     pattern="compound_key",
 )
 FEW_PARTITIONS: Final = Rule(
     name="few-partitions",
-    finds=f"the PartitionKey has no more than {_FEW} values, too few for the declared rates",
+    finds=f"the PartitionKey has at most {_FEW} values, too few for the declared rates",
     severity=_LEVELS,
-    why="More partitions give the service more to balance; each takes its share of the target and no more.",
+    why="More partitions let the service balance the load; each one has the same target.",
     guide="Choosing an appropriate PartitionKey",
     pattern="partition_spread",
 )
 HOT_PARTITION: Final = Rule(
     name="hot-partition",
-    finds="one of many partitions has too much to do, since its value is that of most calls",
+    finds="one of many partitions is overloaded, because most calls use its value",
     severity=_LEVELS,
     why="Do not create hot partitions: choose keys that spread requests over partitions at every moment.",
     guide=_GUIDE,
@@ -59,17 +59,17 @@ HOT_PARTITION: Final = Rule(
 )
 HOT_INDEX: Final = Rule(
     name="hot-index",
-    finds="the partitions of derived rows have too much to do",
+    finds="a partition of index, list or summary rows is overloaded",
     severity=_LEVELS,
-    why="Index entities have targets like any others: their partitions must spread the load, too.",
+    why="Index rows have the same targets as any others: their partitions must spread the load, too.",
     guide="Index entities pattern; inter-partition secondary index pattern",
     pattern="compound_key",
 )
 ACCOUNT_TARGET: Final = Rule(
     name="account-target",
-    finds="all requests together come near what one storage account takes",
-    severity="serious where the account reaches its target; a warning from half of it",
-    why="Know the maximum throughput that is needed, and the scalability targets, and stay within them.",
+    finds="all requests together come near the target of a storage account",
+    severity="serious if the account reaches its target, a warning from half of it",
+    why="Know the throughput that you need, and stay within the scalability targets.",
     guide=_GUIDE,
 )
 
@@ -147,18 +147,19 @@ def reaches(heat: Heat) -> str:
     """Say how much the busiest partition of a table has to do, and when it is too much."""
     hottest = heat.partitions[0]
     peak = f"{entities(hottest.peak)} a second, {of_target(1 / heat.ceiling)}"
-    told = f"partition {hottest.partition!r} of {heat.table} serves up to {peak}"
-    return told if heat.saturated is None else f"{told}, and is over it from {time_of_day(heat.saturated)} on"
+    says = f"partition {hottest.partition!r} of {heat.table} handles up to {peak}"
+    return says if heat.saturated is None else f"{says}, and exceeds it from {time_of_day(heat.saturated)} on"
 
 
 def cooled(heat: Heat) -> str:
     """Say what spreading the busiest partition would do."""
-    return f"{number(heat.buckets)} buckets would leave {entities(heat.cooled)} a second in the busiest"
+    return f"with {number(heat.buckets)} buckets, the busiest handles {entities(heat.cooled)} a second"
 
 
 def _prepend_append(known: Known, heat: Heat, severity: Severity, declared: DeclaredSet) -> Finding:
     says = (
-        f"The PartitionKey {declared.key.partition_template} moves with time, so the writes of a moment meet: "
+        f"The PartitionKey {declared.key.partition_template} follows time, so all inserts go to one "
+        "partition at a time: "
         f"{reaches(heat)}."
     )
     by_time = any(
@@ -167,11 +168,11 @@ def _prepend_append(known: Known, heat: Heat, severity: Severity, declared: Decl
         for name, how in asked.query.known.items()
     )
     if by_time and all(each.write.operation != "update" for each in known.writes_of(declared)):
-        better = f"Keep a log in blobs, where no partition fills up; or spread it: {cooled(heat)}."
+        better = f"Write the log to blobs, which have no hot partitions, or spread it over buckets: {cooled(heat)}."
         return PREPEND_APPEND.finding(severity, declared.name, says, better, pattern="blob_log")
     better = (
-        "Lead the PartitionKey with a field that differs between the writes of a moment, if the queries know it; else "
-        f"spread it: {cooled(heat)}."
+        "Start the PartitionKey with a field that differs between simultaneous inserts, if the queries know it; "
+        f"otherwise spread it over buckets: {cooled(heat)}."
     )
     return PREPEND_APPEND.finding(severity, declared.name, says, better)
 
@@ -180,13 +181,12 @@ def _one_partition(heat: Heat, severity: Severity, cause: _Cause) -> Finding:
     declared = cause.of
     says = f"All of {declared.name} is in one partition: {reaches(heat)}."
     if isinstance(cause.access, Asked) and declared.shape.count <= _SMALL:
-        better = (
-            f"Let each reader keep the {entities(declared.shape.count)} for a while, and read them again when "
-            "it has to."
-        )
+        better = f"Cache the {entities(declared.shape.count)} in each reader, and refresh them when they expire."
         return ONE_PARTITION.finding(severity, declared.name, says, better, pattern="lookup")
     fields = listed(list(declared.key.row_fields)) or "a field"
-    better = f"Make a PartitionKey of {fields}, or of a part of it; or spread the partition: {cooled(heat)}."
+    better = (
+        f"Use {fields}, or a part of it, as the PartitionKey, or spread the partition over buckets: {cooled(heat)}."
+    )
     return ONE_PARTITION.finding(severity, declared.name, says, better)
 
 
@@ -194,7 +194,8 @@ def _few_partitions(heat: Heat, severity: Severity, declared: DeclaredSet) -> Fi
     count = number(values_in(declared.shape, declared.key.partition_fields))
     says = f"The PartitionKey {declared.key.partition_template} has {count} values: {reaches(heat)}."
     better = (
-        f"Put a field with more values into the PartitionKey, if the queries know it; else spread it: {cooled(heat)}."
+        "Add a field with more values to the PartitionKey, if the queries know it; otherwise spread it over buckets: "
+        f"{cooled(heat)}."
     )
     return FEW_PARTITIONS.finding(severity, declared.name, says, better)
 
@@ -203,20 +204,21 @@ def _hot_partition(heat: Heat, severity: Severity, cause: _Cause) -> Finding:
     declared, hottest = cause.of, heat.partitions[0]
     says = f"One of many partitions takes {share(hottest.share)} of the work: {reaches(heat)}."
     if isinstance(cause.access.measured.access, Query):
-        better = (
-            f"Let readers keep what is read most for a while, or keep copies in several partitions: {cooled(heat)}."
-        )
+        better = f"Cache what is read most, or store copies in several partitions: {cooled(heat)}."
         return HOT_PARTITION.finding(severity, declared.name, says, better)
     better = (
-        "Give the busiest value several partitions, by one more field in the PartitionKey or by buckets: "
+        "Divide the busiest value over several partitions, with another field in the PartitionKey or with buckets: "
         f"{cooled(heat)}."
     )
     return HOT_PARTITION.finding(severity, declared.name, says, better)
 
 
 def _index(heat: Heat, severity: Severity) -> Finding:
-    says = f"Rows that are kept with others lie in few partitions: {reaches(heat)}."
-    better = "Lead the key of these rows with a field that has more values, or spread each of them over several rows."
+    says = f"Index, list or summary rows are in too few partitions: {reaches(heat)}."
+    better = (
+        "Start their PartitionKey with a field that has more values, or spread each list or "
+        "total over several rows (spread)."
+    )
     return HOT_INDEX.finding(severity, heat.table, says, better)
 
 
@@ -226,10 +228,10 @@ def _account(known: Known) -> Iterator[Finding]:
         return
     severity = Severity.SERIOUS if peak >= target else Severity.WARNING
     says = (
-        f"All access patterns together make {number(peak)} requests a second at their peak, {of_target(peak / target)}."
+        f"All access patterns together send {number(peak)} requests a second at their peak, {of_target(peak / target)}."
     )
     better = (
-        "Keep sets that share no transaction in accounts of their own, write in entity group transactions, or "
+        "Move sets that share no transaction to other accounts, batch writes in entity group transactions, or "
         "read less."
     )
     yield ACCOUNT_TARGET.finding(severity, "account", says, better)
@@ -240,9 +242,9 @@ _TOGETHER: Final = 10.0
 _SAVED: Final = 50.0
 SINGLE_WRITES: Final = Rule(
     name="single-writes",
-    finds="a few writers write to one partition often, one entity at a time",
-    severity=f"a warning where {number(_SAVED)} transactions a second would be saved, else a note",
-    why="Up to 100 entities of one partition are written by one transaction, which is billed as one.",
+    finds="a few writers often write to one partition, one entity at a time",
+    severity=f"a warning if {number(_SAVED)} transactions a second could be saved, otherwise a note",
+    why="One transaction writes up to 100 entities of one partition, and is billed as one.",
     guide="Entity group transactions; cost considerations",
     pattern="bulk_load",
 )
@@ -267,11 +269,11 @@ def _single(done: Done) -> Iterator[Finding]:
     severity = Severity.WARNING if saved >= _SAVED else Severity.NOTE
     says = (
         f"{write.name!r} writes {often(write.rate)}, by {plural(write.writers, 'writer')}: each "
-        f"makes {number(each)} transactions a second in one partition."
+        f"sends {number(each)} transactions a second to one partition."
     )
     better = (
-        f"Gather what comes in a second and write it in entity group transactions of up to {number(at_once)} entities: "
-        f"{number(saved)} transactions a second less."
+        f"Buffer writes for a second, and send them in entity group transactions of up to {number(at_once)} entities: "
+        f"{number(saved)} fewer transactions a second."
     )
     yield SINGLE_WRITES.finding(severity, part_of(done.of.name, write.name), says, better)
 
@@ -291,9 +293,9 @@ _HARDLY: Final = 20.0
 _OFTEN: Final = 5.0
 CONTENTION: Final = Rule(
     name="contention",
-    finds="several writers change one row often, and are in each other's way",
-    severity=f"serious from {number(_HARDLY)} changes of one row a second on, a warning from {number(_OFTEN)}",
-    why="Many clients that update one entity by its ETag mean high contention: all but one must begin again.",
+    finds="several writers often change one row, and conflict with each other",
+    severity=f"serious from {number(_HARDLY)} changes of one row a second, a warning from {number(_OFTEN)}",
+    why="When many clients update one entity by its ETag, all but one of them must retry.",
     guide="Data series pattern; managing concurrency",
     pattern="summary",
 )
@@ -318,7 +320,7 @@ def _contention_severity(rate: float) -> Severity | None:
 
 def _lost(rate: float) -> str:
     """Say how many attempts meet another's, if each reads, and writes a moment later."""
-    return f"about {share(1 - 1 / (1 + 2 * rate * _TRIP))} of the attempts are refused and made again"
+    return f"about {share(1 - 1 / (1 + 2 * rate * _TRIP))} of the attempts conflict and are retried"
 
 
 def _entity(declared: DeclaredSet, write: Write) -> Iterator[Finding]:
@@ -330,8 +332,9 @@ def _entity(declared: DeclaredSet, write: Write) -> Iterator[Finding]:
             f"{plural(write.writers, 'writer')}: {_lost(rate)}."
         )
         better = (
-            "Write each change as an entity of its own and add them up (Summary elsewhere, with spread), or let one "
-            "worker make the changes of an entity."
+            "Insert each change as an entity of its own and add them up (an eventually consistent "
+            "Summary with spread), "
+            "or let one worker make all changes of an entity."
         )
         yield CONTENTION.finding(severity, part_of(declared.name, write.name), says, better)
 
@@ -351,8 +354,8 @@ def _shared(known: Known, declared: DeclaredSet, derived: IndexEntity | Summary)
     )
     wanted = max(2, round(rate * rows / _OFTEN) + 1)
     better = (
-        f"Spread each {kind} over {number(wanted)} rows elsewhere (spread={wanted}), or keep no {kind} and "
-        "read a range."
+        f"Spread each {kind} over {number(wanted)} rows in another table (spread={wanted}), or read a range instead of "
+        f"keeping a {kind}."
     )
     yield CONTENTION.finding(severity, part_of(declared.name, derived.name), says, better, pattern=_pattern(derived))
 

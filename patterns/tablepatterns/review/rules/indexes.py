@@ -22,45 +22,45 @@ _BUSY: Final = 1.0
 _MANY: Final = 10_000
 _READS_AGAIN: Final = 10.0
 _LISTED: Final = 100.0
-_COSTS: Final = f"a warning from {number(_BUSY)} write a second or {number(_MANY)} rows on; else a note"
+_COSTS: Final = f"a warning from {number(_BUSY)} write a second or {number(_MANY)} rows, otherwise a note"
 UNUSED_INDEX: Final = Rule(
     name="unused-index",
-    finds="an index answers none of the declared queries",
+    finds="no declared query uses the index",
     severity=_COSTS,
-    why="Add only the duplicates that serve queries which the application will run.",
+    why="Only add indexes for queries that the application runs.",
     guide="Intra-partition secondary index pattern; inter-partition secondary index pattern",
 )
 REDUNDANT_INDEX: Final = Rule(
     name="redundant-index",
-    finds="an index has the order of another, or of the entities themselves",
+    finds="an index sorts like another index, or like the entities themselves",
     severity=_COSTS,
-    why="Each duplicate is written with every change and billed for its capacity.",
+    why="Each index is written with every change, and billed for its capacity.",
     guide="Intra-partition secondary index pattern; inter-partition secondary index pattern",
 )
 SECOND_READ: Final = Rule(
     name="second-read",
-    finds="what an index finds must be read again, since it holds less than is asked for",
+    finds="an index lacks properties that a query needs, so each entity is read again",
     severity=(
-        f"a warning from {number(_READS_AGAIN)} reads more a second on, of lists from {number(_LISTED)}; a copy below "
-        "is a note"
+        f"a warning from {number(_READS_AGAIN)} extra reads a second, for lists from {number(_LISTED)}; otherwise, "
+        "for copies, a note"
     ),
-    why="Duplicated data that answers in one query is better than a small index row that forces a second one.",
+    why="A copy that answers a query on its own is better than a small index row that needs a second read.",
     guide="Intra-partition secondary index pattern; inter-partition secondary index pattern",
     pattern="intra_partition_index",
 )
 INDEX_NOT_UNIQUE: Final = Rule(
     name="index-not-unique",
-    finds="copies are found by a value that each entity should have for itself, and nothing keeps it so",
+    finds="an index expects unique values, but does not enforce them",
     severity="a warning",
-    why="Two entities with one index key cannot both have a copy: the first keeps it, and the second is not found.",
+    why="If two entities have the same index key, the first keeps the copy and the second is not found.",
     guide="Inter-partition secondary index pattern (the RowKey must be unique)",
     pattern="inter_partition_index",
 )
 COLLIDING_INDEX_KEYS: Final = Rule(
     name="colliding-index-keys",
-    finds="several entities would have the same index key",
+    finds="several entities can have the same index key",
     severity="serious",
-    why="The key of a row must be unique: a second row is refused, or another's stands in its place.",
+    why="The key of a row must be unique: a second insert is rejected, or the second entity has no copy.",
     guide="Intra-partition secondary index pattern (the RowKey must be unique; compound keys)",
     pattern="compound_key",
 )
@@ -85,12 +85,12 @@ def _weight(known: Known, declared: DeclaredSet) -> Severity:
 
 
 def _cost(known: Known, declared: DeclaredSet) -> str:
-    return f"{entities(known.entities_then(declared))} more to keep by the end, and {_written(known, declared)}"
+    return f"it stores {entities(known.entities_then(declared))} by the end, and costs {_written(known, declared)}"
 
 
 def _written(known: Known, declared: DeclaredSet) -> str:
     rate = sum(each.write.rate for each in known.writes_of(declared))
-    return f"a row more for what is written {often(rate)}" if rate else "a row more for each write"
+    return f"an extra row {often(rate)}" if rate else "an extra row with each write"
 
 
 def _unused(known: Known, declared: DeclaredSet) -> Iterator[tuple[str, Finding]]:
@@ -99,8 +99,8 @@ def _unused(known: Known, declared: DeclaredSet) -> Iterator[tuple[str, Finding]
         is_kept_for_queries = isinstance(index, (Index, IndexEntity))
         if not is_kept_for_queries or index.name in used or (isinstance(index, Index) and index.is_unique):
             continue
-        says = f"No query of {declared.name} is answered by {index.name!r}: {_cost(known, declared)}."
-        better = "Leave it out, or declare the query that it is for; it can be filled later (backfill)."
+        says = f"No query of {declared.name} uses {index.name!r}: {_cost(known, declared)}."
+        better = "Remove it, or declare the query that needs it; an index can be added later (backfill)."
         yield (
             index.name,
             UNUSED_INDEX.finding(_weight(known, declared), part_of(declared.name, index.name), says, better),
@@ -113,8 +113,8 @@ def _redundant(known: Known, declared: DeclaredSet) -> Iterator[tuple[str, Findi
         for other in [None, *indexes]:
             if other is not index and _says_the_same(declared, index, other):
                 whose = f"{other.name!r}" if other else "the entities themselves"
-                says = f"{index.name!r} has the order of {whose}: {_cost(known, declared)}."
-                better = f"Leave it out, and ask {whose}."
+                says = f"{index.name!r} sorts like {whose}: {_cost(known, declared)}."
+                better = f"Remove it, and query {whose}."
                 yield (
                     index.name,
                     REDUNDANT_INDEX.finding(_weight(known, declared), part_of(declared.name, index.name), says, better),
@@ -152,8 +152,11 @@ def _keys_of(declared: DeclaredSet, index: Index) -> Iterator[Finding]:
     if not own and _combinations(declared, names) < 2 * declared.shape.count:
         yield _colliding(declared, index)
     elif isinstance(index, InterPartitionIndex) and not index.is_unique and _is_given(declared, own):
-        says = f"Nothing keeps {listed(own)} unique, by which {index.name!r} finds {declared.name}."
-        better = "Declare the index with unique=True: 1 transaction more for a new value, and a second one is refused."
+        says = f"{index.name!r} finds {declared.name} by {listed(own)}, but does not enforce that it is unique."
+        better = (
+            "Declare the index with unique=True: a duplicate is rejected, at the cost of 1 more "
+            "transaction for a new value."
+        )
         yield INDEX_NOT_UNIQUE.finding(Severity.WARNING, part_of(declared.name, index.name), says, better)
 
 
@@ -172,12 +175,13 @@ def _is_given(declared: DeclaredSet, own: list[str]) -> bool:
 
 def _colliding(declared: DeclaredSet, index: Index) -> Finding:
     count = number(_combinations(declared, index.key.fields))
+    lost = "the second entity with a key has no copy" if index.is_eventual else "its second insert is rejected"
     says = (
         f"{index.name!r} has {count} keys, of {listed(list(index.key.fields))}, for {entities(declared.shape.count)}: "
-        f"{'the second one of a key has no copy' if index.is_eventual else 'the second insert of a key is refused'}."
+        f"{lost}."
     )
     rest = [name for name in declared.key.fields if name not in index.key.fields]
-    better = f"Let {listed(rest)} follow in the RowKey of the index: each entity then has a key of its own."
+    better = f"Append {listed(rest)} to the RowKey of the index, so that each entity has its own key."
     return COLLIDING_INDEX_KEYS.finding(Severity.SERIOUS, part_of(declared.name, index.name), says, better)
 
 
@@ -188,15 +192,15 @@ def _second_read(asked: Asked) -> Iterator[Finding]:
             f"{asked.query.name!r} reads a list and then {entities(asked.measured.returned)} one by one, "
             f"{often(asked.query.busiest)}: {number(more)} reads a second."
         )
-        better = "Keep copies ordered by the value and the key: one range query reads them all."
+        better = "Use an index ordered by the value and the key instead: one range query reads them all."
         yield SECOND_READ.finding(Severity.WARNING, _subject(asked), says, better, pattern=_copies(via.is_eventual))
     if isinstance(via, Index) and (missing := _missing(asked, via)):
         severity = Severity.WARNING if more >= _READS_AGAIN else Severity.NOTE
         says = (
-            f"{via.name!r} does not hold {listed(missing)}, so that {asked.query.name!r} reads each entity again: "
-            f"{number(more)} reads more a second."
+            f"{via.name!r} does not include {listed(missing)}, so {asked.query.name!r} reads each entity again: "
+            f"{number(more)} extra reads a second."
         )
-        better = f"Include {listed(missing)} in the copies, or all properties."
+        better = f"Include {listed(missing)} in {via.name!r}, or all properties."
         yield SECOND_READ.finding(severity, _subject(asked), says, better, pattern=_copies(via.is_eventual))
 
 

@@ -23,25 +23,28 @@ _TICK: Final = 1e-6
 _WITH_SLASHES: Final = re.compile(r"(url|uri|path|href|link|file_?name)s?$", re.IGNORECASE)
 KEY_CHANGES: Final = Rule(
     name="key-field-changes",
-    finds="a write changes a property that the key is made of",
+    finds="a write changes a property of the key",
     severity="a warning",
-    why="A key cannot change: the entity is deleted and inserted, and to another partition that is no one transaction.",
+    why=(
+        "A key cannot change: the entity is deleted and inserted again, and between partitions that "
+        "is not one transaction."
+    ),
     guide="One-to-many relationships (moving an employee); eventually consistent transactions pattern",
     pattern="partition_move",
 )
 COLLIDING_KEYS: Final = Rule(
     name="colliding-keys",
     finds="two entities can have the same key",
-    severity=f"serious where one of ten or more would, a warning from one of {number(1 / _POSSIBLE)} on",
-    why="PartitionKey and RowKey together must be unique: add an id to a moment, so that messages of one are distinct.",
+    severity=f"serious if one in ten collides, a warning from one in {number(1 / _POSSIBLE)}",
+    why="PartitionKey and RowKey together must be unique: add an id to a timestamp.",
     guide="Compound key pattern; log data anti-pattern (date, time and message id)",
     pattern="compound_key",
 )
 UNSAFE_KEY: Final = Rule(
     name="unsafe-key",
-    finds="a key is made of text that is likely to hold characters which no key may hold",
+    finds="a key contains text that is likely to have characters which keys cannot contain",
     severity="a warning",
-    why="Keys may not hold a slash, a backslash, '#', '?' or control characters: such an entity is refused.",
+    why="Keys cannot contain '/', '\\', '#', '?' or control characters: such an entity is rejected.",
     guide="Characters not allowed in PartitionKey and RowKey values",
     pattern="compound_key",
 )
@@ -62,15 +65,14 @@ def _changing(known: Known, declared: DeclaredSet) -> Iterator[Finding]:
             continue
         moves = any(name in declared.key.partition_fields for name in changed)
         says = (
-            f"{done.write.name!r} changes {listed(changed)}, which is in the "
+            f"{done.write.name!r} changes {listed(changed)}, which is part of the "
             f"{'PartitionKey' if moves else 'RowKey'} of {declared.name}, {often(done.write.rate)}."
         )
         better = (
-            "Make the key of what stays, such as a number, and find entities by what changes with an "
-            "index; or move them "
-            "between partitions, in steps (PartitionMove)."
+            "Use values that never change as the key, such as a number, with an index for those that do; or move "
+            "entities with PartitionMove."
             if moves
-            else "Make the key of what stays, and find entities by what changes with an index in the partition."
+            else "Use values that never change as the key, with an index in the partition for those that do."
         )
         pattern = "partition_move" if moves else "intra_partition_index"
         yield KEY_CHANGES.finding(
@@ -96,10 +98,11 @@ def _colliding(known: Known, declared: DeclaredSet) -> Iterator[Finding]:
     severity = Severity.SERIOUS if meets >= _CERTAIN else Severity.WARNING
     names = listed([piece.name or "" for piece in pieces])
     says = (
-        f"The key of {declared.name} is made of {names}: at the peak {number(meets)} others come within one "
-        f"{_spoken(span)}."
+        f"The key of {declared.name} consists of {names}: at the peak, {number(meets)} other entities "
+        "have the same one "
+        f"within a {_spoken(span)}."
     )
-    better = f"Let an id follow the moment in the RowKey, such as {{{declared.shape.entity}Id:uuid}}."
+    better = f"Append an id to the timestamp in the RowKey, such as {{{declared.shape.entity}Id:uuid}}."
     yield COLLIDING_KEYS.finding(severity, declared.name, says, better)
 
 
@@ -134,10 +137,9 @@ def _unsafe(declared: DeclaredSet) -> Iterator[Finding]:
         for piece in (*_halves(key)[0], *_halves(key)[1]):
             field = declared.shape.fields.get(piece.name or "", Field())
             if piece.name and not piece.spec and field.type == "string" and _WITH_SLASHES.search(piece.name):
-                says = f"{piece.name} is part of a key of {declared.name}, and is likely to hold '/', '?' or '#'."
+                says = f"{piece.name} is part of a key of {declared.name}, and is likely to contain '/', '?' or '#'."
                 better = (
-                    f"Write it as {{{piece.name}:escape}}, which spells out what a key may not hold and keeps "
-                    "the order."
+                    f"Write it as {{{piece.name}:escape}}, which escapes what a key cannot contain and keeps the order."
                 )
                 yield UNSAFE_KEY.finding(Severity.WARNING, declared.name, says, better)
                 return
@@ -145,17 +147,17 @@ def _unsafe(declared: DeclaredSet) -> Iterator[Finding]:
 
 TEXT_ORDER: Final = Rule(
     name="text-order",
-    finds="numbers or dates are kept in a key as text, and are asked for by range or order",
+    finds="numbers or dates are stored in a key as text, and queried by range or order",
     severity="a warning",
-    why="Keys are strings: numbers sort as numbers only if they are of one length, padded with zeros.",
+    why="Keys are strings: numbers only sort as numbers if they are padded to one length.",
     guide="Sorting data in the Table service",
     pattern="compound_key",
 )
 NARROW_NUMBER: Final = Rule(
     name="narrow-number",
-    finds="a number in a key has fewer digits than the declared growth needs",
+    finds="a number in a key has too few digits for the declared growth",
     severity="serious",
-    why="A number is padded to a fixed length so that it sorts; one with more digits would not, and is refused.",
+    why="Numbers are padded to a fixed length so that they sort; one with more digits is rejected.",
     guide="Sorting data in the Table service",
     pattern="compound_key",
 )
@@ -182,8 +184,8 @@ def _text(known: Known, declared: DeclaredSet) -> Iterator[Finding]:
             wanted.setdefault(name, asked.query.name)
     for name, field in declared.shape.fields.items():
         if field.type == "string" and field.order == "rising" and name in wanted and name in in_keys:
-            says = f"{name} rises and is text: {wanted[name]!r} gets '10' before '9', and '01.02.' before '31.01.'."
-            better = f"Store it as a number or an instant, and write the key as {{{name}:010d}} or {{{name}:ticks}}."
+            says = f"{name} increases but is text: {wanted[name]!r} gets '10' before '9', and '01.02.' before '31.01.'."
+            better = f"Store it as a number or a timestamp, and write the key as {{{name}:010d}} or {{{name}:ticks}}."
             yield TEXT_ORDER.finding(Severity.WARNING, declared.name, says, better)
 
 
@@ -207,9 +209,12 @@ def _one_narrow(known: Known, declared: DeclaredSet, name: str, digits: int) -> 
     if now + growth * known.design.years <= most:
         return
     when = years_from_now((most - now) / growth if now < most and growth else 0)
-    says = f"{name} has {digits} digits in the key of {declared.name}, and so ends at {number(most)}: reached {when}."
+    says = (
+        f"{name} has {digits} digits in the key of {declared.name}, so it ends at {number(most)}, "
+        f"which is reached {when}."
+    )
     wide = len(str(int(now + growth * known.design.years))) + 2
-    better = f"Write it as {{{name}:0{wide}d}}; a key cannot be widened later without writing every entity anew."
+    better = f"Write it as {{{name}:0{wide}d}}; widening a key later means rewriting every entity."
     yield NARROW_NUMBER.finding(Severity.SERIOUS, declared.name, says, better)
 
 

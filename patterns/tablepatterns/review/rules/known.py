@@ -177,8 +177,8 @@ ONCE_AN_HOUR: Final = 1 / 3600
 _WANTED: Final = 0.5
 """A query that returns half of what it reads is no waste: a scan is the right way to ask for it."""
 WASTE_LEVELS: Final = (
-    f"serious from {number(HEAVY)} entities a second read in vain, in one partition or by scans of the table; a "
-    f"warning from {number(NOTICEABLE)}, or of {number(SLOW)} at once; a note where it is rare"
+    f"serious if it reads {number(HEAVY)} entities a second without returning them, from one partition or by table "
+    f"scans; a warning from {number(NOTICEABLE)} a second, or {number(SLOW)} in one call; a note if it is rare"
 )
 
 

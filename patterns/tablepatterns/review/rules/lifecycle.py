@@ -20,25 +20,25 @@ _TOO_MANY: Final = 1e9
 _TWICE: Final = 2.0
 DELETE_BY_ENTITY: Final = Rule(
     name="delete-by-entity",
-    finds="entities are found and deleted one by one, by the thousand every day",
-    severity=f"a warning from {number(_TEN_THOUSANDS)} a day on, a note from {number(_THOUSANDS)}",
-    why="Each must be found first and deleted then; a table is dropped by a single operation, whatever is in it.",
+    finds="thousands of entities are deleted one by one every day",
+    severity=f"a warning from {number(_TEN_THOUSANDS)} a day, a note from {number(_THOUSANDS)}",
+    why="Each entity is found and then deleted; a table is dropped with one request, whatever it contains.",
     guide="High volume delete pattern",
     pattern="period_tables",
 )
 UNBOUNDED_GROWTH: Final = Rule(
     name="unbounded-growth",
-    finds="much is added, and nothing says how long it is kept",
-    severity="a warning from a billion entities a year on, a note from a hundred million",
-    why="What is deleted together should be kept together from the first day: it cannot be arranged later.",
+    finds="a set grows fast, and has no retention",
+    severity="a warning from a billion entities a year, a note from a hundred million",
+    why="Data that is deleted together should be stored together from the start; that is hard to change later.",
     guide="High volume delete pattern",
     pattern="period_tables",
 )
 GROWTH_MISMATCH: Final = Rule(
     name="growth-mismatch",
-    finds="the declared writes add far more entities than the declared growth",
-    severity="a warning where there are more than twice as many after a year as declared",
-    why="Estimate the capacity that is used as well as the transactions when you judge a design.",
+    finds="the declared inserts add far more entities than the declared growth",
+    severity="a warning if they add more than twice the declared growth",
+    why="Estimate both capacity and transactions when you evaluate a design.",
     guide="Cost considerations",
 )
 RULES: Final = (DELETE_BY_ENTITY, UNBOUNDED_GROWTH, GROWTH_MISMATCH)
@@ -64,10 +64,8 @@ def _deleted(known: Known, declared: DeclaredSet) -> Iterator[Finding]:
     if gone * _DAY < _THOUSANDS or (retention is None and not _ages(declared)):
         return
     severity = Severity.WARNING if gone * _DAY >= _TEN_THOUSANDS else Severity.NOTE
-    says = f"{entities(gone * _DAY)} of {declared.name} are found and deleted every day, one by one."
-    better = (
-        "Keep a table for each day, week or month (PeriodTables), and drop one when all in it is old: 1 transaction."
-    )
+    says = f"{entities(gone * _DAY)} of {declared.name} are found and deleted one by one every day."
+    better = "Use a table per day, week or month (PeriodTables), and drop expired tables: 1 transaction each."
     yield DELETE_BY_ENTITY.finding(severity, declared.name, says, better)
 
 
@@ -84,12 +82,12 @@ def _kept(known: Known, declared: DeclaredSet) -> Iterator[Finding]:
     if max(added, growth) >= _MANY:
         more = max(added, growth)
         severity = Severity.WARNING if more >= _TOO_MANY else Severity.NOTE
-        says = f"{entities(more)} a year are added to {declared.name}, and nothing says when one may go."
-        better = "Say how long they are kept, and keep a table for each period, or move what is old to an archive."
+        says = f"{entities(more)} a year are added to {declared.name}, and none is ever deleted."
+        better = "Declare a retention and use a table per period, or move old entities to an archive."
         yield UNBOUNDED_GROWTH.finding(severity, declared.name, says, better)
     elif added > _TWICE * growth + max(_TEN_THOUSANDS, declared.shape.count):
         says = (
             f"The writes of {declared.name} add {entities(added)} a year, and the declared growth is {number(growth)}."
         )
-        better = "Declare the growth, or how long entities are kept: limits and costs are reckoned from it."
+        better = "Declare the growth, or a retention: limits and costs are calculated from them."
         yield GROWTH_MISMATCH.finding(Severity.WARNING, declared.name, says, better)

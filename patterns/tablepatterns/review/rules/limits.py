@@ -21,22 +21,21 @@ from ..model import Finding, InSight, Severity
 from .known import ONCE_AN_HOUR, Asked, Known, in_order, terms_of, waste_severity
 from .rule import Rule, entities, part_of
 
-_LEVELS: Final = "serious where it is passed within the declared growth; a warning where it grows to nine tenths"
+_LEVELS: Final = "serious if it is exceeded within the declared growth, a warning if it grows to 90% of it"
 _NEAR: Final = 0.9
 VALUE_TOO_LARGE: Final = Rule(
     name="value-too-large",
-    finds=f"a property may be larger than {size(MAX_STRING_BYTES)}",
+    finds=f"a property can be larger than {size(MAX_STRING_BYTES)}",
     severity=_LEVELS,
-    why=f"A string or binary property holds {size(MAX_STRING_BYTES)}, an entity {size(MAX_ENTITY_BYTES)}: store larger "
-    "values in a blob.",
+    why=f"A string or binary property holds up to {size(MAX_STRING_BYTES)}: store larger values in a blob.",
     guide="Large entities pattern",
     pattern="large_properties",
 )
 ENTITY_TOO_LARGE: Final = Rule(
     name="entity-too-large",
-    finds=f"an entity may be larger than {size(MAX_ENTITY_BYTES)}",
+    finds=f"an entity can be larger than {size(MAX_ENTITY_BYTES)}",
     severity=_LEVELS,
-    why=f"An entity holds at most {size(MAX_ENTITY_BYTES)}: store what does not fit in a blob, or in a second entity.",
+    why=f"An entity holds at most {size(MAX_ENTITY_BYTES)}: store the rest in a blob, or in a second entity.",
     guide="Large entities pattern; wide entities pattern",
     pattern="wide_entity",
 )
@@ -51,31 +50,34 @@ TOO_MANY_PROPERTIES: Final = Rule(
 )
 LIST_TOO_LONG: Final = Rule(
     name="list-too-long",
-    finds="a row that lists entities will not hold them all",
+    finds="a list of entities does not fit in its row",
     severity=_LEVELS,
-    why=f"An entity holds at most {size(MAX_ENTITY_BYTES)}: store a longer list in blobs, or spread it over rows.",
+    why=(
+        f"An entity holds at most {size(MAX_ENTITY_BYTES)}: store a longer list in a blob, or spread "
+        "it over several rows."
+    ),
     guide="Index entities pattern",
     pattern="index_entities",
 )
 KEY_TOO_LONG: Final = Rule(
     name="key-too-long",
-    finds="a key may be longer than the service allows",
+    finds="a key can be longer than the service allows",
     severity=_LEVELS,
-    why=f"PartitionKey and RowKey hold {size(2 * MAX_KEY_UNITS)} each, which is {MAX_KEY_UNITS} characters.",
+    why=f"PartitionKey and RowKey hold up to {size(2 * MAX_KEY_UNITS)} each, which is {MAX_KEY_UNITS} characters.",
     guide="Capacity considerations",
     pattern="compound_key",
 )
 TRANSACTION_TOO_LARGE: Final = Rule(
     name="transaction-too-large",
-    finds="a write and what changes with it are more than one transaction holds",
+    finds="a write and the rows that change with it do not fit in one transaction",
     severity=_LEVELS,
-    why=f"An entity group transaction holds at most {MAX_TRANSACTION_OPERATIONS} entities, and its payload is limited.",
+    why=f"An entity group transaction holds at most {MAX_TRANSACTION_OPERATIONS} entities and a payload of 4 MB.",
     guide="Entity group transactions",
     pattern="eventual_transaction",
 )
 ACCOUNT_FULL: Final = Rule(
     name="account-full",
-    finds="the account will not hold what is declared",
+    finds="the account cannot hold the declared data",
     severity=_LEVELS,
     why="The capacity of a storage account is limited.",
     guide="Capacity considerations",
@@ -105,9 +107,9 @@ REJECTED: Final = Rule(
 )
 LONG_ANSWER: Final = Rule(
     name="long-answer",
-    finds="a query wants more entities of one partition than it serves in five seconds",
+    finds="a query reads more entities of one partition than it serves in five seconds",
     severity="a note",
-    why="A query that takes longer than five seconds is cut, and goes on with a continuation token.",
+    why="A query that takes longer than five seconds returns a continuation token, and needs another request.",
     guide="Retrieving large numbers of entities from a query",
     pattern="parallel_reads",
 )
@@ -125,27 +127,28 @@ class _Told:
     better: str
 
 
-_KEY: Final = "Make the key of less, such as a hash or a number."
+_KEY: Final = "Use a shorter key, such as a hash or a number."
 _TOLD: Final[Mapping[str, _Told]] = {
     "bytes of a property": _Told(
         VALUE_TOO_LARGE,
         "A property of {whose} takes up to {amount}",
-        "Keep the large values in blobs (LargeProperties), and their addresses in the entity.",
+        "Store the large values in blobs (LargeProperties).",
     ),
     "bytes of an entity": _Told(
         ENTITY_TOO_LARGE,
         "An entity of {whose} takes up to {amount}",
-        "Keep the entity in several rows that change together (WideEntity), or its large values in blobs.",
+        "Split the entity over several rows (WideEntity), or store its large values in blobs (LargeProperties).",
     ),
     "properties of an entity": _Told(
         TOO_MANY_PROPERTIES,
         "An entity of {whose} has {amount} properties",
-        "Keep the entity in several rows that change together (WideEntity), or numbers of one kind as a DataSeries.",
+        "Split the entity over several rows (WideEntity), or store numbers of one kind as a DataSeries.",
     ),
     "bytes of a list of entities": _Told(
         LIST_TOO_LONG,
         "The longest list of {whose} takes {amount}",
-        "Spread each list over rows (spread), keep it in blobs (InBlobs), or keep copies in place of lists.",
+        "Spread each list over several rows (spread), store it in blobs (InBlobs), or use an index "
+        "with a copy per entity.",
     ),
     "characters of a PartitionKey": _Told(
         KEY_TOO_LONG, "The PartitionKey of {whose} has up to {amount} characters", _KEY
@@ -154,22 +157,22 @@ _TOLD: Final[Mapping[str, _Told]] = {
     "operations of a transaction": _Told(
         TRANSACTION_TOO_LARGE,
         "A transaction of {whose} changes {amount} rows",
-        "Keep fewer copies in the partition.",
+        "Use fewer indexes in the partition.",
     ),
     "bytes of a transaction": _Told(
         TRANSACTION_TOO_LARGE,
         "A transaction of {whose} takes up to {amount}",
-        "Let the copies hold less (include), or keep fewer.",
+        "Include fewer properties in the indexes of the partition, or use fewer indexes.",
     ),
     "messages of a queue in a second": _Told(
         QUEUE_TARGET,
         "The writes of {whose} send and delete {amount} messages a second",
-        "Keep what follows them in the partition of the entity, where it needs no message, or divide the set.",
+        "Use indexes in the partition of the entity, which need no messages, or divide the set over several tables.",
     ),
     "bytes of the account": _Told(
         ACCOUNT_FULL,
-        "The account of {whose} takes {amount}",
-        "Move what is old to an archive, or use several accounts.",
+        "The account of {whose} stores {amount}",
+        "Move old entities to an archive, or use several accounts.",
     ),
 }
 _SLOW: Final = "entities that a partition serves in 5 s"
@@ -213,9 +216,9 @@ def _says(sight: InSight, told: _Told) -> str:
     if sight.then != sight.now:
         says = f"{says}, and {then} at the end of the growth"
     if sight.reached is None:
-        return f"{says}; the most is {most}."
-    when = "which is passed already" if sight.now >= sight.most else f"which is passed {years_from_now(sight.reached)}"
-    return f"{says}; the most is {most}, {when}."
+        return f"{says}; the limit is {most}."
+    when = "which is already exceeded" if sight.now >= sight.most else f"exceeded {years_from_now(sight.reached)}"
+    return f"{says}; the limit is {most}, {when}."
 
 
 def _slow(known: Known, sight: InSight, *, even_if_rare: bool = False) -> Iterator[Finding]:
@@ -227,7 +230,7 @@ def _slow(known: Known, sight: InSight, *, even_if_rare: bool = False) -> Iterat
                 f"{asked.query.name!r} reads {number(sight.now)} entities of one partition{then}; a partition serves "
                 f"{number(sight.most)} in five seconds."
             )
-            better = "Read it page by page as it is needed, divide the range, or keep a summary of what is wanted."
+            better = "Read it page by page as needed, divide the range, or keep a summary of what you need."
             yield LONG_ANSWER.finding(Severity.NOTE, sight.subject, says, better)
 
 
@@ -265,7 +268,7 @@ def unreported(known: Known, findings: Iterable[Finding]) -> Iterator[Finding]:
             continue
         now, then, most = (amount(value, each.limit) for value in (each.now, each.then, each.most))
         growth = f", and {then} at the end of the growth" if each.then != each.now else ""
-        says = f"{each.subject}: {each.limit}: {now}{growth}; the most is {most}."
+        says = f"{each.subject}: {each.limit}: {now}{growth}; the limit is {most}."
         severity = Severity.SERIOUS if each.reached == 0 else Severity.WARNING
         better = "Read, write or keep less at a time, or divide it over several keys."
         yield LIMIT_EXCEEDED.finding(severity, each.subject, says, better)
@@ -277,9 +280,9 @@ _NOTICEABLE: Final = 0.1 * PARTITION_ENTITIES_PER_SECOND
 _NUMBERS: Final = ("int32", "int64", "double", "boolean")
 SLOTS_AS_ENTITIES: Final = Rule(
     name="slots-as-entities",
-    finds="the points of a series are small entities, and all of a series are read together",
-    severity=f"a warning where {number(_NOTICEABLE)} entities a second are read so, else a note",
-    why="A series that is read all at once is better one entity: one request for one entity gets the chart.",
+    finds="the points of a series are separate small entities, but are read together",
+    severity=f"a warning from {number(_NOTICEABLE)} such entities a second, otherwise a note",
+    why="A series that is read as a whole belongs in one entity: one point query reads it.",
     guide="Data series pattern",
     pattern="data_series",
 )
@@ -323,7 +326,9 @@ def _series_finding(declared: DeclaredSet, slot: str, asked: Asked) -> Finding:
         f"{often(asked.query.busiest)}: {number(read)} a second."
     )
     better = (
-        f"Keep them as {number(declared.shape.fields[slot].distinct or 0)} properties of one entity: a merge sets one."
+        f"Store them as {number(declared.shape.fields[slot].distinct or 0)} properties of one entity "
+        "(DataSeries): a merge "
+        "sets one."
     )
     return SLOTS_AS_ENTITIES.finding(severity, declared.name, says, better)
 

@@ -33,29 +33,29 @@ COPY_ELSEWHERE: Final = Cost(table=2, queue=2)
 """What an insert costs more for its copy in another partition: the intent and its end, the copy, a look."""
 MISSING_INDEX: Final = Rule(
     name="missing-index",
-    finds="a query searches for a property that no key holds, and an index would find it",
+    finds="a query filters on a property that is in no key, and an index would help",
     severity=WASTE_LEVELS,
-    why="Only PartitionKey and RowKey are indexed: for anything else the partition, or the whole table, is searched.",
+    why="Only PartitionKey and RowKey are indexed: a filter on anything else scans the partition, or the whole table.",
     guide="Designing for querying; optimizing queries",
     pattern="intra_partition_index",
 )
 TABLE_SCAN: Final = Rule(
     name="table-scan",
-    finds="a query searches every partition, and no index would help it as it is asked",
+    finds="a query scans every partition, and no index would help",
     severity=WASTE_LEVELS,
-    why="Without PartitionKey every partition is searched, whether or not RowKey is in the filter.",
+    why="Without PartitionKey, every partition is scanned, whether or not RowKey is in the filter.",
     guide="Designing for querying",
 )
 PARTITION_SCAN: Final = Rule(
     name="partition-scan",
-    finds="a query searches a partition, and no index would help it as it is asked",
+    finds="a query scans a partition, and no index would help",
     severity=WASTE_LEVELS,
-    why="Only the keys are indexed: without a range of RowKeys every entity of the partition is examined.",
+    why="Only the keys are indexed: without a range of RowKeys, every entity of the partition is examined.",
     guide="Designing for querying",
 )
 OR_OF_KEYS: Final = Rule(
     name="or-of-keys",
-    finds="several keys are asked for in one filter, joined by 'or'",
+    finds="one filter asks for several keys, joined by 'or'",
     severity=WASTE_LEVELS,
     why="RowKeys joined by 'or' are not treated as a range: they cause a partition scan.",
     guide="Designing for querying (the rule on 'or')",
@@ -63,17 +63,17 @@ OR_OF_KEYS: Final = Rule(
 )
 CLIENT_SORT: Final = Rule(
     name="client-sort",
-    finds="a few results of an order are wanted that the keys do not have, so that all are read and sorted",
+    finds="a query wants the first few results in an order that no key has, so all are read and sorted by the client",
     severity=WASTE_LEVELS,
-    why="Results come in the order of PartitionKey and RowKey, and in no other.",
+    why="Results are sorted by PartitionKey and RowKey, and cannot be sorted otherwise.",
     guide="Sorting data in the Table service",
     pattern="intra_partition_index",
 )
 LOG_DATA: Final = Rule(
     name="log-data",
-    finds="a log in a table is read by spans of time, and searched for them in every partition",
+    finds="a log in a table is queried by time span, which scans every partition",
     severity=WASTE_LEVELS,
-    why="A key of time makes a hot partition, and any other makes a span of time a search of every partition.",
+    why="A key made of time makes a hot partition, and with any other key a time span is a table scan.",
     guide="Log data anti-pattern",
     pattern="blob_log",
 )
@@ -122,7 +122,7 @@ def reads(asked: Asked) -> str:
     """Say what a query reads, for what, and how often."""
     measured = asked.measured
     label = "reads" if measured.query_class is None else f"is a {measured.query_class.label}: it reads"
-    found = f"{entities(measured.examined)} for {number(wanted(measured))}"
+    found = f"{entities(measured.examined)} to return {number(wanted(measured))}"
     return f"{asked.query.name!r} of {asked.of.name} {label} {found}, {often(asked.query.busiest)}"
 
 
@@ -134,7 +134,8 @@ def _is_or_of_keys(asked: Asked) -> bool:
 def _or_of_keys(asked: Asked) -> _Advice:
     keys = point_keys(parse(asked.query.filter or "")) or []
     better = (
-        f"Ask {counted(len(keys), 'point query')}, together (get_many): {counted(len(keys), 'entity')} read at most."
+        f"Send {counted(len(keys), 'point query')} in parallel (get_many), which read at most "
+        f"{counted(len(keys), 'entity')}."
     )
     return _Advice(OR_OF_KEYS, f"{reads(asked)}; its keys are joined by 'or'.", better)
 
@@ -144,13 +145,13 @@ def _client_sort(asked: Asked) -> _Advice:
     field = order.removeprefix("-")
     kind = asked.of.shape.fields[field].type if field in asked.of.shape.fields else "datetime"
     newest = order.startswith("-") and kind == "datetime"
-    says = f"{reads(asked)}; its first {asked.query.take} by {field} are found by sorting them in the client."
+    says = f"{reads(asked)}; its first {asked.query.take} by {field} are found by sorting in the client."
     if newest and partition_known(asked):
         better = (
-            f"Count time backwards in the RowKey, {{{field}:inverted}}: the newest are then read first, and no others."
+            f"Use inverted ticks in the RowKey, {{{field}:inverted}}, so that the newest are read first, and no others."
         )
         return _Advice(CLIENT_SORT, says, better, "log_tail")
-    better = f"Keep copies whose RowKey begins with {field}; the first {asked.query.take} are then a range."
+    better = f"Add an index whose RowKey starts with {field}, so that the first {asked.query.take} are a range."
     return _Advice(CLIENT_SORT, says, better)
 
 
@@ -166,10 +167,10 @@ def _is_span_of_log(known: Known, asked: Asked) -> bool:
 
 def _log_data(asked: Asked) -> _Advice:
     better = (
-        "Keep the log in blobs of an hour each, which are found by their names; or, where the table must stay, ask for "
-        "one partition at a time."
+        "Write the log to one blob per hour, found by name; or, if it must stay in a table, query one partition at a "
+        "time."
     )
-    return _Advice(LOG_DATA, f"{reads(asked)}; no partition is known, so a span of time is in all of them.", better)
+    return _Advice(LOG_DATA, f"{reads(asked)}; it does not know the partition, so it searches all of them.", better)
 
 
 def _can_be_indexed(asked: Asked) -> bool:
@@ -183,22 +184,26 @@ def _missing_index(known: Known, asked: Asked) -> _Advice:
     terms = terms_of(asked.query, asked.of.key)
     left = unindexed(asked)
     equal = [name for name in terms.equal if name in left]
-    says = f"{reads(asked)}; it searches for {listed(left)}, which no key holds in a place where it helps."
+    says = f"{reads(asked)}; it filters on {listed(left)}, which no key can answer."
     chosen = equal or left
     if partition_known(asked):
         code = index_here(asked.of, chosen)
         better = (
-            f"Keep copies in the same partition, {code}: they change with the entity, and one range finds them. "
-            f"They take {copies_take(asked.of)} more, and no transaction."
+            f"Add an index in the same partition, {code}: it changes with the entity, and one range query reads it. "
+            f"It takes {copies_take(asked.of)}, and no extra transactions."
         )
         if equal and is_shared(asked.of, equal):
-            better = f"{better} Lists of those that share a value (IndexEntity) take less room, and a read of each."
+            better = (
+                f"{better} Lists of the entities with a value (IndexEntity) take less space, but "
+                "each entity is read separately."
+            )
         return _Advice(MISSING_INDEX, says, better)
     code = index_elsewhere(asked.of, chosen)
     written = sum(each.write.rate for each in known.writes_of(asked.of))
+    rate = f", {often(written)}" if written else ""
     better = (
-        f"Keep copies in partitions of their own, {code}: a point or range query finds them, a moment late. They take "
-        f"{copies_take(asked.of)} more, and each write that they follow at least {COPY_ELSEWHERE}: {often(written)}."
+        f"Add an index in other partitions, {code}: a point or range query reads it, and it is eventually consistent. "
+        f"It takes {copies_take(asked.of)}, and at least {COPY_ELSEWHERE} per write{rate}."
     )
     return _Advice(MISSING_INDEX, says, better, "inter_partition_index")
 
@@ -208,14 +213,12 @@ def _scan(asked: Asked) -> _Advice:
     says = f"{reads(asked)}{_reason(asked)}."
     if asked.query.rate < ONCE_AN_HOUR:
         rule = TABLE_SCAN if is_table else PARTITION_SCAN
-        better = "For a job that nobody waits for this may be right: an index would be written with every change."
+        better = "This may be right for a batch job: an index would be written with every change."
         return _Advice(rule, says, better, "parallel_reads")
     if is_table:
-        better = "Ask for one partition at a time, or keep what is wanted under keys that the question can name."
+        better = "Query one partition at a time, or store the data under keys that the query knows."
         return _Advice(TABLE_SCAN, says, better, "inter_partition_index")
-    better = (
-        "Ask for what is wanted by equal values, and keep it under keys of its own: a list or an index of only those."
-    )
+    better = "Query by equal values, and keep a list or an index of only the entities that this query needs."
     return _Advice(PARTITION_SCAN, says, better, "index_entities")
 
 
@@ -227,9 +230,9 @@ _READS: Final = 10.0
 _BLOBS: Final = 0.5
 BLOB_WITH_EVERY_READ: Final = Rule(
     name="blob-with-every-read",
-    finds="a query reads large values from blobs that it does not want, since they belong to the entity",
-    severity=f"a warning from {number(_READS)} such reads a second on, else a note",
-    why="A complete entity costs one transaction for the entity and one for the blob: fetch only what is needed.",
+    finds="a query reads large values from blobs although it does not need them",
+    severity=f"a warning from {number(_READS)} such reads a second, otherwise a note",
+    why="A complete entity costs one transaction for the entity and one for the blob: read only what you need.",
     guide="Large entities pattern; one-to-one relationships (large entities)",
     pattern="one_to_one",
 )
@@ -255,13 +258,10 @@ def _blob_finding(asked: Asked, large: list[str]) -> Finding:
     severity = Severity.WARNING if reads >= _READS else Severity.NOTE
     wanted = listed(list(asked.query.select), most=3)
     says = (
-        f"{asked.query.name!r} wants {wanted}, and reads {listed(large)} from a blob for each of {asked.of.name}: "
-        f"{number(reads)} reads a second in vain."
+        f"{asked.query.name!r} needs {wanted}, but reads {listed(large)} from a blob for each of {asked.of.name}: "
+        f"{number(reads)} needless reads a second."
     )
-    better = (
-        f"Keep {listed(large)} in an entity of its own beside the other (OneToOne), in the same partition, and read it "
-        "when it is wanted."
-    )
+    better = f"Store {listed(large)} in a separate entity in the same partition (OneToOne), and read it when needed."
     return BLOB_WITH_EVERY_READ.finding(severity, part_of(asked.of.name, asked.query.name), says, better)
 
 
@@ -271,16 +271,19 @@ _MANY: Final = 0.05 * ACCOUNT_TRANSACTIONS_PER_SECOND
 _COLD: Final = 0.25
 ASKS_EVERY_PART: Final = Rule(
     name="asks-every-part",
-    finds="a query asks many tables of periods, or many buckets, since it does not tell which",
-    severity=f"a warning from {number(_MANY)} requests more a second on, a note from {number(_NOTICEABLE)}",
-    why="Does the design still serve the other uses of the data: finding single entities, relating them, aggregating?",
+    finds="a query is sent to many period tables or buckets, because it does not know which",
+    severity=f"a warning from {number(_MANY)} extra requests a second, a note from {number(_NOTICEABLE)}",
+    why=(
+        "Splitting data over tables or partitions makes it harder to find single entities, relate "
+        "them and aggregate them."
+    ),
     guide="High volume delete pattern; prepend/append anti-pattern (issues and considerations)",
 )
 NEEDLESS_SPREAD: Final = Rule(
     name="needless-spread",
-    finds="a partition is spread over buckets, and would be cool without",
+    finds="a partition is spread over buckets although one bucket would be enough",
     severity="a note",
-    why="Do the keys support the queries efficiently? Each bucket is one request more for whoever reads.",
+    why="Each bucket is one more request for every read of the partition.",
     guide="Prepend/append anti-pattern (issues and considerations)",
     pattern="log_tail",
 )
@@ -300,10 +303,10 @@ def _asks(asked: Asked) -> Iterator[Finding]:
     if pattern not in ("period_tables", "partition_spread") or requests < _SEVERAL_PARTS or more < _NOTICEABLE:
         return
     severity = Severity.WARNING if more >= _MANY else Severity.NOTE
-    parts = "tables of periods" if pattern == "period_tables" else "buckets"
+    parts = "period tables" if pattern == "period_tables" else "buckets"
     says = (
-        f"{asked.query.name!r} of {asked.of.name} makes {number(requests)} requests, to many {parts}, "
-        f"{often(asked.query.busiest)}: {number(more)} requests a second more than one for each call."
+        f"{asked.query.name!r} of {asked.of.name} sends {number(requests)} requests to many {parts}, "
+        f"{often(asked.query.busiest)}: {number(more)} extra requests a second."
     )
     yield ASKS_EVERY_PART.finding(severity, part_of(asked.of.name, asked.query.name), says, _fewer_parts(asked))
 
@@ -311,8 +314,8 @@ def _asks(asked: Asked) -> Iterator[Finding]:
 def _fewer_parts(asked: Asked) -> str:
     if asked.of.pattern == "period_tables":
         at = asked.of.settings.get("at", "At")
-        return f"Let whoever asks tell {at} too, such as in the id that is handed out, or use longer periods."
-    return "Make the bucket of fields that the question knows (by), or use fewer buckets."
+        return f"Include {at} in the query, for example as part of the id that callers get, or use longer periods."
+    return "Choose the bucket by fields that the query knows (by), or use fewer buckets."
 
 
 def _needless(known: Known, declared: DeclaredSet) -> Iterator[Finding]:
@@ -322,10 +325,10 @@ def _needless(known: Known, declared: DeclaredSet) -> Iterator[Finding]:
     for heat in known.heats:
         if heat.table == declared.table and heat.partitions and heat.partitions[0].peak * buckets < _COLD * heat.target:
             says = (
-                f"{declared.name} is spread over {number(buckets)} buckets; without them the busiest partition would "
-                f"serve {number(heat.partitions[0].peak * buckets)} entities a second, of {number(heat.target)} it can."
+                f"{declared.name} is spread over {number(buckets)} buckets; without them, the busiest partition would "
+                f"handle {number(heat.partitions[0].peak * buckets)} of {number(heat.target)} entities a second."
             )
-            better = "Keep it in one partition, which one request reads, until the rates are ten times as high."
+            better = "Use a single partition, which one request reads, until the rates are ten times as high."
             yield NEEDLESS_SPREAD.finding(Severity.NOTE, declared.name, says, better)
 
 
@@ -336,8 +339,8 @@ _LITTLE: Final = 1.0
 _SMALL: Final = 1000
 JOIN_ONE_BY_ONE: Final = Rule(
     name="join-one-by-one",
-    finds="each result of a query is followed by a read of the entity that it names",
-    severity=f"a warning from {number(_BUSY)} such reads a second on, else a note",
+    finds="each result of a query is followed by a point query for a related entity",
+    severity=f"a warning from {number(_BUSY)} such reads a second, otherwise a note",
     why="Copies of related data in the same entity save the requests that fetch it, and those are what is paid for.",
     guide="Denormalization pattern; join in the client",
     pattern="denormalize",
@@ -367,17 +370,16 @@ def _joined(known: Known, many: Asked, one: Asked) -> Finding:
     says = (
         f"{many.query.name!r} returns {number(many.measured.returned)} of {many.of.name}, "
         f"{often(many.query.rate)}, and "
-        f"{one.query.name!r} is asked {often(one.query.rate)}: each result is followed by a read of {one.of.name}."
+        f"{one.query.name!r} is called {often(one.query.rate)}: each result is followed by a read of {one.of.name}."
     )
     subject = part_of(one.of.name, one.query.name)
     severity = Severity.WARNING if one.query.busiest >= _BUSY else Severity.NOTE
     changes = sum(each.write.rate for each in known.writes_of(one.of))
     if one.of.shape.count <= _SMALL and changes < 1:
-        better = (
-            f"Keep the {entities(one.of.shape.count)} of {one.of.name} in each reader for a while: they seldom change."
-        )
+        better = f"Cache the {entities(one.of.shape.count)} of {one.of.name} in each reader: they rarely change."
         return JOIN_ONE_BY_ONE.finding(severity, subject, says, better, pattern="lookup")
-    better = f"Copy what is shown of {one.of.name} into {many.of.name}; it changes {often(changes)}, and follows then."
+    updates = f"it changes {often(changes)}, and each change updates the copies" if changes else "it never changes"
+    better = f"Copy the properties of {one.of.name} that are shown into {many.of.name} (CopiedFields): {updates}."
     return JOIN_ONE_BY_ONE.finding(severity, subject, says, better)
 
 

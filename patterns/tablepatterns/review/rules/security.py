@@ -14,26 +14,29 @@ from .rule import Rule, listed, part_of
 
 PLAIN: Final = Rule(
     name="secret-in-plain-text",
-    finds="a secret property is stored as it is",
+    finds="a secret property is stored in plain text",
     severity="serious",
-    why="The client library can encrypt properties before they are sent; the service and its readers never see them.",
+    why=(
+        "The client library can encrypt properties before they are sent, so the service and readers "
+        "of the table never see them."
+    ),
     guide="Encrypting table data",
     pattern="encrypted_properties",
 )
 IN_KEY: Final = Rule(
     name="secret-in-key",
-    finds="a secret is part of a key, which cannot be encrypted",
+    finds="a secret property is part of a key",
     severity="serious",
-    why="Only properties can be encrypted: keys are what the service finds entities by, and are in URLs and logs.",
+    why="Only properties can be encrypted: keys are sent in plain text, and appear in URLs and logs.",
     guide="Encrypting table data",
     pattern="encrypted_properties",
 )
 _OFTEN: Final = 10.0
 MERGE_REFUSED: Final = Rule(
     name="merge-refused",
-    finds="an entity with encrypted properties is changed often, and each time written as a whole",
-    severity=f"a note from {number(_OFTEN)} changes a second on",
-    why="Merge is not supported with encryption: properties encrypted earlier, with another key, would be lost.",
+    finds="an entity with encrypted properties changes often, and each change rewrites all of it",
+    severity=f"a note from {number(_OFTEN)} changes a second",
+    why="Merge is not supported with encryption: properties encrypted with an earlier key would be lost.",
     guide="Encrypting table data",
     pattern="one_to_one",
 )
@@ -47,19 +50,16 @@ def found(known: Known) -> Iterator[Finding]:
         in_keys = [name for name in secrets if name in _in_keys(declared)]
         hidden = {name for each in declared.mappings if each.keeps_secret for name in each.fields}
         if in_keys:
-            says = f"{listed(in_keys)} of {declared.name} must be kept secret, and can be read in a key."
-            better = (
-                "Make the key of something else, encrypt the property, and look it up by its keyed hash (blind) where "
-                "that is needed."
-            )
+            says = f"{listed(in_keys)} of {declared.name} must be secret, but can be read in a key."
+            better = "Use another property as the key, encrypt this one, and look it up by its blind index if needed."
             yield IN_KEY.finding(Severity.SERIOUS, declared.name, says, better)
         if plain := [name for name in secrets if name not in hidden and name not in in_keys]:
             says = (
-                f"{listed(plain)} of {declared.name} must be kept secret, and can be read by whoever can read "
+                f"{listed(plain)} of {declared.name} must be secret, but can be read by everyone with read access to "
                 "the table."
             )
             better = (
-                f"Encrypt {listed(plain)} (EncryptedProperties): a merge is then refused, and no filter can ask for it."
+                f"Encrypt {listed(plain)} (EncryptedProperties). Merges are then rejected, and filters cannot use it."
             )
             yield PLAIN.finding(Severity.SERIOUS, declared.name, says, better)
 
@@ -75,10 +75,10 @@ def _merged(done: Done) -> Iterator[Finding]:
         return
     hidden = listed(refused, most=3)
     says = (
-        f"{done.write.name!r} changes {listed(changes, most=3)} {often(done.write.busiest)}, and writes all of the "
-        f"entity each time, {hidden} included."
+        f"{done.write.name!r} changes {listed(changes, most=3)} {often(done.write.busiest)}, and rewrites the "
+        f"whole entity each time, including {hidden}."
     )
-    better = f"Keep {hidden} in an entity of its own beside the other, in the same partition."
+    better = f"Store {hidden} in an entity of its own, in the same partition."
     yield MERGE_REFUSED.finding(Severity.NOTE, part_of(done.of.name, done.write.name), says, better)
 
 
