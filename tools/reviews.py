@@ -46,7 +46,7 @@ makes of the others; every rule is among them. A test holds that the review says
 rule, about the same thing, with the same severity, and nothing else.
 
 That is what the rules were made for, and so it says little of a design that is new to them. Three batches were
-therefore written when the rules stood, and run once before anything was mended:
+therefore written when the rules set_up, and run once before anything was mended:
 
 | Batch | Designs | Expected | Found | Besides |
 | --- | ---: | ---: | ---: | --- |
@@ -93,7 +93,7 @@ def _row(name: str) -> str:
     severities = Counter(each.severity for each in found.findings)
     counts = [severities[each] for each in (Severity.SERIOUS, Severity.WARNING, Severity.NOTE)]
     scans = sum((each.query_class or QueryClass.POINT) > QueryClass.RANGE for each in found.measured)
-    hottest = max((1 / heat.ceiling for heat in found.heats), default=0.0)
+    hottest = max((1 / heat.headroom for heat in found.heats), default=0.0)
     cells = [
         f"[{found.design.name}]({name}.md)",
         *map(str, counts),

@@ -28,12 +28,12 @@ from tablepatterns.recipes.encrypted_properties.keys import LocalKey
 from tablepatterns.review.capacity.growth import in_sight, volume_of
 from tablepatterns.review.capacity.sizes import derived_sizes, entry_size, list_size, primary_sizes
 from tablepatterns.review.design.model import DeclaredSet, Field, Query, Write
-from tablepatterns.review.model import InSight
+from tablepatterns.review.model import LimitUse
 
 HIRE = Write("hire", "insert", rate=1)
 
 
-def limits(of: DeclaredSet, years: float = 3.0) -> dict[str, InSight]:
+def limits(of: DeclaredSet, years: float = 3.0) -> dict[str, LimitUse]:
     found = [measured(of, access) for access in (*of.queries, *of.writes)]
     return {each.limit: each for each in in_sight(design(of, years=years), found)}
 

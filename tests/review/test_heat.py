@@ -1,4 +1,4 @@
-"""Heat: where the work of a day falls, by hand and by law, and what of it would be refused, beside the engine."""
+"""TableLoad: where the work of a day falls, by hand and by law, and what of it would be refused, beside the engine."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from tablepatterns import IndexEntity, InterPartitionIndex, IntraPartitionIndex,
 from tablepatterns.entity_set.placement import InBlobs, InTable
 from tablepatterns.filters import QueryClass
 from tablepatterns.review.capacity.day import STEP, STEPS, day_curve
-from tablepatterns.review.capacity.hot_partitions import SHOWN, SHOWN_IN_TURN, heat_of
+from tablepatterns.review.capacity.hot_partitions import SHOWN, SHOWN_IN_TURN, simulate_day
 from tablepatterns.review.design.model import DeclaredSet, Field, Query, Write
-from tablepatterns.review.model import Heat, Measured
+from tablepatterns.review.model import Measured, TableLoad
 from tablepatterns.review.zipf import Zipf
 
 HIRE = Write("hire", "insert", rate=10, peak=20)
@@ -25,16 +25,16 @@ BY_HOUR = Key("{Hour:%Y-%m-%dT%H}", "{At:ticks}_{EntryId:06d}")
 NOON = STEPS // 2
 
 
-def heat(of: DeclaredSet, *found: Measured) -> Heat:
-    (only,), _ = heat_of(design(of), found)
+def heat(of: DeclaredSet, *found: Measured) -> TableLoad:
+    (only,), _ = simulate_day(design(of), found)
     return only
 
 
-def peaks(found: Heat) -> dict[str, float]:
+def peaks(found: TableLoad) -> dict[str, float]:
     return {each.partition: round(each.peak, 6) for each in found.partitions}
 
 
-def write_all(of: DeclaredSet, write: Write, **other: Any) -> Heat:
+def write_all(of: DeclaredSet, write: Write, **other: Any) -> TableLoad:
     return heat(of, measured(of, write, **other))
 
 
@@ -82,10 +82,10 @@ def test_a_call_is_worth_what_it_reads_and_writes_and_at_least_one_entity() -> N
 def test_the_hour_takes_all_writes_of_the_moment_and_the_next_one_takes_its_place() -> None:
     events = log(BY_HOUR)
     found = write_all(events, Write("log", "insert", rate=2500, peak=5000))
-    assert found.moving
+    assert found.follows_time
     assert peaks(found)["2014-08-22T12"] == 5000.0
     # 2,500 - 2,500 cos(t) is above 2,000 from 78.5 degrees on, which is 5 h 14 min
-    assert found.saturated == 5.25 * 3600
+    assert found.over_target_from == 5.25 * 3600
     hour = 3600 // STEP
     noon = next(each for each in found.partitions if each.partition == "2014-08-22T12")
     assert [step for step, rate in enumerate(noon.rates) if rate] == list(range(12 * hour, 13 * hour))
@@ -97,14 +97,14 @@ def test_entities_that_each_begin_a_partition_at_the_end_of_the_table_meet_there
     for partition in ("{At:ticks}", "{At:ticks}_{Source}"):
         found = write_all(log(Key(partition, "{EntryId:06d}")), Write("log", "insert", rate=100))
         (only,) = found.partitions
-        assert (only.partition.startswith("newest At"), only.peak, found.moving) == (True, 100.0, True)
+        assert (only.partition.startswith("newest At"), only.peak, found.follows_time) == (True, 100.0, True)
 
 
 def test_a_field_that_differs_spreads_the_writes_of_a_moment() -> None:
     events = log(Key("{Source}_{Hour:%Y-%m-%dT%H}", "{At:ticks}_{EntryId:06d}"))
     found = write_all(events, Write("log", "insert", rate=2500, peak=5000))
     assert max(peaks(found).values()) == 5.0
-    assert found.saturated is None
+    assert found.over_target_from is None
 
 
 def test_who_reads_the_newest_hours_more_often_meets_the_writers() -> None:
@@ -129,7 +129,7 @@ def test_buckets_share_what_would_be_one_partition() -> None:
 def test_rows_of_an_index_elsewhere_are_partitions_of_their_own() -> None:
     by_email = InterPartitionIndex(Key("email_{Department}", "{Email}"), table="ByEmail")
     staff = declared(derived=(by_email,))
-    heats, _ = heat_of(design(staff), [measured(staff, HIRE, examined=1.0, written=2.0)])
+    heats, _ = simulate_day(design(staff), [measured(staff, HIRE, examined=1.0, written=2.0)])
     assert [each.table for each in heats] == ["Employees", "ByEmail"]
     # Of three entities one is the copy: 20 a second at the peak, in 4 departments
     assert peaks(heats[0]) == {f"Department {number}": 10.0 for number in (1, 2, 3, 4)}
@@ -145,7 +145,7 @@ def test_rows_of_an_index_in_the_partition_are_work_of_that_partition() -> None:
 def test_totals_of_all_in_one_place_are_a_hot_row() -> None:
     totals = Summary(Key("totals", "all"), store=InTable("Totals"))
     staff = declared(Key("{Department}_{EmployeeId:06d}", "row"), derived=(totals,))
-    heats, _ = heat_of(design(staff), [measured(staff, HIRE, examined=2.0, written=2.0)])
+    heats, _ = simulate_day(design(staff), [measured(staff, HIRE, examined=2.0, written=2.0)])
     assert peaks(heats[1]) == {"totals": 40.0}
 
 
@@ -154,7 +154,7 @@ def test_a_list_is_read_where_it_lies_and_its_entities_where_they_do() -> None:
     staff = declared(derived=(by_name,))
     query = Query("by name", {"LastName": "="}, rate=100)
     found = measured(staff, query, via=by_name.name, examined=41.0, requests=41.0, transactions=41.0, returned=40.0)
-    heats, _ = heat_of(design(staff), [found])
+    heats, _ = simulate_day(design(staff), [found])
     assert {each.table: max(peaks(each).values()) for each in heats} == {"Employees": 1000.0, "ByName": 0.2}
 
 
@@ -168,7 +168,7 @@ def test_a_list_in_the_partition_is_read_with_its_entities() -> None:
 
 def test_lists_in_blobs_are_no_work_of_a_table() -> None:
     staff = declared(derived=(IndexEntity("LastName", store=InBlobs("names")),))
-    heats, _ = heat_of(design(staff), [measured(staff, HIRE, written=1.0)])
+    heats, _ = simulate_day(design(staff), [measured(staff, HIRE, written=1.0)])
     assert [each.table for each in heats] == ["Employees"]
 
 
@@ -177,7 +177,7 @@ def test_what_is_written_with_another_set_is_work_of_that_set_too() -> None:
     heads = declared(Key("heads", "{Department}"), EMPLOYEE, name="Heads", table="Heads", writes=(count,))
     hire = Write("hire", "insert", rate=20, atomic_with=("count",))
     staff = declared(writes=(hire,))
-    heats, _ = heat_of(design(staff, heads), [measured(staff, hire, written=2.0)])
+    heats, _ = simulate_day(design(staff, heads), [measured(staff, hire, written=2.0)])
     assert {each.table: peaks(each) for each in heats} == {
         "Employees": {f"Department {number}": 5.0 for number in (1, 2, 3, 4)},
         "Heads": {"heads": 20.0},
@@ -189,13 +189,13 @@ def test_an_update_leaves_alone_what_does_not_hold_what_changes() -> None:
     staff = declared(derived=(by_email,))
     for changes, tables in ((("Age",), ["Employees"]), (("LastName",), ["Employees", "ByEmail"])):
         write = Write("change", "update", changes, rate=1)
-        heats, _ = heat_of(design(staff), [measured(staff, write, examined=1.0, written=2.0)])
+        heats, _ = simulate_day(design(staff), [measured(staff, write, examined=1.0, written=2.0)])
         assert [each.table for each in heats] == tables
 
 
 def test_a_table_to_which_nothing_is_done_has_no_heat() -> None:
     staff = declared()
-    assert heat_of(design(staff), [measured(staff, Query("never", rate=0))])[0] == ()
+    assert simulate_day(design(staff), [measured(staff, Query("never", rate=0))])[0] == ()
 
 
 def test_a_set_that_is_empty_yet_is_looked_at_as_it_is_after_a_year() -> None:
@@ -207,12 +207,14 @@ def test_reads_of_the_first_entities_are_not_cooled_by_buckets() -> None:
     events = log(Key("log", "{At:inverted}_{EntryId:06d}"))
     query = Query("the latest", take=100, rate=30)
     found = heat(events, measured(events, query, query_class=QueryClass.RANGE, examined=100.0))
-    assert (found.buckets, found.cooled) == (1, 3000.0)
+    assert (found.buckets, found.spread_peak) == (1, 3000.0)
 
 
 def test_the_account_takes_the_requests_of_all_access_patterns() -> None:
     staff = declared()
-    _, load = heat_of(design(staff), [measured(staff, HIRE, transactions=5.0, requests=4.0), measured(staff, BY_ID)])
+    _, load = simulate_day(
+        design(staff), [measured(staff, HIRE, transactions=5.0, requests=4.0), measured(staff, BY_ID)]
+    )
     assert load.rates[NOON] == 20 * 5 + 200
     assert sum(load.rates) / STEPS == pytest.approx(10 * 5 + 100)
     assert load.target == 20_000
@@ -250,9 +252,9 @@ def test_no_work_is_lost_and_none_is_made(staff: DeclaredSet, write: Write, work
 @given(staffs, writes, works)
 def test_at_the_ceiling_the_busiest_partition_is_at_its_target(staff: DeclaredSet, write: Write, work: float) -> None:
     found = write_all(staff, write, written=work)
-    assert math.isclose(found.ceiling * found.partitions[0].peak, found.target, rel_tol=1e-9)
-    assert (found.saturated is not None) == (found.partitions[0].peak > found.target)
-    faster = Write("hire", "insert", rate=write.rate * found.ceiling, peak=write.busiest * found.ceiling)
+    assert math.isclose(found.headroom * found.partitions[0].peak, found.target, rel_tol=1e-9)
+    assert (found.over_target_from is not None) == (found.partitions[0].peak > found.target)
+    faster = Write("hire", "insert", rate=write.rate * found.headroom, peak=write.busiest * found.headroom)
     assert math.isclose(write_all(staff, faster, written=work).partitions[0].peak, found.target, rel_tol=1e-9)
 
 
@@ -262,8 +264,8 @@ def test_so_many_buckets_divide_the_peak_of_writes_and_half_as_many_are_too_few(
 ) -> None:
     found = write_all(staff, write, written=work)
     peak = found.partitions[0].peak
-    assert math.isclose(found.cooled * found.buckets, peak, rel_tol=1e-9)
-    assert found.buckets == 1024 or found.cooled < found.target / 2
+    assert math.isclose(found.spread_peak * found.buckets, peak, rel_tol=1e-9)
+    assert found.buckets == 1024 or found.spread_peak < found.target / 2
     assert found.buckets == 1 or peak / (found.buckets / 2) >= found.target / 2
 
 
@@ -273,7 +275,7 @@ def test_more_calls_are_never_less_work(staff: DeclaredSet, write: Write, times:
     fast = write_all(staff, Write("hire", "insert", rate=write.rate * times, peak=write.busiest * times))
     for few, many in zip(slow.partitions, fast.partitions, strict=True):
         assert many.peak >= few.peak
-        assert many.refused >= few.refused - 1e-12
+        assert many.throttled >= few.throttled - 1e-12
 
 
 @given(st.floats(0.01, 1e4), st.floats(1.0, 280.0))
@@ -286,7 +288,7 @@ def test_the_curve_of_a_day_has_the_mean_and_the_peak_that_are_declared(rate: fl
 
 def test_the_same_design_has_the_same_heat() -> None:
     first, second = (
-        heat_of(design(events), [measured(events, Write("log", "insert", rate=2500))])
+        simulate_day(design(events), [measured(events, Write("log", "insert", rate=2500))])
         for events in (log(BY_HOUR), log(BY_HOUR))
     )
     assert first == second
@@ -294,4 +296,4 @@ def test_the_same_design_has_the_same_heat() -> None:
 
 def test_employees_of_the_guide_are_cool() -> None:
     found = heat(declared(key=EMPLOYEES), measured(declared(key=EMPLOYEES), BY_ID))
-    assert (found.ceiling, found.saturated, found.buckets, found.cooled) == (40.0, None, 1, 50.0)
+    assert (found.headroom, found.over_target_from, found.buckets, found.spread_peak) == (40.0, None, 1, 50.0)

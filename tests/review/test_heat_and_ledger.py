@@ -21,7 +21,7 @@ from tablepatterns import (
 from tablepatterns.entity_set.derived import Derived
 from tablepatterns.entity_set.placement import InTable
 from tablepatterns.filters import QueryClass
-from tablepatterns.review.capacity.hot_partitions import heat_of
+from tablepatterns.review.capacity.hot_partitions import simulate_day
 from tablepatterns.review.design.model import DeclaredSet, Field, Query, Write
 from tablepatterns.testing import Span
 
@@ -51,7 +51,7 @@ def work_in(span: Span) -> Counter[tuple[str, str]]:
 
 def simulated(of: DeclaredSet, access: Query | Write, work: float, **other: Any) -> dict[str, list[float]]:
     """Return the entities of the busiest partitions of each table for one call, busiest first."""
-    heats, _ = heat_of(design(of), [measured(of, access, examined=work, written=0.0, **other)])
+    heats, _ = simulate_day(design(of), [measured(of, access, examined=work, written=0.0, **other)])
     return {each.table: [round(found.peak, 9) for found in each.partitions] for each in heats}
 
 

@@ -22,7 +22,7 @@ from tablepatterns.entity_set.placement import InTable
 from tablepatterns.filters import QueryClass
 from tablepatterns.review.consistency import LEASE, promises
 from tablepatterns.review.design.model import DeclaredSet, Field, Query, Write
-from tablepatterns.review.model import Measured, Promise
+from tablepatterns.review.model import Consistency, Measured
 
 HIRE = Write("hire", "insert", rate=1)
 BY_ID = Query("by id", {"Department": "=", "EmployeeId": "="}, rate=1)
@@ -30,7 +30,7 @@ BY_EMAIL = Query("by e-mail", {"Department": "=", "Email": "="}, rate=1)
 ELSEWHERE = InterPartitionIndex(Key("email_{Department}", "{Email}"), name="by e-mail")
 
 
-def promise(of: DeclaredSet, access: Query | Write, **other: object) -> Promise:
+def promise(of: DeclaredSet, access: Query | Write, **other: object) -> Consistency:
     found: Measured = measured(of, access, **other)
     (only,) = promises(design(of), [found])
     return only
@@ -38,7 +38,7 @@ def promise(of: DeclaredSet, access: Query | Write, **other: object) -> Promise:
 
 def test_primary_rows_give_the_last_write_and_a_crash_leaves_nothing_half_done() -> None:
     found = promise(declared(), BY_ID)
-    assert (found.reads, found.crash, found.mended) == (
+    assert (found.reads, found.crash, found.repaired_by) == (
         "the last write",
         "no partial change",
         "no repair needed",
@@ -72,9 +72,9 @@ def test_what_lies_elsewhere_follows_and_a_worker_does_the_work_of_the_dead(via:
     found = promise(declared(derived=(via,)), BY_EMAIL, via=via.name)
     assert says in found.reads
     assert f"after {LEASE} s" in found.reads
-    assert "a message that says so" in found.crash
-    assert "a worker" in found.mended
-    assert "repair" in found.mended
+    assert "a message in the intents queue" in found.crash
+    assert "a worker" in found.repaired_by
+    assert "repair" in found.repaired_by
 
 
 def test_the_time_is_that_of_a_set_that_is_told_none() -> None:
@@ -118,7 +118,7 @@ def test_copies_of_other_entities_are_told_where_they_are_read() -> None:
 def test_a_blob_may_be_left_and_never_an_address_without_one() -> None:
     photos = LargeProperties(["Photo"], container="photos")
     staff = declared(fields=EMPLOYEE | {"Photo": Field("binary", size=5000)}, mappings=(photos,))
-    assert promise(staff, HIRE).mended == "collect_orphans"
+    assert promise(staff, HIRE).repaired_by == "collect_orphans"
     assert "large values" in promise(staff, BY_ID).reads
     assert "large values" not in promise(staff, Query("name", {}, select=("LastName",), rate=1)).reads
     assert promise(staff, Write("fire", "delete", rate=1)).crash == "no partial change"

@@ -18,7 +18,7 @@ from ..recipes.summary import Summary
 from .capacity.load import moves_away, touches
 from .design.model import DeclaredSet, Design, Query, Write
 from .measure.writes import shares_partition
-from .model import Measured, Promise
+from .model import Consistency, Measured
 
 LEASE: Final = 60
 """Seconds after which the message of a writer that died comes to a worker, as a set has it by default."""
@@ -36,10 +36,10 @@ class _Part:
 
     reads: str
     crash: str = ""
-    mended: str = ""
+    repaired_by: str = ""
 
 
-def promises(design: Design, measured: Iterable[Measured]) -> tuple[Promise, ...]:
+def promises(design: Design, measured: Iterable[Measured]) -> tuple[Consistency, ...]:
     """Return what each access pattern promises, in the order in which they were measured.
 
     :param design: the design
@@ -50,12 +50,12 @@ def promises(design: Design, measured: Iterable[Measured]) -> tuple[Promise, ...
     return tuple(_promise(design, each) for each in measured)
 
 
-def _promise(design: Design, measured: Measured) -> Promise:
+def _promise(design: Design, measured: Measured) -> Consistency:
     access = measured.access
     parts = _query(design, measured, access) if isinstance(access, Query) else _write(design, measured.of, access)
-    crash, mended = (_joined(getattr(part, name) for part in parts) for name in ("crash", "mended"))
+    crash, repaired_by = (_joined(getattr(part, name) for part in parts) for name in ("crash", "repaired_by"))
     reads = _joined(part.reads for part in parts)
-    return Promise(measured.of, access, reads, crash or _NOTHING, mended or _NO_NEED)
+    return Consistency(measured.of, access, reads, crash or _NOTHING, repaired_by or _NO_NEED)
 
 
 def _joined(texts: Iterable[str]) -> str:
@@ -114,14 +114,14 @@ def _derived(declared: DeclaredSet, via: Derived) -> _Part:
             return _Part("always exact totals: they change in the transaction of the entities")
         what = "lists" if isinstance(via, IndexEntity) else "copies"
         return _Part(f"always exact {what}: they change in the transaction of the entity")
-    crash, mended = _behind(declared, [via])
+    crash, repaired_by = _behind(declared, [via])
     if isinstance(via, IndexEntity):
         reads = f"eventually consistent lists, {_LATE}; never an entity without the value, but one may be missing"
     elif isinstance(via, Summary):
         reads = f"eventually consistent totals, {_LATE}"
     else:
         reads = f"eventually consistent copies, {_LATE}; until then an old copy, or none"
-    return _Part(reads, crash, mended)
+    return _Part(reads, crash, repaired_by)
 
 
 def _copied_into(design: Design, declared: DeclaredSet) -> list[CopiedFields]:
@@ -151,8 +151,8 @@ def _write(design: Design, declared: DeclaredSet, write: Write) -> list[_Part]:
     elsewhere = [each for each in declared.derived if each.is_eventual and touches(each, write)]
     if elsewhere:
         names = ", ".join(each.name for each in elsewhere)
-        crash, mended = _behind(declared, elsewhere)
-        parts.append(_Part(f"{names}: eventually consistent, {_LATE}", crash, mended))
+        crash, repaired_by = _behind(declared, elsewhere)
+        parts.append(_Part(f"{names}: eventually consistent, {_LATE}", crash, repaired_by))
     if moves_away(declared, write):
         parts.append(_moved())
     if write.operation != "delete" and any(name in _large(declared) for name in write.changes or _large(declared)):

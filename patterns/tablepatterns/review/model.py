@@ -92,17 +92,17 @@ class Measured:
 
 
 @dataclass(frozen=True)
-class PartitionHeat:
+class PartitionLoad:
     """What one partition had to do, step by step, in entities per second.
 
-    :param refused: the share of its work that came above the target, from 0 to 1
+    :param throttled: the share of its work that came above the target, from 0 to 1
     :param share: its share of all the work on its table, from 0 to 1
     """
 
     table: str
     partition: str
     rates: tuple[float, ...]
-    refused: float
+    throttled: float
     share: float
 
     @property
@@ -112,30 +112,30 @@ class PartitionHeat:
 
 
 @dataclass(frozen=True)
-class Heat:
+class TableLoad:
     """The work on the partitions of one table through a simulated day.
 
     :param step: seconds between two rates
     :param partitions: the busiest first; no more than the report can show
     :param others: how many more there are
     :param target: entities per second that one partition can take
-    :param ceiling: by how much the declared rates may be multiplied before a partition reaches the target
-    :param saturated: seconds from the start of the day at which a partition first was over the target, None for never
-    :param moving: whether the busiest partition changes with time, as one that is made of time does
+    :param headroom: the factor by which all rates can grow before a partition reaches the target
+    :param over_target_from: seconds into the day at which a partition first exceeds the target; None for never
+    :param follows_time: whether the key follows time, so that the busiest partition changes
     :param buckets: how many buckets would keep the busiest partition below half the target; 1 if one is enough
-    :param cooled: the peak of the busiest partition if its work were spread over these buckets
+    :param spread_peak: the peak of the busiest partition with that many buckets
     """
 
     table: str
     step: float
-    partitions: tuple[PartitionHeat, ...]
+    partitions: tuple[PartitionLoad, ...]
     others: int
     target: float
-    ceiling: float
-    saturated: float | None
-    moving: bool
+    headroom: float
+    over_target_from: float | None
+    follows_time: bool
     buckets: int
-    cooled: float
+    spread_peak: float
 
 
 @dataclass(frozen=True)
@@ -152,7 +152,7 @@ class AccountLoad:
 
 
 @dataclass(frozen=True)
-class InSight:
+class LimitUse:
     """A limit, and how near a design is to it.
 
     :param limit: what is limited, such as `bytes of an entity`
@@ -215,19 +215,19 @@ class Bill:
 
 
 @dataclass(frozen=True)
-class Promise:
+class Consistency:
     """What a reader of one access pattern gets, and what a crash leaves.
 
     :param reads: what may be seen, such as `the last write` or `index rows up to 60 s behind`
     :param crash: what is there if a writer dies between two requests
-    :param mended: what brings it right again
+    :param repaired_by: what repairs it
     """
 
     of: DeclaredSet
     access: Query | Write
     reads: str
     crash: str
-    mended: str
+    repaired_by: str
 
 
 @dataclass(frozen=True)
@@ -261,11 +261,11 @@ class Reviewed:
 
     design: Design
     measured: tuple[Measured, ...]
-    heats: tuple[Heat, ...]
+    heats: tuple[TableLoad, ...]
     account: AccountLoad
-    in_sight: tuple[InSight, ...]
+    in_sight: tuple[LimitUse, ...]
     bill: Bill
-    promises: tuple[Promise, ...]
+    promises: tuple[Consistency, ...]
     findings: tuple[Finding, ...]
 
     @property

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from .capacity.growth import in_sight
-from .capacity.hot_partitions import heat_of
+from .capacity.hot_partitions import simulate_day
 from .capacity.price import PriceTable, bill
 from .consistency import promises
 from .design.checks import check
@@ -46,11 +46,11 @@ def review(design: Design, *, prices: PriceTable | None = None) -> Reviewed:
     """
     check(design)
     measured = measure(design)
-    heats, account = heat_of(design, measured)
+    heats, account = simulate_day(design, measured)
     limits = in_sight(design, measured)
     costs = bill(design, measured, prices or PriceTable.default())
     promised = promises(design, measured)
     # A scan is a finding of its own; what is hot without it would stay hot when it is gone
-    without_scans, _ = heat_of(design, [each for each in measured if waste_severity(each) is None])
+    without_scans, _ = simulate_day(design, [each for each in measured if waste_severity(each) is None])
     found = findings(design, measured, without_scans, account, limits, costs, promised)
     return Reviewed(design, measured, heats, account, limits, costs, promised, found)

@@ -13,14 +13,14 @@ from tablepatterns.review.model import (
     AccountLoad,
     Bill,
     BillLine,
+    Consistency,
     Finding,
-    Heat,
-    InSight,
+    LimitUse,
     Measured,
-    PartitionHeat,
-    Promise,
+    PartitionLoad,
     Reviewed,
     Severity,
+    TableLoad,
 )
 
 STEP = 60.0
@@ -122,29 +122,29 @@ def measured() -> tuple[Measured, ...]:
     )  # fmt: skip
 
 
-def hour_by_hour(rates: tuple[float, ...]) -> tuple[PartitionHeat, ...]:
+def hour_by_hour(rates: tuple[float, ...]) -> tuple[PartitionLoad, ...]:
     """Return the partitions of a log: each takes all that is written in its hour."""
     total = sum(rates)
-    found: list[PartitionHeat] = []
+    found: list[PartitionLoad] = []
     for hour in range(24):
         own = tuple(rate if step * STEP // 3_600 == hour else 0.0 for step, rate in enumerate(rates))
         over = sum(max(0.0, rate - PARTITION_TARGET) for rate in own)
-        found.append(PartitionHeat("Log", f"2014-08-22T{hour:02d}", own, over / max(sum(own), 1), sum(own) / total))
+        found.append(PartitionLoad("Log", f"2014-08-22T{hour:02d}", own, over / max(sum(own), 1), sum(own) / total))
     return tuple(sorted(found, key=lambda each: -each.peak))
 
 
-def heats() -> tuple[Heat, ...]:
+def heats() -> tuple[TableLoad, ...]:
     names = ("Sales", "Marketing", "Support", "Engineering", "Finance", "Legal", "Facilities", "lastname_Jones")
     shares = (0.31, 0.19, 0.13, 0.1, 0.08, 0.07, 0.05, 0.01)
     both = day(2_100, 9_700)
     staff = tuple(
-        PartitionHeat("Employees", name, tuple(rate * part for rate in day(1_900, 3_600)), 0.0, part)
+        PartitionLoad("Employees", name, tuple(rate * part for rate in day(1_900, 3_600)), 0.0, part)
         for name, part in zip(names, shares, strict=True)
     )
     log = hour_by_hour(day(2_600, 6_200))
     peak = log[0].peak
-    cold = Heat("Log", STEP, log, 0, PARTITION_TARGET, PARTITION_TARGET / peak, 7 * 3_600.0, True, 8, peak / 8)
-    warm = Heat(
+    cold = TableLoad("Log", STEP, log, 0, PARTITION_TARGET, PARTITION_TARGET / peak, 7 * 3_600.0, True, 8, peak / 8)
+    warm = TableLoad(
         "Employees", STEP, staff, 4_005, PARTITION_TARGET, PARTITION_TARGET / staff[0].peak, None, False, 2, 558.0
     )
     assert max(both) < ACCOUNT_TARGET
@@ -162,14 +162,14 @@ def bill() -> Bill:
     return Bill(tuple(lines), total, total * 3.2, "USD", date(2025, 3, 1), "Azure Table storage pricing")
 
 
-def promises() -> tuple[Promise, ...]:
+def promises() -> tuple[Consistency, ...]:
     ask = EMPLOYEES.queries
     return (
-        Promise(EMPLOYEES, ask[0], "the last write", "the whole write or nothing of it", "no repair needed"),
-        Promise(EMPLOYEES, ask[1], "the last write", "employee and index row, or neither", "no repair needed"),
-        Promise(EMPLOYEES, ask[2], "index rows up to 60 s behind", "an intent, and maybe a row too many",
+        Consistency(EMPLOYEES, ask[0], "the last write", "the whole write or nothing of it", "no repair needed"),
+        Consistency(EMPLOYEES, ask[1], "the last write", "employee and index row, or neither", "no repair needed"),
+        Consistency(EMPLOYEES, ask[2], "index rows up to 60 s behind", "an intent, and maybe a row too many",
                 "the worker, or the next write of the employee"),
-        Promise(LOG, LOG.writes[0], "the last write", "the whole write or nothing of it", "no repair needed"),
+        Consistency(LOG, LOG.writes[0], "the last write", "the whole write or nothing of it", "no repair needed"),
     )  # fmt: skip
 
 
@@ -211,10 +211,10 @@ def sample() -> Reviewed:
         heats=heats(),
         account=AccountLoad(STEP, day(2_900, 7_100), ACCOUNT_TARGET),
         in_sight=(
-            InSight("entities of a partition", "Log", 9_300_000, 22_320_000, 2e7, 2.4),
-            InSight("bytes of an entity", "Employees", 612, 612, 2**20, None),
-            InSight("bytes of a list", "Employees: LastName", 41_000, 102_000, 2**16, 1.2),
-            InSight("properties of an entity", "Employees", 9, 9, 252, None),
+            LimitUse("entities of a partition", "Log", 9_300_000, 22_320_000, 2e7, 2.4),
+            LimitUse("bytes of an entity", "Employees", 612, 612, 2**20, None),
+            LimitUse("bytes of a list", "Employees: LastName", 41_000, 102_000, 2**16, 1.2),
+            LimitUse("properties of an entity", "Employees", 9, 9, 252, None),
         ),
         bill=bill(),
         promises=promises(),
@@ -254,8 +254,8 @@ def hostile() -> Reviewed:
         design=Design(HOSTILE, (of,)),
         measured=(replace(found.measured[3], of=of, access=access, how=HOSTILE, via=HOSTILE),),
         heats=(replace(heat, table=HOSTILE, partitions=parts),),
-        in_sight=(InSight(HOSTILE, HOSTILE, 1, 2, 3, None),),
-        promises=(Promise(of, access, HOSTILE, HOSTILE, HOSTILE),),
+        in_sight=(LimitUse(HOSTILE, HOSTILE, 1, 2, 3, None),),
+        promises=(Consistency(of, access, HOSTILE, HOSTILE, HOSTILE),),
         findings=(finding,),
         bill=replace(found.bill, lines=(BillLine(HOSTILE, HOSTILE, 1, 1.0),), source=HOSTILE, currency=HOSTILE),
     )

@@ -14,7 +14,7 @@ from review.report.test_text import printed
 from review.rules.made import EMPLOYEES, found
 from tablepatterns import figures
 from tablepatterns.limits import MAX_STRING_BYTES
-from tablepatterns.review.model import InSight, Reviewed
+from tablepatterns.review.model import LimitUse, Reviewed
 from tablepatterns.review.report import as_json, html, markdown
 
 SOURCE = Path(__file__).parents[3] / "patterns" / "tablepatterns"
@@ -24,7 +24,7 @@ FORMATTED = re.compile(r"\{[^{}\"]*:[,.]?[\d,]*\.?\d*[fe%,]\}")
 
 def reviewed(largest: float = LARGEST) -> Reviewed:
     """Return a review that tells of one size in a finding and in the table of limits."""
-    sight = InSight("bytes of a property", "Employees", largest, largest, MAX_STRING_BYTES, 0.0)
+    sight = LimitUse("bytes of a property", "Employees", largest, largest, MAX_STRING_BYTES, 0.0)
     return replace(sample(), findings=tuple(found(sets=[EMPLOYEES], in_sight=[sight])), in_sight=(sight,))
 
 

@@ -69,9 +69,9 @@ def test_what_a_design_names_is_as_the_design_has_it() -> None:
 
 def test_a_figure_without_a_bound_is_null() -> None:
     reviewed = sample()
-    idle = replace(reviewed.heats[0], ceiling=inf, cooled=nan)
+    idle = replace(reviewed.heats[0], headroom=inf, spread_peak=nan)
     told = json.loads(as_json(replace(reviewed, heats=(idle,))))
-    assert (told["heat"][0]["ceiling"], told["heat"][0]["cooled"]) == (None, None)
+    assert (told["heat"][0]["headroom"], told["heat"][0]["spread_peak"]) == (None, None)
 
 
 @given(st.floats(allow_nan=False, allow_infinity=False))

@@ -35,7 +35,7 @@ def test_titles_say_the_finding(drawn: Plots) -> None:
     assert [each.title for each in every(drawn)] == [
         "“log a request” takes 91% of the 269.50 USD that transactions cost a month.",
         "The busiest partition of Log takes 310% of its target; nothing else takes more than 56%.",
-        "Log: the partition of the moment takes up to 310% of its target, and more than all of it from 07:00.",
+        "Log: the current partition takes up to 310% of its target, and exceeds it from 07:00.",
         "Employees: “Sales”, the busiest partition, takes up to 56% of its target.",
     ]
 

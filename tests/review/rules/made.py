@@ -9,7 +9,16 @@ from datetime import date
 from tablepatterns import Key
 from tablepatterns.filters import QueryClass
 from tablepatterns.review.design.model import DeclaredSet, Design, Field, Query, Shape, Write
-from tablepatterns.review.model import AccountLoad, Bill, BillLine, Finding, Heat, InSight, Measured, PartitionHeat
+from tablepatterns.review.model import (
+    AccountLoad,
+    Bill,
+    BillLine,
+    Finding,
+    LimitUse,
+    Measured,
+    PartitionLoad,
+    TableLoad,
+)
 from tablepatterns.review.rules import findings
 
 STEP = 300.0
@@ -55,20 +64,22 @@ def _measured(
     return replace(one, **numbers)  # type: ignore[arg-type]
 
 
-def hot(table: str, peak: float, *, partition: str = "Sales", share: float = 0.5, moving: bool = False) -> Heat:
+def hot(
+    table: str, peak: float, *, partition: str = "Sales", share: float = 0.5, follows_time: bool = False
+) -> TableLoad:
     """Return the heat of a table whose busiest partition has this peak, at noon."""
     rates = (peak / 4, peak, peak / 4)
-    busiest = PartitionHeat(table, partition, rates, max(0.0, 1 - TARGET / peak), share)
+    busiest = PartitionLoad(table, partition, rates, max(0.0, 1 - TARGET / peak), share)
     saturated = 43_200.0 if peak > TARGET else None
-    return Heat(table, STEP, (busiest,), 9, TARGET, TARGET / peak, saturated, moving, 4, peak / 4)
+    return TableLoad(table, STEP, (busiest,), 9, TARGET, TARGET / peak, saturated, follows_time, 4, peak / 4)
 
 
 def found(
     *measured: Measured,
     sets: Iterable[DeclaredSet] = (),
-    heats: Iterable[Heat] = (),
+    heats: Iterable[TableLoad] = (),
     account: AccountLoad = IDLE,
-    in_sight: Iterable[InSight] = (),
+    in_sight: Iterable[LimitUse] = (),
     lines: Iterable[BillLine] = (),
     years: float = 3.0,
 ) -> list[Finding]:

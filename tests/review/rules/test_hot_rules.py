@@ -32,7 +32,7 @@ class TestAHotPartition:
         assert one.rule == "hot-partition"
         assert "partition 'Sales' of Employees handles up to 6,000 entities a second" in one.says
         assert "300% of its target, and exceeds it from 12:00 on" in one.says
-        assert "4 buckets would leave 1,500 entities a second" in one.better
+        assert "with 4 buckets, the busiest handles 1,500 entities a second" in one.better
 
     @pytest.mark.parametrize(("peak", "words"), [(2000, "100% of its target"), (1900, "95% of its target")])
     def test_is_told_by_how_much_of_its_target_it_takes(self, peak: float, words: str) -> None:
@@ -47,12 +47,12 @@ class TestAHotPartition:
         assert told(found(done(few, HIRE), heats=[hot("Employees", 6000)])) == [("few-partitions", "Employees")]
 
     def test_that_moves_with_time_is_prepend_append_and_nothing_else(self) -> None:
-        heat = hot("Employees", 6000, partition="2014-08-22T12", moving=True)
+        heat = hot("Employees", 6000, partition="2014-08-22T12", follows_time=True)
         (one,) = found(done(BY_HOUR, HIRE), heats=[heat])
         assert (one.rule, one.pattern) == ("prepend-append", "partition_spread")
 
     def test_of_a_log_that_is_read_by_time_belongs_in_blobs(self) -> None:
-        heat = hot("Employees", 6000, moving=True)
+        heat = hot("Employees", 6000, follows_time=True)
         span = asked(BY_HOUR, Query("span", {"HiredAt": "range"}, rate=0.00001), QueryClass.RANGE)
         (one,) = found(done(BY_HOUR, HIRE), span, heats=[heat])
         assert (one.rule, one.pattern) == ("prepend-append", "blob_log")

@@ -11,7 +11,7 @@ from tablepatterns import Key, LargeProperties
 from tablepatterns.catalogue import entry
 from tablepatterns.filters import QueryClass
 from tablepatterns.review.design.model import DeclaredSet, Field, Query, Shape, Write
-from tablepatterns.review.model import BillLine, InSight, Severity
+from tablepatterns.review.model import BillLine, LimitUse, Severity
 from tablepatterns.review.rules import RULES
 
 _LIMITS = {
@@ -27,8 +27,8 @@ _LIMITS = {
 }
 
 
-def sight(limit: str, now: float, then: float, reached: float | None, subject: str = "Employees") -> InSight:
-    return InSight(limit, subject, now, then, 100.0, reached)
+def sight(limit: str, now: float, then: float, reached: float | None, subject: str = "Employees") -> LimitUse:
+    return LimitUse(limit, subject, now, then, 100.0, reached)
 
 
 class TestALimit:

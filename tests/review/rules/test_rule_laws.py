@@ -86,7 +86,7 @@ def measured(draw: st.DrawFn, of: DeclaredSet) -> Measured:
 def reviews(draw: st.DrawFn) -> list[Finding]:
     of = draw(sets())
     each = [draw(measured(of)) for _ in range(draw(st.integers(1, 3)))]
-    heat = hot("Things", draw(st.sampled_from([1.0, 1_500.0, 90_000.0])), moving=draw(st.booleans()))
+    heat = hot("Things", draw(st.sampled_from([1.0, 1_500.0, 90_000.0])), follows_time=draw(st.booleans()))
     return found(*each, heats=[heat])
 
 

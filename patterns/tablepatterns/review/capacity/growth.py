@@ -15,7 +15,7 @@ from ...recipes.index_entities import IndexEntity
 from ...recipes.summary import Summary
 from ..design.model import DeclaredSet, Design, Query, Shape, Write
 from ..measure.sample import names_one, values_in, values_of
-from ..model import InSight, Measured
+from ..model import LimitUse, Measured
 from .load import key_of, moves, moves_away, partitions_of, primaries, touches
 from .sizes import derived_sizes, entry_size, key_units, list_size, primary_sizes, rows_of
 
@@ -88,7 +88,7 @@ class _Use:
     most: float
 
 
-def in_sight(design: Design, measured: Iterable[Measured]) -> tuple[InSight, ...]:
+def in_sight(design: Design, measured: Iterable[Measured]) -> tuple[LimitUse, ...]:
     """Return the limits that are in sight, the nearest at the end of the growth first.
 
     :param design: the design
@@ -103,7 +103,7 @@ def in_sight(design: Design, measured: Iterable[Measured]) -> tuple[InSight, ...
     near = [use for use in uses if max(use.now, use.then) >= IN_SIGHT * use.most]
     near.sort(key=lambda use: (-use.then / use.most, use.limit, use.subject))
     return tuple(
-        InSight(use.limit, use.subject, use.now, use.then, use.most, _reached(use, design.years)) for use in near
+        LimitUse(use.limit, use.subject, use.now, use.then, use.most, _reached(use, design.years)) for use in near
     )
 
 

@@ -15,7 +15,7 @@ from typing import Final
 
 from ...limits import ACCOUNT_TRANSACTIONS_PER_SECOND, PARTITION_ENTITIES_PER_SECOND
 from ..design.model import Design
-from ..model import AccountLoad, Heat, Measured, PartitionHeat
+from ..model import AccountLoad, Measured, PartitionLoad, TableLoad
 from .day import STEP, STEPS, day_curve
 from .load import Load, first_over, loads_of, refused_share, shares
 
@@ -54,7 +54,7 @@ class _Partition:
         )
 
 
-def heat_of(design: Design, measured: Iterable[Measured]) -> tuple[tuple[Heat, ...], AccountLoad]:
+def simulate_day(design: Design, measured: Iterable[Measured]) -> tuple[tuple[TableLoad, ...], AccountLoad]:
     """Return the heat of each table that has any work, in the order of the design, and the load of the account.
 
     :param design: the design
@@ -73,7 +73,7 @@ def heat_of(design: Design, measured: Iterable[Measured]) -> tuple[tuple[Heat, .
     return tuple(heat for heat in heats if heat is not None), _account(measured)
 
 
-def _heat(table: str, loads: Sequence[Load]) -> Heat | None:
+def _heat(table: str, loads: Sequence[Load]) -> TableLoad | None:
     """Return the heat of one table; None if nothing is done to it."""
     total = sum(load.work * sum(load.curve) for load in loads)
     if not total:
@@ -89,20 +89,20 @@ def _heat(table: str, loads: Sequence[Load]) -> Heat | None:
     over = [first_over(each, target, STEP) for each in rates.values()]
     moving = _is_moving(found[busiest[0]])
     shown = busiest[: SHOWN_IN_TURN if moving else SHOWN]
-    return Heat(
+    return TableLoad(
         table=table,
         step=float(STEP),
         partitions=tuple(
-            PartitionHeat(table, name, rates[name], refused_share(rates[name], target, STEP), sum(rates[name]) / total)
+            PartitionLoad(table, name, rates[name], refused_share(rates[name], target, STEP), sum(rates[name]) / total)
             for name in shown
         ),
         others=max(0, _count(loads) - len(shown)),
         target=target,
-        ceiling=target / peak,
-        saturated=min((seconds for seconds in over if seconds is not None), default=None),
-        moving=moving,
+        headroom=target / peak,
+        over_target_from=min((seconds for seconds in over if seconds is not None), default=None),
+        follows_time=moving,
         buckets=buckets,
-        cooled=cooled,
+        spread_peak=cooled,
     )
 
 

@@ -225,7 +225,7 @@ _YEAR: Final = 365.25
 
 
 @dataclass(frozen=True)
-class Stand:
+class SampleAccount:
     """A design on an account.
 
     :param declared: what is declared
@@ -243,7 +243,7 @@ class Stand:
     rejected: dict[str, str]
 
 
-def stood(design: Design, storage: Storage, most: int) -> Stand:
+def set_up(design: Design, storage: Storage, most: int) -> SampleAccount:
     """Put a design on an account, with as many entities as are declared, or as may be made.
 
     :param most: how many entities of a set are made at most
@@ -268,7 +268,7 @@ def stood(design: Design, storage: Storage, most: int) -> Stand:
         if (reason := rejection(partial(kept[each.name].load, samples[each.name].stored))) is not None:
             rejected[each.name] = reason
     declared = World(design, {each.name: each.shape for each in design.sets}, tables)
-    return Stand(storage, declared, World(design, shapes, fewer), kept, samples, rejected)
+    return SampleAccount(storage, declared, World(design, shapes, fewer), kept, samples, rejected)
 
 
 def rejection(call: Callable[[], object]) -> str | None:

@@ -23,7 +23,7 @@ from ..capacity.load import key_of, touches
 from ..capacity.sizes import entry_size
 from ..design.model import DeclaredSet, Design, Query, Shape, Write
 from ..model import Measured
-from .account import Stand, rejection, stood
+from .account import SampleAccount, rejection, set_up
 from .questions import Answer, Question, answer, ask_of, questions, shown
 from .sample import NOW, equal, scaled_results, width_of
 from .scaling import PAGE_READS, PERIOD_DAYS, Expected, Taken, class_of, mean, scaled, taking
@@ -58,7 +58,7 @@ def measure(design: Design, *, most: int = MOST) -> tuple[Measured, ...]:
     engine = Engine(clock=Clock(NOW), page_examines=PAGE_READS)
     engine.tables.create(_NOBODY)
     with connect(engine) as storage:
-        stand = stood(design, storage, most)
+        stand = set_up(design, storage, most)
         found = list[Measured]()
         for declared in design.sets:
             found += [_query(stand, declared, query) for query in declared.queries]
@@ -123,7 +123,7 @@ def _accesses(design: Design) -> list[Query | Write]:
     return found
 
 
-def _query(stand: Stand, declared: DeclaredSet, query: Query) -> Measured:
+def _query(stand: SampleAccount, declared: DeclaredSet, query: Query) -> Measured:
     found, shape, made = answer(declared, query), stand.made.shapes[declared.name], stand.samples[declared.name]
     asked = scaled_results(query, declared.shape, shape)
     likely, expected = stand.made.expected(declared, asked, found), stand.declared.expected(declared, query, found)
@@ -154,7 +154,7 @@ def _query(stand: Stand, declared: DeclaredSet, query: Query) -> Measured:
     )
 
 
-def _write(stand: Stand, declared: DeclaredSet, write: Write, sources: Mapping[str, Source]) -> Measured:
+def _write(stand: SampleAccount, declared: DeclaredSet, write: Write, sources: Mapping[str, Source]) -> Measured:
     others = [_named(stand.made.design, declared, name) for name in write.atomic_with]
     is_implied = _is_implied(declared, write)
     if is_implied and declared.retention is not None and declared.retention.by == "table":
@@ -179,7 +179,7 @@ def _write(stand: Stand, declared: DeclaredSet, write: Write, sources: Mapping[s
 
 
 def _written(
-    stand: Stand, writes: Sequence[tuple[DeclaredSet, Write]], sources: Mapping[str, Source]
+    stand: SampleAccount, writes: Sequence[tuple[DeclaredSet, Write]], sources: Mapping[str, Source]
 ) -> tuple[Taken, str | None]:
     """Carry out writes about several entities, and return what they took on average, or why they are rejected.
 
@@ -207,7 +207,7 @@ def _written(
     return replace(took, bytes_in=took.bytes_in + more, bytes_out=took.bytes_out + more), rejected
 
 
-def _longer(stand: Stand, declared: DeclaredSet, via: Derived) -> float:
+def _longer(stand: SampleAccount, declared: DeclaredSet, via: Derived) -> float:
     """Return by how many bytes a list of entities is longer with all entities than it is in the sample."""
     key = key_of(via, declared.key)
     size = entry_size(declared, via)
@@ -219,7 +219,9 @@ def _longer(stand: Stand, declared: DeclaredSet, via: Derived) -> float:
     return max(0.0, there - here) * size / 2
 
 
-def _parts(stand: Stand, writes: Sequence[tuple[DeclaredSet, Write]], sources: Mapping[str, Source]) -> list[Part]:
+def _parts(
+    stand: SampleAccount, writes: Sequence[tuple[DeclaredSet, Write]], sources: Mapping[str, Source]
+) -> list[Part]:
     """Return the writes about the next entities, which share a partition where they can; none if one has no entity."""
     found = list[Part]()
     like: dict[str, Any] = {}
@@ -242,7 +244,7 @@ def _named(design: Design, declared: DeclaredSet, name: str) -> tuple[DeclaredSe
     raise BadInput("atomic_with", name, "no other set has a write of this name", "name one of another set")
 
 
-def _follows(stand: Stand, sets: Sequence[DeclaredSet]) -> bool:
+def _follows(stand: SampleAccount, sets: Sequence[DeclaredSet]) -> bool:
     """Whether something is written that follows only eventually."""
     elsewhere = any(via.is_eventual for each in sets for via in stand.kept[each.name].parts)
     return elsewhere or (len(sets) > 1 and not shares_partition(sets))
@@ -263,7 +265,7 @@ def _how_many(declared: DeclaredSet, likely: Expected, found: Answer) -> int:
 
 
 def _carried_out(
-    stand: Stand, declared: DeclaredSet, query: Query, found: Answer, question: Question, shape: Shape
+    stand: SampleAccount, declared: DeclaredSet, query: Query, found: Answer, question: Question, shape: Shape
 ) -> tuple[Taken, str | None]:
     """Put a question, and return what it took, or why it is rejected."""
     ask = ask_of(declared, query, found, stand.samples[declared.name], question, shape)
@@ -275,7 +277,7 @@ def _carried_out(
     return taken.taken, rejected
 
 
-def _empty(stand: Stand, declared: DeclaredSet) -> float:
+def _empty(stand: SampleAccount, declared: DeclaredSet) -> float:
     """Return the bytes of an answer without entities."""
     with taking(stand.storage) as taken:
         stand.kept[declared.name].raw(_NOBODY, Comparison("PartitionKey", "eq", ""))

@@ -222,7 +222,7 @@ def sample(seed: str, shape: Shape, keys: Sequence[Key], *, span: timedelta, is_
     count = shape.count
     pieces = {piece.name: piece for key in reversed(keys) for piece in _pieces(key)}
     ranks = {name: _ranks(seed, shape, name, count + SPARE) for name in shape.fields}
-    _number_anew(shape, ranks)
+    _number_within(shape, ranks)
     _keep_apart(shape, keys[0], ranks)
     makers = {
         name: _Maker(name, field, pieces.get(name), count, span)
@@ -297,7 +297,7 @@ def _ranks(seed: str, shape: Shape, name: str, count: int) -> list[int]:
     return found
 
 
-def _number_anew(shape: Shape, ranks: dict[str, list[int]]) -> None:
+def _number_within(shape: Shape, ranks: dict[str, list[int]]) -> None:
     for name, field in shape.fields.items():
         if field.within is None or field.within not in ranks or field.distinct is not None:
             continue

@@ -19,7 +19,7 @@ def rewrites(expression: Filter, found: Explanation) -> tuple[Better, ...]:
     if found.query_class is QueryClass.POINT:
         return ()
     if found.bounds.empty:
-        return (Better("leave the query out, no entity can match", None),)
+        return (Better("remove the query: no entity can match", None),)
     better = _points(expression) or _apart(expression, found.query_class)
     if properties(expression):
         return (*better, *_patterns(expression, found))
@@ -43,7 +43,7 @@ def _points(expression: Filter) -> list[Better]:
         return []
     asked = [str((prop("PartitionKey") == partition) & (prop("RowKey") == row)) for partition, row in keys]
     points, billed = counted(len(keys), "point query"), counted(len(keys), "transaction")
-    words = f"ask {points}, together: {billed}, and {counted(len(keys), 'entity')} read at most"
+    words = f"send {points} in parallel: {billed}, and at most {counted(len(keys), 'entity')} read"
     return [Better(words, QueryClass.POINT, tuple(asked))]
 
 
@@ -60,7 +60,7 @@ def _apart(expression: Filter, above: QueryClass) -> list[Better]:
             continue
         worst = max(classify(each).query_class for each in queries)
         if worst < above:
-            words = f"ask {len(queries)} queries, one for each term of the 'or'; an entity may match several"
+            words = f"send {len(queries)} queries, one per term of the 'or'; an entity can match several"
             return [Better(words, worst, tuple(map(str, queries[:_MAX_SHOWN])))]
     return []
 
@@ -69,11 +69,11 @@ def _patterns(expression: Filter, found: Explanation) -> list[Better]:
     """Name the pattern that makes a key of the properties that are compared."""
     names = properties(expression)
     if names == [_SET_BY_SERVICE]:
-        words = "Timestamp is set by the service and no key is made of it: store a moment of your own, in the RowKey"
+        words = "Timestamp is set by the service and not indexed: store your own timestamp, in the RowKey"
         return [Better(words, QueryClass.RANGE, ('LogTail(storage, table, partition, at="At")',), "log tail pattern")]
     useful = [each.name for each in comparisons(expression) if each.name in names and each.operator != "ne"]
     if not useful:
-        return [Better("no index helps to find what is unequal: keep a key by what you do look for", None)]
+        return [Better("no index helps with 'ne': add an index by what you do look for", None)]
     equal = [each.name for each in equalities(expression) if each.name in useful]
     chosen = next((name for name in [*equal, *useful] if name != _SET_BY_SERVICE), useful[0])
     copies, lists = _indexes(chosen, found)
@@ -84,7 +84,7 @@ def _patterns(expression: Filter, found: Explanation) -> list[Better]:
 
 def _ordered(name: str) -> Better:
     """Return the pattern for a range of values, which a PartitionKey made of the value could not answer."""
-    words = f"keep copies ordered by {name}, in partitions that the question can name; they follow a moment late"
+    words = f"add an index ordered by {name}, in partitions that the query knows; it is eventually consistent"
     code = f'InterPartitionIndex(Key(<a part of {name}, such as its year>, "{name.lower()}_{{{name}}}"))'
     return Better(words, QueryClass.RANGE, (code,), "inter-partition secondary index pattern")
 
@@ -95,13 +95,13 @@ def _indexes(name: str, found: Explanation) -> tuple[Better, Better]:
     if found.bounds.partition is not None:
         return (
             Better(
-                f"where {name} is unique in a partition, or entities are read in its order, keep a copy under it",
+                f"if {name} is unique in a partition, or entities are read in its order, add an index by it",
                 QueryClass.RANGE,
                 (f'IntraPartitionIndex(Key(<the same partition>, "{row}"))',),
                 "intra-partition secondary index pattern",
             ),
             Better(
-                f"where many entities share a value of {name}, keep a list of them",
+                f"if many entities share a value of {name}, keep lists of them",
                 QueryClass.POINT,
                 (f'IndexEntity("{name}")',),
                 "index entities pattern",
@@ -109,13 +109,13 @@ def _indexes(name: str, found: Explanation) -> tuple[Better, Better]:
         )
     return (
         Better(
-            f"keep copies of the entities in partitions of their own, by {name}; they follow a moment late",
+            f"add an index by {name} in other partitions; it is eventually consistent",
             QueryClass.RANGE,
             (f'InterPartitionIndex(Key("{row}", <what tells them apart>))',),
             "inter-partition secondary index pattern",
         ),
         Better(
-            f"where many entities share a value of {name}, keep a list of them, in a table of its own",
+            f"if many entities share a value of {name}, keep lists of them in another table",
             QueryClass.POINT,
             (f'IndexEntity("{name}", store=InTable(<name>))',),
             "index entities pattern",
@@ -128,10 +128,10 @@ def _keys(expression: Filter, found: Explanation) -> tuple[Better, ...]:
     if found.query_class is QueryClass.RANGE:
         return ()
     if found.query_class is QueryClass.PARTITION_SCAN:
-        return (Better("if only some of the partition is wanted, bound RowKey", QueryClass.RANGE),)
+        return (Better("if you only need part of the partition, bound RowKey", QueryClass.RANGE),)
     if any(each.name == "PartitionKey" for each in comparisons(expression)):
-        return (Better("give PartitionKey eq, one query for each partition that is known", QueryClass.RANGE),)
+        return (Better("use PartitionKey eq, with one query per partition", QueryClass.RANGE),)
     if any(each.name == "RowKey" for each in comparisons(expression)):
-        words = "give PartitionKey too; where it is not known, keep copies in a partition that the RowKey tells"
+        words = "add PartitionKey; if you do not know it, add an index in a partition that the RowKey determines"
         return (Better(words, QueryClass.POINT, pattern="inter-partition secondary index pattern"),)
-    return (Better("ask for one partition at a time, or keep what is wanted in a table of its own", None),)
+    return (Better("query one partition at a time, or store what you need in another table", None),)

@@ -11,7 +11,7 @@ from ...catalogue import entry
 from ...errors import BadInput
 from ...figures import SECONDS_OF_A_MONTH, money, number, of_target, plural, share, time_of_day, years_from_now
 from ...filters import QueryClass
-from ..model import Finding, Heat, Measured, Reviewed, Severity
+from ..model import Finding, Measured, Reviewed, Severity, TableLoad
 
 _CONTROLS: Final = frozenset({"Cc", "Cf", "Zl", "Zp", "Cs"})
 
@@ -72,7 +72,7 @@ class Load:
     :param name: the table's, or `Account`
     :param peak: the most in a second
     :param unit: of what
-    :param cooled: the peak with a spread key, None where it needs none
+    :param spread_peak: the peak with a spread key, None where it needs none
     :param buckets: over how many buckets the key then spreads
     """
 
@@ -80,7 +80,7 @@ class Load:
     peak: float
     target: float
     unit: str
-    cooled: float | None = None
+    spread_peak: float | None = None
     buckets: int = 1
 
     @property
@@ -137,7 +137,7 @@ def loads(reviewed: Reviewed) -> tuple[Load, ...]:
             peak_of(heat),
             heat.target,
             "entities",
-            heat.cooled if heat.buckets > 1 else None,
+            heat.spread_peak if heat.buckets > 1 else None,
             heat.buckets,
         )
         for heat in reviewed.heats
@@ -147,7 +147,7 @@ def loads(reviewed: Reviewed) -> tuple[Load, ...]:
     return tuple(sorted(found, key=lambda each: -each.share))
 
 
-def hottest_first(reviewed: Reviewed) -> tuple[Heat, ...]:
+def hottest_first(reviewed: Reviewed) -> tuple[TableLoad, ...]:
     """Return the heat of each table, that of the nearest to its target first."""
     return tuple(sorted(reviewed.heats, key=lambda heat: (-peak_of(heat) / heat.target, heat.table)))
 
@@ -179,15 +179,18 @@ def load_sentence(reviewed: Reviewed) -> str:
     return f"{told}; nothing else takes {'even 0.1%' if other < _LITTLE else f'more than {share(other)}'}"
 
 
-def heat_sentence(heat: Heat) -> str:
+def heat_sentence(heat: TableLoad) -> str:
     """Return how hot the busiest partition of a table gets, and when."""
     if not heat.partitions:
         return f"{plain(heat.table)}: nothing is asked of it"
     first = heat.partitions[0]
-    whose = "the partition of the moment" if heat.moving else f"“{plain(first.partition)}”, the busiest partition,"
+    busiest = f"“{plain(first.partition)}”, the busiest partition,"
+    whose = "the current partition" if heat.follows_time else busiest
     most = first.peak / heat.target
     told = f"{plain(heat.table)}: {whose} takes {'' if most < _LITTLE else 'up to '}{of_target(most)}"
-    return told if heat.saturated is None else f"{told}, and more than all of it from {time_of_day(heat.saturated)}"
+    if heat.over_target_from is None:
+        return told
+    return f"{told}, and exceeds it from {time_of_day(heat.over_target_from)}"
 
 
 def target_sentence(reviewed: Reviewed) -> str:
@@ -212,7 +215,7 @@ def scans(reviewed: Reviewed) -> int:
     return sum(1 for each in reviewed.measured if each.query_class and each.query_class > QueryClass.RANGE)
 
 
-def peak_of(heat: Heat) -> float:
+def peak_of(heat: TableLoad) -> float:
     """Return the most entities in a second that a partition of a table has to do with."""
     return max((each.peak for each in heat.partitions), default=0.0)
 

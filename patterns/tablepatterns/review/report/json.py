@@ -9,7 +9,7 @@ from math import isfinite
 from typing import Final, TypedDict
 
 from ..design.model import DeclaredSet, Query
-from ..model import Finding, Heat, PartitionHeat, Reviewed
+from ..model import Finding, PartitionLoad, Reviewed, TableLoad
 from .formatting import SEVERITIES, Cost, class_of, costs
 
 
@@ -80,25 +80,25 @@ class AccessJson(TypedDict):
 
 
 class PartitionJson(TypedDict):
-    """A partition: entities a second, the most in each hour of the day; `refused` and `share` from 0 to 1."""
+    """A partition: entities a second, the most in each hour of the day; `throttled` and `share` from 0 to 1."""
 
     partition: str
     peak: float | None
     peaks_by_hour: list[float | None]
-    refused: float | None
+    throttled: float | None
     share: float | None
 
 
-class HeatJson(TypedDict):
-    """A table; `saturated` is in seconds from the start of the day, null for never."""
+class TableLoadJson(TypedDict):
+    """A table; `over_target_from` is in seconds from the start of the day, null for never."""
 
     table: str
     target: float | None
-    ceiling: float | None
-    saturated: float | None
-    moving: bool
+    headroom: float | None
+    over_target_from: float | None
+    follows_time: bool
     buckets: int
-    cooled: float | None
+    spread_peak: float | None
     partitions: list[PartitionJson]
     others: int
 
@@ -122,14 +122,14 @@ class LimitJson(TypedDict):
     reached: float | None
 
 
-class PromiseJson(TypedDict):
+class ConsistencyJson(TypedDict):
     """What a reader sees, what a crash leaves, and what brings it right."""
 
     set: str
     name: str
     reads: str
     crash: str
-    mended: str
+    repaired_by: str
 
 
 class BillLineJson(TypedDict):
@@ -160,10 +160,10 @@ class ReviewJson(TypedDict):
     severity: str | None
     findings: list[FindingJson]
     access_patterns: list[AccessJson]
-    heat: list[HeatJson]
+    heat: list[TableLoadJson]
     account: AccountJson
     limits: list[LimitJson]
-    consistency: list[PromiseJson]
+    consistency: list[ConsistencyJson]
     bill: BillJson
 
 
@@ -216,7 +216,7 @@ def document(reviewed: Reviewed) -> ReviewJson:
                 "name": each.access.name,
                 "reads": each.reads,
                 "crash": each.crash,
-                "mended": each.mended,
+                "repaired_by": each.repaired_by,
             }
             for each in reviewed.promises
         ],
@@ -284,26 +284,26 @@ def _access(cost: Cost) -> AccessJson:
     }
 
 
-def _heat(heat: Heat) -> HeatJson:
+def _heat(heat: TableLoad) -> TableLoadJson:
     return {
         "table": heat.table,
         "target": figure(heat.target),
-        "ceiling": figure(heat.ceiling),
-        "saturated": figure(heat.saturated),
-        "moving": heat.moving,
+        "headroom": figure(heat.headroom),
+        "over_target_from": figure(heat.over_target_from),
+        "follows_time": heat.follows_time,
         "buckets": heat.buckets,
-        "cooled": figure(heat.cooled),
+        "spread_peak": figure(heat.spread_peak),
         "partitions": list(map(_partition, heat.partitions)),
         "others": heat.others,
     }
 
 
-def _partition(found: PartitionHeat) -> PartitionJson:
+def _partition(found: PartitionLoad) -> PartitionJson:
     return {
         "partition": found.partition,
         "peak": figure(found.peak),
         "peaks_by_hour": _by_hour(found.rates),
-        "refused": figure(found.refused),
+        "throttled": figure(found.throttled),
         "share": figure(found.share),
     }
 

@@ -15,7 +15,7 @@ from typing import Any, Final, TypedDict
 
 from ...figures import money, number, rate, share, short_share
 from ...filters import QueryClass
-from ..model import Heat, PartitionHeat, Reviewed
+from ..model import PartitionLoad, Reviewed, TableLoad
 from .formatting import (
     Cost,
     Load,
@@ -288,7 +288,7 @@ _CLASSES: Final = (
 )
 
 
-def heat_plot(heat: Heat, number_of: int) -> Plot | None:
+def heat_plot(heat: TableLoad, number_of: int) -> Plot | None:
     """Return the plot of a table, or None where nothing is asked of it.
 
     :param number_of: which of the tables it is, for its name on the page
@@ -297,7 +297,7 @@ def heat_plot(heat: Heat, number_of: int) -> Plot | None:
     rows = asked[:_MAX_HEAT_ROWS]
     if not rows:
         return None
-    if heat.moving:
+    if heat.follows_time:
         rows.sort(key=lambda each: (each.rates.index(each.peak), each.partition))
     left_out = heat.others + len(asked) - len(rows)
     more = f" {number(left_out)} more {'is' if left_out == 1 else 'are'} cooler." if left_out else ""
@@ -320,7 +320,7 @@ def _class(portion: float) -> int:
     return next(place for place, (least, _, _) in enumerate(_CLASSES) if portion > least or not least)
 
 
-def _draw_heat(size: Size, heat: Heat, rows: Sequence[PartitionHeat]) -> Figure:
+def _draw_heat(size: Size, heat: TableLoad, rows: Sequence[PartitionLoad]) -> Figure:
     most = 14 if size.narrow else 34
     names = [shortened(each.partition, most) for each in rows]
     left = max(len(each) for each in names) * _LABEL + 0.12
@@ -407,9 +407,9 @@ def _draw_load(size: Size, found: Sequence[Load]) -> Figure:
         colour = COLOURS["over" if over else "under"]
         axes.plot([least, max(each.share, least)], [-place, -place], color=colour, linewidth=1.6, solid_capstyle="butt")
         axes.plot([max(each.share, least)], [-place], marker="D" if over else "o", markersize=6, color=colour)
-        if each.cooled:
+        if each.spread_peak:
             look = {"s": 42, "facecolors": COLOURS["page"], "edgecolors": COLOURS["ink"], "marker": "o", "zorder": 3}
-            axes.scatter([each.cooled / each.target], [-place], **look)
+            axes.scatter([each.spread_peak / each.target], [-place], **look)
     axes.axvline(1, color=COLOURS["ink"], linewidth=1, linestyle=(0, (4, 2)))
     axes.text(1, 1, "target", ha="center", va="bottom", transform=axes.get_xaxis_transform())
     decades = [10.0**power for power in range(round(log10(least)), floor(log10(most)) + 1)]

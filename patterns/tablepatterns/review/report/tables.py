@@ -7,7 +7,7 @@ from typing import Final, Literal
 
 from ...figures import amount, money, number, plural, rate, share, sum_of_money, time_of_day
 from ...filters import QueryClass
-from ..model import Heat, InSight, Measured, Promise, Reviewed
+from ..model import Consistency, LimitUse, Measured, Reviewed, TableLoad
 from .formatting import class_of, costs, hottest_first, name_of, plain, reached, scans, target_sentence
 
 Tone = Literal["plain", "good", "fair", "bad"]
@@ -152,20 +152,20 @@ def _heat(reviewed: Reviewed) -> Sheet:
     )
 
 
-def _heat_row(heat: Heat) -> tuple[Cell, ...]:
+def _heat_row(heat: TableLoad) -> tuple[Cell, ...]:
     first = heat.partitions[0] if heat.partitions else None
     peak = first.peak if first else 0.0
     portion = peak / heat.target
     tone: Tone = "bad" if portion > 1 else "fair" if portion > _NEAR else "good"
-    spread = f"{number(heat.buckets)} buckets: {share(heat.cooled / heat.target)}"
+    spread = f"{number(heat.buckets)} buckets: {share(heat.spread_peak / heat.target)}"
     return (
         Cell(plain(heat.table)),
-        Cell(plain(first.partition) if first else "none", note="changes with time" if heat.moving else ""),
+        Cell(plain(first.partition) if first else "none", note="changes with time" if heat.follows_time else ""),
         Cell(number(peak)),
         Cell(share(portion), tone=tone),
-        Cell("never" if heat.saturated is None else time_of_day(heat.saturated)),
-        Cell(share(first.refused) if first else "0%"),
-        Cell(f"× {number(heat.ceiling)}" if peak else ""),
+        Cell("never" if heat.over_target_from is None else time_of_day(heat.over_target_from)),
+        Cell(share(first.throttled) if first else "0%"),
+        Cell(f"× {number(heat.headroom)}" if peak else ""),
         Cell(spread if heat.buckets > 1 else "not needed"),
     )
 
@@ -198,7 +198,7 @@ def _limits(reviewed: Reviewed) -> Sheet:
     )
 
 
-def _limit(found: InSight, horizon: float) -> tuple[Cell, ...]:
+def _limit(found: LimitUse, horizon: float) -> tuple[Cell, ...]:
     portion = found.then / found.most
     tone: Tone = "bad" if found.reached is not None else "fair" if portion > _NEAR else "good"
     figures = (found.now, found.then, found.most)
@@ -229,10 +229,10 @@ def _promises(reviewed: Reviewed) -> Sheet:
     )
 
 
-def _promise(found: Promise) -> tuple[Cell, ...]:
+def _promise(found: Consistency) -> tuple[Cell, ...]:
     return (
         Cell(f"{plain(found.of.name)}: {plain(found.access.name)}"),
-        *(Cell(plain(each)) for each in (found.reads, found.crash, found.mended)),
+        *(Cell(plain(each)) for each in (found.reads, found.crash, found.repaired_by)),
     )
 
 

@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from typing import Final
 
 from ..design.model import Design
-from ..model import AccountLoad, Bill, Finding, Heat, InSight, Measured, Promise
+from ..model import AccountLoad, Bill, Consistency, Finding, LimitUse, Measured, TableLoad
 from . import (
     consistency,
     cost,
@@ -46,11 +46,11 @@ _CHECKS: Final[tuple[Check, ...]] = tuple(concern.found for concern in _CONCERNS
 def findings(
     design: Design,
     measured: Iterable[Measured],
-    heats: Iterable[Heat],
+    heats: Iterable[TableLoad],
     account: AccountLoad,
-    in_sight: Iterable[InSight],
+    in_sight: Iterable[LimitUse],
     bill: Bill,
-    promises: Iterable[Promise],
+    promises: Iterable[Consistency],
 ) -> tuple[Finding, ...]:
     """Return what a reviewer would say, the worst first, then by subject.
 

@@ -13,7 +13,7 @@ from ...recipes.index_entities import IndexEntity
 from ...recipes.summary import Summary
 from ..design.model import DeclaredSet, Query, Write
 from ..measure.sample import names_one, values_in, values_of
-from ..model import Finding, Heat, Severity
+from ..model import Finding, Severity, TableLoad
 from ..zipf import Zipf
 from .known import Asked, Done, Known, waste_severity
 from .rule import Rule, entities, listed, part_of
@@ -85,7 +85,7 @@ class _Cause:
 def _near_targets(known: Known) -> Iterator[Finding]:
     """Yield a finding for each table whose busiest partition is near its target, and one for the account."""
     for heat in known.heats:
-        severity = _severity(heat.ceiling)
+        severity = _severity(heat.headroom)
         cause = _cause(known, heat)
         if severity is not None:
             yield _finding(known, heat, severity, cause)
@@ -98,7 +98,7 @@ def _severity(ceiling: float) -> Severity | None:
     return Severity.SERIOUS if ceiling <= 1 else Severity.WARNING
 
 
-def _cause(known: Known, heat: Heat) -> _Cause | None:
+def _cause(known: Known, heat: TableLoad) -> _Cause | None:
     """Return what most of the work on a partition comes from; None where it comes from derived rows elsewhere."""
     accesses: list[Asked | Done] = [*known.queries(), *known.writes()]
     here = [each for each in accesses if each.of.table == heat.table and waste_severity(each.measured) is None]
@@ -123,11 +123,11 @@ def _partitions(access: Asked | Done) -> float:
     return 1 / top
 
 
-def _finding(known: Known, heat: Heat, severity: Severity, cause: _Cause | None) -> Finding:
+def _finding(known: Known, heat: TableLoad, severity: Severity, cause: _Cause | None) -> Finding:
     if cause is None or _is_of_derived(heat, cause):
         return _index(heat, severity)
     declared = cause.of
-    if heat.moving and declared.pattern != "partition_spread":
+    if heat.follows_time and declared.pattern != "partition_spread":
         return _prepend_append(known, heat, severity, declared)
     if not declared.key.partition_fields and declared.pattern != "partition_spread":
         return _one_partition(heat, severity, cause)
@@ -136,27 +136,29 @@ def _finding(known: Known, heat: Heat, severity: Severity, cause: _Cause | None)
     return _hot_partition(heat, severity, cause)
 
 
-def _is_of_derived(heat: Heat, cause: _Cause) -> bool:
+def _is_of_derived(heat: TableLoad, cause: _Cause) -> bool:
     """Whether the busiest partition holds rows of an index in partitions of their own."""
     hottest = heat.partitions[0].partition if heat.partitions else ""
     own = cause.of.key.partition_template.split("{")[0]
     return bool(own) and not hottest.startswith(own) and any(each.is_eventual for each in cause.of.derived)
 
 
-def reaches(heat: Heat) -> str:
+def reaches(heat: TableLoad) -> str:
     """Say how much the busiest partition of a table has to do, and when it is too much."""
     hottest = heat.partitions[0]
-    peak = f"{entities(hottest.peak)} a second, {of_target(1 / heat.ceiling)}"
+    peak = f"{entities(hottest.peak)} a second, {of_target(1 / heat.headroom)}"
     says = f"partition {hottest.partition!r} of {heat.table} handles up to {peak}"
-    return says if heat.saturated is None else f"{says}, and exceeds it from {time_of_day(heat.saturated)} on"
+    if heat.over_target_from is None:
+        return says
+    return f"{says}, and exceeds it from {time_of_day(heat.over_target_from)} on"
 
 
-def cooled(heat: Heat) -> str:
+def cooled(heat: TableLoad) -> str:
     """Say what spreading the busiest partition would do."""
-    return f"with {number(heat.buckets)} buckets, the busiest handles {entities(heat.cooled)} a second"
+    return f"with {number(heat.buckets)} buckets, the busiest handles {entities(heat.spread_peak)} a second"
 
 
-def _prepend_append(known: Known, heat: Heat, severity: Severity, declared: DeclaredSet) -> Finding:
+def _prepend_append(known: Known, heat: TableLoad, severity: Severity, declared: DeclaredSet) -> Finding:
     says = (
         f"The PartitionKey {declared.key.partition_template} follows time, so all inserts go to one "
         "partition at a time: "
@@ -177,7 +179,7 @@ def _prepend_append(known: Known, heat: Heat, severity: Severity, declared: Decl
     return PREPEND_APPEND.finding(severity, declared.name, says, better)
 
 
-def _one_partition(heat: Heat, severity: Severity, cause: _Cause) -> Finding:
+def _one_partition(heat: TableLoad, severity: Severity, cause: _Cause) -> Finding:
     declared = cause.of
     says = f"All of {declared.name} is in one partition: {reaches(heat)}."
     if isinstance(cause.access, Asked) and declared.shape.count <= _SMALL:
@@ -190,7 +192,7 @@ def _one_partition(heat: Heat, severity: Severity, cause: _Cause) -> Finding:
     return ONE_PARTITION.finding(severity, declared.name, says, better)
 
 
-def _few_partitions(heat: Heat, severity: Severity, declared: DeclaredSet) -> Finding:
+def _few_partitions(heat: TableLoad, severity: Severity, declared: DeclaredSet) -> Finding:
     count = number(values_in(declared.shape, declared.key.partition_fields))
     says = f"The PartitionKey {declared.key.partition_template} has {count} values: {reaches(heat)}."
     better = (
@@ -200,7 +202,7 @@ def _few_partitions(heat: Heat, severity: Severity, declared: DeclaredSet) -> Fi
     return FEW_PARTITIONS.finding(severity, declared.name, says, better)
 
 
-def _hot_partition(heat: Heat, severity: Severity, cause: _Cause) -> Finding:
+def _hot_partition(heat: TableLoad, severity: Severity, cause: _Cause) -> Finding:
     declared, hottest = cause.of, heat.partitions[0]
     says = f"One of many partitions takes {share(hottest.share)} of the work: {reaches(heat)}."
     if isinstance(cause.access.measured.access, Query):
@@ -213,7 +215,7 @@ def _hot_partition(heat: Heat, severity: Severity, cause: _Cause) -> Finding:
     return HOT_PARTITION.finding(severity, declared.name, says, better)
 
 
-def _index(heat: Heat, severity: Severity) -> Finding:
+def _index(heat: TableLoad, severity: Severity) -> Finding:
     says = f"Index, list or summary rows are in too few partitions: {reaches(heat)}."
     better = (
         "Start their PartitionKey with a field that has more values, or spread each list or "

@@ -16,7 +16,7 @@ from ...limits import MAX_PAGE_ENTITIES, MAX_QUERY_TIME, PARTITION_ENTITIES_PER_
 from ..design.model import DeclaredSet, Design, Query, Write
 from ..key_parts import pieces_of
 from ..measure.sample import asked_values, values_of
-from ..model import AccountLoad, Bill, Heat, InSight, Measured, Promise, Severity
+from ..model import AccountLoad, Bill, Consistency, LimitUse, Measured, Severity, TableLoad
 from ..zipf import Zipf
 
 
@@ -49,11 +49,11 @@ class Known:
 
     design: Design
     measured: tuple[Measured, ...]
-    heats: tuple[Heat, ...]
+    heats: tuple[TableLoad, ...]
     account: AccountLoad
-    in_sight: tuple[InSight, ...]
+    in_sight: tuple[LimitUse, ...]
     bill: Bill
-    promises: tuple[Promise, ...]
+    promises: tuple[Consistency, ...]
 
     def queries(self) -> Iterator[Asked]:
         """Yield the queries, in the order of the design."""

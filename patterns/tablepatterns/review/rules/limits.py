@@ -17,7 +17,7 @@ from ...limits import (
     PARTITION_ENTITIES_PER_SECOND,
 )
 from ..design.model import DeclaredSet, Field
-from ..model import Finding, InSight, Severity
+from ..model import Finding, LimitUse, Severity
 from .known import ONCE_AN_HOUR, Asked, Known, in_order, terms_of, waste_severity
 from .rule import Rule, entities, part_of
 
@@ -194,14 +194,14 @@ def _limits_in_sight(known: Known) -> Iterator[Finding]:
             yield from _slow(known, each)
 
 
-def _severity(sight: InSight) -> Severity | None:
+def _severity(sight: LimitUse) -> Severity | None:
     if sight.reached is not None:
         return Severity.SERIOUS
     # What does not grow is declared at its largest, and stays below
     return Severity.WARNING if sight.then >= _NEAR * sight.most and sight.then > sight.now else None
 
 
-def _follows(sight: InSight, large: set[str]) -> bool:
+def _follows(sight: LimitUse, large: set[str]) -> bool:
     """Whether a limit is passed only because a value is too large."""
     return (
         sight.limit.startswith("bytes of a")
@@ -210,7 +210,7 @@ def _follows(sight: InSight, large: set[str]) -> bool:
     )
 
 
-def _says(sight: InSight, told: _Told) -> str:
+def _says(sight: LimitUse, told: _Told) -> str:
     now, then, most = (amount(each, sight.limit) for each in (sight.now, sight.then, sight.most))
     says = told.says.format(whose=sight.subject, amount=now)
     if sight.then != sight.now:
@@ -221,7 +221,7 @@ def _says(sight: InSight, told: _Told) -> str:
     return f"{says}; the limit is {most}, {when}."
 
 
-def _slow(known: Known, sight: InSight, *, even_if_rare: bool = False) -> Iterator[Finding]:
+def _slow(known: Known, sight: LimitUse, *, even_if_rare: bool = False) -> Iterator[Finding]:
     for asked in known.queries():
         named = part_of(asked.of.name, asked.query.name) == sight.subject
         if named and sight.reached is not None and (even_if_rare or _is_wanted(asked)):
