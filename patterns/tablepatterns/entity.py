@@ -17,7 +17,7 @@ from datetime import datetime
 from decimal import Decimal
 from enum import Enum
 from functools import lru_cache
-from typing import Any, Final, NamedTuple, cast
+from typing import Any, Final, NamedTuple, TypeAlias, cast
 from urllib.parse import unquote
 from uuid import UUID
 
@@ -242,12 +242,8 @@ class Measured(NamedTuple):
     """Whether it has room left for the id of its write."""
 
 
-class Looked(NamedTuple):
-    """What was found out about the value of a property: what it was, how the SDK sends it, and its bytes."""
-
-    given: Any
-    sent: Any
-    size: int
+Looked: TypeAlias = tuple[Any, Any, int]
+"""What was found out about the value of a property: what it was, how the SDK sends it, and its bytes."""
 
 
 def measured(entity: Mapping[str, Any], seen: dict[str, Looked] | None = None) -> Measured:
@@ -271,10 +267,10 @@ def measured(entity: Mapping[str, Any], seen: dict[str, Looked] | None = None) -
             continue
         looked = known.get(name)
         # The same object: 1, 1.0 and True are equal, and of three types
-        if looked is None or looked.given is not value:
+        if looked is None or looked[0] is not value:
             looked = known[name] = _looked(name, value)
-        sent[name] = looked.sent
-        size += looked.size
+        sent[name] = looked[1]
+        size += looked[2]
     count = len(sent) - 2
     if count > limits.MAX_CUSTOM_PROPERTIES:
         raise LimitExceeded(
@@ -297,11 +293,11 @@ def measured(entity: Mapping[str, Any], seen: dict[str, Looked] | None = None) -
 def _looked(name: str, value: Any) -> Looked:
     kind = cast("type[object]", type(value))
     if kind is str and value.isascii() and 2 * len(value) <= limits.MAX_STRING_BYTES:
-        return Looked(value, value, _name_size(name) + 4 + 2 * len(value))
+        return value, value, _name_size(name) + 4 + 2 * len(value)
     if kind is bool or kind is float or (kind is int and limits.INT32_MIN <= value <= limits.INT32_MAX):
-        return Looked(value, value, _name_size(name) + SIZES[kind])
+        return value, value, _name_size(name) + SIZES[kind]
     stored = storable(name, value)
-    return Looked(value, _sent(stored), _name_size(name) + value_size(stored))
+    return value, _sent(stored), _name_size(name) + value_size(stored)
 
 
 def check_key(name: str, value: object) -> str:

@@ -62,6 +62,7 @@ def batch_body(
     start = f"--{changeset}\r\nContent-Type: application/http\r\nContent-Transfer-Encoding: binary\r\nContent-ID: "
     try:
         partition = f"{address}(PartitionKey='{_quoted(operations[0].partition_key)}',RowKey='"
+        tails: dict[Lineage, str] = {(): "}"}
         text = [f"--{batch}\r\nContent-Type: multipart/mixed; boundary={changeset}\r\n\r\n"]
         for number, (operation, lineage) in enumerate(zip(operations, lineages, strict=True)):
             kind, etag = operation.kind, operation.etag
@@ -72,7 +73,8 @@ def batch_body(
                 line = f"DELETE {partition}{_quoted(operation.row_key)}') HTTP/1.1\r\n"
                 text.append(f"{start}{number}\r\n\r\n{line}{common}{_ACCEPT_ENTITY}{condition}{dates}\r\n")
                 continue
-            entity = _with_lineage(entity_json(operation.entity), lineage)
+            tail = tails.get(lineage) or tails.setdefault(lineage, _tail(lineage))
+            entity = entity_json(operation.entity)[:-1] + tail
             if kind == "insert":
                 line, accept = f"POST {address} HTTP/1.1\r\n", _ACCEPT_ENTITY
             else:
@@ -94,11 +96,10 @@ def _quoted(key: str) -> str:
     return quote(key.replace("'", "''"), safe="")
 
 
-def _with_lineage(entity: str, lineage: Lineage) -> str:
-    if not lineage:
-        return entity
+def _tail(lineage: Lineage) -> str:
+    """Return the end of an entity with the ids of its last writes."""
     value = b64encode(as_bytes(lineage)).decode()
-    return f'{entity[:-1]}, "{WRITE_ID}": "{value}", "{WRITE_ID}@odata.type": "Edm.Binary"}}'
+    return f', "{WRITE_ID}": "{value}", "{WRITE_ID}@odata.type": "Edm.Binary"}}'
 
 
 def etags_of(content: bytes, count: int) -> list[str | None] | FailedPart | None:

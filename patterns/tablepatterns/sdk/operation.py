@@ -127,7 +127,7 @@ class Operation:
             return cls(kind, sent["PartitionKey"], sent["RowKey"], etag, sent, lineage, has_room, None, size)
         return cls(kind, sent["PartitionKey"], sent["RowKey"], etag, sent, lineage, whole.has_room, whole.sent, size)
 
-    @cached_property
+    @property
     def key(self) -> tuple[str, str]:
         """The PartitionKey and the RowKey."""
         return self.partition_key, self.row_key
@@ -160,13 +160,14 @@ class Operation:
         properties = {name: value for name, value in self.entity.items() if name not in limits.SYSTEM_PROPERTIES}
         return entity_size(self.partition_key, self.row_key, properties)
 
-    @cached_property
+    @property
     def payload_bound(self) -> int:
         """A number of bytes that this operation does not exceed in the body of a transaction."""
         # JSON spells a UTF-16 unit in six bytes at the most, a third of which is counted in the entity's size
         rough = 3 * (self.measured_size or self.size) + _PART_BYTES
-        return rough if rough < limits.MAX_TRANSACTION_BYTES // limits.MAX_TRANSACTION_OPERATIONS else self._exact()
+        return rough if rough < limits.MAX_TRANSACTION_BYTES // limits.MAX_TRANSACTION_OPERATIONS else self._exact
 
+    @cached_property
     def _exact(self) -> int:
         return len(json.dumps(self._plain(), default=_spelled)) + _PART_BYTES
 

@@ -407,7 +407,7 @@ class Table:
         return [await self.get(*operation.key) for operation in operations]
 
     async def _send(self, operations: Sequence[Operation], stamp: WriteId, exchange: Exchange) -> list[Entity]:
-        lineages = [_lineage(each, stamp) for each in operations]
+        lineages = _lineages(operations, stamp)
         if len(operations) > 1:
             etags = await self._send_transaction(operations, lineages, exchange)
         else:
@@ -459,14 +459,23 @@ def _read_back(operations: Sequence[Operation], rows: Sequence[Entity | None], s
         row.etag if row is not None and is_newest(stamp, operation, row) else STALE_ETAG
         for operation, row in zip(operations, rows, strict=True)
     ]
-    return [_written(each, etag, _lineage(each, stamp)) for each, etag in zip(operations, etags, strict=True)]
+    return list(map(_written, operations, etags, _lineages(operations, stamp)))
 
 
-def _lineage(operation: Operation, stamp: WriteId) -> Lineage:
-    """Return the lineage that a write leaves in its row; none where the row has no room for it."""
-    if not operation.has_room:
-        return ()
-    return after(inserted(stamp) if operation.kind == "insert" else stamp, operation.lineage)
+def _lineages(operations: Sequence[Operation], stamp: WriteId) -> list[Lineage]:
+    """Return the lineage that each write leaves in its row; none where the row has no room for it."""
+    first = inserted(stamp)
+    # Most rows get the same one
+    new, overwritten = after(first, ()), after(stamp, ())
+    lineages: list[Lineage] = []
+    for operation in operations:
+        if not operation.has_room:
+            lineages.append(())
+        elif operation.kind == "insert":
+            lineages.append(after(first, operation.lineage) if operation.lineage else new)
+        else:
+            lineages.append(after(stamp, operation.lineage) if operation.lineage else overwritten)
+    return lineages
 
 
 def _written(operation: Operation, etag: str | None, lineage: Lineage) -> Entity:
