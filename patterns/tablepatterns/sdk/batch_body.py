@@ -20,6 +20,7 @@ _FAILED_PART: Final = re.compile(
     rb"\r\nHTTP/1\.[01] ([13-9]\d\d) ([^\r\n]*)((?:\r\n[^\r\n]+)*)\r\n\r\n(.*?)\r\n--", re.DOTALL
 )
 
+_METHODS: Final = {"replace": "PUT", "insert_or_replace": "PUT", "merge": "PATCH", "insert_or_merge": "PATCH"}
 _TOO_LARGE: Final = b"413"
 
 
@@ -78,8 +79,7 @@ def batch_body(
             if kind == "insert":
                 line, accept = f"POST {address} HTTP/1.1\r\n", _ACCEPT_ENTITY
             else:
-                method = "PUT" if kind.endswith("replace") else "PATCH"
-                line, accept = f"{method} {partition}{_quoted(operation.row_key)}') HTTP/1.1\r\n", _ACCEPT
+                line, accept = f"{_METHODS[kind]} {partition}{_quoted(operation.row_key)}') HTTP/1.1\r\n", _ACCEPT
             size = f"Content-Type: application/json\r\nContent-Length: {len(entity)}\r\n"
             text.append(f"{start}{number}\r\n\r\n{line}{size}{common}{accept}{condition}{dates}{entity}\r\n")
     except UnicodeError as error:
@@ -93,6 +93,8 @@ _ACCEPT_ENTITY: Final = "Accept: application/json;odata=minimalmetadata\r\n"
 
 
 def _quoted(key: str) -> str:
+    if key.isalnum() and key.isascii():
+        return key
     return quote(key.replace("'", "''"), safe="")
 
 

@@ -14,7 +14,7 @@ from azure.core.exceptions import HttpResponseError, ResourceExistsError, Resour
 from azure.data.tables import TableAccessPolicy, generate_table_sas
 
 from .. import limits
-from ..entity import STALE_ETAG, Entity, received, write_ids_of, written
+from ..entity import STALE_ETAG, Entity, entity_of_row, received, write_ids_of
 from ..errors import (
     BadDesign,
     BadInput,
@@ -479,7 +479,7 @@ def _lineages(operations: Sequence[Operation], stamp: WriteId) -> list[Lineage]:
 
 
 def _written(operation: Operation, etag: str | None, lineage: Lineage) -> Entity:
-    entity = Entity({"PartitionKey": operation.partition_key, "RowKey": operation.row_key})
-    if operation.kind != "delete" and etag is not None:
-        written(entity, etag, lineage)
-    return entity
+    keys = (("PartitionKey", operation.partition_key), ("RowKey", operation.row_key))
+    if operation.kind == "delete" or etag is None:
+        return entity_of_row(keys, None, None, ())
+    return entity_of_row(keys, etag, None, lineage)
