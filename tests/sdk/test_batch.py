@@ -29,6 +29,7 @@ from urllib3.response import HTTPResponse
 import tablepatterns
 from support.employees import employees_of, jones
 from support.recorded_requests import CREDENTIAL, SERVICE, Recorder
+from tablepatterns import Traffic
 from tablepatterns.engine.account import Engine
 from tablepatterns.engine.transport import AioEngineTransport, EngineTransport
 from tablepatterns.errors import EntityAlreadyExists
@@ -198,6 +199,21 @@ async def test_a_trace_has_the_spans_of_the_sdks_own_call(tables: Tables, spans:
         found.append([(span.name, span.kind, span.parent and names[span.parent.span_id]) for span in made])
     assert found[0] == found[1]
     assert [name for name, *_ in found[0]] == ["POST", "TableClient.submit_transaction"]
+
+
+async def test_traffic_names_the_line_that_caused_a_transaction(storage: Any, table_name: str) -> None:
+    employees = employees_of(storage, table_name)
+    await employees.table.create()
+    with Traffic(storage) as traffic:
+        await employees.insert(jones())
+        with pytest.raises(EntityAlreadyExists):
+            await employees.insert(jones())
+    made, rejected = traffic.requests
+    assert (made.operation, made.status, rejected.status) == ("Transaction", 202, 409)
+    assert made.site is not None
+    assert rejected.site is not None
+    assert made.site.file.endswith("test_batch.py")
+    assert rejected.site.line == made.site.line + 2
 
 
 # ------------------------------------------------------------------ credentials

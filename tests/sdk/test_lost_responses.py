@@ -213,7 +213,7 @@ async def test_when_every_answer_breaks_off_the_networks_error_is_raised(
 ) -> None:
     employees = EntitySet(storage, table_name, PLAIN)
     await employees.table.create()
-    with engine.faults.break_body(3, operation="InsertEntity"), pytest.raises(ServiceResponseError, match="broke off"):
+    with engine.faults.break_body(3, operation="InsertEntity"), pytest.raises(ServiceResponseError, match="incomplete"):
         await employees.insert(jones())
 
 

@@ -11,10 +11,10 @@ from .process_transport import PerProcess
 
 
 class AioProcessTransport(AioHttpTransport):  # type: ignore[misc]
-    """An async transport that sends each request over a connection of the process that sends it.
+    """An async transport that sends each request over a connection of the current process.
 
-    The forked process runs an event loop of its own. It is an `AioHttpTransport`, for by that the SDK tells that
-    aiohttp will send a path such as `/it's` otherwise than it was given, and signs it so.
+    A forked process runs an event loop of its own. The class derives from `AioHttpTransport`, because the SDK then
+    signs a path such as `/it's` in the form in which aiohttp sends it.
 
     :param options: those of the SDK's transport
     """

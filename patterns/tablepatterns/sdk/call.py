@@ -9,22 +9,22 @@ from typing import Any, Final, Generic, TypeVar
 
 from azure.core.exceptions import HttpResponseError, IncompleteReadError, ServiceRequestError, ServiceResponseError
 
-# Over aiohttp a connection that breaks after the request was carried out is told as one that was never made
+# Over aiohttp, a connection that breaks after the request was carried out is reported as one that was never made
 CONNECTION_LOST = (ServiceRequestError, ServiceResponseError)
 
 
 _MAYBE_CARRIED_OUT: Final = frozenset({408, 500, 502, 504})
-"""What the service or a proxy answers when it does not know whether the request was carried out."""
+"""Statuses with which the service or a proxy says nothing about whether the request was carried out."""
 
 
 class MaybeCarriedOut(Exception):
     """A response that does not say whether the request was carried out."""
 
 
-class Exchange:
-    """What became of one call: given to the SDK as its response hook, it sees whether the SDK sent the call again.
+class CallHook:
+    """The response hook of one SDK call, which notes its status and whether the SDK sent it again.
 
-    :param hook: the hook whose place it takes
+    :param hook: the client's own hook, which this one replaces and calls
     :param sends_once: whether a request that may have been carried out must not be sent again
     """
 
@@ -41,7 +41,7 @@ class Exchange:
             self._hook(response)
         if self._sends_once and self.status in _MAYBE_CARRIED_OUT:
             # The hook sees each response before the retry policy does, which would send the request again
-            raise MaybeCarriedOut(f"the service answered {self.status}")
+            raise MaybeCarriedOut(f"the service responded with {self.status}")
 
     @property
     def options(self) -> dict[str, Any]:
@@ -57,14 +57,14 @@ class Exchange:
 
 
 async def settled(result: Any) -> Any:
-    """Return what an SDK call gave: at once from a sync client, awaited from an async one."""
+    """Return the result of an SDK call, awaited if the client is async."""
     return await result if isawaitable(result) else result
 
 
 async def answered(call: Callable[..., Any], *arguments: Any, **options: Any) -> Any:
-    """Call the SDK to write something, and return what it gave; an answer whose body broke off is a lost one.
+    """Call the SDK to write something, and return the result.
 
-    :raises ServiceResponseError: the answer broke off
+    :raises ServiceResponseError: the response is incomplete, so it counts as lost
     """
     try:
         result = call(*arguments, **options)
@@ -73,36 +73,36 @@ async def answered(call: Callable[..., Any], *arguments: Any, **options: Any) ->
         # The table clients look for the response of an error that has none, and so hide it
         hidden = error.__context__ if isinstance(error, AttributeError) else None
         if _has_broken_off(hidden or error):
-            raise ServiceResponseError(f"the answer broke off: {hidden or error}") from error
+            raise ServiceResponseError(f"the response is incomplete: {hidden or error}") from error
         if isinstance(hidden, HttpResponseError):
             raise hidden from None
         raise
 
 
 def _has_broken_off(error: BaseException | None) -> bool:
-    """Tell whether an error says that the body of an answer did not come to its end.
+    """Return whether an error means that the body of a response is incomplete.
 
-    Not one of a credential that has nothing to do with an answer, and no answer of the service.
+    Errors of credentials, and responses of the service, do not.
     """
     if isinstance(error, HttpResponseError):
         return type(error) in (HttpResponseError, IncompleteReadError) and error.response is None
-    # Of a transaction the sync client hands on what its transport's library raises
+    # For a transaction, the sync client lets errors of the requests library through
     return isinstance(error, OSError) and type(error).__module__.startswith("requests.")
 
 
 async def first_page(pages: Any) -> Any:
-    """Return the first page of the SDK's pager; for a queue without messages it has none, and the answer is empty."""
+    """Return the first page of the SDK's pager; empty if there is none, as for a queue without messages."""
     if not hasattr(pages, "__anext__"):
         return next(pages, ())
     try:
-        # Not with a default: CPython then fails on the SDK's StopAsyncIteration, which carries a text
+        # Without a default, with which CPython fails on the SDK's StopAsyncIteration that has a text
         return await anext(pages)
     except StopAsyncIteration:
         return ()
 
 
 async def each(found: Any) -> AsyncIterator[Any]:
-    """Iterate over what an SDK client gave, sync or async."""
+    """Iterate over the results of an SDK client, sync or async."""
     if hasattr(found, "__aiter__"):
         async for entity in found:
             yield entity
@@ -112,7 +112,7 @@ async def each(found: Any) -> AsyncIterator[Any]:
 
 
 async def all_of(found: Any) -> list[Any]:
-    """Return all of what an SDK client gave, sync or async."""
+    """Return all results of an SDK client, sync or async."""
     return [each async for each in found] if hasattr(found, "__aiter__") else list(found)
 
 
@@ -120,7 +120,7 @@ T = TypeVar("T")
 
 
 class Once(Generic[T]):
-    """A value that is made once, whichever thread asks first.
+    """A value that is created on first use, once for all threads.
 
     >>> asked = Once(lambda: [print("made")])
     >>> asked.made is None
@@ -129,14 +129,14 @@ class Once(Generic[T]):
     made
     True
 
-    :param make: makes it
+    :param make: creates the value
     """
 
     def __init__(self, make: Callable[[], T]) -> None:
         self._make = make
         self._lock = threading.Lock()
         self.made: T | None = None
-        """The value, or None as long as nobody asked."""
+        """The value; None before its first use."""
 
     def __call__(self) -> T:
         """Return the value."""

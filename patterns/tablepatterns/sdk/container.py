@@ -1,4 +1,4 @@
-"""Container: one container of blobs, in the words that a recipe may await."""
+"""One container of blobs, with the methods that a recipe may await."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ from .errors import code_of
 
 Content: TypeAlias = bytes | IO[bytes] | Iterable[bytes] | AsyncIterable[bytes]
 ABSENT: Final = "absent"
-"""The ETag to give where a blob must not exist yet."""
+"""The ETag to pass if a blob must not exist yet."""
 _WRITE_ID: Final = "tablepatterns_write"
 _MISSING: Final = ("BlobNotFound", "ContainerNotFound")
 
 
 @dataclass(frozen=True)
 class BlobFacts:
-    """What is known of a blob without its content.
+    """The properties of a blob, without its content.
 
     :param size: in bytes
     :param blocks: how many blocks an append blob has; None for other kinds, and in lists
@@ -39,13 +39,13 @@ class BlobFacts:
     content_type: str | None = None
     blocks: int | None = None
     write_id: str | None = field(default=None, repr=False)
-    """By what a writer recognises its own write after a lost answer."""
+    """The id by which a writer recognizes its own write after a lost response."""
 
 
 class Container:
     """One container of an account, over an SDK `ContainerClient` or its async twin.
 
-    A container that does not exist is empty: reads find no blob, and the first write makes it.
+    A container that does not exist reads as empty, and the first write creates it.
 
     :param client: the SDK's client of the container
     """
@@ -59,7 +59,7 @@ class Container:
         return str(self._client.container_name)
 
     def blob_url(self, name: str) -> str:
-        """Return the address of a blob, without any token."""
+        """Return the URL of a blob, without a signature."""
         return str(self._client.get_blob_client(name).url).split("?")[0]
 
     async def create(self) -> bool:
@@ -73,7 +73,7 @@ class Container:
         return True
 
     async def drop(self) -> None:
-        """Delete the container with its blobs; one that does not exist is fine. Cost: 1 transaction."""
+        """Delete the container with its blobs; does nothing if there is none. Cost: 1 transaction."""
         with suppress(ResourceNotFoundError):
             await settled(self._client.delete_container())
 
@@ -86,20 +86,20 @@ class Container:
         metadata: Mapping[str, str] | None = None,
         content_type: str | None = None,
     ) -> str:
-        """Write a block blob whole, and return its ETag. An upload that breaks off leaves what was there.
+        """Upload a block blob, and return its ETag. If the upload fails, the blob is as it was.
 
-        A write whose answer was lost is recognised by an id in its metadata. Cost: 1 transaction up to 64 MiB, beyond
-        that 1 per 4 MiB and 1 to commit; 2 more if the container must be made first. For content that cannot be sent
-        again, 1 to make sure of the container.
+        A write whose response was lost is recognized by an id in the metadata. Cost: 1 transaction up to 64 MiB; beyond
+        that, 1 per 4 MiB and 1 to commit. 2 more if the container must be created first; for content that cannot be
+        sent again, 1 to create it beforehand.
 
         :param content: bytes, a file, or chunks of bytes
-        :param etag: the ETag of the blob to overwrite, or `ABSENT`; None overwrites whatever is there
-        :raises BlobChanged: the blob is not the one with this ETag; nothing has changed
+        :param etag: the ETag of the blob to overwrite, or `ABSENT`; None overwrites any blob
+        :raises BlobChanged: the blob has another ETag; nothing has changed
         """
         stamp = uuid4().hex
         options: dict[str, Any] = {"metadata": {**(metadata or {}), _WRITE_ID: stamp}, "overwrite": True}
         if content_type:
-            # Here, so that who uses no blobs does not load their library
+            # Imported here, so that a program without blobs does not load the library
             from azure.storage.blob import ContentSettings
 
             options["content_settings"] = ContentSettings(content_type=content_type)
@@ -121,12 +121,12 @@ class Container:
     async def download(
         self, name: str, *, offset: int = 0, length: int | None = None, etag: str | None = None
     ) -> bytes | None:
-        """Return the content of a blob, or a part of it, or None if there is none; behind its end there is nothing.
+        """Return the content of a blob, or a part of it; None if there is no blob, b"" if the part is beyond its end.
 
         Cost: 1 transaction up to 32 MiB, beyond that 1 per 4 MiB.
 
-        :param etag: the ETag that it must have
-        :raises BlobChanged: it has another
+        :param etag: the ETag that the blob must have
+        :raises BlobChanged: it has another ETag
         """
         try:
             found = await self._open(name, offset, length, etag)
@@ -155,7 +155,7 @@ class Container:
             raise BlobChanged(f"blob {name!r} was overwritten; read it again and retry", error) from error
 
     async def chunks(self, name: str, *, etag: str | None = None) -> AsyncIterator[bytes]:
-        """Hand out the content of a blob piece by piece, never holding all of it; nothing if there is none.
+        """Yield the content of a blob in chunks, without holding all of it; nothing if there is no blob.
 
         The cost is that of `download`.
 
@@ -183,11 +183,11 @@ class Container:
     async def append(self, name: str, content: bytes, *, position: int | None = None) -> int:
         """Append a block to an append blob that exists, and return the position it was written at. Cost: 1 transaction.
 
-        A request whose answer was lost is sent again: without `position` the blob may then hold the block twice. With
-        it the second is refused, and it is for the caller to see from the content whose block is there.
+        A request whose response was lost is sent again, so without `position` the blob may contain the block twice.
+        With it the second request is rejected, and the content shows the caller whose block was appended.
 
-        :param position: where the blob must end; None for wherever it does
-        :raises BlobChanged: the blob ends elsewhere, or is not there; nothing has changed
+        :param position: the length that the blob must have; None for any
+        :raises BlobChanged: the blob has another length or does not exist; nothing has changed
         """
         client = self._client.get_blob_client(name)
         condition = {} if position is None else {"appendpos_condition": position}
@@ -202,9 +202,9 @@ class Container:
         return int(answer["blob_append_offset"])
 
     async def create_append(self, name: str, *, metadata: Mapping[str, str] | None = None) -> bool:
-        """Make an empty append blob; return False if a blob with this name exists.
+        """Create an empty append blob; return False if a blob with this name exists.
 
-        An answer that was lost is recognised as our own success. Cost: 1 transaction.
+        If the response was lost, the blob is recognized as created by this call. Cost: 1 transaction.
         """
         stamp = uuid4().hex
         client = self._client.get_blob_client(name)
@@ -221,9 +221,9 @@ class Container:
     async def describe(self, name: str, metadata: Mapping[str, str], *, etag: str | None = None) -> str:
         """Replace the metadata of a blob that exists, and return its new ETag. Cost: 1 transaction.
 
-        An answer that was lost is recognised as our own success.
+        If the response was lost, the change is recognized as made by this call.
 
-        :raises BlobChanged: it has another ETag than `etag`, or is not there
+        :raises BlobChanged: it has another ETag than `etag`, or does not exist
         """
         stamp = uuid4().hex
         client = self._client.get_blob_client(name)
@@ -243,7 +243,7 @@ class Container:
         return str(answer["etag"])
 
     async def facts(self, name: str) -> BlobFacts | None:
-        """Return what is known of a blob, or None if there is none. Cost: 1 transaction."""
+        """Return the properties of a blob, or None if there is none. Cost: 1 transaction."""
         try:
             return _facts(await settled(self._client.get_blob_client(name).get_blob_properties()))
         except ResourceNotFoundError:
@@ -252,7 +252,7 @@ class Container:
     async def delete(self, name: str, *, etag: str | None = None) -> bool:
         """Delete a blob; return False if there was none. Cost: 1 transaction.
 
-        If the answer of our own deletion was lost, there was none either when the SDK asked again.
+        If the response was lost and the SDK sent the request again, False is returned although this call deleted it.
 
         :raises BlobChanged: it has another ETag than `etag`
         """
@@ -267,7 +267,7 @@ class Container:
         return True
 
     async def blobs(self, prefix: str = "") -> AsyncIterator[BlobFacts]:
-        """Hand out the blobs whose names begin with a prefix, in the order of their names, with their metadata.
+        """Yield the blobs whose names begin with a prefix, in the order of their names, with their metadata.
 
         Cost: 1 transaction per 5,000 blobs.
         """
@@ -293,7 +293,7 @@ def _condition(etag: str | None) -> dict[str, Any]:
     if etag is None:
         return {}
     if etag == ABSENT:
-        # No ETag with it: the SDK would hand it on to the connection, which knows no such word
+        # Without an ETag, which the SDK would pass on to the transport as an option
         return {"match_condition": MatchConditions.IfMissing}
     return {"etag": etag, "match_condition": MatchConditions.IfNotModified}
 

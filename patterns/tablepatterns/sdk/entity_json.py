@@ -99,10 +99,6 @@ def _with_stated_type(quoted_name: str) -> Encode:
     return encode
 
 
-def _bool(value: bool) -> str:
-    return "true" if value else "false"
-
-
 def _int32(value: int) -> str:
     if INT32_MIN <= value <= INT32_MAX:
         return repr(value)
@@ -135,7 +131,7 @@ def _moment(value: Any) -> str:
 
 _ENCODERS: Final[Mapping[type[object], tuple[Encode, EdmType | None]]] = {
     str: (encode_basestring_ascii, EdmType.STRING),
-    bool: (_bool, None),
+    bool: ({True: "true", False: "false"}.__getitem__, None),
     int: (_int32, None),
     float: (_double, EdmType.DOUBLE),
     bytes: (_binary, EdmType.BINARY),

@@ -1,4 +1,4 @@
-"""Translation: the SDK's errors as ours, by the service's code and the index of the operation that failed."""
+"""Translate the SDK's errors into the library's, by the service's code and the index of the operation that failed."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from .operation import Operation
 
 
 def translated(error: HttpResponseError, operations: Sequence[Operation]) -> HttpResponseError:
-    """Return what a refusal of these operations means; an error that we have no name for is returned as it is."""
+    """Return the library's error for a rejection of these operations; the error itself if there is none."""
     index = _failed_index(error, operations)
     if index is None:
         return TransactionFailed(f"{error.message}; no operation was applied", error) if _of_batch(error) else error
@@ -41,14 +41,14 @@ def missing(operation: Operation, error: HttpResponseError | None = None, index:
 
 
 def lacks_table(error: HttpResponseError, operations: Sequence[Operation]) -> bool:
-    """Whether the table must be made first; a table is not made to find out that it holds nothing to change."""
+    """Return whether the table must be created first, which only inserts need."""
     return code_of(error) == "TableNotFound" and any(each.kind.startswith("insert") for each in operations)
 
 
 def code_of(error: HttpResponseError) -> str:
-    """Return the service's code of an error, or "" where it gave none.
+    """Return the service's code of an error, or "" if it gave none.
 
-    The SDK has it in `error_code` for most calls, but not for `create_entity`, which leaves it in the answer.
+    The SDK's errors have it in `error_code`, but for those of `create_entity`, where it is in the response.
     """
     known: Any = getattr(error, "error_code", None)
     if known:
@@ -73,6 +73,6 @@ def _of_batch(error: HttpResponseError) -> TypeGuard[TableTransactionError]:
 def _failed_index(error: HttpResponseError, operations: Sequence[Operation]) -> int | None:
     if len(operations) == 1:
         return 0
-    # The SDK says 0 where the service gave no index; only the text tells the two apart
+    # The SDK's index is 0 too if the service gave none, so only the text shows the difference
     named = str(error.message).split(":", 1)[0].strip()
     return int(named) if _of_batch(error) and named.isdecimal() and int(named) < len(operations) else None

@@ -1,4 +1,4 @@
-"""Operation: one write of an entity group transaction, and the rules of such a transaction, checked before sending."""
+"""The writes of an entity group transaction, and its rules, which are checked before sending."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ from ..errors import BadInput, BadProperty, LimitExceeded
 from ..write_id import Lineage, as_bytes
 
 ANY: Final = "*"
-"""The ETag of an unconditional write: whatever is stored is overwritten or deleted, if only it exists."""
+"""The ETag of an unconditional write, which overwrites or deletes any version of an existing entity."""
 
 Kind = Literal["insert", "replace", "merge", "insert_or_replace", "insert_or_merge", "delete"]
 
 _PART_BYTES: Final = 1000
-"""More than the headers and the address of one operation take in the body of a transaction."""
+"""An upper bound for the headers and the URL of one operation in the body of a transaction."""
 
 
 @dataclass(frozen=True)
 class Operation:
-    """One write, already checked: what the service would refuse is refused when the operation is made.
+    """One write, already checked: what the service would reject is rejected when the operation is created.
 
     `etag` is the ETag that replace, merge and delete are conditional on, or `ANY`.
 
@@ -48,9 +48,9 @@ class Operation:
     has_room: bool = field(default=True, repr=False)
     """Whether the row has room for the id of this write."""
     becomes: Mapping[str, Any] | None = field(default=None, repr=False, compare=False)
-    """The whole row as a merge leaves it, if that is known."""
+    """The whole row after a merge, if it is known."""
     measured_size: int | None = field(default=None, repr=False, compare=False)
-    """The `size`, where it is known from the check of the entity."""
+    """The `size`, if the check of the entity has computed it."""
 
     @classmethod
     def insert(cls, entity: Mapping[str, Any], *, seen: dict[str, Looked] | None = None) -> Operation:
@@ -81,9 +81,9 @@ class Operation:
         lineage: Lineage = (),
         seen: dict[str, Looked] | None = None,
     ) -> Operation:
-        """Overwrite the given properties of an entity and leave the others as they are.
+        """Overwrite the given properties of an entity, and leave the others as they are.
 
-        :param becomes: the entity as it will be then, if that is known
+        :param becomes: the whole entity after the merge, if it is known
         :param lineage: the ids of the writes that this one builds on
         :param seen: see `measured`
         """
@@ -92,12 +92,12 @@ class Operation:
 
     @classmethod
     def insert_or_replace(cls, entity: Mapping[str, Any]) -> Operation:
-        """Create an entity or replace the one that exists, whatever it holds."""
+        """Create an entity, or replace the one that exists."""
         return cls._of("insert_or_replace", entity, None)
 
     @classmethod
     def insert_or_merge(cls, entity: Mapping[str, Any]) -> Operation:
-        """Create an entity or merge into the one that exists, whatever it holds."""
+        """Create an entity, or merge into the one that exists."""
         return cls._of("insert_or_merge", entity, None)
 
     @classmethod
@@ -120,7 +120,7 @@ class Operation:
         whole: Measured | None = None,
     ) -> Operation:
         if WRITE_ID in entity:
-            rule = "the name is taken: every write of a recipe carries its own, to be recognised by"
+            rule = "the name is reserved: every write uses it to recognize its own rows"
             raise BadProperty(WRITE_ID, entity[WRITE_ID], rule, "rename the property")
         sent, size, has_room = measured(entity, seen)
         if whole is None:
@@ -139,7 +139,7 @@ class Operation:
 
     @property
     def result(self) -> Mapping[str, Any] | None:
-        """The whole row as this write leaves it; None for a delete, and where that is not known."""
+        """The whole row after this write; None for a delete, and if it is not known."""
         if self.kind in ("insert", "replace", "insert_or_replace"):
             return plain(self.entity)
         return None if self.becomes is None else plain(self.becomes)
@@ -154,7 +154,7 @@ class Operation:
 
     @cached_property
     def size(self) -> int:
-        """The bytes that the row takes which is sent, by the published formula."""
+        """The bytes that the row takes, by the published formula."""
         if self.measured_size is not None:
             return self.measured_size
         properties = {name: value for name, value in self.entity.items() if name not in limits.SYSTEM_PROPERTIES}
@@ -162,8 +162,8 @@ class Operation:
 
     @property
     def payload_bound(self) -> int:
-        """A number of bytes that this operation does not exceed in the body of a transaction."""
-        # JSON spells a UTF-16 unit in six bytes at the most, a third of which is counted in the entity's size
+        """An upper bound for the bytes of this operation in the body of a transaction."""
+        # JSON takes at most six bytes for a UTF-16 unit, which counts as two in the entity's size
         rough = 3 * (self.measured_size or self.size) + _PART_BYTES
         return rough if rough < limits.MAX_TRANSACTION_BYTES // limits.MAX_TRANSACTION_OPERATIONS else self._exact
 
@@ -192,7 +192,7 @@ def _spelled(value: Any) -> str:
 
 
 def check_transaction(operations: Sequence[Operation]) -> None:
-    """Refuse what cannot be one entity group transaction: one partition, each entity once, 100 operations, 4 MB.
+    """Check the rules of an entity group transaction: one partition, each entity once, 100 operations, 4 MB.
 
     :raises BadInput: two partitions, or an entity that is written twice
     :raises LimitExceeded: more than 100 operations, or 4 MB and more

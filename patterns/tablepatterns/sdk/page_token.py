@@ -1,4 +1,4 @@
-"""Position: where a query stopped, as a text that can be stored and continued from in another process."""
+"""Continuation tokens as text that can be stored and used by another process."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _VERSION = 1
 
 @dataclass(frozen=True)
 class Position:
-    """The service's continuation token: opaque, and of use only for the query that it came from.
+    """The service's continuation token: opaque, and valid only for its own query.
 
     >>> token = Position("1!4!YQ--", "1!4!Yg--").text("Employees", None)
     >>> Position.parse(token, "Employees", None)
@@ -46,7 +46,7 @@ class Position:
     def parse(cls, token: str, table: str, where: Filter | None) -> Position:
         """Return the position that `text` wrote for the same query.
 
-        :raises BadToken: the text is no token, or it is of another table or filter
+        :raises BadToken: the text is not a token, or it is of another table or filter
         """
         try:
             text = base64.b64decode(token, altchars=b"-_", validate=True)

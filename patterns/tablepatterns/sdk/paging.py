@@ -1,4 +1,4 @@
-"""Read as many entities as were asked for, past the rows of other sets that lie among them."""
+"""Read a number of entities, and skip the rows of other sets between them."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ from .table import Page, Table
 T = TypeVar("T")
 
 _GROWTH: Final = 4
-"""How many times as many rows are requested next, once rows of other sets were met."""
+"""By how much the next page is larger after rows of other sets were found."""
 
 
 async def first_rows(
     table: Table, count: int, where: Filter, *, select: Sequence[str] | None, choose: Callable[[Entity], T | None]
 ) -> list[T]:
-    """Return what is made of the first `count` matching rows that fit, or of all if there are fewer.
+    """Return the items made of the first `count` rows that fit, or of all if there are fewer.
 
     Short and empty pages are followed; no page is requested beyond the last one needed. Cost: 1 transaction for up to
-    1,000 rows. Where rows that do not fit lie among them, 1 more for each further page; the pages grow fourfold.
+    1,000 rows. If rows that do not fit are between them, 1 more for each further page; the pages grow fourfold.
 
-    :param choose: makes an item of a row; None leaves the row out
+    :param choose: makes an item of a row; returns None to leave the row out
     :raises BadInput: the count is negative
     """
     if count < 0:
@@ -55,12 +55,12 @@ async def filled_page(
     select: Sequence[str] | None,
     choose: Callable[[Entity], Awaitable[T | None]],
 ) -> Page[T]:
-    """Return a page with what is made of `size` matching rows, and the token that continues behind the last of them.
+    """Return a page with the items made of `size` rows, and the token that continues after the last of them.
 
-    A page is as short as the service makes it, but never because rows were left out. Cost: 1 transaction where no row
-    is left out; else 1 more for each further request, which grow fourfold, and 1 to read up to the last row wanted.
+    A page may be as short as the service makes it, but not because rows were left out. Cost: 1 transaction if no row
+    is left out; otherwise 1 more for each further request, which grow fourfold, and 1 to read up to the last row.
 
-    :param choose: makes an item of a row; None leaves the row out
+    :param choose: makes an item of a row; returns None to leave the row out
     :raises BadInput: the size is not 1 to 1,000
     :raises BadToken: the token is of another query
     """
@@ -77,7 +77,7 @@ async def filled_page(
             if (item := await choose(row)) is not None:
                 found.append(item)
         if read < len(page.items):
-            # The service's tokens continue behind a whole page, so read only up to the last row that is wanted
+            # The service's tokens continue after a whole page, so read only up to the last row that is needed
             rows = read
             continue
         chosen += found

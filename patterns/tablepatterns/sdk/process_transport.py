@@ -1,8 +1,8 @@
-"""Process transport: connections that a process does not share with the one that it was forked from.
+"""A transport that opens its own connections in each forked process.
 
-A forked process has its parent's sockets. Two processes that send on one connection receive each other's responses, so
-that a read returns another entity's row. Each process therefore gets a transport of its own when it sends its first
-request; the parent's is left alone.
+A forked process inherits its parent's sockets. Two processes that use one connection receive each other's responses, so
+a read may return another entity. Therefore each process creates its own transport for its first request, and does not
+touch its parent's.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ STORAGE_DEFAULTS: Final[Mapping[str, Any]] = {
     "read_timeout": 60,
     "connection_data_block_size": 256 * 1024,
 }
-"""What the SDK's queue and blob clients make their transports with, where nothing else is given."""
+"""The options with which the SDK's queue and blob clients create their transports."""
 
 
 class ProcessTransport(HttpTransport[Any, Any]):
-    """A sync transport that sends each request over a connection of the process that sends it.
+    """A sync transport that sends each request over a connection of the current process.
 
-    :param make: makes the SDK's transport
+    :param make: creates the SDK's transport
     """
 
     def __init__(self, make: Callable[[], Any]) -> None:
@@ -56,7 +56,7 @@ class ProcessTransport(HttpTransport[Any, Any]):
 
 
 class PerProcess:
-    """What each process makes for itself. Without a lock, which another thread might hold during a fork."""
+    """A value that each process creates for itself; without a lock, which another thread might hold during a fork."""
 
     def __init__(self, make: Callable[[], Any]) -> None:
         self._make = make
@@ -65,14 +65,14 @@ class PerProcess:
     def __call__(self) -> Any:
         process = os.getpid()
         made = self._made.get(process)
-        # Of two threads that come first, one keeps what the other made; neither has been used yet
+        # If two threads are first, both use the value of one of them; neither has been used yet
         return self._made.setdefault(process, self._make()) if made is None else made
 
 
 def with_process_transport(options: Mapping[str, Any], defaults: Mapping[str, Any] | None = None) -> dict[str, Any]:
-    """Return the options of a sync SDK client with a transport of this kind, unless they have a transport.
+    """Return the options of a sync SDK client with such a transport, unless they have one.
 
-    :param defaults: options of the transport where nothing else is given
+    :param defaults: options of the transport that `options` may override
     """
     if "transport" in options:
         return dict(options)

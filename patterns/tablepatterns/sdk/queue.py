@@ -1,8 +1,8 @@
-"""Queue: one queue, in the words that a recipe may await.
+"""One queue, with the methods that a recipe may await.
 
-A message is received for a time, its lease: nobody else sees it until the visibility timeout has passed. Whoever
-received it deletes it when its work is done, or lets go, and it is delivered again. So a message may be delivered more
-than once, and messages overtake each other: what reads them must be idempotent.
+A received message is leased: other receivers do not see it until its visibility timeout has passed. The receiver
+deletes it after processing it, or releases it to be delivered again. So a message may be delivered more than once and
+out of order, and its processing must be idempotent.
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ _NOT_OURS: Final = ("MessageNotFound", "PopReceiptMismatch")
 class Message:
     """A message as it was sent, received or peeked at.
 
-    :param pop_receipt: what shows that the lease is ours; a peek gives none
-    :param visible_at: when it can be received again, which ends the lease
-    :param deliveries: how often it was received, this time included
+    :param pop_receipt: proves that the receiver has the lease; None after a peek
+    :param visible_at: when the lease ends and the message can be received again
+    :param deliveries: how often it was received, including this time
     """
 
     id: str
@@ -44,7 +44,7 @@ class Message:
 class Queue:
     """One queue of an account, over an SDK `QueueClient` or its async twin, which encodes nothing.
 
-    A queue that does not exist is empty: a receive finds nothing, and the first send makes it.
+    A queue that does not exist reads as empty, and the first send creates it.
 
     :param client: the SDK's client of the queue
     """
@@ -68,7 +68,7 @@ class Queue:
         return True
 
     async def drop(self) -> None:
-        """Delete the queue with its messages; one that does not exist is fine. Cost: 1 transaction."""
+        """Delete the queue with its messages; does nothing if there is none. Cost: 1 transaction."""
         try:
             await settled(self._client.delete_queue())
         except ResourceNotFoundError as error:
@@ -76,14 +76,14 @@ class Queue:
                 raise
 
     async def send(self, text: str, *, delay: int = 0, lifetime: int = -1) -> Message:
-        """Put a message on the queue, and return it with the pop receipt by which its sender may delete it.
+        """Send a message, and return it with the pop receipt with which the sender may delete it.
 
-        A request whose answer was lost is sent again: the queue may then hold the message twice.
-        Cost: 1 transaction; 2 more if the queue must be made first.
+        A request whose response was lost is sent again, so the queue may then contain the message twice.
+        Cost: 1 transaction; 2 more if the queue must be created first.
 
-        :param text: what to say, at most 64 KiB in UTF-8
+        :param text: at most 64 KiB in UTF-8
         :param delay: seconds until it can be received, 0 to 7 days
-        :param lifetime: seconds until it is dropped if nobody deletes it; -1 for never
+        :param lifetime: seconds until it expires; -1 for never
         :raises LimitExceeded: the text is too long for a message
         :raises BadInput: the delay is out of its range
         """
@@ -100,9 +100,9 @@ class Queue:
         return Message(sent.id, text, sent.inserted_on, sent.next_visible_on, sent.pop_receipt, 0)
 
     async def receive(self, count: int = 1, *, lease: int = 30) -> list[Message]:
-        """Take up to `count` messages, which nobody else sees for `lease` seconds. Cost: 1 transaction.
+        """Receive up to `count` messages, and hide them from others for `lease` seconds. Cost: 1 transaction.
 
-        :param count: at most so many, 1 to 32; fewer may come though more are there
+        :param count: 1 to 32; fewer may be returned even if the queue has more
         :param lease: seconds, 1 to 7 days
         """
         _check_count(count)
@@ -116,7 +116,7 @@ class Queue:
             return []
 
     async def peek(self, count: int = 1) -> list[Message]:
-        """Look at up to `count` messages that could be received, without taking them. Cost: 1 transaction."""
+        """Return up to `count` messages that can be received, without receiving them. Cost: 1 transaction."""
         _check_count(count)
         try:
             return [_received(found) for found in await settled(self._client.peek_messages(max_messages=count))]
@@ -126,11 +126,11 @@ class Queue:
             return []
 
     async def renew(self, message: Message, *, lease: int, text: str | None = None) -> Message:
-        """Keep a message for `lease` seconds from now, and return it with its new pop receipt. Cost: 1 transaction.
+        """Hide a message for `lease` seconds from now, and return it with its new pop receipt. Cost: 1 transaction.
 
-        :param lease: seconds, 0 to 7 days; 0 lets go of the message
-        :param text: what it says from now on; None leaves it as it is
-        :raises LeaseLost: the message was deleted, or the visibility timeout passed and somebody else has it
+        :param lease: seconds, 0 to 7 days; 0 releases the message
+        :param text: replaces its text; None leaves it as it is
+        :raises LeaseLost: the message was deleted, or the visibility timeout passed and it was received again
         :raises LimitExceeded: the text is too long for a message
         """
         _check_seconds("lease", lease, 0)
@@ -148,7 +148,7 @@ class Queue:
         return Message(message.id, kept, message.inserted_at, now.next_visible_on, now.pop_receipt, message.deliveries)
 
     async def delete(self, message: Message) -> bool:
-        """Delete a message for good; return False if it is not ours any more. Cost: 1 transaction."""
+        """Delete a message; return False if the lease was lost. Cost: 1 transaction."""
         try:
             await settled(self._client.delete_message(message.id, message.pop_receipt))
         except HttpResponseError as error:
@@ -158,7 +158,7 @@ class Queue:
         return True
 
     async def length(self) -> int:
-        """Return about how many messages there are, hidden ones included. Cost: 1 transaction."""
+        """Return the approximate number of messages, including hidden ones. Cost: 1 transaction."""
         try:
             found = await settled(self._client.get_queue_properties())
         except ResourceNotFoundError as error:
@@ -184,9 +184,9 @@ def check_queue_name(name: str) -> str:
 
 
 def check_length(text: str) -> None:
-    """Refuse a text that is too long for a message.
+    """Reject a text that is too long for a message.
 
-    :raises LimitExceeded: it is
+    :raises LimitExceeded: it is too long
     """
     size = len(text.encode())
     if size > limits.MAX_MESSAGE_BYTES:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from enum import Enum
 from time import monotonic
 from typing import Any, Generic, TypeVar
 
@@ -14,7 +13,7 @@ from azure.core.exceptions import HttpResponseError, ResourceExistsError, Resour
 from azure.data.tables import TableAccessPolicy, generate_table_sas
 
 from .. import limits
-from ..entity import STALE_ETAG, Entity, entity_of_row, received, write_ids_of
+from ..entity import STALE_ETAG, Entity, entity_of_row, received
 from ..errors import (
     BadDesign,
     BadInput,
@@ -26,18 +25,18 @@ from ..errors import (
 )
 from ..filters import Filter, prop
 from ..filters.bounds import Interval, KeyBounds, key_bounds
-from ..same_value import same_value
-from ..write_id import Lineage, WriteId, after, inserted, is_complete, new_write_id
+from ..write_id import Lineage, WriteId, after, inserted, new_write_id
 from .batch import Batches, ETags
-from .call import CONNECTION_LOST, Exchange, MaybeCarriedOut, answered, each, settled
+from .call import CONNECTION_LOST, CallHook, MaybeCarriedOut, answered, each, settled
 from .errors import code_of, lacks_table, missing, translated
-from .operation import ANY, Operation, check_transaction, plain, sdk_operation
+from .operation import Operation, check_transaction, sdk_operation
 from .page_token import Position
 from .pages import query_page
+from .write_outcome import WriteOutcome, is_newest, outcome_of, outcome_of_overwriting
 
 
 async def table_names(service: Any, first: str, last: str) -> AsyncIterator[str]:
-    """Hand out the names of an account's tables from `first` to `last`, both included, as they were spelled.
+    """Yield the names of an account's tables from `first` to `last`, both included, in their original case.
 
     Cost: 1 transaction per page of up to 1,000 names.
 
@@ -46,87 +45,6 @@ async def table_names(service: Any, first: str, last: str) -> AsyncIterator[str]
     name = prop("TableName")
     async for table in each(service.query_tables(str((name >= first) & (name <= last)))):
         yield str(table.name)
-
-
-class Fate(Enum):
-    """What became of a write whose response was lost."""
-
-    MADE = "made"
-    NOT_MADE = "not made"
-    UNKNOWN = "unknown"
-
-
-def fate(operations: Sequence[Operation], stamp: WriteId, rows: Sequence[Entity | None]) -> Fate:
-    """Return what became of a conditional transaction, by its rows as they are now, None for each that does not exist.
-
-    All its operations were carried out or none, so one row that proves either is enough.
-    """
-    if any(is_own(stamp, row) for row in rows):
-        return Fate.MADE
-    pairs = list(zip(operations, rows, strict=True))
-    # A transaction is conditional on the row that was read; what lies in its other rows then proves nothing
-    read = [pair for pair in pairs if pair[0].etag not in (None, ANY)]
-    witnesses = read or [pair for pair in pairs if pair[0].is_conditional] or pairs
-    return _decided([_of_conditional(*pair) for pair in witnesses])
-
-
-def fate_of_overwriting(operations: Sequence[Operation], stamp: WriteId, rows: Sequence[Entity | None]) -> Fate:
-    """Return what became of a transaction without a condition, which nothing stops from being carried out twice.
-
-    It counts as made if the rows are as it leaves them: to write the same once more would change nothing.
-    """
-    pairs = list(zip(operations, rows, strict=True))
-    if any(is_own(stamp, row) for row in rows) or all(_is_as_sent(*pair) for pair in pairs):
-        return Fate.MADE
-    # A write that has deleted rows leaves nothing to tell it by: another may have inserted them again
-    return Fate.NOT_MADE if any(_was_not_overwritten(*pair) for pair in pairs) else Fate.UNKNOWN
-
-
-def is_own(stamp: WriteId, row: Entity | None) -> bool:
-    """Return whether a row has the id of a write, first or under those of writes that build on it."""
-    return row is not None and (stamp in write_ids_of(row) or inserted(stamp) in write_ids_of(row))
-
-
-def is_newest(stamp: WriteId, operation: Operation, row: Entity | None) -> bool:
-    """Return whether a row is what a write of that id left, and nothing was changed since.
-
-    A merge of another program keeps the id, so the properties count too.
-    """
-    left = operation.result
-    newest: Lineage = () if row is None else write_ids_of(row)[:1]
-    is_first = newest in ((stamp,), (inserted(stamp),))
-    return is_first and row is not None and left is not None and same_value(row, left)
-
-
-def _decided(found: Sequence[Fate]) -> Fate:
-    return next((each for each in (Fate.NOT_MADE, Fate.UNKNOWN) if each in found), Fate.MADE)
-
-
-def _of_conditional(operation: Operation, row: Entity | None) -> Fate:
-    if operation.kind == "insert":
-        # A row that is gone may have been ours, as may one that has been written too often since
-        return Fate.NOT_MADE if row is not None and is_complete(write_ids_of(row)) else Fate.UNKNOWN
-    if row is None:
-        return Fate.MADE if operation.kind == "delete" else Fate.NOT_MADE
-    # A merge without room for an id leaves the one that it read
-    leaves_no_id = operation.kind == "merge" and not operation.has_room
-    if operation.lineage and operation.lineage[0] in write_ids_of(row) and not leaves_no_id:
-        return Fate.NOT_MADE
-    return Fate.UNKNOWN
-
-
-def _was_not_overwritten(operation: Operation, row: Entity | None) -> bool:
-    if operation.kind == "delete":
-        return False
-    return row is None or (operation.has_room and is_complete(write_ids_of(row)))
-
-
-def _is_as_sent(operation: Operation, row: Entity | None) -> bool:
-    if operation.kind == "delete" or row is None:
-        return operation.kind == "delete" and row is None
-    sent = plain(operation.entity)
-    merges = operation.kind.endswith("merge")
-    return same_value({name: row.get(name) for name in sent} if merges else row, sent)
 
 
 T = TypeVar("T")
@@ -176,9 +94,9 @@ class Table:
     async def create(self) -> bool:
         """Create the table; return False if it existed already. Cost: 1 transaction.
 
-        After a lost answer the table may be our own work, and False is returned all the same.
+        After a lost response, False is returned even if this call created it.
 
-        :raises BadTableName: the service refuses the name, which passed our own check
+        :raises BadTableName: the service rejects the name
         """
         try:
             await self._created()
@@ -189,8 +107,8 @@ class Table:
         except (HttpResponseError, ValueError) as error:
             if isinstance(error, HttpResponseError) and error.status_code not in (400, 404):
                 raise
-            # Which of the two the service gives for a reserved name, its own documents do not agree on
-            rule = "the service refuses the name"
+            # Its documents do not agree on which of the two the service gives for a reserved name
+            rule = "the service rejects the name"
             raise BadTableName("table name", self.name, rule, "choose another") from error
         return True
 
@@ -202,7 +120,7 @@ class Table:
         await settled(self._client.create_table())
 
     async def drop(self) -> None:
-        """Delete the table with everything in it; one that does not exist is fine. Cost: 1 transaction."""
+        """Delete the table with its entities; does nothing if there is none. Cost: 1 transaction."""
         await settled(self._client.delete_table())
 
     @property
@@ -214,7 +132,7 @@ class Table:
         """Return a shared access signature of this table, made with the account's key. Cost: nothing.
 
         :param terms: what `azure.data.tables.generate_table_sas` takes
-        :raises BadDesign: the account was connected to without its key
+        :raises BadDesign: the connection does not have the account's key
         """
         credential = self._client.credential
         if not isinstance(credential, AzureNamedKeyCredential):
@@ -231,7 +149,7 @@ class Table:
         return found
 
     async def put_policies(self, policies: Mapping[str, TableAccessPolicy | None]) -> None:
-        """Make these the table's stored access policies, in place of all that it has.
+        """Replace all stored access policies of the table.
 
         Cost: 1 transaction; 2 more if the table must be made first.
         """
@@ -264,11 +182,11 @@ class Table:
         """Read one page of a query. Cost: 1 transaction.
 
         :param where: the filter, or None for every entity of the table
-        :param size: at most so many entities, 1 to 1,000
+        :param size: the maximum number of entities, 1 to 1,000
         :param token: where an earlier page of the same query ended
         :param select: the properties to read; None for all
         :raises BadInput: the size is not 1 to 1,000
-        :raises BadToken: the token is of another query, or no token
+        :raises BadToken: the token is invalid, or of another query
         """
         if not 1 <= size <= limits.MAX_PAGE_ENTITIES:
             rule = f"a page has 1 to {limits.MAX_PAGE_ENTITIES} entities"
@@ -283,16 +201,16 @@ class Table:
             return Page((), None)
         following = Position.of(end)
         if items and where is not None:
-            # A response to another request is wrong as a whole, so that two of its entities tell
+            # If the response belongs to another request, all its entities are wrong, so two are enough to see it
             bounds = key_bounds(where)
             for entity in (items[0], items[-1]):
                 self._check_received(entity, bounds)
         return Page(items, following.text(self.name, where) if following else None)
 
     def _check_received(self, entity: Entity, asked: KeyBounds) -> None:
-        """Make sure that a response is to the request that was sent, and not to that of another process.
+        """Check that a response belongs to this request, and not to one of another process.
 
-        :raises ServiceResponseError: it is not
+        :raises ServiceResponseError: it does not
         """
         partition_key, row_key = entity.partition_key, entity.row_key
         if partition_key is None or row_key is None or asked.contains(partition_key, row_key):
@@ -301,7 +219,7 @@ class Table:
         raise ServiceResponseError(f"{text}; do not share a transport between processes, call connect() in each")
 
     async def query(self, where: Filter | None, *, select: Sequence[str] | None = None) -> AsyncIterator[Entity]:
-        """Hand out every entity that matches, page after page. Cost: 1 transaction per page of up to 1,000."""
+        """Yield every entity that matches, page by page. Cost: 1 transaction per page of up to 1,000."""
         token: str | None = None
         while True:
             page = await self.page(where, size=limits.MAX_PAGE_ENTITIES, token=token, select=select)
@@ -314,41 +232,41 @@ class Table:
     async def submit(self, *operations: Operation) -> list[Entity]:
         """Carry out all operations in one entity group transaction, or none of them; return what is stored now.
 
-        Each entity returned carries its keys, its new ETag and Timestamp; that of a delete has no ETag. A missing
-        table is created first.
+        Each entity returned has its keys, its new ETag and Timestamp; a deleted one has no ETag. A missing table is
+        created first.
 
-        Every write carries a `WriteId` of its own. The service may carry out a request whose response is then lost. A
-        write with a condition is sent again, and meets its own work as a conflict; one without is sent again only on
-        condition of what was read in between. The ids that the row keeps tell whether the work is ours, also where
-        others have built on it. An entity that was changed since gets an ETag that matches no row, so that the next
-        conditional write of it raises `EntityChanged`. A delete that finds nothing when sent again is taken for done.
+        The service may carry out a request whose response is then lost. A write with a condition is sent again, and may
+        conflict with its own first attempt; a write without one is sent again on condition of what was read in between.
+        Each write puts an id into its rows, the property `WriteId`, which later writes keep. It shows whether a
+        conflict is with the write itself. An entity that was changed since gets an ETag that matches no row, so the
+        next conditional write raises `EntityChanged`. A repeated delete that finds no entity counts as successful.
 
         Cost: 1 transaction; after a lost response 1 more per attempt, and 1 for each row to read back.
 
-        :raises BadInput: no entity group transaction; nothing was sent
+        :raises BadInput: the operations cannot be one transaction; nothing was sent
         :raises EntityAlreadyExists: an entity to be inserted exists
         :raises EntityChanged: an entity changed since the ETag was read
         :raises EntityNotFound: an entity to be replaced, merged or deleted does not exist
-        :raises TransactionFailed: the service refused for another reason; `index` says which operation
-        :raises OutcomeUnknown: a response was lost, and the row does not tell whether the write was made
-        :raises TooMuchContention: after a lost response other writers were faster at every attempt
+        :raises TransactionFailed: the service rejected it for another reason; `index` is that of the operation
+        :raises OutcomeUnknown: a response was lost, and the row does not show whether the write was made
+        :raises TooMuchContention: after a lost response, other writers changed the entity during every attempt
         """
         check_transaction(operations)
         if not operations:
             return []
-        stamp = new_write_id()
+        write_id = new_write_id()
         for operation in operations:
             if operation.is_conditional:
-                return await self._repeated(operations, stamp)
-        return await self._sent_once(operations, stamp)
+                return await self._repeated(operations, write_id)
+        return await self._sent_once(operations, write_id)
 
-    async def _repeated(self, operations: Sequence[Operation], stamp: WriteId) -> list[Entity]:
+    async def _repeated(self, operations: Sequence[Operation], write_id: WriteId) -> list[Entity]:
         """Send a transaction until a response comes; its conditions keep it from being carried out twice."""
         lost, made = 0, False
         while True:
-            exchange = Exchange(self._hook)
+            hook = CallHook(self._hook)
             try:
-                return await self._send(operations, stamp, exchange)
+                return await self._send(operations, write_id, hook)
             except CONNECTION_LOST:
                 lost += 1
                 if lost == _ATTEMPTS:
@@ -358,15 +276,15 @@ class Table:
                     await self.create()
                     made = True
                     continue
-                if lost or exchange.was_repeated:
-                    written = await self._own_work(operations, stamp, error)
+                if lost or hook.was_repeated:
+                    written = await self._own_work(operations, write_id, error)
                     if written:
                         return written
                 failure = translated(error, operations)
                 raise failure from (None if failure is error else error)
 
     async def _sent_once(
-        self, operations: Sequence[Operation], stamp: WriteId, *, has_table: bool = False
+        self, operations: Sequence[Operation], write_id: WriteId, *, has_table: bool = False
     ) -> list[Entity]:
         """Send a transaction without a condition, and not again while it may have been carried out.
 
@@ -374,30 +292,32 @@ class Table:
         read, and what is sent then is conditional on them.
         """
         try:
-            return await self._send(operations, stamp, Exchange(self._hook, sends_once=True))
+            return await self._send(operations, write_id, CallHook(self._hook, sends_once=True))
         except (*CONNECTION_LOST, MaybeCarriedOut) as error:
-            return await self._after_lost_response(operations, stamp, error)
+            return await self._after_lost_response(operations, write_id, error)
         except HttpResponseError as error:
             if has_table or not lacks_table(error, operations):
                 failure = translated(error, operations)
                 raise failure from (None if failure is error else error)
         await self.create()
-        return await self._sent_once(operations, stamp, has_table=True)
+        return await self._sent_once(operations, write_id, has_table=True)
 
     async def _after_lost_response(
-        self, operations: Sequence[Operation], stamp: WriteId, error: Exception
+        self, operations: Sequence[Operation], write_id: WriteId, error: Exception
     ) -> list[Entity]:
         rows = await self._rows(operations)
-        found = fate_of_overwriting(operations, stamp, rows)
-        if found is Fate.UNKNOWN:
+        found = outcome_of_overwriting(operations, write_id, rows)
+        if found is WriteOutcome.UNKNOWN:
             raise _unknown(operations) from error
-        if found is Fate.MADE:
-            return _read_back(operations, rows, stamp)
+        if found is WriteOutcome.MADE:
+            return _read_back(operations, rows, write_id)
         overtaken: EntityAlreadyExists | EntityChanged | None = None
         begun = monotonic()
         for _ in range(_ATTEMPTS_TO_OVERWRITE):
             try:
-                return await self._repeated([each.on(row) for each, row in zip(operations, rows, strict=True)], stamp)
+                return await self._repeated(
+                    [each.on(row) for each, row in zip(operations, rows, strict=True)], write_id
+                )
             except (EntityAlreadyExists, EntityChanged) as refused:
                 overtaken = refused
             rows = await self._rows(operations)
@@ -406,42 +326,42 @@ class Table:
     async def _rows(self, operations: Sequence[Operation]) -> list[Entity | None]:
         return [await self.get(*operation.key) for operation in operations]
 
-    async def _send(self, operations: Sequence[Operation], stamp: WriteId, exchange: Exchange) -> list[Entity]:
-        lineages = _lineages(operations, stamp)
+    async def _send(self, operations: Sequence[Operation], write_id: WriteId, hook: CallHook) -> list[Entity]:
+        lineages = _lineages(operations, write_id)
         if len(operations) > 1:
-            etags = await self._send_transaction(operations, lineages, exchange)
+            etags = await self._send_transaction(operations, lineages, hook)
         else:
             word, entity, options = sdk_operation(operations[0], lineages[0])
             call = getattr(self._client, f"{word}_entity")
-            answer: Mapping[str, Any] | None = await answered(call, entity, **options, **exchange.options)
-            if exchange.status == 404 and not exchange.was_repeated:
+            answer: Mapping[str, Any] | None = await answered(call, entity, **options, **hook.options)
+            if hook.status == 404 and not hook.was_repeated:
                 # The SDK takes the deletion of a missing entity for a success
                 raise missing(operations[0])
             etags = [answer["etag"] if answer else None]
         return list(map(_written, operations, etags, lineages))
 
     async def _send_transaction(
-        self, operations: Sequence[Operation], lineages: Sequence[Lineage], exchange: Exchange
+        self, operations: Sequence[Operation], lineages: Sequence[Lineage], hook: CallHook
     ) -> ETags:
         if self._batches is not None:
-            etags = await self._batches.submit(self.name, operations, lineages, **exchange.options)
+            etags = await self._batches.submit(self.name, operations, lineages, **hook.options)
             if etags is not None:
                 return etags
         calls = [sdk_operation(each, lineage) for each, lineage in zip(operations, lineages, strict=True)]
-        answers = await answered(self._client.submit_transaction, calls, **exchange.options)
+        answers = await answered(self._client.submit_transaction, calls, **hook.options)
         return [answer.get("etag") for answer in answers]
 
     async def _own_work(
-        self, operations: Sequence[Operation], stamp: WriteId, error: HttpResponseError
+        self, operations: Sequence[Operation], write_id: WriteId, error: HttpResponseError
     ) -> list[Entity] | None:
         """Return what an earlier attempt of this very transaction wrote, or None if the conflict is another's."""
         if error.status_code not in (404, 409, 412):
             return None
         rows = await self._rows(operations)
-        found = fate(operations, stamp, rows)
-        if found is Fate.UNKNOWN:
+        found = outcome_of(operations, write_id, rows)
+        if found is WriteOutcome.UNKNOWN:
             raise _unknown(operations, error) from error
-        return None if found is Fate.NOT_MADE else _read_back(operations, rows, stamp)
+        return None if found is WriteOutcome.NOT_MADE else _read_back(operations, rows, write_id)
 
 
 def _unknown(operations: Sequence[Operation], error: HttpResponseError | None = None) -> OutcomeUnknown:
@@ -449,24 +369,24 @@ def _unknown(operations: Sequence[Operation], error: HttpResponseError | None = 
     return OutcomeUnknown(text + "read the entity, and see whether the change is there", error)
 
 
-def _read_back(operations: Sequence[Operation], rows: Sequence[Entity | None], stamp: WriteId) -> list[Entity]:
+def _read_back(operations: Sequence[Operation], rows: Sequence[Entity | None], write_id: WriteId) -> list[Entity]:
     """Return what a transaction wrote whose response was lost, by its rows as they are now.
 
     A row that has changed since gets an ETag that matches no row: with its newest, the next conditional write of our
     caller would overwrite a change that the caller has not seen.
     """
     etags = [
-        row.etag if row is not None and is_newest(stamp, operation, row) else STALE_ETAG
+        row.etag if row is not None and is_newest(write_id, operation, row) else STALE_ETAG
         for operation, row in zip(operations, rows, strict=True)
     ]
-    return list(map(_written, operations, etags, _lineages(operations, stamp)))
+    return list(map(_written, operations, etags, _lineages(operations, write_id)))
 
 
-def _lineages(operations: Sequence[Operation], stamp: WriteId) -> list[Lineage]:
+def _lineages(operations: Sequence[Operation], write_id: WriteId) -> list[Lineage]:
     """Return the lineage that each write leaves in its row; none where the row has no room for it."""
-    first = inserted(stamp)
+    first = inserted(write_id)
     # Most rows get the same one
-    new, overwritten = after(first, ()), after(stamp, ())
+    new, overwritten = after(first, ()), after(write_id, ())
     lineages: list[Lineage] = []
     for operation in operations:
         if not operation.has_room:
@@ -474,7 +394,7 @@ def _lineages(operations: Sequence[Operation], stamp: WriteId) -> list[Lineage]:
         elif operation.kind == "insert":
             lineages.append(after(first, operation.lineage) if operation.lineage else new)
         else:
-            lineages.append(after(stamp, operation.lineage) if operation.lineage else overwritten)
+            lineages.append(after(write_id, operation.lineage) if operation.lineage else overwritten)
     return lineages
 
 

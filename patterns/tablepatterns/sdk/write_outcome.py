@@ -1,0 +1,96 @@
+"""Find out whether a write whose response was lost was made, from its rows as they are now."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from enum import Enum
+
+from ..entity import Entity, write_ids_of
+from ..same_value import same_value
+from ..write_id import Lineage, WriteId, inserted, is_complete
+from .operation import ANY, Operation, plain
+
+
+class WriteOutcome(Enum):
+    """Whether a write was made whose response was lost."""
+
+    MADE = "made"
+    NOT_MADE = "not made"
+    UNKNOWN = "unknown"
+
+
+def outcome_of(operations: Sequence[Operation], write_id: WriteId, rows: Sequence[Entity | None]) -> WriteOutcome:
+    """Return whether a conditional transaction was made.
+
+    All its operations were carried out or none, so one row that proves either is enough.
+
+    :param rows: its rows as they are now, None for each that does not exist
+    """
+    if any(is_own(write_id, row) for row in rows):
+        return WriteOutcome.MADE
+    pairs = list(zip(operations, rows, strict=True))
+    # A transaction is conditional on the row that was read, so its other rows prove nothing
+    read = [pair for pair in pairs if pair[0].etag not in (None, ANY)]
+    witnesses = read or [pair for pair in pairs if pair[0].is_conditional] or pairs
+    return _decided([_of_conditional(*pair) for pair in witnesses])
+
+
+def outcome_of_overwriting(
+    operations: Sequence[Operation], write_id: WriteId, rows: Sequence[Entity | None]
+) -> WriteOutcome:
+    """Return whether a transaction without a condition was made, which could be carried out twice.
+
+    It counts as made if the rows are as it leaves them: writing them again would change nothing.
+    """
+    pairs = list(zip(operations, rows, strict=True))
+    if any(is_own(write_id, row) for row in rows) or all(_is_as_sent(*pair) for pair in pairs):
+        return WriteOutcome.MADE
+    # A deletion leaves no id, and another writer may have inserted the row again
+    return WriteOutcome.NOT_MADE if any(_was_not_overwritten(*pair) for pair in pairs) else WriteOutcome.UNKNOWN
+
+
+def is_own(write_id: WriteId, row: Entity | None) -> bool:
+    """Return whether a row has the id of a write, its own or one that later writes kept."""
+    return row is not None and (write_id in write_ids_of(row) or inserted(write_id) in write_ids_of(row))
+
+
+def is_newest(write_id: WriteId, operation: Operation, row: Entity | None) -> bool:
+    """Return whether a row is as the write with this id left it.
+
+    A merge by another program keeps the id, so the properties are compared too.
+    """
+    left = operation.result
+    newest: Lineage = () if row is None else write_ids_of(row)[:1]
+    is_first = newest in ((write_id,), (inserted(write_id),))
+    return is_first and row is not None and left is not None and same_value(row, left)
+
+
+def _decided(found: Sequence[WriteOutcome]) -> WriteOutcome:
+    return next((each for each in (WriteOutcome.NOT_MADE, WriteOutcome.UNKNOWN) if each in found), WriteOutcome.MADE)
+
+
+def _of_conditional(operation: Operation, row: Entity | None) -> WriteOutcome:
+    if operation.kind == "insert":
+        # Ours may have been deleted since, or written so often that its id is gone
+        return WriteOutcome.NOT_MADE if row is not None and is_complete(write_ids_of(row)) else WriteOutcome.UNKNOWN
+    if row is None:
+        return WriteOutcome.MADE if operation.kind == "delete" else WriteOutcome.NOT_MADE
+    # A merge without room for an id keeps the one that it read
+    leaves_no_id = operation.kind == "merge" and not operation.has_room
+    if operation.lineage and operation.lineage[0] in write_ids_of(row) and not leaves_no_id:
+        return WriteOutcome.NOT_MADE
+    return WriteOutcome.UNKNOWN
+
+
+def _was_not_overwritten(operation: Operation, row: Entity | None) -> bool:
+    if operation.kind == "delete":
+        return False
+    return row is None or (operation.has_room and is_complete(write_ids_of(row)))
+
+
+def _is_as_sent(operation: Operation, row: Entity | None) -> bool:
+    if operation.kind == "delete" or row is None:
+        return operation.kind == "delete" and row is None
+    sent = plain(operation.entity)
+    merges = operation.kind.endswith("merge")
+    return same_value({name: row.get(name) for name in sent} if merges else row, sent)
