@@ -69,7 +69,8 @@ def batch_body(
             kind, etag = operation.kind, operation.etag
             if etag is not None and not _ETAG.fullmatch(etag):
                 raise NotEncodable(etag)
-            condition = "" if etag is None else f"If-Match: {etag}\r\n"
+            # As the SDK does for an insert, to which no condition applies
+            condition = "" if etag is None or kind == "insert" else f"If-Match: {etag}\r\n"
             if kind == "delete":
                 line = f"DELETE {partition}{_quoted(operation.row_key)}') HTTP/1.1\r\n"
                 text.append(f"{start}{number}\r\n\r\n{line}{common}{_ACCEPT_ENTITY}{condition}{dates}\r\n")
