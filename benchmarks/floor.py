@@ -7,8 +7,10 @@ from itertools import cycle
 from random import Random
 from typing import Any
 
+from azure.core.pipeline.transport import HttpResponse as CoreResponse
 from azure.core.pipeline.transport import HttpTransport
 from azure.core.rest import HttpRequest, HttpResponse
+from azure.core.utils import case_insensitive_dict
 
 from tablepatterns.engine.account import Engine
 from tablepatterns.engine.http.message import Response
@@ -30,14 +32,34 @@ class Recorder(EngineTransport):
         return response
 
 
-class Floor(HttpTransport[HttpRequest, HttpResponse]):
-    """A transport that gives the recorded answers of one call in turn, in responses of the engine's class."""
+class SdkResponse(CoreResponse):
+    """A response as azure-core itself reads it: multipart bodies with the email parser."""
 
-    def __init__(self, answers: Sequence[Response]) -> None:
+    def __init__(self, request: Any, response: Response) -> None:
+        super().__init__(request, None)
+        self.status_code = response.status
+        self.reason = response.reason
+        self.headers = case_insensitive_dict(response.headers)
+        self.content_type = self.headers.get("content-type")
+        self._body = response.body
+
+    def body(self) -> bytes:
+        return self._body
+
+
+class Floor(HttpTransport[HttpRequest, HttpResponse]):
+    """A transport that returns the recorded responses of one call in turn.
+
+    :param response: the class of the responses; the storage clients need more than azure-core's own has
+    """
+
+    def __init__(self, answers: Sequence[Response], response: Callable[[Any, Response], Any] = EngineResponse) -> None:
         self._answers = cycle(answers)
+        self._response = response
 
     def send(self, request: HttpRequest, **kwargs: Any) -> HttpResponse:
-        return EngineResponse(request, next(self._answers))
+        response: HttpResponse = self._response(request, next(self._answers))
+        return response
 
     def open(self) -> None:
         """Do nothing: there is no connection."""
@@ -52,14 +74,21 @@ class Floor(HttpTransport[HttpRequest, HttpResponse]):
 Transport = EngineTransport | Floor
 
 
-def floor_of(case: Case[C], engine: Engine, place: Place[C], client: Callable[[Transport], C]) -> Entry[C]:
-    """Return the floor of a case: its answers are those that the engine gives to the call.
+def floor_of(
+    case: Case[C],
+    engine: Engine,
+    place: Place[C],
+    client: Callable[[Transport], C],
+    response: Callable[[Any, Response], Any] = EngineResponse,
+) -> Entry[C]:
+    """Return the floor of a case: its responses are those that the engine gives to the call.
 
     :param client: make a client of the place over a transport
+    :param response: the class of the responses
     """
     recorder = Recorder(engine)
     ask = case.ask(place, Random(0))
     case.check(case.call(client(recorder), ask))
     if case.after is not None:
         case.after(place, 1, 1)
-    return Entry(case, FLOOR, client(Floor(recorder.answers)), place)
+    return Entry(case, FLOOR, client(Floor(recorder.answers, response)), place)

@@ -51,24 +51,24 @@ def _first_page(entities: ItemPaged[TableEntity]) -> list[TableEntity]:
 
 
 POINT_READ = Case(
-    "point read", _keys, lambda table, keys: table.get_entity(*keys), _entities(1), target=1.35, point=True
+    "point read", _keys, lambda table, keys: table.get_entity(*keys), _entities(1), target=1.2, point=True
 )
 UPSERT = Case(
-    "upsert", _entity, lambda table, wanted: table.upsert_entity(wanted), _entities(1), target=1.35, point=True
+    "upsert", _entity, lambda table, wanted: table.upsert_entity(wanted), _entities(1), target=1.2, point=True
 )
 TRANSACTION_OF_100 = Case(
     "transaction of 100",
     _operations,
     lambda table, operations: table.submit_transaction(operations),
     _entities(TRANSACTION),
-    target=1.2,
+    target=0.8,
 )
 PAGE_OF_1000: Case[TableClient] = Case(
     "page of 1,000",
     lambda table, random: None,
     lambda table, ask: _first_page(table.list_entities(results_per_page=PAGE)),
     _entities(PAGE),
-    target=1.2,
+    target=1.1,
 )
 RANGE_OF_10 = Case("range of 10", _range, lambda table, query: list(table.query_entities(query)), _entities(FEW))
 TOP_10 = Case(

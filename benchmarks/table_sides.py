@@ -16,9 +16,9 @@ from tablepatterns.engine.account import Engine
 from tablepatterns.engine.tables.service import Operation
 from tablepatterns.engine.transport import EngineTransport
 
-from .case import AZURITE, AZURITE_LARGE, ENGINE, ENGINE_LARGE, FLOOR, Entry, Place, at
+from .case import AZURITE, AZURITE_LARGE, ENGINE, ENGINE_LARGE, FLOOR, Case, Entry, Place, at
 from .data import Scale, load
-from .floor import Transport, floor_of
+from .floor import SdkResponse, Transport, floor_of
 from .table_cases import BY_SIZE, CASES, PAGE_OF_1000, new_pages
 
 _SMALL, _LARGE = "Small", "Large"
@@ -42,12 +42,15 @@ class EngineTables:
 
     def entries(self) -> list[Entry[TableClient]]:
         small, large = self.places[ENGINE], self.places[ENGINE_LARGE]
-        floors = {case: floor_of(case, self._engine, small, lambda each: self._table(_SMALL, each)) for case in CASES}
+        floors = {case: self._floor(case, small) for case in CASES}
         found = [entry for case in CASES for entry in (floors[case], at(case, ENGINE, small))]
         found += [at(case, ENGINE_LARGE, large) for case in BY_SIZE]
         page = floors[PAGE_OF_1000].client
         found.append(Entry(new_pages(page), FLOOR, page, small))
         return [*found, at(new_pages(large.client), ENGINE_LARGE, large)]
+
+    def _floor(self, case: Case[TableClient], place: Place[TableClient]) -> Entry[TableClient]:
+        return floor_of(case, self._engine, place, lambda each: self._table(_SMALL, each), SdkResponse)
 
     def _write_state(self, entities: list[dict[str, Any]]) -> None:
         """Write past the SDK: a million entities would take it minutes."""

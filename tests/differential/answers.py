@@ -20,7 +20,7 @@ _NUMBER = re.compile(r"(\d+):")
 _CODE = "x-ms-error-code"
 
 
-class Rejectd(NamedTuple):
+class Rejected(NamedTuple):
     """How a request was rejected, without the text.
 
     :param number: that of the operation of a transaction which the text says it is about
@@ -31,12 +31,12 @@ class Rejectd(NamedTuple):
     number: int | None = None
 
 
-def rejected(answer: Answer) -> Rejectd:
+def rejected(answer: Answer) -> Rejected:
     """Return what an error says; the answer to a HEAD has its code in a header only."""
     response = SimpleNamespace(status_code=answer.status, text=lambda: answer.text)
     said = service_error_in(cast("BaseException", SimpleNamespace(response=response)))
     number = _NUMBER.match(said.text or "")
-    return Rejectd(
+    return Rejected(
         answer.status, said.code if answer.text else answer.headers.get(_CODE), int(number[1]) if number else None
     )
 

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any, Final, NamedTuple, TypeAlias
 
-from differential.answers import Rejectd
+from differential.answers import Rejected
 
 
 class Case(NamedTuple):
@@ -38,7 +38,7 @@ class Case(NamedTuple):
 
     @property
     def both_reject(self) -> bool:
-        return isinstance(self.engine, Rejectd) and isinstance(self.azurite, Rejectd)
+        return isinstance(self.engine, Rejected) and isinstance(self.azurite, Rejected)
 
     @property
     def rejected_alike(self) -> bool:

@@ -6,7 +6,7 @@ from collections.abc import Hashable
 from typing import Any
 
 from differential.account import Account
-from differential.answers import Compared, Rejectd, parts_in
+from differential.answers import Compared, Rejected, parts_in
 from differential.counterparts import Counterparts
 from differential.differences import Difference, differences
 from differential.exclusions import Case
@@ -64,7 +64,7 @@ class Pair:
 
     def _expect_error(self, operation: Operation, before: Any) -> None:
         [answer] = parts_in(self._answer(operation, _ENGINE))
-        if not isinstance(answer, Rejectd) or self._service.before(self._state, operation) != before:
+        if not isinstance(answer, Rejected) or self._service.before(self._state, operation) != before:
             raise Disagreement(f"{operation!r}\nis to be rejected and to change nothing, and is answered {answer!r}")
 
     def _is_excused(self, operation: Operation, before: Any, difference: Difference) -> bool:

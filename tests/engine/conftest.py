@@ -8,7 +8,7 @@ from datetime import datetime, timezone
 
 import pytest
 
-from support.table_states import Rejectd, everything_in
+from support.table_states import Rejected, everything_in
 from tablepatterns.engine.clock import Clock
 from tablepatterns.engine.errors import ServiceError
 from tablepatterns.engine.tables.service import Tables
@@ -29,7 +29,7 @@ def tables(clock: Clock) -> Iterator[Tables]:
 
 
 @pytest.fixture
-def rejected(tables: Tables) -> Rejectd:
+def rejected(tables: Tables) -> Rejected:
     """A block that must be rejected with this code and, where given, this text, and must have changed nothing."""
 
     @contextmanager

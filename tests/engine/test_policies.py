@@ -6,7 +6,7 @@ from datetime import datetime, timezone
 
 import pytest
 
-from support.table_states import Rejectd
+from support.table_states import Rejected
 from tablepatterns.edm import Ticks
 from tablepatterns.engine.resources import AccessPolicy, CorsRule, Logging, Metrics, Retention, ServiceProperties
 from tablepatterns.engine.tables.service import Tables
@@ -31,13 +31,13 @@ def test_policies_come_back_as_they_were_given_with_missing_parts_missing(tables
     assert list(tables.get_policies("People")) == []
 
 
-def test_a_table_has_5_policies_and_not_6(tables: Tables, rejected: Rejectd) -> None:
+def test_a_table_has_5_policies_and_not_6(tables: Tables, rejected: Rejected) -> None:
     tables.set_policies("People", [AccessPolicy(str(n)) for n in range(5)])
     with rejected(*NOT_VALID):
         tables.set_policies("People", [AccessPolicy(str(n)) for n in range(6)])
 
 
-def test_a_policy_name_has_64_characters_and_not_65(tables: Tables, rejected: Rejectd) -> None:
+def test_a_policy_name_has_64_characters_and_not_65(tables: Tables, rejected: Rejected) -> None:
     tables.set_policies("People", [AccessPolicy("a" * 64)])
     with rejected(*NOT_VALID):
         tables.set_policies("People", [AccessPolicy("a" * 65)])
@@ -47,7 +47,7 @@ def test_a_policy_name_has_64_characters_and_not_65(tables: Tables, rejected: Re
     "policies", [[AccessPolicy("one"), AccessPolicy("one")], [AccessPolicy("one", permission="rw")]]
 )
 def test_a_name_twice_or_an_unknown_permission_is_rejected(
-    tables: Tables, rejected: Rejectd, policies: list[AccessPolicy]
+    tables: Tables, rejected: Rejected, policies: list[AccessPolicy]
 ) -> None:
     with rejected(*NOT_VALID):
         tables.set_policies("People", policies)
@@ -84,7 +84,7 @@ def test_properties_come_back_as_they_were_given(tables: Tables) -> None:
     assert tables.get_service_properties() == given
 
 
-def test_a_service_has_5_cors_rules_and_not_6(tables: Tables, rejected: Rejectd) -> None:
+def test_a_service_has_5_cors_rules_and_not_6(tables: Tables, rejected: Rejected) -> None:
     tables.set_service_properties(ServiceProperties(cors=(RULE,) * 5))
     with rejected(*NOT_VALID):
         tables.set_service_properties(ServiceProperties(cors=(RULE,) * 6))
@@ -96,7 +96,7 @@ def test_a_retention_has_1_to_365_days(tables: Tables, days: int) -> None:
 
 
 @pytest.mark.parametrize("days", [None, 0, 366])
-def test_another_retention_is_rejected_wherever_it_stands(tables: Tables, rejected: Rejectd, days: int | None) -> None:
+def test_another_retention_is_rejected_wherever_it_stands(tables: Tables, rejected: Rejected, days: int | None) -> None:
     bad = Retention(enabled=True, days=days)
     for properties in (
         ServiceProperties(logging=Logging(retention=bad)),

@@ -11,7 +11,7 @@ from tablepatterns.engine.tables.entities import Entity, Kind, Value
 from tablepatterns.engine.tables.service import Operation, Tables
 from tablepatterns.filters import Filter
 
-Rejectd: TypeAlias = Callable[..., AbstractContextManager[None]]
+Rejected: TypeAlias = Callable[..., AbstractContextManager[None]]
 """`with rejected(code, text):` around what must be rejected and must change nothing."""
 
 

@@ -8,7 +8,7 @@ from xml.etree.ElementTree import Element
 
 from conformance.raw import Answer
 from differential.account import Heard
-from differential.answers import Compared, Rejectd, document, members, rejected
+from differential.answers import Compared, Rejected, document, members, rejected
 from differential.blobs.containers import ListBlobs, ListContainers
 from differential.blobs.operations import Operation, Read, TakeSnapshot
 from differential.blobs.terms import Place
@@ -33,7 +33,7 @@ def note_versions(counterparts: Counterparts, operation: Operation, engine: Comp
     if isinstance(operation, (ListContainers, ListBlobs, Read)):
         return
     [ours], [theirs] = engine["answers"], azurite["answers"]
-    if isinstance(ours, Rejectd) or isinstance(theirs, Rejectd):
+    if isinstance(ours, Rejected) or isinstance(theirs, Rejected):
         return
     # A snapshot may be a version of its own, which no condition on the blob means
     for name in ("x-ms-snapshot",) if isinstance(operation, TakeSnapshot) else ("etag",):

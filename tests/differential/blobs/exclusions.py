@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from differential.answers import Rejectd
+from differential.answers import Rejected
 from differential.blobs.containers import (
     DeleteContainer,
     GetContainer,
@@ -175,7 +175,7 @@ def order_of_checks(case: Case) -> bool:
 def source_not_modified(case: Case) -> bool:
     if not isinstance(case.operation, Copy) or not isinstance(case.azurite, dict):
         return False
-    return case.engine == Rejectd(412, "SourceConditionNotMet") and case.azurite["status"] == 304
+    return case.engine == Rejected(412, "SourceConditionNotMet") and case.azurite["status"] == 304
 
 
 @EXCLUSIONS.excuse("an append blob with content is rejected as InvalidOperation")
@@ -194,7 +194,7 @@ def long_block_id(case: Case) -> bool:
 
 @EXCLUSIONS.excuse("an internal error where the service rejects")
 def internal_error(case: Case) -> bool:
-    return case.both_reject and case.azurite == Rejectd(500, None) and 400 <= case.engine.status < 500
+    return case.both_reject and case.azurite == Rejected(500, None) and 400 <= case.engine.status < 500
 
 
 @EXCLUSIONS.excuse("snapshots are listed beside a delimiter")
@@ -202,15 +202,15 @@ def snapshots_beside_a_delimiter(case: Case) -> bool:
     if not isinstance(case.operation, ListBlobs):
         return False
     both = case.operation.delimiter and "snapshots" in (case.operation.include or "")
-    rejected = case.engine if isinstance(case.engine, Rejectd) else _only_answer(case.engine)
-    return bool(both) and rejected == Rejectd(400, "InvalidQueryParameterValue")
+    rejected = case.engine if isinstance(case.engine, Rejected) else _only_answer(case.engine)
+    return bool(both) and rejected == Rejected(400, "InvalidQueryParameterValue")
 
 
 @EXCLUSIONS.excuse("a range that begins where the content ends is an empty one")
 def range_behind_the_end(case: Case) -> bool:
     if not isinstance(case.operation, Read) or not isinstance(case.azurite, dict):
         return False
-    return case.engine == Rejectd(416, "InvalidRange") and case.azurite["headers"].get("content-length") == "0"
+    return case.engine == Rejected(416, "InvalidRange") and case.azurite["headers"].get("content-length") == "0"
 
 
 def _only_answer(compared: Any) -> Any:

@@ -7,7 +7,7 @@ from xml.etree.ElementTree import Element
 
 from conformance.raw import Answer
 from differential.account import Heard
-from differential.answers import Compared, Rejectd, document, members, rejected
+from differential.answers import Compared, Rejected, document, members, rejected
 from differential.counterparts import Counterparts, Own
 from differential.heard_by_hand import about_from_now, headers_of, page_of, rows_apart, seconds_between
 from differential.queues.operations import ListQueues, Operation, Update
@@ -36,7 +36,7 @@ def note_messages(counterparts: Counterparts, operation: Operation, engine: Comp
 
 def _held(compared: Compared, named: str) -> list[str]:
     [answer] = compared["answers"]
-    if isinstance(answer, Rejectd):
+    if isinstance(answer, Rejected):
         return []
     if receipt := answer["headers"].get(_RECEIPT):
         return [f"{named.partition(' ')[0]} {receipt.text}"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final, TypeAlias
 
-from differential.answers import Rejectd
+from differential.answers import Rejected
 from differential.differences import MISSING
 from differential.exclusions import Case, Exclusions
 from differential.heard_by_hand import is_about_text
@@ -72,7 +72,7 @@ def metadata_without_letters(case: Case) -> bool:
 def large_page(case: Case) -> bool:
     if not isinstance(case.operation, ListQueues) or (case.operation.limit or 0) <= MAX_PAGE_QUEUES or case.path:
         return False
-    rejected = case.engine.get("answers") == [Rejectd(400, "OutOfRangeQueryParameterValue")]
+    rejected = case.engine.get("answers") == [Rejected(400, "OutOfRangeQueryParameterValue")]
     return rejected and "rows" in case.azurite
 
 

@@ -10,7 +10,7 @@ from urllib.parse import quote
 from conformance.batches import replies
 from conformance.raw import Answer
 from differential.account import Heard
-from differential.answers import Compared, Rejectd, parts_in, rejected
+from differential.answers import Compared, Rejected, parts_in, rejected
 from differential.counterparts import Counterparts, Own
 from differential.tables.operations import Key, ListTables, Operation, Query, keys_of, place, writes_of
 
@@ -26,7 +26,7 @@ def normal(operation: Operation, heard: Heard, base: str) -> Compared:
     :param base: the account's URL, which is left out of all links
     """
     answers = [_answer(answer, base) for answer in heard.answers]
-    if isinstance(operation, (Query, ListTables)) and not any(isinstance(answer, Rejectd) for answer in answers):
+    if isinstance(operation, (Query, ListTables)) and not any(isinstance(answer, Rejected) for answer in answers):
         return {**_rows_apart(operation.table, answers), "error": heard.error}
     for key, part in zip(keys_of(operation), _parts(answers), strict=False):
         _mark_versions(operation.table, key, part)

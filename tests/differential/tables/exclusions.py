@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from typing import Final, TypeAlias
 from urllib.parse import unquote
 
-from differential.answers import Rejectd
+from differential.answers import Rejected
 from differential.differences import MISSING
 from differential.exclusions import Case, Exclusions
 from differential.tables.azurite_filters import has_no_property, is_uncertain, meets_another_number
@@ -189,11 +189,11 @@ def types_in_filters(case: Case) -> bool:
 def long_literal(case: Case) -> bool:
     if not isinstance(case.operation, Query) or case.operation.wanted is None or case.path or not case.before:
         return False
-    failed = case.azurite.get("answers") == [Rejectd(500, None)]
+    failed = case.azurite.get("answers") == [Rejected(500, None)]
     return failed and any(meets_another_number(case.operation.wanted, row) for row in case.before.values())
 
 
 @EXCLUSIONS.excuse("a filter without a property is rejected, unless it is true or false alone")
 def filter_without_a_property(case: Case) -> bool:
     constant = isinstance(case.operation, Query) and has_no_property(case.operation.wanted)
-    return constant and case.path == () and case.azurite.get("answers") == [Rejectd(400, "InvalidInput")]
+    return constant and case.path == () and case.azurite.get("answers") == [Rejected(400, "InvalidInput")]

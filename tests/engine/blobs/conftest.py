@@ -8,7 +8,7 @@ from contextlib import contextmanager
 import pytest
 
 from support.blob_states import HOME, everything_in
-from support.table_states import Rejectd
+from support.table_states import Rejected
 from tablepatterns.engine.blobs.service import Blobs
 from tablepatterns.engine.clock import Clock
 from tablepatterns.engine.errors import ServiceError
@@ -24,7 +24,7 @@ def blobs(clock: Clock) -> Iterator[Blobs]:
 
 
 @pytest.fixture
-def rejected(blobs: Blobs) -> Rejectd:
+def rejected(blobs: Blobs) -> Rejected:
     """A block that must be rejected with this code and, where given, this text, and must have changed nothing."""
 
     @contextmanager

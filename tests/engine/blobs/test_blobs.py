@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from support.blob_states import DRAFT, HOME, ONE, all_names, of, put, text_of
-from support.table_states import Rejectd
+from support.table_states import Rejected
 from tablepatterns.engine.blobs.blob import ContentHeaders, Draft, Tier
 from tablepatterns.engine.blobs.leases import Acquire
 from tablepatterns.engine.blobs.service import Blobs, CopySource
@@ -48,7 +48,7 @@ def test_a_name_has_1_to_1024_characters(blobs: Blobs, size: int) -> None:
 
 
 @pytest.mark.parametrize("size", [0, 1025])
-def test_a_name_has_no_other_length(blobs: Blobs, rejected: Rejectd, size: int) -> None:
+def test_a_name_has_no_other_length(blobs: Blobs, rejected: Rejected, size: int) -> None:
     with rejected("InvalidUri"):
         put(blobs, "n" * size, "...")
 
@@ -58,7 +58,7 @@ def test_a_name_has_no_other_length(blobs: Blobs, rejected: Rejectd, size: int) 
     [({"": "x"}, "EmptyMetadataKey"), ({"a-b": "x"}, "InvalidMetadata"), ({"a": "x" * 8192}, "MetadataTooLarge")],
 )
 def test_metadata_that_cannot_be_is_rejected(
-    blobs: Blobs, rejected: Rejectd, metadata: dict[str, str], code: str
+    blobs: Blobs, rejected: Rejected, metadata: dict[str, str], code: str
 ) -> None:
     put(blobs, "don.jpg", "...")
     for write in (
@@ -80,7 +80,7 @@ def test_properties_and_metadata_are_set_apart_and_keep_the_content(blobs: Blobs
 
 
 @pytest.mark.parametrize("container", ["missing", "photos"])
-def test_what_is_missing_is_rejected_by_its_kind(blobs: Blobs, rejected: Rejectd, container: str) -> None:
+def test_what_is_missing_is_rejected_by_its_kind(blobs: Blobs, rejected: Rejected, container: str) -> None:
     code = "BlobNotFound" if container == HOME else "ContainerNotFound"
     for call in (
         lambda: blobs.get(container, "don.jpg"),
@@ -103,7 +103,7 @@ def test_what_is_missing_is_rejected_by_its_kind(blobs: Blobs, rejected: Rejectd
 # ------------------------------------------------------------------ deleting, tiers, tags
 
 
-def test_a_deleted_blob_is_gone_and_so_is_what_was_staged(blobs: Blobs, rejected: Rejectd) -> None:
+def test_a_deleted_blob_is_gone_and_so_is_what_was_staged(blobs: Blobs, rejected: Rejected) -> None:
     put(blobs, "b", "...")
     blobs.stage(HOME, "b", ONE, of("one"))
     blobs.delete(HOME, "b")
@@ -114,14 +114,14 @@ def test_a_deleted_blob_is_gone_and_so_is_what_was_staged(blobs: Blobs, rejected
     assert all_names(blobs, uncommitted=True) == []
 
 
-def test_blocks_without_a_blob_can_be_deleted(blobs: Blobs, rejected: Rejectd) -> None:
+def test_blocks_without_a_blob_can_be_deleted(blobs: Blobs, rejected: Rejected) -> None:
     blobs.stage(HOME, "b", ONE, of("one"))
     blobs.delete(HOME, "b")
     with rejected("BlobNotFound"):
         blobs.blocks(HOME, "b")
 
 
-def test_an_archived_blob_says_what_it_is_and_does_nothing(blobs: Blobs, rejected: Rejectd) -> None:
+def test_an_archived_blob_says_what_it_is_and_does_nothing(blobs: Blobs, rejected: Rejected) -> None:
     made = put(blobs, "b", "...", draft=Draft(tier=Tier.ARCHIVE))
     assert blobs.get(HOME, "b") is made
     for call in (
@@ -165,7 +165,7 @@ def test_a_commit_leaves_the_blob_in_its_tier(blobs: Blobs) -> None:
     ],
     ids=["eleven", "no name", "long name", "long value", "a name's characters", "a value's characters"],
 )
-def test_tags_that_cannot_be_are_rejected(blobs: Blobs, rejected: Rejectd, tags: dict[str, str]) -> None:
+def test_tags_that_cannot_be_are_rejected(blobs: Blobs, rejected: Rejected, tags: dict[str, str]) -> None:
     put(blobs, "b", "...")
     with rejected("InvalidTag"):
         blobs.set_tags(HOME, "b", tags)

@@ -7,7 +7,7 @@ from base64 import b64encode
 import pytest
 
 from support.blob_states import DRAFT, HOME, ONE, THREE, TWO, Long, all_names, latest, of, put, text_of
-from support.table_states import Rejectd
+from support.table_states import Rejected
 from tablepatterns.engine.blobs.blob import Content, Kind, Tier, Where
 from tablepatterns.engine.blobs.service import Blobs, CopySource
 from tablepatterns.engine.clock import Clock
@@ -28,7 +28,7 @@ def test_committed_blocks_make_the_blob_in_the_order_of_the_list(blobs: Blobs) -
     assert ([block.id for block in found.committed], found.uncommitted) == ([TWO, ONE, TWO], [])
 
 
-def test_staged_blocks_are_no_blob_and_change_none(blobs: Blobs, rejected: Rejectd) -> None:
+def test_staged_blocks_are_no_blob_and_change_none(blobs: Blobs, rejected: Rejected) -> None:
     blobs.stage(HOME, "b", ONE, of("one"))
     with rejected("BlobNotFound"):
         blobs.get(HOME, "b")
@@ -39,7 +39,7 @@ def test_staged_blocks_are_no_blob_and_change_none(blobs: Blobs, rejected: Rejec
     assert blobs.get(HOME, "c") is before
 
 
-def test_a_block_is_taken_from_the_list_that_is_named(blobs: Blobs, rejected: Rejectd) -> None:
+def test_a_block_is_taken_from_the_list_that_is_named(blobs: Blobs, rejected: Rejected) -> None:
     blobs.stage(HOME, "b", ONE, of("old"))
     blobs.commit(HOME, "b", latest(ONE))
     blobs.stage(HOME, "b", ONE, of("new"))
@@ -62,7 +62,7 @@ def test_a_commit_keeps_the_age_of_the_blob_and_nothing_else(blobs: Blobs, clock
 
 
 @pytest.mark.parametrize("block_id", ["", "no base64", "YQ", b64encode(bytes(65)).decode()])
-def test_an_id_that_no_block_can_have_is_rejected(blobs: Blobs, rejected: Rejectd, block_id: str) -> None:
+def test_an_id_that_no_block_can_have_is_rejected(blobs: Blobs, rejected: Rejected, block_id: str) -> None:
     with rejected("InvalidQueryParameterValue"):
         blobs.stage(HOME, "b", block_id, of("..."))
 
@@ -71,13 +71,13 @@ def test_a_block_id_has_up_to_64_bytes(blobs: Blobs) -> None:
     blobs.stage(HOME, "b", b64encode(bytes(64)).decode(), of("..."))
 
 
-def test_all_ids_under_a_name_have_the_same_length(blobs: Blobs, rejected: Rejectd) -> None:
+def test_all_ids_under_a_name_have_the_same_length(blobs: Blobs, rejected: Rejected) -> None:
     blobs.stage(HOME, "b", ONE, of("..."))
     with rejected("InvalidBlobOrBlock", "The specified blob or block content is invalid."):
         blobs.stage(HOME, "b", b64encode(b"longer").decode(), of("..."))
 
 
-def test_a_block_has_1_byte_to_4000_mib(blobs: Blobs, rejected: Rejectd) -> None:
+def test_a_block_has_1_byte_to_4000_mib(blobs: Blobs, rejected: Rejected) -> None:
     with rejected("InvalidHeaderValue"):
         blobs.stage(HOME, "b", ONE, Content())
     blobs.stage(HOME, "b", ONE, Long(MAX_BLOCK_BYTES))
@@ -85,7 +85,7 @@ def test_a_block_has_1_byte_to_4000_mib(blobs: Blobs, rejected: Rejectd) -> None
         blobs.stage(HOME, "b", TWO, Long(MAX_BLOCK_BYTES + 1))
 
 
-def test_a_list_has_up_to_50_000_blocks(blobs: Blobs, rejected: Rejectd) -> None:
+def test_a_list_has_up_to_50_000_blocks(blobs: Blobs, rejected: Rejected) -> None:
     blobs.stage(HOME, "b", ONE, of("x"))
     assert len(blobs.commit(HOME, "b", latest(ONE) * MAX_BLOCKS).content) == MAX_BLOCKS
     with rejected("BlockListTooLong"):
@@ -93,7 +93,7 @@ def test_a_list_has_up_to_50_000_blocks(blobs: Blobs, rejected: Rejectd) -> None
 
 
 def test_up_to_100_000_blocks_wait_under_a_name(
-    blobs: Blobs, rejected: Rejectd, monkeypatch: pytest.MonkeyPatch
+    blobs: Blobs, rejected: Rejected, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert MAX_UNCOMMITTED_BLOCKS == 100_000
     monkeypatch.setattr("tablepatterns.engine.blobs.blob.MAX_UNCOMMITTED_BLOCKS", 2)
@@ -104,7 +104,7 @@ def test_up_to_100_000_blocks_wait_under_a_name(
         blobs.stage(HOME, "b", THREE, of("..."))
 
 
-def test_blocks_that_nobody_commits_are_given_up_after_a_week(blobs: Blobs, clock: Clock, rejected: Rejectd) -> None:
+def test_blocks_that_nobody_commits_are_given_up_after_a_week(blobs: Blobs, clock: Clock, rejected: Rejected) -> None:
     blobs.stage(HOME, "b", ONE, of("one"))
     clock.advance(6 * DAY)
     blobs.stage(HOME, "b", TWO, of("two"))
@@ -134,7 +134,7 @@ def test_blocks_are_appended_and_told_where_they_begin(blobs: Blobs) -> None:
 
 
 @pytest.mark.usefixtures("log")
-def test_an_append_elsewhere_or_beyond_the_size_is_rejected(blobs: Blobs, rejected: Rejectd) -> None:
+def test_an_append_elsewhere_or_beyond_the_size_is_rejected(blobs: Blobs, rejected: Rejected) -> None:
     blobs.append(HOME, "log", of("one "))
     for position in (0, 5):
         with rejected("AppendPositionConditionNotMet", "The append position condition specified was not met."):
@@ -144,7 +144,7 @@ def test_an_append_elsewhere_or_beyond_the_size_is_rejected(blobs: Blobs, reject
 
 
 @pytest.mark.usefixtures("log")
-def test_an_append_has_1_byte_to_100_mib(blobs: Blobs, rejected: Rejectd) -> None:
+def test_an_append_has_1_byte_to_100_mib(blobs: Blobs, rejected: Rejected) -> None:
     with rejected("InvalidHeaderValue"):
         blobs.append(HOME, "log", Content())
     with rejected("RequestBodyTooLarge"):
@@ -153,7 +153,7 @@ def test_an_append_has_1_byte_to_100_mib(blobs: Blobs, rejected: Rejectd) -> Non
 
 @pytest.mark.usefixtures("log")
 def test_an_append_blob_has_up_to_50_000_blocks(
-    blobs: Blobs, rejected: Rejectd, monkeypatch: pytest.MonkeyPatch
+    blobs: Blobs, rejected: Rejected, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert MAX_BLOCKS == 50_000
     monkeypatch.setattr("tablepatterns.engine.blobs.versions.MAX_BLOCKS", 2)
@@ -164,7 +164,7 @@ def test_an_append_blob_has_up_to_50_000_blocks(
 
 
 @pytest.mark.usefixtures("log")
-def test_nobody_appends_to_a_sealed_blob(blobs: Blobs, rejected: Rejectd) -> None:
+def test_nobody_appends_to_a_sealed_blob(blobs: Blobs, rejected: Rejected) -> None:
     with rejected("AppendPositionConditionNotMet"):
         blobs.seal(HOME, "log", position=1)
     assert blobs.seal(HOME, "log", position=0).sealed
@@ -175,7 +175,7 @@ def test_nobody_appends_to_a_sealed_blob(blobs: Blobs, rejected: Rejectd) -> Non
 
 
 @pytest.mark.usefixtures("log")
-def test_kinds_are_not_mixed(blobs: Blobs, rejected: Rejectd) -> None:
+def test_kinds_are_not_mixed(blobs: Blobs, rejected: Rejected) -> None:
     put(blobs, "don.jpg", "...")
     for call in (
         lambda: blobs.append(HOME, "don.jpg", of("...")),
@@ -196,6 +196,6 @@ def test_a_whole_write_changes_the_kind(blobs: Blobs) -> None:
     assert put(blobs, "log", kind=Kind.APPEND).kind is Kind.APPEND
 
 
-def test_an_append_blob_is_created_empty(blobs: Blobs, rejected: Rejectd) -> None:
+def test_an_append_blob_is_created_empty(blobs: Blobs, rejected: Rejected) -> None:
     with rejected("InvalidHeaderValue"):
         put(blobs, "log", "...", kind=Kind.APPEND)

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from support.blob_states import HOME, put
-from support.table_states import Rejectd, service_error_of
+from support.table_states import Rejected, service_error_of
 from tablepatterns.edm import Ticks
 from tablepatterns.engine.blobs.conditions import ANY, Terms
 from tablepatterns.engine.blobs.leases import Acquire
@@ -93,12 +93,14 @@ def test_a_read_may_name_several_versions(blobs: Blobs) -> None:
     assert read_outcome(blobs, Terms(none_match=here | OTHER)) == READ_UNMET
 
 
-def test_nobody_reads_what_must_not_be_there(blobs: Blobs, rejected: Rejectd) -> None:
+def test_nobody_reads_what_must_not_be_there(blobs: Blobs, rejected: Rejected) -> None:
     with rejected("UnsatisfiableCondition"):
         blobs.get(HOME, "don.jpg", Terms(none_match={ANY}))
 
 
-def test_a_read_of_a_missing_blob_is_rejected_for_that_whatever_its_conditions(blobs: Blobs, rejected: Rejectd) -> None:
+def test_a_read_of_a_missing_blob_is_rejected_for_that_whatever_its_conditions(
+    blobs: Blobs, rejected: Rejected
+) -> None:
     for terms in (Terms(match=OTHER), Terms(match={ANY}), Terms(unmodified_since=OLD), Terms(none_match=OTHER)):
         with rejected("BlobNotFound"):
             blobs.get(HOME, "missing.jpg", terms)
@@ -130,7 +132,7 @@ every_write = pytest.mark.parametrize("write", WRITES)
     ids=str,
 )
 def test_a_write_whose_condition_is_not_met_changes_nothing(
-    blobs: Blobs, rejected: Rejectd, write: str, unmet: Terms
+    blobs: Blobs, rejected: Rejected, write: str, unmet: Terms
 ) -> None:
     with rejected(UNMET, "The condition specified using HTTP conditional header(s) is not met."):
         WRITES[write](blobs, "don.jpg", unmet)
@@ -144,13 +146,13 @@ def test_a_write_whose_condition_is_met_is_carried_out(blobs: Blobs, clock: Cloc
 
 
 @every_write
-def test_a_write_of_another_version_than_that_is_rejected(blobs: Blobs, rejected: Rejectd, write: str) -> None:
+def test_a_write_of_another_version_than_that_is_rejected(blobs: Blobs, rejected: Rejected, write: str) -> None:
     with rejected(UNMET):
         WRITES[write](blobs, "don.jpg", Terms(none_match=holding(blobs)))
 
 
 @every_write
-def test_what_must_not_be_there_is_rejected_where_it_is(blobs: Blobs, rejected: Rejectd, write: str) -> None:
+def test_what_must_not_be_there_is_rejected_where_it_is(blobs: Blobs, rejected: Rejected, write: str) -> None:
     with rejected("BlobAlreadyExists" if write in CREATES else UNMET):
         WRITES[write](blobs, "don.jpg", Terms(none_match={ANY}))
 
@@ -158,7 +160,7 @@ def test_what_must_not_be_there_is_rejected_where_it_is(blobs: Blobs, rejected: 
 @every_write
 @pytest.mark.parametrize("terms", [Terms(match=OTHER), Terms(match={ANY})], ids=str)
 def test_what_must_be_there_is_rejected_where_it_is_not(
-    blobs: Blobs, rejected: Rejectd, write: str, terms: Terms
+    blobs: Blobs, rejected: Rejected, write: str, terms: Terms
 ) -> None:
     with rejected(UNMET if write in CREATES else "BlobNotFound"):
         WRITES[write](blobs, "missing.jpg", terms)
@@ -187,13 +189,13 @@ def test_other_conditions_are_met_by_nothing(blobs: Blobs, write: str, terms: Te
     ids=str,
 )
 def test_a_write_does_not_combine_conditions(
-    blobs: Blobs, rejected: Rejectd, write: str, terms: Terms, code: str
+    blobs: Blobs, rejected: Rejected, write: str, terms: Terms, code: str
 ) -> None:
     with rejected(code):
         WRITES[write](blobs, "don.jpg", terms)
 
 
-def test_a_copy_says_whose_condition_is_not_met(blobs: Blobs, rejected: Rejectd) -> None:
+def test_a_copy_says_whose_condition_is_not_met(blobs: Blobs, rejected: Rejected) -> None:
     put(blobs, "copy.jpg", "old")
     with rejected("SourceConditionNotMet"):
         blobs.copy(HOME, "copy.jpg", CopySource(HOME, "don.jpg", terms=Terms(match=OTHER)))
@@ -203,7 +205,7 @@ def test_a_copy_says_whose_condition_is_not_met(blobs: Blobs, rejected: Rejectd)
         blobs.copy(HOME, "copy.jpg", CopySource(HOME, "don.jpg"), terms=Terms(none_match={ANY}))
 
 
-def test_who_may_only_create_replaces_nothing(blobs: Blobs, rejected: Rejectd) -> None:
+def test_who_may_only_create_replaces_nothing(blobs: Blobs, rejected: Rejected) -> None:
     put(blobs, "new.jpg", "...", terms=Terms(create_only=True))
     with rejected("UnauthorizedBlobOverwrite"):
         put(blobs, "new.jpg", "other", terms=Terms(create_only=True))
@@ -218,7 +220,7 @@ def test_times_are_compared_in_whole_seconds(blobs: Blobs, clock: Clock) -> None
     assert read_outcome(blobs, Terms(modified_since=same_second)) == READ_UNMET
 
 
-def test_a_container_is_changed_and_deleted_under_conditions_of_time(blobs: Blobs, rejected: Rejectd) -> None:
+def test_a_container_is_changed_and_deleted_under_conditions_of_time(blobs: Blobs, rejected: Rejected) -> None:
     for unmet in (Terms(modified_since=NEW), Terms(unmodified_since=OLD)):
         with rejected(UNMET):
             blobs.containers.delete(HOME, unmet)

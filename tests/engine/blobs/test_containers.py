@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from support.blob_states import HOME, put
-from support.table_states import Rejectd
+from support.table_states import Rejected
 from tablepatterns.engine.blobs.service import Blobs
 from tablepatterns.engine.blobs.state import PublicAccess
 from tablepatterns.engine.resources import AccessPolicy, CorsRule, ServiceProperties
@@ -32,19 +32,19 @@ def test_a_name_is_of_lower_case_letters_digits_and_single_hyphens(blobs: Blobs,
         ("phötos", "InvalidResourceName"),
     ],
 )
-def test_no_container_has_another_name(blobs: Blobs, rejected: Rejectd, name: str, code: str) -> None:
+def test_no_container_has_another_name(blobs: Blobs, rejected: Rejected, name: str, code: str) -> None:
     with rejected(code):
         blobs.containers.create(name)
     with rejected(code):
         blobs.get(name, "b")
 
 
-def test_a_container_is_made_once(blobs: Blobs, rejected: Rejectd) -> None:
+def test_a_container_is_made_once(blobs: Blobs, rejected: Rejected) -> None:
     with rejected("ContainerAlreadyExists", "The specified container already exists."):
         blobs.containers.create(HOME)
 
 
-def test_a_deleted_container_takes_its_blobs_along(blobs: Blobs, rejected: Rejectd) -> None:
+def test_a_deleted_container_takes_its_blobs_along(blobs: Blobs, rejected: Rejected) -> None:
     put(blobs, "b", "...")
     blobs.containers.delete(HOME)
     with rejected("ContainerNotFound", "The specified container does not exist."):
@@ -71,7 +71,7 @@ def test_changes_make_versions_but_those_of_blobs_do_not(blobs: Blobs) -> None:
 @pytest.mark.parametrize(
     "policies", [[READERS, READERS], [AccessPolicy(str(n)) for n in range(6)], [AccessPolicy("p", permission="z")]]
 )
-def test_policies_that_cannot_be_are_rejected(blobs: Blobs, rejected: Rejectd, policies: list[AccessPolicy]) -> None:
+def test_policies_that_cannot_be_are_rejected(blobs: Blobs, rejected: Rejected, policies: list[AccessPolicy]) -> None:
     with rejected("InvalidXmlDocument"):
         blobs.containers.set_access(HOME, PublicAccess.NONE, policies)
 
@@ -90,7 +90,7 @@ def test_a_list_is_in_order_by_prefix_and_in_pages(blobs: Blobs) -> None:
     assert [each.name for each in blobs.containers.page()[0]] == ["logs-a", "logs-b", "logs-c", "other", HOME]
 
 
-def test_the_properties_of_the_service_are_kept_and_checked(blobs: Blobs, rejected: Rejectd) -> None:
+def test_the_properties_of_the_service_are_kept_and_checked(blobs: Blobs, rejected: Rejected) -> None:
     rule = CorsRule(("*",), ("GET",))
     blobs.set_service_properties(ServiceProperties(cors=(rule,)))
     assert blobs.get_service_properties().cors == (rule,)

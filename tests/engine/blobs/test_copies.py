@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from support.blob_states import DRAFT, HOME, ONE, A, all_names, latest, of, put, text_of, under
-from support.table_states import Rejectd
+from support.table_states import Rejected
 from tablepatterns.engine.blobs.blob import ContentHeaders, Draft, Kind
 from tablepatterns.engine.blobs.leases import INFINITE, Acquire
 from tablepatterns.engine.blobs.service import Blobs, CopySource
@@ -52,7 +52,7 @@ def test_a_write_of_the_copy_forgets_where_it_came_from(blobs: Blobs) -> None:
     assert put(blobs, "c", "...").copy is None
 
 
-def test_what_a_copy_replaces_is_leased_for_ever_or_not_at_all(blobs: Blobs, rejected: Rejectd) -> None:
+def test_what_a_copy_replaces_is_leased_for_ever_or_not_at_all(blobs: Blobs, rejected: Rejected) -> None:
     put(blobs, "b", "...")
     put(blobs, "c", "old")
     blobs.lease(HOME, "c", Acquire(15, A))
@@ -67,7 +67,7 @@ def test_what_a_copy_replaces_is_leased_for_ever_or_not_at_all(blobs: Blobs, rej
 # ------------------------------------------------------------------ snapshots
 
 
-def test_a_snapshot_stays_as_the_blob_was(blobs: Blobs, rejected: Rejectd) -> None:
+def test_a_snapshot_stays_as_the_blob_was(blobs: Blobs, rejected: Rejected) -> None:
     before = put(blobs, "b", "old", draft=DRAFT)
     blobs.lease(HOME, "b", Acquire(15, A))
     taken = blobs.snapshot(HOME, "b")
@@ -95,7 +95,7 @@ def test_a_snapshot_can_be_copied_over_its_blob(blobs: Blobs) -> None:
     assert all_names(blobs, snapshots=True) == ["b@", "b"]
 
 
-def test_a_blob_with_snapshots_is_deleted_only_with_a_word_about_them(blobs: Blobs, rejected: Rejectd) -> None:
+def test_a_blob_with_snapshots_is_deleted_only_with_a_word_about_them(blobs: Blobs, rejected: Rejected) -> None:
     put(blobs, "b", "...")
     moments = [blobs.snapshot(HOME, "b").snapshot for _ in range(3)]
     with rejected("SnapshotsPresent", "This operation is not permitted because the blob has snapshots."):

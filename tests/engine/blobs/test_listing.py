@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 
 from support.blob_states import HOME, ONE, all_items, all_names, of, put
-from support.table_states import Rejectd
+from support.table_states import Rejected
 from tablepatterns.engine.blobs.blob import Blob
 from tablepatterns.engine.blobs.listing import ListBlobsQuery, Prefix, Uncommitted, beyond
 from tablepatterns.engine.blobs.service import Blobs
@@ -93,7 +93,7 @@ def test_a_last_page_that_is_full_has_no_mark(blobs: Blobs) -> None:
 
 
 @pytest.mark.parametrize("limit", [0, -1])
-def test_a_page_of_nothing_is_rejected(blobs: Blobs, rejected: Rejectd, limit: int) -> None:
+def test_a_page_of_nothing_is_rejected(blobs: Blobs, rejected: Rejected, limit: int) -> None:
     with rejected("OutOfRangeQueryParameterValue"):
         blobs.page(HOME, ListBlobsQuery(limit=limit))
     with rejected("OutOfRangeQueryParameterValue"):

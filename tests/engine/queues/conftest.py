@@ -8,7 +8,7 @@ from contextlib import contextmanager
 import pytest
 
 from support.queue_states import everything_in
-from support.table_states import Rejectd
+from support.table_states import Rejected
 from tablepatterns.engine.clock import Clock
 from tablepatterns.engine.errors import ServiceError
 from tablepatterns.engine.queues.service import Queues
@@ -24,7 +24,7 @@ def queues(clock: Clock) -> Iterator[Queues]:
 
 
 @pytest.fixture
-def rejected(queues: Queues) -> Rejectd:
+def rejected(queues: Queues) -> Rejected:
     """A block that must be rejected with this code and, where given, this text, and must have changed nothing."""
 
     @contextmanager

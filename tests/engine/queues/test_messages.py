@@ -8,7 +8,7 @@ from typing import TypeAlias
 import pytest
 
 from support.queue_states import texts_of
-from support.table_states import Rejectd, service_error_of
+from support.table_states import Rejected, service_error_of
 from tablepatterns.edm import Ticks
 from tablepatterns.engine.clock import Clock
 from tablepatterns.engine.queues.service import NEVER, Message, Queues
@@ -69,26 +69,26 @@ class TestPut:
         assert receive(queues).text == text
 
     @pytest.mark.parametrize("text", ["x" * MAX_MESSAGE_BYTES, "é" * (MAX_MESSAGE_BYTES // 2)])
-    def test_a_text_has_64_kib_in_utf_8_and_no_byte_more(self, queues: Queues, rejected: Rejectd, text: str) -> None:
+    def test_a_text_has_64_kib_in_utf_8_and_no_byte_more(self, queues: Queues, rejected: Rejected, text: str) -> None:
         queues.put("orders", text)
         with rejected(*TOO_LARGE):
             queues.put("orders", text + "x")
 
     @pytest.mark.parametrize("visibility", [-1, WEEK + 1])
-    def test_it_is_hidden_for_a_week_at_most(self, queues: Queues, rejected: Rejectd, visibility: int) -> None:
+    def test_it_is_hidden_for_a_week_at_most(self, queues: Queues, rejected: Rejected, visibility: int) -> None:
         queues.put("orders", "text", visibility=WEEK, time_to_live=WEEK + 1)
         with rejected(*OUT_OF_RANGE):
             queues.put("orders", "text", visibility=visibility, time_to_live=NEVER)
 
     @pytest.mark.parametrize("time_to_live", [0, -2])
-    def test_it_lives_for_a_second_at_least(self, queues: Queues, rejected: Rejectd, time_to_live: int) -> None:
+    def test_it_lives_for_a_second_at_least(self, queues: Queues, rejected: Rejected, time_to_live: int) -> None:
         queues.put("orders", "text", time_to_live=1)
         with rejected(*INVALID):
             queues.put("orders", "text", time_to_live=time_to_live)
 
     @pytest.mark.parametrize(("visibility", "time_to_live"), [(1, 1), (60, 59), (WEEK, WEEK)])
     def test_it_is_not_hidden_until_it_expires(
-        self, queues: Queues, rejected: Rejectd, visibility: int, time_to_live: int
+        self, queues: Queues, rejected: Rejected, visibility: int, time_to_live: int
     ) -> None:
         queues.put("orders", "text", visibility=visibility - 1, time_to_live=visibility)
         with rejected(*INVALID):
@@ -153,7 +153,7 @@ class TestGet:
 
     @pytest.mark.parametrize(("limit", "visibility"), [(0, 30), (33, 30), (-1, 30), (1, 0), (1, WEEK + 1), (1, -1)])
     def test_numbers_outside_their_ranges_are_rejected(
-        self, queues: Queues, rejected: Rejectd, limit: int, visibility: int
+        self, queues: Queues, rejected: Rejected, limit: int, visibility: int
     ) -> None:
         queues.put("orders", "text")
         with rejected(*OUT_OF_RANGE):
@@ -178,7 +178,7 @@ class TestPeek:
         assert receive(queues).dequeues == 1
 
     @pytest.mark.parametrize("limit", [0, 33])
-    def test_1_to_32_messages_are_peeked_at(self, queues: Queues, rejected: Rejectd, limit: int) -> None:
+    def test_1_to_32_messages_are_peeked_at(self, queues: Queues, rejected: Rejected, limit: int) -> None:
         assert queues.peek("orders", 32) == []
         with rejected(*OUT_OF_RANGE):
             queues.peek("orders", limit)
@@ -208,14 +208,14 @@ class TestUpdate:
         message = queues.put("orders", "text")
         assert queues.update("orders", message.id, message.receipt, 0, "").text == ""
 
-    def test_a_text_over_64_kib_is_rejected(self, queues: Queues, rejected: Rejectd) -> None:
+    def test_a_text_over_64_kib_is_rejected(self, queues: Queues, rejected: Rejected) -> None:
         message = queues.put("orders", "text")
         with rejected(*TOO_LARGE):
             queues.update("orders", message.id, message.receipt, 0, "x" * (MAX_MESSAGE_BYTES + 1))
         queues.update("orders", message.id, message.receipt, 0, "x" * MAX_MESSAGE_BYTES)
 
     @pytest.mark.parametrize("visibility", [-1, WEEK + 1])
-    def test_it_hides_for_a_week_at_most(self, queues: Queues, rejected: Rejectd, visibility: int) -> None:
+    def test_it_hides_for_a_week_at_most(self, queues: Queues, rejected: Rejected, visibility: int) -> None:
         message = queues.put("orders", "text")
         with rejected(*OUT_OF_RANGE):
             queues.update("orders", message.id, message.receipt, visibility)
@@ -245,7 +245,7 @@ class TestReceipts:
         clock.advance(3600)
         use(message)
 
-    def test_receiving_again_voids_it(self, queues: Queues, clock: Clock, use: Use, rejected: Rejectd) -> None:
+    def test_receiving_again_voids_it(self, queues: Queues, clock: Clock, use: Use, rejected: Rejected) -> None:
         queues.put("orders", "text")
         first = receive(queues)
         clock.advance(30)
@@ -254,7 +254,7 @@ class TestReceipts:
             use(first)
         use(second)
 
-    def test_updating_voids_it(self, queues: Queues, use: Use, rejected: Rejectd) -> None:
+    def test_updating_voids_it(self, queues: Queues, use: Use, rejected: Rejected) -> None:
         first = queues.put("orders", "text")
         second = queues.update("orders", first.id, first.receipt, 0)
         with rejected(*MISMATCH):
@@ -262,7 +262,7 @@ class TestReceipts:
         use(second)
 
     def test_deleting_clearing_and_expiry_void_it(
-        self, queues: Queues, clock: Clock, use: Use, rejected: Rejectd
+        self, queues: Queues, clock: Clock, use: Use, rejected: Rejected
     ) -> None:
         deleted, cleared, expired = (queues.put("orders", "text", time_to_live=ttl) for ttl in (60, 60, 5))
         queues.remove("orders", deleted.id, deleted.receipt)
@@ -274,14 +274,14 @@ class TestReceipts:
         with rejected(*NOT_FOUND):
             use(cleared)
 
-    def test_the_receipt_of_another_message_is_none(self, queues: Queues, use: Use, rejected: Rejectd) -> None:
+    def test_the_receipt_of_another_message_is_none(self, queues: Queues, use: Use, rejected: Rejected) -> None:
         one, other = queues.put("orders", "one"), queues.put("orders", "other")
         with rejected(*MISMATCH):
             use(one._replace(receipt=other.receipt))
 
     @pytest.mark.parametrize("receipt", ["invalid", "AgAA AMAA", "AgAAAAMAAAAAAAAA0Qhw7TYp1QE", "é"])
     def test_what_has_not_the_form_of_a_receipt_is_rejected_first(
-        self, queues: Queues, use: Use, rejected: Rejectd, receipt: str
+        self, queues: Queues, use: Use, rejected: Rejected, receipt: str
     ) -> None:
         message = queues.put("orders", "text")
         with rejected(*INVALID):

@@ -8,7 +8,7 @@ import hypothesis.strategies as st
 import pytest
 from hypothesis import given
 
-from support.table_states import Rejectd, service_error_of
+from support.table_states import Rejected, service_error_of
 from tablepatterns.engine.clock import Clock
 from tablepatterns.engine.queues.service import Queues
 from tablepatterns.engine.resources import AccessPolicy, CorsRule, ServiceProperties
@@ -30,18 +30,18 @@ class TestNames:
         assert name in names(queues)
 
     @pytest.mark.parametrize("name", ["", "ab", "a" * 64])
-    def test_a_name_has_3_to_63_characters(self, queues: Queues, rejected: Rejectd, name: str) -> None:
+    def test_a_name_has_3_to_63_characters(self, queues: Queues, rejected: Rejected, name: str) -> None:
         with rejected(*LENGTH):
             queues.create(name)
 
     @pytest.mark.parametrize(
         "name", ["Orders", "-orders", "orders-", "or--ders", "or_ders", "or.ders", "örders", "or\n"]
     )
-    def test_nothing_else_is_in_a_name(self, queues: Queues, rejected: Rejectd, name: str) -> None:
+    def test_nothing_else_is_in_a_name(self, queues: Queues, rejected: Rejected, name: str) -> None:
         with rejected(*CHARACTERS):
             queues.create(name)
 
-    def test_a_bad_name_is_rejected_by_every_method(self, queues: Queues, rejected: Rejectd) -> None:
+    def test_a_bad_name_is_rejected_by_every_method(self, queues: Queues, rejected: Rejected) -> None:
         for call in (queues.delete, queues.count, queues.get, queues.peek, queues.clear, queues.get_policies):
             with rejected(*CHARACTERS):
                 call("Orders")
@@ -56,7 +56,7 @@ class TestCreationAndDeletion:
 
     @pytest.mark.parametrize("metadata", [{}, {"colour": "blue"}, {"colour": "red", "size": "1"}])
     def test_creating_it_again_with_other_metadata_is_rejected(
-        self, queues: Queues, rejected: Rejectd, metadata: dict[str, str]
+        self, queues: Queues, rejected: Rejected, metadata: dict[str, str]
     ) -> None:
         queues.create("bills", {"colour": "red"})
         with rejected(*EXISTS):
@@ -70,7 +70,7 @@ class TestCreationAndDeletion:
         queues.create("orders")
         assert (queues.count("orders"), queues.get_policies("orders")) == (0, ())
 
-    def test_a_missing_queue_is_rejected_by_every_method(self, queues: Queues, rejected: Rejectd) -> None:
+    def test_a_missing_queue_is_rejected_by_every_method(self, queues: Queues, rejected: Rejected) -> None:
         receipt = queues.put("orders", "text").receipt
         calls: list[Callable[[], object]] = [
             lambda: queues.delete("bills"),
@@ -110,7 +110,7 @@ class TestLists:
         assert queues.page("orders", "orders-2", 2) == ([("orders-2", {})], None)
 
     @pytest.mark.parametrize("limit", [0, -1, 5001])
-    def test_a_page_has_1_to_5000_queues(self, queues: Queues, rejected: Rejectd, limit: int) -> None:
+    def test_a_page_has_1_to_5000_queues(self, queues: Queues, rejected: Rejected, limit: int) -> None:
         queues.page(limit=5000)
         with rejected("OutOfRangeQueryParameterValue"):
             queues.page(limit=limit)
@@ -145,14 +145,14 @@ class TestMetadata:
         [("", "EmptyMetadataKey"), ("1a", "InvalidMetadata"), ("a-b", "InvalidMetadata"), ("ä", "InvalidMetadata")],
     )
     def test_a_name_that_is_no_identifier_is_rejected(
-        self, queues: Queues, rejected: Rejectd, name: str, code: str
+        self, queues: Queues, rejected: Rejected, name: str, code: str
     ) -> None:
         with rejected(code):
             queues.set_metadata("orders", {name: "value"})
         with rejected(code):
             queues.create("bills", {name: "value"})
 
-    def test_names_and_values_have_8_kib_together_and_no_byte_more(self, queues: Queues, rejected: Rejectd) -> None:
+    def test_names_and_values_have_8_kib_together_and_no_byte_more(self, queues: Queues, rejected: Rejected) -> None:
         queues.set_metadata("orders", {"abcd": "x" * (8192 - 6 - 2), "ef": "é"})
         with rejected("MetadataTooLarge", "The metadata specified exceeds the maximum permissible limit (8KB)."):
             queues.set_metadata("orders", {"abcd": "x" * (8192 - 6 - 1), "ef": "é"})
@@ -167,19 +167,19 @@ class TestMetadata:
 
 
 class TestSettings:
-    def test_policies_know_the_permissions_of_queues(self, queues: Queues, rejected: Rejectd) -> None:
+    def test_policies_know_the_permissions_of_queues(self, queues: Queues, rejected: Rejected) -> None:
         policies = [AccessPolicy("worker", permission="raup"), AccessPolicy("nothing")]
         queues.set_policies("orders", policies)
         assert list(queues.get_policies("orders")) == policies
         with rejected("InvalidXmlDocument"):
             queues.set_policies("orders", [AccessPolicy("worker", permission="raud")])
 
-    def test_a_queue_has_5_policies_and_not_6(self, queues: Queues, rejected: Rejectd) -> None:
+    def test_a_queue_has_5_policies_and_not_6(self, queues: Queues, rejected: Rejected) -> None:
         queues.set_policies("orders", [AccessPolicy(str(n)) for n in range(5)])
         with rejected("InvalidXmlDocument"):
             queues.set_policies("orders", [AccessPolicy(str(n)) for n in range(6)])
 
-    def test_the_properties_are_those_of_this_service(self, queues: Queues, rejected: Rejectd) -> None:
+    def test_the_properties_are_those_of_this_service(self, queues: Queues, rejected: Rejected) -> None:
         rule = CorsRule(("*",), ("GET",))
         queues.set_service_properties(ServiceProperties(cors=(rule,)))
         assert queues.get_service_properties().cors == (rule,)

@@ -7,7 +7,7 @@ from uuid import UUID
 
 import pytest
 
-from support.table_states import Rejectd, insert, op
+from support.table_states import Rejected, insert, op
 from tablepatterns.edm import Int64, Ticks, entity_size
 from tablepatterns.engine.clock import Clock
 from tablepatterns.engine.tables.entities import Kind, Value
@@ -68,13 +68,13 @@ NO_NAMES = ["", "1st", "first-name", "a b", "a.b", "a:b", "\ue000", "a\x7f", "Pa
 
 
 @pytest.mark.parametrize("name", NO_NAMES)
-def test_a_property_name_that_is_no_identifier_is_rejected(tables: Tables, rejected: Rejectd, name: str) -> None:
+def test_a_property_name_that_is_no_identifier_is_rejected(tables: Tables, rejected: Rejected, name: str) -> None:
     with rejected("PropertyNameInvalid", "The property name is invalid."):
         stored(tables, **{name: 1})
 
 
 @pytest.mark.parametrize("name", ["a" * 256, "a" * 254 + "\U00020000"])
-def test_a_property_name_of_256_characters_is_rejected(tables: Tables, rejected: Rejectd, name: str) -> None:
+def test_a_property_name_of_256_characters_is_rejected(tables: Tables, rejected: Rejected, name: str) -> None:
     with rejected("PropertyNameTooLong", "The property name exceeds the maximum allowed length (255)."):
         stored(tables, **{name: 1})
 
@@ -82,14 +82,14 @@ def test_a_property_name_of_256_characters_is_rejected(tables: Tables, rejected:
 # -- Numbers of properties
 
 
-def test_an_entity_has_252_properties_and_not_253(tables: Tables, rejected: Rejectd) -> None:
+def test_an_entity_has_252_properties_and_not_253(tables: Tables, rejected: Rejected) -> None:
     properties: dict[str, Value] = {f"P{n}": n for n in range(252)}
     assert stored(tables, **properties) == properties
     with rejected("TooManyProperties"):
         tables.apply("People", insert("p", "other", One=1, **properties))
 
 
-def test_a_merge_may_not_push_an_entity_past_252_properties(tables: Tables, rejected: Rejectd) -> None:
+def test_a_merge_may_not_push_an_entity_past_252_properties(tables: Tables, rejected: Rejected) -> None:
     stored(tables, **{f"P{n}": n for n in range(252)})
     tables.apply("People", op("merge", "p", "r", P0=1))
     with rejected("TooManyProperties"):
@@ -100,7 +100,7 @@ def test_a_merge_may_not_push_an_entity_past_252_properties(tables: Tables, reje
 
 
 @pytest.mark.parametrize("largest", ["x" * 32768, ASTRAL * 16384, b"x" * 65536], ids=["text", "astral", "binary"])
-def test_a_string_or_binary_has_64_kib_and_no_more(tables: Tables, rejected: Rejectd, largest: str | bytes) -> None:
+def test_a_string_or_binary_has_64_kib_and_no_more(tables: Tables, rejected: Rejected, largest: str | bytes) -> None:
     assert stored(tables, Value=largest) == {"Value": largest}
     larger = largest + "x" if isinstance(largest, str) else largest + b"x"
     with rejected(TOO_LARGE):
@@ -108,18 +108,18 @@ def test_a_string_or_binary_has_64_kib_and_no_more(tables: Tables, rejected: Rej
 
 
 @pytest.mark.parametrize("value", [2**31, -(2**31) - 1])
-def test_an_integer_beyond_32_bits_must_say_that_it_is_an_int64(tables: Tables, rejected: Rejectd, value: int) -> None:
+def test_an_integer_beyond_32_bits_must_say_that_it_is_an_int64(tables: Tables, rejected: Rejected, value: int) -> None:
     with rejected("InvalidInput"):
         stored(tables, Value=value)
 
 
 @pytest.mark.parametrize("value", [None, [], datetime(2014, 8, 22, tzinfo=timezone.utc)], ids=repr)
-def test_what_no_edm_type_holds_is_rejected(tables: Tables, rejected: Rejectd, value: Value) -> None:
+def test_what_no_edm_type_holds_is_rejected(tables: Tables, rejected: Rejected, value: Value) -> None:
     with rejected("InvalidInput"):
         stored(tables, Value=value)
 
 
-def test_an_instant_before_1601_is_rejected_in_the_services_spelling(tables: Tables, rejected: Rejectd) -> None:
+def test_an_instant_before_1601_is_rejected_in_the_services_spelling(tables: Tables, rejected: Rejected) -> None:
     early = Ticks(Ticks.of(DATETIME_MIN) - 1)
     with rejected("OutOfRangeInput", "The 'Born' parameter of value '12/31/1600 23:59:59' is out of range."):
         stored(tables, Born=early)
@@ -137,7 +137,7 @@ def of_size(size: int) -> dict[str, Value]:
     return {**properties, "Rest": b"x" * rest}
 
 
-def test_an_entity_has_1_mib_and_no_more(tables: Tables, rejected: Rejectd) -> None:
+def test_an_entity_has_1_mib_and_no_more(tables: Tables, rejected: Rejected) -> None:
     largest = of_size(MAX_ENTITY_BYTES)
     assert entity_size("p", "r", largest) == MAX_ENTITY_BYTES
     assert stored(tables, **largest) == largest
@@ -145,7 +145,7 @@ def test_an_entity_has_1_mib_and_no_more(tables: Tables, rejected: Rejectd) -> N
         tables.apply("People", op("insert_or_replace", "p", "r", **of_size(MAX_ENTITY_BYTES + 1)))
 
 
-def test_a_merge_may_not_push_an_entity_past_1_mib(tables: Tables, rejected: Rejectd) -> None:
+def test_a_merge_may_not_push_an_entity_past_1_mib(tables: Tables, rejected: Rejected) -> None:
     stored(tables, **of_size(MAX_ENTITY_BYTES))
     with rejected("EntityTooLarge"):
         tables.apply("People", op("merge", "p", "r", More=b""))
@@ -169,7 +169,7 @@ def test_a_key_is_any_other_text_of_up_to_512_units_even_none(tables: Tables, ke
 
 @pytest.mark.parametrize("character", FORBIDDEN)
 def test_an_insert_with_a_forbidden_character_in_a_key_is_rejected(
-    tables: Tables, rejected: Rejectd, character: str
+    tables: Tables, rejected: Rejected, character: str
 ) -> None:
     key = f"a{character}b"
     with rejected("OutOfRangeInput", f"The 'PartitionKey' parameter of value '{key}' is out of range."):
@@ -181,7 +181,7 @@ def test_an_insert_with_a_forbidden_character_in_a_key_is_rejected(
 @pytest.mark.parametrize("kind", BY_KEY)
 @pytest.mark.parametrize("character", FORBIDDEN)
 def test_a_url_with_a_forbidden_character_in_a_key_is_rejected_in_other_words(
-    tables: Tables, rejected: Rejectd, kind: Kind, character: str
+    tables: Tables, rejected: Rejected, kind: Kind, character: str
 ) -> None:
     syntax = ("InvalidInput", "Bad Request - Error in query syntax.")
     code, text = syntax if character in "/\\" else ("OutOfRangeInput", "One of the request inputs is out of range.")
@@ -194,7 +194,7 @@ def test_a_url_with_a_forbidden_character_in_a_key_is_rejected_in_other_words(
 @pytest.mark.parametrize("key", ["a" * 513, ASTRAL * 256 + "a"])
 @pytest.mark.parametrize("kind", ["insert", *UPSERTS])
 def test_a_new_entity_with_a_key_over_1_kib_is_rejected(
-    tables: Tables, rejected: Rejectd, kind: Kind, key: str
+    tables: Tables, rejected: Rejected, kind: Kind, key: str
 ) -> None:
     with rejected(TOO_LARGE):
         tables.apply("People", op(kind, key, "r"))
@@ -203,7 +203,7 @@ def test_a_new_entity_with_a_key_over_1_kib_is_rejected(
 
 
 @pytest.mark.parametrize("kind", ["replace", "merge", "delete"])
-def test_a_key_over_1_kib_is_simply_not_found(tables: Tables, rejected: Rejectd, kind: Kind) -> None:
+def test_a_key_over_1_kib_is_simply_not_found(tables: Tables, rejected: Rejected, kind: Kind) -> None:
     with rejected("ResourceNotFound"):
         tables.apply("People", op(kind, "p", "a" * 513))
 

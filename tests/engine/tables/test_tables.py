@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from support.table_states import Rejectd, insert
+from support.table_states import Rejected, insert
 from tablepatterns.engine.clock import Clock
 from tablepatterns.engine.tables.service import KeyScope, Tables
 from tablepatterns.errors import BadInput
@@ -22,32 +22,32 @@ def test_a_name_has_3_to_63_letters_and_digits_with_a_letter_first(tables: Table
 
 @pytest.mark.parametrize("name", ["", "ab", "a" * 64])
 @pytest.mark.parametrize("call", ["create", "delete", "table"])
-def test_a_name_of_another_length_is_rejected(tables: Tables, rejected: Rejectd, call: str, name: str) -> None:
+def test_a_name_of_another_length_is_rejected(tables: Tables, rejected: Rejected, call: str, name: str) -> None:
     with rejected("OutOfRangeInput", LENGTH):
         getattr(tables, call)(name)
 
 
 @pytest.mark.parametrize("name", ["my_table", "my-table", "my.table", "my table", "1table", "täble", "abc\n"])
 @pytest.mark.parametrize("call", ["create", "delete", "table"])
-def test_a_name_with_other_characters_is_rejected(tables: Tables, rejected: Rejectd, call: str, name: str) -> None:
+def test_a_name_with_other_characters_is_rejected(tables: Tables, rejected: Rejected, call: str, name: str) -> None:
     with rejected("InvalidResourceName", CHARACTERS):
         getattr(tables, call)(name)
 
 
 @pytest.mark.parametrize("name", ["tables", "Tables", "TABLES"])
-def test_the_reserved_name_is_rejected_in_any_case(tables: Tables, rejected: Rejectd, name: str) -> None:
+def test_the_reserved_name_is_rejected_in_any_case(tables: Tables, rejected: Rejected, name: str) -> None:
     with rejected("InvalidInput", "One of the request inputs is not valid."):
         tables.create(name)
 
 
-def test_a_bad_name_is_named_before_the_entity_is_looked_at(tables: Tables, rejected: Rejectd) -> None:
+def test_a_bad_name_is_named_before_the_entity_is_looked_at(tables: Tables, rejected: Rejected) -> None:
     with rejected("InvalidResourceName", CHARACTERS):
         tables.apply("my_table", insert("p", "r"))
 
 
 @pytest.mark.guide("G-008", "G-009")
 def test_names_are_one_name_whatever_their_case_and_keep_their_first_spelling(
-    tables: Tables, rejected: Rejectd
+    tables: Tables, rejected: Rejected
 ) -> None:
     tables.apply("PEOPLE", insert("p", "r"))
     assert tables.get("people", "p", "r").row_key == "r"
@@ -64,12 +64,12 @@ def test_a_deleted_table_is_empty_when_it_is_created_again(tables: Tables) -> No
     assert tables.query("People").entities == []
 
 
-def test_deleting_a_table_that_is_not_there_does_not_find_a_resource(tables: Tables, rejected: Rejectd) -> None:
+def test_deleting_a_table_that_is_not_there_does_not_find_a_resource(tables: Tables, rejected: Rejected) -> None:
     with rejected("ResourceNotFound", "The specified resource does not exist."):
         tables.delete("Nobody")
 
 
-def test_every_call_on_a_missing_table_says_that_the_table_is_missing(tables: Tables, rejected: Rejectd) -> None:
+def test_every_call_on_a_missing_table_says_that_the_table_is_missing(tables: Tables, rejected: Rejected) -> None:
     text = "The table specified does not exist."
     for call in (
         lambda: tables.table("Nobody"),

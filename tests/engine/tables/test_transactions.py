@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from support.table_states import Rejectd, all_keys, delete, insert, op
+from support.table_states import Rejected, all_keys, delete, insert, op
 from tablepatterns.engine.errors import TransactionError
 from tablepatterns.engine.tables.entities import Value
 from tablepatterns.engine.tables.service import Operation, Tables
@@ -38,7 +38,7 @@ def test_a_transaction_of_nothing_does_nothing_even_in_no_table(tables: Tables) 
 
 
 @pytest.mark.guide("G-065")
-def test_a_transaction_has_100_operations_and_not_101(tables: Tables, rejected: Rejectd) -> None:
+def test_a_transaction_has_100_operations_and_not_101(tables: Tables, rejected: Rejected) -> None:
     operations = [insert("p", f"{n:03}") for n in range(101)]
     assert len(tables.transact("People", operations[:100])) == 100
     text = "99:The batch request operation exceeds the maximum 100 changes per change set."
@@ -46,7 +46,7 @@ def test_a_transaction_has_100_operations_and_not_101(tables: Tables, rejected: 
         tables.transact("People", [insert("q", operation.row_key) for operation in operations])
 
 
-def test_two_operations_on_one_entity_are_rejected(tables: Tables, rejected: Rejectd) -> None:
+def test_two_operations_on_one_entity_are_rejected(tables: Tables, rejected: Rejected) -> None:
     text = (
         "1:The batch request contains multiple changes with same row key. "
         "An entity can appear only once in a batch request."
@@ -55,7 +55,7 @@ def test_two_operations_on_one_entity_are_rejected(tables: Tables, rejected: Rej
         tables.transact("People", [insert("p", "r"), delete("p", "r")])
 
 
-def test_operations_on_two_partitions_are_rejected(tables: Tables, rejected: Rejectd) -> None:
+def test_operations_on_two_partitions_are_rejected(tables: Tables, rejected: Rejected) -> None:
     text = "1:All commands in a batch must operate on same entity group."
     with rejected("CommandsInBatchActOnDifferentPartitions", text):
         tables.transact("People", [insert("p", "r"), insert("q", "r")])
@@ -84,7 +84,7 @@ IDS = [code for _, code, _ in FAILING]
 @pytest.mark.parametrize(("bad", "code", "text"), FAILING, ids=IDS)
 @pytest.mark.parametrize("position", [0, 3, 99])
 def test_one_bad_operation_undoes_all_and_is_named(
-    tables: Tables, rejected: Rejectd, bad: Operation, code: str, text: str, position: int
+    tables: Tables, rejected: Rejected, bad: Operation, code: str, text: str, position: int
 ) -> None:
     tables.apply("People", insert("p", "old", Age=34))
     operations = [op("insert_or_merge", "p", f"{n:03}", Age=n) for n in range(99)]
@@ -95,21 +95,21 @@ def test_one_bad_operation_undoes_all_and_is_named(
 
 @pytest.mark.parametrize(("bad", "code", "text"), FAILING, ids=IDS)
 def test_what_the_storage_rejects_of_a_single_operation_has_no_index(
-    tables: Tables, rejected: Rejectd, bad: Operation, code: str, text: str
+    tables: Tables, rejected: Rejected, bad: Operation, code: str, text: str
 ) -> None:
     tables.apply("People", insert("p", "old", Age=34))
     with rejected(code, text):
         tables.transact("People", [bad])
 
 
-def test_what_the_front_end_rejects_of_a_single_operation_has_an_index(tables: Tables, rejected: Rejectd) -> None:
+def test_what_the_front_end_rejects_of_a_single_operation_has_an_index(tables: Tables, rejected: Rejected) -> None:
     with rejected("OutOfRangeInput", "0:The 'RowKey' parameter of value 'a/b' is out of range."):
         tables.transact("People", [insert("p", "a/b")])
     with rejected("PropertyNameInvalid", "0:The property name is invalid."):
         tables.transact("People", [insert("p", "r", **{"first-name": "x"})])
 
 
-def test_the_first_bad_operation_is_the_one_that_is_named(tables: Tables, rejected: Rejectd) -> None:
+def test_the_first_bad_operation_is_the_one_that_is_named(tables: Tables, rejected: Rejected) -> None:
     with rejected("ResourceNotFound", "1:" + NOT_FOUND):
         tables.transact("People", [insert("p", "r"), delete("p", "a"), delete("p", "b")])
 

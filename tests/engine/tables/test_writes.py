@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from support.table_states import Rejectd, delete, insert, op
+from support.table_states import Rejected, delete, insert, op
 from tablepatterns.engine.clock import Clock
 from tablepatterns.engine.tables.entities import Entity, Kind, Value
 from tablepatterns.engine.tables.service import Operation, Tables
@@ -31,7 +31,7 @@ def test_an_insert_stores_a_new_entity_and_returns_it(tables: Tables) -> None:
 
 
 @pytest.mark.guide("G-040")
-def test_an_insert_of_an_existing_entity_is_rejected(tables: Tables, rejected: Rejectd, jones: Entity) -> None:
+def test_an_insert_of_an_existing_entity_is_rejected(tables: Tables, rejected: Rejected, jones: Entity) -> None:
     with rejected("EntityAlreadyExists", "The specified entity already exists."):
         tables.apply("People", insert("Sales", "1", Name="Smith"))
 
@@ -65,14 +65,14 @@ def test_an_upsert_stores_an_entity_that_was_not_there(tables: Tables, kind: Kin
 @pytest.mark.parametrize("kind", ["replace", "merge", "delete"])
 @pytest.mark.parametrize("etag", ["*", None, STALE])
 def test_a_change_of_an_entity_that_is_not_there_is_rejected(
-    tables: Tables, rejected: Rejectd, kind: Kind, etag: str | None
+    tables: Tables, rejected: Rejected, kind: Kind, etag: str | None
 ) -> None:
     with rejected(*NOT_FOUND):
         tables.apply("People", op(kind, "Sales", "1", etag))
 
 
 @pytest.mark.parametrize("kind", ["replace", "merge", "delete"])
-def test_a_change_with_a_stale_etag_is_rejected(tables: Tables, rejected: Rejectd, jones: Entity, kind: Kind) -> None:
+def test_a_change_with_a_stale_etag_is_rejected(tables: Tables, rejected: Rejected, jones: Entity, kind: Kind) -> None:
     tables.apply("People", op("merge", "Sales", "1", "*", Age=35))
     with rejected(*CHANGED):
         tables.apply("People", op(kind, "Sales", "1", jones.etag))
@@ -97,7 +97,7 @@ def test_a_merge_that_changes_nothing_makes_a_new_version(tables: Tables, clock:
 
 
 def test_a_deleted_entity_is_not_found_and_can_be_inserted_again(
-    tables: Tables, rejected: Rejectd, jones: Entity
+    tables: Tables, rejected: Rejected, jones: Entity
 ) -> None:
     assert tables.apply("People", delete("Sales", "1", jones.etag)) is None
     with rejected(*NOT_FOUND):
@@ -127,7 +127,7 @@ def test_keys_differ_by_case_and_by_every_character(tables: Tables) -> None:
     assert len(tables.query("People").entities) == 5
 
 
-def test_a_surrogate_pair_is_the_character_it_stands_for(tables: Tables, rejected: Rejectd) -> None:
+def test_a_surrogate_pair_is_the_character_it_stands_for(tables: Tables, rejected: Rejected) -> None:
     tables.apply("People", insert("p", "\U0001f6eb"))
     assert tables.get("People", "p", "\ud83d\udeeb").row_key == "\U0001f6eb"
     with rejected("EntityAlreadyExists"):

@@ -367,7 +367,7 @@ def _fields(entity: Entity, level: Level) -> str:
     """Return the user's properties as members, each with a comma before it."""
     write = _BARE if level is Level.NONE else _NOTED
     text = ""
-    for name, value in zip(entity.names, entity.values, strict=True):
+    for name, value in entity.properties.items():
         # These two are most of what entities contain, and a call for each value would cost more than the text
         if type(value) is str:
             text += f",{_label(name)}{quoted(value)}"

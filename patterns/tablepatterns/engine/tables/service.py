@@ -202,9 +202,7 @@ class Tables:
         if properties is None:
             table.remove(operation.partition_key, operation.row_key)
             return None
-        entity = Entity(operation.partition_key, operation.row_key, properties, self._clock.stamp())
-        table.put(entity)
-        return entity
+        return table.put(operation.partition_key, operation.row_key, properties, self._clock.stamp())
 
     # -- Access policies and service properties
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
-from ...edm import ordinal
+from ...edm import Ticks, ordinal
 from ..collections import OrderedMap
 from ..key_range import KeyRange, after
 from ..resources import AccessPolicy
-from .entities import Entity, check_key, check_size
+from .entities import Entity, Value, check_key, check_size
 
 
 class Partition(OrderedMap[Entity]):
@@ -23,13 +23,14 @@ class Partition(OrderedMap[Entity]):
         super().__init__()
         self.key = key
 
-    def put(self, row: str, entity: Entity) -> None:
-        """Store a version, in place of the former one if there is one."""
-        former = self.get(row)
+    def put(self, row_key: str, properties: Mapping[str, Value], timestamp: Ticks) -> Entity:
+        """Store and return a new version of an entity."""
+        row = row_key if row_key.isascii() else ordinal(row_key)
+        previous = self.get(row)
         # Versions share their key strings: at a million entities the copies would be a tenth of the memory.
-        entity.partition_key = self.key
-        entity.row_key = entity.row_key if former is None else former.row_key
+        entity = Entity(self.key, row_key if previous is None else previous.row_key, properties, timestamp)
         self[row] = entity
+        return entity
 
 
 class Table:
@@ -50,13 +51,13 @@ class Table:
         partition = self.partitions.get(partition_key if partition_key.isascii() else ordinal(partition_key))
         return None if partition is None else partition.get(row_key if row_key.isascii() else ordinal(row_key))
 
-    def put(self, entity: Entity) -> None:
-        """Store a version of an entity."""
-        key = ordinal(entity.partition_key)
+    def put(self, partition_key: str, row_key: str, properties: Mapping[str, Value], timestamp: Ticks) -> Entity:
+        """Store and return a new version of an entity."""
+        key = partition_key if partition_key.isascii() else ordinal(partition_key)
         partition = self.partitions.get(key)
         if partition is None:
-            partition = self.partitions[key] = Partition(entity.partition_key)
-        partition.put(ordinal(entity.row_key), entity)
+            partition = self.partitions[key] = Partition(partition_key)
+        return partition.put(row_key, properties, timestamp)
 
     def remove(self, partition_key: str, row_key: str) -> None:
         """Drop an entity, which must be stored, and its partition once that is empty."""
