@@ -141,3 +141,10 @@ def test_a_part_that_is_not_there_is_refused() -> None:
     done = benchmarks("tabels")
     assert done.returncode == 2
     assert "tabels: the parts are tables, objects, serve, recipes and year" in done.stderr
+
+
+def test_bulk_loads_are_compared_with_the_sdks_own_calls() -> None:
+    program = "from benchmarks.codec import measure_loads; assert len(list(measure_loads(100, 1))) == 2"
+    done = subprocess.run([sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.count("BulkLoad") == 2
