@@ -1,8 +1,8 @@
-"""Check what callers pass against the annotations.
+"""Check arguments against the annotations of a function.
 
-A recipe, and whatever is decorated with `checked`, rejects an argument that is not of its declared type before it does
-anything. So each type is declared once, for the type checkers and for callers without one. In three ways this is
-stricter than `isinstance`: a str is not a sequence of str, a bool is not an int, and NaN is not a number.
+A recipe, and any function decorated with `checked`, rejects an argument of a wrong type before it does anything. So
+each type is declared once, for type checkers and for callers without one. This is stricter than `isinstance`: a str is
+not a sequence of str, a bool is not an int, and NaN is not a number.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _ERRORS: Final[Mapping[str, type[BadInput]]] = {
     "token": BadToken,
     "resume": BadToken,
 }
-"""The error for an argument that is not of its type, by the parameter's name, where there is one of its own."""
+"""The error for an argument of a wrong type, by the name of the parameter; `BadInput` for others."""
 _HINTS: Final[Mapping[str, str]] = {
     "where": "build it with prop(), or parse the text with parse()",
     "select": "pass a list of names, such as ['Age']",
@@ -43,22 +43,22 @@ _SECRET: Final = frozenset(
     {"amount", "blind_key", "body", "changes", "content", "credential", "entity", "fields", "keys"}
     | {"message", "secret", "text", "value", "values"}
 )
-"""The parameters whose values no error shows."""
+"""The parameters whose values errors do not show."""
 
 
 @dataclass(frozen=True)
 class Kind:
-    """What a parameter takes: how an error calls it, and whether a value is of it."""
+    """The type of a parameter: its name in errors, and whether a value fits."""
 
     text: str
     fits: Callable[[Any], bool]
     part: Kind | None = None
-    """What is in a collection of this kind."""
+    """The type of the elements of a collection."""
     exact: frozenset[type[Any]] = frozenset()
-    """Types whose own objects, not those of subclasses, are of this kind without another look."""
+    """Types whose direct instances fit without a further check."""
 
     def instead(self, value: object) -> str:
-        """Return what a value that is not of this kind is, for an error."""
+        """Return the name of a wrong value's type, for an error."""
         if self.part and isinstance(value, Collection) and not isinstance(value, (str, bytes, bytearray)):
             values = cast("Collection[object]", value)
             wrong = next((each for each in values if not self.part.fits(each)), None)
@@ -78,7 +78,7 @@ def check_least(name: str, number: float, least: float, error: type[BadInput] = 
 
 
 def checked(function: F) -> F:
-    """Have a function, or a method, check its arguments; one called `__init__` raises `BadDesign`.
+    """Make a function or a method check its arguments; `__init__` raises `BadDesign`.
 
     >>> @checked
     ... def total(numbers: Sequence[int], limit: int | None = None) -> int:
@@ -101,9 +101,9 @@ def checked(function: F) -> F:
 
 
 class Arguments:
-    """The check of a function's arguments, which is made of its annotations when it is first called.
+    """Checks the arguments of a function; the annotations are evaluated on the first call.
 
-    :param function: the function; the first parameter is not checked where it is called `self` or `cls`
+    :param function: the function; a parameter called `self` or `cls` is not checked
     """
 
     def __init__(self, function: Callable[..., Any]) -> None:
@@ -168,8 +168,8 @@ def _type_of(value: object) -> str:
 def declared(function: Callable[..., Any], *, strict: bool = False) -> dict[str, Kind | None]:
     """Return what each parameter of a function takes, by its annotation; None for anything.
 
-    :param strict: whether to raise the error of an annotation that cannot be evaluated, which takes anything else: it
-        may be of a name that only type checkers see
+    :param strict: whether to raise an error if an annotation cannot be evaluated, such as a name that only type
+        checkers import; otherwise the parameter takes anything
     """
     names = _Names(function)
     kinds: dict[str, Kind | None] = {}
@@ -187,7 +187,7 @@ def declared(function: Callable[..., Any], *, strict: bool = False) -> dict[str,
 class _Names(Mapping[str, Any]):
     """The names that the annotations of a function may have: those of its module, and the public ones of the package.
 
-    A module does not import what only its annotations name, such as a class of a layer above it.
+    A module does not import names that only its annotations use, such as a class of a layer above it.
     """
 
     def __init__(self, function: Callable[..., Any]) -> None:
@@ -217,7 +217,7 @@ class _Names(Mapping[str, Any]):
 def kind_of(annotation: Any) -> Kind | None:
     """Return what an annotation takes; None for anything.
 
-    :raises TypeError: nothing tells whether a value is of it
+    :raises TypeError: the annotation cannot be checked
     """
     if isinstance(annotation, TypeVar):
         bound = annotation.__bound__
@@ -283,12 +283,12 @@ def _is_class(value: object) -> bool:
 
 
 def _is_a(kind: Any, base: type[Any]) -> bool:
-    """Whether something is a class below a base, told without what type checkers would make of its parts."""
+    """Whether something is a subclass of a base, without narrowing its type for type checkers."""
     return isinstance(kind, type) and issubclass(kind, base)
 
 
 def _many_of(origin: type[Any], inner: Sequence[Any]) -> Kind:
-    """Return the kind of a collection, and of what is in it where looking does not use it up."""
+    """Return the kind of a collection, and of its elements if reading them does not exhaust it."""
     if _is_a(origin, Mapping):
         # Of a mapping to anything, such as an entity, the names are checked with the values
         pair = None if inner[-1] is Any or inner[-1] is object else (kind_of(inner[0]), kind_of(inner[1]))

@@ -1,4 +1,4 @@
-"""Check what callers pass, and read the fields of a key however they were passed."""
+"""Read the fields of a key, passed as a mapping or as keywords, and the condition of a write."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ T = TypeVar("T")
 def fields_of(key: Mapping[str, Any] | None, named: Mapping[str, Any]) -> Mapping[str, Any]:
     """Return the fields of a key that a call got as one mapping, as keywords, or some as either.
 
-    The mapping takes every name, so no field clashes with a parameter of the call.
+    Field names in the mapping cannot clash with parameters of the call.
 
     >>> fields_of({"size": 3}, {"Department": "Sales"})
     {'size': 3, 'Department': 'Sales'}

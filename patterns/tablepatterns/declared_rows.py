@@ -1,9 +1,9 @@
 """The kinds of rows that the sets of one connection declare, so that no two of them could have the same keys.
 
-A set takes every row that its key can read for its own. So two sets of one table whose keys can make the same RowKey
-would return, replace and delete each other's entities, and two sets that keep derived rows in one place would take
-each other's for orphans. Both are decided from the templates, when a set is made. What other connections and other
-processes declare is not seen here.
+All rows that fit a set's key belong to the set. So two sets of one table whose keys can make the same RowKey would
+return, replace and delete each other's entities, and two sets with derived rows in one place would take each other's
+rows for orphans. Both are decided from the templates when a set is created. Declarations of other connections and other
+processes are not known here.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from .errors import BadDesign
 from .key import Key
 
 StoreName: TypeAlias = tuple[Literal["table", "container"], str]
-"""What rows lie in, with its name in lower case."""
+"""What rows are stored in, with its name in lower case."""
 
 
 @dataclass(frozen=True)

@@ -176,11 +176,11 @@ def timestamp_of(etag: str) -> datetime | None:
 
 
 Modify = Callable[[Entity], Mapping[str, Any] | None]
-"""Changes an entity in place and returns None, or returns all its fields as they are to be."""
+"""Changes an entity in place and returns None, or returns all its new fields."""
 
 
 def modify(entity: Entity, change: Modify) -> None:
-    """Have a callback of the caller's change an entity, by what it returns if that is not None.
+    """Let the caller's function change an entity, in place or by what it returns.
 
     >>> entity = Entity({"Age": 34})
     >>> modify(entity, lambda each: {**each, "Age": 35})
@@ -215,7 +215,7 @@ def _received(value: Any) -> Any:
 
 
 def sendable(entity: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the entity as the SDK sends it, or refuse it with everything the service would refuse.
+    """Return the entity as the SDK sends it; raise an error for anything that the service would reject.
 
     A property that is None is left out, and counts towards no limit. An `int` beyond 32 bits is stored as Edm.Int64.
     An aware datetime is stored as the same instant in UTC.
@@ -243,7 +243,7 @@ class Measured(NamedTuple):
 
 
 Looked: TypeAlias = tuple[Any, Any, int]
-"""What was found out about the value of a property: what it was, how the SDK sends it, and its bytes."""
+"""A checked property: its value, how the SDK sends it, and its bytes."""
 
 
 def measured(entity: Mapping[str, Any], seen: dict[str, Looked] | None = None) -> Measured:
@@ -251,8 +251,7 @@ def measured(entity: Mapping[str, Any], seen: dict[str, Looked] | None = None) -
 
     The errors are those of `sendable`.
 
-    :param seen: what was found out about the properties of other rows, which hold most of the same values; what is
-        found out here is added
+    :param seen: the properties that were checked for other rows with the same values; those checked here are added
     """
     known = {} if seen is None else seen
     sent: dict[str, Any] = {
@@ -322,7 +321,7 @@ def check_key(name: str, value: object) -> str:
 
 
 def storable(name: str, value: Any) -> Any:
-    """Return the value of a property as one of the types of `edm`; what cannot be stored is refused.
+    """Return the value of a property as one of the types of `edm`; raise an error if it cannot be stored.
 
     :raises BadProperty: the name or the type is not one that the service stores
     :raises LimitExceeded: the value is larger than 64 KiB
@@ -343,7 +342,7 @@ def storable(name: str, value: Any) -> Any:
 
 @lru_cache(maxsize=4096)
 def _name_size(name: object) -> int:
-    """Return the bytes that a property takes besides its value; a name that the service does not store is refused."""
+    """Return the bytes that a property takes besides its value; raise an error for a name that cannot be stored."""
     if not isinstance(name, str) or not _NAME.fullmatch(name) or not name.isidentifier():
         rule = "a property name is a C# identifier that is also a valid XML name: letters, digits, _; no digit first"
         raise BadProperty("property name", name, rule, "rename the property")
@@ -355,7 +354,7 @@ def _name_size(name: object) -> int:
 
 
 def typed(name: str, value: Any) -> Any:
-    """Return a value as one of the types of `edm`, however large it is.
+    """Return a value as one of the types of `edm`, whatever its size.
 
     :raises BadProperty: the type is not one that the service stores
     """
@@ -377,7 +376,7 @@ def typed(name: str, value: Any) -> Any:
 
 
 def _way_to_store(value: object) -> str:
-    """Return how a value of a type that the service does not have can be stored; what is said here works."""
+    """Return how to store a value whose type the service does not have."""
     if isinstance(value, Decimal):
         return "store str(value), which keeps every digit, or an int of the smallest unit"
     try:

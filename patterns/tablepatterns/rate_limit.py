@@ -1,4 +1,4 @@
-"""Pace: requests spread evenly over time, so that a long piece of work makes no spike."""
+"""Limit requests per second, evenly spaced, so that long work causes no traffic spikes."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from .recipe import Account
 
 
 class Pace:
-    """At most so many requests per second, evenly spaced, by the account's own clock; tasks and threads may share it.
+    """At most so many requests per second, evenly spaced by the account's clock; tasks and threads may share it.
 
-    A request that the SDK sends again is not counted anew: its back-off slows it down more than a pace would.
+    Retries by the SDK are not counted; their backoff slows them down already.
 
-    :param account: whose clock governs
-    :param per_second: requests per second; None for as fast as it goes
+    :param account: the account whose clock is used
+    :param per_second: requests per second; None for no limit
     :raises BadInput: the rate is not above zero
 
     Guide: writing efficiently (avoid traffic spikes).

@@ -14,19 +14,19 @@ from .recipe import Account, back_off
 T = TypeVar("T")
 
 RETRY_FOR: Final = 30.0
-"""For how many seconds a call retries unless it is told otherwise."""
+"""For how many seconds a call retries by default."""
 _FIRST_WAIT_SECONDS: Final = 0.05
 _LONGEST_WAIT_SECONDS: Final = 5
 
 
 class Overtaken(Exception):
-    """Another writer was faster, so the whole attempt must begin again with a read; never leaves this library."""
+    """Another writer was faster, so the attempt starts again with a read; internal to this library."""
 
 
 async def contended(account: Account, attempt: Callable[[], Awaitable[T]], retry_for: float) -> T:
     """Return what `attempt` returns, and retry it with jittered exponential backoff whenever it raises `Overtaken`.
 
-    No wait begins that would end after the budget. The first attempt is always made.
+    A wait that would exceed the time budget is not started. The first attempt is always made.
 
     :param retry_for: for how many seconds to retry, waits included; 0 for a single attempt
     :raises BadInput: `retry_for` is not a number of seconds
@@ -55,7 +55,7 @@ def check_retry_for(retry_for: float) -> None:
 
 
 def _seconds(state: RetryCallState) -> float:
-    # In memory a wait moves the clock instead, and so do the waits of other threads, which are not this call's time
+    # On the in-memory engine waits move the clock, those of other threads too, which do not count here
     return max(state.idle_for, state.seconds_since_start or 0.0)
 
 

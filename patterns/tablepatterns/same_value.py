@@ -12,21 +12,21 @@ from .edm import Int64, Ticks
 from .entity import typed
 
 _KINDS: Final = (bool, Int64, Ticks, int, float, str, bytes, UUID)
-"""A value is of the first that fits: in Python a bool is an int, and so are the two 64-bit types."""
+"""The kind of a value is the first that fits: in Python a bool is an int, and so are the two 64-bit types."""
 
 
 def same_value(some: Mapping[str, Any], others: Mapping[str, Any], *, apart_from: Collection[str] = ()) -> bool:
     """Whether the service would store the same for both: the same names, types and values.
 
-    Types count: 1, 1.0, True and `Int64(1)` are four values. An instant is the same in every time zone, and a property
-    that is None is as if it were not there.
+    Types count: 1, 1.0, True and `Int64(1)` are four values. An instant is the same in every time zone. A property that
+    is None is ignored.
 
     >>> same_value({"Age": 34, "Manager": None}, {"Age": 34}), same_value({"Age": 34}, {"Age": 34.0})
     (True, False)
 
     :param some: the properties of one entity
     :param others: the properties of the other
-    :param apart_from: names that do not count
+    :param apart_from: the names of properties to ignore
     :raises BadProperty: a value is not one that can be stored
     """
     return _stored(some, apart_from) == _stored(others, apart_from)
@@ -46,5 +46,5 @@ def _typed(value: Any) -> tuple[type, Any]:
         text = getattr(value, "tables_service_value", "")
         value = Ticks.parse(text) if text else Ticks.of(value)
     kind = next(kind for kind in _KINDS if isinstance(value, kind))
-    # NaN is not equal to itself, but it is stored alike
+    # NaN is not equal to itself, but is stored the same
     return kind, "NaN" if isinstance(value, float) and isnan(value) else value

@@ -1,4 +1,4 @@
-"""Tell the entities of one set from those of another: an entity is written only to the set that it was read from."""
+"""Identify the set that an entity was read from, the only one that it may be written to."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def account_identity(engine: object | None, url: str) -> str:
 
 
 class SetIdentity(NamedTuple):
-    """The account, the table and the key of a set, which are the same for every object that stands for it."""
+    """The account, the table and the key of a set; objects for the same set have the same."""
 
     account: str
     table: str

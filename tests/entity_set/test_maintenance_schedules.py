@@ -9,7 +9,7 @@ import pytest
 from support.indexed_staff import JONES, REFUSED, copies_are_right, drain, explored, prepared, read, staff_in
 from support.table_states import delete, op
 from tablepatterns.entity_set.intents import Intents
-from tablepatterns.entity_set.maintenance import Mender
+from tablepatterns.entity_set.maintenance import Repairer
 from tablepatterns.testing import Counterexample, World
 
 
@@ -59,13 +59,13 @@ def test_a_repair_and_a_writer_get_along_whoever_dies() -> None:
 
 
 def test_a_backfill_that_announces_nothing_leaves_a_copy_that_nobody_knows_of(monkeypatch: pytest.MonkeyPatch) -> None:
-    async def mend(self: Mender, intents: Intents, claims: Any, primaries: Any) -> None:
+    async def repair(self: Repairer, intents: Intents, claims: Any, primaries: Any) -> None:
         for claim in claims:
             for trace in claim.traces:
-                look = await self._rows.look(self._derived, trace.keys, None, primaries[claim.row])
-                if look.operation is not None:
-                    await self._rows.table_of(self._derived).submit(look.operation)
+                found = await self._rows.compare(self._derived, trace.keys, None, primaries[claim.row])
+                if found.operation is not None:
+                    await self._rows.table_of(self._derived).submit(found.operation)
 
-    monkeypatch.setattr(Mender, "_mend_elsewhere", mend)
+    monkeypatch.setattr(Repairer, "_repair_outside", repair)
     with pytest.raises(Counterexample, match="the invariant does not hold"):
         explored(filled_while_it_moves, right_once_done_again, kills=1, expected=REFUSED)

@@ -233,7 +233,7 @@ async def long_list(places: DerivedTables, count: int) -> None:
     """Have `count` entries of 500 characters in the list of Jones."""
     via = guides()
     entries = {("Sales", f"{number:0500d}"): "" for number in range(count)}
-    row = {"PartitionKey": "Sales", "RowKey": "Jones", **via.roster.properties("Sales", entries)}
+    row = {"PartitionKey": "Sales", "RowKey": "Jones", **via.key_list.properties("Sales", entries)}
     await places.storage.table(places.table).submit(Operation.insert(row))
 
 

@@ -23,7 +23,7 @@ from support.indexed_staff import (
     two_moves,
 )
 from tablepatterns.entity import Entity
-from tablepatterns.entity_set.intents import Intent, Intents, Promise
+from tablepatterns.entity_set.intents import Intent, Intents, SentIntents
 from tablepatterns.errors import DuplicateIndexValue
 from tablepatterns.messages.lease import Lease
 from tablepatterns.testing import Counterexample, World
@@ -48,35 +48,35 @@ def test_without_an_intent_a_death_leaves_copies_out_of_line(monkeypatch: pytest
 
 
 def test_a_message_deleted_before_the_work_is_done_leaves_copies_out_of_line(monkeypatch: pytest.MonkeyPatch) -> None:
-    keep = Promise.keep
+    complete = SentIntents.complete
 
-    async def delete_and_keep(self: Promise, written: Iterable[Entity]) -> None:
-        for pledge in self._pledges:
-            await pledge.lease.complete()
-        await keep(self, written)
+    async def delete_and_complete(self: SentIntents, written: Iterable[Entity]) -> None:
+        for sent in self._sent:
+            await sent.lease.complete()
+        await complete(self, written)
 
-    monkeypatch.setattr(Promise, "keep", delete_and_keep)
+    monkeypatch.setattr(SentIntents, "complete", delete_and_complete)
     with pytest.raises(Counterexample, match="A dies"):
         explored(two_moves, kills=1)
 
 
 def test_without_a_last_look_at_the_primary_a_late_copy_stays(monkeypatch: pytest.MonkeyPatch) -> None:
-    async def mend_once(self: Intents, lease: Lease, intent: Intent, known: Any, retry_for: float) -> None:
+    async def repair_once(self: Intents, lease: Lease, intent: Intent, known: Any, retry_for: float) -> None:
         for claim in intent.claims:
             now, rows = known.get(claim.row, (None, {}))
-            await self._mend(lease, claim, intent.id, now or await self.rows.primary(claim.row), rows)
+            await self._repair(lease, claim, intent.id, now or await self.rows.primary(claim.row), rows)
 
-    monkeypatch.setattr(Intents, "settle_all", mend_once)
+    monkeypatch.setattr(Intents, "reconcile_all", repair_once)
     with pytest.raises(Counterexample, match="the invariant does not hold"):
         explored(a_move_and_a_delete)
 
 
 def test_a_reservation_that_nobody_takes_back_stays(monkeypatch: pytest.MonkeyPatch) -> None:
-    async def forget(self: Promise) -> None:
-        for pledge in self._pledges:
-            await pledge.lease.complete()
+    async def forget(self: SentIntents) -> None:
+        for sent in self._sent:
+            await sent.lease.complete()
 
-    monkeypatch.setattr(Promise, "withdraw", forget)
+    monkeypatch.setattr(SentIntents, "withdraw", forget)
     with pytest.raises(Counterexample, match="the invariant does not hold"):
         explored(lambda world: two_inserts(world, unique=True), unique=True)
 

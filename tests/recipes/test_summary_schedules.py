@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from tablepatterns import EntitySet, Key
-from tablepatterns.entity_set.intents import Promise
+from tablepatterns.entity_set.intents import SentIntents
 from tablepatterns.entity_set.placement import InTable
 from tablepatterns.errors import EntityAlreadyExists, EntityChanged, EntityNotFound, OutcomeUnknown
 from tablepatterns.recipes.summary import Summary
@@ -204,11 +204,11 @@ def test_totals_elsewhere_that_do_not_list_who_was_counted_count_twice() -> None
 
 
 def test_without_the_writers_own_work_and_its_message_totals_stay_behind(monkeypatch: pytest.MonkeyPatch) -> None:
-    async def forget(self: Promise, written: Any) -> None:
-        for pledge in self._pledges:
-            await pledge.lease.complete()
+    async def forget(self: SentIntents, written: Any) -> None:
+        for sent in self._sent:
+            await sent.lease.complete()
 
-    monkeypatch.setattr(Promise, "keep", forget)
+    monkeypatch.setattr(SentIntents, "complete", forget)
     via = elsewhere()
     with pytest.raises(Counterexample, match="assert"):
         explored(partial(two_first_inserts, via=via), invariant=partial(right_once_drained, via=via))

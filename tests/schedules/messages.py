@@ -106,10 +106,10 @@ def announced_after_the_change() -> object:
 def without_a_last_look() -> object:
     """A writer does not look at the entity once more when it has written the copy."""
 
-    async def mend_once(self: Intents, lease: Any, intent: Any, known: Any, retry_for: float) -> None:
+    async def repair_once(self: Intents, lease: Any, intent: Any, known: Any, retry_for: float) -> None:
         for claim in intent.claims:
             now, rows = known.get(claim.row, (None, {}))
-            await self._mend(lease, claim, intent.id, now or await self.rows.primary(claim.row), rows)
+            await self._repair(lease, claim, intent.id, now or await self.rows.primary(claim.row), rows)
 
     def make(world: World) -> Actors:
         return dict(zip(("ann", "bob"), staff.a_move_and_a_delete(world), strict=True))
@@ -119,5 +119,5 @@ def without_a_last_look() -> object:
         left = [keys for keys in staff.stored(world) if keys[0] == "email_Sales"]
         assert ("empid_Sales", "000001") in staff.stored(world) or not left, f"a copy without an entity: {left[0]}"
 
-    with patch.object(Intents, "settle_all", mend_once):
+    with patch.object(Intents, "reconcile_all", repair_once):
         return explore(make, invariant=has_no_copy_without_an_entity, expected=staff.REFUSED)

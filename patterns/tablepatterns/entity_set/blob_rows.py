@@ -1,7 +1,7 @@
-"""Blob rows: rows of one text each, kept in the block blobs of a container, for lists that no entity could hold.
+"""Rows stored in the block blobs of a container, for lists that are too long for an entity.
 
-The blob of a row is named by its keys, with a `/` between them, which no key may hold. Its text has an entry in each
-line.
+The name of a row's blob is its PartitionKey and RowKey with a `/` between them, which keys cannot contain. Its text has
+one entry per line.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ class BlobRows:
 
     :param account: where the container is
     :param container: its name
-    :param text: the property that a row holds its text in, with a `/` between the entries
+    :param text: the property for the text, with a `/` between the entries
     """
 
     def __init__(self, account: Account, container: str, text: str) -> None:
@@ -77,7 +77,7 @@ class BlobRows:
     async def submit(self, *operations: Operation) -> list[Entity]:
         """Write one row, on condition of its ETag; return it with its new one. Cost: 1 transaction.
 
-        :raises EntityChanged: it has another ETag, or exists where it should not; nothing has changed
+        :raises EntityChanged: it has another ETag, or exists although it should not; nothing has changed
         """
         (operation,) = operations
         row = Entity({"PartitionKey": operation.partition_key, "RowKey": operation.row_key})

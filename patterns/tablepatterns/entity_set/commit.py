@@ -27,7 +27,7 @@ from ..sdk.table import Table
 from ..set_identity import SetIdentity
 from ..write_id import Lineage
 from .derived import Change, Derived, Fields, Keys, RowLayout, repair_operations
-from .intents import Intents, LookedUpFields, Promise
+from .intents import Intents, LookedUpFields, SentIntents
 from .mapping import Action, Mappings
 from .pending import Pending, combined
 from .row_store import RowReader
@@ -374,18 +374,18 @@ async def carry_out(table: Table, steps: Sequence[Step], retry_for: float) -> li
         check_transaction(operations)
     for action in before:
         await action()
-    promise = await Promise.made(announced, retry_for) if announced else None
+    sent = await SentIntents.send(announced, retry_for) if announced else None
     try:
         written = await table.submit(*operations)
     except (EntityAlreadyExists, EntityChanged, EntityNotFound) as error:
-        if promise is not None:
-            await promise.withdraw()
+        if sent is not None:
+            await sent.withdraw()
         meaning = _meaning(error, steps)
         if meaning is error:
             raise
         raise meaning from error
-    if promise is not None:
-        await promise.keep(written)
+    if sent is not None:
+        await sent.complete(written)
     return written
 
 

@@ -1,4 +1,4 @@
-"""Together: whether the parts of a set can work together, and what it needs for what lies outside its partitions."""
+"""Check that the parts of a set can be combined."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ from .mapping import Mappings
 from .reconcile import DerivedRows
 
 EVERY_ROW: Final = ("{PartitionKey}", "{RowKey}")
-"""The templates of a set that is a table as it is, beside whatever sets its rows are of."""
+"""The templates of a set that is a view of a whole table, whose rows may belong to other sets."""
 
 
 def check_together(table: str, key: Key, derived: Collection[Derived], mappings: Mappings) -> None:
-    """Refuse derived data that cannot follow from the entities of a set, or that would get into each other's way.
+    """Reject derived data that cannot be derived from the entities of a set, or that conflict with each other.
 
     :param table: the table of the primary rows
     :param key: the key of the primary rows
-    :raises BadDesign: the parts cannot work together, and why
+    :raises BadDesign: the parts cannot be combined; the error says why
     """
     for each in derived:
         each.check_key(key, table)
@@ -46,7 +46,7 @@ def check_together(table: str, key: Key, derived: Collection[Derived], mappings:
 
 
 def _check_copies(index: Derived, key: Key, derived: Collection[Derived]) -> None:
-    """Refuse copies of properties that others write in the primary row, and not in its copies."""
+    """Reject copies of fields that another set writes in the primary row, but not in its copies."""
     if not isinstance(index, Index):
         return
     shape = index.shape(key)
@@ -58,7 +58,7 @@ def _check_copies(index: Derived, key: Key, derived: Collection[Derived]) -> Non
 
 
 def _check_apart(name: str, key: Key, other: Key, whose: str) -> None:
-    """Refuse two kinds of rows of one table that could have the same keys."""
+    """Reject two kinds of rows of one table that could have the same keys."""
     if key.overlaps(other):
         rule = f"its rows could have the keys of {whose}"
         raise BadDesign(
@@ -86,10 +86,10 @@ def kinds_of(table: str, key: Key, derived: Collection[Derived]) -> list[RowKind
 
 
 def check_within(table: str, derived: Collection[Derived], account: Account) -> None:
-    """Refuse derived data that lies outside the table, and so would stay when the table is dropped.
+    """Reject derived data outside the table, which would remain when the table is dropped.
 
     :param table: the table of the primary rows
-    :raises BadDesign: something does
+    :raises BadDesign: there is some
     """
     for each in derived:
         if each.placement.store_name(table) != ("table", table.lower()):
@@ -98,7 +98,7 @@ def check_within(table: str, derived: Collection[Derived], account: Account) -> 
 
 
 def building_of(derived: Collection[Derived], backfilling: Iterable[Derived]) -> frozenset[Derived]:
-    """Return what of the derived data is still being built.
+    """Return the derived data that is still being backfilled.
 
     :raises BadDesign: it is not among the derived data of the set
     """
@@ -111,7 +111,7 @@ def building_of(derived: Collection[Derived], backfilling: Iterable[Derived]) ->
 def intents_of(
     account: Account, rows: DerivedRows, derived: Collection[Derived], queue: str | None, lease: int
 ) -> Intents | None:
-    """Return what announces the changes of a set; None if nothing is derived outside the primary's partition.
+    """Return the intents of a set; None if nothing is derived outside the primary's partition.
 
     :param queue: the name of the queue, None for the default
     :param lease: seconds for which a message is hidden

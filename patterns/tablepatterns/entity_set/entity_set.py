@@ -44,7 +44,7 @@ from .compatibility import building_of, check_together, intents_of, kinds_of
 from .consistent_read import one_pass, rows_at_once
 from .derived import Change, Derived, Index, Keys, Primary, RowLayout
 from .intents import Intents
-from .maintenance import Drift, Inspector, Mender, Report, Stretch, Told, walk
+from .maintenance import Drift, Inspector, ProgressCallback, Repairer, Report, WalkPage, walk
 from .mapping import Mappings, PropertyMapping
 from .range_query import Question, range_filter
 from .reconcile import DerivedRows, Finding
@@ -784,7 +784,7 @@ class EntitySet(Pattern[Account_co]):
         derived: Derived,
         *,
         resume: str | None = None,
-        progress: Told | None = None,
+        progress: ProgressCallback | None = None,
         max_per_second: float | None = None,
         max_concurrency: int = 8,
         retry_for: float = RETRY_FOR,
@@ -813,15 +813,15 @@ class EntitySet(Pattern[Account_co]):
 
         Guide: writing efficiently; eventually consistent transactions.
         """
-        inspector, mender = (
+        inspector, repairer = (
             Inspector(self.rows, derived),
-            self._mender(derived, max_per_second, max_concurrency, retry_for),
+            self._repairer(derived, max_per_second, max_concurrency, retry_for),
         )
         report = Report()
-        async for stretch in walk(self.rows, derived, "backfill", resume, to_orphans=False):
-            needed = [(entity, keys) for entity in stretch.entities.values() if (keys := inspector.keys(entity))]
-            await mender.mend(needed, are_absent=True)
-            report = replace(report, entities=report.entities + len(stretch.entities), token=stretch.token)
+        async for page in walk(self.rows, derived, "backfill", resume, to_orphans=False):
+            needed = [(entity, keys) for entity in page.entities.values() if (keys := inspector.keys(entity))]
+            await repairer.repair(needed, are_absent=True)
+            report = replace(report, entities=report.entities + len(page.entities), token=page.token)
             if progress is not None:
                 progress(report)
         return report
@@ -832,7 +832,7 @@ class EntitySet(Pattern[Account_co]):
         derived: Derived,
         *,
         resume: str | None = None,
-        progress: Told | None = None,
+        progress: ProgressCallback | None = None,
         max_per_second: float | None = None,
         max_concurrency: int = 8,
     ) -> Report:
@@ -852,20 +852,20 @@ class EntitySet(Pattern[Account_co]):
         inspector, turn = Inspector(self.rows, derived), Pace(self.account, max_per_second).turn
         report = Report()
 
-        async def look_at(stretch: Stretch, entity: Primary) -> Sequence[Drift]:
+        async def look_at(page: WalkPage, entity: Primary) -> Sequence[Drift]:
             await turn()
-            return await inspector.lacks(entity, stretch.rows)
+            return await inspector.lacks(entity, page.rows)
 
-        async for stretch in walk(self.rows, derived, "verify", resume, to_orphans=True):
-            lacking = (look_at(stretch, entity) for entity in stretch.entities.values())
-            orphaned = (inspector.orphans(row, stretch.entities) for row in stretch.rows.values())
+        async for page in walk(self.rows, derived, "verify", resume, to_orphans=True):
+            lacking = (look_at(page, entity) for entity in page.entities.values())
+            orphaned = (inspector.orphans(row, page.entities) for row in page.rows.values())
             found = await self.account.gather(*lacking, *orphaned, max_concurrency=max_concurrency)
             report = replace(
                 report,
-                entities=report.entities + len(stretch.entities),
-                rows=report.rows + sum(each is not None for each in found[len(stretch.entities) :]),
+                entities=report.entities + len(page.entities),
+                rows=report.rows + sum(each is not None for each in found[len(page.entities) :]),
                 drifts=report.drifts + tuple(drift for each in found for drift in each or ()),
-                token=stretch.token,
+                token=page.token,
             )
             if progress is not None:
                 progress(report)
@@ -898,13 +898,13 @@ class EntitySet(Pattern[Account_co]):
 
         Guide: eventually consistent transactions.
         """
-        mender = self._mender(derived, max_per_second, max_concurrency, retry_for)
+        repairer = self._repairer(derived, max_per_second, max_concurrency, retry_for)
         found = report or await self.verify(derived, max_per_second=max_per_second, max_concurrency=max_concurrency)
         needed = defaultdict[Keys, list[Keys]](list)
         for drift in found.drifts:
             if drift.derived == derived.name and drift.finding is not Finding.CONTESTED:
                 needed[drift.owner].append(drift.row)
-        await mender.mend((Primary(self.key, owner, None), rows) for owner, rows in needed.items())
+        await repairer.repair((Primary(self.key, owner, None), rows) for owner, rows in needed.items())
         return len({row for rows in needed.values() for row in rows})
 
     @recipe
@@ -984,7 +984,7 @@ class EntitySet(Pattern[Account_co]):
         return self.table if shape.table is None else self.rows.table(shape.table)
 
     async def _read(self, entity: Entity, shape: RowLayout, select: Sequence[str] | None = None) -> Entity:
-        """Return the logical entity of a row as its readers get it: decoded, and with what the set remembers of it."""
+        """Return an entity as its readers get it: decoded, and with what the set remembers of it."""
         source = Source(
             shape, (entity.partition_key or "", entity.row_key or ""), entity.etag or "", write_ids_of(entity)
         )
@@ -997,7 +997,7 @@ class EntitySet(Pattern[Account_co]):
         return entity
 
     def _has(self, via: Lists, entity: Entity, asked: dict[str, Any]) -> bool:
-        """Whether an entity that was read after its list still has the values, as they are stored."""
+        """Whether an entity that was read after its list still has the value."""
         layout = via.layout(self.key)
         found = [layout.parse(*keys) for keys in via.keys(self.key, dict(entity))]
         wanted = layout.parse(*layout.format({**asked, **({PART: 0} if via.spread > 1 else {})}))
@@ -1020,7 +1020,7 @@ class EntitySet(Pattern[Account_co]):
         names = None if select is None else ("PartitionKey", "RowKey", *select)
         where = range_filter(layout.range(fields))
         if isinstance(via, Totals):
-            # Added up from pages of several instants, they would be totals that never were
+            # Pages of different instants would give totals that never existed
             rows = await rows_at_once(table, where, names)
         else:
             rows, _ = await one_pass(table, where, names)
@@ -1031,7 +1031,7 @@ class EntitySet(Pattern[Account_co]):
         return self._write(Change(self.key, None, self._fields(entity)))
 
     def _check_reservations(self, change: Change, reading: Reading) -> None:
-        """Reject a unique index elsewhere whose row would have to pass from the old entity to the new one."""
+        """Reject a unique index outside the partition if the old and the new entity have the same index key."""
         for each in self.derived:
             if not isinstance(each, Index) or not each.is_unique or change.new is None:
                 continue
@@ -1060,9 +1060,9 @@ class EntitySet(Pattern[Account_co]):
         )
 
     async def _guard(self, entity: Mapping[str, Any]) -> None:
-        """Put the primary row's ETag behind an entity that was read where no ETag guards it.
+        """Read the primary row's ETag for an entity that was read from a row whose ETag does not guard it.
 
-        :raises EntityChanged: the primary row does not say the same any more
+        :raises EntityChanged: the primary row differs from what was read
         """
         reading = reading_of(entity)
         if not isinstance(entity, Entity) or not isinstance(reading, Reading):
@@ -1128,16 +1128,18 @@ class EntitySet(Pattern[Account_co]):
     async def _settle(self, intents: Intents, lease: Lease, retry_for: float) -> bool:
         if lease.work.kind != intents.kind:
             return False
-        # One that took too long is worked off by whoever got it meanwhile
+        # If it took too long, the process that received the message next completes it
         with suppress(LeaseLost):
             await intents.handle(lease, retry_for)
             return await lease.complete()
         return False
 
-    def _mender(self, derived: Derived, max_per_second: float | None, max_concurrency: int, retry_for: float) -> Mender:
+    def _repairer(
+        self, derived: Derived, max_per_second: float | None, max_concurrency: int, retry_for: float
+    ) -> Repairer:
         self._check(derived, max_concurrency)
         check_retry_for(retry_for)
-        return Mender(
+        return Repairer(
             self.account,
             self.rows,
             derived,
@@ -1148,8 +1150,7 @@ class EntitySet(Pattern[Account_co]):
         )
 
     def _check(self, derived: Derived, max_concurrency: int) -> None:
-        if max_concurrency < 1:
-            raise BadInput("max_concurrency", max_concurrency, "there must be at least one", "give 1 or more")
+        check_least("max_concurrency", max_concurrency, 1)
         if derived not in self.derived:
             rule = f"the set keeps {[each.name for each in self.derived]}"
             raise BadInput("derived", derived.name, rule, "give one of the set's own, or declare it")
@@ -1164,13 +1165,13 @@ class EntitySet(Pattern[Account_co]):
         return self.intents
 
     def _declare(self) -> None:
-        """Tell the connection which rows are of this set, so that no other set takes them for its own."""
+        """Declare the rows of this set, so that no other set of the connection can have the same keys."""
         declared_rows(self.account).add(kinds_of(self.table.name, self.key, self.derived))
 
     async def _overwrite(
         self, fields: dict[str, Any], merged: frozenset[str] | None, retry_for: float, etag: str | None = None
     ) -> Entity:
-        """Write fields over whatever is stored, or over what has an ETag; without one insert them if nothing is."""
+        """Overwrite the stored entity, on condition of an ETag if given; without one, insert a missing entity."""
         if not self.derived:
             return await self._overwrite_row(fields, merged, retry_for, etag)
 
@@ -1190,7 +1191,7 @@ class EntitySet(Pattern[Account_co]):
         return await write(await self._as_of(key, etag))
 
     async def _as_of(self, key: Mapping[str, Any], etag: str | None) -> Entity:
-        """Read the entity of which the caller knows the ETag: what is derived of it depends on what it was."""
+        """Read the entity whose ETag the caller knows, because its derived rows depend on what it was."""
         current = _existing(await self.get(key), key)
         if current.etag != etag:
             raise EntityChanged(f"the entity {current.key} has changed since it had the ETag {etag}; read it again")
@@ -1199,7 +1200,7 @@ class EntitySet(Pattern[Account_co]):
     async def _overwrite_row(
         self, fields: dict[str, Any], merged: frozenset[str] | None, retry_for: float, etag: str | None
     ) -> Entity:
-        """Write a row that nothing is derived from: the service's own upserts need no read."""
+        """Write an entity without derived data: the service's own upserts need no read."""
         check_retry_for(retry_for)
         change = Change(self.key, None, fields, merged)
         write = await Write(self.identity, change, is_whole=merged is None, mappings=self.mappings).encoded()
@@ -1218,12 +1219,12 @@ class EntitySet(Pattern[Account_co]):
         retry_for: float,
         change: Modify | None = None,
     ) -> T:
-        """Read the entity and write what follows from it, again and again until no other writer comes between."""
+        """Read the entity and write it, and retry if another writer was faster."""
 
         async def attempt() -> T:
             current = await self.get(fields)
             if change is not None:
-                # Apart, since an error of the caller's own is no other writer's doing
+                # Outside the try block, since an error of the caller's function is not a conflict
                 modify(_existing(current, fields), change)
             try:
                 return await write(current)
@@ -1246,7 +1247,7 @@ def _existing(current: Entity | None, fields: Mapping[str, Any]) -> Entity:
 
 
 def _all_of(kind: type[object], subject: str, parts: Iterable[T]) -> tuple[T, ...]:
-    """Return what a set is given for a parameter; what an iterator yields could not be checked before."""
+    """Return the parts in a parameter; those of an iterator could not be checked before."""
     if not isinstance(parts, Iterable):
         raise BadDesign(subject, parts, "it is a list", f"write {subject}=[...], with one or more in it")
     given = tuple(parts)

@@ -28,11 +28,11 @@ from .reconcile import OVERTAKEN, DerivedRows, reserve
 from .row_store import RowReader
 
 _BODY_BYTES: Final = MAX_MESSAGE_BYTES * 3 // 4 - 1024
-"""What fits into a message in Base64 too, with its envelope."""
+"""The bytes of a body that fit into a message, with its envelope, even in Base64."""
 
 
 class Trace(NamedTuple):
-    """A row where an entity has, had, or will have a part: the name of the derived data, and the row's keys."""
+    """A row that an entity has, had, or will have a part in: the name of the derived data, and the row's keys."""
 
     derived: str
     keys: Keys
@@ -40,19 +40,19 @@ class Trace(NamedTuple):
 
 @dataclass(frozen=True)
 class Claim:
-    """One entity, by the keys of its primary row, and the rows that may be out of line with it."""
+    """One entity, by the keys of its primary row, and the rows that may be stale."""
 
     row: Keys
     traces: tuple[Trace, ...]
 
     def plain(self) -> dict[str, Any]:
-        """Return the claim as lists and texts."""
+        """Return the claim as JSON values."""
         return {"row": list(self.row), "traces": [[trace.derived, *trace.keys] for trace in self.traces]}
 
 
 @dataclass(frozen=True)
 class Intent:
-    """What one message names, and the id by which its holder knows the reservations that were made under it."""
+    """The content of one message. Its id is in the reservations that were made under it."""
 
     id: UUID
     claims: tuple[Claim, ...]
@@ -63,20 +63,20 @@ class Intent:
 
     @classmethod
     def parse(cls, body: Mapping[str, Any]) -> Intent:
-        """Return the intent that a message's body spells.
+        """Return the intent in the body of a message.
 
-        :raises BadMessage: it spells none
+        :raises BadMessage: the body holds no intent
         """
         try:
             return cls(UUID(body["id"]), tuple(_claim(each["row"], each["traces"]) for each in body["entities"]))
         except (KeyError, TypeError, ValueError, AttributeError) as error:
             rule = 'it has an "id", and "entities" with their "row" and their "traces"'
-            hint = "let the version of the library that sent it read it"
+            hint = "process it with the version of the library that sent it"
             raise BadMessage("intent", NOT_SHOWN, rule, hint) from error
 
 
 def shares(claims: Iterable[Claim], kind: str) -> Iterator[Sequence[Claim]]:
-    """Cut claims into shares that each fit into one message."""
+    """Split claims into groups that each fit into one message."""
     share: list[Claim] = []
     size = 0
     for claim in claims:
@@ -127,18 +127,18 @@ class LookedUpFields(Derived):
 
 
 Assumed: TypeAlias = Mapping[Trace, Entity | None]
-"""What rows most likely are, to whoever has just written: a guess saves a look, and a wrong one costs a conflict."""
+"""The rows as the writer expects them, to save a read each; if one differs, its write fails and is retried."""
 
 
 class Intents:
-    """The intents of one set, and the `Handler` that does what they ask for.
+    """The intents of one set, and the `Handler` that processes them.
 
     :param account: where the queue is
     :param rows: the derived rows of the set
-    :param derived: what the set derives outside the primary's partition
+    :param derived: the derived data outside the primary's partition
     :param kind: the kind of the messages
-    :param queue: where they are sent
-    :param seconds: for how long a message is hidden, and again after each renewal
+    :param queue: the queue of the messages
+    :param seconds: for how long a message is hidden, and for how long each renewal hides it
     """
 
     def __init__(
@@ -153,12 +153,12 @@ class Intents:
 
     @property
     def kind(self) -> str:
-        """The kind of messages: one for each table and key."""
+        """The kind of the messages; each table and key has its own."""
         return self._kind
 
     @property
     def rows(self) -> DerivedRows:
-        """The derived rows that are kept."""
+        """The derived rows of the set."""
         return self._rows
 
     @property
@@ -167,9 +167,9 @@ class Intents:
         return self._queue.name
 
     def claim(self, change: Change) -> Claim | None:
-        """Return what a change may leave out of line; None where that is nothing.
+        """Return the rows that a change may make stale; None if there are none.
 
-        :raises BadInput: a row that follows from the change cannot be stored
+        :raises BadInput: a row derived from the changed entity cannot be stored
         """
         traces: list[Trace] = []
         for name, derived in self._derived.items():
@@ -180,7 +180,7 @@ class Intents:
         return Claim(change.row, tuple(traces)) if traces else None
 
     def before(self, change: Change) -> frozenset[Trace]:
-        """Return the rows in which the entity had a part before a change."""
+        """Return the rows that the entity had a part in before a change."""
         old = change.old
         if old is None:
             return frozenset()
@@ -189,27 +189,27 @@ class Intents:
         )
 
     def derived(self, trace: Trace) -> Derived:
-        """Return the kind of derived data that a trace is of.
+        """Return the derived data that a trace names.
 
         :raises BadMessage: the set has none of that name
         """
         if trace.derived not in self._derived:
             rule = f"the set keeps {', '.join(self._derived)}"
-            raise BadMessage("derived data", NOT_SHOWN, rule, "let the program that declares it read the message")
+            raise BadMessage("derived data", NOT_SHOWN, rule, "process the message in the program that declares it")
         return self._derived[trace.derived]
 
     async def send(self, intent: Intent) -> Lease:
-        """Announce an intent, and return its message, hidden and ours for a while. Cost: 1 transaction."""
+        """Send an intent, and return the lease of its message, which stays hidden. Cost: 1 transaction."""
         return await Lease.on_new(self._account, self._queue, Envelope(self.kind, intent.body()), self._seconds)
 
     async def reserve(
         self, trace: Trace, primary: Primary, intent: UUID, lease: Lease, retry_for: float
     ) -> Entity | None:
-        """Reserve a key for an entity that is about to get it; return the row, or None where it need not be unique.
+        """Reserve a unique key for an entity that is about to get it; return the row, or None if it need not be unique.
 
         :raises DuplicateIndexValue: another entity has the key, or is about to
         :raises EntityChanged: another writer of the same entity is about to give it this key
-        :raises LeaseLost: the message of the intent came to somebody else
+        :raises LeaseLost: the message of the intent was delivered to another process
         """
         derived = self.derived(trace)
         if not isinstance(derived, Index) or not derived.is_unique:
@@ -217,36 +217,35 @@ class Intents:
         return await reserve(self._account, self._rows, derived, trace.keys, primary, intent, lease, retry_for)
 
     async def handle(self, lease: Lease, retry_for: float = RETRY_FOR) -> None:
-        """Bring in line what a message names; it may be deleted afterwards.
+        """Update the rows that a message names. Then the message may be deleted.
 
-        Cost: for each entity 2 transactions, and for each row 1, or 2 where it was out of line; more where others
-        write at the same time.
+        Cost: for each entity 2 transactions, and for each row 1, or 2 if it was stale; more under concurrent writes.
 
-        :param retry_for: for how many seconds to retry while others write at the same time
-        :raises BadMessage: nobody can tell what it names
-        :raises LeaseLost: the message came to somebody else meanwhile
-        :raises TooMuchContention: others wrote all the time; the message must come again
+        :param retry_for: for how many seconds to retry under concurrent writes
+        :raises BadMessage: the message cannot be read, or names derived data that the set does not have
+        :raises LeaseLost: the message was delivered to another process
+        :raises TooMuchContention: others wrote during every attempt; the message must be delivered again
         """
-        await self.settle_all(lease, Intent.parse(lease.work.body), {}, retry_for)
+        await self.reconcile_all(lease, Intent.parse(lease.work.body), {}, retry_for)
 
-    async def settle_all(
+    async def reconcile_all(
         self, lease: Lease, intent: Intent, known: Mapping[Keys, tuple[Primary, Assumed]], retry_for: float
     ) -> None:
-        """Bring the rows that an intent names in line with the entities, each until it was seen not to move meanwhile.
+        """Update the rows that an intent names, each until its entity has not changed during the update.
 
-        :param lease: the message of the intent, which is ours
-        :param known: what was just written of entities, and what their rows most likely are: these are written
-            without a look
+        :param lease: the lease of the intent's message
+        :param known: the entities that were just written, with their rows as expected; these are not read first
         :param retry_for: for how many seconds to retry while others write an entity
         """
         nothing: tuple[None, Assumed] = (None, {})
         calls = [
-            self._settle(lease, claim, intent.id, retry_for, *known.get(claim.row, nothing)) for claim in intent.claims
+            self._reconcile(lease, claim, intent.id, retry_for, *known.get(claim.row, nothing))
+            for claim in intent.claims
         ]
-        # Entities that share rows would only get into each other's way
+        # Entities that share rows would only conflict with each other
         await self._at_once(calls, 1 if any(each.shares_rows for each in self._derived.values()) else 8)
 
-    async def _settle(
+    async def _reconcile(
         self, lease: Lease, claim: Claim, intent: UUID, retry_for: float, known: Primary | None, rows: Assumed
     ) -> None:
         seen, assumed_next = known, rows
@@ -255,29 +254,29 @@ class Intents:
             nonlocal seen, assumed_next
             now, assumed = seen or await self._rows.primary(claim.row), assumed_next
             seen, assumed_next = None, {}
-            await self._mend(lease, claim, intent, now, assumed)
+            await self._repair(lease, claim, intent, now, assumed)
             seen = await self._rows.primary(claim.row)
             if seen.etag != now.etag:
                 raise Overtaken
 
         await contended(self._account, attempt, retry_for)
 
-    async def _mend(self, lease: Lease, claim: Claim, intent: UUID, now: Primary, assumed: Assumed) -> None:
-        """Bring each row in line: those that shall be there first, so that readers find one of the two."""
+    async def _repair(self, lease: Lease, claim: Claim, intent: UUID, now: Primary, assumed: Assumed) -> None:
+        """Update each row: first those that the entity needs, so that readers always find one of the two."""
         wanted = [trace for trace in claim.traces if self._rows.wants(self.derived(trace), trace.keys, now)]
         for traces in (wanted, [trace for trace in claim.traces if trace not in wanted]):
-            await self._at_once([self._mend_row(lease, trace, intent, now, assumed) for trace in traces])
+            await self._at_once([self._repair_row(lease, trace, intent, now, assumed) for trace in traces])
 
-    async def _mend_row(self, lease: Lease, trace: Trace, intent: UUID, now: Primary, assumed: Assumed) -> None:
+    async def _repair_row(self, lease: Lease, trace: Trace, intent: UUID, now: Primary, assumed: Assumed) -> None:
         derived = self.derived(trace)
         table = self._rows.table_of(derived)
         row = assumed[trace] if trace in assumed else await table.get(*trace.keys)
-        look = await self._rows.look(derived, trace.keys, row, now, intent)
-        if look.operation is None:
+        found = await self._rows.compare(derived, trace.keys, row, now, intent)
+        if found.operation is None:
             return
         await lease.renew_if_due()
         try:
-            await table.submit(look.operation)
+            await table.submit(found.operation)
         except OVERTAKEN as error:
             raise Overtaken from error
 
@@ -292,28 +291,28 @@ _log: Final = logging.getLogger(__name__)
 
 
 @dataclass
-class Pledge:
-    """One intent that was sent, with the changes that it announces."""
+class SentIntent:
+    """An intent that was sent, with the changes that it names."""
 
     intents: Intents
     intent: Intent
     changes: dict[Keys, Change]
     lease: Lease
     reserved: dict[Trace, Entity] = field(default_factory=dict[Trace, Entity])
-    """The rows that hold keys for entities to come."""
+    """The rows that reserve keys."""
 
     def new(self, claim: Claim) -> Sequence[Trace]:
-        """Return the rows that the entity gets by the change."""
+        """Return the rows that the change adds."""
         before = self.intents.before(self.changes[claim.row])
         return [trace for trace in claim.traces if trace not in before]
 
     def has_alone(self, trace: Trace) -> bool:
-        """Whether no other entity has a part in a row, so that what it most likely is can be told without a look."""
+        """Whether no other entity has a part in a row, so that its content can be expected without a read."""
         return not self.intents.derived(trace).shares_rows
 
     @property
     def leaves_rows(self) -> bool:
-        """Whether a change leaves rows behind that no later change would name."""
+        """Whether the changes remove rows, which no later change would name."""
         wants = self.intents.rows.wants
         return any(
             not wants(self.intents.derived(trace), trace.keys, self.changes[claim.row].result)
@@ -322,99 +321,98 @@ class Pledge:
         )
 
 
-class Promise:
-    """What was announced of one transaction.
+class SentIntents:
+    """The intents that were sent for one transaction.
 
-    :param retry_for: for how many seconds to retry where others write the same rows
+    :param retry_for: for how many seconds to retry while others write the same rows
     """
 
     def __init__(self, retry_for: float) -> None:
-        self._pledges: list[Pledge] = []
+        self._sent: list[SentIntent] = []
         self._retry_for = retry_for
 
     @classmethod
-    async def made(cls, changes: Iterable[tuple[Intents, Change]], retry_for: float) -> Promise:
-        """Announce changes that leave rows elsewhere out of line. Cost: 1 transaction for each message; often none.
+    async def send(cls, changes: Iterable[tuple[Intents, Change]], retry_for: float) -> SentIntents:
+        """Send intents for changes that make rows outside the partition stale. Cost: 1 transaction for each message.
 
-        For each key that is to be unique 1 more, which reserves it.
+        For each unique key 1 more, which reserves it.
 
         :raises DuplicateIndexValue: another entity has the key; nothing has changed
-        :raises LeaseLost: it took so long that the message came to somebody else; nothing has changed
+        :raises LeaseLost: it took so long that the message was delivered to another process; nothing has changed
         """
         claimed = defaultdict[Intents, list[tuple[Claim, Change]]](list)
         for intents, change in changes:
             claim = intents.claim(change)
             if claim is not None:
                 claimed[intents].append((claim, change))
-        promise = cls(retry_for)
+        found = cls(retry_for)
         try:
             for intents, each in claimed.items():
-                await promise._announce(intents, each)
-            for pledge in promise._pledges:
-                await pledge.lease.renew_if_due()
+                await found._announce(intents, each)
+            for sent in found._sent:
+                await sent.lease.renew_if_due()
         except (EntityAlreadyExists, EntityChanged, LeaseLost):
-            await promise.withdraw()
+            await found.withdraw()
             raise
-        return promise
+        return found
 
     async def _announce(self, intents: Intents, claimed: Sequence[tuple[Claim, Change]]) -> None:
         changes = {claim.row: change for claim, change in claimed}
         for share in shares([claim for claim, _ in claimed], intents.kind):
             intent = Intent(uuid4(), tuple(share))
-            pledge = Pledge(intents, intent, changes, await intents.send(intent))
-            self._pledges.append(pledge)
+            sent = SentIntent(intents, intent, changes, await intents.send(intent))
+            self._sent.append(sent)
             for claim in share:
-                for trace in pledge.new(claim):
+                for trace in sent.new(claim):
                     result = changes[claim.row].result
-                    row = await intents.reserve(trace, result, intent.id, pledge.lease, self._retry_for)
+                    row = await intents.reserve(trace, result, intent.id, sent.lease, self._retry_for)
                     if row is not None:
-                        pledge.reserved[trace] = row
+                        sent.reserved[trace] = row
 
     async def withdraw(self) -> None:
-        """Take the announcement back, since nothing was written. Cost: 1 transaction for each message.
+        """Delete the messages, since nothing was written. Cost: 1 transaction for each.
 
-        More where rows are at stake that no other intent might name: they are looked at once more.
+        If no other intent might name their rows, the rows are first made consistent, which costs more.
         """
-        for pledge in self._pledges:
-            with _leaving_to_a_worker(pledge):
-                if pledge.reserved or pledge.leaves_rows:
-                    await pledge.intents.handle(pledge.lease, self._retry_for)
-                await pledge.lease.complete()
+        for sent in self._sent:
+            with _logging_failure(sent):
+                if sent.reserved or sent.leaves_rows:
+                    await sent.intents.handle(sent.lease, self._retry_for)
+                await sent.lease.complete()
 
-    async def keep(self, written: Iterable[Entity]) -> None:
-        """Bring everything in line with what was written, and delete the messages.
+    async def complete(self, written: Iterable[Entity]) -> None:
+        """Update the rows after the write, and delete the messages.
 
-        The change is made, whatever happens here. What this cannot bring to its end is left to whoever gets the
-        message, and is told in the log; no error is raised for it.
+        The change itself is made. If this fails, the failure is logged, and a worker does it when the message appears.
         """
         stored = {row.key: row for row in written}
-        for pledge in self._pledges:
-            with _leaving_to_a_worker(pledge):
-                await self._keep(pledge, stored)
+        for sent in self._sent:
+            with _logging_failure(sent):
+                await self._complete(sent, stored)
 
-    async def _keep(self, pledge: Pledge, stored: dict[tuple[str | None, str | None], Entity]) -> None:
+    async def _complete(self, sent: SentIntent, stored: dict[tuple[str | None, str | None], Entity]) -> None:
         try:
-            await pledge.lease.renew_if_due()
+            await sent.lease.renew_if_due()
         except LeaseLost:
-            # Whoever got the message may have seen the entity before it was written
-            pledge.lease = await pledge.intents.send(pledge.intent)
+            # A worker that received the message may have read the entity before it was written
+            sent.lease = await sent.intents.send(sent.intent)
         known = {
             claim.row: (
-                replace(pledge.changes[claim.row].result, etag=stored[claim.row].etag),
-                {trace: pledge.reserved.get(trace) for trace in pledge.new(claim) if pledge.has_alone(trace)},
+                replace(sent.changes[claim.row].result, etag=stored[claim.row].etag),
+                {trace: sent.reserved.get(trace) for trace in sent.new(claim) if sent.has_alone(trace)},
             )
-            for claim in pledge.intent.claims
-            if pledge.changes[claim.row].is_written
+            for claim in sent.intent.claims
+            if sent.changes[claim.row].is_written
         }
-        await pledge.intents.settle_all(pledge.lease, pledge.intent, known, self._retry_for)
-        await pledge.lease.complete()
+        await sent.intents.reconcile_all(sent.lease, sent.intent, known, self._retry_for)
+        await sent.lease.complete()
 
 
 @contextmanager
-def _leaving_to_a_worker(pledge: Pledge) -> Generator[None, None, None]:
-    """Go on when the storage account fails: the message is still there."""
+def _logging_failure(sent: SentIntent) -> Generator[None, None, None]:
+    """Log a failure of the storage account and continue: the message is still there."""
     try:
         yield
     except AzureError as error:
-        count, why = len(pledge.intent.claims), type(error).__name__
-        _log.warning("%s: the derived data of %d entities is left to a worker (%s)", pledge.intents.kind, count, why)
+        count, why = len(sent.intent.claims), type(error).__name__
+        _log.warning("%s: the derived data of %d entities is left to a worker (%s)", sent.intents.kind, count, why)

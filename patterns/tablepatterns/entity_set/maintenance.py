@@ -25,13 +25,13 @@ from .reconcile import OVERTAKEN, DerivedRows, Finding
 from .row_store import RowStore
 
 
-class Mender:
-    """Mends one kind of derived data.
+class Repairer:
+    """Repairs one kind of derived data.
 
-    :param account: whose clock and whose threads or tasks
+    :param account: the account of the set
     :param rows: the derived rows of the set
     :param derived: the kind
-    :param intents: what announces the work, where the rows lie outside the primary's partition
+    :param intents: the intents of the set, if the rows are outside the primary's partition
     :param max_per_second: how many entities a second
     :param max_concurrency: how many entities at a time
     :param retry_for: for how many seconds to retry while others write an entity
@@ -55,11 +55,11 @@ class Mender:
         self._parallel = max_concurrency
         self._retry_for = retry_for
 
-    async def mend(self, needed: Iterable[tuple[Primary, Sequence[Keys]]], *, are_absent: bool = False) -> None:
-        """Bring rows in line with the entities as they are now.
+    async def repair(self, needed: Iterable[tuple[Primary, Sequence[Keys]]], *, are_absent: bool = False) -> None:
+        """Make rows consistent with the entities as they are now.
 
-        :param needed: the entities, as they were read, and for each the rows to look at
-        :param are_absent: whether the rows are most likely not there, and the entities as they were read
+        :param needed: the entities as they were read, and for each the rows to check
+        :param are_absent: whether the rows are expected not to exist, and the entities not to have changed
         """
         claims = [
             (primary, Claim(primary.row, tuple(Trace(self._derived.name, keys) for keys in rows)))
@@ -68,16 +68,16 @@ class Mender:
         if not self._derived.is_eventual:
             if are_absent and not self._derived.shares_rows:
                 claims = await self._insert_missing(claims)
-            await self._mend_here([claim for _, claim in claims])
+            await self._repair_in_partition([claim for _, claim in claims])
         elif self._intents is not None:
             primaries = {primary.row: primary for primary, _ in claims} if are_absent else {}
             for share in shares([claim for _, claim in claims], self._intents.kind):
-                await self._mend_elsewhere(self._intents, share, primaries)
+                await self._repair_outside(self._intents, share, primaries)
 
-    async def _mend_elsewhere(
+    async def _repair_outside(
         self, intents: Intents, claims: Sequence[Claim], primaries: Mapping[Keys, Primary]
     ) -> None:
-        """Announce the work first: who dies in it may have written for an entity that has moved since."""
+        """Repair rows outside the partition. An intent is sent first, for a worker to finish the work after a crash."""
         for _ in claims:
             await self._pace.turn()
         intent = Intent(uuid4(), tuple(claims))
@@ -87,7 +87,7 @@ class Mender:
             for claim in claims
             if claim.row in primaries
         }
-        await intents.settle_all(lease, intent, known, self._retry_for)
+        await intents.reconcile_all(lease, intent, known, self._retry_for)
         await lease.complete()
 
     async def _insert_missing(self, claims: Iterable[tuple[Primary, Claim]]) -> list[tuple[Primary, Claim]]:
@@ -102,8 +102,8 @@ class Mender:
         return [(primary, claim) for primary, claim, _ in inserts if primary.row not in inserted]
 
     async def _inserts(self, primary: Primary, claim: Claim) -> list[Operation]:
-        looks = [await self._rows.look(self._derived, trace.keys, None, primary) for trace in claim.traces]
-        operations = [look.operation for look in looks if look.operation is not None]
+        findings = [await self._rows.compare(self._derived, trace.keys, None, primary) for trace in claim.traces]
+        operations = [each.operation for each in findings if each.operation is not None]
         guard = _guard(primary)
         return [*guard, *operations] if guard and operations else []
 
@@ -127,30 +127,30 @@ class Mender:
                 break
         return []
 
-    async def _mend_here(self, claims: Iterable[Claim]) -> None:
-        """Mend rows in the partitions of their entities, those of one partition one after another."""
+    async def _repair_in_partition(self, claims: Iterable[Claim]) -> None:
+        """Repair rows in the partitions of their entities."""
         partitions = defaultdict[str, list[Claim]](list)
         for claim in claims:
             partitions[claim.row[0]].append(claim)
         if self._derived.shares_rows:
-            calls: list[Coroutine[Any, Any, None]] = [self._mend_all(each) for each in partitions.values()]
+            calls: list[Coroutine[Any, Any, None]] = [self._repair_all(each) for each in partitions.values()]
         else:
-            calls = [self._mend_all([claim]) for each in partitions.values() for claim in each]
+            calls = [self._repair_all([claim]) for each in partitions.values() for claim in each]
         await self._account.gather(*calls, max_concurrency=self._parallel)
 
-    async def _mend_all(self, claims: Iterable[Claim]) -> None:
+    async def _repair_all(self, claims: Iterable[Claim]) -> None:
         for claim in claims:
             await self._pace.turn()
-            await contended(self._account, partial(self._mend_one, claim), self._retry_for)
+            await contended(self._account, partial(self._repair_one, claim), self._retry_for)
 
-    async def _mend_one(self, claim: Claim) -> None:
+    async def _repair_one(self, claim: Claim) -> None:
         primary = await self._rows.primary(claim.row)
         table = self._rows.table_of(self._derived)
-        looks = [
-            await self._rows.look(self._derived, trace.keys, await table.get(*trace.keys), primary)
+        findings = [
+            await self._rows.compare(self._derived, trace.keys, await table.get(*trace.keys), primary)
             for trace in claim.traces
         ]
-        operations = [look.operation for look in looks if look.operation is not None]
+        operations = [each.operation for each in findings if each.operation is not None]
         if not operations:
             return
         try:
@@ -160,7 +160,7 @@ class Mender:
 
 
 def _guard(primary: Primary) -> list[Operation]:
-    """Return a write of the primary row that changes nothing, and fails if the entity has changed."""
+    """Return a write that leaves the primary row as it is, and fails if the entity has changed."""
     if primary.fields is None or primary.etag is None:
         return []
     partition_key, row_key = primary.row
@@ -200,12 +200,12 @@ _VERSION: Final = 1
 
 @dataclass(frozen=True)
 class Mark:
-    """How far a walk has come: in which of its tables, and by which continuation token.
+    """The position of a walk: in which of its tables, and at which continuation token.
 
     >>> Mark.parse(Mark("backfill by_email", 1, "abc").text(), "backfill by_email")
     Mark(walk='backfill by_email', table=1, token='abc')
 
-    :param walk: what the walk is for; a token goes on with no other
+    :param walk: what the walk is for; its tokens continue no other walk
     """
 
     walk: str
@@ -219,9 +219,9 @@ class Mark:
 
     @classmethod
     def parse(cls, token: str | None, walk: str) -> Mark:
-        """Return the mark that `text` wrote for the same walk; None is its beginning.
+        """Return the mark in a token; without one, the start of the walk.
 
-        :raises BadToken: the text is none, or is of another walk
+        :raises BadToken: the text is not a token, or is of another walk
         """
         if token is None:
             return cls(walk)
@@ -237,7 +237,7 @@ class Mark:
 
 
 async def pages(stores: Sequence[RowStore], mark: Mark) -> AsyncIterator[tuple[int, Sequence[Entity], Mark | None]]:
-    """Hand out the rows of each page with the number of its store, and the mark of what follows; None after the last.
+    """Yield the rows of each page with the number of its store, and the mark of the next page; None after the last.
 
     Cost: 1 transaction for each page.
     """
@@ -255,12 +255,12 @@ def _digest(walk: str) -> str:
 
 
 @dataclass(frozen=True)
-class Stretch:
+class WalkPage:
     """One page of a walk.
 
     :param entities: the entities whose primary rows are on it, by their keys
-    :param rows: all rows of the page by their keys, where the derived rows are in this table; none elsewhere
-    :param token: what goes on behind it; None at the end
+    :param rows: all rows of the page by their keys, if the derived rows are in this table; else none
+    :param token: the token of the next page; None at the end
     """
 
     entities: Mapping[Keys, Primary]
@@ -270,14 +270,14 @@ class Stretch:
 
 async def walk(
     rows: DerivedRows, derived: Derived, work: str, resume: str | None, *, to_orphans: bool
-) -> AsyncIterator[Stretch]:
-    """Hand out the pages of the table of the primary rows, and then those of the derived rows if they have their own.
+) -> AsyncIterator[WalkPage]:
+    """Yield the pages of the table of the primary rows, and then those of the derived rows if they have their own.
 
     :param rows: the derived rows of the set
     :param derived: the kind of derived data
-    :param work: what the walk is for; its tokens go on with no other
-    :param resume: the token of an earlier page; None to begin
-    :param to_orphans: whether to go through the derived rows too
+    :param work: what the walk is for; its tokens continue no other walk
+    :param resume: the token of an earlier page; None to start
+    :param to_orphans: whether to read the derived rows too
     :raises BadToken: the token is of another walk
     """
     primaries, own = rows.primaries, rows.table_of(derived)
@@ -285,7 +285,7 @@ async def walk(
     mark = Mark.parse(resume, f"{work} {primaries.name.lower()} {rows.key!r} {derived.name}")
     async for number, items, following in pages(stores, mark):
         entities = [rows.primary_of(row) for row in items if number == 0 and rows.is_primary(row)]
-        yield Stretch(
+        yield WalkPage(
             {entity.row: entity for entity in entities},
             {(row["PartitionKey"], row["RowKey"]): row for row in items if stores[number] is own},
             following.text() if following else None,
@@ -294,9 +294,9 @@ async def walk(
 
 @dataclass(frozen=True)
 class Drift:
-    """A row that is out of line with an entity.
+    """A derived row that is inconsistent with an entity.
 
-    :param finding: how it is out of line
+    :param finding: how it differs
     :param derived: the name of the derived data
     :param row: the keys of the derived row
     :param owner: the keys of the entity's primary row
@@ -310,12 +310,12 @@ class Drift:
 
 @dataclass(frozen=True)
 class Report:
-    """How far it has come, of this call and not of those before it.
+    """The progress and the result of one call, without earlier calls.
 
-    :param entities: how many entities were looked at
-    :param rows: how many derived rows were looked at, for entities that they do not follow from any more
-    :param drifts: what was found out of line
-    :param token: what `resume` takes to go on from here, also in another process; None at the end
+    :param entities: how many entities were checked
+    :param rows: how many derived rows were checked for orphans
+    :param drifts: the inconsistent rows
+    :param token: the token to `resume` from here, also in another process; None at the end
     """
 
     entities: int = 0
@@ -325,24 +325,24 @@ class Report:
 
     @property
     def is_clean(self) -> bool:
-        """Whether nothing was found out of line."""
+        """Whether no inconsistent row was found."""
         return not self.drifts
 
     def of(self, finding: Finding) -> list[Drift]:
-        """Return what was found out of line in one way."""
+        """Return the inconsistent rows of one kind."""
         return [drift for drift in self.drifts if drift.finding is finding]
 
 
-Told: TypeAlias = Callable[[Report], None]
-"""What is called after each page with how far it has come."""
+ProgressCallback: TypeAlias = Callable[[Report], None]
+"""Called after each page with a report of what was done so far."""
 
 
 _LOOKS: Final = 3
-"""How often an entity is looked at that changes in between: whoever changes it keeps its rows right."""
+"""How often an entity that changes is checked again: its writers keep its rows consistent."""
 
 
 class Inspector:
-    """Looks through one kind of derived data.
+    """Compares one kind of derived data with its entities.
 
     :param rows: the derived rows of the set
     :param derived: the kind
@@ -357,7 +357,7 @@ class Inspector:
         return [] if primary.fields is None else self._derived.keys(self._rows.key, primary.fields)
 
     async def lacks(self, primary: Primary, known: Mapping[Keys, Entity]) -> list[Drift]:
-        """Return what an entity's rows lack. Cost: 1 transaction for each row that is not known to be right.
+        """Return the inconsistent rows of an entity. Cost: 1 transaction for each row that is not known.
 
         :param primary: the entity as it was read
         :param known: rows of the same page, by their keys
@@ -370,13 +370,13 @@ class Inspector:
         return [drift for drift in drifts if drift is not None]
 
     async def is_right(self, keys: Keys, primary: Primary, known: Entity | None) -> bool:
-        """Whether a row is as an entity says. Cost: none, or 1 transaction where the row is not known."""
+        """Whether a row is consistent with an entity. Cost: none, or 1 transaction if the row is not known."""
         row = known or await self._rows.table_of(self._derived).get(*keys)
-        look = await self._rows.look(self._derived, keys, row, primary)
-        return look.finding is Finding.RIGHT
+        found = await self._rows.compare(self._derived, keys, row, primary)
+        return found.finding is Finding.RIGHT
 
     async def orphans(self, row: Entity, known: Mapping[Keys, Primary]) -> list[Drift] | None:
-        """Return the parts of a row that follow from no entity any more; None if the row is not of this kind.
+        """Return the orphaned parts of a row; None if the row is not of this kind.
 
         Cost: 1 transaction for each entity that is not known.
 
@@ -395,14 +395,14 @@ class Inspector:
         return [drift for drift in drifts if drift is not None]
 
     async def drift(self, keys: Keys, owner: Keys) -> Drift | None:
-        """Look at a row and an entity that does not move meanwhile. Cost: 3 transactions, more while it moves."""
+        """Compare a row with an entity that does not change in between. Cost: 3 transactions, more if it changes."""
         table = self._rows.table_of(self._derived)
         before = await self._rows.primary(owner)
         for _ in range(_LOOKS):
-            look = await self._rows.look(self._derived, keys, await table.get(*keys), before)
+            found = await self._rows.compare(self._derived, keys, await table.get(*keys), before)
             after = await self._rows.primary(owner)
             if after.etag == before.etag:
-                is_right = look.finding is Finding.RIGHT
-                return None if is_right else Drift(look.finding, self._derived.name, keys, owner)
+                is_right = found.finding is Finding.RIGHT
+                return None if is_right else Drift(found.finding, self._derived.name, keys, owner)
             before = after
         return None

@@ -1,11 +1,10 @@
-"""Property mappings: what stands between the fields of an entity and the properties that are stored of it.
+"""Property mappings: how the fields of an entity are encoded as stored properties, such as encrypted or in blobs.
 
-A mapping encodes fields before they are written and decodes them after they were read: it keeps large values in blobs,
-or encrypts them. The primary row and every derived row hold the same stored properties, so an index is as good a place
-to read from as the primary. The fields of the primary key are never mapped.
+A mapping encodes fields before they are written, and decodes them after they were read. The primary row and all derived
+rows hold the same stored properties, so entities can be read from either. Fields of the primary key are never mapped.
 
-Several mappings of one set are applied by their `order`, whatever the order in which they are given: properties are
-encrypted first, and what is then too large goes to a blob, so that the blob holds no plaintext either.
+Several mappings of a set are applied by their `order`: properties are encrypted first, and values that are then too
+large go to blobs, so blobs hold no plaintext.
 """
 
 from __future__ import annotations
@@ -30,22 +29,22 @@ Action: TypeAlias = Callable[[], Awaitable[object]]
 
 @dataclass(frozen=True)
 class Place:
-    """Whose fields they are: the account, the table, and the keys of the primary row, also where a copy is read."""
+    """The account, the table and the keys of the primary row, even if a copy is read."""
 
     account: Account
     table: str
     key: tuple[str, str]
     room: int = MAX_ENTITY_BYTES
-    """How many bytes the entity may have: more where it is spread over several rows."""
+    """The bytes that the entity may have: more if it is spread over several rows."""
     read: Collection[str] | None = ()
-    """The fields that were asked for, and are there unless somebody removed them; None for all of them."""
+    """The fields that were requested, and should be present; None for all."""
 
 
 @dataclass(frozen=True)
 class Encoded:
-    """Fields as they are stored, and what must be done, in order, before a row may say so.
+    """Fields as they are stored, and the actions to run before the row is written, in order.
 
-    The actions run once everything was checked. They may leave something behind that no row ever speaks of.
+    The actions run after all checks. If the write fails, they may leave orphans, such as blobs.
     """
 
     fields: dict[str, Any]
@@ -53,14 +52,14 @@ class Encoded:
 
 
 class PropertyMapping(ABC):
-    """One way to store fields otherwise than as they are; it holds no account, so one may serve many sets."""
+    """A way to encode fields; it has no account, so sets may share one object."""
 
     order: ClassVar[int]
     """Mappings of a lower order encode first, and decode last."""
     allows_merge: ClassVar[bool] = True
     """Whether some fields may be written without the others."""
     keeps_secret: ClassVar[bool] = False
-    """Whether no error may show the values of its fields."""
+    """Whether errors must not show the values of its fields."""
 
     @property
     @abstractmethod
@@ -70,30 +69,30 @@ class PropertyMapping(ABC):
     @property
     @abstractmethod
     def fields(self) -> Collection[str]:
-        """The names of the fields that are stored otherwise; no condition can be put on them."""
+        """The names of the encoded fields, which filters cannot use."""
 
     def stored(self, name: str) -> Collection[str]:
         """Return the names of the properties that a field is decoded from."""
         return (name,)
 
     def written(self, name: str) -> Collection[str]:
-        """Return the names of the properties that a field is written to: what it is decoded from, and more."""
+        """Return the names of the properties that a field is written to, including those that it is decoded from."""
         return self.stored(name)
 
     @abstractmethod
     async def encode(self, fields: Fields, place: Place) -> Encoded:
-        """Return what is stored of these fields, all of an entity or those of a merge; nothing is changed yet."""
+        """Return these fields, all of an entity or those of a merge, as they are stored; nothing is sent yet."""
 
     @abstractmethod
     async def decode(self, fields: Fields, place: Place) -> dict[str, Any]:
-        """Return the fields that were encoded; a projection may have left out some of the properties."""
+        """Return the decoded fields; a projection may have left out some properties."""
 
 
 @dataclass(frozen=True)
 class Mappings:
     """The mappings of one set, in the order in which they encode.
 
-    :raises BadDesign: one maps a field of the key, or an index holds a field in part
+    :raises BadDesign: one maps a field of the key, or two are of one kind
     """
 
     account: Account
@@ -117,11 +116,11 @@ class Mappings:
 
     @property
     def secret(self) -> frozenset[str]:
-        """The names of the fields whose values no error may show."""
+        """The names of the fields whose values errors must not show."""
         return frozenset(name for mapping in self.each if mapping.keeps_secret for name in mapping.fields)
 
     def check_held(self, derived: str, held: Collection[str]) -> None:
-        """Refuse derived rows that hold some, but not all, of the properties that a field is decoded from.
+        """Reject derived rows that hold some, but not all, of the properties that a field is decoded from.
 
         :raises BadDesign: they do
         """
@@ -131,7 +130,7 @@ class Mappings:
             raise BadDesign(f"index {derived}", sorted(held), rule, "include these too, or leave out the mapped fields")
 
     def check_read(self, derived: str, read: Collection[str]) -> None:
-        """Refuse derived data that works with the values of fields which are stored otherwise.
+        """Reject derived data that reads encoded fields.
 
         :raises BadDesign: they are
         """
@@ -141,7 +140,7 @@ class Mappings:
                 raise BadDesign(f"derived {derived}", name, rule, "use another, such as a blind index of it")
 
     def check_merge(self) -> None:
-        """Refuse a merge where some mapping needs the whole entity.
+        """Reject a merge if a mapping needs the whole entity.
 
         :raises BadInput: it does
         """
@@ -151,7 +150,7 @@ class Mappings:
                 raise BadInput("merge", mapping.name, rule, "read the entity, change it, and replace it")
 
     def check_filter(self, where: Filter | None) -> None:
-        """Refuse a condition on what is not stored as it is.
+        """Reject a filter on encoded fields.
 
         :raises BadFilter: there is one
         """
@@ -174,7 +173,7 @@ class Mappings:
         return list(dict.fromkeys(names))
 
     async def encode(self, change: Change) -> tuple[Change, tuple[Action, ...]]:
-        """Return a change as it is stored, and what must be done before."""
+        """Return a change as it is stored, and the actions to run before the write."""
         if not self.each or change.new is None:
             return change, ()
         fields: Fields = change.new
@@ -189,7 +188,7 @@ class Mappings:
         return replace(change, new={**kept, **encoded.fields}, merged=merged), encoded.before
 
     async def encode_at(self, place: Place, fields: Fields) -> Encoded:
-        """Return fields as they are stored at a place, and what must be done before."""
+        """Return fields as they are stored at a place, and the actions to run before the write."""
         before: list[Action] = []
         for mapping in self.each:
             encoded = await mapping.encode(fields, place)
@@ -200,12 +199,12 @@ class Mappings:
     async def decode(self, fields: Fields, read: Collection[str] | None = ()) -> dict[str, Any]:
         """Return the fields of an entity that was read.
 
-        :param read: those that were asked for, None for all
+        :param read: the requested fields; None for all
         """
         return await self.decode_at(replace(self._place(fields), read=read), fields) if self.each else dict(fields)
 
     async def decode_at(self, place: Place, fields: Fields) -> dict[str, Any]:
-        """Return the fields of which these are stored at a place."""
+        """Return the decoded fields of an entity at a place."""
         for mapping in reversed(self.each):
             fields = await mapping.decode(fields, place)
         return dict(fields)

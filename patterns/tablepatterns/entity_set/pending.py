@@ -1,8 +1,8 @@
-"""Pending: the rows of a partition as an entity group transaction that is being put together will leave them.
+"""The rows of a partition as an entity group transaction in preparation will leave them.
 
-A row may be written only once in a transaction, yet several changes of it may have a part in one row: two employees of
-one name in the list of that name, a department and its manager. So each change is worked out on the rows as the ones
-before it leave them, and what they do to one row becomes one operation.
+A transaction may write a row only once, but several of its changes may affect one row, such as two employees in the
+list of their name. So each change is planned on the rows as the changes before it leave them, and their operations on
+one row are combined.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from .row_store import RowReader
 
 
 class Pending:
-    """A view of stored rows, each read once, with writes that were not sent yet.
+    """Stored rows, each read once, with writes that were not sent yet.
 
     :param stored: where the rows are
     """
@@ -29,7 +29,7 @@ class Pending:
         self._rows: dict[Keys, Entity | None] = {}
 
     async def get(self, partition_key: str, row_key: str) -> Entity | None:
-        """Return a row as it will be, or None. Cost: 1 transaction, the first time that it is asked for."""
+        """Return a row as it will be, or None. Cost: 1 transaction for the first read of each row."""
         keys = partition_key, row_key
         if keys not in self._rows:
             self._rows[keys] = await self._stored.get(*keys)
@@ -37,7 +37,7 @@ class Pending:
         return None if row is None else _copy(row)
 
     def put(self, keys: Keys, properties: Mapping[str, Any] | None, etag: str | None, lineage: Lineage = ()) -> None:
-        """Set what a row will hold, None for a row that will be gone, and the ETag it is read under."""
+        """Set what a row will hold, or None if it will be deleted, and the ETag that it is read with."""
         if properties is None:
             self._rows[keys] = None
             return
@@ -46,7 +46,7 @@ class Pending:
         self._rows[keys] = row
 
     def take(self, operation: Operation) -> None:
-        """Set what a row will hold after an operation that was worked out on it."""
+        """Set what a row will hold after an operation that was planned on it."""
         row = self._rows.get(operation.key)
         held: Mapping[str, Any] = {} if row is None or operation.kind != "merge" else row
         properties = None if operation.kind == "delete" else {**held, **plain(operation.entity)}
@@ -61,13 +61,13 @@ def _copy(row: Entity) -> Entity:
 
 
 def combined(first: Operation, second: Operation) -> Operation | None:
-    """Return one operation that does what two do one after the other on a row; None where nothing is left to do.
+    """Return one operation with the effect of two on a row; None if they cancel each other out.
 
     >>> gone = Operation.delete("Sales", "name_Jones", "an ETag")
     >>> combined(gone, Operation.insert({"PartitionKey": "Sales", "RowKey": "name_Jones"})).kind
     'replace'
 
-    :param second: worked out on the row as the first leaves it
+    :param second: planned on the row as the first leaves it
     """
     guard = next((each for each in (first, second) if each.etag not in (None, ANY)), None)
     etag, lineage = (guard.etag, guard.lineage) if guard else (ANY, ())
@@ -94,5 +94,5 @@ def combined(first: Operation, second: Operation) -> Operation | None:
 
 
 def _content(first: Operation, second: Operation) -> Mapping[str, Any]:
-    """Return what the second leaves of what the first wrote."""
+    """Return what both write together."""
     return {**first.entity, **second.entity} if second.kind == "merge" else second.entity

@@ -1,4 +1,4 @@
-"""Question: the filter and the projection that a range of an `EntitySet` is read with."""
+"""The filter and the projection of a range read of an `EntitySet`."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from .. import limits
-from ..errors import BadFilter, BadInput
+from ..argument_types import check_least
+from ..errors import BadFilter
 from ..filters import Filter, QueryClass, comparisons, prop, refuse_scans
 from ..key import Key, KeyRange
 from .derived import RowLayout
@@ -18,7 +19,7 @@ _ROW_KEY: Final = prop("RowKey")
 
 @dataclass(frozen=True)
 class Question:
-    """A query of one partition: which rows, by which filter, with which properties."""
+    """A query of one partition."""
 
     shape: RowLayout
     filter: Filter
@@ -33,11 +34,11 @@ class Question:
         fields: Mapping[str, Any],
         allow: QueryClass,
     ) -> Question:
-        """Return the query for the rows of `shape` that lie in the range of `fields` and match `where`.
+        """Return the query for the rows of `shape` in the range of `fields` that match `where`.
 
         :param allow: the worst class of query to allow with `where`
         :raises BadKey: the fields do not make a range of the key
-        :raises BadFilter: `where` asks for something that the rows do not hold as a property, or makes it a scan
+        :raises BadFilter: `where` names a property that the rows do not have, or would need a scan
         """
         bounds = range_filter(shape.key.range(fields))
         if where is None:
@@ -48,14 +49,12 @@ class Question:
 
 
 def partitions_of(key: Key, partitions: Iterable[Mapping[str, Any]], max_concurrency: int) -> list[dict[str, Any]]:
-    """Return the fields of several partitions, when each of them names one.
+    """Return the fields of several partitions, once each is checked.
 
-    :raises BadInput: the bound is below 1
+    :raises BadInput: `max_concurrency` is below 1
     :raises BadKey: a field of the PartitionKey is missing, or has a value that cannot be a key
     """
-    if max_concurrency < 1:
-        rule = "it is the number of requests that run at once, at least 1"
-        raise BadInput("max_concurrency", max_concurrency, rule, "give 1 or more")
+    check_least("max_concurrency", max_concurrency, 1)
     asked = [dict(each) for each in partitions]
     for each in asked:
         key.range(each)
@@ -63,7 +62,7 @@ def partitions_of(key: Key, partitions: Iterable[Mapping[str, Any]], max_concurr
 
 
 def range_filter(keys: KeyRange) -> Filter:
-    """Return the filter that a range of keys is, as the guide writes it.
+    """Return the filter of a range of keys, as the guide writes it.
 
     >>> from tablepatterns.key import Key, prefix
     >>> str(range_filter(Key("{Department}", "email_{Email}").range({"Department": "Sales", "Email": prefix("a")})))

@@ -24,10 +24,10 @@ if TYPE_CHECKING:
     from ..recipe import Account
 
 OVERTAKEN: Final = (EntityAlreadyExists, EntityChanged, EntityNotFound, OutcomeUnknown)
-"""What a write of a derived row is refused with when another was faster: what is there now must be looked at."""
+"""The errors of a write of a derived row if another writer was faster: the row must be read again."""
 
 ABANDONED_AFTER: Final = timedelta(days=1)
-"""The age at which a reservation counts no more: its message has found no worker, and has gone to poison."""
+"""The age from which a reservation is ignored: no worker processed its message, which is on the poison queue."""
 
 
 def is_reserved(row: Entity, intent: UUID | None, now: datetime) -> bool:
@@ -52,13 +52,12 @@ async def reserve(
     lease: Lease,
     retry_for: float,
 ) -> Entity:
-    """Make sure that no other entity gets the key while the primary row is written. Cost: 1 transaction.
+    """Reserve a key while the primary row is written, and return the row that reserves it. Cost: 1 transaction.
 
-    Where the row exists, 1 more to read it, and 1 more to ask the entity that it says it follows from. Returns the
-    row as it is then.
+    If the row exists, 1 more to read it, and 1 more to read the entity that it names.
 
-    :param primary: the entity as it shall be
-    :param intent: the id of the intent under which the reservation is made; whoever holds it may remove it
+    :param primary: the entity as it will be
+    :param intent: the id of the intent of the reservation; the process that holds its message may remove it
     :param lease: the message of the intent
     :param retry_for: for how many seconds to retry while others write the row
     :raises DuplicateIndexValue: another entity has the key, or is about to
@@ -100,35 +99,35 @@ async def _check_free(
 
 
 class Finding(Enum):
-    """How a derived row stands to an entity."""
+    """How a derived row compares with an entity."""
 
     RIGHT = "right"
-    """It is as the entity says; or there is none, and there shall be none."""
+    """The row is correct; or there is none, and there should be none."""
     MISSING = "missing"
-    """The entity shall have a row there, and there is none."""
+    """The entity should have a row, and there is none."""
     STALE = "stale"
-    """The entity's part of the row is not what the entity says."""
+    """The entity's part of the row differs from the entity."""
     ORPHANED = "orphaned"
-    """The row says that it follows from the entity, which says nothing of it."""
+    """The row names an entity that should not have it."""
     CONTESTED = "contested"
-    """Another entity has the row, and rightly so: two entities have the same key there."""
+    """Another entity rightly has the row: two entities have the same key."""
 
 
 @dataclass(frozen=True)
-class Look:
-    """What was found, and the write that brings it in line; None where nothing can or must be done."""
+class Comparison:
+    """The comparison, and the write that makes the row correct; None if it is, or if it must not be changed."""
 
     finding: Finding
     operation: Operation | None = None
 
 
 class DerivedRows:
-    """The rows that follow from the entities of one set, wherever they lie.
+    """The derived rows of one set, in all their tables and stores.
 
     :param account: where the tables are
     :param table: the table of the primary rows
     :param key: the key of the primary rows
-    :param derived: what the set derives
+    :param derived: the derived data of the set
     """
 
     def __init__(self, account: Account, table: Table, key: Key, derived: Collection[Derived]) -> None:
@@ -141,11 +140,11 @@ class DerivedRows:
         self._stores = {each: store for each, store in stores.items() if store is not None}
 
     def table(self, name: str) -> Table:
-        """Return a table that rows of the set are in."""
+        """Return one of the tables with rows of the set."""
         return self._tables[name]
 
     def table_of(self, derived: Derived) -> RowStore:
-        """Return the table that the rows of a kind are in, or what they are in else."""
+        """Return the table, or the other store, of the rows of a kind."""
         return self._stores.get(derived) or self._tables[derived.table(self.primaries.name)]
 
     async def primary(self, row: Keys) -> Primary:
@@ -158,19 +157,19 @@ class DerivedRows:
         return RowLayout(self.key).fits(row)
 
     def primary_of(self, row: Entity) -> Primary:
-        """Return a row that was read as the primary row that it is."""
+        """Return a primary row that was read."""
         fields = dict(RowLayout(self.key).entity(row))
         return Primary(self.key, (row["PartitionKey"], row["RowKey"]), fields, row.etag, write_ids_of(row))
 
-    async def look(
+    async def compare(
         self, derived: Derived, keys: Keys, row: Entity | None, primary: Primary, intent: UUID | None = None
-    ) -> Look:
-        """Tell how a row stands to an entity. Cost: none, or 1 transaction where the row is another entity's.
+    ) -> Comparison:
+        """Compare a row with an entity. Cost: none, or 1 transaction if the row names another entity.
 
-        A row that another entity rightly has is left alone; one that its owner has left is taken over. So is a
-        reservation, if it is long abandoned, or was made under the intent that the caller holds.
+        A row that another entity rightly has is not changed. A row is taken over if the entity that it names no longer
+        has it, and a reservation if it is abandoned or was made under the caller's intent.
 
-        :param row: what is stored under the keys
+        :param row: the stored row
         :param primary: the entity as it is now
         :param intent: the id of the intent that the caller holds
         """
@@ -178,22 +177,22 @@ class DerivedRows:
         if row is not None and not derived.shares_rows:
             left_alone = await self._left_alone(derived, keys, row, primary, intent, is_wanted=is_wanted)
             if left_alone is not None:
-                return Look(left_alone)
+                return Comparison(left_alone)
         operation = derived.repair_operation(keys, row, primary)
         if operation is None:
-            return Look(Finding.RIGHT)
+            return Comparison(Finding.RIGHT)
         if not is_wanted:
-            return Look(Finding.ORPHANED, operation)
-        return Look(Finding.MISSING if row is None else Finding.STALE, operation)
+            return Comparison(Finding.ORPHANED, operation)
+        return Comparison(Finding.MISSING if row is None else Finding.STALE, operation)
 
     def wants(self, derived: Derived, keys: Keys, primary: Primary) -> bool:
-        """Whether an entity shall have a part in a row."""
+        """Whether an entity should have a part in a row."""
         return keys in primary.parts(derived)
 
     async def is_claimed(self, derived: Derived, keys: Keys, row: Entity) -> bool:
-        """Whether a row is rightly that of the entity which it says it follows from. Cost: 1 transaction.
+        """Whether the entity that a row names rightly has it. Cost: 1 transaction.
 
-        A row of another kind has an owner that is not known here, who is taken to be right.
+        A row of another kind counts as rightly owned.
         """
         owners = derived.primary_keys_of(self.key, row)
         return owners is None or any([self.wants(derived, keys, await self.primary(owner)) for owner in owners])
@@ -201,11 +200,11 @@ class DerivedRows:
     async def _left_alone(
         self, derived: Derived, keys: Keys, row: Entity, primary: Primary, intent: UUID | None, *, is_wanted: bool
     ) -> Finding | None:
-        """Return what there is to say of a row that must not be written; None if it may be."""
+        """Return the finding for a row that must not be written; None if it may be."""
         is_own = derived.primary_keys_of(self.key, row) == [primary.row]
         is_held = is_reserved(row, intent if is_own else None, self._account.now())
         if is_own:
-            # Another writer of this entity is about to need it, unless the entity says so already
+            # Another writer of this entity is about to need it, unless the entity has it already
             return Finding.RIGHT if is_held and not is_wanted else None
         if not is_wanted:
             return Finding.RIGHT

@@ -1,4 +1,4 @@
-"""Row store: what keeps derived rows: a table, the blobs of a container, or a transaction in the making."""
+"""What derived rows are stored in: a table, or the blobs of a container."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from ..sdk.table import Page
 
 
 class RowReader(Protocol):
-    """What single rows can be read from by their keys."""
+    """Reads single rows by their keys."""
 
     async def get(self, partition_key: str, row_key: str) -> Entity | None:
         """Read one row by its keys, or None."""
@@ -19,11 +19,11 @@ class RowReader(Protocol):
 
 
 class RowStore(RowReader, Protocol):
-    """What rows are read from and written to, one by one, each write on condition of the row's ETag."""
+    """Reads and writes rows one by one, each write on condition of the row's ETag."""
 
     @property
     def name(self) -> str:
-        """The name by which reports call it."""
+        """The name that reports use."""
         ...
 
     async def page(self, where: Filter | None, *, size: int, token: str | None = None) -> Page[Entity]:

@@ -1,8 +1,8 @@
-"""Relocation: one entity on its way to another key, so that it is never nowhere, and in the end in one place.
+"""Move an entity to another key, so that it is always in at least one place, and in the end in exactly one.
 
-The order is what matters. The entity is claimed: it says where it goes, and no second move of it can begin. Its copy is
-inserted, and only then it is deleted, on condition that it is still what was copied. Last, the copy loses its mark.
-Whoever does it again after a crash finds the claim or the copy, and goes on from there.
+First the entity is marked with its new key, which rejects a second move. Then its copy is inserted, and the entity is
+deleted on condition that it is still what was copied. Last, the mark of the copy is removed. After a crash, another
+process finds the mark or the copy, and continues from there.
 """
 
 from __future__ import annotations
@@ -37,11 +37,11 @@ _MARK: Final = re.compile("[0-9a-f]{32} [0-9a-f]{64}")
 
 @dataclass(frozen=True)
 class Route:
-    """From where to where an entity moves.
+    """The keys that an entity is moved from and to.
 
-    :param id: tells this move from all others
-    :param origin: the keys that it has
-    :param goal: the keys that it will have
+    :param id: the id of the move
+    :param origin: its old keys
+    :param goal: its new keys
     """
 
     id: str
@@ -50,14 +50,14 @@ class Route:
 
     @property
     def claim(self) -> str:
-        """What the entity says while it is on its way."""
+        """The mark of the entity during the move."""
         return json.dumps([self.id, *self.goal])
 
     @classmethod
     def claimed(cls, origin: Keys, claim: object) -> Route:
-        """Return the route that an entity says it is on.
+        """Return the route in an entity's mark.
 
-        :raises BadInput: it says something else
+        :raises BadInput: the property holds something else
         """
         try:
             match json.loads(claim) if isinstance(claim, str) else None:
@@ -70,9 +70,9 @@ class Route:
 
 
 def check_arrived(entity: Mapping[str, Any]) -> None:
-    """Refuse an entity that is still a copy: what it is a copy of would follow it to the place that it leaves.
+    """Reject an entity whose previous move is not completed.
 
-    :raises BadInput: it is, or its property `MovedFrom`, which a move takes away, holds something else
+    :raises BadInput: it is not, or the property `MovedFrom`, which a move removes, holds something else
     """
     mark = entity.get(MOVED_FROM)
     if mark is None:
@@ -89,10 +89,10 @@ def _not_a_mark(name: str, value: object) -> BadInput:
 
 @dataclass(frozen=True)
 class Relocation:
-    """One attempt after another to bring an entity to its goal, by whoever has the message.
+    """The attempts of one process to move an entity, while it has the lease of the message.
 
     :param entities: the set that the entity is in, as recipes see it
-    :param lease: the message that announces the move
+    :param lease: the lease of the message that names the move
     """
 
     entities: EntitySet[Account]
@@ -100,13 +100,13 @@ class Relocation:
     route: Route
 
     async def attempt(self, claimed: Entity | None = None) -> Entity | None:
-        """Go on from wherever the move is, to its end; return what is at the goal then.
+        """Complete the move, however far it is; return the entity under its new key.
 
-        :param claimed: the entity with its claim, if it is known
-        :raises Overtaken: somebody changed something meanwhile; begin again
-        :raises LeaseLost: somebody else has the message now
-        :raises EntityAlreadyExists: there is another entity at the goal; this one stays, and is not claimed any more
-        :raises DerivedDataMismatch: somebody changed it and somebody its copy; both stay
+        :param claimed: the entity with its mark, if it is known
+        :raises Overtaken: another writer was faster; start again
+        :raises LeaseLost: the message was delivered to another process
+        :raises EntityAlreadyExists: another entity has the new key; this one stays, without its mark
+        :raises DerivedDataMismatch: both the entity and its copy were changed; both stay
         """
         source = claimed or await self._get(self.route.origin)
         if source is None or source.get(MOVING_TO) != self.route.claim:
@@ -118,7 +118,7 @@ class Relocation:
         return await self.arrive(copied)
 
     async def copy(self, source: Entity) -> Entity:
-        """Return the copy at the goal, as the entity is now."""
+        """Insert or update the copy, and return it."""
         try:
             return await self.entities.insert(self._copy_of(source))
         except EntityAlreadyExists as refused:
@@ -131,14 +131,14 @@ class Relocation:
         return await self._brought_up_to_date(source, copied)
 
     async def leave(self, source: Entity) -> None:
-        """Delete the entity where it was, if it is still what was copied."""
+        """Delete the entity under its old key, if it is still what was copied."""
         try:
             await self.entities.delete(source)
         except (EntityChanged, EntityNotFound) as error:
             raise Overtaken from error
 
     async def arrive(self, copied: Entity | None) -> Entity | None:
-        """Let the copy be an entity as any other."""
+        """Remove the mark of the copy."""
         if copied is None or not self._is_ours(copied):
             return copied
         del copied[MOVED_FROM]
@@ -188,13 +188,13 @@ class Relocation:
         return digest.hexdigest()
 
     def _content(self, entity: Mapping[str, Any]) -> dict[str, Any]:
-        """Return what an entity says besides where it is."""
+        """Return the fields of an entity, except for its key and its marks."""
         apart = {MOVING_TO, MOVED_FROM, *self.entities.key.fields}
         return {name: value for name, value in entity.items() if value is not None and name not in apart}
 
 
 def _spelled(name: str, value: Any) -> bytes:
-    """Return a property as bytes; what a mapping keeps elsewhere may be larger than any that is stored."""
+    """Return a property as bytes; with mappings, a value may be larger than any that is stored."""
     if isinstance(value, (str, bytes)):
         content = value.encode("utf-8", "surrogatepass") if isinstance(value, str) else value
         return f"{name} {type(value).__name__} ".encode() + content

@@ -1,4 +1,4 @@
-"""Schema: what the entities of a set must look like, for those who want it enforced; the service does not."""
+"""Field types and required fields, enforced by the client; the service enforces none."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from ..errors import MISSING, NOT_SHOWN, BadDesign, BadProperty
 
 
 class Schema:
-    """Fields and their types; what does not fit is refused before any request.
+    """Fields and their types; an entity that does not fit is rejected before any request.
 
-    It is optional: a set without one takes any fields, and one table may hold entities of any shape.
+    It is optional: a set without a schema takes any fields.
 
     >>> staff = Schema({"Department": str, "EmployeeId": int, "Age": int}, required=["Age"])
     >>> staff.check({"Department": "Sales", "EmployeeId": 223, "Age": "old"})
@@ -22,7 +22,7 @@ class Schema:
 
     :param fields: the type of each field, a subclass included; a `bool` is no `int`
     :param required: the fields that no entity may lack
-    :param is_open: whether fields of other names are let through, whatever they are
+    :param is_open: whether other fields are allowed
     :raises BadDesign: a required field has no type
 
     Guide: tables, entities, properties (a schema, if wanted, is enforced by the client).
@@ -38,11 +38,11 @@ class Schema:
 
     @checked
     def check(self, entity: Mapping[str, Any], *, in_part: bool = False, secret: Collection[str] = ()) -> None:
-        """Refuse an entity that does not fit.
+        """Reject an entity that does not fit.
 
-        :param entity: its fields; one that is None is as if it were not there
+        :param entity: its fields; a field that is None counts as missing
         :param in_part: whether the fields are only those of a merge, which may lack required ones
-        :param secret: the fields whose values no error may show
+        :param secret: the fields whose values errors must not show
         :raises BadProperty: a field is missing, unknown, or of another type
         """
         given = {name: value for name, value in entity.items() if value is not None}

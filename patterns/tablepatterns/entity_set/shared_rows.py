@@ -30,22 +30,21 @@ _OVERHEAD: Final = 256
 
 @lru_cache
 def spread_key(key: Key) -> Key:
-    """Return the key of rows of which there are several for each value."""
+    """Return the key of rows that each value is spread over."""
     return Key(key.partition_template, f"{key.row_template}_{{{PART}:03d}}", max_units=key.max_units)
 
 
 def part_of(primary: Keys, spread: int) -> int:
-    """Return in which of so many rows an entity has its part, by a hash of its keys.
+    """Return the number of the row that an entity has its part in, by a hash of its keys.
 
-    The number is SHA-256 of both keys with a `#` between them, in UTF-8; of which the first eight bytes, as a
-    big-endian number, modulo `spread`.
+    It is the first eight bytes, big-endian, of SHA-256 of both keys with a `#` between them in UTF-8, modulo `spread`.
     """
     digest = sha256("#".join(primary).encode("utf-8")).digest()
     return int.from_bytes(digest[:8], "big") % spread
 
 
 def rewriting(keys: Keys, row: Entity | None, properties: Mapping[str, Any]) -> Operation | None:
-    """Return the write that makes a row hold these properties and no others, or removes it where there are none."""
+    """Return the write that makes a row hold exactly these properties, or deletes it if there are none."""
     if row is None:
         return Operation.insert(with_keys(keys, properties)) if properties else None
     etag = row.etag or ANY
@@ -54,7 +53,7 @@ def rewriting(keys: Keys, row: Entity | None, properties: Mapping[str, Any]) -> 
 
 
 def merging(keys: Keys, row: Entity | None, properties: Mapping[str, Any]) -> Operation:
-    """Return the write that makes a row hold these properties besides what it holds."""
+    """Return the write that adds these properties to a row."""
     if row is None:
         return Operation.insert(with_keys(keys, properties))
     written = with_keys(keys, properties)
@@ -67,7 +66,7 @@ def with_keys(keys: Keys, properties: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def check_size(name: str, keys: Keys, properties: Mapping[str, Any], hint: str) -> None:
-    """Refuse a row that its list makes too large.
+    """Reject a row whose list is too large.
 
     :param name: what the error calls it
     :raises LimitExceeded: it is
@@ -84,16 +83,16 @@ _NOTE: Final = "?"
 
 
 @dataclass(frozen=True)
-class Roster:
-    """How lists are kept in rows.
+class KeyList:
+    """How a list of keys is stored in the properties of a row.
 
-    >>> names = Roster("EmployeeIDs", local=True)
+    >>> names = KeyList("EmployeeIDs", local=True)
     >>> names.properties("Sales", {("Sales", "000223"): "", ("Sales", "000152"): ""})
     {'EmployeeIDs': '000152/000223'}
 
-    :param name: the name of the property; those that follow it have a number behind it
+    :param name: the name of the property; further ones have a number after it
     :param local: whether all entities of a list share the partition of its row
-    :param cut: whether a list goes on in further properties
+    :param cut: whether a long list continues in further properties
     """
 
     name: str
@@ -142,7 +141,7 @@ class Roster:
 
 
 def _filled(texts: Iterable[str]) -> Iterator[str]:
-    """Join entries into as few texts as may be, none of which is too long for a property."""
+    """Join entries into as few texts as possible, none too long for a property."""
     part: list[str] = []
     length = 0
     for text in texts:
@@ -227,13 +226,13 @@ class Totals(SharedRows):
 
 
 async def recounted(table: Table, key: Key, totals: Totals, partition: Mapping[str, object]) -> list[Keys]:
-    """Bring the totals of a partition in line with its entities; return the keys of the rows that were not.
+    """Correct the totals of a partition; return the keys of the rows that were wrong.
 
-    The rows are read first. Whoever changes what an entity adds changes a row in the same transaction, so that a row
-    which is still as it was read holds what was added up.
+    The rows are read before the entities. A write that changes what an entity adds changes a row in the same
+    transaction, so if a row has not changed since, the sum of the entities is its correct value.
 
     :param partition: the values of the fields of the PartitionKey
-    :raises Overtaken: a row has changed meanwhile
+    :raises Overtaken: a row has changed since it was read
     """
     rows: dict[Keys, Entity] = {}
     async for row in table.query(range_filter(totals.layout.range(partition))):

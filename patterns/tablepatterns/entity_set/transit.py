@@ -1,4 +1,4 @@
-"""Marks of an entity that is being moved to another partition."""
+"""The properties that mark an entity which is being moved to another partition."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from typing import Any, Final
 from ..errors import BadInput
 
 MOVING_TO: Final = "MovingTo"
-"""The property by which an entity says that it is being moved, and where to."""
+"""The property that marks an entity which is being moved, with its new keys."""
 MOVED_FROM: Final = "MovedFrom"
-"""The property by which a copy says of which move it is, and what was copied."""
+"""The property that marks a copy, with the id of the move and a digest of what was copied."""
 
 
 def check_settled(entity: Mapping[str, Any]) -> None:

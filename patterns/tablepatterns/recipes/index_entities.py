@@ -11,7 +11,7 @@ from ..entity_set.blob_rows import BlobRows
 from ..entity_set.derived import Change, Fields, Keys, Primary
 from ..entity_set.placement import InBlobs, InPartition, Placement, check_partition
 from ..entity_set.row_store import RowStore
-from ..entity_set.shared_rows import PART, Lists, Roster, check_size, rewriting, spread_key, with_keys
+from ..entity_set.shared_rows import PART, KeyList, Lists, check_size, rewriting, spread_key, with_keys
 from ..errors import BadDesign, DerivedDataMismatch
 from ..key import Key
 from ..recipe import Account
@@ -84,7 +84,7 @@ class IndexEntity(Lists):
         self.spread = spread
         self._key = key
         self.name = name or "_".join(fields)
-        self.roster = Roster(ids, isinstance(self.placement, InPartition), not isinstance(self.placement, InBlobs))
+        self.key_list = KeyList(ids, isinstance(self.placement, InPartition), not isinstance(self.placement, InBlobs))
         if not 1 <= spread <= 1000 or (spread > 1 and isinstance(self.placement, InBlobs)):
             raise BadDesign("spread", spread, "a list has 1 to 1,000 rows, or 1 blob", "give such a number")
 
@@ -97,7 +97,7 @@ class IndexEntity(Lists):
         """Return the container of the lists; None if they are in a table."""
         if not isinstance(self.placement, InBlobs):
             return None
-        return BlobRows(account, self.placement.container, self.roster.name)
+        return BlobRows(account, self.placement.container, self.key_list.name)
 
     def layout(self, primary: Key) -> Key:
         """Return the key of the rows, for entities with that primary key."""
@@ -141,8 +141,8 @@ class IndexEntity(Lists):
     def primary_keys_of(self, key: Key, row: Entity) -> list[Keys] | None:
         """Return the keys that a row lists; None if the row is of another kind."""
         keys = row["PartitionKey"], row["RowKey"]
-        is_one = self.layout(key).matches(*keys) and not self.may_be_primary(keys, key) and self.roster.is_in(row)
-        return list(self.roster.entries(row)) if is_one else None
+        is_one = self.layout(key).matches(*keys) and not self.may_be_primary(keys, key) and self.key_list.is_in(row)
+        return list(self.key_list.entries(row)) if is_one else None
 
     def listed(self, keys: Keys, row: Entity | None) -> dict[Keys, str]:
         """Return the keys that a row lists, without notes.
@@ -151,13 +151,13 @@ class IndexEntity(Lists):
         """
         if row is None:
             return {}
-        if not self.roster.is_in(row):
-            text = f"{self.name}: the row {keys} has no list {self.roster.name}, so it belongs to something else"
+        if not self.key_list.is_in(row):
+            text = f"{self.name}: the row {keys} has no list {self.key_list.name}, so it belongs to something else"
             raise DerivedDataMismatch(text)
-        return self.roster.entries(row)
+        return self.key_list.entries(row)
 
     def _written(self, keys: Keys, row: Entity | None, entries: Mapping[Keys, str]) -> Operation | None:
-        lists = self.roster.properties(keys[0], entries)
+        lists = self.key_list.properties(keys[0], entries)
         if isinstance(self.placement, InBlobs) and lists:
             # The limits of an entity do not apply to a blob
             return Operation("replace" if row else "insert", *keys, row.etag if row else None, with_keys(keys, lists))

@@ -12,7 +12,7 @@ from ..entity import Entity, storable
 from ..entity_set.derived import Change, Fields, Keys, Primary
 from ..entity_set.placement import InBlobs, InPartition, Placement, check_partition
 from ..entity_set.row_store import RowReader
-from ..entity_set.shared_rows import Roster, Totals, check_size, merging, rewriting, spread_key
+from ..entity_set.shared_rows import KeyList, Totals, check_size, merging, rewriting, spread_key
 from ..errors import BadDesign, BadProperty, DerivedDataMismatch, LimitExceeded
 from ..key import Key
 from ..limits import INT64_MAX, INT64_MIN
@@ -87,7 +87,7 @@ class Summary(Totals):
         self.sums = dict(sums or {})
         self.spread = spread
         self.layout = spread_key(key) if spread > 1 else key
-        self.roster = Roster(members, local=False)
+        self.key_list = KeyList(members, local=False)
         self.name = name or key.row_template
         self._check()
 
@@ -95,9 +95,9 @@ class Summary(Totals):
         names = self.properties
         if not names:
             raise BadDesign(self.name, names, "a summary needs a count or a sum", "give one")
-        for name in (*names, self.roster.name):
+        for name in (*names, self.key_list.name):
             storable(name, 0)
-            if [*names, self.roster.name, *self.layout.fields].count(name) > 1:
+            if [*names, self.key_list.name, *self.layout.fields].count(name) > 1:
                 raise BadDesign(self.name, name, "two properties have this name", "rename one")
         if isinstance(self.placement, InBlobs):
             raise BadDesign(self.name, self.placement, "a summary cannot be stored in blobs", "use InTable()")
@@ -151,10 +151,10 @@ class Summary(Totals):
 
     def repair_operation(self, keys: Keys, row: Entity | None, primary: Primary) -> Operation | None:
         """Return the write that lists an entity with what it adds, or removes it, and updates the sums."""
-        if row is not None and not self.roster.is_in(row):
-            text = f"{self.name}: the row {keys} has no list {self.roster.name}, so it belongs to something else"
+        if row is not None and not self.key_list.is_in(row):
+            text = f"{self.name}: the row {keys} has no list {self.key_list.name}, so it belongs to something else"
             raise DerivedDataMismatch(text)
-        entries = {} if row is None else self.roster.entries(row)
+        entries = {} if row is None else self.key_list.entries(row)
         before = dict(entries)
         entries.pop(primary.row, None)
         wanted = self.part(primary.key, primary.fields).get(keys)
@@ -162,7 +162,7 @@ class Summary(Totals):
             entries[primary.row] = ",".join(map(str, wanted))
         if entries == before:
             return None
-        held = {**self._summed(entries), **self.roster.properties(keys[0], entries)} if entries else {}
+        held = {**self._summed(entries), **self.key_list.properties(keys[0], entries)} if entries else {}
         check_size(self.name, keys, held, "spread the group")
         return rewriting(keys, row, held)
 
@@ -171,7 +171,7 @@ class Summary(Totals):
         keys = row["PartitionKey"], row["RowKey"]
         if not self.is_eventual or not self.layout.matches(*keys) or self.may_be_primary(keys, key):
             return None
-        return list(self.roster.entries(row)) if self.roster.is_in(row) else None
+        return list(self.key_list.entries(row)) if self.key_list.is_in(row) else None
 
     def named(self, totals: Sequence[int]) -> dict[str, Any]:
         """Return totals, the count first, as properties.

@@ -59,7 +59,7 @@ def _derived_rows(entities: EntitySet[Storage], derived: Derived, made: Sequence
         case IndexEntity() if not isinstance(derived.placement, InBlobs):
             for keys, members in _groups(entities, derived, made).items():
                 entries = {entities.key.format(_key_of(entities, fields)): "" for fields in members}
-                yield (table, *keys, _stored(derived.roster.properties(keys[0], entries)))
+                yield (table, *keys, _stored(derived.key_list.properties(keys[0], entries)))
         case Summary():
             for keys, members in _groups(entities, derived, made).items():
                 yield (table, *keys, _stored(_totals(entities, derived, keys, members)))
@@ -86,7 +86,7 @@ def _totals(
     if not derived.is_eventual:
         return totals
     notes = {row: ",".join(map(str, each)) for row, each in numbers.items()}
-    return {**totals, **derived.roster.properties(keys[0], notes)}
+    return {**totals, **derived.key_list.properties(keys[0], notes)}
 
 
 def _key_of(entities: EntitySet[Storage], fields: Mapping[str, Any]) -> dict[str, Any]:
