@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from contextvars import Context, copy_context
 from typing import Final
@@ -21,7 +21,7 @@ class Heartbeats:
         self._idle: list[_HeartbeatThread] = []
 
     @contextmanager
-    def running(self, heartbeat: Callable[[], object], every: float) -> Iterator[None]:
+    def running(self, heartbeat: Callable[[], object], every: float) -> Generator[None, None, None]:
         """Call `heartbeat` every so many seconds until the block ends.
 
         A call that has begun is waited for. One that fails is the last, and its error is raised at the end of the
