@@ -23,6 +23,7 @@ from ..entity_set.entity_set import EntitySet
 from ..entity_set.maintenance import Report
 from ..entity_set.reconcile import Finding
 from ..errors import BadInput
+from ..figures import count
 from ..recipe import Account, bound_async
 from ..recipes.encrypted_properties.key_rotation import KeyRotation
 from ..recipes.large_properties.large_values import LargePropertyStore
@@ -196,7 +197,7 @@ def backfill(
     pace: dict[str, Any] = {"max_per_second": max_per_second, "max_concurrency": max_concurrency}
     reports = _walk("backfill", load(name, EntitySet, "set", storage), derived, pace, resume, as_json)
     result = {each.name: {"entities": report.entities} for each, report in reports}
-    _print(result, as_json, (f"{each}: {found['entities']:,} entities checked" for each, found in result.items()))
+    _print(result, as_json, (f"{each}: {count(found['entities'])} entities checked" for each, found in result.items()))
 
 
 @reporting_errors
@@ -228,7 +229,10 @@ def repair(
     _print(
         result,
         as_json,
-        (f"{each}: {found['repaired']:,} repaired, {found['contested']:,} contested" for each, found in result.items()),
+        (
+            f"{each}: {count(found['repaired'])} repaired, {count(found['contested'])} contested"
+            for each, found in result.items()
+        ),
     )
     raise typer.Exit(1 if any(found["contested"] for found in result.values()) else 0)
 
@@ -256,10 +260,10 @@ def rotate(
 
     result = walks.run(entities.account, work())
     keys = (
-        f"key {key!r}: {rows:,} rows" if key else f"not encrypted: {rows:,} rows"
+        f"key {key!r}: {count(rows)} rows" if key else f"not encrypted: {count(rows)} rows"
         for key, rows in result["rows_by_key"].items()
     )
-    _print(result, as_json, (f"{result['rewritten']:,} entities re-encrypted", *keys))
+    _print(result, as_json, (f"{count(result['rewritten'])} entities re-encrypted", *keys))
 
 
 @reporting_errors
@@ -273,7 +277,11 @@ def collect_orphans(
     entities: Any = load(name, Encryptable, "set", storage)
     values: Any = bound_async(LargePropertyStore(entities))
     found = run(entities.account, values.collect_orphans(grace=timedelta(hours=grace_hours)))
-    _print(asdict(found), as_json, (f"{found.seen:,} blobs seen, {found.marked:,} marked, {found.deleted:,} deleted",))
+    _print(
+        asdict(found),
+        as_json,
+        (f"{count(found.seen)} blobs seen, {count(found.marked)} marked, {count(found.deleted)} deleted",),
+    )
 
 
 @reporting_errors
@@ -331,11 +339,11 @@ def _print_reports(reports: Sequence[tuple[Derived, Report]], as_json: bool) -> 
     }
     table = Table("derived data", "entities", *(each.value for each in DIFFERENCES))
     for each, report in reports:
-        counts = (f"{len(report.of(finding)):,}" for finding in DIFFERENCES)
-        table.add_row(each.name, f"{report.entities:,}", *counts)
+        counts = (f"{count(len(report.of(finding)))}" for finding in DIFFERENCES)
+        table.add_row(each.name, f"{count(report.entities)}", *counts)
     drifts = [drift for _, report in reports for drift in report.drifts]
     lines = [f"{each.derived}: {each.row} is {each.finding.value}; entity {each.owner}" for each in drifts[:SHOWN]]
-    more = [f"and {len(drifts) - SHOWN:,} more; --json lists all"] if len(drifts) > SHOWN else []
+    more = [f"and {count(len(drifts) - SHOWN)} more; --json lists all"] if len(drifts) > SHOWN else []
     _print(result, as_json, (table, *lines, *more))
 
 

@@ -73,6 +73,10 @@ class Places:
         for length in range(len(path), 0, -1):
             if path[:length] in self.lines:
                 return self.lines[path[:length]]
+            # A dotted key names what is below it, and not itself
+            below = [line for each, line in self.lines.items() if each[:length] == path[:length]]
+            if below:
+                return min(below)
         return 1
 
 
@@ -227,8 +231,9 @@ class TomlFile:
             raise self.make_error(self.name, [(line, f"not TOML: {_PLACE.sub('', str(error)).strip()}")]) from error
         except (RecursionError, ValueError) as error:
             # Arrays nested without end, and integers of more digits than Python reads
-            says = f"not TOML: {'nested too deeply' if isinstance(error, RecursionError) else error}"
-            raise self.make_error(self.name, [(self._deepest(), says)]) from None
+            is_deep = isinstance(error, RecursionError)
+            says = f"not TOML: {'nested too deeply' if is_deep else error}"
+            raise self.make_error(self.name, [(self._line_with_most(r"[\[{.]" if is_deep else r"\d"), says)]) from None
         problems = list(_unreadable(values, ()))
         if problems:
             raise self.error(problems)
@@ -245,7 +250,7 @@ class TomlFile:
         values = self.values() if values is None else values
         try:
             # In JSON mode the types are strict, and lists and tables are what tuples and dataclasses are made of
-            return cast(T, adapter(kind).validate_json(json.dumps(values, default=str)))
+            return cast(T, adapter(cast(Hashable, kind)).validate_json(json.dumps(values, default=str)))
         except ValidationError as error:
             raise self.error(_problem(each, kind, values) for each in error.errors()) from None
 
@@ -254,9 +259,9 @@ class TomlFile:
         places = Places.of(self.text)
         return self.make_error(self.name, sorted({(places.line(each.path), each.says) for each in problems}))
 
-    def _deepest(self) -> int:
-        """Return the line with the most brackets, which is the one to look at where a value is nested too deeply."""
-        counts = [max(line.count("["), line.count("{"), line.count(".")) for line in self.text.splitlines()]
+    def _line_with_most(self, pattern: str) -> int:
+        """Return the line with the most matches: the parser does not tell where it gave up."""
+        counts = [len(re.findall(pattern, line)) for line in self.text.splitlines()]
         return counts.index(max(counts)) + 1 if counts else 1
 
 
@@ -268,7 +273,7 @@ def adapter(kind: Hashable) -> TypeAdapter[Any]:
     """
     from pydantic import TypeAdapter
 
-    return TypeAdapter(kind)
+    return TypeAdapter(cast("type[Any]", kind))
 
 
 def _encoding(data: bytes) -> str:

@@ -73,7 +73,7 @@ def faults(design: Design) -> Iterator[Fault]:
 
 def _out_of_bounds(declared: object, path: TomlPath, whose: str) -> Iterator[Fault]:
     """Yield the numbers that are not within the bounds of their field."""
-    for name, bounds in _bounds(type(declared)).items():
+    for name, bounds in _bounds(cast(Hashable, type(declared))).items():
         value = getattr(declared, name)
         if value is None:
             continue

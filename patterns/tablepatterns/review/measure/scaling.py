@@ -7,7 +7,7 @@ from collections.abc import Collection, Generator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, fields, replace
 from math import isclose
-from typing import Final
+from typing import Any, Final
 
 from ...cost import Cost
 from ...entity_set.derived import Derived, Index
@@ -52,7 +52,7 @@ class Taken:
     classes: frozenset[str] = field(default=frozenset())
 
     @property
-    def figures(self) -> dict[str, float]:
+    def figures(self) -> dict[str, Any]:
         """All that is a number, by its name."""
         return {each.name: getattr(self, each.name) for each in fields(self) if each.name != "classes"}
 
