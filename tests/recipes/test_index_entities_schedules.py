@@ -225,7 +225,7 @@ def test_without_an_intent_a_death_leaves_a_list_behind(monkeypatch: pytest.Monk
         return lease
 
     monkeypatch.setattr(Intents, "send", send_and_forget)
-    with pytest.raises(Counterexample, match="dies"):
+    with pytest.raises(Counterexample, match="crashes"):
         explored(
             partial(two_renames_of_one, via=in_blobs()),
             invariant=partial(right_once_drained, via=in_blobs()),

@@ -43,7 +43,7 @@ def test_without_an_intent_a_death_leaves_copies_out_of_line(monkeypatch: pytest
         return lease
 
     monkeypatch.setattr(Intents, "send", send_and_forget)
-    with pytest.raises(Counterexample, match="A dies"):
+    with pytest.raises(Counterexample, match="A crashes"):
         explored(two_moves, kills=1)
 
 
@@ -56,7 +56,7 @@ def test_a_message_deleted_before_the_work_is_done_leaves_copies_out_of_line(mon
         await complete(self, written)
 
     monkeypatch.setattr(SentIntents, "complete", delete_and_complete)
-    with pytest.raises(Counterexample, match="A dies"):
+    with pytest.raises(Counterexample, match="A crashes"):
         explored(two_moves, kills=1)
 
 

@@ -266,7 +266,9 @@ class TestReplay:
         assert world.returned == {"A": None, "B": None}
 
     def test_a_step_that_cannot_come_is_refused_and_told(self) -> None:
-        with pytest.raises(BadInput, match=r"'A': it cannot come next, after 2 others; with a request to send: B"):
+        with pytest.raises(
+            BadInput, match=r"'A': it cannot come next, after 2 others; actors with a request to send: B"
+        ):
             replay(two(visit), "A A A")
 
     def test_a_check_that_must_always_hold_is_made_at_every_step(self) -> None:

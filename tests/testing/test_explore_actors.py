@@ -54,14 +54,14 @@ class TestWhatActorsMayDo:
             table = pages(world)
             return [write(table, str(next(numbers)), str(next(numbers))) for _ in range(2)]
 
-        with pytest.raises(BadInput, match="did something else when the schedule 'B' was repeated"):
+        with pytest.raises(BadInput, match=r"did something else when the schedule '.*' was repeated"):
             explore(make)
 
     def test_requests_in_a_task_are_refused(self) -> None:
         async def at_once(table: Any) -> None:
             await asyncio.gather(write(table, "1"), write(table, "2"))
 
-        with pytest.raises(Counterexample, match="use `together` of the account"):
+        with pytest.raises(Counterexample, match="use `gather` of the account"):
             explore(lambda world: [at_once(pages(world))])
 
     def test_what_waits_for_something_else_is_refused(self) -> None:
@@ -117,7 +117,7 @@ class TestWhatActorsMayDo:
 @pytest.mark.parametrize(
     ("made", "what"),
     [
-        (list, "it made nobody"),
+        (list, "it returned no actors"),
         (lambda: {"a b": ended()}, "schedules are written with the names of the actors"),
         (lambda: [nothing], "an actor is a coroutine"),
     ],

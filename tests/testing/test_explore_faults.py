@@ -45,16 +45,16 @@ class TestDeath:
         assert str(caught.value) == (
             "the invariant does not hold in the end: both_or_none returned False\n"
             "\n"
-            "  A  insert Pages('pages', 'primary')  201, and A dies before it hears\n"
+            "  A  insert Pages('pages', 'primary')  201, but A crashes before the response arrives\n"
             "\n"
-            "A died; 1 fault, no preemptions\n"
+            "A crashed; 1 fault, no preemptions\n"
             "to see it again: replay(make, 'A+!', ...)"
         )
 
     def test_a_death_after_the_commit_is_told_as_such(self) -> None:
         with pytest.raises(Counterexample) as caught:
             replay(writers(["1"]), "A+!", invariant=lambda world: not stored(world))
-        assert "insert Pages('pages', '1')  201, and A dies before it hears" in str(caught.value)
+        assert "insert Pages('pages', '1')  201, but A crashes before the response arrives" in str(caught.value)
 
     def test_what_the_dead_would_send_on_their_way_out_is_not_sent(self) -> None:
         async def tidy(table: Any) -> None:

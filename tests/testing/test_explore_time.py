@@ -51,7 +51,7 @@ def test_a_request_takes_no_longer_than_its_latency() -> None:
     with pytest.raises(Counterexample) as caught:
         explore(sleepers(5, 3), invariant=in_time, latency=2)
     assert caught.value.schedule == "> A B"
-    assert "2 s pass, until A can go on" in str(caught.value)
+    assert "2 s pass, until A can continue" in str(caught.value)
 
 
 def test_a_sleeper_that_wakes_early_takes_the_turn_from_who_could_go_on() -> None:
@@ -119,7 +119,7 @@ def test_a_stall_past_the_lease_lets_two_in() -> None:
     with pytest.raises(Counterexample) as caught:
         explore(leaseholders, always=alone, stalls=[LEASE])
     assert f">{LEASE}" in caught.value.schedule.split()
-    assert "everybody stalls for 60 s" in str(caught.value)
+    assert "every actor stalls for 60 s" in str(caught.value)
     with pytest.raises(Counterexample):
         replay(leaseholders, caught.value.schedule, always=alone)
 

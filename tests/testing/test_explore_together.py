@@ -91,7 +91,7 @@ def test_death_ends_all_calls_at_once() -> None:
     explore(at_once("1", "2"), invariant=note, kills=1)
     some = {(True, ()), (True, ("1",)), (True, ("2",)), (True, ("1", "2"))}
     assert ends == some | {(False, ("1", "2"))}
-    with pytest.raises(Counterexample, match="2 requests  not sent: A dies"):
+    with pytest.raises(Counterexample, match="2 requests  not sent: A crashes"):
         replay(at_once("1", "2"), "A!", invariant=lambda world: not world.died)
 
 

@@ -421,16 +421,28 @@ class AioEngineTransport(AsyncHttpTransport[HttpRequest, AsyncHttpResponse]):
 
         :param kwargs: the options of the network, of which `read_timeout` and `stream` matter
         """
+        message = await self.message(request)
+        if self._turn is not None:
+            await self._turn()
+        return AioEngineResponse(request, self.exchange(message, kwargs))
+
+    async def message(self, request: HttpRequest) -> Request:
+        """Return a request as it is sent, with its whole body."""
         content = _content(request)
         if hasattr(content, "__aiter__"):
             content = [chunk async for chunk in content]
-        if self._turn is not None:
-            await self._turn()
-        response = self._api.handle(_message(request, _body(content)))
+        return _message(request, _body(content))
+
+    def exchange(self, message: Request, options: Mapping[str, Any]) -> Response:
+        """Return the engine's response, unless a fault of the engine's breaks the connection.
+
+        :param options: the options of the network, of which `read_timeout` and `stream` matter
+        """
+        response = self._api.handle(message)
         if response.fault:
-            options = {"read_timeout": self._read_timeout, **kwargs}
-            suffer(response.fault, response.size, self._engine.clock, options, aio=True)
-        return AioEngineResponse(request, response)
+            given = {"read_timeout": self._read_timeout, **options}
+            suffer(response.fault, response.size, self._engine.clock, given, aio=True)
+        return response
 
     async def sleep(self, duration: float) -> None:
         """Move the engine's clock."""

@@ -14,10 +14,11 @@ from azure.data.tables.aio import TableClient
 
 from ..recipe import finish
 from ..sdk.batch import is_supported
-from .explorer.actor import in_event_loop
 from .explorer.choice import Chance, line_of, parse
+from .explorer.code import Unrepeatable
+from .explorer.points import in_event_loop
 from .explorer.scenario import Check, Errors, Make, Scenario
-from .explorer.search import Bound, Explored, Search, shrink
+from .explorer.search import Bound, Explored, Search, follow, shrink
 from .explorer.story import Found, attempt, go_to_end, story_of
 from .explorer.world import World
 
@@ -27,7 +28,7 @@ T = TypeVar("T")
 
 
 class Counterexample(AssertionError):
-    """A schedule with which something is wrong; its text tells the story, and how to see it again.
+    """A schedule with which something is wrong. Its text tells the story, and how to replay it.
 
     :param found: the schedule, and what is wrong
     """
@@ -55,18 +56,18 @@ def explore(
     samples: int = 0,
     seed: int = 0,
 ) -> Explored:
-    """Step actors that share an account in every order, and check that all is well in each.
+    """Run actors that share an account in every order of their requests, and check the account in each.
 
-    An actor is a coroutine, on recipes or on the SDK's own aio clients. It is stepped from one storage request to the
-    next, without an event loop. Schedules with the fewest faults come first, of those the ones with the fewest
-    preemptions, so that what is found is as simple as it gets.
+    An actor is a coroutine that uses recipes or the SDK's own aio clients. It is stepped from one storage request to
+    the next, without an event loop. Schedules with the fewest faults come first, of those the ones with the fewest
+    preemptions, so that the counterexample found is the simplest.
 
-    Guarantees: within the bound every schedule is tried, unless it can only repeat what was tried; `exhaustive` says
-    whether there were fewer than `schedules` of them. The same call finds the same, whatever ids and back-off the
-    actors draw. Does not: step what waits for anything but requests, `sleep` and `together` of the account; see what
-    actors tell one another past the account, so that they had better not.
+    Within the bound, every schedule is tried unless it can only repeat what was tried. `exhaustive` says whether there
+    were fewer than `schedules` of them. The same call finds the same, whatever ids and back-off the actors draw. An
+    actor may await only requests, and `sleep` and `gather` of the account. What it learns without a request, such as
+    from a list that another actor appends to, does not make a state a new one. Exploring such actors is slower.
 
-    Cost: nothing outside the process; one or two milliseconds for each request of each schedule.
+    Cost: nothing outside the process; less than a millisecond for each request of each schedule.
 
     >>> from tablepatterns import EntitySet, Key
     >>> def two_visitors(world: World) -> list[Coroutine[Any, Any, Any]]:
@@ -80,23 +81,24 @@ def explore(
     >>> print(explore(two_visitors, invariant=both_counted))
     every schedule within the bound: 4 to the end, 1 to a known state
 
-    :param make: makes the actors of one schedule, in a new `World`: a list, whose actors are called A, B and so on, or
-        a dict of actors by name. What the actors share beforehand is made here, with `world.run`
-    :param invariant: what must hold of the world when all actors have ended; it raises or returns False if it does not
+    :param make: returns the actors of a `World`: a list, whose actors are called A, B and so on, or a dict of actors by
+        name. It also prepares what they share, with `world.run`. It is called whenever new actors are needed
+    :param invariant: what must hold of the world when all actors have ended; it raises or returns False if it does not.
+        States in which it sees the same are checked once
     :param always: what must hold at every step
-    :param expected: the errors with which an actor may end. Any other is a counterexample, except that of the network
-        when the actor's own answer was lost
-    :param kills: how many actors may die, before a request or after it was carried out
-    :param lost: how many answers may be lost, of requests that may change something: the connection breaks, or the
-        answer is 500 and the SDK sends the request again
-    :param stalls: pauses in seconds, each of which may befall everybody once, at any point: leases and visibility
-        timeouts run out
-    :param preemptions: how often the turn may pass from an actor that could go on; None for as often as it likes
-    :param latency: for how many seconds a request may take, while others sleep and wake
-    :param steps: how many choices a schedule may have; a longer one is left, and `exhaustive` is False
+    :param expected: the errors with which an actor may end. Any other is a counterexample, except an error of the
+        network when the actor's own response was lost
+    :param kills: how many actors may crash, before a request or after it was carried out
+    :param lost: how many responses may be lost, of requests that may change something: the connection breaks, or the
+        response is 500 and the SDK sends the request again
+    :param stalls: pauses in seconds. Each may stall all actors once, at any point: leases and visibility timeouts
+        expire
+    :param preemptions: how often an actor that could continue may lose its turn; None for any number of times
+    :param latency: how many seconds a request may take while other actors sleep and wake
+    :param steps: how many choices a schedule may have; a longer one is abandoned, and `exhaustive` is False
     :param schedules: how many to try at most
-    :param samples: how many schedules to draw at random besides, with any number of preemptions
-    :param seed: what they are drawn with
+    :param samples: how many schedules to draw at random in addition, with any number of preemptions
+    :param seed: the seed that they are drawn with
     :raises Counterexample: something is wrong with a schedule; its text tells the story
     :raises BadInput: a number is out of its range, there is no actor, or the actors do not do the same when a schedule
         is repeated
@@ -106,14 +108,22 @@ def explore(
     scenario = Scenario(make, invariant, always, expected)
     bound = Bound(kills, lost, tuple(stalls), preemptions, latency, steps)
 
-    def search(chance: Chance) -> Explored:
-        begun, searching = perf_counter(), Search(scenario, bound, chance)
+    def search(chance: Chance, *, shares: bool = True) -> Explored:
+        begun, searching = perf_counter(), Search(scenario, bound, chance, shares=shares)
         try:
             exhaustive = searching.exhaust(schedules)
             for number in range(samples):
                 searching.sample(Random(f"{seed}, {number}"))  # noqa: S311 - schedules to be repeated, not secrets
+        except Unrepeatable:
+            return search(chance, shares=False)
         except Found as found:
-            raise Counterexample(shrink(found, scenario, chance)) from found.violation.cause
+            world = World(chance)
+            repeated = follow(found.choices, scenario, world) if shares else found
+            if repeated is None:
+                return search(chance, shares=False)
+            raise Counterexample(shrink(repeated, scenario, world)) from repeated.violation.cause
+        finally:
+            searching.close()
         return searching.explored(exhaustive, perf_counter() - begun)
 
     return _stepping(search)
@@ -127,19 +137,19 @@ def replay(
     always: Check | None = None,
     expected: Errors = (),
 ) -> World:
-    """Carry out one schedule, and return the world as it is then; after the last step each actor goes on to its end.
+    """Run one schedule and return its world. After the last step each actor runs to its end.
 
-    | written | what happens                                                                  |
-    |---------|-------------------------------------------------------------------------------|
-    | `A`     | A's request is carried out and answered, and A goes on to its next one        |
-    | `A*`    | it is carried out, but the connection breaks before the answer comes          |
-    | `A?`    | it is carried out, but answered with 500, so that the SDK sends it again      |
-    | `A!`    | A dies before the request is sent                                             |
-    | `A+!`   | it is carried out, and A dies before the answer comes                         |
-    | `>`     | the clock moves to when the first sleeper wakes, while all requests take long |
-    | `>60`   | everybody stalls for 60 seconds                                               |
+    | written | what happens                                                                         |
+    |---------|--------------------------------------------------------------------------------------|
+    | `A`     | A's request is carried out and answered, and A continues to its next one             |
+    | `A*`    | it is carried out, but the connection breaks before the response arrives             |
+    | `A?`    | it is carried out, but the response is 500, so that the SDK sends it again           |
+    | `A!`    | A crashes before the request is sent                                                 |
+    | `A+!`   | it is carried out, and A crashes before the response arrives                         |
+    | `>`     | the clock moves to when the first sleeper wakes, while all requests take long        |
+    | `>60`   | all actors stall for 60 seconds                                                      |
 
-    Of requests that A makes together, `A.1` is the first.
+    Of concurrent requests of A, `A.1` is the first.
 
     :param make: the actors, as `explore` takes them
     :param schedule: the line of a counterexample
@@ -151,7 +161,7 @@ def replay(
 
     def repeat(chance: Chance) -> World:
         try:
-            with attempt(scenario, chance) as run:
+            with attempt(scenario, World(chance)) as run:
                 for choice in choices:
                     run.check_always()
                     run.take(choice)
@@ -164,16 +174,16 @@ def replay(
 
 
 def _stepping(work: Callable[[Chance], T]) -> T:
-    """Return what is worked out where coroutines can be stepped: in a thread without a running event loop."""
+    """Run the work where coroutines can be stepped: in a thread without a running event loop."""
     if not in_event_loop():
         return _with_idle_loop(work)
     # A notebook runs its cells in one
-    with ThreadPoolExecutor(1) as elsewhere:
-        return elsewhere.submit(copy_context().run, _with_idle_loop, work).result()
+    with ThreadPoolExecutor(1) as pool:
+        return pool.submit(copy_context().run, _with_idle_loop, work).result()
 
 
 def _with_idle_loop(work: Callable[[Chance], T]) -> T:
-    """Keep an event loop at hand, for the futures in which azure-core prepares transactions."""
+    """Provide an event loop for the futures in which azure-core prepares transactions."""
     loop = asyncio.new_event_loop()
     asyncio.set_event_loop(loop)
     try:

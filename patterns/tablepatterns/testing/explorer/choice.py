@@ -16,16 +16,16 @@ from unittest.mock import patch
 
 from ...errors import BadInput
 
-Kind: TypeAlias = Literal["go", "lose", "time out", "die", "die after", "wake", "stall"]
+Kind: TypeAlias = Literal["go", "lose", "time out", "crash", "crash after", "wake", "stall"]
 
-_MARKS: Final[dict[Kind, str]] = {"go": "", "lose": "*", "time out": "?", "die": "!", "die after": "+!"}
+_MARKS: Final[dict[Kind, str]] = {"go": "", "lose": "*", "time out": "?", "crash": "!", "crash after": "+!"}
 _KINDS: Final[dict[str, Kind]] = {mark: kind for kind, mark in _MARKS.items()}
 _ACTOR: Final = re.compile(r"(?P<label>[A-Za-z_]\w*(?:\.\d+)*)(?P<mark>|\*|\?|\+?!)", re.ASCII)
 _STALL: Final = re.compile(r">(?P<seconds>\d+(?:\.\d+)?)", re.ASCII)
 _FORMS: Final = "write A, A*, A?, A!, A+!, > or >60, with a name of an actor in place of A, and blanks between"
 
-FAULTS: Final = frozenset({"lose", "time out", "die", "die after", "stall"})
-"""The kinds of choice without which everybody lives and hears every answer in time."""
+FAULTS: Final = frozenset({"lose", "time out", "crash", "crash after", "stall"})
+"""The kinds of choice without which no actor crashes and each receives every response in time."""
 
 
 @dataclass(frozen=True)
@@ -60,7 +60,7 @@ class Choice:
 def line_of(choices: Iterable[Choice]) -> str:
     """Return a schedule as a line of text.
 
-    >>> line_of([Choice("go", "A"), Choice("die after", "B"), Choice("stall", seconds=60)])
+    >>> line_of([Choice("go", "A"), Choice("crash after", "B"), Choice("stall", seconds=60)])
     'A B+! >60'
     """
     return " ".join(map(str, choices))

@@ -11,7 +11,7 @@ from typing import Any, Final, TypeAlias, cast
 from azure.core.exceptions import HttpResponseError, ServiceRequestError, ServiceResponseError
 
 from ...errors import BadInput
-from .actor import Actor
+from .code import Actor
 from .world import World
 
 Code: TypeAlias = Coroutine[Any, Any, Any]
@@ -33,26 +33,28 @@ class Scenario:
     always: Check | None = None
     expected: Errors = ()
 
-    def actors(self, world: World) -> list[Actor]:
-        """Return the actors of a new world, none of which has begun."""
+    def actors(self, world: World) -> dict[str, Code]:
+        """Return new coroutines of the actors by name, none of which has begun."""
         named = _named(self.make(world))
         if not named:
-            raise BadInput("make", self.make, "it made nobody, so nothing can go wrong", "return a coroutine for each")
+            rule = "it returned no actors, so nothing can go wrong"
+            raise BadInput("make", self.make, rule, "return a coroutine for each")
         for name, code in named.items():
             if not _NAME.fullmatch(name):
                 rule = "schedules are written with the names of the actors"
                 raise BadInput("name of an actor", name, rule, "use letters, digits and underscores")
             if not isinstance(code, Coroutine):
                 raise BadInput(f"actor {name}", code, "an actor is a coroutine", "call its `async def` function")
-        return [Actor(name, code) for name, code in named.items()]
+        return named
 
     def expects(self, actor: Actor) -> bool:
-        """Tell whether an actor may have ended with the error it did: one expected, or that of a lost answer."""
+        """Tell whether an actor may have ended with the error it did: an expected one, or that of a lost response."""
         error = actor.error
         if error is None or isinstance(error, self.expected):
             return True
         status = error.status_code if isinstance(error, HttpResponseError) else None
-        return actor.lost and (isinstance(error, (ServiceRequestError, ServiceResponseError)) or (status or 0) >= 500)
+        is_of_network = isinstance(error, (ServiceRequestError, ServiceResponseError)) or (status or 0) >= 500
+        return actor.node.is_response_lost and is_of_network
 
 
 def _named(made: Iterable[Code] | Mapping[str, Code]) -> dict[str, Code]:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from heapq import heappop, heappush
 from itertools import count
@@ -11,12 +12,14 @@ from typing import Final, NamedTuple
 
 from ...engine.clock import SECOND
 from ...errors import BadInput
-from .actor import changes
+from .cast import Cast
 from .choice import Chance, Choice, line_of
+from .code import Unrepeatable
 from .digest import digest_of
-from .run import Run
+from .run import Position, Run, Violation
 from .scenario import Scenario
 from .story import Found, attempt, go_to_end
+from .world import World
 
 
 @dataclass(frozen=True)
@@ -47,7 +50,7 @@ class Bound:
 
         The very first goes on with the actor whose turn it was, if that has a request to send.
         """
-        return [*run.turns(), *self._wakes(run), *self._losses(run), *self._deaths(run), *self._stalls(run)]
+        return [*run.turns(), *self._wakes(run), *self._losses(run), *self._crashes(run), *self._stalls(run)]
 
     def permits(self, run: Run, choice: Choice) -> bool:
         """Tell whether a choice leaves a run with no more preemptions than it may have."""
@@ -59,7 +62,7 @@ class Bound:
         return self._kills_left(run), self._lost_left(run), self._stalls_left(run), turn
 
     def _kills_left(self, run: Run) -> int:
-        return self.kills - run.count("die", "die after")
+        return self.kills - run.count("crash", "crash after")
 
     def _lost_left(self, run: Run) -> int:
         return self.lost - run.count("lose", "time out")
@@ -73,8 +76,8 @@ class Bound:
 
     def _wakes(self, run: Run) -> Iterator[Choice]:
         """Yield the choice that a sleeper wakes, if every request that waits to be sent may take so long."""
-        sleeps = [sleep.until for actor in run.alive for sleep in actor.sleeps]
-        waits = [call.since for actor in run.alive for call in actor.calls]
+        sleeps = [sleep.until for actor in run.running for sleep in actor.sleeps]
+        waits = [call.since for actor in run.running for call in actor.calls]
         if sleeps and all(min(sleeps) - since <= self.latency * SECOND for since in waits):
             yield Choice("wake")
 
@@ -84,10 +87,10 @@ class Bound:
             for label in _changes(run):
                 yield from (Choice("lose", label), Choice("time out", label))
 
-    def _deaths(self, run: Run) -> Iterator[Choice]:
+    def _crashes(self, run: Run) -> Iterator[Choice]:
         if self._kills_left(run) > 0:
-            yield from (Choice("die", actor.name) for actor in run.alive if actor.calls)
-            yield from (Choice("die after", label) for label in _changes(run))
+            yield from (Choice("crash", actor.name) for actor in run.running if actor.calls)
+            yield from (Choice("crash after", label) for label in _changes(run))
 
     def _stalls(self, run: Run) -> Iterator[Choice]:
         yield from (Choice("stall", seconds=seconds) for seconds in sorted(set(self._stalls_left(run))))
@@ -95,25 +98,27 @@ class Bound:
 
 def _changes(run: Run) -> Iterator[str]:
     """Yield the labels of the requests that may change something."""
-    for actor in run.alive:
-        yield from (actor.label(call) for call in actor.calls if changes(call.request))
+    for actor in run.running:
+        yield from (actor.label(call) for call in actor.calls if call.changes)
 
 
+_REPEATED_EVERY: Final = 10
+"""The first schedule is repeated, and then each that is so many times as late as the one before."""
 _FAULT_SHARE: Final = 0.1
 """How likely each choice of a random schedule is a fault, while there are some left."""
 
 
 class _Branch(NamedTuple):
-    """A schedule to go on with: how much goes wrong in it, how it begins, and the state before its last choice.
+    """A schedule to go on with: how much goes wrong in it, the position before its last choice, and that choice.
 
-    Of equally good ones the one that was found first comes first.
+    Without a position it has not begun. Of equally good ones the one that was found first comes first.
     """
 
     faults: int
     preemptions: int
     order: int
-    choices: tuple[Choice, ...]
-    state: bytes
+    position: Position | None
+    choice: Choice | None
 
 
 @dataclass(frozen=True)
@@ -124,7 +129,7 @@ class Explored:
     :param pruned: how many were left in a state in which another had been: what can follow is tried from there
     :param states: how many states there are
     :param samples: how many schedules were drawn at random
-    :param choices: the choices made in all of them, those that repeat another's beginning included
+    :param choices: the choices made in all of them; a beginning that several have in common is made once
     :param exhaustive: whether every schedule within the bound was tried
     :param seconds: how long it took
     """
@@ -144,47 +149,61 @@ class Explored:
 
 
 class Search:
-    """A search for a schedule with which something is wrong; it raises `Found` when there is one.
+    """A search for a schedule with which something is wrong. It raises `Found` if there is one.
 
-    A schedule is left as soon as it comes to a state in which another one was: whatever can happen from there on is
-    tried there.
+    A schedule is left as soon as it comes to a state in which another one was: everything that can happen from there on
+    is tried there.
+
+    :param shares: whether the schedules share one cast, so that the position before a choice is restored and each part
+        of an actor's code runs once for each history. Otherwise each schedule is repeated from its beginning
     """
 
-    def __init__(self, scenario: Scenario, bound: Bound, chance: Chance) -> None:
+    def __init__(self, scenario: Scenario, bound: Bound, chance: Chance, *, shares: bool) -> None:
         self._schedules = self._pruned = self._cut = self._samples = self._choices = 0
         self._states: set[bytes] = set()
         self._scenario = scenario
         self._bound = bound
-        self._chance = chance
-        self._branches = [_Branch(0, 0, 0, (), b"")]
+        self._world = World(chance)
+        self._cast = Cast(scenario, self._world) if shares else None
+        self._branches: list[_Branch] = [_Branch(0, 0, 0, None, None)]
         self._order = count(1)
+        self._repeated_at = 1
+
+    def close(self) -> None:
+        """End all coroutines."""
+        if self._cast is not None:
+            self._cast.close()
 
     def exhaust(self, limit: int) -> bool:
-        """Try every schedule within the bound, but no more than `limit`; tell whether it was all of them.
+        """Try every schedule within the bound, but no more than `limit`, and return whether these were all of them.
 
         None that was tried before the one found has fewer faults, or as many and fewer preemptions.
+
+        :raises Unrepeatable: the actors learn from more than their requests, and cannot share a cast
         """
         while self._branches and self._schedules + self._pruned + self._cut < limit:
             branch = heappop(self._branches)
-            with attempt(self._scenario, self._chance) as run:
-                self._repeat(run, branch)
+            with self._resumed(branch) as run:
+                begun = len(run.choices)
+                if branch.choice is not None:
+                    run.take(branch.choice)
                 self._follow(run)
-            self._choices += len(run.choices)
+            self._choices += len(run.choices) - begun
         return not self._branches and not self._cut
 
     def sample(self, random: Random) -> None:
-        """Try one schedule at random, with as many preemptions as it likes."""
-        with attempt(self._scenario, self._chance) as run:
-            while run.alive and len(run.choices) < self._bound.steps:
+        """Try one schedule at random, with any number of preemptions."""
+        with self._resumed(_Branch(0, 0, 0, None, None)) as run:
+            while run.running and len(run.choices) < self._bound.steps:
                 run.check_always()
                 options = self._bound.options(run)
                 faults = [choice for choice in options if choice.is_fault]
                 others = [choice for choice in options if not choice.is_fault]
                 run.take(random.choice(faults if faults and random.random() < _FAULT_SHARE else others))
-            if run.alive:
+            if run.running:
                 self._cut += 1
             else:
-                run.check_end()
+                self._end(run)
         self._samples += 1
         self._choices += len(run.choices)
 
@@ -193,59 +212,104 @@ class Search:
         done = self._schedules, self._pruned, len(self._states), self._samples, self._choices
         return Explored(*done, exhaustive, seconds)
 
-    def _repeat(self, run: Run, branch: _Branch) -> None:
-        for position, choice in enumerate(branch.choices, start=1):
-            is_last = position == len(branch.choices)
-            if not run.allows(choice) or (is_last and self._state(run) != branch.state):
-                rule = f"its actors did something else when the schedule {line_of(branch.choices)!r} was repeated"
-                hint = "let them learn only from answers, and from the account's `now`, `random` and `uuid4`"
-                raise BadInput("make", self._scenario.make, rule, hint)
-            run.take(choice)
+    @contextmanager
+    def _resumed(self, branch: _Branch) -> Generator[Run, None, None]:
+        """Yield a run at the position where a branch begins.
+
+        :raises Found: something is wrong with it
+        """
+        if self._cast is None:
+            with attempt(self._scenario, self._world) as run:
+                self._repeat(run, branch.position)
+                yield run
+            return
+        run = Run(self._cast, branch.position)
+        try:
+            if branch.position is None:
+                run.begin()
+            yield run
+        except Violation as violation:
+            raise Found(run, violation) from violation
+        if self._cast.shares:
+            raise Unrepeatable
+
+    def _repeat(self, run: Run, position: Position | None) -> None:
+        if position is None:
+            return
+        try:
+            for choice in position.choices:
+                run.repeat(choice)
+            if run.state() != position.state:
+                raise Unrepeatable
+        except Unrepeatable:
+            rule = f"its actors did something else when the schedule {line_of(position.choices)!r} was repeated"
+            hint = "let them learn only from responses, and from the account's `now`, `random` and `uuid4`"
+            raise BadInput("make", self._scenario.make, rule, hint) from None
 
     def _follow(self, run: Run) -> None:
         """Go on to the end, or to a state that is known, and note where else the schedule could go."""
-        while (state := self._state(run)) not in self._states:
+        while (state := digest_of(run.state(), self._bound.left(run))) not in self._states:
             self._states.add(state)
             run.check_always()
-            if not run.alive:
-                run.check_end()
+            if not run.running:
+                self._end(run)
                 self._schedules += 1
                 return
             if len(run.choices) == self._bound.steps:
                 self._cut += 1
                 return
-            run.take(self._branch_off(run, state))
+            run.take(self._branch_off(run))
         self._pruned += 1
 
-    def _branch_off(self, run: Run, state: bytes) -> Choice:
+    def _branch_off(self, run: Run) -> Choice:
         """Return the choice that goes on without a fault or a preemption, and keep the others for later."""
         first, *others = [choice for choice in self._bound.options(run) if self._bound.permits(run, choice)]
-        begun, faults = tuple(run.choices), run.faults
+        position = run.position() if others else None
         for choice in reversed(others):
-            cost = faults + choice.is_fault, run.preemptions + run.preempts(choice)
-            heappush(self._branches, _Branch(*cost, next(self._order), (*begun, choice), state))
+            cost = run.faults + choice.is_fault, run.preemptions + run.preempts(choice)
+            heappush(self._branches, _Branch(*cost, next(self._order), position, choice))
         return first
 
-    def _state(self, run: Run) -> bytes:
-        return digest_of(run.world.digest(), self._bound.left(run))
+    def _end(self, run: Run) -> None:
+        """Check a schedule that has come to its end; now and then also that it can be repeated."""
+        ends = self._schedules + self._samples + 1
+        state = run.state()
+        run.check_end()
+        if self._cast is not None and ends == self._repeated_at:
+            self._repeated_at *= _REPEATED_EVERY
+            self._repeat_live(run.choices, state)
+
+    def _repeat_live(self, choices: Sequence[Choice], state: bytes) -> None:
+        """Repeat a schedule with actors that run side by side.
+
+        :raises Unrepeatable: it comes to another state
+        """
+        try:
+            with attempt(self._scenario, self._world) as run:
+                for choice in choices:
+                    run.repeat(choice)
+                if run.state() != state:
+                    raise Unrepeatable
+        except Found:
+            raise Unrepeatable from None
 
 
-def shrink(found: Found, scenario: Scenario, chance: Chance) -> Found:
+def shrink(found: Found, scenario: Scenario, world: World) -> Found:
     """Return the schedule with fewer faults, preemptions and steps, as long as one change at a time finds any.
 
     What is wrong with it stays of the same kind: a check that fails, or an actor that raises the same type of error.
     """
     while True:
-        better = next(_better(found, scenario, chance), None)
+        better = next(_better(found, scenario, world), None)
         if better is None:
             return found
         found = better
 
 
-def _follow(choices: Sequence[Choice], scenario: Scenario, chance: Chance) -> Found | None:
+def follow(choices: Sequence[Choice], scenario: Scenario, world: World) -> Found | None:
     """Return what is wrong with the schedule that makes these choices as far as it can, and then ends by itself."""
     try:
-        with attempt(scenario, chance) as run:
+        with attempt(scenario, world) as run:
             for choice in filter(run.allows, choices):
                 run.check_always()
                 run.take(choice)
@@ -255,9 +319,9 @@ def _follow(choices: Sequence[Choice], scenario: Scenario, chance: Chance) -> Fo
     return None
 
 
-def _better(found: Found, scenario: Scenario, chance: Chance) -> Iterator[Found]:
+def _better(found: Found, scenario: Scenario, world: World) -> Iterator[Found]:
     for choices in _simpler(found.choices):
-        other = _follow(choices, scenario, chance)
+        other = follow(choices, scenario, world)
         if other and other.cost < found.cost and other.violation.is_like(found.violation):
             yield other
 

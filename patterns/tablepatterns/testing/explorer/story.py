@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 
-from .choice import Chance, Choice, line_of
+from .cast import Cast
+from .choice import Choice, line_of
 from .run import Event, Run, Violation
 from .scenario import Scenario
+from .world import World
 
 
 class Found(Exception):
@@ -28,24 +30,25 @@ class Found(Exception):
 
 
 @contextmanager
-def attempt(scenario: Scenario, chance: Chance) -> Generator[Run, None, None]:
-    """Give a run that has begun, and end it.
+def attempt(scenario: Scenario, world: World) -> Generator[Run, None, None]:
+    """Yield a run that has begun, with actors of its own in a world that is empty before, and end it.
 
     :raises Found: something is wrong with it
     """
-    run = Run(scenario, chance)
+    cast = Cast(scenario, world)
+    run = Run(cast)
     try:
         run.begin()
         yield run
     except Violation as violation:
         raise Found(run, violation) from violation
     finally:
-        run.leave()
+        cast.close()
 
 
 def go_to_end(run: Run) -> None:
-    """Let one actor after the other go on to its end, and check the world."""
-    while run.alive:
+    """Let one actor after the other run to its end, and check the world."""
+    while run.running:
         run.check_always()
         run.take(run.turns()[0])
     run.check_always()

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Coroutine, Generator, Sequence
-from contextlib import AbstractAsyncContextManager
+from collections.abc import Callable, Coroutine, Generator, Iterable, Sequence
+from contextlib import AbstractAsyncContextManager, suppress
+from copy import copy
 from datetime import datetime, timezone
 from functools import partial
 from importlib import import_module
-from typing import Any, Final, Generic, TypeVar
+from typing import Any, Final, Generic, Protocol, TypeVar
 
 from azure.core.credentials import AzureNamedKeyCredential
 from azure.core.rest import AsyncHttpResponse, HttpRequest
@@ -16,15 +17,18 @@ from azure.data.tables.aio import TableClient
 
 from ...aio import Storage
 from ...connection import in_memory
+from ...declared_rows import DeclaredRows
 from ...edm import Ticks
 from ...engine.account import Engine
 from ...engine.clock import SECOND
+from ...engine.http.message import Request, Response
+from ...engine.ledger import Ledger, Record
 from ...engine.transport import AioEngineTransport
-from ...recipe import finish
 from ...sdk.table import Table
-from .actor import Actor, Call, Died, Ended, Point, Sleep, advance
 from .choice import Chance
-from .digest import Stamps, digest_of, of_engine
+from .digest import Stamps
+from .points import Call, Crashed, Ended, Learner, Point, Sleep, advance
+from .snapshot import Snapshots
 
 T = TypeVar("T")
 
@@ -134,21 +138,19 @@ class SteppedLock:
 class SteppedTransport(AioEngineTransport):
     """Carries requests to the account of a world, each when the schedule lets it."""
 
-    def __init__(self, world: World) -> None:
-        super().__init__(world.engine)
+    def __init__(self, world: World, engine: Engine) -> None:
+        super().__init__(engine)
         self._world = world
 
     async def send(self, request: HttpRequest, **kwargs: Any) -> AsyncHttpResponse:
-        """Return the answer that the schedule lets the sender have."""
-        response: AsyncHttpResponse = await self._world.call(request, partial(self._send, request, kwargs))
+        """Return the response that the schedule lets the sender receive."""
+        message = await self.message(request)
+        response: AsyncHttpResponse = await self._world.call(request, message, partial(self.exchange, message, kwargs))
         return response
 
     async def sleep(self, duration: float) -> None:
         """Wait in the world's time: the SDK calls this between its attempts."""
         await self._world.sleep(duration)
-
-    def _send(self, request: HttpRequest, options: dict[str, Any]) -> AsyncHttpResponse:
-        return finish(super().send(request, **options))
 
 
 class SteppedStorage(Storage):
@@ -160,6 +162,12 @@ class SteppedStorage(Storage):
         super().__init__(target, engine, {"transport": world.transport})
         self._world = world
         self._tables_by_name: dict[str, Table] = {}
+
+    def renewed(self) -> SteppedStorage:
+        """Return another one with the same clients, which are expensive to make."""
+        storage = copy(self)
+        storage._declared_rows = DeclaredRows()
+        return storage
 
     def table(self, name: str) -> Table:
         """Return one table of the account, the same each time."""
@@ -191,32 +199,80 @@ class SteppedStorage(Storage):
         return await work
 
 
+class _ObservedLedger(Ledger):
+    """A ledger that notes whether something besides the engine has looked at it."""
+
+    is_read = False
+
+    def add(self, record: Record) -> None:
+        was_read = self.is_read
+        super().add(record)
+        self.is_read = was_read
+
+    def show(self, records: Iterable[Record]) -> None:
+        """Hold these records, and no others."""
+        self.clear()
+        for record in records:
+            super().add(record)
+        self.is_read = False
+
+    def __getattribute__(self, name: str) -> Any:
+        if name in ("records", "totals", "span"):
+            self.is_read = True
+        return super().__getattribute__(name)
+
+
+class Outcome(Protocol):
+    """What became of an actor."""
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def state(self) -> str: ...
+
+    @property
+    def has_crashed(self) -> bool: ...
+
+    @property
+    def result(self) -> Any: ...
+
+    @property
+    def error(self) -> Exception | None: ...
+
+
 START: Final = datetime(2014, 8, 22, tzinfo=timezone.utc)
 """When every schedule begins."""
 
 
 class World:
-    """What the actors of one schedule share: an account in memory, whose requests and whose time the schedule steps.
+    """What the actors of one schedule share: an in-memory account, whose requests and whose time the schedule steps.
 
     Recipes take `storage`. Code on the SDK's aio clients takes `table_client`, or makes any client with `transport`.
-    Every schedule has a world of its own.
+    Schedules may share a world, whose account is restored then: what holds of one schedule only is in the account, in
+    `returned`, `raised` and `died`.
 
     :param chance: where the random numbers of the schedule come from
     """
 
     def __init__(self, chance: Chance) -> None:
         self._chance = chance
-        self._acting: Actor | None = None
-        self.actors: Sequence[Actor] = ()
+        self._acting: Learner | None = None
+        self._actors: Sequence[Outcome] = ()
         self.stamps = Stamps(START)
-        self.turn_to("make")
+        self.turn_to("world")
         self.engine = Engine(clock=self.stamps)
         """The account's state, to be looked at without a request."""
+        self.ledger = self.engine.ledger = _ObservedLedger()
+        self.snapshots = Snapshots(self.engine, self.stamps)
         self.credential = AzureNamedKeyCredential(self.engine.account_name, self.engine.account_key)
-        self.transport = SteppedTransport(self)
+        self.transport = SteppedTransport(self, self.engine)
         """For SDK clients that `table_client` does not give; they take `credential` too."""
         self.storage = SteppedStorage(self)
         """The account for recipes; its `tables` is the SDK's aio service client."""
+        self.are_actors_read = False
+        """Whether something has looked at what became of the actors."""
+        self._empty = self.snapshots.save()
 
     # -- what users ask for
 
@@ -237,55 +293,72 @@ class World:
         while not isinstance(reached, Ended):
             point = reached[0]
             if isinstance(point, Call):
-                point.process_intents(point.carry_out())
+                point.settle(point.carry_out())
             elif isinstance(point, Sleep):
                 self.pass_until(point.until)
             reached = advance(coroutine, point)
         return reached.value
 
     @property
+    def actors(self) -> Sequence[Outcome]:
+        """The actors."""
+        self.are_actors_read = True
+        return self._actors
+
+    @actors.setter
+    def actors(self, actors: Sequence[Outcome]) -> None:
+        self._actors = actors
+
+    @property
     def returned(self) -> dict[str, Any]:
-        """What the actors returned that came to their end, by name."""
+        """What the actors returned that ran to their end, by name."""
         return {actor.name: actor.result for actor in self.actors if actor.state == "returned"}
 
     @property
     def raised(self) -> dict[str, Exception]:
         """What the actors raised that ended with an error, by name."""
-        return {actor.name: actor.error for actor in self.actors if actor.error is not None}
+        return {actor.name: actor.error for actor in self.actors if not actor.has_crashed and actor.error is not None}
 
     @property
     def died(self) -> set[str]:
-        """The names of the actors that died."""
-        return {actor.name for actor in self.actors if actor.state == "died"}
+        """The names of the actors that crashed."""
+        return {actor.name for actor in self.actors if actor.has_crashed}
 
     # -- what the account asks for
 
-    async def call(self, request: Any, send: Callable[[], Any]) -> Any:
-        """Wait until the schedule lets a request be sent, and return the answer that it lets the sender have."""
-        self._check_alive()
-        return await Call(request, send, self.stamps.now())
+    async def call(self, request: Any, message: Request, exchange: Callable[[], Response]) -> Any:
+        """Wait until the schedule lets a request be sent, and return the response that the sender receives."""
+        self._check_running()
+        return await Call(request, message, exchange, self.stamps.now())
 
     async def sleep(self, seconds: float) -> None:
         """Wait until the clock has moved by so many seconds."""
-        self._check_alive()
+        self._check_running()
         await Sleep(Ticks(self.stamps.now() + round(seconds * SECOND)))
 
     def now(self) -> datetime:
-        """Return the time; who asks has learned something."""
+        """Return the time; the code that asks has learned it."""
         now = self.stamps.now()
         if self._acting is not None:
             self._acting.learn(now)
         return now.datetime()
 
-    def _check_alive(self) -> None:
-        if self._acting is not None and self._acting.state == "died":
-            raise Died
+    def _check_running(self) -> None:
+        if self._acting is not None and self._acting.has_crashed:
+            raise Crashed
 
     # -- what the schedule does
 
-    def turn_to(self, who: str, actor: Actor | None = None) -> None:
-        """Let all that happens from now on be the doing of this one."""
-        self._acting = actor
+    def empty(self) -> None:
+        """Empty the account. What recipes declared on its storage is forgotten, too."""
+        self.snapshots.note_changes()
+        self.snapshots.restore(self._empty)
+        self.ledger.show(())
+        self.storage = self.storage.renewed()
+
+    def turn_to(self, who: str, acting: Learner | None = None) -> None:
+        """Let everything that happens from now on be done by this one."""
+        self._acting = acting
         self._chance.turn_to(who)
         self.stamps.turn_to(who)
 
@@ -293,6 +366,10 @@ class World:
         """Move the clock to a moment, if that is not past."""
         self.stamps.advance(max(0, moment - self.stamps.now()) / SECOND)
 
-    def digest(self) -> bytes:
-        """Return the digest of the account and of the positions of all actors."""
-        return digest_of(of_engine(self.engine, self.stamps), [actor.position() for actor in self.actors])
+    def close(self, coroutine: Coroutine[Any, Any, Any]) -> None:
+        """Stop a coroutine where it is: nothing that it would still send is sent."""
+        crashed = Learner()
+        crashed.has_crashed = True
+        self.turn_to("the end", crashed)
+        with suppress(Crashed):
+            coroutine.close()

@@ -1,0 +1,66 @@
+"""Make the actors of a scenario, as often as they are needed."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+
+from .code import Code, Unrepeatable, Unstarted
+from .scenario import Scenario
+from .shared_objects import SharedObjects
+from .snapshot import Saved
+from .world import World
+
+
+class Cast:
+    """The actors of a scenario in one world, and the state of its account before they begin.
+
+    :param scenario: what makes them
+    :param world: the world, whose account is emptied
+    """
+
+    def __init__(self, scenario: Scenario, world: World) -> None:
+        self.scenario = scenario
+        self.world = world
+        self._spare: defaultdict[str, list[Unstarted]] = defaultdict(list)
+        names = self._make()
+        self.start: Saved = self.world.snapshots.save()
+        self.records = tuple(self.world.ledger.records)
+        """The requests that were sent to make them."""
+        self.passed: set[object] = set()
+        """The states for which a check is known to hold."""
+        self.codes = [Code(name, self.world, self._fresh) for name in names]
+
+    @property
+    def shares(self) -> bool:
+        """Whether actors share something besides the account, and have changed it."""
+        return any(code.shares for code in self.codes)
+
+    def close(self) -> None:
+        """End all coroutines, so that none of their code runs later."""
+        for code in self.codes:
+            code.close()
+        for spare in self._spare.values():
+            for coroutine, _ in spare:
+                coroutine.close()
+
+    def _fresh(self, name: str) -> Unstarted:
+        """Return a coroutine of an actor that has not begun; where there is none left, make all actors again."""
+        if not self._spare[name]:
+            snapshots = self.world.snapshots
+            present = snapshots.save()
+            names = self._make()
+            is_same = snapshots.save().digest == self.start.digest
+            snapshots.note_changes()
+            snapshots.restore(present)
+            if not is_same or names != [code.name for code in self.codes]:
+                raise Unrepeatable
+        return self._spare[name].pop()
+
+    def _make(self) -> list[str]:
+        self.world.empty()
+        self.world.turn_to("make")
+        made = self.scenario.actors(self.world)
+        shared = SharedObjects((self.scenario.invariant, self.scenario.always), made.values())
+        for name, coroutine in made.items():
+            self._spare[name].append((coroutine, shared))
+        return list(made)

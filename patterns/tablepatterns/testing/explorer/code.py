@@ -1,0 +1,259 @@
+"""What the code of one actor does, for all that it may receive."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Coroutine
+from typing import Any, Final, Literal, NamedTuple, TypeAlias
+
+from ...edm import Ticks
+from .digest import digest_of, text_of
+from .points import Call, Ended, Learner, Point, Received, Sleep, advance
+from .shared_objects import SharedObjects
+from .world import World
+
+State: TypeAlias = Literal["running", "returned", "raised", "crashed"]
+
+
+class Unrepeatable(Exception):
+    """An actor did something else when its schedule was repeated: it learned from more than its requests."""
+
+
+class _Live(NamedTuple):
+    """A coroutine, the points where it waits, and what it shares with others besides the account."""
+
+    coroutine: Coroutine[Any, Any, Any]
+    points: tuple[Point, ...]
+    shared: SharedObjects
+
+
+Unstarted: TypeAlias = tuple[Coroutine[Any, Any, Any], SharedObjects]
+
+
+class Node:
+    """A place in the code of an actor, for one history of what it received.
+
+    :param parent: the place before; None where the code has not begun
+    :param settled: the index of the point that was settled there
+    :param received: what the code received there
+    :param moment: the time at which it did
+    """
+
+    __slots__ = (
+        "_position",
+        "children",
+        "error",
+        "history",
+        "is_response_lost",
+        "live",
+        "moment",
+        "parent",
+        "points",
+        "received",
+        "result",
+        "settled",
+        "state",
+        "steps",
+    )
+
+    def __init__(self, parent: Node | None, settled: int, received: Received | None, moment: Ticks) -> None:
+        self.parent = parent
+        self.settled = settled
+        self.received = received
+        self.moment = moment
+        self.steps: int = 0 if parent is None else parent.steps + 1
+        self.history = b""
+        self.is_response_lost = False
+        """Whether the response to one of its requests was lost."""
+        self.state: State = "running"
+        self.points: tuple[Point, ...] = ()
+        """Where it waits; several only if it does several things at once."""
+        self.result: Any = None
+        self.error: Exception | None = None
+        self.children: dict[object, Node] = {}
+        self.live: _Live | None = None
+        """A coroutine that waits here, if there is one."""
+        self._position: bytes | None = None
+
+    def position(self) -> bytes:
+        """Return the digest of all that its further actions depend on: what it learned, and where it waits."""
+        if self._position is None:
+            self._position = digest_of(self.state, self.history, self.points)
+        return self._position
+
+    def run(self, live: _Live, settled: Point | None) -> None:
+        """Let a coroutine run until it waits again, and note where, or how it ended."""
+        try:
+            reached = advance(live.coroutine, settled)
+        except Exception as error:  # noqa: BLE001 - how an actor may end is not decided here
+            self.state, self.error = "raised", error
+            return
+        if isinstance(reached, Ended):
+            self.state, self.result = "returned", reached.value
+        else:
+            self.points = reached
+            self.live = live._replace(points=reached)
+
+    def path(self) -> list[Node]:
+        """Return the places on the way here, the first one excluded."""
+        way: list[Node] = []
+        node: Node = self
+        while node.parent is not None:
+            way.append(node)
+            node = node.parent
+        return way[::-1]
+
+
+class Code:
+    """The code of one actor. Each part of it runs once for each history of what it received.
+
+    A coroutine cannot be copied. Where a second history begins, another one is made, and receives the same as the first
+    up to that place; no request is sent for that.
+
+    :param name: the actor's name
+    :param world: the world in which the code runs
+    :param fresh: returns a coroutine that has not begun
+    """
+
+    def __init__(self, name: str, world: World, fresh: Callable[[str], Unstarted]) -> None:
+        self.name = name
+        self.start = Node(None, 0, None, Ticks(0))
+        self.shares = False
+        """Whether the code has changed something that it shares with others besides the account."""
+        self._world = world
+        self._fresh = fresh
+
+    def begin(self) -> Node:
+        """Return where the code waits first."""
+        return self._child(self.start, 0, None, False)
+
+    def after(self, node: Node, settled: int, received: Received | None = None, *, is_lost: bool = False) -> Node:
+        """Return where the code waits after it received something at one of its points.
+
+        :param is_lost: whether the response was lost
+        """
+        return self._child(node, settled, received, is_lost)
+
+    def close(self) -> None:
+        """End the coroutines that wait, so that none of their code runs later."""
+        pending = [self.start]
+        while pending:
+            node = pending.pop()
+            pending += node.children.values()
+            if node.live is not None:
+                self._world.close(node.live.coroutine)
+                node.live = None
+
+    def _child(self, node: Node, settled: int, received: Received | None, is_lost: bool) -> Node:
+        now = self._world.stamps.now()
+        text = None if received is None else text_of(received)
+        key = settled, text and digest_of(text), is_lost, now
+        child = node.children.get(key)
+        if child is None:
+            child = Node(node, settled, received, now)
+            live = self._live_at(node)
+            learner = Learner(node.history)
+            if text is not None:
+                learner.learn(node.points[settled].strand, self._world.stamps.named(text))
+            before = live.shared.state()
+            self._resume(child, live, learner)
+            # Code that writes to the engine itself would not do so where it is not run again
+            self.shares |= before != live.shared.state() or self._world.stamps.has_stamped
+            child.history = learner.history
+            child.is_response_lost = node.is_response_lost or is_lost
+            node.children[key] = child
+        return child
+
+    def _live_at(self, node: Node) -> _Live:
+        """Return a coroutine that waits at a place; it is taken from there."""
+        live, node.live = node.live, None
+        if live is not None:
+            return live
+        coroutine, shared = self._fresh(self.name)
+        live = _Live(coroutine, (), shared)
+        now = self._world.stamps.now()
+        for place in node.path():
+            copied = Node(place.parent, place.settled, place.received, place.moment)
+            self._world.stamps.move_to(place.moment)
+            self._resume(copied, live, Learner())
+            if copied.live is None or repr(copied.points) != repr(place.points):
+                self._world.close(live.coroutine)
+                raise Unrepeatable
+            live = copied.live
+        self._world.stamps.move_to(now)
+        return live
+
+    def _resume(self, child: Node, live: _Live, learner: Learner) -> None:
+        """Let a coroutine go on from the place before a child, and note in the child where it comes."""
+        point = live.points[child.settled] if live.points else None
+        if point is not None:
+            point.settle(child.received)
+        self._world.turn_to(f"{self.name}, step {child.steps - 1}", learner)
+        child.run(live, point)
+
+
+_SHOWN: Final = 40
+
+
+class Actor:
+    """One actor of a schedule: how far it has come.
+
+    :param code: its code
+    """
+
+    def __init__(self, code: Code) -> None:
+        self.code = code
+        self.node = code.start
+        self.has_crashed = False
+
+    @property
+    def name(self) -> str:
+        """What schedules call it."""
+        return self.code.name
+
+    @property
+    def state(self) -> State:
+        """Whether it is running, or how it ended."""
+        return "crashed" if self.has_crashed else self.node.state
+
+    @property
+    def result(self) -> Any:
+        """What it returned."""
+        return self.node.result
+
+    @property
+    def error(self) -> Exception | None:
+        """What it raised."""
+        return self.node.error
+
+    @property
+    def points(self) -> tuple[Point, ...]:
+        """Where it waits."""
+        return () if self.has_crashed else self.node.points
+
+    @property
+    def calls(self) -> list[Call]:
+        """The requests that it is about to send."""
+        return [point for point in self.points if isinstance(point, Call)]
+
+    @property
+    def sleeps(self) -> list[Sleep]:
+        """The moments that it waits for."""
+        return [point for point in self.points if isinstance(point, Sleep)]
+
+    def label(self, point: Point) -> str:
+        """Return what schedules call a point of this actor: its name, and which of its concurrent calls it is of."""
+        return ".".join([self.name, *map(str, point.strand)]) if point.strand else self.name
+
+    def position(self) -> tuple[object, ...]:
+        """Return all that its further actions depend on."""
+        # Where it crashed makes no difference any more
+        return self.name, self.has_crashed, self.node.history if self.has_crashed else self.node.position()
+
+    def ending(self) -> str:
+        """Return in words how it ended, if it did."""
+        if self.state == "returned":
+            result = repr(self.result)
+            return f"{self.name} returned {result if len(result) <= _SHOWN else result[:_SHOWN] + '…'}"
+        if self.state == "raised":
+            return f"{self.name} raised {type(self.error).__name__}"
+        return f"{self.name} crashed" if self.has_crashed else f"{self.name} is running"

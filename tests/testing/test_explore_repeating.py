@@ -1,0 +1,168 @@
+"""Explore: what is found does not depend on whether the schedules share what their beginnings have in common."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from support import indexed_staff
+from support.explore_actors import KEYS, counter, pages, stored, visit, visit_carefully, visits, write, write_if_new
+from tablepatterns.testing import Counterexample, Explored, World, explore
+
+Make = Callable[[World], list[Any]]
+
+
+def two_updates(world: World) -> list[Any]:
+    table = counter(world)
+    return [visit_carefully(table) for _ in range(2)]
+
+
+def three_writers(world: World) -> list[Any]:
+    table = pages(world)
+    return [write_if_new(table, row) for row in "112"]
+
+
+def repeated(make: Make) -> Make:
+    """Return actors that do the same, and note what they do where the search cannot restore it."""
+    steps: list[int] = []
+
+    async def noting(actor: Any) -> Any:
+        steps.append(len(steps))
+        return await actor
+
+    return lambda world: [noting(actor) for actor in make(world)]
+
+
+def counted(explored: Explored) -> tuple[int, ...]:
+    return explored.schedules, explored.pruned, explored.states, explored.exhaustive
+
+
+@pytest.mark.parametrize(
+    ("make", "bound"),
+    [
+        (two_updates, {}),
+        (two_updates, {"kills": 1, "preemptions": 1}),
+        (two_updates, {"stalls": [60], "lost": 1}),
+        (three_writers, {"kills": 1}),
+        (indexed_staff.two_moves, {"kills": 1, "preemptions": 0}),
+    ],
+)
+def test_as_much_is_tried_as_when_each_schedule_begins_anew(make: Make, bound: dict[str, Any]) -> None:
+    options = {"expected": indexed_staff.REFUSED, **bound}
+    assert counted(explore(make, **options)) == counted(explore(repeated(make), **options))
+
+
+def test_the_same_counterexample_is_found() -> None:
+    def make(world: World) -> list[Any]:
+        table = counter(world)
+        return [visit(table), visit(table)]
+
+    texts = set()
+    for actors in (make, repeated(make)):
+        with pytest.raises(Counterexample) as caught:
+            explore(actors, invariant=lambda world: visits(world) == 2, kills=1)
+        texts.add(str(caught.value))
+    assert len(texts) == 1
+
+
+def test_a_check_sees_what_the_actors_of_its_schedule_noted() -> None:
+    seen: list[Any] = []
+
+    async def read(table: Any) -> None:
+        page = await table.get_entity(*KEYS.values())
+        seen.append(page["Visits"])
+
+    def make(world: World) -> list[Any]:
+        seen.clear()
+        table = counter(world)
+        return [visit(table), read(table), read(table)]
+
+    def never_counts_down(world: World) -> None:
+        assert seen == sorted(seen)
+        assert len(seen) == 2
+
+    assert explore(make, invariant=never_counts_down).exhaustive
+    with pytest.raises(Counterexample, match="seen one visit"):
+        explore(make, invariant=lambda world: fail_on(seen == [0, 1]))
+
+
+def fail_on(wrong: bool) -> None:
+    assert not wrong, "seen one visit"
+
+
+def test_a_check_sees_what_the_actors_of_its_schedule_assigned() -> None:
+    last = ""
+
+    async def sign(table: Any, name: str) -> None:
+        nonlocal last
+        await write(table, name)
+        last = name
+
+    def make(world: World) -> list[Any]:
+        table = pages(world)
+        return [sign(table, "1"), sign(table, "2")]
+
+    ends = set()
+    explore(make, invariant=lambda world: ends.add(last))
+    # The other order leads to the same account, and is not continued
+    assert ends == {"2"}
+
+
+def test_an_actor_may_change_the_engine_itself() -> None:
+    async def publish(world: World, table: Any) -> None:
+        await write(table, "1")
+        world.engine.tables.create("Published")
+
+    def make(world: World) -> list[Any]:
+        table = pages(world)
+        return [publish(world, table), write(table, "2"), write(table, "3")]
+
+    def is_published(world: World) -> bool:
+        return "Published" in world.engine.tables.names()[0]
+
+    assert explore(make, invariant=is_published).exhaustive
+
+
+def test_actors_may_tell_one_another_something_without_the_account() -> None:
+    def make(world: World) -> list[Any]:
+        table, taken = pages(world), list[str]()
+
+        async def take(row: str) -> bool:
+            is_first = not taken
+            taken.append(row)
+            await write(table, row)
+            return is_first
+
+        return [take("1"), take("2")]
+
+    firsts = set()
+    explore(make, invariant=lambda world: firsts.add(tuple(world.returned.values())))
+    assert firsts == {(True, False)}
+
+
+def test_a_check_that_uses_the_account_leaves_it_as_it_was() -> None:
+    def never_empty(world: World) -> None:
+        world.engine.tables.delete("Pages")
+
+    ends: list[dict[str, Any]] = []
+
+    def make(world: World) -> list[Any]:
+        return [write(pages(world), "1", "2")]
+
+    explore(make, always=never_empty, invariant=lambda world: ends.append(stored(world)))
+    assert [list(end) for end in ends] == [["1", "2"]]
+
+
+def test_a_check_sees_the_requests_of_its_schedule_and_no_others() -> None:
+    totals = set()
+
+    def make(world: World) -> list[Any]:
+        world.engine.ledger.clear()
+        table = counter(world)
+        return [visit_carefully(table) for _ in range(2)]
+
+    explore(make, invariant=lambda world: totals.add((world.engine.ledger.totals.requests, *world.returned.values())))
+    # Two requests make the table and its entity; each attempt takes two
+    assert totals == {(2 + 2 * (a + b), a, b) for a, b in ((1, 1), (1, 2), (2, 1))}
