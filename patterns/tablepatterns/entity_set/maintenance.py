@@ -187,7 +187,8 @@ def _groups(inserts: Iterable[_Inserts]) -> Iterator[list[_Inserts]]:
         has_room = len(keys) + len(own) <= MAX_TRANSACTION_OPERATIONS and size + bytes_of < MAX_TRANSACTION_BYTES
         if group and not (is_same and has_room and keys.isdisjoint(own)):
             yield group
-            group, keys, size = [], set(), 0
+            group, size = [], 0
+            keys = set[Keys]()
         group.append(each)
         keys.update(own)
         size += bytes_of
