@@ -41,14 +41,14 @@ from tablepatterns.errors import (
     BadKey,
     BadProperty,
     EntityNotFound,
-    ServiceRefusal,
+    ServiceError,
     TablePatternsError,
     one_line,
     said,
 )
 
 KEPT = Path(__file__).parents[1] / "docs" / "errors.md"
-NEVER_RAISED = {"ServiceRefusal", "TablePatternsError"}
+NEVER_RAISED = {"ServiceError", "TablePatternsError"}
 PLAIN = {"object", "BaseException", "Exception"}
 
 
@@ -115,7 +115,7 @@ class TestEverySection:
 
     def test_tells_why_and_the_way_out(self, name: str) -> None:
         if name not in NEVER_RAISED:
-            assert re.search(r"^Why: .+^Way out: ", section(name), re.MULTILINE | re.DOTALL)
+            assert re.search(r"^Why: .+^Fix: ", section(name), re.MULTILINE | re.DOTALL)
 
     def test_has_an_example_that_raises_it_and_no_other(self, name: str, raised: dict[str, list[Exception]]) -> None:
         kinds = {type(error).__name__ for error in raised.get(name, ())}
@@ -158,7 +158,7 @@ def test_a_value_that_has_no_text_is_shown_all_the_same(value: object) -> None:
 
 def test_what_others_say_is_said_as_it_is() -> None:
     assert said(ValueError("no")) == "no"
-    assert said(ServiceRefusal("no")) == "no"
+    assert said(ServiceError("no")) == "no"
 
 
 def test_help_alone_lists_every_error() -> None:
@@ -187,7 +187,7 @@ def test_what_an_error_says_is_one_line_whatever_is_in_it(subject: str, value: o
     assert len(str(error).splitlines()) == 1
     assert error.location is not None
     assert str(error).endswith(f"[{error.location}]")
-    assert len(str(ServiceRefusal(f"{subject}\r\n{rule}\u2028")).splitlines()) <= 1
+    assert len(str(ServiceError(f"{subject}\r\n{rule}\u2028")).splitlines()) <= 1
 
 
 KEY = Key("{Department}", "empid_{EmployeeId:06d}")

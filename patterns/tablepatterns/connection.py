@@ -1,4 +1,4 @@
-"""Target: which storage account `connect()` was asked for, and how its three services are addressed."""
+"""Resolve the target of `connect()` to an account: the URLs of its services and its credential."""
 
 from __future__ import annotations
 
@@ -214,7 +214,7 @@ def _account_url(text: str, credential: Any) -> Target:
 
 
 def _address(subject: str, text: str) -> SplitResult:
-    """Return the parts of a URL that names a host, and nobody's password."""
+    """Return the parts of a URL with a host and without user or password."""
     if website := _WEBSITE.search(text.lower()):
         rule = "a static website serves pages only, and has no tables, queues or containers"
         hint = f"give https://{website['account']}.table.{website['suffix']}"
@@ -245,7 +245,7 @@ def _is_cosmos(table_url: str) -> bool:
 
 
 def _of_cosmos(urls: Mapping[str, str], given: Mapping[str, str]) -> dict[str, str]:
-    """Return addresses without those that nobody gave: an account of that name elsewhere may be another's."""
+    """Return only the given addresses: the default ones may belong to another account with this name."""
     return {
         service: url if service == "table" or f"{service}endpoint" in given else "" for service, url in urls.items()
     }

@@ -87,14 +87,14 @@ __all__ = [
 ]
 
 NOT_SHOWN = "(not shown)"
-"""What an error has in place of a value that is to be kept secret."""
+"""Shown in errors in place of a secret value."""
 MISSING = "(missing)"
-"""What stands for the value of a field that was not given."""
+"""Stands for the value of a missing field."""
 _SHOWN = 80
 
 
 def shown(value: object) -> str:
-    """Return the value as an error shows it: its repr, cut where it gets long.
+    """Return the value as an error shows it: its repr, truncated.
 
     >>> shown("Sales")
     "'Sales'"
@@ -104,13 +104,13 @@ def shown(value: object) -> str:
     try:
         text = repr(value)
     except (RecursionError, ValueError):
-        # Python writes no integer of more than some thousand digits
+        # Python limits the digits of an integer's repr
         text = f"a value of the type {type(value).__name__}, too large or too deep to show"
     return text if len(text) <= _SHOWN else text[: _SHOWN - 1] + "…"
 
 
 def said(error: BaseException) -> str:
-    """Return what an error says, for the text of another one: without the table and the set, which that one names.
+    """Return the message of an error without its location, to use it in another error.
 
     >>> said(BadFilter("where", 1, "it is no filter", "build it with prop()"))
     'where = 1: it is no filter; build it with prop()'
@@ -119,7 +119,7 @@ def said(error: BaseException) -> str:
 
 
 def one_line(text: str) -> str:
-    r"""Return a text without line breaks, so that a line of a log holds all of it.
+    r"""Return a text without line breaks, for logs.
 
     >>> one_line("0:Forbidden.\nRequestId:1\u2028Time:2")
     '0:Forbidden. RequestId:1 Time:2'
@@ -128,23 +128,22 @@ def one_line(text: str) -> str:
 
 
 class TablePatternsError(AzureError):
-    """The root of every error this library raises itself.
+    """The base class of all errors of this library.
 
-    `str(error)` is one line: the message, and the table and the set that it is about. `tablepatterns help BadKey`
-    prints the section of the page on errors for a class.
+    `str(error)` is one line: the message, and the table and the set. `tablepatterns help BadKey` explains an error.
     """
 
     location: str | None = None
-    """The table and the set that the error is about, such as `table Employees, set {Department}/{EmployeeId}`."""
+    """The table and the set, such as `table Employees, set {Department}/{EmployeeId}`."""
 
     @property
     def help(self) -> str:
-        """The section of the page on errors that this one is in: what `tablepatterns help` is given."""
+        """The argument of `tablepatterns help` for this error."""
         own = __name__.partition(".")[0]
         return next(kind.__name__ for kind in type(self).__mro__ if kind.__module__.partition(".")[0] == own)
 
     def locate(self, location: str | None) -> None:
-        """Name the table and the set, unless what raised the error has named its own."""
+        """Set the location, unless it is set already."""
         self.location = self.location or location
 
     def __str__(self) -> str:
@@ -154,7 +153,7 @@ class TablePatternsError(AzureError):
 
 @contextmanager
 def locating(location: str) -> Generator[None, None, None]:
-    """Name a table and a set in the library's errors of a block.
+    """Add a location to the errors of a block.
 
     >>> with locating("table Employees"):
     ...     raise BadKey("Email", "a/b", "a key may not contain '/'", "use the format {Email:escape}")
@@ -171,17 +170,17 @@ def locating(location: str) -> Generator[None, None, None]:
 
 
 class BadInput(TablePatternsError, ValueError):
-    """Input that the library refuses before any request; nothing has changed.
+    """An argument was rejected before any request; nothing has changed.
 
     >>> raise BadKey("Email", "a/b", "a key may not contain '/'", "use the format {Email:escape}")
     Traceback (most recent call last):
         ...
     tablepatterns.errors.BadKey: Email = 'a/b': a key may not contain '/'; use the format {Email:escape}
 
-    :param subject: what was wrong: a field, a property, a parameter
-    :param value: the offending value, shown shortened; MISSING where there is none
-    :param rule: the rule that it breaks
-    :param hint: what to do instead
+    :param subject: the name of the field, property or parameter
+    :param value: the invalid value, which is truncated in the message; MISSING if there is none
+    :param rule: the violated rule
+    :param hint: what to do
     """
 
     def __init__(self, subject: str, value: object, rule: str, hint: str) -> None:
@@ -194,74 +193,74 @@ class BadInput(TablePatternsError, ValueError):
 
 
 class BadTarget(BadInput):
-    """An account that `connect()` does not know how to reach."""
+    """`connect()` does not recognize the target or its credential."""
 
 
 class BadTableName(BadInput):
-    """A table name the service would refuse."""
+    """The service would reject the table's name."""
 
 
 class BadKey(BadInput):
-    """A value that cannot be a key, or that would break the key it is a part of."""
+    """A value cannot be a key, or part of a key."""
 
 
 class BadProperty(BadInput):
-    """A property whose name or value the service would refuse or change."""
+    """The service would reject or change a property's name or value."""
 
 
 class BadFilter(BadInput):
-    """A filter that cannot be built or parsed."""
+    """A filter cannot be built or parsed, or would scan."""
 
 
 class BadToken(BadInput):
-    """A continuation token that does not belong to this query."""
+    """A token does not belong to this query or operation."""
 
 
 class BadMessage(BadInput):
-    """A queue message of which nobody can tell what it asks for."""
+    """A queue message cannot be understood."""
 
 
 class BadDesign(BadInput):
-    """A recipe put together in a way that cannot work."""
+    """A recipe's parameters cannot work together."""
 
 
 class PeriodExpired(BadInput):
-    """A write to a table whose period is kept no longer: it is, or will be, dropped."""
+    """A write to a table whose period has expired."""
 
 
 class LimitExceeded(BadInput):
-    """An entity or a transaction over a limit of the service."""
+    """An entity, a transaction or a message exceeds a limit of the service."""
 
 
-class ServiceRefusal(TablePatternsError):
-    """What the errors that stand for an answer of the service have in common; never raised itself.
+class ServiceError(TablePatternsError):
+    """The base class of errors that the service reported; not raised itself.
 
-    :param message: what happened, to which entity, and the way out
+    :param message: what happened to which entity, and what to do
     :param cause: the SDK's error, whose response and error code are kept
     """
 
     error_code: Any = None
     index: Any = None
-    """The position of the operation that failed in its transaction; None where the service did not say."""
+    """The index of the operation that failed in its transaction; None if unknown."""
 
     def __init__(self, message: str, cause: HttpResponseError | None = None, *, index: int | None = None) -> None:
         super().__init__(message=message, response=cause.response if cause else None)
-        # The base classes put the service's text in front of ours, and 0 for an index that is not known
+        # The base classes prepend the service's text, and use 0 for an unknown index
         self.message = message
         self.args = (message,)
         self.error_code = getattr(cause, "error_code", None)
         self.index = index
 
 
-class EntityNotFound(ServiceRefusal, ResourceNotFoundError):
+class EntityNotFound(ServiceError, ResourceNotFoundError):
     """No entity has these keys."""
 
 
 class ReferenceNotFound(EntityNotFound):
-    """An entity would refer to one that is not there; nothing has changed."""
+    """An entity refers to one that does not exist; nothing has changed."""
 
 
-class EntityAlreadyExists(ServiceRefusal, ResourceExistsError):
+class EntityAlreadyExists(ServiceError, ResourceExistsError):
     """An entity with these keys exists; nothing has changed."""
 
 
@@ -269,16 +268,16 @@ class DuplicateIndexValue(EntityAlreadyExists):
     """An index row that must be unique belongs to another entity; nothing has changed."""
 
 
-class EntityChanged(ServiceRefusal, ResourceModifiedError):
-    """The entity changed since it was read; nothing has changed by this call."""
+class EntityChanged(ServiceError, ResourceModifiedError):
+    """The entity has changed since it was read; this call has changed nothing."""
 
 
 class TooMuchContention(EntityChanged):
-    """Another writer was faster at every attempt; nothing has changed by this call.
+    """Another writer was faster at every attempt; this call has changed nothing.
 
-    :param attempts: how often the call tried in all
-    :param seconds: for how long it tried, waits included
-    :param cause: the last refusal
+    :param attempts: the number of attempts
+    :param seconds: the total time, including waits
+    :param cause: the error of the last attempt
     """
 
     def __init__(self, attempts: int, seconds: float, cause: HttpResponseError | None = None) -> None:
@@ -289,33 +288,33 @@ class TooMuchContention(EntityChanged):
         super().__init__(f"another writer was faster at {tried}; {hint}", cause)
 
 
-class DerivedDataMismatch(ServiceRefusal, HttpResponseError):
-    """A row of derived data was not as its primary entity says; nothing has changed."""
+class DerivedDataMismatch(ServiceError, HttpResponseError):
+    """A derived row does not match its primary entity; nothing has changed."""
 
 
-class BlobChanged(ServiceRefusal, ResourceModifiedError):
-    """The blob is not as it was read, or exists where it should not; nothing has changed by this call."""
+class BlobChanged(ServiceError, ResourceModifiedError):
+    """The blob has changed since it was read, or exists already; this call has changed nothing."""
 
 
-class OutcomeUnknown(ServiceRefusal, HttpResponseError):
-    """The answer to a write was lost, and others have overwritten the entity too often since to tell if it was made."""
+class OutcomeUnknown(ServiceError, HttpResponseError):
+    """The response to a write was lost, and later writes have removed the evidence whether it succeeded."""
 
 
-class LeaseLost(ServiceRefusal, HttpResponseError):
-    """A message was deleted, or its visibility timeout passed and it is, or will be, delivered again."""
+class LeaseLost(ServiceError, HttpResponseError):
+    """A message was deleted, or its visibility timeout has passed, so that it is delivered again."""
 
 
 class StepFailed(TablePatternsError):
-    """A step of an eventual transaction raised an error, which is the cause of this one; the message tries it again."""
+    """A step of an eventual transaction raised an error, which is the `__cause__`; the message will be retried."""
 
 
-class LoadInterrupted(ServiceRefusal, HttpResponseError):
-    """A bulk load stopped: some of its chunks are in the table as a whole, and of the others nothing.
+class LoadInterrupted(ServiceError, HttpResponseError):
+    """A bulk load stopped; each chunk has been written completely or not at all.
 
-    :param message: what stopped it, and where in the input
+    :param message: the reason, and the position in the input
     :param cause: the SDK's error, if one was the reason
-    :param token: what `BulkLoad.load` resumes from
-    :param position: the entity of the input that stopped it, counted from 0; None where it was not a single one
+    :param token: resumes the load
+    :param position: the index of the entity that caused the error; None if it was not a single one
     """
 
     def __init__(
@@ -326,8 +325,8 @@ class LoadInterrupted(ServiceRefusal, HttpResponseError):
         self.position = position
 
 
-class TableBeingDeleted(ServiceRefusal, ResourceExistsError):
-    """The table was deleted a moment ago, and the service does not let its name be used again yet."""
+class TableBeingDeleted(ServiceError, ResourceExistsError):
+    """The service is still deleting a table with this name."""
 
 
 class DecryptionFailed(TablePatternsError):
@@ -335,16 +334,16 @@ class DecryptionFailed(TablePatternsError):
 
 
 class UnknownKey(DecryptionFailed):
-    """A value was encrypted with a key that is not among those that were given."""
+    """A value was encrypted with a key that is not among the given keys."""
 
 
-class LargeValueMissing(ServiceRefusal, ResourceNotFoundError):
-    """An entity has the address of a blob that is not there, or not where its large values are kept."""
+class LargeValueMissing(ServiceError, ResourceNotFoundError):
+    """An entity has the address of a blob that does not exist, or that belongs elsewhere."""
 
 
 class UnrecognizedEntity(TablePatternsError):
-    """A stored entity is of no type that is known, of a newer version of it, or not as its type wants it."""
+    """A stored entity has an unknown type or a newer version, or does not fit its type."""
 
 
-class TransactionFailed(ServiceRefusal, TableTransactionError):
-    """The service refused an entity group transaction; none of its operations was applied."""
+class TransactionFailed(ServiceError, TableTransactionError):
+    """The service rejected an entity group transaction; none of its operations was applied."""

@@ -45,7 +45,7 @@ MAX_STRING_UNITS: Final = MAX_STRING_BYTES // 2
 MAX_KEY_UNITS: Final = 512
 """UTF-16 code units: the documents say 1 KiB, 1 KB and 1024 characters; 512 units satisfy every one of them."""
 MAX_KEY_UNITS_LOOSE: Final = 1024
-"""The most generous reading of the documents; no key may be longer, whatever is asked for."""
+"""The most generous reading of the documentation; no key may be longer."""
 FORBIDDEN_IN_KEYS: Final = r"[/\\#?\u0000-\u001f\u007f-\u009f]"
 """A character class: what neither PartitionKey nor RowKey may contain."""
 
@@ -62,9 +62,9 @@ DATETIME_MAX: Final = datetime(9999, 12, 31, 23, 59, 59, 999999, tzinfo=timezone
 
 MAX_TRANSACTION_OPERATIONS: Final = 100
 MAX_TRANSACTION_BYTES: Final = 4_000_000
-"""The guide says "less than 4 MB" and the service refuses above 4 MiB; the stricter reading is checked."""
+"""The guide says "less than 4 MB" and the service rejects more than 4 MiB; the stricter reading is checked."""
 MAX_REQUEST_BYTES: Final = 4 * MIB
-"""What the service refuses with 413 RequestBodyTooLarge."""
+"""The service rejects more with 413 RequestBodyTooLarge."""
 MAX_PAGE_ENTITIES: Final = 1000
 MAX_QUERY_TIME: Final = timedelta(seconds=5)
 MAX_FILTER_COMPARISONS: Final = 15
@@ -77,7 +77,7 @@ MAX_RETENTION_DAYS: Final = 365
 QUEUE_NAME_MIN_LENGTH: Final = 3
 QUEUE_NAME_MAX_LENGTH: Final = 63
 MAX_MESSAGE_BYTES: Final = 64 * KIB
-"""Of the text in UTF-8, as it is put: an encoding in Base64 counts, escapes of XML do not."""
+"""Of the UTF-8 text as sent: Base64 encoding counts, XML escapes do not."""
 MAX_MESSAGES_PER_GET: Final = 32
 MAX_VISIBILITY_TIMEOUT: Final = timedelta(days=7)
 DEFAULT_VISIBILITY_TIMEOUT: Final = timedelta(seconds=30)

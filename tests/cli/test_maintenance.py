@@ -186,7 +186,7 @@ def test_the_status_of_a_module_names_what_needs_attention(module: Any) -> None:
         ("verify {app}:staff", "say which one, such as --storage env"),
         ("verify {app}:employees --storage env", "needs a function that takes the storage"),
         ("verify {app}:employees --derived other", "the set derives by_email, by_name"),
-        ("rotate {app}:employees", "none of its mappings encrypts properties"),
+        ("rotate {app}:employees", "no mapping for encrypted properties"),
         ("poison list {app}:worker --queue other", "this worker polls"),
     ],
 )

@@ -7,7 +7,7 @@ from hypothesis import given
 
 from filters.strategies import entities, key_filters
 from tablepatterns.errors import BadFilter
-from tablepatterns.filters import Interval, KeyBounds, QueryClass, classify, matcher, parse, point_keys, refuse_scans
+from tablepatterns.filters import Interval, KeyBounds, QueryClass, classify, matcher, parse, point_keys, reject_scans
 
 POINT, RANGE, PARTITION_SCAN, TABLE_SCAN = QueryClass
 EITHER_ROW = "PartitionKey eq 'Sales' and (RowKey eq '121' or RowKey eq '322')"
@@ -66,7 +66,7 @@ def test_a_whole_partition_is_a_range_query():
     found = classify(parse("PartitionKey eq 'Sales'"))
     assert found.query_class is RANGE
     assert "every row of it is returned" in found.reason
-    assert refuse_scans(parse("PartitionKey eq 'Sales'")) == found
+    assert reject_scans(parse("PartitionKey eq 'Sales'")) == found
 
 
 @pytest.mark.guide("G-083")
@@ -159,7 +159,7 @@ def test_a_point_or_range_query_reads_at_most_one_partition(expression):
 def test_scans_are_rejected_with_class_reason_and_rewrite(text):
     found = classify(parse(text))
     with pytest.raises(BadFilter) as refused:
-        refuse_scans(parse(text))
+        reject_scans(parse(text))
     assert found.query_class.label in refused.value.rule
     assert found.reason in refused.value.rule
     assert refused.value.hint == found.rewrite
@@ -170,10 +170,10 @@ def test_scans_are_rejected_with_class_reason_and_rewrite(text):
 @pytest.mark.parametrize("text", ["PartitionKey eq 'A' and RowKey eq '1'", "RowKey eq '1'", EITHER_ROW])
 def test_the_worst_class_let_through_is_a_choice(text, allow):
     if class_of(text) <= allow:
-        assert refuse_scans(parse(text), allow) == classify(parse(text))
+        assert reject_scans(parse(text), allow) == classify(parse(text))
     else:
         with pytest.raises(BadFilter, match=allow.label):
-            refuse_scans(parse(text), allow)
+            reject_scans(parse(text), allow)
 
 
 @pytest.mark.parametrize(

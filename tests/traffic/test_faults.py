@@ -137,13 +137,13 @@ def storage_in_memory() -> Storage:
 def test_only_so_many_requests_are_kept(storage_in_memory: Storage) -> None:
     employees = staff(storage_in_memory)
     employees.create_table()
-    with Traffic(storage_in_memory, keep=2) as traffic:
+    with Traffic(storage_in_memory, max_requests=2) as traffic:
         for row in range(5):
             employees.insert({"Department": f"d{row}", "EmployeeId": 1})
     assert [each.partition for each in traffic.requests] == ["d3", "d4"]
     assert traffic.dropped == 3
-    with pytest.raises(BadInput, match="keep = 0"):
-        Traffic(storage_in_memory, keep=0)
+    with pytest.raises(BadInput, match="max_requests = 0"):
+        Traffic(storage_in_memory, max_requests=0)
 
 
 def test_an_account_that_cannot_be_watched_is_rejected() -> None:

@@ -87,7 +87,7 @@ def test_partitions_show_their_heat_over_time() -> None:
         Heat("table/Employees/Law", START + minute, 1, 0),
         Heat("table/Employees/Sales", START + minute, 2, 1),
     ]
-    with pytest.raises(BadInput, match="a stretch of time has a length"):
+    with pytest.raises(BadInput, match="must be above zero"):
         recorded().heat(0)
 
 

@@ -28,7 +28,7 @@ from ..errors import (
     TooMuchContention,
     locating,
 )
-from ..filters import Filter, QueryClass, refuse_scans
+from ..filters import Filter, QueryClass, reject_scans
 from ..key import Key
 from ..messages.lease import Lease
 from ..rate_limit import Pace
@@ -317,7 +317,7 @@ class EntitySet(Pattern[Account_co]):
 
         Guide: query classes.
         """
-        refuse_scans(where, allow)
+        reject_scans(where, allow)
         self.mappings.check_filter(where)
         async for row in self.table.query(
             where, select=self.primary.selected(None if select is None else self._stored(select))

@@ -9,7 +9,7 @@ from typing import Any, Final
 from .. import limits
 from ..argument_types import check_least
 from ..errors import BadFilter
-from ..filters import Filter, QueryClass, comparisons, prop, refuse_scans
+from ..filters import Filter, QueryClass, comparisons, prop, reject_scans
 from ..key import Key, KeyRange
 from .derived import RowLayout
 
@@ -86,7 +86,7 @@ def check_class(expression: Filter, allow: QueryClass) -> None:
 
     :raises BadFilter: it would
     """
-    refuse_scans(expression, allow, hint=", or allow=QueryClass.PARTITION_SCAN")
+    reject_scans(expression, allow, hint=", or allow=QueryClass.PARTITION_SCAN")
 
 
 def _check(shape: RowLayout, where: Filter) -> None:

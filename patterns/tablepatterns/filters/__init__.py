@@ -6,7 +6,7 @@ from .expression import And, Comparison, Constant, Filter, Not, Operator, Or, co
 from .grammar import FilterSyntaxError, UnsupportedFilter, parse
 from .literals import Comparable, Value, literal
 from .matching import Getter, Matcher, matcher
-from .query_class import Explanation, QueryClass, classify, point_keys, refuse_scans
+from .query_class import Explanation, QueryClass, classify, point_keys, reject_scans
 
 __all__ = [
     "And",
@@ -36,5 +36,5 @@ __all__ = [
     "point_keys",
     "prefix_end",
     "prop",
-    "refuse_scans",
+    "reject_scans",
 ]

@@ -86,7 +86,7 @@ class Property:
         RowKey ge 'B' and RowKey lt 'C'
 
         :param prefix: how the strings begin, in the case in which they are stored
-        :raises BadFilter: the prefix is no string
+        :raises BadFilter: the prefix is not a str
 
         Guide: several entities.
         """

@@ -1,7 +1,7 @@
 """Filters as values: a comparison, `and`, `or`, `not` and the two constants.
 
 A filter is immutable and hashable. Its `str()` is the text for `$filter`, and `parse(str(f)) == f` for each filter `f`.
-What the service would refuse cannot be built: neither a bad name nor a value without a literal, nor a 16th comparison.
+A filter that the service would reject cannot be built: an invalid name or value, or more than 15 comparisons.
 """
 
 from __future__ import annotations

@@ -32,7 +32,7 @@ _COMPARE: Final = "compare one property with one constant; filter the rest in Py
 
 
 class FilterSyntaxError(BadFilter):
-    """A text that is no filter; `position` is where the offending token ends, `rule` the service's own text."""
+    """A text is not a filter; `position` is the end of the invalid token, `rule` the text of the service."""
 
     def __init__(self, text: str, position: int, hint: str) -> None:
         self.position = position
@@ -51,7 +51,7 @@ class UnsupportedFilter(BadFilter):
 
 @checked
 def parse(text: str) -> Filter:
-    """Return the filter that a text says; a blank text is no filter, so every entity matches.
+    """Parse a filter; a blank text matches every entity.
 
     A property that stands alone, `IsActive`, is false for every entity, as on the service: write `IsActive eq true`.
 
@@ -64,7 +64,7 @@ def parse(text: str) -> Filter:
 use eq, ne, gt, ge, lt, le, and, or here
 
     :param text: the value of `$filter`, decoded
-    :raises FilterSyntaxError: the text is no filter
+    :raises FilterSyntaxError: the text is not a filter
     :raises UnsupportedFilter: the text is valid OData, but the service answers it with 501
     :raises BadFilter: the filter makes more comparisons than the service allows, or compares with null
     """

@@ -26,7 +26,7 @@ _SURROGATE: Final = re.compile("[\ud800-\udfff]")
 
 
 def typed(name: str, value: object) -> Value:
-    """Return the value in the one Python type that stands for its Edm type, or refuse it."""
+    """Return the value in the Python type of its Edm type, or reject it."""
     match value:
         case bool() | UUID():
             return value

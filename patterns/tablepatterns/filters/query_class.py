@@ -88,11 +88,11 @@ def classify(expression: Filter) -> Explanation:
     return Explanation(query_class, reason, rewrite, bounds, searched)
 
 
-def refuse_scans(expression: Filter, allow: QueryClass = QueryClass.RANGE, *, hint: str = "") -> Explanation:
-    """Return the explanation of a query, or refuse a query of a worse class than allowed.
+def reject_scans(expression: Filter, allow: QueryClass = QueryClass.RANGE, *, hint: str = "") -> Explanation:
+    """Return the explanation of a query, or reject a query of a worse class than allowed.
 
     >>> from tablepatterns.filters import prop
-    >>> refuse_scans(prop("LastName") == "Jones")
+    >>> reject_scans(prop("LastName") == "Jones")
     Traceback (most recent call last):
         ...
     tablepatterns.errors.BadFilter: query = "LastName eq 'Jones'": a table scan, and range query is the worst allowed: \
@@ -113,7 +113,7 @@ no PartitionKey is given, so every partition is searched; give PartitionKey eq, 
 
 
 def point_keys(expression: Filter) -> list[tuple[str, str]] | None:
-    """Return the keys (PartitionKey, RowKey) that the filter asks for, None where it asks for anything else.
+    """Return the keys (PartitionKey, RowKey) that the filter selects, or None if it selects anything else.
 
     Read them by one point query each instead of sending `or`, which scans. Keys come in the order of the filter,
     without repetition; a filter that contradicts itself asks for none.

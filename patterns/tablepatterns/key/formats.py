@@ -29,7 +29,7 @@ class Format(ABC):
     """What ends the text wherever more of the key follows; it sorts before all that could continue the text."""
     descending: ClassVar[bool] = False
     reads_exactly: ClassVar[bool] = False
-    """Whether `read` refuses every text that `write` would have spelled otherwise."""
+    """Whether `read` rejects every text that `write` would not have produced."""
 
     @property
     @abstractmethod
@@ -62,7 +62,7 @@ _SIGN: Final = 2**63
 def pad(number: int, width: int) -> str:
     """Return the number padded with zeros, so that keys sort as their numbers do.
 
-    A negative number and one that is too wide are refused.
+    A negative number and one that is too wide are rejected.
 
     >>> pad(123, 8)
     '00000123'
@@ -77,7 +77,7 @@ def pad(number: int, width: int) -> str:
 
 
 def unpad(text: str) -> int:
-    """Return the number of a padded text; anything but the digits 0 to 9 is refused.
+    """Return the number of a padded text; other characters than 0 to 9 are rejected.
 
     >>> unpad("00000123")
     123
@@ -207,7 +207,7 @@ _TICKS: Final = (one_of("0123"), *[DIGIT] * (_TICKS_WIDTH - 1))
 def inverted_ticks(moment: datetime | Ticks) -> str:
     """Return the key text of an instant that puts the newest first: 19 digits, smaller for a later instant.
 
-    A datetime without a time zone is refused. Two entities of one tick need something more to tell them apart.
+    A datetime without a time zone is rejected. Entities with the same tick need another field to be unique.
 
     >>> inverted_ticks(datetime(2014, 8, 22, 0, 50, 32, tzinfo=timezone.utc))
     '2519936321679999999'
@@ -397,7 +397,7 @@ _CODE: Final = re.compile(r"[!.>\[~]([0-9a-f]{2})")
 
 
 class Text(Format):
-    """Plain text, kept as it is."""
+    """Plain text, unchanged."""
 
     reads_exactly: ClassVar[bool] = True
 

@@ -35,7 +35,7 @@ class Key:
     | `uuid`        | `UUID`                         | its 36 characters                          |
 
     The width and a date's pattern are free, as long as the pattern starts at `%Y` and goes down without a gap, to `%f`
-    at most. A value that cannot be a part of the key is refused; none is ever cut, rounded or replaced. Two different
+    at most. A value that cannot be part of the key is rejected; none is truncated, rounded or replaced. Two different
     sets of values never make the same key. Where plain text is followed by more of the key, the keys read back but
     sort by the whole and not by that text; `escape`, which ends the text with a space there, sorts everywhere.
 
@@ -94,7 +94,7 @@ class Key:
         if not isinstance(fields, Mapping):
             raise BadKey("fields", fields, "the fields of a key are a mapping", 'pass {"Department": "Sales"}')
         if not fields.keys() <= self._names:
-            self._refuse_unknown(fields)
+            self._reject_unknown(fields)
         return self._partition.write(fields), self._row.write(fields)
 
     def keys_of(self, entity: Mapping[str, object]) -> tuple[str, str]:
@@ -199,7 +199,7 @@ class Key:
         a `prefix`, a `between` or one of its neighbours, and the ones after it are left out.
 
         Of this key's rows the range holds those that fit, every one and no other: a known `f34` never finds `f340`.
-        Rows of other keys may lie among them where the literal text does not keep them apart; `matches` tells.
+        The range may contain rows of other keys, unless the literal text differs; check with `matches`.
 
         >>> from tablepatterns.key import prefix
         >>> by_email = Key("{Department}", "email_{Email}")
@@ -217,7 +217,7 @@ class Key:
             row_key = self._row.write(fields)
             return KeyRange(partition_key, row_key, True, row_key, True)
         asked, *after = rest
-        _refuse_given(after, asked, fields)
+        _reject_given(after, asked, fields)
         question = fields.get(asked.name)
         if isinstance(question, Between):
             return _between(partition_key, known, asked, question, last=not after)
@@ -258,7 +258,7 @@ class Key:
 
     def _partition_of(self, fields: Mapping[str, object]) -> str:
         if not fields.keys() <= self._names:
-            self._refuse_unknown(fields)
+            self._reject_unknown(fields)
         for name in self.partition_fields:
             if isinstance(fields.get(name), (Prefix, Between)):
                 rule = "a range lies in one partition, so every field of the PartitionKey must be known"
@@ -274,7 +274,7 @@ class Key:
             known += field.write(fields[field.name])
         return known, ()
 
-    def _refuse_unknown(self, fields: Mapping[str, object]) -> None:
+    def _reject_unknown(self, fields: Mapping[str, object]) -> None:
         for name, value in fields.items():
             if name not in self.fields:
                 raise BadKey(name, value, "the key has no such field", f"its fields are {', '.join(self.fields)}")
@@ -309,7 +309,7 @@ def _check_texts(partition_key: object, row_key: object) -> None:
             raise BadKey(name, text, f"a key is a str, not {type(text).__name__}", "pass the key as it is stored")
 
 
-def _refuse_given(after: Sequence[Field], open_field: Field, fields: Mapping[str, object]) -> None:
+def _reject_given(after: Sequence[Field], open_field: Field, fields: Mapping[str, object]) -> None:
     for field in after:
         if field.name in fields:
             rule = f"{open_field.name}, to its left, is not one known value, so this is no single range of rows"

@@ -8,7 +8,7 @@ from ..engine.account import Engine
 from ..engine.ledger import Span
 from ..filters import QueryClass
 from ..traffic import Traffic
-from ..traffic.checks import budget_exceeded, scans_refused
+from ..traffic.checks import budget_exceeded, scans_exceeded
 from ..traffic.hooks import Watch
 
 
@@ -57,7 +57,9 @@ class AccountTraffic(Traffic, Span):
         requests = self.requests
         seen = Counter(each.query_class for each in requests)
         told = self.totals.by_query_class
-        self._fail(scans_refused(requests, allow, {each: max(0, told[each.label] - seen[each]) for each in QueryClass}))
+        self._fail(
+            scans_exceeded(requests, allow, {each: max(0, told[each.label] - seen[each]) for each in QueryClass})
+        )
 
     def assert_transactions(self, *, at_most: int) -> None:
         """Fail where more storage transactions are billed than allowed, whichever client made them.

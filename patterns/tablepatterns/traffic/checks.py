@@ -25,7 +25,7 @@ _NONE: Final[Mapping[QueryClass, int]] = {}
 _STRANGERS: Final = "without a line: of clients that connect() did not make, or whose answer was lost"
 
 
-def scans_refused(
+def scans_exceeded(
     requests: Iterable[Request], allow: QueryClass, unseen: Mapping[QueryClass, int] = _NONE
 ) -> str | None:
     """Return what is wrong where a query is of a worse class than allowed, by line; None where none is.

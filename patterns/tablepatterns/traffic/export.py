@@ -71,13 +71,13 @@ _COLUMNS = (
 
 def _row(request: Request) -> dict[str, object]:
     site = request.site
-    told = {
+    columns = {
         "file": site.file if site else None,
         "line": site.line if site else None,
         "function": site.function if site else None,
         "query_class": request.query_class.label if request.query_class is not None else None,
     }
-    return {name: told[name] if name in told else getattr(request, name) for name in _COLUMNS}
+    return {name: columns[name] if name in columns else getattr(request, name) for name in _COLUMNS}
 
 
 def metrics(requests: Iterable[Request], meter: Meter | None) -> None:
@@ -113,7 +113,7 @@ def _installed() -> Meter:
     try:
         api: Any = import_module("opentelemetry.metrics")
     except ModuleNotFoundError as error:
-        text = "metrics need OpenTelemetry: pip install opentelemetry-api, or give a meter"
+        text = "metrics need OpenTelemetry: pip install opentelemetry-api, or pass a meter"
         raise ModuleNotFoundError(text, name="opentelemetry") from error
     found: Meter = api.get_meter("tablepatterns")
     return found

@@ -1,4 +1,4 @@
-"""Record requests through the SDK clients' hooks; secrets are removed at once."""
+"""Record requests through the SDK clients' hooks, without their secrets."""
 
 from __future__ import annotations
 
@@ -115,7 +115,7 @@ class Seen:
             self.status = next((status for status in parts if status >= 400), self.status)
 
     def request(self, fallback: Site | None) -> Request:
-        """Return the request as it is told.
+        """Return the recorded request.
 
         :param fallback: the line to name where none is known
         """
@@ -171,7 +171,7 @@ def _content(sent: Any) -> bytes:
 
 
 def _place_in(content: bytes, url: str) -> tuple[str | None, str | None]:
-    """Return the table and the partition that a body tells, where the URL does not: of a POST to the Table service."""
+    """Return the table and the partition from the body of a POST to the Table service."""
     path = url.partition("?")[0]
     if path.endswith("/Tables"):
         return _text_at(_TABLE.search(content)), None
@@ -218,7 +218,7 @@ everywhere: Final[list[Recorder]] = []
 
 
 class Watch:
-    """Sees the requests of one connection to an account; it costs next to nothing while nobody wants to know.
+    """Observe the requests of one connection to an account; nearly free while nothing records them.
 
     :param account: what connections to the same account have in common: its engine, or its address
     :param roots: the URL of each service

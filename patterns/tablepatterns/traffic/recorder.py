@@ -7,10 +7,10 @@ from contextvars import Token
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Protocol
 
-from ..argument_types import checked
+from ..argument_types import check_least, checked
 from ..errors import BadInput
 from ..filters import QueryClass
-from .checks import budget_exceeded, scans_refused
+from .checks import budget_exceeded, scans_exceeded
 from .export import Meter, dataframe, metrics
 from .hooks import Recorder, Seen, Watch, blocks, everywhere
 from .request import Request, Site, call_site
@@ -32,20 +32,9 @@ class Watched(Protocol):
 
 
 class Traffic:
-    """Record every request of a block of code: recipes, and plain calls of the account's own SDK clients.
+    """Record every request of a block of code, by recipes and by the account's SDK clients, on every backend.
 
-    The same on an account in memory, on Azurite and on a real account, sync and aio. Blocks nest: a request belongs to
-    every block that it is made in. Tasks do not mix: a block sees what its own task does, and the tasks and threads
-    that the task starts with its context, as `asyncio` does and this package's parallel reads do. Every attempt of the
-    SDK's retries is a request of its own.
-
-    Guarantees: no key, token or signature is recorded, and no value of a property but the PartitionKey, which names
-    the partition; of a filter only its class, and why. What an error of your code breaks off stays recorded.
-
-    Does not: see calls that bring a `raw_request_hook` of their own, nor clients that `connect` did not make, nor, in a
-    thread of a pool of yours or of the SDK's parallel transfers of blobs, anything, unless with `everywhere`.
-
-    Cost: no storage transaction; some microseconds for each request.
+    Use it to find scans and hot partitions, to measure the cost of a function, and to enforce budgets in tests.
 
     >>> from tablepatterns import EntitySet, Key, connect
     >>> storage = connect()
@@ -60,26 +49,33 @@ class Traffic:
     >>> traffic.assert_no_scans()
     >>> traffic.assert_transactions(at_most=4)
 
-    :param storage: what `connect` returned
-    :param everywhere: whether to record what all threads and tasks of this process ask of the account meanwhile, by
-        whatever connection
-    :param keep: how many requests are kept; beyond them the oldest are dropped, and `dropped` counts them
+    Blocks nest: a request is recorded by every enclosing block. A block records its own task, and tasks and threads
+    that are started with its context, as `asyncio` does. Each retry of the SDK is a separate request. Keys, tokens,
+    signatures and property values other than the PartitionKey are never recorded.
+
+    Not recorded are calls with their own `raw_request_hook`, clients that `connect` did not create, and, without
+    `everywhere`, threads of your own pools and the SDK's parallel blob transfers.
+
+    Cost: no storage transactions; some microseconds per request.
+
+    :param storage: the account that `connect` returned
+    :param everywhere: whether to record the requests of all threads, tasks and connections of this process
+    :param max_requests: how many requests are recorded; beyond that the oldest are dropped, and counted in `dropped`
     :raises BadInput: the account is none of those that `connect` returns
 
     Guide: cost; designing for querying.
     """
 
     @checked
-    def __init__(self, storage: Watched, *, everywhere: bool = False, keep: int = 100_000) -> None:
+    def __init__(self, storage: Watched, *, everywhere: bool = False, max_requests: int = 100_000) -> None:
         watch = getattr(storage, "_watch", None)
         if not isinstance(watch, Watch):
             rule = "its requests cannot be recorded"
             raise BadInput("storage", type(storage).__name__, rule, "pass what tablepatterns.connect returned")
-        if keep < 1:
-            raise BadInput("keep", keep, "it is a number of requests", "keep at least 1")
+        check_least("max_requests", max_requests, 1)
         self._watch = watch
         self._everywhere = everywhere
-        self._seen: deque[Seen] = deque(maxlen=keep)
+        self._seen: deque[Seen] = deque(maxlen=max_requests)
         self._taken = 0
         self._is_open = False
         self._token: Token[tuple[Recorder, ...]] | None = None
@@ -88,7 +84,7 @@ class Traffic:
     def __enter__(self) -> Traffic:
         if self._is_open:
             rule = "it records a block already, perhaps in another task"
-            raise BadInput("traffic", self, rule, "make another Traffic for this block")
+            raise BadInput("traffic", self, rule, "create another Traffic for this block")
         self._is_open = True
         self._site = call_site()
         if self._everywhere:
@@ -114,7 +110,7 @@ class Traffic:
 
     @property
     def dropped(self) -> int:
-        """How many requests were too many to keep."""
+        """How many requests were dropped."""
         return self._taken - len(self._seen)
 
     @property
@@ -140,7 +136,7 @@ class Traffic:
         Guide: choosing a PartitionKey.
         """
         if seconds <= 0:
-            raise BadInput("seconds", seconds, "a stretch of time has a length", "give a number above zero")
+            raise BadInput("seconds", seconds, "it must be above zero", "pass a number above zero")
         return heated(self.requests, seconds)
 
     @checked
@@ -155,7 +151,7 @@ class Traffic:
 
         Guide: designing for querying.
         """
-        self._fail(scans_refused(self.requests, allow))
+        self._fail(scans_exceeded(self.requests, allow))
 
     @checked
     def assert_transactions(self, *, at_most: int) -> None:

@@ -307,7 +307,7 @@ class Request:
     :param bytes_in: of the request's body
     :param bytes_out: of the answer's body
     :param attempt: 1, and one more for each time that the SDK sent it again
-    :param examined: entities read to answer it, which only an account in memory tells; None where it is not known
+    :param examined: entities that the service read; only the in-memory engine reports it
     :param returned: entities in the answer, as `examined`
     """
 

@@ -28,7 +28,7 @@ class Tally:
     :param seconds: that they took in all, by the account's clock
     :param worst: the worst class of the queries, None where there were none
     :param cost: what they cost: the transactions by service, and how many operations of a table cost as much
-    :param examined: entities read, which only an account in memory tells; None where it is not known
+    :param examined: entities that the service read; only the in-memory engine reports it
     """
 
     requests: int = 0
