@@ -53,7 +53,7 @@ class BulkDelete(Pattern[Account_co]):
     entities stay deleted, and another call continues. Nothing is scanned unless `allow` permits it.
 
     Cost: 1 storage transaction per page of up to 1,000 found, and for each partition 1 per 100 rows, derived ones
-    included. An entity that was changed meanwhile costs up to 14 more.
+    included. An entity that another writer changed costs up to 14 more.
 
     :param entity_set: the entities to delete from
     :param max_per_second: delete transactions per second, evenly spaced; None for no limit
