@@ -1,13 +1,23 @@
-"""Load each set of the tour with the bulk load recipe, and show a progress bar."""
+"""Load each set of the tour with the bulk load recipe, and show how far it is, how fast, and the time left."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from time import perf_counter
-from typing import Any
+from typing import Any, Final
 
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.progress import (
+    BarColumn,
+    MofNCompleteColumn,
+    Progress,
+    ProgressColumn,
+    Task,
+    TextColumn,
+    TimeElapsedColumn,
+    TimeRemainingColumn,
+)
+from rich.text import Text
 
 from tablepatterns import BulkLoad, EntitySet, Storage
 
@@ -16,6 +26,26 @@ from .data import Source
 from .design import Design, departures
 
 Rows = Sequence[dict[str, Any]]
+
+
+class RateColumn(ProgressColumn):
+    """How many entities are loaded per second."""
+
+    def render(self, task: Task) -> Text:
+        """Return the rate, and nothing before it is known."""
+        rate = task.finished_speed or task.speed
+        return Text("" if rate is None else f"{rate:,.0f}/s")
+
+
+COLUMNS: Final = (
+    TextColumn("{task.description}"),
+    BarColumn(),
+    MofNCompleteColumn(),
+    RateColumn(),
+    TimeElapsedColumn(),
+    TextColumn("left:"),
+    TimeRemainingColumn(),
+)
 
 
 def load(source: Source, design: Design, console: Console, days: int) -> None:
@@ -29,8 +59,7 @@ def load(source: Source, design: Design, console: Console, days: int) -> None:
         ("flights, and their index by plane", design.flights, flights),
         ("departures, the newest first", design.departures, list(departures(flights))),
     ]
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
-    with Progress(*columns, console=console) as bars:
+    with Progress(*COLUMNS, console=console) as bars:
         transactions = sum(_load(entities, rows, bars, name) for name, entities, rows in parts)
     found = counted(sum(len(rows) for _, _, rows in parts), "entity")
     took = duration(perf_counter() - start)
