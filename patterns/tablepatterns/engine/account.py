@@ -32,8 +32,8 @@ class Engine:
     :param name: the account's name
     :param key: the account's key in Base64, by default the published one of the storage emulators
     :param clock: the account's clock, by default one that runs with real time
-    :param page_examines: after how many examined entities a page of a query ends, so that short and empty pages can
-        be had at will; by default only a full page ends early
+    :param page_examines: after how many examined entities a page of a query ends, which produces short and
+        empty pages; by default only a full page ends early
     :param targets: the rates above which the account is busy; by default there are none, and it never is
     :param deletion_seconds: for how long the name of a deleted table, queue or container is not free; by default it is
         free at once, on the service after 40 seconds or more (a container's after 30)
@@ -89,7 +89,7 @@ _lock = threading.Lock()
 
 
 def engine_for(name: str) -> Engine:
-    """Return the engine of that name, made on first use; no name means a new engine that nobody else has."""
+    """Return the engine of that name, made on first use; no name means a new, private engine."""
     if not name:
         return Engine()
     with _lock:

@@ -16,7 +16,7 @@ _UNIX_EPOCH: Final = int(Ticks.of(datetime(1970, 1, 1, tzinfo=timezone.utc)))
 
 
 class Clock:
-    """A clock that runs with real time plus what it was moved by, or stands still until it is moved.
+    """A clock that runs with real time plus an offset, or stands still until it is moved.
 
     >>> clock = Clock(datetime(2014, 8, 22, tzinfo=timezone.utc))
     >>> clock.sleep(90)
@@ -37,13 +37,13 @@ class Clock:
         return Ticks(self._moved if self._frozen else _UNIX_EPOCH + time_ns() // 100 + self._moved)
 
     def stamp(self) -> Ticks:
-        """Return an instant for a new version: never the same twice and never backwards, whatever the clock does."""
+        """Return a timestamp for a new version; timestamps are unique and increase, even if the clock is set back."""
         with self._lock:
             self._last_stamp = max(self._last_stamp + 1, self._base() + self._moved)
             return Ticks(self._last_stamp)
 
     def advance(self, seconds: float) -> None:
-        """Move the clock forward; a negative step is refused.
+        """Move the clock forward; a negative step is rejected.
 
         :param seconds: how far, fractions down to 100 nanoseconds included
         :raises BadInput: the step is negative
@@ -54,11 +54,11 @@ class Clock:
             self._moved += round(seconds * SECOND)
 
     def sleep(self, seconds: float) -> None:
-        """Let the time pass without waiting for it: a retry's back-off costs a test nothing."""
+        """Advance the clock without waiting, so that the backoff of retries takes a test no time."""
         self.advance(seconds)
 
     def set(self, moment: datetime) -> None:
-        """Put the clock to an aware moment, earlier or later; a running clock goes on from there."""
+        """Set the clock to an aware datetime, earlier or later; a running clock continues from there."""
         with self._lock:
             self._moved = int(Ticks.of(moment)) - self._base()
 

@@ -86,7 +86,7 @@ class TimerQueue(Generic[T]):
         self._entries.remove((moment, number, thing))
 
     def due(self, now: int) -> Iterator[T]:
-        """Yield what is due, the earliest first; nothing may be added or removed meanwhile."""
+        """Yield what is due, the earliest first; do not add or remove while iterating."""
         for moment, _, thing in self._entries:
             if moment > now:
                 return

@@ -20,7 +20,7 @@ _PORTS: Final[Mapping[str | None, str]] = {"10000": "blob", "10001": "queue", "1
 
 
 class AccountApi:
-    """Answer requests to any service of one account; threads may share it.
+    """Process requests to any service of one account. Thread-safe.
 
     >>> from tablepatterns.engine.http.message import Request
     >>> api = AccountApi(Engine("contoso"))
@@ -41,14 +41,14 @@ class AccountApi:
         }
 
     def handle(self, request: Request, service: str | None = None) -> Response:
-        """Return the answer of the service that the host names, or else the port; of the tables without either.
+        """Process a request by the service that the host names, else the port, else the Table service.
 
-        :param service: which it is, where that is known: a server knows the port that the request came in on
+        :param service: the service, if it is known, such as from the port of a server
         """
         return self._apis[service or service_of(request.url)].handle(request)
 
     def max_body(self, service: str) -> int:
-        """Return how many bytes a request to a service may bring; one with more is refused."""
+        """Return how many bytes a request to a service may bring; a longer one is rejected."""
         return self._apis[service].max_body
 
 

@@ -49,9 +49,9 @@ class Fault:
     :param carried_out: whether what it asks is done all the same
     :param answer: what the service says in place of its own answer
     :param headers: what goes with that answer
-    :param loses: what the network loses: no answer comes at all
-    :param cut_at: after how many bytes of the answer's body the connection breaks
-    :param seconds: how late the answer comes
+    :param loses: what the network loses: no response arrives at all
+    :param cut_at: after how many bytes of the response's body the connection breaks
+    :param seconds: the delay of the response
     """
 
     name: str
@@ -64,7 +64,7 @@ class Fault:
 
     @property
     def is_billed(self) -> bool:
-        """Whether the service bills the request: not what it refused for want of capacity or time, or never saw."""
+        """Whether the service bills the request: not if it was throttled, timed out, or never arrived."""
         return self.carried_out and self.answer is None
 
 
@@ -203,10 +203,10 @@ class Rule:
 
 
 class Faults:
-    """An account's faults. Each method makes a rule, which is in force at once; threads may share them.
+    """An account's faults. Each method makes a rule, which is in force at once; thread-safe.
 
     Where several rules are for a request, the oldest one that fails it decides, and those behind it do not count it. A
-    request that the service refuses as malformed or forbidden meets none. Each request is told in the ledger with
+    request that is malformed or forbidden is not affected. Each request is told in the ledger with
     `fault`, those that were never answered too.
 
     >>> from azure.core.exceptions import ResourceExistsError
@@ -246,14 +246,14 @@ class Faults:
         return self.add(TIMED_OUT_AFTER if carried_out else TIMED_OUT_BEFORE, **where)
 
     def refuse_connection(self, **where: Unpack[Where]) -> Rule:
-        """Let the client find nobody to connect to: `ServiceRequestError`. It knows that nothing was done.
+        """Reject the connection: `ServiceRequestError`. The client knows that nothing was done.
 
         :param where: which requests, and how often
         """
         return self.add(NO_CONNECTION, **where)
 
     def lose_request(self, **where: Unpack[Where]) -> Rule:
-        """Break the connection before anything is done; to the client this is no different from a lost answer.
+        """Break the connection before anything is done; to the client this is no different from a lost response.
 
         :param where: which requests, and how often
         """
@@ -270,7 +270,7 @@ class Faults:
         return self.add(ANSWER_LOST, **where)
 
     def break_body(self, after_bytes: int, **where: Unpack[Where]) -> Rule:
-        """Carry the request out, and break the connection within the body of the answer: `IncompleteReadError`.
+        """Carry the request out, and break the connection within the body of the response: `IncompleteReadError`.
 
         A body that is not longer comes whole.
 
@@ -281,12 +281,12 @@ class Faults:
         return self.add(Fault("body broken", cut_at=after_bytes), **where)
 
     def delay(self, seconds: float, **where: Unpack[Where]) -> Rule:
-        """Carry the request out, and move the clock before the answer comes.
+        """Carry the request out, and move the clock before the response comes.
 
         A client that waits no longer than its `read_timeout` gets `ServiceResponseTimeoutError` then, and the clock
         moves by that time only. Nothing waits in real time.
 
-        :param seconds: how late the answer comes
+        :param seconds: the delay of the response
         :param where: which requests, and how often
         """
         _check("seconds", seconds > 0, seconds, "an answer is late by more than 0 seconds")
@@ -332,9 +332,9 @@ READ_TIMEOUT: Final[float] = ConnectionConfiguration().read_timeout
 
 
 def suffer(fault: Fault, size: int, clock: Clock, options: Mapping[str, Any], *, aio: bool = False) -> None:
-    """Let an answer come late, in part or not at all.
+    """Delay a response, cut it off, or lose it.
 
-    :param size: the length of the answer's body
+    :param size: the length of the response's body
     :param options: those of the request, as azure-core gives them to its transport, `read_timeout` among them
     :param aio: whether the client is an aio one
     :raises AzureError: the one that azure-core's own transport raises then
@@ -354,7 +354,7 @@ def suffer(fault: Fault, size: int, clock: Clock, options: Mapping[str, Any], *,
 
 
 def check_whole(size: int, cut_at: int | None) -> None:
-    """Refuse a body that has come in part only.
+    """Reject a body that is incomplete.
 
     :param size: its length
     :raises IncompleteReadError: the connection broke before its end

@@ -1,4 +1,4 @@
-"""The ledger: every request that the engine answered, what it read, and what it would have cost."""
+"""The ledger: every request to the engine, what it read, and what it would be billed."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ class Record(NamedTuple):
     :param partition: the partition it went to, None where it went to several or to none
     :param query_class: the label of the query's class, None for anything but a query
     :param examined: entities read to answer it
-    :param returned: entities in the answer
+    :param returned: entities in the response
     :param error: the service's error code, None for a success
-    :param status: the status of the answer, 0 where the network lost the request
+    :param status: the status of the response, 0 where the network lost the request
     :param billable: storage transactions billed: one per request, an entity group transaction included, and none for
         one that the service was too busy or too slow to carry out
     :param written: entities written or deleted
@@ -252,7 +252,7 @@ _KNOWN: Final = frozenset(get_args(TableOperation) + get_args(QueueOperation) + 
 
 
 def check_operation(name: str) -> None:
-    """Refuse a name that no operation has: a rule for it would never be met, and nothing would tell.
+    """Reject an unknown operation: a rule for it would silently never apply.
 
     :raises BadInput: with all the names
     """

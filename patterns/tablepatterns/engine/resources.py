@@ -26,7 +26,7 @@ _CHARACTERS: Final = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
 
 
 def check_resource_name(name: str) -> None:
-    """Refuse a name that is not 3 to 63 lower-case letters, digits and single hyphens between them.
+    """Reject a name that is not 3 to 63 lower-case letters, digits and single hyphens between them.
 
     >>> check_resource_name("employee-photos")
 
@@ -39,7 +39,7 @@ def check_resource_name(name: str) -> None:
 
 
 def check_range(name: str, value: int, lowest: int, highest: int) -> None:
-    """Refuse a number outside its range.
+    """Reject a number outside its range.
 
     :param name: the query parameter, as the service calls it
     :raises ServiceError: OutOfRangeQueryParameterValue, with the range in its details
@@ -53,7 +53,7 @@ def check_range(name: str, value: int, lowest: int, highest: int) -> None:
 
 
 def invalid_parameter(name: str, value: object, reason: str = "") -> ServiceError:
-    """Return the refusal of a query parameter that is wrong in another way than by its range."""
+    """Return the error of an invalid query parameter."""
     why = {"Reason": reason} if reason else {}
     return ServiceError(
         errors.INVALID_QUERY_PARAMETER_VALUE.with_details(QueryParameterName=name, QueryParameterValue=value, **why)
@@ -64,7 +64,7 @@ _NAME: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 
 def checked_metadata(metadata: Mapping[str, str]) -> dict[str, str]:
-    """Return a copy to keep; refuse a name that is empty or no identifier, and more than 8 KiB in all.
+    """Return a copy to keep; reject a name that is not an identifier, and more than 8 KiB in total.
 
     :raises ServiceError: EmptyMetadataKey, InvalidMetadata, MetadataTooLarge
     """
@@ -144,7 +144,7 @@ class ServiceProperties:
     default_version: str | None = None
 
     def check(self) -> None:
-        """Refuse more than five CORS rules, a version that never was, or a retention that is not of 1 to 365 days.
+        """Reject more than five CORS rules, an unknown version, or a retention outside 1 to 365 days.
 
         :raises ServiceError: InvalidXmlDocument
         """
@@ -173,7 +173,7 @@ class AccessPolicy:
 
 
 def check_policies(policies: Sequence[AccessPolicy], letters: str) -> None:
-    """Refuse more than five policies, two of one name, a long name, or a permission the service does not know.
+    """Reject more than five policies, two of one name, a long name, or an unknown permission.
 
     :param letters: the permissions that the service knows
     :raises ServiceError: InvalidXmlDocument
@@ -202,7 +202,7 @@ class Deletions:
     >>> deletions.check("orders")
 
     :param clock: what the deletions go by
-    :param answer: what whoever wants such a name is told
+    :param answer: the error for a name that is still in use
     """
 
     def __init__(self, clock: Clock, answer: ErrorMessage) -> None:
@@ -230,9 +230,9 @@ class Deletions:
             self._free_at[name] = Ticks(now + round(self._seconds * SECOND))
 
     def check(self, name: str) -> None:
-        """Refuse a name that is not free yet.
+        """Reject a name that is still being deleted.
 
-        :raises ServiceError: the answer of the service for that
+        :raises ServiceError: the service's error
         """
         moment = self._free_at.get(name)
         if moment is not None and moment > self._clock.now():

@@ -324,7 +324,7 @@ def _observes(policy: SansIOHTTPPolicy[Any, Any]) -> bool:
 
 
 class EngineTransport(HttpTransport[HttpRequest, HttpResponse]):
-    """Carry the requests of sync SDK clients to an engine; threads may share it.
+    """Carry the requests of sync SDK clients to an engine; thread-safe.
 
     No socket is opened, so opening and closing mean nothing. The back-off of the SDK's retries moves the engine's
     clock instead of waiting.
@@ -339,9 +339,9 @@ class EngineTransport(HttpTransport[HttpRequest, HttpResponse]):
     'Employees'
 
     :param engine: the account that answers
-    :param trust_tokens: whether bearer tokens are accepted as the owner's, or else refused with a challenge; "checked"
+    :param trust_tokens: whether bearer tokens are accepted as the owner's, or else rejected with a challenge; "checked"
         accepts a JWT for this account or for Azure Storage that has not expired, without verifying its signature
-    :param read_timeout: for how many seconds of virtual time a client waits for a late answer
+    :param read_timeout: for how many seconds of virtual time a client waits for a late response
     """
 
     def __init__(
@@ -352,7 +352,7 @@ class EngineTransport(HttpTransport[HttpRequest, HttpResponse]):
         self._read_timeout = read_timeout
 
     def send(self, request: HttpRequest, **kwargs: Any) -> HttpResponse:
-        """Return the engine's answer, unless a fault of the engine's breaks the connection.
+        """Return the engine's response, unless a fault of the engine's breaks the connection.
 
         :param kwargs: the options of the network, of which `read_timeout` and `stream` matter
         """
@@ -398,9 +398,9 @@ class AioEngineTransport(AsyncHttpTransport[HttpRequest, AsyncHttpResponse]):
 
     :param engine: the account that answers
     :param turn: awaited before every request; a scheduler decides there who goes next
-    :param trust_tokens: whether bearer tokens are accepted as the owner's, or else refused with a challenge; "checked"
+    :param trust_tokens: whether bearer tokens are accepted as the owner's, or else rejected with a challenge; "checked"
         accepts a JWT for this account or for Azure Storage that has not expired, without verifying its signature
-    :param read_timeout: for how many seconds of virtual time a client waits for a late answer
+    :param read_timeout: for how many seconds of virtual time a client waits for a late response
     """
 
     def __init__(
@@ -417,7 +417,7 @@ class AioEngineTransport(AsyncHttpTransport[HttpRequest, AsyncHttpResponse]):
         self._turn = turn
 
     async def send(self, request: HttpRequest, **kwargs: Any) -> AsyncHttpResponse:
-        """Return the engine's answer, unless a fault of the engine's breaks the connection.
+        """Return the engine's response, unless a fault of the engine's breaks the connection.
 
         :param kwargs: the options of the network, of which `read_timeout` and `stream` matter
         """

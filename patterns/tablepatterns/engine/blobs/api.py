@@ -55,7 +55,7 @@ def set_properties(call: BlobCall) -> Response:
 
 @dataclass(frozen=True)
 class PublicPermit(Permit):
-    """What anybody may do with a container or its blobs.
+    """What anyone may do with a public container or its blobs.
 
     :param access: how much of it is public
     """
@@ -63,7 +63,7 @@ class PublicPermit(Permit):
     access: PublicAccess
 
     def check(self, need: Need, resource: str = "") -> None:
-        """Refuse all but reading blobs and, where the container is public too, what is said of it and its list."""
+        """Allow only reading blobs and, if the container is public, its properties and its list."""
         of_container = need in (LIST_BLOBS, READ_CONTAINER) and self.access is PublicAccess.CONTAINER
         if need is not READ and not of_container:
             raise ServiceError(errors.NO_AUTHENTICATION_INFORMATION)
@@ -98,7 +98,7 @@ _MAX_BODY: Final = MAX_PUT_BLOB_BYTES + MIB
 
 
 def _reject_unsupported(call: BlobCall) -> Response:
-    """Refuse what the service does and the engine does not: page blobs, searches by tag, and the like."""
+    """Reject operations that the engine does not support, such as page blobs and searches by tag."""
     raise ServiceError(errors.NOT_IMPLEMENTED)
 
 
@@ -161,9 +161,9 @@ def _write_error(call: BlobCall, error: ServiceError) -> Response:
 
 
 class BlobApi(Api[BlobCall]):
-    """Answer requests to the Blob service of one account; threads may share it.
+    """Process requests to the Blob service of one account. Thread-safe.
 
-    Every request gets an answer: what is malformed, forbidden or unknown gets the service's refusal.
+    Every request gets a response: if it is malformed, forbidden or unknown, the service's error.
 
     >>> api = BlobApi(Engine("contoso"))
     >>> response = api.handle(Request("GET", "https://contoso.blob.core.windows.net/?comp=list", {}))

@@ -161,7 +161,7 @@ class CopyRecord:
 
 @dataclass(frozen=True, slots=True)
 class Blob:
-    """One version of a blob; a change makes a new one, so a reader may keep it as long as it likes.
+    """One version of a blob; it is immutable, and a change creates a new version.
 
     :param created: when the blob came into being
     :param modified: when this version did; no two versions have the same
@@ -210,7 +210,7 @@ class Blob:
             raise AssertionError(f"a snapshot of {self.name!r} is leased")
 
     def check_online(self) -> None:
-        """Refuse what an archived blob does not allow.
+        """Reject operations that an archived blob does not allow.
 
         :raises ServiceError: BlobArchived
         """
@@ -250,7 +250,7 @@ def etag_of(modified: Ticks) -> str:
 
 
 def check_blob_name(name: str) -> None:
-    """Refuse a name that is empty, or longer than 1,024 characters.
+    """Reject a name that is empty, or longer than 1,024 characters.
 
     :raises ServiceError: InvalidUri
     """
@@ -259,7 +259,7 @@ def check_blob_name(name: str) -> None:
 
 
 def check_block_id(block_id: str) -> None:
-    """Refuse what is no Base64, or more than 64 bytes in it.
+    """Reject an id that is not Base64, or has more than 64 bytes.
 
     :raises ServiceError: InvalidQueryParameterValue
     """
@@ -275,7 +275,7 @@ def check_block_id(block_id: str) -> None:
 
 
 def checked_tags(tags: Mapping[str, str]) -> dict[str, str]:
-    """Return a copy to keep; refuse more than ten, and names or values of characters or lengths that are not allowed.
+    """Return a copy to keep; reject more than ten, and names or values of characters or lengths that are not allowed.
 
     :raises ServiceError: InvalidTag
     """
@@ -319,8 +319,8 @@ def check_block(block: Block) -> None:
         raise ServiceError(errors.REQUEST_BODY_TOO_LARGE)
 
 
-def check_beside(block: Block, staged: Mapping[str, Block]) -> None:
-    """Refuse a block whose id is of another length than those that are staged, or one too many.
+def check_block_count(block: Block, staged: Mapping[str, Block]) -> None:
+    """Reject a block whose id differs in length from the staged ones, or that exceeds the number of blocks.
 
     :raises ServiceError: InvalidBlobOrBlock, BlockCountExceedsLimit
     """

@@ -50,7 +50,7 @@ def write_structured(content: Content) -> tuple[Content, dict[str, str]]:
 
 
 def read_structured(body: bytes) -> tuple[Content, dict[str, str]]:
-    """Return the content of a structured body, and the headers by which the answer tells that it was read as such.
+    """Return the content of a structured body, and the headers by which the response tells that it was read as such.
 
     :raises ServiceError: Crc64Mismatch; InvalidInput where it is none
     """
@@ -101,7 +101,7 @@ _TOLD_UP_TO: Final = 64 * 1024
 class Payload(NamedTuple):
     """What a write brings.
 
-    :param headers: what the answer says of it: checksums
+    :param headers: what the response says of it: checksums
     """
 
     content: Content
@@ -150,7 +150,7 @@ def crc64_of(content: Content) -> bytes:
 
 
 def check_md5(specified: bytes, calculated: bytes) -> None:
-    """Refuse content that is not what its sender took it for.
+    """Reject content that does not match its checksums.
 
     :raises ServiceError: Md5Mismatch
     """

@@ -195,11 +195,11 @@ class BlobCall(Call[Target, Blobs]):
             raise invalid_parameter("snapshot", text) from error
 
     def allow(self, need: Need) -> None:
-        """Refuse an operation unless the sender may carry it out on this container, or on this blob in it."""
+        """Check that the sender may execute an operation on this container, or on this blob in it."""
         self.permit.check(need, "/".join(self.place) if self.target.blob else self.target.container)
 
     def may(self, need: Need) -> bool:
-        """Tell whether the sender may carry out another operation here."""
+        """Tell whether the sender may execute another operation here."""
         try:
             self.allow(need)
         except ServiceError:

@@ -45,7 +45,7 @@ class Terms:
     create_only: bool = False
 
     def check_single(self) -> None:
-        """Refuse what only a read may combine: several ETags, or conditions other than an ETag beside a time.
+        """Reject conditions that only a read may combine: several ETags, or any two other than an ETag and a time.
 
         :raises ServiceError: InvalidHeaderValue, MultipleConditionHeadersNotSupported
         """
@@ -74,7 +74,7 @@ class Versioned(Protocol):
 
 
 def check_read(terms: Terms, version: Versioned) -> None:
-    """Refuse a read whose conditions are not met: the version is another one, or is one that the reader has.
+    """Reject a read whose conditions are not met.
 
     :raises ServiceError: ConditionNotMet; UnsatisfiableCondition for a read of what must not be there
     """
@@ -92,10 +92,10 @@ def check_read(terms: Terms, version: Versioned) -> None:
 
 
 def check_write(terms: Terms, version: Versioned | None, unmet: ErrorMessage = errors.CONDITION_NOT_MET) -> None:
-    """Refuse a write whose conditions are not met; an ETag outdoes a time that stands beside it.
+    """Reject a write whose conditions are not met; an ETag takes precedence over a time.
 
     :param version: what is there, None for nothing
-    :param unmet: what the refusal says
+    :param unmet: the error if a condition is not met
     :raises ServiceError: that, or what `Terms.check_single` raises
     """
     terms.check_single()
@@ -116,7 +116,7 @@ def check_write(terms: Terms, version: Versioned | None, unmet: ErrorMessage = e
 
 
 def check_create(terms: Terms, version: Versioned | None, unmet: ErrorMessage = errors.CONDITION_NOT_MET) -> None:
-    """Refuse a write that makes or replaces a blob.
+    """Reject a write that makes or replaces a blob.
 
     :raises ServiceError: BlobAlreadyExists where there must be none, UnauthorizedBlobOverwrite where the sender may not
         replace it, or what `check_write` raises

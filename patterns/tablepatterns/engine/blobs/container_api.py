@@ -219,7 +219,7 @@ _OPERATIONS: Final[dict[tuple[str, str], Callable[[BlobCall], Response]]] = {
 
 
 def run_batch(call: BlobCall) -> Response:
-    """Carry out the requests of a batch, one by one; one that is refused leaves the others alone.
+    """Execute the requests of a batch one by one; one that fails does not affect the others.
 
     :raises ServiceError: InvalidInput where it is no batch, is empty or too long
     """

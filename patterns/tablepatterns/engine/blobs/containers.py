@@ -25,7 +25,7 @@ _SPECIAL_NAMES: Final = frozenset({"$root", "$web", "$logs"})
 
 
 class Containers:
-    """The containers of one account. Every method is atomic, and what is refused changes nothing.
+    """The containers of one account. Every method is atomic, and a rejected call changes nothing.
 
     :param lock: guards the containers and all that is in them
     """
@@ -56,7 +56,7 @@ class Containers:
     def delete(self, name: str, terms: Terms = NO_TERMS) -> None:
         """Delete a container and all in it, at once; its name is free when the deletion has taken its time.
 
-        :raises ServiceError: ContainerNotFound, or what the terms are refused with
+        :raises ServiceError: ContainerNotFound, or an error of the conditions
         """
         with self._lock:
             properties = self.find(name).properties
@@ -68,7 +68,7 @@ class Containers:
     def get(self, name: str, terms: Terms = NO_TERMS) -> ContainerProperties:
         """Return what a container says of itself.
 
-        :raises ServiceError: ContainerNotFound, or what the lease is refused with
+        :raises ServiceError: ContainerNotFound, or an error of the lease
         """
         with self._lock:
             properties = self.find(name).properties
@@ -95,7 +95,7 @@ class Containers:
     def lease(self, name: str, action: Action, terms: Terms = NO_TERMS) -> tuple[ContainerProperties, Ticks]:
         """Carry out an action on the lease of a container; return what it says then, and the moment of it.
 
-        :raises ServiceError: ContainerNotFound, what the terms are refused with, or what the action is refused with
+        :raises ServiceError: ContainerNotFound, an error of the conditions, or an error of the action
         """
         with self._lock:
             container, now = self.find(name), self._clock.now()

@@ -29,7 +29,7 @@ _Word = TypeVar("_Word", bound=Enum)
 
 
 def invalid(name: str, value: object) -> ServiceError:
-    """Return the refusal of a header that says nothing sensible."""
+    """Return the error of an invalid header."""
     return ServiceError(errors.INVALID_HEADER.with_details(HeaderName=name, HeaderValue=value))
 
 
@@ -45,7 +45,7 @@ def required(headers: Mapping[str, str], name: str) -> str:
 
 
 def missing(name: str) -> ServiceError:
-    """Return the refusal of a request without a header that the operation cannot do without."""
+    """Return the error of a missing header."""
     return ServiceError(errors.MISSING_HEADER.with_details(HeaderName=name))
 
 
@@ -95,7 +95,7 @@ def digest(headers: Mapping[str, str], name: str, size: int | None, wrong: Error
     """Return the checksum in a header, None where there is no header.
 
     :param size: how many bytes it has, None for any number
-    :param wrong: what it is refused with
+    :param wrong: the error if it is invalid
     :raises ServiceError: that
     """
     value = headers.get(name)
@@ -154,7 +154,7 @@ def read_content_headers(
 
 
 def write_content_headers(said: ContentHeaders) -> dict[str, str]:
-    """Return what a blob says of its content, but its digest, as the headers of an answer."""
+    """Return the content headers of a blob, without its MD5."""
     found = {
         "Content-Type": said.content_type,
         "Content-Encoding": said.encoding,

@@ -1,4 +1,4 @@
-"""Leases of blobs and containers: the five states, the five actions, and who may read and write meanwhile.
+"""Leases of blobs and containers: the five states, the five actions, and which reads and writes they allow.
 
 A lease is a value: an action makes another one. What state it is in depends on the moment.
 """
@@ -31,12 +31,12 @@ class State(Enum):
 
     @property
     def locked(self) -> bool:
-        """Whether nobody writes without the lease."""
+        """Whether writes need the lease."""
         return self in (State.LEASED, State.BREAKING)
 
 
 class Words(NamedTuple):
-    """How the service refuses what a lease forbids, on blobs or on containers."""
+    """The errors of a lease, on blobs or on containers."""
 
     resource: str
     use_without_lease: ErrorMessage
@@ -56,8 +56,8 @@ class Lease:
     (<State.LEASED: 'leased'>, <State.EXPIRED: 'expired'>)
 
     :param duration: for how many seconds it was asked, or `INFINITE`
-    :param ends: when it expires or, once somebody broke it, when it is broken; None for never
-    :param breaking: whether somebody broke it
+    :param ends: when it expires or, once it is being broken, when it is broken; None for never
+    :param breaking: whether it is being broken
     """
 
     id: UUID | None = None
@@ -91,7 +91,7 @@ class Lease:
         return self if self.state(now).locked else NO_LEASE
 
     def check_read(self, id: UUID | None, now: Ticks, words: Words) -> None:  # noqa: A002 - what the service calls it
-        """Refuse a read that names a lease unless it is this one, and runs.
+        """Reject a read with a lease id unless it is that of the active lease.
 
         :raises ServiceError: LeaseNotPresentWith..Operation, LeaseIdMismatchWith..Operation, LeaseLost
         """
@@ -106,9 +106,9 @@ class Lease:
             raise ServiceError(words.use_with_other_lease)
 
     def check_write(self, id: UUID | None, now: Ticks, words: Words) -> None:  # noqa: A002 - what the service calls it
-        """Refuse a write that does not name the lease that runs, or names one where none does.
+        """Reject a write without the id of the active lease, or with an id if there is none.
 
-        :raises ServiceError: LeaseIdMissing, or what a read is refused with
+        :raises ServiceError: LeaseIdMissing, or an error of a read
         """
         if id is None and self.state(now).locked:
             raise ServiceError(errors.LEASE_ID_MISSING.format(resource=words.resource))
@@ -153,7 +153,7 @@ class Acquire:
 
 @dataclass(frozen=True, slots=True)
 class Renew:
-    """Let the lease run for its duration again; an expired one too, as long as nothing was written meanwhile."""
+    """Let the lease run for its duration again; an expired one too, unless the resource was written in between."""
 
     id: UUID
 

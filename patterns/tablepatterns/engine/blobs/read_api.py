@@ -128,7 +128,7 @@ def _with_body(call: BlobCall, status: int, headers: dict[str, str], content: Co
 
 
 def _overrides(call: BlobCall) -> dict[str, str]:
-    """Return what the sender's signature wants the answer to say of the content."""
+    """Return what the sender's signature overrides in the headers of the content."""
     return {**call.permit.headers} if isinstance(call.permit, BlobPermit) else {}
 
 
@@ -141,13 +141,13 @@ def _is_asked(headers: Mapping[str, str], name: str) -> bool:
 
 
 def _check_range(headers: Mapping[str, str], span: Range | None) -> None:
-    """Refuse to calculate the checksum of what is no range, or is asked for as a long one."""
+    """Reject a request for a checksum without a range, or with a range over 4 MiB."""
     length = 1 if span is None or span.last is None else span.last - span.first + 1
     _check_length(headers, MAX_RANGE_WITH_MD5 + 1 if span is None else length)
 
 
 def _check_length(headers: Mapping[str, str], length: int) -> None:
-    """Refuse to calculate the checksum of a long range; how long one without an end is, the blob tells."""
+    """Reject a request for the checksum of a range over 4 MiB; a range without an end ends with the blob."""
     for name in (_RANGE_MD5, _RANGE_CRC64):
         if _is_asked(headers, name) and length > MAX_RANGE_WITH_MD5:
             raise invalid(name, headers[name])

@@ -33,7 +33,7 @@ class BlobPermit(Permit):
 
     :param resource: the container's name, or that and the blob's
     :param letters: its permissions, its stored policy's included
-    :param headers: what the answer to a read is to say instead of what the blob says
+    :param headers: content headers that override those of the blob in the response to a read
     """
 
     resource: str
@@ -41,7 +41,7 @@ class BlobPermit(Permit):
     headers: Mapping[str, str]
 
     def check(self, need: Need, resource: str = "") -> None:
-        """Refuse any other resource, what such a signature does not reach, and what its permissions leave out."""
+        """Reject any other resource, and operations that the signature or its permissions do not cover."""
         inside = resource == self.resource or resource.startswith(f"{self.resource}/")
         of_blob = "/" in self.resource
         if not need.own or not inside or (of_blob and resource != self.resource):

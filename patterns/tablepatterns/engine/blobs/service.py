@@ -23,9 +23,9 @@ from .blob import (
     Kind,
     Tier,
     Where,
-    check_beside,
     check_blob_name,
     check_block,
+    check_block_count,
     checked_tags,
 )
 from .conditions import ANY, NO_TERMS, Terms, check_create, check_read, check_tier, check_write
@@ -43,7 +43,7 @@ _NO_DRAFT: Final = Draft()
 
 
 class Blobs:
-    """One account's blobs. Every method is atomic: threads may share it, and what is refused changes nothing.
+    """One account's blobs. Thread-safe: every method is atomic, and a rejected call changes nothing.
 
     What it returns are versions, which later changes leave alone: a download goes on although the blob is overwritten.
 
@@ -67,7 +67,7 @@ class Blobs:
     def get(self, container: str, name: str, terms: Terms = NO_TERMS, snapshot: Ticks | None = None) -> Blob:
         """Return a blob, or a snapshot of it; for its content `Blob.check_online` must have nothing against it.
 
-        :raises ServiceError: ContainerNotFound, BlobNotFound, or what the terms are refused with
+        :raises ServiceError: ContainerNotFound, BlobNotFound, or an error of the conditions
         """
         with self._lock:
             blob = self._slot(container, name).version(snapshot)
@@ -78,7 +78,7 @@ class Blobs:
     def blocks(self, container: str, name: str, terms: Terms = NO_TERMS, snapshot: Ticks | None = None) -> BlockList:
         """Return the blocks under a name, those of the blob and those that are not committed.
 
-        :raises ServiceError: ContainerNotFound, BlobNotFound, InvalidBlobType, or what the terms are refused with
+        :raises ServiceError: ContainerNotFound, BlobNotFound, InvalidBlobType, or an error of the conditions
         """
         with self._lock:
             slot, now = self._slot(container, name), self._clock.now()
@@ -114,7 +114,7 @@ class Blobs:
     ) -> Blob:
         """Write a whole block blob, or an empty append blob, in place of whatever has the name.
 
-        :raises ServiceError: ContainerNotFound, what the terms are refused with, or what is wrong with the request
+        :raises ServiceError: ContainerNotFound, an error of the conditions, or what is wrong with the request
         """
         kept = draft.checked()
         versions.check_whole(kind, content)
@@ -175,10 +175,10 @@ class Blobs:
             )
 
     def source(self, source: CopySource) -> Blob:
-        """Return a blob for those who take content from it.
+        """Return a blob as the source of a copy.
 
-        :raises ServiceError: ContainerNotFound, BlobNotFound, SourceConditionNotMet, BlobArchived, or what the lease is
-            refused with
+        :raises ServiceError: ContainerNotFound, BlobNotFound, SourceConditionNotMet, BlobArchived, or an error of the
+            lease
         """
         with self._lock:
             origin = self._slot(source.container, source.name).version(source.snapshot)
@@ -204,7 +204,7 @@ class Blobs:
             if slot.current is not None:
                 check_kind(slot.current, Kind.BLOCK)
                 slot.current.check_online()
-            check_beside(block, slot.staged(now))
+            check_block_count(block, slot.staged(now))
             slot.stage(block, now)
             home.slots[name] = slot
 
@@ -242,7 +242,7 @@ class Blobs:
     def set_headers(self, container: str, name: str, headers: ContentHeaders, terms: Terms = NO_TERMS) -> Blob:
         """Replace what a blob says of its content, and forget where it was copied from.
 
-        :raises ServiceError: ContainerNotFound, BlobNotFound, BlobArchived, or what the terms are refused with
+        :raises ServiceError: ContainerNotFound, BlobNotFound, BlobArchived, or an error of the conditions
         """
         return self._change(container, name, terms, lambda blob: replace(blob, headers=headers, copy=None))
 
@@ -274,7 +274,7 @@ class Blobs:
 
         What was archived is back at once; on the service that takes hours.
 
-        :raises ServiceError: ContainerNotFound, BlobNotFound, InvalidBlobType, or what the terms are refused with
+        :raises ServiceError: ContainerNotFound, BlobNotFound, InvalidBlobType, or an error of the conditions
         """
         with self._lock:
             slot, now = self._slot(container, name), self._clock.now()
@@ -288,7 +288,7 @@ class Blobs:
     def lease(self, container: str, name: str, action: Action, terms: Terms = NO_TERMS) -> tuple[Blob, Ticks]:
         """Carry out an action on the lease of a blob; return the blob with the lease, and the moment of it.
 
-        :raises ServiceError: ContainerNotFound, BlobNotFound, or what conditions or action are refused with
+        :raises ServiceError: ContainerNotFound, BlobNotFound, or an error of the conditions or of the action
         """
         with self._lock:
             slot, now = self._slot(container, name), self._clock.now()
@@ -303,7 +303,7 @@ class Blobs:
         """Keep the blob as it is now under the moment at which it was asked for.
 
         :param metadata: what the snapshot has instead of the blob's metadata, which makes it a version of its own
-        :raises ServiceError: ContainerNotFound, BlobNotFound, BlobArchived, or what the terms are refused with
+        :raises ServiceError: ContainerNotFound, BlobNotFound, BlobArchived, or an error of the conditions
         """
         kept = None if metadata is None else checked_metadata(metadata)
         with self._lock:
@@ -329,11 +329,11 @@ class Blobs:
         snapshot: Ticks | None = None,
         snapshots: Snapshots | None = None,
     ) -> None:
-        """Delete a blob, a snapshot, or blocks that nobody committed.
+        """Delete a blob, a snapshot, or uncommitted blocks.
 
         :param snapshot: the moment of the one snapshot to delete
         :param snapshots: what becomes of the snapshots of the blob
-        :raises ServiceError: ContainerNotFound, BlobNotFound, SnapshotsPresent, or what the terms are refused with
+        :raises ServiceError: ContainerNotFound, BlobNotFound, SnapshotsPresent, or an error of the conditions
         """
         with self._lock:
             home = self.containers.find(container)

@@ -25,7 +25,7 @@ Snapshots: TypeAlias = Literal["include", "only"]
 
 
 class PublicAccess(Enum):
-    """What anybody may read without a credential."""
+    """What anyone may read without a credential."""
 
     NONE = ""
     BLOBS = "blob"

@@ -1,4 +1,4 @@
-"""How the next version of a blob comes about: what each write makes of what was there, and refuses to make."""
+"""The next version of a blob: what each write creates from the previous version, and what it rejects."""
 
 from __future__ import annotations
 
@@ -96,7 +96,7 @@ def appended(blob: Blob, content: Content, position: int | None, max_size: int |
 
 
 def sealed(blob: Blob, position: int | None) -> Blob:
-    """Return an append blob that nobody can append to.
+    """Return a sealed append blob.
 
     :raises ServiceError: InvalidBlobType, AppendPositionConditionNotMet
     """
@@ -105,7 +105,7 @@ def sealed(blob: Blob, position: int | None) -> Blob:
 
 
 def check_whole(kind: Kind, content: Content) -> None:
-    """Refuse content that no blob can be written with.
+    """Reject content that no blob can be written with.
 
     :raises ServiceError: InvalidHeaderValue for an append blob that is not empty, RequestBodyTooLarge
     """
@@ -116,7 +116,7 @@ def check_whole(kind: Kind, content: Content) -> None:
 
 
 def check_append(content: Content) -> None:
-    """Refuse a block that no append blob can get.
+    """Reject a block that no append blob can get.
 
     :raises ServiceError: InvalidHeaderValue for no bytes, RequestBodyTooLarge
     """
@@ -127,7 +127,7 @@ def check_append(content: Content) -> None:
 
 
 def check_kind(blob: Blob, kind: Kind) -> None:
-    """Refuse an operation on a blob of another kind.
+    """Reject an operation on a blob of another kind.
 
     :raises ServiceError: InvalidBlobType
     """

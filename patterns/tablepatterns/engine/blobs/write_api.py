@@ -54,9 +54,9 @@ class TagOption(Enum):
 
 
 class CopySourceError(ServiceError):
-    """A source that cannot be read: the answer has the status, the text and the code of the source's own answer.
+    """A source that cannot be read: the response has the status, the message and the code of the source's own response.
 
-    :param refusal: what the source answers
+    :param error: the error of the source
     """
 
     def __init__(self, error: ServiceError) -> None:
@@ -379,7 +379,7 @@ def put(call: BlobCall) -> Response:
 
 
 def copy_blob(call: BlobCall) -> Response:
-    """Copy a blob, which is done at once however it is asked for."""
+    """Copy a blob; asynchronous copies finish at once too."""
     headers = call.request.headers
     is_sync = headers.get("x-ms-requires-sync", "").lower() == "true"
     call.begin("CopyBlobFromURL" if is_sync else "CopyBlob", CREATE)
@@ -400,7 +400,7 @@ def copy_blob(call: BlobCall) -> Response:
 
 
 def abort_copy(call: BlobCall) -> Response:
-    """Refuse to abort a copy: it is finished."""
+    """Reject the abort of a copy: copies finish at once."""
     call.begin("AbortCopyBlob", WRITE)
     action = required(call.request.headers, "x-ms-copy-action")
     if action.lower() != "abort":

@@ -57,7 +57,7 @@ def write_list(
 
     :param base: the account's endpoint
     :param container: whose blobs are listed, None for a list of containers
-    :param asked: the options of the request, which the answer repeats
+    :param asked: the options of the request, which the response repeats
     :param kind: what the items together are called
     :param following: the marker of the next page, "" on the last
     """

@@ -25,8 +25,8 @@ _OWNER: Final = Owner()
 class Authorization:
     """Finds out what the sender of a request may do.
 
-    Bearer tokens cannot be verified without their issuer. They are refused with a challenge, unless the engine is told
-    to trust them; then any token over https is the owner's, or any that `is_current` accepts.
+    Bearer tokens cannot be verified without their issuer. They are rejected with a challenge, unless the engine
+    trusts them; then any token over https, or any that `is_current` accepts, is the owner's.
 
     :param engine: the account
     :param shared: checks the shared access signatures of the service

@@ -85,7 +85,7 @@ _NAMESPACE: Final = "http://schemas.microsoft.com/ado/2007/08/dataservices/metad
 class ErrorWriter:
     """Writes refusals that carry one request's id and time.
 
-    :param request_id: the id that the answer's header carries too
+    :param request_id: the id that the response's header carries too
     """
 
     __slots__ = ("_stamp",)

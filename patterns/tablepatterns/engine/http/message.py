@@ -79,7 +79,7 @@ class Response:
         return self._body if isinstance(self._body, Content) else Content([self._body])
 
     def drop_body(self) -> None:
-        """Leave the body out, as the answer to a HEAD does."""
+        """Leave the body out, as the response to a HEAD does."""
         self._body = b""
 
 

@@ -39,17 +39,17 @@ class Permit(ABC):
     """What the sender of a request may do."""
 
     scope: KeyScope | None = None
-    """The stretch of a table it may see, None for all of it."""
+    """The key range that it covers, None for the whole table."""
 
     @abstractmethod
     def check(self, need: Need, resource: str = "") -> None:
-        """Refuse an operation that it does not allow.
+        """Reject an operation that it does not allow.
 
         :raises ServiceError: one of the codes that begin with Authorization
         """
 
     def check_keys(self, partition_key: str, row_key: str) -> None:
-        """Refuse an entity outside the stretch of the table.
+        """Reject an entity outside the key range.
 
         :raises ServiceError: AuthorizationFailure
         """
@@ -76,7 +76,7 @@ class AccountPermit(Permit):
     letters: frozenset[str]
 
     def check(self, need: Need, resource: str = "") -> None:
-        """Refuse what the resource types or the permissions leave out."""
+        """Reject operations that the resource types or the permissions do not cover."""
         if need is OWNER_ONLY:
             raise ServiceError(errors.AUTHORIZATION_FAILURE)
         if need.level not in self.levels:
@@ -97,14 +97,14 @@ class ResourcePermit(Permit):
     scope: KeyScope | None = None
 
     def check(self, need: Need, resource: str = "") -> None:
-        """Refuse any other resource, what such a signature does not reach, and what its permissions leave out."""
+        """Reject any other resource, and operations that the signature or its permissions do not cover."""
         if not need.own or resource.lower() != self.resource:
             raise ServiceError(errors.AUTHORIZATION_FAILURE)
         check_letters(need.own, self.letters)
 
 
 def check_letters(choices: tuple[str, ...], letters: frozenset[str]) -> None:
-    """Refuse an operation for which none of the sets of permissions that would do is there as a whole.
+    """Reject an operation unless one of the sufficient sets of permissions is granted in full.
 
     :raises ServiceError: AuthorizationPermissionMismatch
     """

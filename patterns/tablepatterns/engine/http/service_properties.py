@@ -49,12 +49,12 @@ def get_statistics(call: AnyCall) -> Response:
 
 
 def reject_table_properties(call: AnyCall) -> Response:
-    """Refuse what a client asks whose account URL ends with the name of a table, whether that exists or not."""
+    """Reject a request of a client whose account URL ends with the name of a table."""
     call.allow(OWNER_ONLY)
     raise ServiceError(errors.INVALID_QUERY_PARAMETER_VALUE)
 
 
 def reject_service_document(call: AnyCall) -> Response:
-    """Refuse the root without the query options that name its properties or statistics."""
+    """Reject a request to the root without the query options for properties or statistics."""
     call.allow(OWNER_ONLY)
     raise ServiceError(errors.NOT_IMPLEMENTED)

@@ -118,7 +118,7 @@ def _peek(call: QueueCall) -> Response:
 
 
 def update_message(call: QueueCall) -> Response:
-    """Hide a message anew; a body replaces its text."""
+    """Extend the invisibility of a message; a body replaces its text."""
     call.begin("UpdateMessage", UPDATE)
     query, target, body = call.address.query, call.target, call.request.body
     receipt, visibility = required(query, "popreceipt"), read_number(query, "visibilitytimeout")
@@ -175,9 +175,9 @@ _QUEUES: Final = Service(QueueCall.service, QueueCall, _HANDLERS, _write_error)
 
 
 class QueueApi(Api[QueueCall]):
-    """Answer requests to the Queue service of one account; threads may share it.
+    """Process requests to the Queue service of one account. Thread-safe.
 
-    Every request gets an answer: what is malformed, forbidden or unknown gets the service's refusal.
+    Every request gets a response: if it is malformed, forbidden or unknown, the service's error.
 
     >>> from tablepatterns.engine.http.message import Request
     >>> api = QueueApi(Engine("contoso"))

@@ -63,7 +63,7 @@ class Listed(NamedTuple):
 
 
 class Queues:
-    """One account's queues. Every method is atomic: threads may share it, and what is refused changes nothing.
+    """One account's queues. Thread-safe: every method is atomic, and a rejected call changes nothing.
 
     Times are in seconds. Messages come in the order in which they could be seen, which is that of their putting as
     long as nobody makes them wait; the service itself promises less.
@@ -149,7 +149,7 @@ class Queues:
             self._queue(name).metadata = kept
 
     def count(self, name: str) -> int:
-        """Return how many messages a queue holds, those that nobody can see now included."""
+        """Return how many messages a queue holds, including invisible ones."""
         with self._lock:
             return len(self._swept(name)[0])
 
@@ -158,8 +158,8 @@ class Queues:
     def put(self, queue: str, text: str, *, visibility: int = 0, time_to_live: int = _TIME_TO_LIVE) -> Message:
         """Add a message, and return it with a receipt that is good at once.
 
-        :param visibility: for how long nobody sees it
-        :param time_to_live: after how long it is gone, or `NEVER`
+        :param visibility: for how long it is invisible
+        :param time_to_live: after how long it expires, or `NEVER`
         :raises ServiceError: QueueNotFound, RequestBodyTooLarge, OutOfRangeQueryParameterValue,
             InvalidQueryParameterValue
         """
@@ -180,7 +180,7 @@ class Queues:
         """Receive messages, which others then do not see for a while; each has a receipt that no other has.
 
         :param limit: at most so many messages
-        :param visibility: for how long nobody else sees them, though they may expire meanwhile
+        :param visibility: for how long they are invisible; they may expire in that time
         :raises ServiceError: QueueNotFound, OutOfRangeQueryParameterValue
         """
         check_range("numofmessages", limit, 1, MAX_MESSAGES_PER_GET)
@@ -206,7 +206,7 @@ class Queues:
     def update(self, queue: str, message_id: str, receipt: str, visibility: int, text: str | None = None) -> Message:
         """Hide a message from now on for a while, and return it with its new receipt; the former one is void.
 
-        :param visibility: for how long nobody sees it; the service takes times beyond its expiry too
+        :param visibility: for how long it is invisible; may be longer than its time to live
         :param text: what replaces its text; None keeps it
         :raises ServiceError: QueueNotFound, MessageNotFound, PopReceiptMismatch, RequestBodyTooLarge,
             OutOfRangeQueryParameterValue, InvalidQueryParameterValue
@@ -323,7 +323,7 @@ def _check_time_to_live(seconds: int, visibility: int) -> None:
 
 @lru_cache(maxsize=4096)
 def _check_name(name: str) -> None:
-    """Refuse a name that no queue can have."""
+    """Reject a name that no queue can have."""
     if not QUEUE_NAME_MIN_LENGTH <= len(name) <= QUEUE_NAME_MAX_LENGTH:
         raise ServiceError(errors.RESOURCE_NAME_LENGTH)
     if not _NAME_CHARACTERS.fullmatch(name):

@@ -20,7 +20,7 @@ _RECEIPT_NUMBERS: Final = 2**32
 
 
 class Message(NamedTuple):
-    """One version of a message; a change makes a new one, so a reader may keep it as long as it likes.
+    """One version of a message; it is immutable, and a change creates a new version.
 
     :param number: which message of the account it is; among equal moments the lower number comes first
     :param expires: when it is gone; `Ticks.MAX` is never
@@ -40,7 +40,7 @@ class Message(NamedTuple):
 
 
 def check_text(text: str) -> None:
-    """Refuse a text of more than 64 KiB in UTF-8.
+    """Reject a text of more than 64 KiB in UTF-8.
 
     :raises ServiceError: RequestBodyTooLarge
     """
@@ -59,7 +59,7 @@ def new_receipt(visible: Ticks, number: int) -> str:
 
 
 def check_receipt(receipt: str) -> None:
-    """Refuse what has not even the form of a pop receipt.
+    """Reject a malformed pop receipt.
 
     :raises ServiceError: InvalidQueryParameterValue
     """

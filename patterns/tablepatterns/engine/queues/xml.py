@@ -31,7 +31,7 @@ def write_list(
     """Return a page of queues.
 
     :param base: the account's endpoint
-    :param query: the options of the request, which the answer repeats
+    :param query: the options of the request, which the response repeats
     :param following: the name at which the next page begins, None on the last
     """
     with_metadata = "metadata" in query.get("include", "").split(",")

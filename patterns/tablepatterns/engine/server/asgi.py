@@ -32,7 +32,7 @@ class Hooks:
     """What a connection adds to a request, as an extension of its scope.
 
     :param names: the names of the headers as they were sent; ASGI has them in lower case
-    :param say: gives the answer a reason phrase
+    :param say: gives the response a reason phrase
     :param hang_up: breaks the connection, and drops what is not sent yet
     :param break_off: breaks the connection behind what is sent already
     """
@@ -100,7 +100,7 @@ async def read_body(receive: Receive, largest: int) -> Body:
 
 
 _PIECE: Final = 64 * 1024
-"""How much of an answer waits in memory for a client that reads slowly."""
+"""How much of a response waits in memory for a client that reads slowly."""
 SECONDS_TO_READ_A_PIECE: Final = 30
 _NO_FAULT: Final = Fault("")
 
@@ -108,7 +108,7 @@ _NO_FAULT: Final = Fault("")
 class Application:
     """Answer HTTP requests to the services of one account.
 
-    The engine works in threads, so that a long query holds up nobody else.
+    Long operations run in threads, so that they do not delay other clients.
 
     :param engine: the account
     :param services: the service on each port
@@ -151,7 +151,7 @@ class Application:
 
 
 async def _reject(rejection: Rejection, send: Send) -> None:
-    """Answer that a request is refused, and end the connection, so that nothing of its body has to be read."""
+    """Reject a request and close the connection, so that its body need not be read."""
     content = rejection.text.encode("utf-8", "replace")
     headers = {"content-type": "text/plain; charset=utf-8", "content-length": str(len(content)), "connection": "close"}
     pairs = [(name.encode(), value.encode()) for name, value in headers.items()]
@@ -183,7 +183,7 @@ def _url(scope: Scope, fields: Mapping[str, str]) -> str:
 
 
 async def _send(response: Response, hooks: Hooks, send: Send, *, last: bool) -> None:
-    """Send an answer, or what its fault leaves of it.
+    """Send a response, or what its fault leaves of it.
 
     :param last: whether the connection ends with it
     """

@@ -143,7 +143,7 @@ class Connection(H11Protocol):
 class _Wording(h11.Connection):
     """An HTTP connection that heeds wording that uvicorn does not.
 
-    The names of a request's headers are remembered as they are spelled, and an answer may have a reason phrase of its
+    The names of a request's headers are remembered as they are spelled, and a response may have a reason phrase of its
     own: some SDKs show it, and the Queue and the Blob service say there what is wrong.
     """
 

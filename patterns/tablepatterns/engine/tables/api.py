@@ -110,8 +110,8 @@ def get_table(call: TableCall) -> Response:
         name = call.state.table(call.target.table).name
     except ServiceError as error:
         # The entry is a resource of its own, so it has the code of one
-        answer = errors.RESOURCE_NOT_FOUND if error.error_message is errors.TABLE_NOT_FOUND else error.error_message
-        raise ServiceError(answer) from error
+        message = errors.RESOURCE_NOT_FOUND if error.error_message is errors.TABLE_NOT_FOUND else error.error_message
+        raise ServiceError(message) from error
     call.notes.returned = 1
     return Response(200, {"Content-Type": renderer.content_type}, renderer.table(name))
 
@@ -124,7 +124,7 @@ def delete_table(call: TableCall) -> Response:
 
 
 def reject_nested_path(call: TableCall) -> Response:
-    """Refuse it in the words that the service has for it, which the SDK explains to its user."""
+    """Reject a path below a table with the service's own error, which the SDK explains."""
     call.allow(OWNER_ONLY)
     if call.target.below == "$batch":
         raise ServiceError(errors.MEDIA_TYPE_NOT_SUPPORTED)
@@ -181,9 +181,9 @@ _TABLES: Final = Service(
 
 
 class TableApi(Api[TableCall]):
-    """Answer requests to the Table service of one account; threads may share it.
+    """Process requests to the Table service of one account. Thread-safe.
 
-    Every request gets an answer: what is malformed, forbidden or unknown gets the service's refusal.
+    Every request gets a response: if it is malformed, forbidden or unknown, the service's error.
 
     >>> from tablepatterns.engine.http.message import Request
     >>> api = TableApi(Engine("contoso"))

@@ -1,6 +1,6 @@
 """Batches: one entity group transaction, or one query.
 
-The service runs the first part of a batch; every other part is refused in a part of its own.
+The service executes the first part of a batch, and rejects every other part separately.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _QUERIES: Final = {"entity": get_entity, "table": query_entities}
 
 
 def run_batch(call: TableCall) -> Response:
-    """Carry out a batch. What goes wrong inside it is told inside the answer, whose own status is 202 all the same.
+    """Execute a batch. Errors inside it are in the body of the response, whose own status is 202.
 
     :raises ServiceError: what is wrong with the batch as a whole
     """
@@ -33,10 +33,10 @@ def run_batch(call: TableCall) -> Response:
     if not content_type.lower().startswith(_MULTIPART):
         raise ServiceError(errors.MEDIA_TYPE_NOT_SUPPORTED)
     first, others = _read_batch(call.request.body, content_type)
-    answer = _query(call, first) if isinstance(first, InnerRequest) else _changeset(call, first)
-    refused = [_refused(call, ServiceError(errors.INVALID_INPUT)) for _ in range(others)]
+    response = _query(call, first) if isinstance(first, InnerRequest) else _changeset(call, first)
+    rejected = [_error_part(call, ServiceError(errors.INVALID_INPUT)) for _ in range(others)]
     boundary = f"batchresponse_{uuid4()}"
-    body = write_parts(boundary, [answer, *refused])
+    body = write_parts(boundary, [response, *rejected])
     return Response(202, {"Content-Type": f"{_MULTIPART}; boundary={boundary}"}, body)
 
 
@@ -62,16 +62,16 @@ def _query(call: TableCall, request: InnerRequest) -> bytes:
         inner = Request(request.method, request.url, request.headers, request.body)
         return _written(run(call.inner(inner, target)), request)
     except ServiceError as error:
-        return _refused(call, TransactionError(error.error_message, index=0, operations=1))
+        return _error_part(call, TransactionError(error.error_message, index=0, operations=1))
 
 
 def _changeset(call: TableCall, requests: Sequence[InnerRequest]) -> bytes:
     """Return the answering part to a transaction: a part for each operation in it, or the one that says why not."""
     try:
-        answers = _transaction(call, requests)
+        responses = _transaction(call, requests)
     except ServiceError as error:
-        answers = [_refused(call, error)]
-    return write_multipart(f"changesetresponse_{uuid4()}", answers)
+        responses = [_error_part(call, error)]
+    return write_multipart(f"changesetresponse_{uuid4()}", responses)
 
 
 def _transaction(call: TableCall, requests: Sequence[InnerRequest]) -> list[bytes]:
@@ -128,7 +128,7 @@ def _written(response: Response, request: InnerRequest) -> bytes:
     return write_response(response.status, response.reason, headers, response.body)
 
 
-def _refused(call: TableCall, error: ServiceError) -> bytes:
+def _error_part(call: TableCall, error: ServiceError) -> bytes:
     call.notes.error = error.code
     response = ErrorWriter(call.id, call.now).in_json(error)
     headers = {**_COMMON, "DataServiceVersion": "3.0;", **response.headers}

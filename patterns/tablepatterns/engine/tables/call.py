@@ -171,14 +171,14 @@ class TableCall(Call[Target, Tables]):
 
     @property
     def level(self) -> Level:
-        """The JSON format of the answer.
+        """The JSON format of the response.
 
         :raises ServiceError: AtomFormatNotSupported where the client asks for another
         """
         return negotiate(self.request.headers.get("accept", ""), self.target.address.query.get("$format"))
 
     def renderer(self, table: str) -> Renderer:
-        """Return what writes the answer about a table, or about the list of them, which is called `Tables`.
+        """Return what writes the response about a table, or about the list of them, which is called `Tables`.
 
         :raises ServiceError: AtomFormatNotSupported where the client asks for another format
         """

@@ -109,7 +109,7 @@ _SYSTEM: Final[dict[str, Callable[[Entity], Value]]] = {
 
 
 def check_key(name: str, value: str, *, in_body: bool) -> None:
-    """Refuse a key with a forbidden character, in the words the service has for bodies or those for URLs.
+    """Reject a key with a forbidden character, in the words the service has for bodies or those for URLs.
 
     :param name: PartitionKey or RowKey
     :param in_body: the key came in the body of an insert, not in a URL
@@ -124,13 +124,13 @@ def check_key(name: str, value: str, *, in_body: bool) -> None:
 
 
 def check_key_size(*keys: str) -> None:
-    """Refuse a key over 1 KiB; the service notices only when it stores a new entity."""
+    """Reject a key over 1 KiB; the service notices only when it stores a new entity."""
     if any(utf16_length(key) > MAX_KEY_UNITS for key in keys):
         raise ServiceError(errors.PROPERTY_VALUE_TOO_LARGE)
 
 
 def checked_properties(properties: Mapping[str, Value]) -> dict[str, Value]:
-    """Return a copy to store, its names interned; refuse a bad name, a value no Edm type holds, or too many.
+    """Return a copy to store, its names interned; reject a bad name, a value no Edm type holds, or too many.
 
     :raises ServiceError: PropertyNameInvalid, PropertyNameTooLong, OutOfRangeInput, InvalidInput, TooManyProperties
     """
@@ -144,7 +144,7 @@ def checked_properties(properties: Mapping[str, Value]) -> dict[str, Value]:
 
 
 def check_size(partition_key: str, row_key: str, properties: Mapping[str, Value]) -> None:
-    """Refuse an entity that is too large, or a value of it that is, or more properties than an entity may have.
+    """Reject an entity that is too large, or a value of it that is, or more properties than an entity may have.
 
     :raises ServiceError: TooManyProperties, PropertyValueTooLarge, EntityTooLarge
     """
@@ -216,7 +216,7 @@ class Operation(NamedTuple):
 
 
 def checked(operation: Operation) -> Operation:
-    """Return the operation with its properties ready to store, or refuse what is wrong whatever the table holds."""
+    """Return the operation with its properties ready to store; reject what is invalid regardless of the state."""
     in_body = operation.kind == "insert"
     check_key("PartitionKey", operation.partition_key, in_body=in_body)
     check_key("RowKey", operation.row_key, in_body=in_body)
@@ -225,7 +225,7 @@ def checked(operation: Operation) -> Operation:
 
 
 def checked_transaction(operations: Sequence[Operation]) -> list[Operation]:
-    """Return the operations of an entity group transaction ready to store, or refuse the first that breaks a rule.
+    """Return the operations of an entity group transaction ready to store; reject the first invalid one.
 
     :raises TransactionError: with the position of that operation; over 100 operations the service names the hundredth
     """
@@ -248,7 +248,7 @@ def checked_transaction(operations: Sequence[Operation]) -> list[Operation]:
 
 
 def each(operations: Sequence[Operation], step: Callable[[Operation], T]) -> list[T]:
-    """Return what a step makes of each operation; a refusal becomes one of the transaction, with the position."""
+    """Apply a step to each operation; an error becomes one of the transaction, with the position."""
     results: list[T] = []
     try:
         for operation in operations:

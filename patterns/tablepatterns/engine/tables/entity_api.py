@@ -37,7 +37,7 @@ def if_match(headers: Mapping[str, str]) -> str | None:
 
 
 def reject_if_none_match(headers: Mapping[str, str], verb: str) -> None:
-    """Refuse If-None-Match, which the service knows for no write.
+    """Reject If-None-Match, which the service supports for no write.
 
     :raises ServiceError: InvalidInput
     """
@@ -62,7 +62,7 @@ class Write(NamedTuple):
     preference: str | None = None
 
     def check(self, permit: Permit) -> None:
-        """Refuse the write unless its sender may carry it out.
+        """Check that the sender may execute the write.
 
         :raises ServiceError: one of the codes that begin with Authorization
         """
@@ -133,7 +133,7 @@ def _update(method: str, target: Target, level: Level, headers: Mapping[str, str
 
 
 def answer_write(write: Write, entity: Entity | None, account: str) -> Response:
-    """Return the answer to a write that was carried out.
+    """Return the response to a successful write.
 
     :param entity: the version that it made, None for a delete
     :param account: the account's name
@@ -226,7 +226,7 @@ def query_entities(call: TableCall) -> Response:
 
 
 def reject_unknown_options(query: Mapping[str, str]) -> None:
-    """Refuse the OData options that the service does not have, `$orderby` and `$skip` among them.
+    """Reject OData options that the service does not support, such as `$orderby` and `$skip`.
 
     :raises ServiceError: NotImplemented
     """

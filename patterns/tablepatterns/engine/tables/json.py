@@ -232,7 +232,7 @@ def negotiate(accept: str, option: str | None) -> Level:
 
 
 def reject_atom(content_type: str) -> None:
-    """Refuse a body in Atom, which the service took before version 2015-12-11.
+    """Reject an Atom body, which the service accepted before version 2015-12-11.
 
     :raises ServiceError: AtomFormatNotSupported
     """
@@ -272,7 +272,7 @@ class Renderer:
         self.content_type = level.content_type
 
     def entity(self, entity: Entity, select: str | None = None) -> bytes:
-        """Return the answer to a point query, or the echo of an insert.
+        """Return the response to a point query, or the echo of an insert.
 
         :param select: the query option `$select` as it came
         """

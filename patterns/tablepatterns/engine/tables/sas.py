@@ -1,4 +1,4 @@
-"""Shared access signatures of one table: they may be for a stretch of it only."""
+"""Shared access signatures of one table: optionally limited to a key range."""
 
 from __future__ import annotations
 

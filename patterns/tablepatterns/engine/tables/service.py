@@ -28,7 +28,7 @@ _NAME_CHARACTERS: Final = re.compile(r"[A-Za-z][A-Za-z0-9]*")
 
 
 class Tables:
-    """One account's tables. Every method is atomic: threads may share it, and what is refused changes nothing.
+    """One account's tables. Thread-safe: every method is atomic, and a rejected call changes nothing.
 
     >>> tables = Tables(Clock())
     >>> tables.create("Employees")
@@ -160,7 +160,7 @@ class Tables:
     def fill(self, table: str, rows: Iterable[tuple[str, str, Mapping[str, Value]]]) -> None:
         """Put entities into a table past all requests, in place of those with their keys; a missing table is made.
 
-        It is for sample data: the ledger knows nothing of it. After a refusal the entities before it are there.
+        It is for sample data: the ledger knows nothing of it. After an error, the entities before it are stored.
 
         >>> tables = Tables(Clock())
         >>> tables.fill("Employees", [("Sales", "000223", {"Age": 34})])
@@ -190,7 +190,7 @@ class Tables:
         :param expression: the filter; None for every entity of the table
         :param limit: at most so many entities; never more than 1,000
         :param start: the keys at which the page begins: `next` of the page before
-        :param scope: the stretch of the table that may be seen; all of it by default
+        :param scope: the key range of the table that may be seen; all of it by default
         :raises ServiceError: TableNotFound
         """
         plan, work = make_plan(expression), self._page_examines
@@ -241,7 +241,7 @@ def _outcome(table: Table, operation: Operation) -> Mapping[str, Value] | None:
 
 @lru_cache(maxsize=4096)
 def _checked_name(name: str) -> str:
-    """Return the name by which a table is filed, or refuse a name that no table can have."""
+    """Return the key of a table in the state; reject an invalid name."""
     if not TABLE_NAME_MIN_LENGTH <= len(name) <= TABLE_NAME_MAX_LENGTH:
         raise ServiceError(errors.RESOURCE_NAME_LENGTH)
     if not _NAME_CHARACTERS.fullmatch(name):
