@@ -63,6 +63,15 @@ class TestANumber:
         rules = [each.rule for each in found(asked(of, query, QueryClass.RANGE, via="by number"))]
         assert "narrow-number" not in rules  # The same field has digits enough in the key of the entities
 
+    @pytest.mark.parametrize(("digits", "rules"), [(2, ["narrow-number"]), (3, [])])
+    def test_that_is_numbered_within_a_field_needs_digits_for_its_busiest_value(
+        self, digits: int, rules: list[str]
+    ) -> None:
+        """1,000 lines of 8 orders are 125 of each."""
+        key = Key("{Order}", f"{{Line:0{digits}d}}")
+        of = made(key, 1000, 0, Order=Field(distinct=8), Line=Field("int32", within="Order"))
+        assert [each.rule for each in found(sets=[of])] == rules
+
     def test_is_told_when_it_ends(self) -> None:
         of = made(Key("things", "{Number:02d}"), 50, 49, Number=Field("int32"))
         (one,) = found(sets=[of])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterator
 from typing import Final
@@ -201,10 +202,12 @@ def _narrow(known: Known, declared: DeclaredSet) -> Iterator[Finding]:
 
 def _one_narrow(known: Known, declared: DeclaredSet, name: str, digits: int) -> Iterator[Finding]:
     field = declared.shape.fields.get(name)
-    if field is None or field.within is not None:
+    if field is None:
         return
-    now = field.distinct or declared.shape.count
-    growth = 0.0 if field.distinct else declared.shape.growth
+    # A field that is numbered within another starts again with each value of that one
+    share = values_of(declared.shape, field.within).share(1) if field.within in declared.shape.fields else 1.0
+    now = field.distinct or math.ceil(declared.shape.count * share)
+    growth = 0.0 if field.distinct else declared.shape.growth * share
     most = 10**digits - 1
     if now + growth * known.design.years <= most:
         return
