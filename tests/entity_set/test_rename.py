@@ -251,7 +251,7 @@ async def test_a_unique_index_elsewhere_that_would_keep_its_key_is_refused(engin
 
 def test_a_move_within_the_partition_names_rename() -> None:
     staff = staff_of(connect(), "Staff")
-    with pytest.raises(BadInput, match="use rename"):
+    with pytest.raises(BadInput, match=r"use EntitySet[.]rename"):
         PartitionMove(staff).move(staff.insert(jones()), EmployeeId=224)
 
 
