@@ -108,23 +108,23 @@ def _cells(mark: Mark, explored: list[Seen]) -> tuple[str, ...]:
 def _bound(seen: Seen) -> str:
     parts = [_count(seen["actors"], "actor")]
     if seen["kills"]:
-        parts.append(_count(seen["kills"], "death"))
+        parts.append(_count(seen["kills"], "crash", "crashes"))
     if seen["lost"]:
-        parts.append(_count(seen["lost"], "lost answer"))
+        parts.append(_count(seen["lost"], "lost response"))
     if seen["stalls"]:
         parts.append("a stall of " + ", ".join(f"{stall:g}" for stall in seen["stalls"]) + " s")
     if seen["actors"] > 1:
-        turns = seen["preemptions"]
-        parts.append("any turns" if turns is None else _count(turns, "turn"))
+        preemptions = seen["preemptions"]
+        parts.append("any number of preemptions" if preemptions is None else _count(preemptions, "preemption"))
     if not seen["exhaustive"]:
         parts.append("not all" if seen["samples"] == 0 else f"{seen['samples']:,} at random")
     elif seen["samples"]:
-        parts.append(f"and {seen['samples']:,} at random with more turns")
+        parts.append(f"and {seen['samples']:,} at random with more preemptions")
     return ", ".join(parts)
 
 
-def _count(number: int, what: str) -> str:
-    return f"{number or 'no'} {what}{'' if number == 1 else 's'}"
+def _count(number: int, one: str, many: str | None = None) -> str:
+    return f"{number or 'no'} {one if number == 1 else many or one + 's'}"
 
 
 def not_promised(proof: Proof, recipe: str) -> Iterator[str]:
@@ -138,7 +138,7 @@ def not_promised(proof: Proof, recipe: str) -> Iterator[str]:
 def _broken(proof: Proof, recipe: str) -> Iterator[str]:
     lines = [f"- {_words(test)}: {_schedules(proof.found(test))}" for test in proof.broken(recipe)]
     if lines:
-        yield "Found, as it must be:\n\n" + "\n".join(lines)
+        yield "Broken variants that the explorer catches:\n\n" + "\n".join(lines)
 
 
 def _schedules(found: list[str]) -> str:
