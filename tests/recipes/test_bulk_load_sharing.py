@@ -208,7 +208,7 @@ async def test_what_is_no_list_stays_and_stops_the_load(backend: Any, storage: A
     # Another program's set: one connection would not have both
     notes = EntitySet(backend.connect(), table_name, Key("{Department}", "lastname_{LastName}"))
     await notes.insert({"Department": "D0", "LastName": "Smith", "Text": "a note"})
-    with pytest.raises(LoadInterrupted, match=r"^entity 1 of the input: .*holds no Ids") as stop:
+    with pytest.raises(LoadInterrupted, match=r"^entity 1 of the input: .*has no list Ids") as stop:
         await BulkLoad(sharing(storage, table_name)).load(staff(5))
     assert isinstance(stop.value.__cause__, DerivedDataMismatch)
     await check_only_first(storage, table_name)
