@@ -171,3 +171,30 @@ def test_wrong_use_ends_with_2(arguments: tuple[str, str]) -> None:
 def test_the_same_design_gives_the_same_report() -> None:
     for form in ("text", "markdown", "json", "html"):
         assert run("scanning.toml", "--format", form).stdout == run("scanning.toml", "--format", form).stdout
+
+
+def test_a_transaction_over_the_limit_is_a_finding_and_no_error(folder: Path) -> None:
+    indexes = "".join(
+        f'[[set.derived]]\npattern = "intra_partition_index"\nkey = {{ row = "by{number}_{{A{number}}}_{{Id:06d}}" }}\n'
+        for number in range(8)
+    )
+    fields = "".join(f"A{number} = {{ distinct = 5 }}\n" for number in range(8))
+    large = "".join(f'B{number} = {{ type = "binary", size = 60_000 }}\n' for number in range(10))
+    text = (
+        'name = "Large"\n[[set]]\nname = "Things"\nkey = { partition = "{P}", row = "id_{Id:06d}" }\ncount = 50\n'
+        f'[set.fields]\nP = {{ distinct = 3 }}\nId = {{ type = "int32" }}\n{fields}{large}{indexes}'
+        '[[set.write]]\nname = "add"\noperation = "insert"\nrate = 1\n'
+    )
+    (folder / "large.toml").write_text(text)
+    said = run("large.toml", "--format", "json")
+    assert said.exit_code == 1
+    assert ("transaction-too-large", "Things: add") in {
+        (each["rule"], each["subject"]) for each in json.loads(said.stdout)["findings"]
+    }
+
+
+def test_the_schema_of_a_design_file_is_printed() -> None:
+    said = run("--json-schema")
+    assert said.exit_code == 0
+    assert json.loads(said.stdout)["title"] == "tablepatterns design"
+    assert run().exit_code == 2

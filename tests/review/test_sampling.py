@@ -142,3 +142,12 @@ def test_what_a_question_is_expected_to_find_is_what_it_finds_on_average(
     by_hand = sum(ranks[rank] * weight for rank, weight in weights.items()) / sum(weights.values())
     question = Query("employees of a department", {"Department": "="}, skew=asked)
     assert found_by(shape, question) == pytest.approx(max(1.0, by_hand), rel=0.02, abs=1.0)
+
+
+def test_a_sample_keeps_as_many_keys_as_it_has_entities() -> None:
+    """50 million entities whose key has two fields with few values each."""
+    fields = {"A": Field(distinct=100_000), "B": Field("int32", distinct=600)}
+    key = Key("{A}", "{B:03d}")
+    smaller = shrunk(Shape("Thing", 50_000_000, fields), 1_000, key.fields)
+    made = sample("s", smaller, [key], span=YEAR).stored
+    assert len({key.keys_of(each) for each in made}) == 1_000
