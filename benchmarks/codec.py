@@ -14,7 +14,7 @@ import json
 import statistics
 import sys
 import time
-from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Generator, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
@@ -258,7 +258,7 @@ def measure_loads(count: int, rounds: int) -> Iterator[Compared]:
     for name, derived in (("nothing derived", ()), ("one index", (BY_EMAIL,))):
         engine = Engine()
         storage = connect(engine, transport=Constant(engine))
-        client = storage.tables.create_table(TABLE)
+        client: Any = _new_table(storage)
         entities = EntitySet(storage, TABLE, Key("{Department}", "empid_{EmployeeId:07d}"), derived=derived)
         rows = [
             {"PartitionKey": "Sales", "RowKey": f"{kind}{number:07d}", **each}
@@ -273,6 +273,10 @@ def measure_loads(count: int, rounds: int) -> Iterator[Compared]:
             entities=len(rows),
             rounds=rounds,
         )
+
+
+def _new_table(storage: Any) -> Any:
+    return storage.tables.create_table(TABLE)
 
 
 def _submit_all(client: Any, batches: Sequence[Any]) -> None:
@@ -324,7 +328,7 @@ def _fill(storage: Any) -> None:
 
 
 @contextmanager
-def _closing(storage: Any) -> Iterator[Any]:
+def _closing(storage: Any) -> Generator[Any, None, None]:
     _fill(connect(storage.engine) if storage.engine else storage)
     try:
         yield storage

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from datetime import datetime, timezone
 from json.encoder import encode_basestring_ascii
 from math import isfinite, isnan
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple, cast
 from uuid import UUID
 
 from azure.data.tables import EdmType, EntityProperty
@@ -61,7 +61,7 @@ def _layout_of(entity: Mapping[str, Any]) -> _Layout:
     encoders: list[Encode] = []
     for name, value in entity.items():
         quoted = encode_basestring_ascii(name)
-        kind = type(value)
+        kind = cast("type[object]", type(value))
         if kind is EntityProperty:
             encoders.append(_with_stated_type(quoted))
             pieces.append(quoted.replace("%", "%%") + ": %s")

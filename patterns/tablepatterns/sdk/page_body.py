@@ -83,7 +83,7 @@ def _entity(row: Row, ids: dict[str, Lineage]) -> Entity:
 
 def _layout_of(row: Row) -> _Layout:
     types = tuple(name for name in row if name.endswith(_TYPE))
-    names = [name for name, value in row.items() if not _is_metadata(name)]
+    names = [name for name in row if not _is_metadata(name)]
     # A property that the service does not have, but was asked for, is null
     names = [name for name in names if row[name] is not None or row.get(name + _TYPE, _TEXT) not in _AS_THEY_ARE]
     # The SDK puts the keys first
