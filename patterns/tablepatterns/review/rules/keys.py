@@ -205,7 +205,8 @@ def _one_narrow(known: Known, declared: DeclaredSet, name: str, digits: int) -> 
     if field is None:
         return
     # A field that is numbered within another starts again with each value of that one
-    share = values_of(declared.shape, field.within).share(1) if field.within in declared.shape.fields else 1.0
+    within = field.within
+    share = values_of(declared.shape, within).share(1) if within and within in declared.shape.fields else 1.0
     now = field.distinct or math.ceil(declared.shape.count * share)
     growth = 0.0 if field.distinct else declared.shape.growth * share
     most = 10**digits - 1
