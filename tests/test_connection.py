@@ -270,5 +270,5 @@ def test_a_name_that_only_the_service_refuses_is_told_as_such(status: int) -> No
         def create_table(self) -> None:
             raise refused
 
-    with pytest.raises(BadTableName, match=r"Reserved.*the service refuses"):
+    with pytest.raises(BadTableName, match=r"Reserved.*the service rejects"):
         finish(Table(Refusing()).create())

@@ -18,7 +18,7 @@ from ..storage import connect
 T = TypeVar("T")
 
 
-def load(name: str, kind: type[T] | tuple[type[T], ...], noun: str, storage: str | None = None) -> T:
+def load(name: str, kind: type[Any] | tuple[type[Any], ...], noun: str, storage: str | None = None) -> Any:
     """Return an object that the user's code declares.
 
     It is an attribute of a module, a function that returns the object, or a function that takes a storage and returns

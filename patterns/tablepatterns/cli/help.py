@@ -27,7 +27,7 @@ def names() -> dict[str, str]:
     """Return the names of the sections in their order, each with its first sentence.
 
     >>> names()["BadTableName"]
-    "The service would refuse the table's name."
+    "The service would reject the table's name."
     """
     return {name: re.split(r"(?<=\.)\s", text, maxsplit=1)[0].replace("\n", " ") for name, text in _sections().items()}
 

@@ -224,7 +224,7 @@ def worker(
     # Not the root logger: the SDK tells every request at INFO
     _log_to_stderr(logging.getLogger("tablepatterns"), log_level)
     try:
-        found = load(name, Worker, "worker")
+        found: Worker[Any] = load(name, Worker, "worker")
     except (BadInput, ModuleNotFoundError) as error:
         fail(error)
     out = Console(highlight=False, soft_wrap=True)

@@ -213,7 +213,7 @@ def repair(
 
     Rows that two entities claim are left as they are; the exit status is then 1. It is safe to run again.
     """
-    entities = load(name, EntitySet, "set", storage)
+    entities: EntitySet[Any] = load(name, EntitySet, "set", storage)
     bound: Any = bound_async(entities)
     pace: dict[str, Any] = {"max_per_second": max_per_second, "max_concurrency": max_concurrency}
 
@@ -291,7 +291,7 @@ def drop_expired(
     as_json: AsJson = False,
 ) -> None:
     """Drop the tables of all expired periods."""
-    periods = load(name, PeriodTables, "tables", storage)
+    periods: PeriodTables[Any, Any] = load(name, PeriodTables, "tables", storage)
     bound: Any = bound_async(periods)
     dropped: list[str] = run(periods.account, bound.drop_expired())
     _print({"dropped": dropped}, as_json, dropped or ("no period has expired",))

@@ -87,7 +87,7 @@ def drop(
 
 
 def _peeked(name: str, storage: str | None, queue: str | None, count: int) -> list[PoisonMessage]:
-    worker = load(name, Worker, "worker", storage)
+    worker: Worker[Any] = load(name, Worker, "worker", storage)
     bound: Any = bound_async(worker)
 
     async def work() -> list[PoisonMessage]:
@@ -103,7 +103,7 @@ def _each_queue(
     call: Callable[[Any, str], Coroutine[Any, Any, int]],
     verb: str,
 ) -> None:
-    worker = load(name, Worker, "worker", storage)
+    worker: Worker[Any] = load(name, Worker, "worker", storage)
     bound = bound_async(worker)
 
     async def work() -> dict[str, int]:

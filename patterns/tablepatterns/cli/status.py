@@ -32,7 +32,8 @@ def status(
 
     Cost: 2 queue transactions for each queue, and 1 transaction for each series of period tables.
     """
-    patterns = {key: value for key, value in vars(module_of(name)).items() if isinstance(value, _KINDS)}
+    names: dict[str, Any] = vars(module_of(name))
+    patterns: dict[str, Any] = {key: each for key, each in names.items() if issubclass(type(each), _KINDS)}
     if not patterns:
         raise BadInput("module", name, "it declares no set, worker or period tables", "name the module that does")
     result: dict[str, dict[str, Any]] = {}
@@ -54,9 +55,9 @@ async def _states(patterns: Mapping[str, Pattern[Any]]) -> dict[str, dict[str, A
 
 
 async def _state(pattern: Any) -> dict[str, Any]:
-    if isinstance(pattern, EntitySet):
+    if issubclass(type(pattern), EntitySet):
         return await _state_of_set(pattern)
-    if isinstance(pattern, Worker):
+    if issubclass(type(pattern), Worker):
         return await _state_of_worker(pattern)
     bound: Any = pattern
     return {"expired periods": len(await bound.expired()) if bound.retention is not None else "kept indefinitely"}

@@ -219,7 +219,7 @@ class _Reply:
         return inflated(self._chunks()) if decompress and encoding in ENCODINGS else self._chunks()
 
 
-class EngineResponse(_Reply, HttpResponse):
+class EngineResponse(_Reply, HttpResponse):  # pyright: ignore[reportIncompatibleVariableOverride]
     """A response of the engine for a sync client."""
 
     def __enter__(self) -> Self:
@@ -252,7 +252,7 @@ class EngineResponse(_Reply, HttpResponse):
         return iter(replies)
 
 
-class AioEngineResponse(_Reply, AsyncHttpResponse):
+class AioEngineResponse(_Reply, AsyncHttpResponse):  # pyright: ignore[reportIncompatibleVariableOverride]
     """A response of the engine for an aio client; nothing in it ever waits."""
 
     async def __aenter__(self) -> Self:

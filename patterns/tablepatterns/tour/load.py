@@ -21,7 +21,7 @@ from rich.text import Text
 
 from tablepatterns import BulkLoad, EntitySet, Storage
 
-from ..figures import counted, duration
+from ..figures import count, counted, duration
 from .data import Source
 from .design import Design, departures
 
@@ -34,7 +34,7 @@ class RateColumn(ProgressColumn):
     def render(self, task: Task) -> Text:
         """Return the rate, and nothing before it is known."""
         rate = task.finished_speed or task.speed
-        return Text("" if rate is None else f"{rate:,.0f}/s")
+        return Text("" if rate is None else f"{count(round(rate))}/s")
 
 
 COLUMNS: Final = (

@@ -63,7 +63,8 @@ class Connection(H11Protocol):
 
     def _is_idle(self) -> bool:
         """Tell whether no request is in progress, and no response waits to be read."""
-        is_between = self.cycle is None or self.cycle.response_complete
+        cycle = cast("Any", self.cycle)  # None before the first request, which the stubs of uvicorn do not say
+        is_between = cycle is None or cycle.response_complete
         return is_between and not self._wording.has_unread_data and not self.transport.get_write_buffer_size()
 
     def _answers_directly(self, head: Head, size: int) -> bool:
@@ -99,7 +100,7 @@ class Connection(H11Protocol):
 
     @property
     def _application(self) -> asgi.Application:
-        return cast(asgi.Application, self.app)
+        return cast(asgi.Application, cast("Any", self).app)
 
     @property
     def _port(self) -> int:

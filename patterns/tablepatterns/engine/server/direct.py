@@ -103,7 +103,7 @@ def _lower(name: str) -> str:
 
 def _only_keeps_alive(headers: Mapping[str, str]) -> bool:
     unusual = _UNUSUAL.intersection(headers)
-    return unusual == {"connection"} and headers["connection"].lower() == _KEEP_ALIVE
+    return unusual == frozenset({"connection"}) and headers["connection"].lower() == _KEEP_ALIVE
 
 
 def write_response(response: Response) -> bytes:

@@ -69,7 +69,7 @@ def run(
     if matches is None:
         found = list(islice(rows, limit if page_examines is None else min(limit, page_examines)))
         return Page(found, _keys(next(rows, None)), len(found), plan.query_class)
-    found = []
+    found: list[Entity] = []
     examined = 0
     for entity in rows:
         if len(found) == limit or examined == page_examines:

@@ -209,7 +209,10 @@ def _is_filled(table: object) -> bool:
 
 def _derived(table: Any, key: Any) -> Derived:
     """Return the derived data that a table declares, whose own arguments are the table's keys."""
-    given = {name: value for name, value in vars(table).items() if name not in ("pattern", "key", "store", "table")}
+    declared: dict[str, Any] = table.__dict__
+    given: dict[str, Any] = {
+        name: value for name, value in declared.items() if name not in ("pattern", "key", "store", "table")
+    }
     match table:
         case tables.IntraTable():
             return IntraPartitionIndex(key, **given)
@@ -220,7 +223,8 @@ def _derived(table: Any, key: Any) -> Derived:
         case tables.CopiesTable():
             return CopiedFields(key, store=_store(table), **given)
         case _:
-            return Summary(key, store=_store(table), **{**given, "count": table.count or None})
+            given["count"] = table.count or None
+            return Summary(key, store=_store(table), **given)
 
 
 def _store(table: Any) -> Placement | None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Annotated, Any, ClassVar, Final, Literal, TypeAlias
+from typing import Annotated, Any, ClassVar, Final, Literal, TypeAlias, cast
 
 from annotated_types import Interval
 from pydantic import BeforeValidator, Discriminator, PlainValidator, Tag
@@ -22,10 +22,10 @@ from .model import STRICT, Amount, Field, Number, Query, Retention, Size, Write
 def _names(given: object) -> object:
     if isinstance(given, str):
         return (given,)
-    return tuple(given) if isinstance(given, list) else given
+    return tuple(cast("list[object]", given)) if isinstance(given, list) else given
 
 
-def _placement(given: object) -> Placement:
+def _placement(given: Any) -> Placement:
     match given:
         case "partition":
             return InPartition()
@@ -232,17 +232,21 @@ class LargeTable:
     above: Size | None = None
 
 
-def _tag(given: object) -> str | None:
-    pattern = given.get("pattern") if isinstance(given, dict) else getattr(given, "pattern", None)
+def _tag(given: Any) -> str | None:
+    if isinstance(given, dict):
+        pattern = cast("dict[str, object]", given).get("pattern")
+    else:
+        pattern = getattr(given, "pattern", None)
     return f"{TAG}{pattern}" if isinstance(pattern, str) else None
 
 
-def _derived_tag(given: object) -> str | None:
-    return f"{TAG}filled" if isinstance(given, dict) and "filled_from" in given else _tag(given)
+def _derived_tag(given: Any) -> str | None:
+    is_filled = isinstance(given, dict) and "filled_from" in cast("dict[str, object]", given)
+    return f"{TAG}filled" if is_filled else _tag(given)
 
 
-def _set_tag(given: object) -> str | None:
-    if isinstance(given, dict) and "pattern" not in given:
+def _set_tag(given: Any) -> str | None:
+    if isinstance(given, dict) and "pattern" not in cast("dict[str, object]", given):
         return f"{TAG}entity_set"
     return f"{TAG}entity_set" if (found := _tag(given)) in [f"{TAG}{each}" for each in PLAIN] else found
 
