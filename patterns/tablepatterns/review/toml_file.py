@@ -292,7 +292,8 @@ def _unreadable(value: Any, path: TomlPath) -> Iterable[Problem]:
         for name, each in cast("dict[str, Any]", value).items():
             yield from _unreadable(each, (*path, name))
     elif isinstance(value, list):
-        for number, each in enumerate(cast("list[Any]", value)):
+        items: list[Any] = value
+        for number, each in enumerate(items):
             yield from _unreadable(each, (*path, number))
 
 

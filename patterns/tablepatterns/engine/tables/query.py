@@ -67,8 +67,8 @@ def run(
     rows = table.walk(_remaining(plan.key_range, start, scope))
     matches = plan.matches
     if matches is None:
-        found = list(islice(rows, limit if page_examines is None else min(limit, page_examines)))
-        return Page(found, _keys(next(rows, None)), len(found), plan.query_class)
+        rest = list(islice(rows, limit if page_examines is None else min(limit, page_examines)))
+        return Page(rest, _keys(next(rows, None)), len(rest), plan.query_class)
     found: list[Entity] = []
     examined = 0
     for entity in rows:
