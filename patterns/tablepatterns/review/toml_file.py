@@ -292,8 +292,7 @@ def _unreadable(value: Any, path: TomlPath) -> Iterable[Problem]:
         for name, each in cast("dict[str, Any]", value).items():
             yield from _unreadable(each, (*path, name))
     elif isinstance(value, list):
-        items: list[Any] = value
-        for number, each in enumerate(items):
+        for number, each in enumerate(cast("Sequence[Any]", value)):
             yield from _unreadable(each, (*path, number))
 
 
