@@ -14,7 +14,7 @@ from azure.storage.queue import QueueClient, QueueServiceClient
 from rich.progress import track
 
 from tablepatterns.engine.account import Engine
-from tablepatterns.engine.blobs.blob import Content
+from tablepatterns.engine.content import Content
 from tablepatterns.engine.transport import EngineTransport
 
 from .blob_cases import CASES as BLOB_CASES

@@ -11,11 +11,6 @@ from typing import Final
 
 from . import figures
 
-if sys.version_info >= (3, 11):
-    import tomllib
-else:
-    import tomli as tomllib
-
 _PRICES: Final = "review/capacity/prices.toml"
 _REFERENCE: Final = "table_writes"
 """The price that is one table operation; in the package's prices all operations of tables cost the same."""
@@ -148,6 +143,12 @@ def _number(count: float) -> str:
 
 @lru_cache(maxsize=1)
 def _default_prices() -> Mapping[str, float]:
+    # Loaded here, since hardly any program asks for it
+    if sys.version_info >= (3, 11):
+        import tomllib
+    else:
+        import tomli as tomllib
+
     text = files("tablepatterns").joinpath(_PRICES).read_text(encoding="utf-8")
     prices: Mapping[str, float] = tomllib.loads(text)["per_10_000_operations"]
     return prices

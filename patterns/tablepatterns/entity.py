@@ -37,7 +37,6 @@ _WRITE_ID_BYTES: Final = 8 + 2 * len(WRITE_ID) + 4 + 16 * KEPT
 _FIRST_INSTANT: Final = Ticks.of(limits.DATETIME_MIN)
 _SYSTEM: Final = frozenset(limits.SYSTEM_PROPERTIES)
 _FORBIDDEN: Final = re.compile(limits.FORBIDDEN_IN_KEYS)
-_NAME: Final = re.compile(limits.PROPERTY_NAME_PATTERN)
 _AS_THEY_ARE: Final = frozenset({str, float, bool, bytes, UUID, Int64})
 _RECEIVED_AS_THEY_ARE: Final = frozenset({str, int, float, bool, bytes, UUID})
 _KEEPS: Final = "Int64, datetime, UUID, bytes, str, bool, int and float are stored"
@@ -343,7 +342,7 @@ def storable(name: str, value: Any) -> Any:
 @lru_cache(maxsize=4096)
 def _name_size(name: object) -> int:
     """Return the bytes that a property takes besides its value; raise an error for a name that cannot be stored."""
-    if not isinstance(name, str) or not _NAME.fullmatch(name) or not name.isidentifier():
+    if not isinstance(name, str) or not _is_property_name(name):
         rule = "a property name is a C# identifier that is also a valid XML name: letters, digits, _; no digit first"
         raise BadProperty("property name", name, rule, "rename the property")
     if utf16_length(name) > limits.MAX_PROPERTY_NAME_LENGTH:
@@ -351,6 +350,11 @@ def _name_size(name: object) -> int:
             "property name", name, f"at most {limits.MAX_PROPERTY_NAME_LENGTH} characters", "shorten the name"
         )
     return 8 + 2 * utf16_length(name)
+
+
+def _is_property_name(name: str) -> bool:
+    # The pattern takes milliseconds to compile, and says nothing new about an identifier in ASCII
+    return name.isidentifier() and (name.isascii() or bool(re.fullmatch(limits.PROPERTY_NAME_PATTERN, name)))
 
 
 def typed(name: str, value: Any) -> Any:

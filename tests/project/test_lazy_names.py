@@ -46,6 +46,13 @@ storage.close()
     assert [name for name in found if name.startswith(("tablepatterns.review", "tablepatterns.tour"))] == []
 
 
+def test_an_account_in_memory_loads_the_code_of_tables_only() -> None:
+    found = loaded("from tablepatterns import connect\nconnect()")
+    services = ("tablepatterns.engine.blobs", "tablepatterns.engine.queues")
+    assert [name for name in found if name.startswith(services)] == []
+    assert found.isdisjoint({"tenacity", "tomllib", "tomli"})
+
+
 def test_a_set_on_a_real_account_loads_no_engine() -> None:
     account = "DefaultEndpointsProtocol=https;AccountName=a;AccountKey=c2VjcmV0"
     code = f"""

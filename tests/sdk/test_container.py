@@ -11,7 +11,7 @@ import pytest
 
 from tablepatterns import connect
 from tablepatterns.engine.account import Engine
-from tablepatterns.engine.blobs.blob import Content
+from tablepatterns.engine.content import Content
 from tablepatterns.errors import BadInput, BlobChanged
 from tablepatterns.sdk.container import ABSENT
 

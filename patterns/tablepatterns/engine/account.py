@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import threading
 from threading import get_ident
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
-from .blobs.service import Blobs
 from .clock import Clock
 from .faults import Faults
 from .ledger import Ledger
-from .queues.service import Queues
 from .tables.service import Tables
 from .targets import Targets
+
+if TYPE_CHECKING:
+    from .blobs.service import Blobs
+    from .queues.service import Queues
 
 DEVELOPMENT_NAME: Final = "devstoreaccount1"
 DEVELOPMENT_KEY: Final = "Eby8vdM02xNOcqFlqUwJPLlmEtlCDXJ1OUzFT50uSRZ6IFsuFq2UVErCz4I6tq/K1SZFPTOtr/KBHBeksoGMGw=="
@@ -56,12 +58,35 @@ class Engine:
         self.faults = Faults()
         self.targets = targets
         self.tables = Tables(self.clock, page_examines=page_examines)
-        self.queues = Queues(self.clock)
-        self.blobs = Blobs(self.clock)
+        self._queues: Queues | None = None
+        self._blobs: Blobs | None = None
+        self._creating = threading.Lock()
         self.deletion_seconds = deletion_seconds
         self._first_thread: int | None = None
         self.has_threads = False
         """Whether more than one thread has sent requests by an `EngineTransport`."""
+
+    @property
+    def queues(self) -> Queues:
+        """The queues; created, and their code loaded, on first use, since most accounts hold only tables."""
+        with self._creating:
+            if self._queues is None:
+                from .queues.service import Queues
+
+                self._queues = Queues(self.clock)
+                self._queues.deletions.seconds = self.deletion_seconds
+            return self._queues
+
+    @property
+    def blobs(self) -> Blobs:
+        """The containers and their blobs; created on first use, as the queues are."""
+        with self._creating:
+            if self._blobs is None:
+                from .blobs.service import Blobs
+
+                self._blobs = Blobs(self.clock)
+                self._blobs.containers.deletions.seconds = self.deletion_seconds
+            return self._blobs
 
     def note_thread(self) -> None:
         """Note that the current thread sends a request."""
@@ -77,8 +102,11 @@ class Engine:
 
     @deletion_seconds.setter
     def deletion_seconds(self, seconds: float) -> None:
-        for service in (self.tables, self.queues, self.blobs.containers):
-            service.deletions.seconds = seconds
+        with self._creating:
+            self.tables.deletions.seconds = seconds
+            for service in (self._queues, self._blobs and self._blobs.containers):
+                if service is not None:
+                    service.deletions.seconds = seconds
 
     def __repr__(self) -> str:
         return f"<Engine {self.account_name}>"

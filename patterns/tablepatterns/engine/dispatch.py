@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import lru_cache
 from typing import Any, Final
 
 from .account import Engine
-from .blobs.api import BlobApi
 from .http.api import Api
 from .http.bearer_token import TrustTokens
 from .http.message import Request, Response
-from .queues.api import QueueApi
 from .tables.api import TableApi
 
 _HOST: Final = re.compile(r"https?://(?:[^/?#.]+\.(table|queue|blob)\.)?[^/?#:]*(?::(\d+))?", re.IGNORECASE)
@@ -34,22 +32,41 @@ class AccountApi:
     """
 
     def __init__(self, engine: Engine, *, trust_tokens: TrustTokens = False) -> None:
-        self._apis: Mapping[str, Api[Any]] = {
-            "table": TableApi(engine, trust_tokens=trust_tokens),
-            "queue": QueueApi(engine, trust_tokens=trust_tokens),
-            "blob": BlobApi(engine, trust_tokens=trust_tokens),
-        }
+        self._engine = engine
+        self._trust_tokens: TrustTokens = trust_tokens
+        self._apis: dict[str, Api[Any]] = {}
 
     def handle(self, request: Request, service: str | None = None) -> Response:
         """Process a request by the service that the host names, else the port, else the Table service.
 
         :param service: the service, if it is known, such as from the port of a server
         """
-        return self._apis[service or service_of(request.url)].handle(request)
+        return self._api(service or service_of(request.url)).handle(request)
 
     def max_body(self, service: str) -> int:
         """Return how many bytes a request to a service may bring; a longer one is rejected."""
-        return self._apis[service].max_body
+        return self._api(service).max_body
+
+    def _api(self, service: str) -> Api[Any]:
+        api = self._apis.get(service)
+        if api is None:
+            created = _api_of(service)(self._engine, trust_tokens=self._trust_tokens)
+            # Another thread may have been faster
+            api = self._apis.setdefault(service, created)
+        return api
+
+
+def _api_of(service: str) -> Callable[..., Api[Any]]:
+    """Return the class for a service; the code of queues and blobs is loaded on first use."""
+    if service == "queue":
+        from .queues.api import QueueApi
+
+        return QueueApi
+    if service == "blob":
+        from .blobs.api import BlobApi
+
+        return BlobApi
+    return TableApi
 
 
 def service_of(url: str) -> str:

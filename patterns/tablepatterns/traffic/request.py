@@ -11,13 +11,13 @@ from collections.abc import Mapping
 from contextvars import ContextVar
 from dataclasses import dataclass
 from datetime import datetime
+from importlib.util import find_spec
 from pathlib import Path
 from types import FrameType
 from typing import Final, NamedTuple
 from urllib.parse import parse_qs, unquote, urlsplit
 
 import azure.core
-import tenacity
 
 from ..cost import Cost
 from ..filters import QueryClass
@@ -203,6 +203,12 @@ def _copied(operation: str, headers: Mapping[str, str]) -> str:
     return "CopyBlobFromURL" if headers.get("x-ms-requires-sync") == "true" else "CopyBlob"
 
 
+def _file_of(package: str) -> str | None:
+    """Return the file of a package, which is not loaded."""
+    found = find_spec(package)
+    return found and found.origin
+
+
 _SKIPPED, _USERS, _ENDS = range(3)
 
 _STDLIB: Final = sysconfig.get_path("stdlib")
@@ -210,7 +216,7 @@ _INSTALLED: Final = (sysconfig.get_path("purelib"), sysconfig.get_path("platlib"
 # As a frame spells them, which in a linked virtual environment is not the resolved path
 _OURS: Final = tuple(
     f"{Path(str(module)).parents[up]}/"
-    for module, up in ((__file__, 1), (azure.core.__file__, 1), (tenacity.__file__, 0))
+    for module, up in ((__file__, 1), (azure.core.__file__, 1), (_file_of("tenacity"), 0))
 )
 # Below these lies the line that runs the event loop or the pool, which is not where the request comes from
 _LOOPS: Final = (f"{Path(asyncio.__file__).parent}/", f"{_STDLIB}/concurrent/", f"{_STDLIB}/threading.py")

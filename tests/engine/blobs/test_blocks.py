@@ -8,9 +8,10 @@ import pytest
 
 from support.blob_states import DRAFT, HOME, ONE, THREE, TWO, Long, all_names, latest, of, put, text_of
 from support.table_states import Rejected
-from tablepatterns.engine.blobs.blob import Content, Kind, Tier, Where
+from tablepatterns.engine.blobs.blob import Kind, Tier, Where
 from tablepatterns.engine.blobs.service import Blobs, CopySource
 from tablepatterns.engine.clock import Clock
+from tablepatterns.engine.content import Content
 from tablepatterns.limits import MAX_BLOCK_BYTES, MAX_BLOCKS, MAX_UNCOMMITTED_BLOCKS
 
 DAY = 86_400

@@ -5,11 +5,9 @@ from __future__ import annotations
 import binascii
 import re
 from base64 import b64decode
-from bisect import bisect_right
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import Enum
-from itertools import accumulate
 from typing import Final, NamedTuple
 from uuid import UUID
 
@@ -25,79 +23,10 @@ from ...limits import (
     MAX_UNCOMMITTED_BLOCKS,
 )
 from .. import errors
+from ..content import Content
 from ..errors import ServiceError
 from ..resources import checked_metadata
 from .leases import NO_LEASE, Lease
-
-_STEP: Final = 4 * 1024 * 1024
-"""The longest piece that is handed out; the SDK's clients send blocks of this size."""
-_SMALL: Final = 64 * 1024
-
-
-class Content:
-    """Bytes that never change: joining them and taking a part of them copies none.
-
-    >>> name = Content([b"Don", b" ", b"Hall"])
-    >>> len(name), bytes(name.part(4, 8)), list(name.part(2, 6))
-    (8, b'Hall', [b'n', b' ', b'Ha'])
-
-    :param pieces: the bytes in order; they are kept, not copied
-    """
-
-    __slots__ = ("_ends", "_pieces")
-
-    def __init__(self, pieces: Iterable[bytes | memoryview] = ()) -> None:
-        self._pieces = tuple(memoryview(piece) for piece in pieces if piece)
-        self._ends = tuple(accumulate(map(len, self._pieces)))
-
-    @classmethod
-    def joined(cls, contents: Iterable[Content]) -> Content:
-        """Return contents, one behind the other."""
-        return cls(piece for content in contents for piece in content._pieces)
-
-    @property
-    def pieces(self) -> tuple[memoryview, ...]:
-        """The bytes as they are kept."""
-        return self._pieces
-
-    def __add__(self, other: Content) -> Content:
-        """Return both, one behind the other; what is small where they meet becomes one piece.
-
-        Thus an append blob of 50,000 lines does not end as a list of 50,000 pieces, which each append would copy.
-        """
-        if not self._pieces or len(self._pieces[-1]) + len(other) > _SMALL:
-            return Content((*self._pieces, *other._pieces))
-        return Content((*self._pieces[:-1], b"".join((self._pieces[-1], *other._pieces))))
-
-    def part(self, start: int, end: int) -> Content:
-        """Return the bytes from `start`, included, to `end`, excluded; bounds outside are moved to the ends."""
-        start, end = max(start, 0), min(end, len(self))
-        if start >= end:
-            return Content()
-        first, last = bisect_right(self._ends, start), bisect_right(self._ends, end - 1)
-        pieces = list(self._pieces[first : last + 1])
-        pieces[-1] = pieces[-1][: end - (self._ends[last] - len(self._pieces[last]))]
-        pieces[0] = pieces[0][start - (self._ends[first] - len(self._pieces[first])) :]
-        return Content(pieces)
-
-    def __len__(self) -> int:
-        return self._ends[-1] if self._ends else 0
-
-    def __iter__(self) -> Iterator[bytes]:
-        """Yield the bytes in pieces of at most 4 MiB; a piece that is kept as such is not copied."""
-        for piece in self._pieces:
-            whole = piece.obj
-            if isinstance(whole, bytes) and len(whole) == len(piece) <= _STEP:
-                yield whole
-            else:
-                yield from (bytes(piece[start : start + _STEP]) for start in range(0, len(piece), _STEP))
-
-    def __bytes__(self) -> bytes:
-        return b"".join(self)
-
-    def __repr__(self) -> str:
-        return f"<Content of {len(self)} bytes>"
-
 
 _TAG: Final = re.compile(r"[A-Za-z0-9 +\-./:=_]*")
 

@@ -10,9 +10,9 @@ from itertools import count
 from typing import Final, NamedTuple
 
 from .. import errors
+from ..content import Content
 from ..errors import ServiceError
 from ..http.message import Request
-from .blob import Content
 from .crc64 import crc64
 from .headers import MD5_BYTES, base64, digest, invalid, number
 

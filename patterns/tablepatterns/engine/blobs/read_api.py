@@ -6,10 +6,11 @@ from collections.abc import Mapping
 from typing import Final
 
 from ...limits import MAX_PAGE_BLOBS, MAX_RANGE_WITH_MD5
+from ..content import Content
 from ..http.headers import metadata_headers, read_number, read_words
 from ..http.message import Response
 from ..resources import invalid_parameter
-from .blob import Blob, Content
+from .blob import Blob
 from .body import Range, crc64_of, is_structured, md5_of, read_range, write_structured
 from .call import LIST_BLOBS, READ, TAGS, BlobCall
 from .headers import (

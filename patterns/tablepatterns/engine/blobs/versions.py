@@ -10,8 +10,9 @@ from uuid import uuid4
 from ...edm import Ticks
 from ...limits import MAX_APPEND_BYTES, MAX_BLOCKS, MAX_PUT_BLOB_BYTES
 from .. import errors
+from ..content import Content
 from ..errors import ServiceError
-from .blob import Blob, Content, CopyRecord, Draft, Kind, Where, chosen
+from .blob import Blob, CopyRecord, Draft, Kind, Where, chosen
 from .conditions import NO_TERMS, Terms
 from .leases import INFINITE
 from .state import Slot

@@ -9,11 +9,12 @@ from typing import Final
 
 from ...limits import MIB
 from .. import errors
+from ..content import Content
 from ..errors import ServiceError
 from ..http.errors import status_of
 from ..http.headers import read_metadata, seven_digits
 from ..http.message import Request, Response
-from .blob import Blob, Content, Draft, Kind, Tier
+from .blob import Blob, Draft, Kind, Tier
 from .body import CRC64_BYTES, Payload, check_crc64, check_md5, md5_of, parse_range, read_payload
 from .call import ADD, CREATE, DELETE, READ, SNAPSHOT, TAGS, WRITE, BlobCall
 from .headers import (

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 
-from ..blobs.blob import Content
+from ..content import Content
 from ..faults import Fault
 
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 PROLOGUE: Final = '<?xml version="1.0" encoding="utf-8"?>'
 _BYTE_ORDER_MARK: Final = b"\xef\xbb\xbf"
-_NOT_XML: Final = re.compile("[^\t\n\r -\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+_NOT_XML: Final = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
 _BOOLEANS: Final = {"true": True, "false": False}
 _NUMBER: Final = re.compile(r"-?\d{1,9}", re.ASCII)
 _Value = TypeVar("_Value")

@@ -11,7 +11,7 @@ from typing import Any, Final, NamedTuple, TypeAlias
 
 from ...limits import MIB
 from ..account import Engine
-from ..blobs.blob import Content
+from ..content import Content
 from ..dispatch import AccountApi
 from ..faults import Fault
 from ..http.message import Request, Response

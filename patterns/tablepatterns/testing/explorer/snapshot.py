@@ -18,10 +18,10 @@ from sortedcontainers import SortedList  # pyright: ignore[reportMissingTypeStub
 
 from ...edm import Ticks
 from ...engine.account import Engine
-from ...engine.blobs.blob import Content
 from ...engine.blobs.containers import Containers
 from ...engine.blobs.service import Blobs
 from ...engine.clock import Clock
+from ...engine.content import Content
 from ...engine.faults import Faults, Rule
 from ...engine.ledger import Ledger
 from ...engine.queues.service import Queues
@@ -75,6 +75,8 @@ class Snapshots:
 
     def __init__(self, engine: Engine, stamps: Stamps) -> None:
         self._engine = engine
+        # Created now, or to restore an earlier state would drop the services that were created since
+        _ = engine.queues, engine.blobs
         self._stamps = stamps
         self._kept: dict[bytes, _Kept] = {}
         self._known: dict[int, tuple[Any, _Kept]] = {}
