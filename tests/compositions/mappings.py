@@ -9,6 +9,7 @@ from compositions.fields import shown
 from compositions.homes import Home
 from compositions.part import Fields, Part
 from tablepatterns import IntraPartitionIndex, Key
+from tablepatterns.entity_set.internals import mappings_of
 from tablepatterns.recipes.encrypted_properties.encrypted_properties import EncryptedProperties
 from tablepatterns.recipes.encrypted_properties.keys import LocalKey
 from tablepatterns.recipes.large_properties.large_properties import LargeProperties
@@ -48,7 +49,7 @@ class Blind(Encrypted):
         home = staff.home
         for each in those:
             entities = home.set_of(each)
-            (sealed,) = (mapping for mapping in entities.mappings.each if isinstance(mapping, EncryptedProperties))
+            (sealed,) = (mapping for mapping in mappings_of(entities).each if isinstance(mapping, EncryptedProperties))
             asked = sealed.blind(entities.table.name, Ssn=each["Ssn"])
             if not home.derives:
                 assert len([row for row in await staff.rows() if row.get("SsnHash") == asked["SsnHash"]]) == 1

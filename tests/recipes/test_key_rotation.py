@@ -10,6 +10,7 @@ import pytest
 
 from support.employees import BY_EMAIL, BY_ID, jones
 from tablepatterns import BulkLoad, EntitySet, IntraPartitionIndex, Key
+from tablepatterns.entity_set.internals import mappings_of
 from tablepatterns.errors import BadDesign, DecryptionFailed, EntityChanged, EntityNotFound, UnknownKey
 from tablepatterns.recipes.encrypted_properties import cipher
 from tablepatterns.recipes.encrypted_properties.encrypted_properties import EncryptedProperties
@@ -82,7 +83,7 @@ async def test_a_new_key_for_blind_indexes_moves_their_rows(storage: Any, table_
     await hire(staff_of(storage, table_name, NEW, BY_SSN, blind=BLIND, blind_key=bytes(32)), 1)
     staff = staff_of(storage, table_name, NEW, BY_SSN, blind=BLIND, blind_key=bytes(range(32)))
     assert await KeyRotation(staff).rotate() == RotationProgress(seen=1, rewritten=1)
-    (mapping,) = staff.mappings.each
+    (mapping,) = mappings_of(staff).each
     asked = mapping.blind(table_name, Ssn=f"{SSN}-1")
     assert (await staff.find(BY_SSN, Department="Sales", **asked))["EmployeeId"] == 1
 

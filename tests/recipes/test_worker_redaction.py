@@ -138,7 +138,7 @@ def test_no_handler_leaks_its_message(body: dict[str, Any], which: int, version:
         EventualTransaction(storage, "all", "pay", [lambda body: int(body["Ssn"])]),
         Archive(entities, EntitySet(storage, "Former", KEY), queue="all"),
         PartitionMove(EntitySet(storage, "Employees", KEY), queue="all"),
-        entities.intents,
+        entities.reconciler(),
     ]
     worker = Worker(storage, {"all": handlers}, max_deliveries=2)
     kinds = [*(handler.kind for handler in handlers), SECRET]

@@ -120,16 +120,16 @@ class EntitySet(Pattern[Account_co]):
         self.schema = schema
         self.key = key
         self.derived = _all_of(Derived, "derived", derived)
-        self.primary = RowLayout(key)
+        self._primary = RowLayout(key)
         with locating(key.location(table)):
             self.table = account.table(table)
-            self.identity = SetIdentity(identity_of(account), table.lower(), key)
-            self.mappings = Mappings.of(account, table, key, _all_of(PropertyMapping, "mappings", mappings))
-            check_together(table, key, self.derived, self.mappings)
+            self._identity = SetIdentity(identity_of(account), table.lower(), key)
+            self._mappings = Mappings.of(account, table, key, _all_of(PropertyMapping, "mappings", mappings))
+            check_together(table, key, self.derived, self._mappings)
             self._declare()
-            self.rows = DerivedRows(account, self.table, key, self.derived)
+            self._rows = DerivedRows(account, self.table, key, self.derived)
             self.backfilling = building_of(self.derived, backfilling)
-            self.intents = intents_of(account, self.rows, self.derived, intents, lease)
+            self._intents = intents_of(account, self._rows, self.derived, intents, lease)
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} {self.table.name} {self.key!r}>"
@@ -166,7 +166,7 @@ class EntitySet(Pattern[Account_co]):
 
         Guide: point query.
         """
-        return await self._point(self.primary, fields_of(key, fields))
+        return await self._point(self._primary, fields_of(key, fields))
 
     @recipe
     async def find(self, via: Index, key: Mapping[str, Any] | None = None, /, **fields: Any) -> Entity | None:
@@ -199,7 +199,7 @@ class EntitySet(Pattern[Account_co]):
         check_least("max_concurrency", max_concurrency, 1)
         asked = [self.key.format(fields) for fields in keys]
         rows = await self.account.gather(*(self.table.get(*each) for each in asked), max_concurrency=max_concurrency)
-        return [await self._read(self.primary.entity(row), self.primary) if row else None for row in rows]
+        return [await self._read(self._primary.entity(row), self._primary) if row else None for row in rows]
 
     @stream
     async def range(
@@ -318,12 +318,12 @@ class EntitySet(Pattern[Account_co]):
         Guide: query classes.
         """
         reject_scans(where, allow)
-        self.mappings.check_filter(where)
+        self._mappings.check_filter(where)
         async for row in self.table.query(
-            where, select=self.primary.selected(None if select is None else self._stored(select))
+            where, select=self._primary.selected(None if select is None else self._stored(select))
         ):
-            if (entity := self.primary.taken(row)) is not None:
-                yield await self._read(entity, self.primary, select)
+            if (entity := self._primary.taken(row)) is not None:
+                yield await self._read(entity, self._primary, select)
 
     @stream
     async def scan(self, where: Filter | None = None) -> AsyncIterator[Entity]:
@@ -334,10 +334,10 @@ class EntitySet(Pattern[Account_co]):
 
         Guide: table scan.
         """
-        self.mappings.check_filter(where)
+        self._mappings.check_filter(where)
         async for row in self.table.query(where):
-            if (entity := self.primary.taken(row)) is not None:
-                yield await self._read(entity, self.primary)
+            if (entity := self._primary.taken(row)) is not None:
+                yield await self._read(entity, self._primary)
 
     @recipe
     async def keys_of(self, via: Lists, key: Mapping[str, Any] | None = None, /, **fields: Any) -> list[dict[str, Any]]:
@@ -379,8 +379,8 @@ class EntitySet(Pattern[Account_co]):
         listed = await self._listed(via, given)
         rows = await self.account.gather(*(self.table.get(*keys) for keys in listed), max_concurrency=max_concurrency)
         asked = {name: value for name, value in given.items() if name != PART}
-        entities = [self.primary.entity(row) for row in rows if row is not None]
-        return [await self._read(each, self.primary) for each in entities if self._has(via, each, asked)]
+        entities = [self._primary.entity(row) for row in rows if row is not None]
+        return [await self._read(each, self._primary) for each in entities if self._has(via, each, asked)]
 
     @recipe
     async def totals(
@@ -495,8 +495,8 @@ class EntitySet(Pattern[Account_co]):
         """
         condition = condition_of(etag, force=force)
         if condition is not None:
-            self.mappings.check_merge()
-            given, key = self._given(changes), self.primary.key_fields(entity)
+            self._mappings.check_merge()
+            given, key = self._given(changes), self._primary.key_fields(entity)
             self._check_same_key(Change(self.key, key, key | given))
             return await self._overwrite(key | given, frozenset(given), retry_for, condition)
         await self._guard(entity)
@@ -531,7 +531,7 @@ class EntitySet(Pattern[Account_co]):
 
         Guide: merge or replace (insert-or-merge).
         """
-        self.mappings.check_merge()
+        self._mappings.check_merge()
         fields = self._fields(entity, in_part=True)
         return await self._overwrite(fields, frozenset(fields).difference(self.key.fields), retry_for)
 
@@ -567,7 +567,7 @@ class EntitySet(Pattern[Account_co]):
             await commit(self.account, self.table, self._deleting(entity), retry_for=retry_for)
             return
         check_retry_for(retry_for)
-        fields = self.primary.key_fields(entity)
+        fields = self._primary.key_fields(entity)
         if not self.derived:
             await self.table.submit(Operation.delete(*self.key.format(fields), condition))
             return
@@ -686,7 +686,7 @@ class EntitySet(Pattern[Account_co]):
         return self._merging(entity, changes)
 
     def _merging(self, entity: Mapping[str, Any], changes: Mapping[str, Any]) -> Write:
-        self.mappings.check_merge()
+        self._mappings.check_merge()
         given = self._given(changes)
         reading, read = self._as_read(entity, whole=bool(self.derived))
         return self._writing(
@@ -706,14 +706,14 @@ class EntitySet(Pattern[Account_co]):
     @checked
     def renaming(self, entity: Mapping[str, Any], fields: Mapping[str, Any]) -> tuple[Write, Write]:
         """Return the two changes that `rename` makes, for an `EntityGroupTransaction`; nothing is sent."""
-        self.identity.check(entity)
+        self._identity.check(entity)
         check_settled(entity)
         for name in fields:
             if name not in self.key.fields:
                 raise BadKey(name, fields[name], f"the key has the fields {', '.join(self.key.fields)}", "leave it out")
         reading, read = self._as_read(entity, whole=True)
         insertion = self._inserting({**entity, **fields})
-        old, new = self.key.format(self.primary.key_fields(reading.stored)), insertion.key
+        old, new = self.key.format(self._primary.key_fields(reading.stored)), insertion.key
         if old == new:
             raise BadInput("key", new, "it is the key that the entity has", "use replace, or give another key")
         if old[0] != new[0]:
@@ -722,22 +722,6 @@ class EntitySet(Pattern[Account_co]):
         self._check_reservations(insertion.change, reading)
         return self._deleting(read), replace(insertion, entity=read)
 
-    @recipe
-    async def received(self, row: Entity, via: Index | None = None, /) -> Entity | None:
-        """Return the entity of a row that was read without the set; None for a row of another kind.
-
-        Patterns that read rows of several sets with one request use it. Cost: only what the mappings of the set read.
-
-        :param row: a complete row of the table, as `Table` returned it
-        :param via: the index that the row belongs to; None for a primary row
-        :raises BadInput: the index is not one of this set's
-
-        Guide: retrieving heterogeneous types.
-        """
-        shape = self.primary if via is None else self._shape(via)
-        entity = shape.shown(row)
-        return None if entity is None else await self._read(entity, shape)
-
     def reconciler(self) -> Intents:
         """Return the `Worker` handler that processes this set's intents, and that knows their queue.
 
@@ -745,7 +729,7 @@ class EntitySet(Pattern[Account_co]):
 
         Guide: eventually consistent transactions.
         """
-        return self._intents()
+        return self._required_intents()
 
     @recipe
     async def process_intents(self, *, lease: int = 60, retry_for: float = RETRY_FOR) -> int:
@@ -765,7 +749,7 @@ class EntitySet(Pattern[Account_co]):
         Guide: eventually consistent transactions.
         """
         check_retry_for(retry_for)
-        intents = self._intents()
+        intents = self._required_intents()
         queue = self.account.queue(intents.queue)
         settled = 0
         while True:
@@ -814,11 +798,11 @@ class EntitySet(Pattern[Account_co]):
         Guide: writing efficiently; eventually consistent transactions.
         """
         inspector, repairer = (
-            Inspector(self.rows, derived),
+            Inspector(self._rows, derived),
             self._repairer(derived, max_per_second, max_concurrency, retry_for),
         )
         report = Report()
-        async for page in walk(self.rows, derived, "backfill", resume, to_orphans=False):
+        async for page in walk(self._rows, derived, "backfill", resume, to_orphans=False):
             needed = [(entity, keys) for entity in page.entities.values() if (keys := inspector.keys(entity))]
             await repairer.repair(needed, are_absent=True)
             report = replace(report, entities=report.entities + len(page.entities), token=page.token)
@@ -849,14 +833,14 @@ class EntitySet(Pattern[Account_co]):
         The other parameters and errors are those of `backfill`. Guide: eventually consistent transactions.
         """
         self._check(derived, max_concurrency)
-        inspector, turn = Inspector(self.rows, derived), Pace(self.account, max_per_second).turn
+        inspector, turn = Inspector(self._rows, derived), Pace(self.account, max_per_second).turn
         report = Report()
 
         async def look_at(page: WalkPage, entity: Primary) -> Sequence[Drift]:
             await turn()
             return await inspector.lacks(entity, page.rows)
 
-        async for page in walk(self.rows, derived, "verify", resume, to_orphans=True):
+        async for page in walk(self._rows, derived, "verify", resume, to_orphans=True):
             lacking = (look_at(page, entity) for entity in page.entities.values())
             orphaned = (inspector.orphans(row, page.entities) for row in page.rows.values())
             found = await self.account.gather(*lacking, *orphaned, max_concurrency=max_concurrency)
@@ -961,15 +945,15 @@ class EntitySet(Pattern[Account_co]):
         allow: QueryClass,
     ) -> Question:
         if where is not None:
-            self.mappings.check_filter(where)
-        shape = self.primary if via is None else self._shape(via)
+            self._mappings.check_filter(where)
+        shape = self._primary if via is None else self._shape(via)
         return Question.of(shape, where, None if select is None else self._stored(select), fields, allow)
 
     def _stored(self, select: Sequence[str]) -> Sequence[str]:
-        if not self.mappings.each:
+        if not self._mappings.each:
             return select
         # What a mapping decodes, it decodes for the place of the primary row
-        return tuple(dict.fromkeys((*self.mappings.stored(select), *self.key.fields)))
+        return tuple(dict.fromkeys((*self._mappings.stored(select), *self.key.fields)))
 
     def _shape(self, via: Index) -> RowLayout:
         self._check_own(via, "index")
@@ -981,7 +965,7 @@ class EntitySet(Pattern[Account_co]):
             raise BadInput(subject, getattr(via, "name", via), rule, "give one of the set's own, or declare it")
 
     def _table(self, shape: RowLayout) -> Table:
-        return self.table if shape.table is None else self.rows.table(shape.table)
+        return self.table if shape.table is None else self._rows.table(shape.table)
 
     async def _read(self, entity: Entity, shape: RowLayout, select: Sequence[str] | None = None) -> Entity:
         """Return an entity as its readers get it: decoded, and with what the set remembers of it."""
@@ -989,11 +973,11 @@ class EntitySet(Pattern[Account_co]):
             shape, (entity.partition_key or "", entity.row_key or ""), entity.etag or "", write_ids_of(entity)
         )
         stored = fields = dict(entity)
-        if self.mappings.each:
-            fields = await self.mappings.decode(stored, select if shape.is_complete else ())
+        if self._mappings.each:
+            fields = await self._mappings.decode(stored, select if shape.is_complete else ())
             entity.clear()
             entity.update(fields)
-        remember(entity, Reading(source, stored, fields, shape.is_complete and select is None, self.identity))
+        remember(entity, Reading(source, stored, fields, shape.is_complete and select is None, self._identity))
         return entity
 
     def _has(self, via: Lists, entity: Entity, asked: dict[str, Any]) -> bool:
@@ -1014,9 +998,9 @@ class EntitySet(Pattern[Account_co]):
     ) -> list[Entity]:
         """Return the rows of one value: a row, none, or all that it is spread over."""
         if via.spread == 1:
-            row = await self.rows.table_of(via).get(*layout.format(fields))
+            row = await self._rows.table_of(via).get(*layout.format(fields))
             return [] if row is None else [row]
-        table = self.rows.table(via.table(self.table.name))
+        table = self._rows.table(via.table(self.table.name))
         names = None if select is None else ("PartitionKey", "RowKey", *select)
         where = range_filter(layout.range(fields))
         if isinstance(via, Totals):
@@ -1048,14 +1032,14 @@ class EntitySet(Pattern[Account_co]):
         self, change: Change, source: Source | None = None, entity: Entity | None = None, *, is_whole: bool = True
     ) -> Write:
         return Write(
-            self.identity,
+            self._identity,
             change,
             self.derived,
             source,
             Entity() if entity is None else entity,
             is_whole,
-            self.mappings,
-            intents=self.intents,
+            self._mappings,
+            intents=self._intents,
             backfilling=self.backfilling,
         )
 
@@ -1067,23 +1051,23 @@ class EntitySet(Pattern[Account_co]):
         reading = reading_of(entity)
         if not isinstance(entity, Entity) or not isinstance(reading, Reading):
             return
-        self.identity.check(entity)
+        self._identity.check(entity)
         if self._guards(reading.source.shape):
             return
         self._check_whole(entity, reading)
-        keys = self.key.format(self.primary.key_fields(reading.stored))
+        keys = self.key.format(self._primary.key_fields(reading.stored))
         row = await self.table.get(*keys)
         if row is None:
             raise EntityNotFound(f"there is no entity {keys} any more; it was read from an index")
-        if not same_value(self.primary.entity(row), reading.stored):
+        if not same_value(self._primary.entity(row), reading.stored):
             raise EntityChanged(f"the entity {keys} is not what was read from an index; read it again and retry")
-        source = Source(self.primary, keys, row.etag or "", write_ids_of(row))
+        source = Source(self._primary, keys, row.etag or "", write_ids_of(row))
         remember(entity, reading._replace(source=source))
 
     def _guards(self, shape: RowLayout) -> bool:
         """Whether the ETag of a row of this shape guards its entity."""
         needs_primary = any(isinstance(each, Copies) and not each.is_eventual for each in self.derived)
-        return not shape.is_eventual and (shape == self.primary or not needs_primary)
+        return not shape.is_eventual and (shape == self._primary or not needs_primary)
 
     def _fields(self, entity: Mapping[str, Any], *, in_part: bool = False) -> dict[str, Any]:
         for name in ("PartitionKey", "RowKey"):
@@ -1095,26 +1079,26 @@ class EntitySet(Pattern[Account_co]):
     def _given(self, fields: Mapping[str, Any], *, in_part: bool = True) -> dict[str, Any]:
         """Return the fields that have a value, once they fit the schema."""
         if self.schema is not None:
-            self.schema.check(fields, in_part=in_part, secret=self.mappings.secret)
+            self.schema.check(fields, in_part=in_part, secret=self._mappings.secret)
         return {name: value for name, value in fields.items() if value is not None}
 
     def _as_read(self, entity: Mapping[str, Any], *, whole: bool) -> tuple[Reading, Entity]:
         reading = reading_of(entity)
         if not isinstance(entity, Entity) or not isinstance(reading, Reading):
             rule = "it was not read from this set, so there is no ETag to tell whether it changed since"
-            raise BadInput("entity", self.primary.key_fields(entity), rule, "read it first, or say force=True")
-        self.identity.check(entity)
+            raise BadInput("entity", self._primary.key_fields(entity), rule, "read it first, or say force=True")
+        self._identity.check(entity)
         if whole:
             self._check_whole(entity, reading)
         if not self._guards(reading.source.shape):
             rule = "it was read from an index, whose ETag does not guard it"
-            raise BadInput("entity", self.primary.key_fields(entity), rule, "read it with get, and then write it")
+            raise BadInput("entity", self._primary.key_fields(entity), rule, "read it with get, and then write it")
         return reading, entity
 
     def _check_whole(self, entity: Entity, reading: Reading) -> None:
         if not reading.is_whole:
             rule = "only a part of it was read, and the rest would be lost"
-            raise BadInput("entity", self.primary.key_fields(entity), rule, "read it whole with get, then write it")
+            raise BadInput("entity", self._primary.key_fields(entity), rule, "read it whole with get, then write it")
 
     def _check_same_key(self, change: Change) -> None:
         if change.old is None or change.new is None:
@@ -1141,9 +1125,9 @@ class EntitySet(Pattern[Account_co]):
         check_retry_for(retry_for)
         return Repairer(
             self.account,
-            self.rows,
+            self._rows,
             derived,
-            self.intents,
+            self._intents,
             Pace(self.account, max_per_second),
             max_concurrency,
             retry_for,
@@ -1158,11 +1142,11 @@ class EntitySet(Pattern[Account_co]):
             rule = "one entity does not tell what a row in its partition must hold"
             raise BadDesign("derived", derived.name, rule, "use recount, which reads them all")
 
-    def _intents(self) -> Intents:
-        if self.intents is None:
+    def _required_intents(self) -> Intents:
+        if self._intents is None:
             rule = "all it derives lies in the primary's partition, and changes with each entity"
             raise BadInput("set", self.table.name, rule, "leave this out")
-        return self.intents
+        return self._intents
 
     def _declare(self) -> None:
         """Declare the rows of this set, so that no other set of the connection can have the same keys."""
@@ -1185,7 +1169,7 @@ class EntitySet(Pattern[Account_co]):
             entity.update(fields)
             return await self.replace(entity, retry_for=retry_for)
 
-        key = self.primary.key_fields(fields)
+        key = self._primary.key_fields(fields)
         if etag in (None, ANY):
             return await self._from_current(key, write, retry_for)
         return await write(await self._as_of(key, etag))
@@ -1203,8 +1187,8 @@ class EntitySet(Pattern[Account_co]):
         """Write an entity without derived data: the service's own upserts need no read."""
         check_retry_for(retry_for)
         change = Change(self.key, None, fields, merged)
-        write = await Write(self.identity, change, is_whole=merged is None, mappings=self.mappings).encoded()
-        row = self.primary.row(write.change.new or {})
+        write = await Write(self._identity, change, is_whole=merged is None, mappings=self._mappings).encoded()
+        row = self._primary.row(write.change.new or {})
         if etag is None:
             operation = Operation.insert_or_replace(row) if merged is None else Operation.insert_or_merge(row)
         else:

@@ -107,6 +107,6 @@ class ChildSet(EntitySet[Account_co]):
         async for row in self.table.query(range_filter(self.parent.family(fields_of(key, parent)))):
             if parents.fits(row):
                 found = parents.entity(row)
-            elif (child := self.primary.shown(row)) is not None:
-                children.append(await self._read(child, self.primary))
+            elif (child := self._primary.shown(row)) is not None:
+                children.append(await self._read(child, self._primary))
         return found, children

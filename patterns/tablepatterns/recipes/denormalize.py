@@ -20,6 +20,7 @@ from ..sdk.operation import ANY, Operation
 
 if TYPE_CHECKING:
     from ..entity_set.entity_set import EntitySet
+from ..entity_set.internals import intents_or_none, primary_layout
 
 
 class CopiedFields(Copies):
@@ -224,12 +225,12 @@ class FilledCopies(LookedUpFields):
         if row is None:
             text = f"{self._copies.name}: the entity {new} does not exist. Nothing was written; insert it first."
             raise ReferenceNotFound(text)
-        copied = self._copies.copied(self._source.primary.entity(row))
+        copied = self._copies.copied(primary_layout(self._source).entity(row))
         return self._with(change, copied), [] if self._copies.is_eventual else [_unchanged(new, row)]
 
     def intents_for(self, change: Change) -> list[tuple[Intents, Change]]:
         """Return the intent for the entity that this one starts to refer to, if that is in another partition."""
-        intents, new = self._source.intents, change.new
+        intents, new = intents_or_none(self._source), change.new
         if not self._copies.is_eventual or intents is None or new is None:
             return []
         referred = self._referred(new)

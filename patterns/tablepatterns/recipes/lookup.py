@@ -11,6 +11,7 @@ from ..argument_types import check_least, checked
 from ..arguments import fields_of
 from ..entity import Entity
 from ..entity_set.entity_set import EntitySet
+from ..entity_set.internals import primary_keys
 from ..errors import BadDesign, BadInput
 from ..recipe import Account, Account_co, Pattern, new_lock, recipe
 
@@ -158,9 +159,7 @@ class Lookup(Pattern[Account_co]):
             if self.whole_table:
                 if not self._cache.is_complete(now):
                     rows = [row async for row in self.entity_set.scan()]
-                    everything = {
-                        self.entity_set.key.format(self.entity_set.primary.key_fields(row)): row for row in rows
-                    }
+                    everything = {primary_keys(self.entity_set, row): row for row in rows}
                     self._cache.put_all(everything, until, version)
                     return {keys: everything.get(keys) for keys in asked}
                 return {keys: self._cache.get(keys, now) for keys in asked}

@@ -13,6 +13,7 @@ from ..entity import Entity
 from ..entity_set.commit import commit
 from ..entity_set.derived import Index
 from ..entity_set.entity_set import EntitySet
+from ..entity_set.internals import check_read_from
 from ..errors import BadDesign, BadInput, BadProperty, EntityChanged, EntityNotFound, LimitExceeded
 from ..limits import MAX_TRANSACTION_OPERATIONS
 from ..recipe import Account, Account_co, Pattern, is_sync, recipe, stream
@@ -113,7 +114,7 @@ class OneToMany(Pattern[Account_co]):
 
         :param entity: a child, or its fields
         """
-        self.children.identity.check(entity)
+        check_read_from(self.children, entity)
         fields = {field: entity.get(name) for field, name in self.names.items()}
         return None if None in fields.values() else await self.parents.get(fields)
 

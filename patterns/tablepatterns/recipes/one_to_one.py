@@ -10,6 +10,7 @@ from ..entity import Entity
 from ..entity_set.commit import commit
 from ..entity_set.derived import Keys
 from ..entity_set.entity_set import EntitySet
+from ..entity_set.internals import check_read_from, primary_keys
 from ..errors import BadDesign, BadInput
 from ..recipe import Account, Account_co, Pattern, recipe
 from ..retry import RETRY_FOR
@@ -71,13 +72,13 @@ class OneToOne(Pattern[Account_co]):
     @recipe
     async def second_of(self, first: Mapping[str, Any]) -> Entity | None:
         """Return the partner, in the second set, of an entity of the first, or None. Cost: 1 transaction."""
-        self.first.identity.check(first)
+        check_read_from(self.first, first)
         return await self._partner(self.first, self.second, first)
 
     @recipe
     async def first_of(self, second: Mapping[str, Any]) -> Entity | None:
         """Return the partner, in the first set, of an entity of the second, or None. Cost: 1 transaction."""
-        self.second.identity.check(second)
+        check_read_from(self.second, second)
         return await self._partner(self.second, self.first, second)
 
     @recipe
@@ -130,8 +131,8 @@ class OneToOne(Pattern[Account_co]):
             await self._write(first, second, retry_for)
 
     def _check(self, first: Entity, second: Entity) -> None:
-        self.first.identity.check(first)
-        self.second.identity.check(second)
+        check_read_from(self.first, first)
+        check_read_from(self.second, second)
 
     async def _write(self, first: Entity, second: Entity, retry_for: float) -> None:
         same_table = self.first.table.name.lower() == self.second.table.name.lower()
@@ -167,4 +168,4 @@ class OneToOne(Pattern[Account_co]):
 
 
 def _keys_of(owner: EntitySet[Account], entity: Mapping[str, Any]) -> Keys:
-    return owner.key.format(owner.primary.key_fields(entity))
+    return primary_keys(owner, entity)

@@ -11,6 +11,7 @@ from ..arguments import fields_of
 from ..entity import Entity
 from ..entity_set.derived import Index
 from ..entity_set.entity_set import EntitySet
+from ..entity_set.internals import check_read_from, primary_keys, primary_layout
 from ..entity_set.safe_move import Relocation, Route, check_arrived
 from ..entity_set.transit import MOVED_FROM, MOVING_TO
 from ..errors import (
@@ -132,7 +133,7 @@ class PartitionMove(Pattern[Account_co]):
 
         Guide: one-to-many relationships (moving an employee).
         """
-        self.entity_set.identity.check(entity)
+        check_read_from(self.entity_set, entity)
         moving = entity.copy()
         route = self._route(moving, fields_of(key, fields))
         self.entity_set.replacing(moving)
@@ -181,8 +182,8 @@ class PartitionMove(Pattern[Account_co]):
 
     def _route(self, entity: Entity, fields: Mapping[str, Any]) -> Route:
         key = self.entity_set.key
-        origin = key.format(self.entity_set.primary.key_fields(entity))
-        goal = key.format(self.entity_set.primary.key_fields(entity) | dict(fields))
+        origin = primary_keys(self.entity_set, entity)
+        goal = key.format(primary_layout(self.entity_set).key_fields(entity) | dict(fields))
         if origin[0] == goal[0]:
             rule = "the partition stays the same"
             raise BadInput("move", fields, rule, "use EntitySet.rename, or give another partition")

@@ -14,6 +14,7 @@ from ..entity import Entity
 from ..entity_set.consistent_read import rows_at_once
 from ..entity_set.derived import Keys
 from ..entity_set.entity_set import EntitySet
+from ..entity_set.internals import mappings_of, primary_keys, primary_layout
 from ..entity_set.mapping import Mappings
 from ..entity_set.range_query import range_filter
 from ..filters import Filter, prop
@@ -22,7 +23,7 @@ from ..limits import SYSTEM_PROPERTIES
 from ..recipe import Account
 from ..retry import RETRY_FOR, contended
 from ..sdk.table import Table
-from .wide_entity.wide_entity import PART, WideEntity
+from .wide_entity.wide_entity import PART, WideEntity, part_key
 from .wide_parts import PARTS, Fields, Stored, head_of, stored
 
 AnySet: TypeAlias = EntitySet[Account] | WideEntity[Account]
@@ -87,7 +88,7 @@ class RowsOfSet(StoredEntities):
     moves = False
 
     def __init__(self, entity_set: EntitySet[Account]) -> None:
-        super().__init__(entity_set.table, entity_set.mappings, entity_set.key)
+        super().__init__(entity_set.table, mappings_of(entity_set), entity_set.key)
         self._entity_set = entity_set
 
     @property
@@ -97,11 +98,11 @@ class RowsOfSet(StoredEntities):
 
     def key(self, fields: Mapping[str, Any]) -> Keys:
         """Return the key of the entity with these fields."""
-        return self._key.format(self._entity_set.primary.key_fields(fields))
+        return primary_keys(self._entity_set, fields)
 
     def key_of(self, row: Entity) -> Keys | None:
         """Return the key of a row's entity; None for a row of another kind."""
-        return keys_of(row) if self._entity_set.primary.fits(row) else None
+        return keys_of(row) if primary_layout(self._entity_set).fits(row) else None
 
     def where(self, keys: Collection[Keys]) -> Filter:
         """Return the filter for the rows of some entities of one partition, which may include rows of others."""
@@ -125,7 +126,7 @@ class RowsOfWide(StoredEntities):
     moves = True
 
     def __init__(self, entity_set: WideEntity[Account]) -> None:
-        super().__init__(entity_set.table, entity_set.mappings, entity_set.rows)
+        super().__init__(entity_set.table, mappings_of(entity_set), part_key(entity_set))
         self._account = entity_set.account
 
     def fits(self, key: Keys) -> bool:

@@ -11,6 +11,7 @@ from ...argument_types import checked
 from ...arguments import fields_of
 from ...entity import Entity
 from ...entity_set.entity_set import EntitySet
+from ...entity_set.internals import check_read_from, is_read_from, mappings_of, primary_keys
 from ...errors import NOT_SHOWN, BadDesign, BadMessage
 from ...key import Key
 from ...messages.envelope import Envelope
@@ -153,9 +154,9 @@ class Archive(Pattern[Account_co]):
         :raises BadKey: a key field is missing, or its value cannot be part of a key
         """
         place = self._there.entities if isinstance(self._there, Rows) else self.entity_set
-        if not place.identity.is_of(entity):
-            self.entity_set.identity.check(entity)
-        keys = self.entity_set.key.format(self.entity_set.primary.key_fields(entity))
+        if not is_read_from(place, entity):
+            check_read_from(self.entity_set, entity)
+        keys = primary_keys(self.entity_set, entity)
         return await self._send({"entity": list(keys), "back": True})
 
     @recipe
@@ -220,8 +221,8 @@ class Archive(Pattern[Account_co]):
                 raise BadMessage("entity", NOT_SHOWN, rule, "send it with `archive` or `restore`")
 
     def _keys_of(self, entity: Mapping[str, Any]) -> Keys:
-        self.entity_set.identity.check(entity)
-        return self.entity_set.key.format(self.entity_set.primary.key_fields(entity))
+        check_read_from(self.entity_set, entity)
+        return primary_keys(self.entity_set, entity)
 
 
 def _entity(key: Key, keys: Keys, snapshot: Snapshot) -> Entity:
@@ -274,15 +275,15 @@ def _check_target(entity_set: EntitySet[Account_co], target: EntitySet[Account_c
     if is_sync(entity_set.account) != is_sync(target.account):
         rule = "one of the two accounts is sync, and the other is not"
         raise BadDesign("target", target.account, rule, "connect to both in the same way")
-    for mapping in entity_set.mappings.each:
-        same_type = (other for other in target.mappings.each if type(other) is type(mapping))
+    for mapping in mappings_of(entity_set).each:
+        same_type = (other for other in mappings_of(target).each if type(other) is type(mapping))
         if not any({*other.fields} >= {*mapping.fields} for other in same_type):
             rule = f"it does not map {', '.join(sorted(mapping.fields))} to {mapping.name}"
             raise BadDesign("target", target.table.name, rule, "give it the same mapping")
 
 
 def _check_unmapped(entity_set: EntitySet[Account_co], target: Store) -> None:
-    for mapping in entity_set.mappings.each:
+    for mapping in mappings_of(entity_set).each:
         if isinstance(mapping, LargeProperties):
             # Blobs and files can hold the values themselves
             continue

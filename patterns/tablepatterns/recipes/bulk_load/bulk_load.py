@@ -16,6 +16,7 @@ from ...argument_types import check_least, checked
 from ...entity import Entity
 from ...entity_set.commit import carry_out
 from ...entity_set.entity_set import EntitySet
+from ...entity_set.internals import primary_keys
 from ...errors import BadToken, LoadInterrupted, said
 from ...limits import MAX_TRANSACTION_BYTES
 from ...rate_limit import Pace
@@ -165,7 +166,7 @@ class BulkLoad(Pattern[Account_co]):
         planned: list[PlannedEntity] = []
         for position, entity in islice(run.input, mark.read):
             with at_input(position):
-                run.digest.add(*self.entity_set.key.format(self.entity_set.primary.key_fields(entity)))
+                run.digest.add(*primary_keys(self.entity_set, entity))
             if mark.is_open(position):
                 planned.append(await run.planner.new(position, entity))
         if run.digest.text() != mark.digest:

@@ -11,6 +11,7 @@ from ...entity_set.commit import Step, Write, own_steps
 from ...entity_set.derived import Index
 from ...entity_set.entity_set import EntitySet
 from ...entity_set.intents import LookedUpFields
+from ...entity_set.internals import primary_layout
 from ...errors import (
     BadDesign,
     BadInput,
@@ -115,7 +116,7 @@ class Planner:
         if not self.looks_up:
             return await self.new(position, fields)
         await self._pace.turn()
-        stored = await self._entity_set.get(**self._entity_set.primary.key_fields(fields))
+        stored = await self._entity_set.get(**primary_layout(self._entity_set).key_fields(fields))
         if stored is None:
             return await self.new(position, fields)
         if self._may_be_stored:

@@ -11,6 +11,7 @@ from ...argument_types import checked
 from ...entity import Entity
 from ...entity_set.derived import Keys
 from ...entity_set.entity_set import EntitySet
+from ...entity_set.internals import mappings_of
 from ...entity_set.mapping import Fields
 from ...errors import BadDesign, DecryptionFailed, EntityNotFound
 from ...limits import MAX_PAGE_ENTITIES
@@ -78,7 +79,7 @@ class KeyRotation(Pattern[Account_co]):
     @checked
     def __init__(self, entity_set: EntitySet[Account_co] | WideEntity[Account_co], *, max_concurrency: int = 8) -> None:
         super().__init__(cast("Account_co", entity_set.account))
-        found = [each for each in entity_set.mappings.each if isinstance(each, EncryptedProperties)]
+        found = [each for each in mappings_of(entity_set).each if isinstance(each, EncryptedProperties)]
         if not found:
             rule = "it has no mapping for encrypted properties"
             raise BadDesign("entity_set", entity_set.table.name, rule, "give it an EncryptedProperties")

@@ -10,6 +10,7 @@ from ...argument_types import checked
 from ...entity import Entity
 from ...entity_set.derived import Index
 from ...entity_set.entity_set import EntitySet
+from ...entity_set.internals import mappings_of
 from ...errors import NOT_SHOWN, BadDesign, BadKey, BadProperty, UnrecognizedEntity, shown
 from ...key import Key
 from ...key.ranges import Between, Prefix
@@ -174,7 +175,7 @@ class EntityType(Generic[Account_co]):
 
     def _shown(self, mismatch: TypeMismatch) -> object:
         field = mismatch.path.partition(".")[0].partition("[")[0]
-        return NOT_SHOWN if field in self.entity_set.mappings.secret else mismatch.value
+        return NOT_SHOWN if field in mappings_of(self.entity_set).secret else mismatch.value
 
     def _check_names(self) -> None:
         for name in self.entity_set.key.fields:

@@ -12,6 +12,7 @@ from ...entity import Entity
 from ...entity_set.commit import Write
 from ...entity_set.derived import Index
 from ...entity_set.entity_set import EntitySet
+from ...entity_set.internals import check_read_from, entity_of
 from ...errors import BadInput, EntityNotFound
 from ...filters import Filter, QueryClass
 from ...recipe import Account, Account_co, Pattern, bound_async, recipe, stream
@@ -375,14 +376,14 @@ class EntityTypes(Pattern[Account_co]):
         Guide: entity group transactions; retrieving heterogeneous types.
         """
         home = self.registry.set_of(entity)
-        home.identity.check(entity)
+        check_read_from(home, entity)
         return self._mapper.typed_entity(entity_class, entity, home)
 
     async def _typed_entity(
         self, entity_class: Class[T], row: Entity, via: Index | None = None
     ) -> TypedEntity[T] | None:
         home = self.registry.set_of_row(row) if via is None else self.registry.indexed(entity_class, via)
-        entity = None if home is None else await _inside(home).received(row, via)
+        entity = None if home is None else await entity_of(_inside(home), row, via)
         return None if home is None or entity is None else self._mapper.typed_entity(entity_class, entity, home)
 
 

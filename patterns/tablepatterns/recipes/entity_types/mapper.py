@@ -12,6 +12,7 @@ from ...edm import ordinal
 from ...entity import Entity
 from ...entity_set.derived import Index, RowLayout
 from ...entity_set.entity_set import EntitySet
+from ...entity_set.internals import derived_rows, mappings_of, primary_layout
 from ...entity_set.range_query import Question, check_class, range_filter
 from ...errors import BadInput, BadProperty, UnrecognizedEntity
 from ...filters import Filter, QueryClass
@@ -243,7 +244,7 @@ class RowQuery:
         ranges: list[KeyRange] = []
         for each in types:
             asked = each.encoded_fields(each.entity_set.key, fields)
-            _check(each.entity_set, each.entity_set.primary, where, asked)
+            _check(each.entity_set, primary_layout(each.entity_set), where, asked)
             ranges.append(each.entity_set.key.range(asked))
         keys = bounding_range(ranges)
         is_of_all = entity_class is object and not any(
@@ -260,7 +261,7 @@ class RowQuery:
             rule = "its rows have only some properties, and a value needs all"
             raise BadInput("index", via.name, rule, "query the set, which returns entities")
         _check(entities, shape, where, asked)
-        table = entities.table if shape.table is None else entities.rows.table(shape.table)
+        table = entities.table if shape.table is None else derived_rows(entities).table(shape.table)
         return cls(table, via.key.range(asked), where)
 
     @property
@@ -281,5 +282,5 @@ class RowQuery:
 
 
 def _check(entities: EntitySet[Any], shape: RowLayout, where: Filter | None, asked: Mapping[str, Any]) -> None:
-    entities.mappings.check_filter(where)
+    mappings_of(entities).check_filter(where)
     Question.of(shape, where, None, asked, QueryClass.TABLE_SCAN)

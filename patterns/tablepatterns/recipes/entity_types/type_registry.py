@@ -12,6 +12,7 @@ from ...entity import Entity, storable
 from ...entity_set.compatibility import EVERY_ROW
 from ...entity_set.derived import Index
 from ...entity_set.entity_set import EntitySet
+from ...entity_set.internals import mappings_of
 from ...errors import BadDesign, BadInput
 from ...key import Key
 from ...limits import MAX_KEY_UNITS_LOOSE
@@ -224,7 +225,9 @@ class TypeRegistry:
     def _check_type_property(self, type_property: str) -> None:
         storable(type_property, "")
         for each in self.types:
-            mappings: Collection[str] = [name for mapping in each.entity_set.mappings.each for name in mapping.fields]
+            mappings: Collection[str] = [
+                name for mapping in mappings_of(each.entity_set).each for name in mapping.fields
+            ]
             if (
                 type_property in each.record.members
                 or type_property in mappings

@@ -11,6 +11,7 @@ from ...argument_types import checked
 from ...entity import Entity
 from ...entity_set.derived import Keys
 from ...entity_set.entity_set import EntitySet
+from ...entity_set.internals import check_read_from, mappings_of
 from ...errors import BadDesign, BadInput, BlobChanged, EntityNotFound, LargeValueMissing
 from ...recipe import Account_co, Pattern, recipe, stream
 from ...sdk.container import ABSENT
@@ -114,7 +115,7 @@ class LargePropertyStore(Pattern[Account_co]):
     @checked
     def __init__(self, entity_set: EntitySet[Account_co] | WideEntity[Account_co]) -> None:
         super().__init__(cast("Account_co", entity_set.account))
-        found = [each for each in entity_set.mappings.each if isinstance(each, LargeProperties)]
+        found = [each for each in mappings_of(entity_set).each if isinstance(each, LargeProperties)]
         if not found:
             rule = "it has no mapping for large properties"
             raise BadDesign("entity_set", entity_set.table.name, rule, "give it a LargeProperties")
@@ -139,7 +140,7 @@ class LargePropertyStore(Pattern[Account_co]):
         Guide: large entities pattern.
         """
         self._check_readable(name)
-        self.entity_set.identity.check(entity)
+        check_read_from(self.entity_set, entity)
         keys = self._rows.key(entity)
         stored = await self._rows.stored(keys, [name])
         if stored is None:

@@ -13,6 +13,7 @@ from ...edm import ordinal
 from ...entity import Entity
 from ...entity_set.derived import Index
 from ...entity_set.entity_set import EntitySet
+from ...entity_set.internals import primary_layout
 from ...entity_set.range_query import Question
 from ...errors import BadDesign, BadInput
 from ...filters import Filter, QueryClass
@@ -233,7 +234,7 @@ class PartitionSpread(Pattern[Account_co]):
         fields: Mapping[str, Any],
     ) -> AsyncGenerator[Entity, None]:
         """Yield a range from all buckets that may hold some of it; an invalid query is rejected first."""
-        shape = self.entity_set.primary if via is None else via.shape(self.entity_set.key)
+        shape = primary_layout(self.entity_set) if via is None else via.shape(self.entity_set.key)
         parts = [{**fields, self.bucket: number} for number in self._numbers(fields)]
         Question.of(shape, where, select, parts[0], allow)
         # The first pages are read concurrently, and would each check the settings

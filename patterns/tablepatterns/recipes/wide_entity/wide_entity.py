@@ -128,17 +128,19 @@ class WideEntity(Pattern[Account_co]):
     ) -> None:
         super().__init__(account)
         self.key = key
-        self.layout = Layout(tuple(properties), part_bytes)
-        self.mappings = Mappings.of(account, table, key, mappings)
+        self._layout = Layout(tuple(properties), part_bytes)
+        self._mappings = Mappings.of(account, table, key, mappings)
         self.transaction_bytes = transaction_bytes
         # Without a separator, the part number could be read as the end of the last field
         separator = "_" if key.row_template.endswith("}") else ""
-        self.rows = Key(key.partition_template, f"{key.row_template}{separator}{{{PART}:02d}}", max_units=key.max_units)
+        self._rows = Key(
+            key.partition_template, f"{key.row_template}{separator}{{{PART}:02d}}", max_units=key.max_units
+        )
         with locating(key.location(table)):
             self._check_design()
             self._check_mapped()
             self.table = account.table(table)
-            self.identity = SetIdentity(identity_of(account), table.lower(), key)
+            self._identity = SetIdentity(identity_of(account), table.lower(), key)
             declared_rows(account).add(self._row_kinds())
 
     @recipe
@@ -168,7 +170,7 @@ class WideEntity(Pattern[Account_co]):
         check_retry_for(retry_for)
         given = fields_of(key, fields)
         self.key.format(given)
-        names = None if select is None else self.mappings.stored(select)
+        names = None if select is None else self._mappings.stored(select)
         found = await self._part_with(names or (), given) or await self._stored(given, retry_for, names)
         return self._entity(found, await self._decoded(found)) if found.parts else None
 
@@ -235,14 +237,14 @@ class WideEntity(Pattern[Account_co]):
         for name in self.key.fields:
             if name in changes:
                 raise BadKey(name, changes[name], "it is a part of the key, which stays", "leave it out")
-        self.mappings.check_merge()
+        self._mappings.check_merge()
         if force:
             return await self._merge_into_any(entity, given, retry_for)
         state, read = self._read_state(entity)
         if not given:
             return read
         now = await self._merged(state.stored, await self._encoded(state.stored, given), retry_for)
-        return self._entity(now, {**state.fields, **given} if self.mappings.each else now.fields, read)
+        return self._entity(now, {**state.fields, **given} if self._mappings.each else now.fields, read)
 
     @recipe
     async def update(
@@ -321,7 +323,7 @@ class WideEntity(Pattern[Account_co]):
 
     async def _part_with(self, names: Sequence[str], fields: Mapping[str, Any]) -> Stored | None:
         """Read the part with all the names, or return None if `properties` does not determine a single part."""
-        numbers = {self.layout.place(name) for name in names if name not in self.key.fields}
+        numbers = {self._layout.place(name) for name in names if name not in self.key.fields}
         if len(numbers) != 1 or (number := numbers.pop()) is None:
             return None
         old = self._empty(fields)
@@ -348,19 +350,19 @@ class WideEntity(Pattern[Account_co]):
 
     async def _decoded(self, found: Stored) -> dict[str, Any]:
         """Return the decoded fields of a stored value."""
-        return await self.mappings.decode_at(self._place(found), found.fields) if self.mappings.each else found.fields
+        return await self._mappings.decode_at(self._place(found), found.fields) if self._mappings.each else found.fields
 
     def _place(self, found: Stored) -> Place:
         # The keys of the head, since a property may move to another part
         key = found.partition_key, found.first
         read = None if found.is_whole else ()
-        return Place(self.account, self.table.name, key, room=MAX_PARTS * self.layout.part_bytes, read=read)
+        return Place(self.account, self.table.name, key, room=MAX_PARTS * self._layout.part_bytes, read=read)
 
     def _key_fields(self, fields: Mapping[str, Any]) -> dict[str, Any]:
         return {name: fields[name] for name in self.key.fields if fields.get(name) is not None}
 
     def _empty(self, fields: Mapping[str, Any]) -> Stored:
-        return Stored(*self.rows.format(self._key_fields(fields) | {PART: 1}))
+        return Stored(*self._rows.format(self._key_fields(fields) | {PART: 1}))
 
     def _selected(self, names: Sequence[str] | None) -> tuple[str, ...] | None:
         if names is None:
@@ -370,12 +372,12 @@ class WideEntity(Pattern[Account_co]):
     def _entity(self, found: Stored, fields: Fields, into: Entity | None = None) -> Entity:
         """Return the entity for the caller, with its read state."""
         entity = Entity() if into is None else into
-        keys = self.rows.parse(found.partition_key, found.first)
+        keys = self._rows.parse(found.partition_key, found.first)
         entity.clear()
         entity.update({name: keys[name] for name in self.key.fields} | dict(fields))
         head = found.parts[0]
         entity.partition_key, entity.row_key, entity.etag = found.partition_key, head.row_key, head.etag
-        remember(entity, ReadState(found, fields, self.identity))
+        remember(entity, ReadState(found, fields, self._identity))
         return entity
 
     async def _write(self, old: Stored, entity: Mapping[str, Any], into: Entity, retry_for: float) -> Entity:
@@ -383,24 +385,24 @@ class WideEntity(Pattern[Account_co]):
         check_retry_for(retry_for)
         given = self._properties(entity)
         encoded = await self._encoded(old, given)
-        parts = self.layout.arrange(encoded.fields, old.places)
+        parts = self._layout.arrange(encoded.fields, old.places)
         now = await self._put(old, parts, rewritten(old, parts), encoded.before, retry_for)
         await self._discard(old, old.orphans)
-        return self._entity(now, given if self.mappings.each else now.fields, into)
+        return self._entity(now, given if self._mappings.each else now.fields, into)
 
     async def _merged(self, old: Stored, encoded: Encoded, retry_for: float) -> Stored:
         """Overwrite some of the stored properties, and return the new stored value."""
         if not encoded.fields:
             return old
-        parts = self.layout.arrange(old.fields | encoded.fields, old.places)
+        parts = self._layout.arrange(old.fields | encoded.fields, old.places)
         return await self._put(old, parts, merged(old, parts, encoded.fields), encoded.before, retry_for)
 
     async def _merge_into_any(self, fields: Mapping[str, Any], given: dict[str, Any], retry_for: float) -> Entity:
         nothing = self._empty(fields)
         encoded = await self._encoded(nothing, given)
         known = Entity(self._key_fields(fields) | given)
-        if self.layout.names and given:
-            parts = enumerate(self.layout.arrange(encoded.fields, {}))
+        if self._layout.names and given:
+            parts = enumerate(self._layout.arrange(encoded.fields, {}))
             writes = [Operation.merge(nothing.keys(number) | part, ANY) for number, part in parts if part]
             await _run_before(encoded.before, writes)
             # If the value has another generation or lacks a part, its rows must be read first
@@ -413,7 +415,7 @@ class WideEntity(Pattern[Account_co]):
 
         now = await self._retry_on_current(fields, write, retry_for)
         # With mappings, the other stored fields are not decoded
-        return known if self.mappings.each else self._entity(now, now.fields)
+        return known if self._mappings.each else self._entity(now, now.fields)
 
     async def _delete(self, old: Stored) -> None:
         await self._submit(old, old.deletions(old.parts))
@@ -463,7 +465,7 @@ class WideEntity(Pattern[Account_co]):
                 await self._submit_unpublished(batch)
             answers = await self._submit(old, publication)
         except _CONFLICTS:
-            now = await self._stored(self.rows.parse(old.partition_key, old.first), retry_for)
+            now = await self._stored(self._rows.parse(old.partition_key, old.first), retry_for)
             await self._discard(now, [row for row in now.orphans if row.row_key.endswith(generation)])
             raise
         return written(old, parts, generation, answers)
@@ -504,7 +506,7 @@ class WideEntity(Pattern[Account_co]):
 
     async def _encoded(self, old: Stored, given: dict[str, Any]) -> Encoded:
         """Return the encoded fields, and the actions that must come first."""
-        return await self.mappings.encode_at(self._place(old), given) if self.mappings.each else Encoded(given)
+        return await self._mappings.encode_at(self._place(old), given) if self._mappings.each else Encoded(given)
 
     def _properties(self, fields: Mapping[str, Any]) -> dict[str, Any]:
         for name in ("PartitionKey", "RowKey"):
@@ -518,7 +520,7 @@ class WideEntity(Pattern[Account_co]):
         if not isinstance(entity, Entity) or not isinstance(state, ReadState):
             rule = "it was not read from this WideEntity, so its ETags are unknown"
             raise BadInput("entity", self._key_fields(entity), rule, "read it first with get")
-        self.identity.check(entity)
+        self._identity.check(entity)
         if not state.stored.is_whole:
             rule = "only some of its properties were read"
             raise BadInput("entity", self._key_fields(entity), rule, "read all with get, then write it")
@@ -531,22 +533,22 @@ class WideEntity(Pattern[Account_co]):
 
     def _row_kinds(self) -> list[RowKind]:
         place: StoreName = ("table", self.table.name.lower())
-        owner = ("wide", place[1], self.rows.partition_template, self.rows.row_template)
+        owner = ("wide", place[1], self._rows.partition_template, self._rows.row_template)
         # A generation has 32 hexadecimal digits; the format `float` has 16
         generation = "_{WideGeneration1:float}{WideGeneration2:float}"
-        written = Key(self.rows.partition_template, self.rows.row_template + generation)
-        return [RowKind(place, rows, owner, f"wide entities of {self.table.name!r}") for rows in (self.rows, written)]
+        written = Key(self._rows.partition_template, self._rows.row_template + generation)
+        return [RowKind(place, rows, owner, f"wide entities of {self.table.name!r}") for rows in (self._rows, written)]
 
     def _check_design(self) -> None:
         for name in sorted(_OWN_FIELDS.intersection(self.key.fields)):
             raise BadDesign("field", name, "the name is reserved", "rename the field")
         known = {*self.key.fields, PARTS}
-        for name in self.layout.names:
+        for name in self._layout.names:
             if name in known:
                 raise BadDesign("properties", name, "it is a key field, or given twice", "list each name once")
             known.add(name)
         for option, value, most in (
-            ("part_bytes", self.layout.part_bytes, PART_BYTES),
+            ("part_bytes", self._layout.part_bytes, PART_BYTES),
             ("transaction_bytes", self.transaction_bytes, limits.MAX_TRANSACTION_BYTES),
         ):
             if not 1 <= value <= most:
@@ -554,11 +556,11 @@ class WideEntity(Pattern[Account_co]):
 
     def _check_mapped(self) -> None:
         """Reject mappings that store properties without a part."""
-        if PARTS in self.mappings.written([name for each in self.mappings.each for name in each.fields]):
+        if PARTS in self._mappings.written([name for each in self._mappings.each for name in each.fields]):
             raise BadDesign("mappings", PARTS, "the name is reserved", "use another name")
-        for name in self.layout.names:
-            for each in self.mappings.written([name]):
-                if each not in self.layout.names:
+        for name in self._layout.names:
+            for each in self._mappings.written([name]):
+                if each not in self._layout.names:
                     rule = f"{name} is stored with {each}, which is not declared"
                     raise BadDesign("properties", each, rule, f"append {each} to properties")
 
@@ -569,3 +571,13 @@ async def _run_before(before: Sequence[Action], writes: Sequence[Operation]) -> 
         check_transaction(writes)
     for action in before:
         await action()
+
+
+def part_key(entity_set: WideEntity[Any]) -> Key:
+    """Return the key of the parts of wide entities."""
+    return entity_set._rows  # pyright: ignore[reportPrivateUsage]
+
+
+def has_fixed_parts(entity_set: WideEntity[Any]) -> bool:
+    """Whether the names of all properties are known, so that each has a fixed part."""
+    return bool(entity_set._layout.names)  # pyright: ignore[reportPrivateUsage]

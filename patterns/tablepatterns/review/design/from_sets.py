@@ -8,6 +8,7 @@ from datetime import timedelta
 from typing import Any, Final
 
 from ...entity_set.entity_set import EntitySet
+from ...entity_set.internals import mappings_of
 from ...entity_set.mapping import Mappings
 from ...errors import BadInput
 from ...recipe import Account, Pattern
@@ -16,7 +17,7 @@ from ...recipes.data_series import DataSeries
 from ...recipes.log_tail import LogTail
 from ...recipes.partition_spread.partition_spread import PartitionSpread
 from ...recipes.period_tables.period_tables import PeriodTables
-from ...recipes.wide_entity.wide_entity import WideEntity
+from ...recipes.wide_entity.wide_entity import WideEntity, has_fixed_parts
 from .model import DeclaredSet, Field, Query, Retention, Shape, Write
 
 _PERIOD_DAYS: Final = {"hour": 1 / 24, "day": 1.0, "week": 7.0, "month": 30.44}
@@ -68,7 +69,7 @@ def _read(entities: Pattern[Any]) -> DeclaredSet:
         case DataSeries():
             return _series(entities)
         case WideEntity():
-            settings = {"fixed": bool(entities.layout.names)}
+            settings = {"fixed": has_fixed_parts(entities)}
             return DeclaredSet("", entities.table.name, entities.key, _NO_SHAPE, "wide_entity", settings)
         case EntitySet():
             return _entity_set(entities)
@@ -92,7 +93,7 @@ def _entity_set(entities: EntitySet[Account]) -> DeclaredSet:
         pattern,
         settings,
         entities.derived,
-        _mappings(entities.mappings),
+        _mappings(mappings_of(entities)),
     )
 
 

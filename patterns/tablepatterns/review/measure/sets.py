@@ -14,6 +14,7 @@ from ...edm import Ticks
 from ...entity import WRITE_ID, Entity
 from ...entity_set.derived import Derived, Index, Keys, RowLayout
 from ...entity_set.entity_set import EntitySet
+from ...entity_set.internals import intents_or_none, mappings_of, primary_layout
 from ...entity_set.placement import InBlobs
 from ...filters import Filter, QueryClass
 from ...key import Key
@@ -45,7 +46,7 @@ def rows_of(entities: EntitySet[Storage], made: Sequence[Mapping[str, Any]]) -> 
     """
     table = entities.table.name
     for fields in made:
-        yield _row(table, entities.primary, fields)
+        yield _row(table, primary_layout(entities), fields)
     for derived in entities.derived:
         yield from _derived_rows(entities, derived, made)
 
@@ -215,7 +216,7 @@ class Plain(Kept):
         self.parts = entities.derived
         kinds = (Index, IndexEntity, Summary)
         in_tables = all(isinstance(each, kinds) and not isinstance(each.placement, InBlobs) for each in self.parts)
-        self.needs_recipe = bool(entities.mappings.each) or not in_tables
+        self.needs_recipe = bool(mappings_of(entities).each) or not in_tables
 
     def load(self, made: Sequence[Mapping[str, Any]]) -> None:
         for table in {self.entities.table.name, *(via.table(self.entities.table.name) for via in self.parts)}:
@@ -241,7 +242,7 @@ class Plain(Kept):
         self.entities.delete(self.key_of(fields), force=True)
 
     def work_off(self) -> int:
-        return 0 if self.entities.intents is None else self.entities.process_intents()
+        return 0 if intents_or_none(self.entities) is None else self.entities.process_intents()
 
 
 class Spread(Kept):

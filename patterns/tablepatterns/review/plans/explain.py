@@ -10,6 +10,7 @@ from ...argument_types import checked
 from ...arguments import fields_of, via_and_fields
 from ...entity_set.derived import Index, RowLayout
 from ...entity_set.entity_set import EntitySet
+from ...entity_set.internals import mappings_of, primary_layout
 from ...entity_set.range_query import Question
 from ...errors import BadInput
 from ...figures import count, counted
@@ -87,7 +88,7 @@ class Plans:
 
         :raises BadKey: a field is missing, or has a value that cannot be a key
         """
-        return _plan(_point(self._set.primary, fields_of(key, fields)))
+        return _plan(_point(primary_layout(self._set), fields_of(key, fields)))
 
     def find(self, via: Index, key: Mapping[str, Any] | None = None, /, **fields: Any) -> QueryPlan:
         """Return the plan of `EntitySet.find`.
@@ -142,9 +143,9 @@ class Plans:
         :raises BadInput: the index is not one of the set's
         """
         index, given = via_and_fields(via, key, fields)
-        shape = self._set.primary if index is None else self._shape(index)
-        self._set.mappings.check_filter(where)
-        stored = None if select is None else self._set.mappings.stored(select)
+        shape = primary_layout(self._set) if index is None else self._shape(index)
+        mappings_of(self._set).check_filter(where)
+        stored = None if select is None else mappings_of(self._set).stored(select)
         return _plan(Question.of(shape, where, stored, given, QueryClass.TABLE_SCAN).filter)
 
     def query(self, where: Filter) -> QueryPlan:
@@ -152,7 +153,7 @@ class Plans:
 
         :raises BadFilter: it asks for what the set stores in another form
         """
-        self._set.mappings.check_filter(where)
+        mappings_of(self._set).check_filter(where)
         return _plan(where, self._set)
 
     def scan(self, where: Filter | None = None) -> QueryPlan:

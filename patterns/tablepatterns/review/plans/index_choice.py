@@ -13,6 +13,7 @@ from ...edm import Ticks
 from ...entity_set.compatibility import check_together
 from ...entity_set.derived import Derived, Index
 from ...entity_set.entity_set import EntitySet
+from ...entity_set.internals import mappings_of
 from ...errors import BadDesign, BadKey
 from ...filters import Comparison, Filter, QueryClass
 from ...key import Key
@@ -122,7 +123,7 @@ def _declared(
             via = InterPartitionIndex(Key(field, f"{head}{key.partition_template}_{key.row_template}"))
         else:
             return
-        check_together(entities.table.name, key, (*entities.derived, via), entities.mappings)
+        check_together(entities.table.name, key, (*entities.derived, via), mappings_of(entities))
         words = f"declare an index by {chosen.name}, whose rows end with the primary key"
         place = "intra" if isinstance(via, IntraPartitionIndex) else "inter"
         code = f"{type(via).__name__}({via.key!r})"

@@ -1,0 +1,75 @@
+"""The parts of a set that patterns, reviews and commands need, and that its users do not see."""
+
+# The functions of this module keep what only this package needs off the set itself
+# pyright: reportPrivateUsage=false
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Protocol
+
+from ..entity import Entity
+from ..recipe import Account
+from ..set_identity import SetIdentity
+from .derived import Index, Keys, RowLayout
+from .entity_set import EntitySet
+from .intents import Intents
+from .mapping import Mappings
+from .reconcile import DerivedRows
+
+
+class _AnySet(Protocol):
+    """An `EntitySet` or a `WideEntity`."""
+
+    _identity: SetIdentity
+    _mappings: Mappings
+
+
+def mappings_of(entity_set: _AnySet) -> Mappings:
+    """Return how the fields of a set are stored."""
+    return entity_set._mappings
+
+
+def is_read_from(entity_set: _AnySet, entity: Mapping[str, Any]) -> bool:
+    """Whether an entity was read from this set, or a mapping was not read at all."""
+    return entity_set._identity.is_of(entity)
+
+
+def check_read_from(entity_set: _AnySet, entity: Mapping[str, Any]) -> None:
+    """Reject an entity that was read from another set.
+
+    :raises BadInput: it was
+    """
+    entity_set._identity.check(entity)
+
+
+def primary_layout(entity_set: EntitySet[Any]) -> RowLayout:
+    """Return the layout of a set's primary rows."""
+    return entity_set._primary
+
+
+def primary_keys(entity_set: EntitySet[Any], fields: Mapping[str, Any]) -> Keys:
+    """Return the PartitionKey and RowKey of the entity with these fields, or of an entity that was read."""
+    return entity_set.key.format(entity_set._primary.key_fields(fields))
+
+
+def derived_rows(entity_set: EntitySet[Any]) -> DerivedRows:
+    """Return access to the rows that a set derives."""
+    return entity_set._rows
+
+
+def intents_or_none(entity_set: EntitySet[Any]) -> Intents | None:
+    """Return the intents of a set; None if all it derives is in the primary's partition."""
+    return entity_set._intents
+
+
+async def entity_of(entity_set: EntitySet[Account], row: Entity, via: Index | None = None) -> Entity | None:
+    """Return the entity of a complete row that was read without the set; None for a row of another kind.
+
+    :param entity_set: the set, as recipes see it
+    :param via: the index that the row belongs to; None for a primary row
+    :raises BadInput: the index is not one of the set's
+    """
+    shape = entity_set._primary if via is None else entity_set._shape(via)
+    entity = shape.shown(row)
+    return None if entity is None else await entity_set._read(entity, shape)
