@@ -18,6 +18,7 @@ LAYERS = (
     ("edm",),
     ("entity", "key", "filters"),
     ("declared_rows", "same_value", "set_identity", "typed_json"),
+    ("models",),
     ("catalogue",),
     ("engine",),
     ("traffic",),

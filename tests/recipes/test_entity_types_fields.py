@@ -22,9 +22,9 @@ from tablepatterns.edm import Ticks
 from tablepatterns.engine.account import Engine
 from tablepatterns.entity import sendable
 from tablepatterns.errors import BadDesign, BadKey, BadProperty, UnrecognizedEntity
+from tablepatterns.models.record import Record
 from tablepatterns.recipes.entity_types.entity_type import EntityType
 from tablepatterns.recipes.entity_types.entity_types import EntityTypes
-from tablepatterns.recipes.entity_types.record import Record
 
 # Python compares no instant of an hour that comes twice in one zone with the same instant in another
 instants = st.datetimes(

@@ -82,7 +82,7 @@ class Mapper:
         if isinstance(info, KnownType):
             if not issubclass(info.type.entity_class, asked):
                 return None
-            return TypedEntity(cast("T", info.type.value(entity, info.version)), entity, home)
+            return TypedEntity(cast("T", info.type.model.value(entity, info.version)), entity, home)
         is_asked_for = (
             asked is not object and info.newer_of is not None and issubclass(info.newer_of.entity_class, asked)
         )
@@ -95,7 +95,9 @@ class Mapper:
     def reread(self, typed_entity: TypedEntity[T], entity: Entity) -> TypedEntity[T]:
         """Return a typed entity as it is after a write."""
         info = self._registry.type_info(entity, typed_entity.entity_set)
-        value: object = copy.copy(entity) if isinstance(info, UnknownType) else info.type.value(entity, info.version)
+        value: object = (
+            copy.copy(entity) if isinstance(info, UnknownType) else info.type.model.value(entity, info.version)
+        )
         return TypedEntity(cast("T", value), entity, typed_entity.entity_set)
 
     def new(self, value: object) -> dict[str, Any]:
@@ -104,7 +106,7 @@ class Mapper:
         :raises BadInput: the value's class was not declared
         """
         kind = self._registry.type_of(value)
-        return self._registry.tagged(kind.fields(value), kind)
+        return self._registry.tagged(kind.model.fields(value), kind)
 
     def own(self, typed_entity: TypedEntity[Any]) -> Entity:
         """Return a copy of the entity, for a write to update.
@@ -132,7 +134,7 @@ class Mapper:
         type_property = self._registry.type_property
         if isinstance(info, KnownType):
             _check_class(value, info.type.entity_class)
-            return self._registry.tagged(info.type.rewritten(typed_entity.entity, info.version, value), info.type)
+            return self._registry.tagged(info.type.model.rewritten(typed_entity.entity, info.version, value), info.type)
         _check_class(value, Entity)
         fields = dict(cast("Entity", value))
         if type_property is not None and fields.get(type_property) != typed_entity.entity.get(type_property):
@@ -162,9 +164,9 @@ class Mapper:
         if info.version != info.type.version:
             rule = f"it is of version {info.version}; a merge would mix it with version {info.type.version}"
             raise BadInput("entity", typed_entity.key, rule, "replace it, which upgrades it")
-        stored = {name: info.type.field(name, value) for name, value in given.items()}
+        stored = {name: info.type.model.field(name, value) for name, value in given.items()}
         entity.update(stored)
-        info.type.value(entity, info.version)
+        info.type.model.value(entity, info.version)
         return stored
 
 
@@ -240,10 +242,10 @@ class RowQuery:
     ) -> RowQuery:
         types = registry.types_of(entity_class)
         if via is not None:
-            return cls._via(registry.indexed(entity_class, via), via, where, types[0].encoded_fields(via.key, fields))
+            return cls._via(registry.indexed(entity_class, via), via, where, types[0].model.key_fields(fields))
         ranges: list[KeyRange] = []
         for each in types:
-            asked = each.encoded_fields(each.entity_set.key, fields)
+            asked = each.model.key_fields(fields)
             _check(each.entity_set, primary_layout(each.entity_set), where, asked)
             ranges.append(each.entity_set.key.range(asked))
         keys = bounding_range(ranges)

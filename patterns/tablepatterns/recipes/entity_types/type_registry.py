@@ -96,7 +96,7 @@ class TypeRegistry:
             raise BadInput(
                 "type", getattr(entity_class, "__name__", entity_class), rule, "use one of these, or get_any"
             )
-        return sets[0], types[0].encoded_fields(sets[0].key, fields)
+        return sets[0], types[0].model.key_fields(fields)
 
     def indexed(self, entity_class: object, via: Index) -> EntitySet[Any]:
         """Return the set of a class that has the given index.
@@ -219,7 +219,7 @@ class TypeRegistry:
                     "types", second.name, rule, "set type_property, or give each type a set with its own keys"
                 )
         for each in self.types:
-            if each.upgrades:
+            if each.model.upgrades:
                 raise BadDesign("upgrades", each.name, "there is no property for the version", "set type_property")
 
     def _check_type_property(self, type_property: str) -> None:
@@ -229,7 +229,7 @@ class TypeRegistry:
                 name for mapping in mappings_of(each.entity_set).each for name in mapping.fields
             ]
             if (
-                type_property in each.record.members
+                type_property in each.model.members
                 or type_property in mappings
                 or type_property in each.entity_set.key.fields
             ):

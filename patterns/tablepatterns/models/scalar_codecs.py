@@ -13,8 +13,8 @@ from math import isfinite
 from typing import Final
 from uuid import UUID
 
-from ...edm import Int64, Ticks
-from ...limits import DATETIME_MIN, INT64_MAX, INT64_MIN
+from ..edm import Int64, Ticks
+from ..limits import DATETIME_MIN, INT64_MAX, INT64_MIN
 
 
 class TypeMismatch(ValueError):

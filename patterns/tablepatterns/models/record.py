@@ -7,7 +7,7 @@ from dataclasses import MISSING, dataclass, fields, is_dataclass
 from inspect import isabstract
 from typing import Any, Final, cast, get_type_hints
 
-from ...errors import BadDesign
+from ..errors import BadDesign
 from .codecs import Nested, OptionalOf, codec_of
 from .scalar_codecs import Codec, TypeMismatch
 

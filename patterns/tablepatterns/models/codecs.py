@@ -13,9 +13,9 @@ from enum import Enum
 from typing import Any, Final, Union, cast, get_args, get_origin
 from uuid import UUID
 
-from ...edm import Int64, Ticks
-from ...entity import as_json
-from ...errors import BadDesign, BadProperty
+from ..edm import Int64, Ticks
+from ..entity import as_json
+from ..errors import BadDesign, BadProperty
 from .scalar_codecs import (
     BytesCodec,
     Codec,

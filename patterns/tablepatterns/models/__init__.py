@@ -1,0 +1,1 @@
+"""Declared classes, whose instances are stored as entities."""

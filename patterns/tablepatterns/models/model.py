@@ -1,0 +1,208 @@
+"""Convert instances of a declared class to the stored fields of an entity and back."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+from string import Formatter
+from typing import Any, Final, Generic, NoReturn, TypeAlias, TypeVar, cast
+
+from ..entity import Entity
+from ..errors import NOT_SHOWN, BadDesign, BadKey, BadProperty, UnrecognizedEntity, shown
+from ..key import Key
+from ..key.ranges import Between, Prefix
+from ..limits import SYSTEM_PROPERTIES
+from ..same_value import same_value
+from .codecs import OptionalOf
+from .record import Record
+from .scalar_codecs import Codec, DateCodec, TypeMismatch
+
+M = TypeVar("M")
+Upgrade: TypeAlias = Callable[[dict[str, Any]], Mapping[str, Any]]
+"""Takes the stored fields of one version, and returns those of the next."""
+
+_SYSTEM: Final = frozenset(SYSTEM_PROPERTIES)
+
+
+class Model(Generic[M]):
+    """How the instances of a class are stored as entities with a key.
+
+    >>> from dataclasses import dataclass
+    >>> @dataclass(frozen=True)
+    ... class Employee:
+    ...     Department: str
+    ...     EmployeeId: int
+    ...     Skills: list[str] | None = None
+    >>> model = Model(Employee, Key("{Department}", "empid_{EmployeeId:06d}"))
+    >>> model.fields(Employee("Sales", 223, ["typing"]))
+    {'Department': 'Sales', 'EmployeeId': 223, 'Skills': '["typing"]'}
+
+    :param model_class: the class; it must have the fields of the key
+    :param key: the primary key of the entities
+    :param upgrades: the first converts fields of version 1 to version 2, and so on. They must not change key fields
+    :param secret: the fields whose values errors must not show
+    :param name: the name of the type in errors; None for that of the class
+    :raises BadDesign: it is not such a class, it lacks a field of the key, or has one that cannot be stored
+    """
+
+    def __init__(
+        self,
+        model_class: type[M],
+        key: Key,
+        *,
+        upgrades: Sequence[Upgrade] = (),
+        secret: Collection[str] = (),
+        name: str | None = None,
+    ) -> None:
+        self.model_class = model_class
+        self.name = model_class.__name__ if name is None else name
+        self.upgrades = tuple(upgrades)
+        self._key = key
+        self._record = Record(model_class)
+        self._secret = frozenset(secret)
+        self._check_names()
+        self._days = _days(key, self._record)
+
+    @property
+    def members(self) -> Collection[str]:
+        """The names of the fields that are stored."""
+        return self._record.members.keys()
+
+    @property
+    def version(self) -> int:
+        """The version of new entities."""
+        return len(self.upgrades) + 1
+
+    def fields(self, value: object) -> dict[str, Any]:
+        """Return the fields of a value as the set stores them.
+
+        :raises BadProperty: a value does not fit its field
+        :raises BadKey: a value does not fit a field of the key
+        """
+        try:
+            found = self._record.encoded(value)
+        except TypeMismatch as mismatch:
+            self._reject(mismatch)
+        return found | {name: getattr(value, name) for name in self._days if name in found}
+
+    def field(self, name: str, value: object) -> Any:
+        """Return one field as it is stored; an undeclared one is returned unchanged.
+
+        :raises BadProperty: the value does not fit the field
+        """
+        if name not in self._record.members:
+            return value
+        try:
+            return self._record.encoded_field(name, value)
+        except TypeMismatch as mismatch:
+            self._reject(mismatch)
+
+    def key_fields(self, fields: Mapping[str, Any]) -> dict[str, Any]:
+        """Return values, or ranges of values, of the fields of a key in the form that the key formats.
+
+        :raises BadKey: a value does not fit its field
+        """
+        plain = self._days | (fields.keys() - self._record.members.keys())
+        return {name: value if name in plain else self._encoded_value(name, value) for name, value in fields.items()}
+
+    def _encoded_value(self, name: str, value: Any) -> Any:
+        if value is None or isinstance(value, Prefix):
+            return value
+        if isinstance(value, Between):
+            return Between(self._encoded_value(name, value.low), self._encoded_value(name, value.high), value.inclusive)
+        try:
+            return self._record.encoded_field(name, value)
+        except TypeMismatch as mismatch:
+            raise BadKey(self._subject(mismatch), self._shown(mismatch), mismatch.rule, mismatch.hint) from None
+
+    def value(self, entity: Entity, version: int) -> M:
+        """Return the object of an entity.
+
+        :raises UnrecognizedEntity: the entity lacks a field, or has a value of another type
+        """
+        return self._decoded(entity, self.upgraded(entity, version))
+
+    def rewritten(self, entity: Entity, version: int, value: object) -> dict[str, Any]:
+        """Return the fields of an entity with a new value; undeclared and unchanged fields keep their stored form."""
+        before = self.upgraded(entity, version)
+        # Decoded again, since the caller may have changed the original value in place
+        old, new = self.fields(self._decoded(entity, before)), self.fields(value)
+        kept = {name: each for name, each in before.items() if name not in self._record.members}
+        same = {name: before[name] for name in new if name in old and name in before and self._same(name, old, new)}
+        return kept | new | same
+
+    def upgraded(self, entity: Entity, version: int) -> dict[str, Any]:
+        """Return the fields of an entity in the current version.
+
+        :raises BadDesign: an upgrade changed a field of the key
+        """
+        fields = dict(entity)
+        for number, upgrade in enumerate(self.upgrades[version - 1 :], version):
+            fields = dict(upgrade(fields))
+            for name in self._key.fields:
+                if name not in fields or fields[name] != entity[name]:
+                    rule = f"it changed {name}, a field of the key"
+                    raise BadDesign("upgrade", f"{self.name}.{number}", rule, "keep the fields of the key unchanged")
+        return fields
+
+    def check_days(self, index: str, key: Key) -> None:
+        """Reject an index whose key formats a date in another form than the entity stores it.
+
+        :raises BadDesign: it does
+        """
+        for name in sorted(set(key.fields).intersection(self._record.members)):
+            codec = self._record.members[name].codec
+            if _is_day(codec) and (name in _days(key, self._record)) != (name in self._days):
+                form = (
+                    "as in the primary key" if name in self._days else f"as {{{name}}}, since a date is stored as text"
+                )
+                rule = "the key formats the date in another form than the entity stores it"
+                raise BadDesign(f"index {index}", key.row_template, rule, f"write it {form}")
+
+    def _same(self, name: str, old: Mapping[str, Any], new: Mapping[str, Any]) -> bool:
+        if name in self._key.fields:
+            return bool(old[name] == new[name])
+        return same_value({name: old[name]}, {name: new[name]})
+
+    def _decoded(self, entity: Entity, fields: Mapping[str, Any]) -> M:
+        who = f"the entity {entity.key} is not a valid {self.name}"
+        try:
+            return cast("M", self._record.decoded(fields))
+        except TypeMismatch as mismatch:
+            text = f"{mismatch.path} = {shown(self._shown(mismatch))}: {mismatch.rule}; {mismatch.hint}"
+            raise UnrecognizedEntity(f"{who}: {text}") from None
+        except (TypeError, ValueError) as error:
+            text = f"{who}: its class rejects the fields; repair the entity or the class"
+            # The error of the class may quote the values
+            raise UnrecognizedEntity(text) from (None if self._secret else error)
+
+    def _reject(self, mismatch: TypeMismatch) -> NoReturn:
+        kind = BadKey if mismatch.path in self._key.fields else BadProperty
+        # Without the cause, whose message may quote the value
+        raise kind(self._subject(mismatch), self._shown(mismatch), mismatch.rule, mismatch.hint) from None
+
+    def _subject(self, mismatch: TypeMismatch) -> str:
+        return f"{self.model_class.__name__}.{mismatch.path}"
+
+    def _shown(self, mismatch: TypeMismatch) -> object:
+        field = mismatch.path.partition(".")[0].partition("[")[0]
+        return NOT_SHOWN if field in self._secret else mismatch.value
+
+    def _check_names(self) -> None:
+        for name in self._key.fields:
+            if name not in self._record.members:
+                rule = f"it lacks {name}, a field of the key"
+                raise BadDesign("type", self.model_class.__name__, rule, "add it to the class, as a field of __init__")
+        for name in sorted(_SYSTEM.intersection(self._record.members).difference(self._key.fields)):
+            rule = "the service has a property with this name"
+            raise BadDesign("field", f"{self.model_class.__name__}.{name}", rule, "rename the field")
+
+
+def _days(key: Key, record: Record) -> set[str]:
+    """Return the date fields that the key formats with a date format."""
+    pieces = [*Formatter().parse(key.partition_template), *Formatter().parse(key.row_template)]
+    named = {name for _, name, spec, _ in pieces if name is not None and "%" in (spec or "")}
+    return {name for name in named if name in record.members and _is_day(record.members[name].codec)}
+
+
+def _is_day(codec: Codec) -> bool:
+    return isinstance(codec.inner if isinstance(codec, OptionalOf) else codec, DateCodec)
