@@ -14,6 +14,8 @@ from . import figures
 _PRICES: Final = "review/capacity/prices.toml"
 _REFERENCE: Final = "table_writes"
 """The price that is one table operation; in the package's prices all operations of tables cost the same."""
+_PRICED_OPERATIONS: Final = 10_000
+"""Azure names the price of so many operations."""
 _PRICED_AS: Final = {
     "table": _REFERENCE,
     "queue": "queue_operations",
@@ -96,10 +98,17 @@ class Cost:
 
         :param prices: prices of 10,000 operations, such as `PriceTable.operations`; by default the package's own
         """
+        one = (_default_prices() if prices is None else prices)[_REFERENCE] / _PRICED_OPERATIONS
+        return self.transactions if one == 0 else self.price(prices) / one
+
+    def price(self, prices: Mapping[str, float] | None = None) -> float:
+        """Return what it costs in the currency of the prices.
+
+        :param prices: as for `table_operations`
+        """
         priced = _default_prices() if prices is None else prices
-        one = priced[_REFERENCE]
         total: float = sum(priced[price] * getattr(self, kind) for kind, price in _PRICED_AS.items())
-        return self.transactions if one == 0 else total / one
+        return total / _PRICED_OPERATIONS
 
     def comparison(self, prices: Mapping[str, float] | None = None) -> str:
         """Return how many operations of a table cost as much, in words.

@@ -5,13 +5,15 @@ from __future__ import annotations
 import re
 import sys
 import tempfile
+from datetime import datetime, timedelta, timezone
 from pathlib import Path
 from unittest import mock
 from uuid import uuid4
 
 from typer.testing import CliRunner
 
-from tablepatterns import EntitySet, InterPartitionIndex, Key, Storage, Worker, connect
+from support.resource_logs import ResourceLog
+from tablepatterns import EntitySet, InterPartitionIndex, Key, Storage, Worker, between, connect
 from tablepatterns.cli.main import main
 from tools import ROOT
 
@@ -39,16 +41,17 @@ def render() -> str:
         sys.modules.pop("app", None)
         Path(folder, "app.py").write_text(module, encoding="utf-8")
         _fill(storage)
-        return _COMMANDS.sub(lambda found: f"```console\n{_with_output(found[1])}```", text)
+        Path(folder, "PT1H.json").write_text(_resource_log(), encoding="utf-8")
+        return _COMMANDS.sub(lambda found: f"```console\n{_with_output(found[1], folder)}```", text)
 
 
-def _with_output(block: str) -> str:
+def _with_output(block: str, folder: str) -> str:
     commands = [line.removeprefix("$ tablepatterns ") for line in block.splitlines() if line.startswith("$ ")]
-    return "".join(f"$ tablepatterns {each}\n{_output(each)}" for each in commands)
+    return "".join(f"$ tablepatterns {each}\n{_output(each, folder)}" for each in commands)
 
 
-def _output(command: str) -> str:
-    text = CliRunner().invoke(main, command.split()).stdout
+def _output(command: str, folder: str) -> str:
+    text = CliRunner().invoke(main, command.replace("logs/", f"{folder}/").split()).stdout
     for pattern, shown in _VARYING.items():
         text = re.sub(pattern, shown, text)
     return "".join(f"{line.rstrip()}\n" for line in text.splitlines())
@@ -65,3 +68,24 @@ def _fill(storage: Storage) -> None:
     storage.queues.get_queue_client(employees.reconciler().queue).send_message("not a message of this library")
     Worker(storage, [employees.reconciler()]).run_once()
     storage.tables.create_table("Logins20260101")
+
+
+def _resource_log() -> str:
+    """Return the resource log of an application with a scan, one of whose partitions is the busiest."""
+    log = ResourceLog(datetime(2026, 8, 22, 9, 30, tzinfo=timezone.utc), timedelta(seconds=0.7))
+    with connect(raw_response_hook=log) as storage:
+        employees = EntitySet(storage, "Employees", Key("{Department}", "empid_{EmployeeId:06d}"))
+        for number in range(200):
+            employees.insert({"Department": "Sales" if number % 4 else "Marketing", "EmployeeId": number})
+        for number in range(1, 600):
+            employees.get(Department="Sales", EmployeeId=number % 210)
+        table = storage.tables.get_table_client("Employees")
+        for age in range(30, 42):
+            list(table.query_entities(f"Age gt {age}"))
+        for number in range(40):
+            list(employees.range(Department="Sales", EmployeeId=between(number, number + 10)))
+    for each in log.records:
+        is_scan = "Age" in each["uri"]
+        each["durationMs"] = 2_900 if is_scan else each["durationMs"]
+        each["properties"]["userAgentHeader"] = "azsdk-python-data-tables/12.7.0 Python/3.12.3 (Linux)"
+    return log.json_lines()

@@ -32,6 +32,7 @@ from .output import WRONG_USE, console, fail
 from .poison import poison
 from .review import FailOn, Form, carried_out, schema_text, status
 from .status import status as show_status
+from .traffic import traffic
 from .worker import work
 
 _START: Final = """\
@@ -43,6 +44,7 @@ _START: Final = """\
   [bold]tablepatterns tour[/] --storage env       the same on the account in AZURE_STORAGE_CONNECTION_STRING
   [bold]tablepatterns patterns[/]                 every pattern; with a name, all about it
   [bold]tablepatterns explain[/] "<filter>"       what a query reads and costs, and what would be better
+  [bold]tablepatterns traffic[/] logs/            what an application asks of its tables, from Azure's resource logs
   [bold]tablepatterns review[/] design.toml       what a reviewer would say of a design, and why
   [bold]tablepatterns help[/] BadKey              what an error means and the way out; without a name, a list
   [bold]tablepatterns serve[/]                    an account in memory for SDKs of any language
@@ -64,6 +66,7 @@ main = typer.Typer(rich_markup_mode=None, pretty_exceptions_enable=False)
 for _command in COMMANDS:
     main.command()(_command)
 main.command("status")(show_status)
+main.command()(traffic)
 main.add_typer(poison, name="poison")
 
 

@@ -1,0 +1,56 @@
+"""Report what an application asks of its tables in production, from resource logs: `tablepatterns traffic LOGS`."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Generator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn, TransferSpeedColumn
+
+from .maintenance import AsJson
+from .output import console, reporting_errors
+
+
+@reporting_errors
+def traffic(
+    logs: Annotated[list[Path], typer.Argument(help="Log files, or folders with log files.")],
+    interval: Annotated[float, typer.Option(help="The seconds in which the load of a partition is measured.")] = 60,
+    top: Annotated[int, typer.Option(min=1, help="How many queries, partitions and clients to show.")] = 10,
+    hash_keys: Annotated[
+        bool, typer.Option("--hash-keys", help="Show a hash instead of each PartitionKey, which may be personal data.")
+    ] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Report queries, scans, busy partitions, throttling, latencies, cost and clients from Azure's resource logs.
+
+    The logs of the Table service come from a diagnostic setting, as JSON lines, or from Log Analytics, as the table
+    StorageTableLogs in CSV or JSON. Files may be compressed with gzip. Memory stays constant, whatever their size.
+    Values of filters are never shown.
+
+    Example: tablepatterns traffic insights-logs-storageread/ --hash-keys
+    """
+    from ..traffic.logs.read import Skipped, log_files, read_logs
+    from ..traffic.logs.report import as_data, report
+    from ..traffic.logs.summary import summarize
+
+    paths, skipped = log_files(logs), Skipped()
+    with _progress(paths) as advance:
+        records = read_logs(paths, skipped=skipped, on_read=advance)
+        found = summarize(records, interval=interval, hash_keys=hash_keys, skipped=skipped)
+    if as_json:
+        typer.echo(json.dumps(as_data(found, top), indent=2))
+    else:
+        console().print(report(found, top))
+
+
+@contextmanager
+def _progress(paths: Sequence[Path]) -> Generator[Callable[[int], None], None, None]:
+    columns = (BarColumn(), DownloadColumn(binary_units=True), TransferSpeedColumn(), TimeRemainingColumn())
+    err = console(stderr=True)
+    with Progress(TextColumn("reading"), *columns, console=err, transient=True, disable=not err.is_terminal) as bars:
+        bar = bars.add_task("", total=sum(path.stat().st_size for path in paths))
+        yield lambda read: bars.advance(bar, read)

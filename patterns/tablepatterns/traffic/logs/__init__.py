@@ -1,0 +1,6 @@
+"""Read the Table service's resource logs, and report what an application asks of its tables in production."""
+
+from .read import LogRecord, read_logs
+from .summary import LogSummary, summarize
+
+__all__ = ["LogRecord", "LogSummary", "read_logs", "summarize"]
