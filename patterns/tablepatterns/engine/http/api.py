@@ -26,6 +26,9 @@ CallT = TypeVar("CallT", bound=AnyCall)
 _VERSION: Final = "2019-02-02"
 """The version that is assumed for a request without one."""
 _READS: Final = frozenset({"GET", "HEAD"})
+# Drawn on import: an account that draws when it is first used would disturb the explorer, which repeats all draws
+_REQUEST_SERIES: Final = str(uuid4())[:24]
+_request_numbers: Final = count(1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,8 +67,6 @@ class Api(Generic[CallT]):
         self._authorization = authorization
         self._headers = {**service.headers, "Server": f"Windows-Azure-{service.name}/1.0 Microsoft-HTTPAPI/2.0"}
         self._ledger_name = service.name.lower()
-        self._series = str(uuid4())[:24]
-        self._numbers = count(1)
 
     @property
     def max_body(self) -> int:
@@ -75,7 +76,7 @@ class Api(Generic[CallT]):
     def handle(self, request: Request) -> Response:
         """Process a request and return the service's response, which may be an error."""
         service, engine = self._service, self._engine
-        call = service.call(engine, request, f"{self._series}{next(self._numbers):012x}", engine.clock.now())
+        call = service.call(engine, request, f"{_REQUEST_SERIES}{next(_request_numbers):012x}", engine.clock.now())
         try:
             response = self._execute(call)
         except ServiceError as error:
