@@ -1,4 +1,4 @@
-"""Pages that the codec reads hold what the SDK reads, type for type, and are paged, retried and hooked alike."""
+"""The codec reads entities as the SDK does, type for type, and they are paged, retried and hooked alike."""
 
 from __future__ import annotations
 
@@ -20,8 +20,9 @@ from tablepatterns.engine.account import Engine
 from tablepatterns.entity import Entity, reading_of, received, write_ids_of
 from tablepatterns.filters import prop
 from tablepatterns.recipe import finish
+from tablepatterns.sdk.call import settled
 from tablepatterns.sdk.operation import Operation
-from tablepatterns.sdk.page_body import entities_of
+from tablepatterns.sdk.page_body import entities_of, entity_of
 from tablepatterns.sdk.table import Table
 
 ETAG = "W/\"datetime'2020-07-24T14%3A34%3A27.8639974Z'\""
@@ -45,6 +46,12 @@ def by_sdk(body: bytes) -> list[Entity]:
     """Return what the SDK makes of a response."""
     client = TableClient(SERVICE, "Employees", credential=CREDENTIAL, transport=Replies(body, "application/json"))
     return [received(each) for each in client.list_entities()]
+
+
+def one_by_sdk(body: bytes) -> Entity:
+    """Return what the SDK makes of a response to a point query."""
+    client = TableClient(SERVICE, "Employees", credential=CREDENTIAL, transport=Replies(body, "application/json"))
+    return received(client.get_entity("p", "r"))
 
 
 stated = st.one_of(
@@ -97,6 +104,18 @@ def test_a_page_is_read_as_the_sdk_reads_it(drawn: list[dict[str, Any]]) -> None
     assert [exact(each) for each in found] == [exact(each) for each in by_sdk(body)]
 
 
+@settings(max_examples=200)
+@given(rows())
+def test_an_entity_is_read_as_the_sdk_reads_it(drawn: dict[str, Any]) -> None:
+    body = json.dumps({"odata.metadata": "x", **drawn}).encode()
+    found = entity_of(body)
+    if any(type(value) is int and abs(value) >= 2**63 for value in drawn.values()):
+        assert found is None
+        return
+    assert found is not None
+    assert exact(found) == exact(one_by_sdk(body))
+
+
 @pytest.mark.parametrize(
     "row",
     [
@@ -112,11 +131,17 @@ def test_a_page_is_read_as_the_sdk_reads_it(drawn: list[dict[str, Any]]) -> None
 )
 def test_a_row_that_is_not_known_is_left_to_the_sdk(row: Any) -> None:
     assert entities_of(json.dumps({"value": [row]}).encode()) is None
+    assert entity_of(json.dumps(row).encode()) is None
 
 
 @pytest.mark.parametrize("body", [b"", b"[]", b"{}", b"no", b'{"value": 1}', b'\xff{"value": []}'])
 def test_a_response_that_is_not_known_is_left_to_the_sdk(body: bytes) -> None:
     assert entities_of(body) is None
+
+
+@pytest.mark.parametrize("body", [b"", b"[]", b"no", b'\xff{"A": 1}'])
+def test_a_row_that_cannot_be_parsed_is_left_to_the_sdk(body: bytes) -> None:
+    assert entity_of(body) is None
 
 
 def test_what_the_sdk_reads_is_returned() -> None:
@@ -125,6 +150,13 @@ def test_what_the_sdk_reads_is_returned() -> None:
     table = Table(TableClient(SERVICE, "Employees", credential=CREDENTIAL, transport=transport))
     (found,) = finish(table.page(None, size=1)).items
     assert found == row
+
+
+def test_an_entity_that_the_sdk_reads_is_returned() -> None:
+    row = {"PartitionKey": "p", "RowKey": "r", "Nested": [1]}
+    transport = Replies(json.dumps(row).encode(), "application/json")
+    table = Table(TableClient(SERVICE, "Employees", credential=CREDENTIAL, transport=transport))
+    assert finish(table.get("p", "r")) == row
 
 
 # ------------------------------------------------------------------ against a service
@@ -141,6 +173,9 @@ async def test_what_was_written_is_read_type_for_type(storage: Any, new_name: Ca
     )
     pages = [await table.page(where, size=1000) for where in (None, prop("PartitionKey") == "p")]
     one_by_one = [await table.get("p", str(n)) for n in range(2 * len(drawn))]
+    client = storage.tables.get_table_client(table.name)
+    by_sdk_alone = [received(await settled(client.get_entity("p", str(n)))) for n in range(2 * len(drawn))]
+    assert [exact(each) for each in one_by_one if each] == [exact(each) for each in by_sdk_alone]
     for page in pages:
         assert [exact(each) for each in page.items] == [exact(each) for each in one_by_one]
 
@@ -168,6 +203,9 @@ async def test_a_page_is_retried_and_its_errors_are_the_sdks(storage: Any, table
     engine.faults.busy(operation="QueryEntities")
     with pytest.raises(HttpResponseError, match="ServerBusy"):
         await table.page(None, size=5)
+    engine.faults.busy(operation="QueryEntity")
+    with pytest.raises(HttpResponseError, match="ServerBusy"):
+        await table.get("p", "r")
 
 
 async def test_hooks_see_the_response_with_its_rows(backend: Any, table_name: str) -> None:
@@ -177,8 +215,9 @@ async def test_hooks_see_the_response_with_its_rows(backend: Any, table_name: st
     await table.submit(Operation.insert({"PartitionKey": "p", "RowKey": "r", "Name": "Jones"}))
     seen.clear()
     assert len((await table.page(None, size=5)).items) == 1
-    (body,) = seen
-    assert b"Jones" in body
+    assert await table.get("p", "r") is not None
+    assert len(seen) == 2
+    assert all(b"Jones" in body for body in seen)
 
 
 async def test_values_keep_their_types(storage: Any, table_name: str) -> None:

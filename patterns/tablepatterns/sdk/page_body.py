@@ -1,4 +1,4 @@
-"""Read the entities of a query's response, in a fraction of the SDK's time."""
+"""Read the entities of a response, in a fraction of the SDK's time."""
 
 from __future__ import annotations
 
@@ -21,6 +21,8 @@ _TEXT: Final = "Edm.String"
 _AS_THEY_ARE: Final = frozenset({_TEXT, "Edm.Int32"})
 _MAX_LAYOUTS: Final = 2048
 """A program has few layouts, unless the names of its properties are data."""
+_UNKNOWN: Final = (ValueError, KeyError, TypeError, AttributeError, RecursionError)
+"""What reading a response raises if it has another form, or a value of another type."""
 
 Row = dict[str, Any]
 Convert = Callable[[Any], Any]
@@ -54,7 +56,15 @@ def entities_of(content: bytes) -> list[Entity] | None:
         rows: list[Row] = json.loads(content)["value"]
         ids: dict[str, Lineage] = {}
         return [_entity(row, ids) for row in rows]
-    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
+    except _UNKNOWN:
+        return None
+
+
+def entity_of(content: bytes) -> Entity | None:
+    """Return the entity of a response to a point query, as `entities_of` does."""
+    try:
+        return _entity(json.loads(content), {})
+    except _UNKNOWN:
         return None
 
 

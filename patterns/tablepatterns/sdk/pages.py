@@ -1,4 +1,4 @@
-"""Query pages of entities through the SDK's client, but not through its deserializer.
+"""Read entities through the SDK's client, but not through its deserializer.
 
 The SDK's call takes a `raw_response_hook`. The hook reads the entities of the response and gives the SDK one with the
 same headers and no entities, so that continuation tokens, retries and errors stay the SDK's.
@@ -7,44 +7,70 @@ same headers and no entities, so that continuation tokens, retries and errors st
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Final
+from typing import Any, Final, Generic, TypeVar
 
 from azure.core.exceptions import ResponseNotReadError
 
 from ..entity import Entity, received
 from ..filters import Filter
 from .batch import SimpleResponse
-from .call import all_of, first_page
-from .page_body import entities_of
+from .call import all_of, first_page, settled
+from .page_body import entities_of, entity_of
 
 _OK: Final = 200
-_EMPTY: Final = b'{"value":[]}'
+_NO_ENTITIES: Final = b'{"value":[]}'
+_NO_PROPERTIES: Final = b"{}"
+
+T = TypeVar("T")
 
 
-class PageReader:
-    """Given to a query as its response hook, it takes the entities out of the response.
+class ResponseReader(Generic[T]):
+    """Given to a call as its response hook, it takes what is asked for out of the response.
 
+    :param read: reads the body of a response; returns None if the SDK has to read it
+    :param empty: the body that the SDK gets instead
     :param hook: the hook whose place it takes
     """
 
-    def __init__(self, hook: Callable[[Any], None] | None) -> None:
+    def __init__(self, read: Callable[[bytes], T | None], empty: bytes, hook: Callable[[Any], None] | None) -> None:
+        self._read = read
+        self._empty = empty
         self._hook = hook
-        self.entities: list[Entity] | None = None
-        """The entities of the page; None if the SDK has to read the response."""
+        self.found: T | None = None
+        """What was read; None if the SDK has to read the response."""
 
     def __call__(self, response: Any) -> None:
-        """Take the entities out of a response."""
+        """Read a response."""
         if self._hook is not None:
             self._hook(response)
         answer = response.http_response
         if answer.status_code != _OK:
             return
         try:
-            self.entities = entities_of(answer.content)
+            self.found = self._read(answer.content)
         except ResponseNotReadError:
             return
-        if self.entities is not None:
-            response.http_response = SimpleResponse(answer.request, _OK, answer.reason, answer.headers, _EMPTY)
+        if self.found is not None:
+            response.http_response = SimpleResponse(answer.request, _OK, answer.reason, answer.headers, self._empty)
+
+
+async def read_entity(
+    client: Any,
+    partition_key: str,
+    row_key: str,
+    *,
+    select: Sequence[str] | None,
+    hook: Callable[[Any], None] | None,
+) -> Entity:
+    """Return one entity.
+
+    :param client: the SDK's client of the table
+    :param hook: the `raw_response_hook` that the client was made with, if any
+    """
+    reader = ResponseReader(entity_of, _NO_PROPERTIES, hook)
+    options: dict[str, Any] = {"select": list(select)} if select else {}
+    found = await settled(client.get_entity(partition_key, row_key, raw_response_hook=reader, **options))
+    return received(found) if reader.found is None else reader.found
 
 
 async def query_page(
@@ -61,14 +87,14 @@ async def query_page(
     :param client: the SDK's client of the table
     :param hook: the `raw_response_hook` that the client was made with, if any
     """
-    reader = PageReader(hook)
+    reader = ResponseReader(entities_of, _NO_ENTITIES, hook)
     options: dict[str, Any] = {"results_per_page": size, "raw_response_hook": reader}
     if select:
         options["select"] = list(select)
     queried = client.list_entities(**options) if where is None else client.query_entities(str(where), **options)
     pages = queried.by_page(token)
     found = await all_of(await first_page(pages))
-    entities = tuple(map(received, found) if reader.entities is None else reader.entities)
+    entities = tuple(map(received, found) if reader.found is None else reader.found)
     # The SDK's pager is a cycle of references and keeps the reader until the garbage is collected
-    reader.entities = None
+    reader.found = None
     return entities, pages.continuation_token

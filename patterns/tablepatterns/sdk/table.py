@@ -13,7 +13,7 @@ from azure.core.exceptions import HttpResponseError, ResourceExistsError, Resour
 from azure.data.tables import TableAccessPolicy, generate_table_sas
 
 from .. import limits
-from ..entity import STALE_ETAG, Entity, entity_of_row, received
+from ..entity import STALE_ETAG, Entity, entity_of_row
 from ..errors import (
     BadDesign,
     BadInput,
@@ -31,7 +31,7 @@ from .call import CONNECTION_LOST, CallHook, MaybeCarriedOut, answered, each, se
 from .errors import code_of, lacks_table, missing, translated
 from .operation import Operation, check_transaction, sdk_operation
 from .page_token import Position
-from .pages import query_page
+from .pages import query_page, read_entity
 from .write_outcome import WriteOutcome, is_newest, outcome_of, outcome_of_overwriting
 
 
@@ -164,12 +164,11 @@ class Table:
 
         :raises ServiceResponseError: the response holds another entity
         """
-        options = {"select": [*dict.fromkeys(("PartitionKey", "RowKey", *select))]} if select else {}
+        names = dict.fromkeys(("PartitionKey", "RowKey", *select)) if select else None
         try:
-            found = await settled(self._client.get_entity(partition_key, row_key, **options))
+            entity = await read_entity(self._client, partition_key, row_key, select=names and [*names], hook=self._hook)
         except ResourceNotFoundError:
             return None
-        entity = received(found)
         if entity.row_key != row_key or entity.partition_key != partition_key:
             self._check_received(
                 entity, KeyBounds(Interval(partition_key, upper=partition_key), Interval(row_key, upper=row_key))
