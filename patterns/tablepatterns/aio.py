@@ -17,7 +17,7 @@ from .declared_rows import DeclaredRows
 from .extras import how_to_install
 from .recipe import VIRTUAL_BEAT, Account
 from .sdk.batch import Batches
-from .sdk.call import Once
+from .sdk.call import Once, importing_cryptography
 from .sdk.container import Container
 from .sdk.process_transport import STORAGE_DEFAULTS
 from .sdk.queue import Queue, check_queue_name
@@ -252,13 +252,15 @@ async def _happens(event: asyncio.Event, seconds: float) -> bool:
 
 
 def _queue_service(url: str, options: dict[str, Any]) -> QueueServiceClient:
-    from azure.storage.queue.aio import QueueServiceClient
+    with importing_cryptography():
+        from azure.storage.queue.aio import QueueServiceClient
 
     return QueueServiceClient(url, **options)
 
 
 def _blob_service(url: str, options: dict[str, Any]) -> BlobServiceClient:
-    from azure.storage.blob.aio import BlobServiceClient
+    with importing_cryptography():
+        from azure.storage.blob.aio import BlobServiceClient
 
     return BlobServiceClient(url, **options)
 

@@ -47,6 +47,7 @@ class Account(ABC):
     _identity: str
     _declared_rows: DeclaredRows
     _keeps_key_order: bool = True
+    _has_threads: bool = True
 
     @abstractmethod
     def _as_async(self) -> Account: ...
@@ -79,7 +80,8 @@ class Account(ABC):
 
         They run as tasks on an async account, in a pool of threads on a sync one. If one fails, calls that have not
         started never do, the others are awaited, and the first error is raised. A sync in-memory account, whose
-        requests take no time, may run them one after the other, unless a call `needs_threads`.
+        requests take no time, may run them one after the other, unless a call `needs_threads`; a sync account always
+        does where no thread can start.
 
         :param max_concurrency: how many calls at a time
         :param needs_threads: whether a call waits for more than requests
@@ -126,6 +128,11 @@ def declared_rows(account: Account) -> DeclaredRows:
     return account._declared_rows
 
 
+def runs_in_turn(account: Account) -> bool:
+    """Whether `gather` runs all calls one after the other, since no thread can start for a sync account."""
+    return not account._has_threads
+
+
 def keeps_key_order(account: Account) -> bool:
     """Whether results are sorted by key; on the Cosmos DB Table API they are not."""
     return account._keeps_key_order
@@ -147,8 +154,9 @@ async def run_with_heartbeat(
 ) -> T:
     """Run `work`, and `heartbeat()` about every so many seconds while it runs; return what the work returns.
 
-    On a sync account the work stays in this thread, and another thread sends heartbeats. A heartbeat that has started
-    is not interrupted. One that fails is the last, and its error is raised after the work.
+    On a sync account the work stays in this thread, and another thread sends heartbeats; where no thread can start,
+    there are none. A heartbeat that has started is not interrupted. One that fails is the last, and its error is raised
+    after the work.
     """
     return await account._run_with_heartbeat(work, heartbeat, every)
 

@@ -19,12 +19,13 @@ from .declared_rows import DeclaredRows
 from .heartbeat import Heartbeats
 from .recipe import VIRTUAL_BEAT, Account, BlockingAccount, finish
 from .sdk.batch import Batches
-from .sdk.call import Once
+from .sdk.call import Once, importing_cryptography
 from .sdk.container import Container
 from .sdk.process_transport import STORAGE_DEFAULTS, with_process_transport
 from .sdk.queue import Queue, check_queue_name
 from .sdk.table import Table, table_names
 from .set_identity import account_identity
+from .threads import can_start_threads
 from .traffic.hooks import Watch
 
 if TYPE_CHECKING:
@@ -100,6 +101,7 @@ class Storage(BlockingAccount):
         self.engine = engine
         """The engine of an account in memory, with its clock and its ledger; None for any other account."""
         self._keeps_key_order = target.keeps_key_order
+        self._has_threads = can_start_threads()
         self._declared_rows = DeclaredRows()
         self._identity = account_identity(engine, target.urls["table"])
         options = {"credential": target.credential} | options
@@ -193,12 +195,13 @@ class Storage(BlockingAccount):
         """Run the calls in a pool of threads, and return their results in the order given.
 
         On an in-memory account they run one after the other, unless a call `needs_threads`: threads would only take
-        turns there, at ten times the cost.
+        turns there, at ten times the cost. They also do where no thread can start.
 
         :param max_concurrency: how many calls at a time
         :param needs_threads: whether a call waits for more than requests
         """
-        if len(calls) <= 1 or max_concurrency <= 1 or not (needs_threads or self._takes_time):
+        is_parallel = self._has_threads and (needs_threads or self._takes_time)
+        if len(calls) <= 1 or max_concurrency <= 1 or not is_parallel:
             return await _in_turn(calls)
         with ThreadPoolExecutor(min(max_concurrency, len(calls))) as pool:
             with self._watch.held():
@@ -214,6 +217,8 @@ class Storage(BlockingAccount):
     async def _run_with_heartbeat(
         self, work: Coroutine[Any, Any, T], heartbeat: Callable[[], Coroutine[Any, Any, None]], every: float
     ) -> T:
+        if not self._has_threads:
+            return await work
         interval = every if self.engine is None else min(every, VIRTUAL_BEAT)
         with self._heartbeats.running(lambda: finish(heartbeat()), interval):
             return await work
@@ -262,12 +267,14 @@ class ThreadLock:
 
 
 def _queue_service(url: str, options: dict[str, Any]) -> QueueServiceClient:
-    from azure.storage.queue import QueueServiceClient
+    with importing_cryptography():
+        from azure.storage.queue import QueueServiceClient
 
     return QueueServiceClient(url, **options)
 
 
 def _blob_service(url: str, options: dict[str, Any]) -> BlobServiceClient:
-    from azure.storage.blob import BlobServiceClient
+    with importing_cryptography():
+        from azure.storage.blob import BlobServiceClient
 
     return BlobServiceClient(url, **options)

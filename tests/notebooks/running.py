@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from copy import deepcopy
 from hashlib import sha256
+from inspect import getsource
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, Final
@@ -13,6 +14,7 @@ import nbformat
 from nbclient import NotebookClient
 
 from notebooks.book import SWITCH, Book
+from support.no_threads import forbid_threads
 
 _SECONDS: Final = 120
 _METADATA: Final = {
@@ -20,6 +22,9 @@ _METADATA: Final = {
     "language_info": {"name": "python", "pygments_lexer": "ipython3"},
 }
 _CPU: Final = "import time\nprint(time.process_time())"
+_NO_THREADS: Final = f"""from __future__ import annotations
+{getsource(forbid_threads)}
+forbid_threads()"""
 
 
 def executed(book: Book, *, storage: str | None = None) -> Book:
@@ -38,6 +43,8 @@ def executed(book: Book, *, storage: str | None = None) -> Book:
 def answered(book: Book) -> tuple[Book, float]:
     """Run the notebook, and behind it the answers to its exercises; return it, and the seconds of its kernel's CPU.
 
+    No thread can start there, as in a browser, where readers run the notebooks too.
+
     :raises CellExecutionError: a cell, or an answer, raised an error
     """
     node = _cleared(book.node)
@@ -46,7 +53,9 @@ def answered(book: Book) -> tuple[Book, float]:
     extra = [nbformat.v4.new_code_cell(each) for each in book.answers]
     node.cells[last:last] = extra
     node.cells.append(nbformat.v4.new_code_cell(_CPU))
+    node.cells.insert(0, nbformat.v4.new_code_cell(_NO_THREADS))
     _execute(node)
+    del node.cells[0]
     seconds = float(node.cells.pop().outputs[0].text)
     del node.cells[last : last + len(extra)]
     return Book(book.name, node), seconds

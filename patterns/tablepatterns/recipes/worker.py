@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 import logging
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, fields
 from typing import Final, Protocol, cast
@@ -20,7 +20,7 @@ from ..messages.handler import Handler, Observer
 from ..messages.lease import ExternalLease
 from ..messages.poison import PoisonMessage, Reason
 from ..messages.stop_signal import ShouldStop, StopSignal, stop_on_signals
-from ..recipe import Account_co, Pattern, bound_async, is_sync, recipe
+from ..recipe import Account_co, Pattern, bound_async, is_sync, recipe, runs_in_turn
 from ..sdk.call import CONNECTION_LOST
 from ..sdk.queue import Message
 
@@ -216,10 +216,10 @@ class Worker(Pattern[Account_co]):
         """
         with stop_on_signals() if stopping is None else nullcontext(stopping) as should_stop:
             stop = StopSignal(should_stop)
-            serving = (self._serve(served, stop) for served in self._served.values())
-            return sum(
-                await self.account.gather(*serving, max_concurrency=len(self._served), needs_threads=True), Report()
-            )
+            queues = list(self._served.values())
+            shares = [queues] if runs_in_turn(self.account) else [[each] for each in queues]
+            serving = (self._serve(share, stop) for share in shares)
+            return sum(await self.account.gather(*serving, max_concurrency=len(shares), needs_threads=True), Report())
 
     @recipe
     async def handle_text(self, text: str) -> None:
@@ -293,12 +293,12 @@ class Worker(Pattern[Account_co]):
     async def _once(self, stop: StopSignal) -> Report:
         return sum([await self._round(served, stop) for served in self._served.values()], Report())
 
-    async def _serve(self, served: ServedQueue, stop: StopSignal) -> Report:
-        """Poll one queue until the worker stops."""
+    async def _serve(self, queues: Sequence[ServedQueue], stop: StopSignal) -> Report:
+        """Poll queues, one after the other, until the worker stops."""
         total, wait = Report(), _FIRST_WAIT
         try:
             while not stop():
-                report = await self._round_or_pause(served, stop)
+                report = sum([await self._round_or_pause(served, stop) for served in queues], Report())
                 total += report
                 wait = _FIRST_WAIT if report.received else min(wait * 2, self._idle)
                 if not report.received:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
+from contextlib import contextmanager
 from inspect import isawaitable
 from typing import Any, Final, Generic, TypeVar
 
@@ -117,6 +118,21 @@ async def all_of(found: Any) -> list[Any]:
 
 
 T = TypeVar("T")
+
+
+@contextmanager
+def importing_cryptography() -> Iterator[None]:
+    """Explain, if the package cryptography is missing, that the SDK's queue and blob clients import it.
+
+    :raises ModuleNotFoundError: it is missing
+    """
+    try:
+        yield
+    except ModuleNotFoundError as error:
+        if (error.name or "").partition(".")[0] != "cryptography":
+            raise
+        text = "the Azure SDK's queue and blob clients import the package cryptography: pip install cryptography"
+        raise ModuleNotFoundError(text, name=error.name) from error
 
 
 class Once(Generic[T]):

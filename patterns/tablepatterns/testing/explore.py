@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from contextvars import copy_context
 from random import Random
 from time import perf_counter
 from typing import TypeVar
@@ -16,7 +13,7 @@ from ..recipe import finish
 from ..sdk.batch import is_supported
 from .explorer.choice import Chance, line_of, parse
 from .explorer.code import Unrepeatable
-from .explorer.points import in_event_loop
+from .explorer.ready_loop import ready_loop
 from .explorer.scenario import Check, Errors, Make, Scenario
 from .explorer.search import Bound, Explored, Search, follow, shrink
 from .explorer.story import Found, attempt, go_to_end, story_of
@@ -174,23 +171,10 @@ def replay(
 
 
 def _stepping(work: Callable[[Chance], T]) -> T:
-    """Run the work where coroutines can be stepped: in a thread without a running event loop."""
-    if not in_event_loop():
-        return _with_idle_loop(work)
-    # A notebook runs its cells in one
-    with ThreadPoolExecutor(1) as pool:
-        return pool.submit(copy_context().run, _with_idle_loop, work).result()
-
-
-def _with_idle_loop(work: Callable[[Chance], T]) -> T:
-    """Provide an event loop for the futures in which azure-core prepares transactions."""
-    loop = asyncio.new_event_loop()
-    asyncio.set_event_loop(loop)
-    try:
+    """Run the work where coroutines can be stepped, in a cell of a notebook too, which runs in an event loop."""
+    # The loop is for the futures in which azure-core prepares transactions
+    with ready_loop():
         # Before the first run: it is found out once in a process, and would draw ids in that run alone
         finish(is_supported(TableClient))
         with Chance() as chance:
             return work(chance)
-    finally:
-        asyncio.set_event_loop(None)
-        loop.close()

@@ -248,3 +248,6 @@ def _finish(waited: Any) -> None:
     # The coroutine hears of an error itself, when it goes on
     with suppress(Exception):
         loop.run_until_complete(cast("Any", waited))
+    if not waited.done():
+        rule = "an actor awaits requests; this future waits for something else"
+        raise BadInput("actor", waited, rule, "use the account's `sleep` and `gather`, or the SDK's aio clients")

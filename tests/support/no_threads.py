@@ -1,0 +1,30 @@
+"""Python as it is in a browser, where no thread can start."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+
+def forbid_threads(set_attribute: Callable[[Any, str, Any], object] = setattr) -> None:
+    """Make this process one that can start no more threads.
+
+    It imports what it needs itself, so that its source also runs in another process.
+
+    :param set_attribute: replaces an attribute; `monkeypatch.setattr` restores it after the test
+    """
+    import _thread
+    import sys
+    import threading
+    from types import SimpleNamespace
+
+    def fail(*_: object, **__: object) -> None:
+        raise RuntimeError("can't start new thread")
+
+    starters = ((_thread, "start_new_thread"), (threading, "_start_new_thread"), (threading, "_start_joinable_thread"))
+    for module, name in starters:
+        if hasattr(module, name):
+            set_attribute(module, name, fail)
+    if not hasattr(sys, "_emscripten_info"):
+        sys._emscripten_info = None  # type: ignore[attr-defined]
+    set_attribute(sys, "_emscripten_info", SimpleNamespace(pthreads=False))
