@@ -58,6 +58,15 @@ def azure_aio_storage(azure_engine: Engine) -> Iterator[tablepatterns.aio.Storag
 
 
 @pytest.fixture
+def azure_patched(azure_engine: Engine) -> Iterator[Engine]:
+    """The account, which also answers the SDK clients that the code under test creates by itself."""
+    from tablepatterns.testing import patch_azure
+
+    with patch_azure(azure_engine) as engine:
+        yield engine
+
+
+@pytest.fixture
 def azure_faults(azure_engine: Engine) -> Faults:
     """The account's faults: rules that make requests fail."""
     return azure_engine.faults

@@ -13,7 +13,15 @@ import pytest
 import pytest_tablepatterns
 
 ROOT = Path(__file__).parents[2]
-FIXTURES = ("azure_aio_storage", "azure_clock", "azure_engine", "azure_faults", "azure_storage", "azure_traffic")
+FIXTURES = (
+    "azure_aio_storage",
+    "azure_clock",
+    "azure_engine",
+    "azure_faults",
+    "azure_patched",
+    "azure_storage",
+    "azure_traffic",
+)
 
 
 @pytest.fixture

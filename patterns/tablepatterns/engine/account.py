@@ -104,9 +104,10 @@ class Engine:
     def deletion_seconds(self, seconds: float) -> None:
         with self._creating:
             self.tables.deletions.seconds = seconds
-            for service in (self._queues, self._blobs and self._blobs.containers):
-                if service is not None:
-                    service.deletions.seconds = seconds
+            if self._queues is not None:
+                self._queues.deletions.seconds = seconds
+            if self._blobs is not None:
+                self._blobs.containers.deletions.seconds = seconds
 
     def __repr__(self) -> str:
         return f"<Engine {self.account_name}>"

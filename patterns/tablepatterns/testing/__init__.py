@@ -18,6 +18,7 @@ from ..engine.faults import Fault, Faults, Rule, Where
 from ..engine.ledger import Ledger, Record, Span, Totals
 from ..engine.targets import Targets
 from .explore import Counterexample, Explored, World, explore, replay
+from .patching import patch_azure
 from .traffic import AccountTraffic
 
 __all__ = [
@@ -37,5 +38,6 @@ __all__ = [
     "Where",
     "World",
     "explore",
+    "patch_azure",
     "replay",
 ]

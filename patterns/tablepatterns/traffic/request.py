@@ -206,7 +206,7 @@ def _copied(operation: str, headers: Mapping[str, str]) -> str:
 def _file_of(package: str) -> str | None:
     """Return the file of a package, which is not loaded."""
     found = find_spec(package)
-    return found and found.origin
+    return None if found is None else found.origin
 
 
 _SKIPPED, _USERS, _ENDS = range(3)

@@ -10,6 +10,7 @@ from typing import Final, TypeAlias
 from ...edm import Ticks
 from .. import errors
 from ..clock import Clock
+from ..content import Content
 from ..errors import ErrorMessage, ServiceError
 from ..resources import AccessPolicy, ServiceProperties, checked_metadata
 from . import versions as versions
@@ -17,7 +18,6 @@ from .blob import (
     Blob,
     Block,
     BlockList,
-    Content,
     ContentHeaders,
     Draft,
     Kind,
