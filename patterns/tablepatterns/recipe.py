@@ -18,9 +18,10 @@ from __future__ import annotations
 import copy
 import functools
 from abc import ABC, abstractmethod
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Coroutine, Iterator
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Coroutine, Iterator, Mapping
 from contextlib import AbstractAsyncContextManager
-from datetime import datetime
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
 from types import MethodType
 from typing import TYPE_CHECKING, Any, Concatenate, Final, Generic, ParamSpec, TypeVar, cast, overload
 
@@ -29,6 +30,7 @@ from .errors import BadDesign, TablePatternsError
 
 if TYPE_CHECKING:
     from .declared_rows import DeclaredRows
+    from .key import Key
     from .sdk.container import Container
     from .sdk.queue import Queue
     from .sdk.table import Table
@@ -176,6 +178,23 @@ def table_names(account: Account, first: str, last: str) -> AsyncIterator[str]:
     return account._table_names(first, last)
 
 
+@dataclass(frozen=True)
+class SetProfile:
+    """What a design review knows of a set of entities; see `set_profile_of`."""
+
+    pattern: str
+    """The name of the pattern in the catalogue."""
+    table: str
+    """The table of the entities, or the first part of the names of their tables."""
+    key: Key
+    settings: Mapping[str, object] = field(default_factory=dict[str, object])
+    """Other arguments of the recipe, by the names that a design file uses."""
+    derived: tuple[Any, ...] = ()
+    mappings: tuple[Any, ...] = ()
+    retention: timedelta | int | None = None
+    """How long the table of a period is kept, or for how many periods; None if tables are not dropped."""
+
+
 Account_co = TypeVar("Account_co", bound=Account, covariant=True)
 
 
@@ -195,6 +214,9 @@ class Pattern(Generic[Account_co]):
                 return part.location
         return None
 
+    def _set_profile(self) -> SetProfile | None:
+        return None
+
     def _bound_async(self) -> Pattern[Account]:
         if self._inner is None:
             view = copy.copy(self)
@@ -205,6 +227,11 @@ class Pattern(Generic[Account_co]):
                     setattr(view, name, cast("Pattern[Account]", part)._bound_async())
             self._inner = view
         return self._inner
+
+
+def set_profile_of(pattern: Pattern[Any]) -> SetProfile | None:
+    """Return what a design review knows of a set of entities; None if the pattern is not one."""
+    return pattern._set_profile()
 
 
 PatternT = TypeVar("PatternT", bound="Pattern[Any]")

@@ -21,7 +21,8 @@ from tablepatterns.errors import (
     EntityChanged,
     EntityNotFound,
 )
-from tablepatterns.recipes.wide_entity.wide_entity import WideEntity, has_fixed_parts
+from tablepatterns.recipe import set_profile_of
+from tablepatterns.recipes.wide_entity.wide_entity import WideEntity
 from tablepatterns.sdk.operation import ANY, Operation
 
 
@@ -159,7 +160,9 @@ async def test_shrinking_leaves_no_part_behind(counts: Any, storage: Any, table_
     assert span.totals.requests == 1
     assert await counts.get(**JONES) == JONES | {day: number for number, day in enumerate(DAYS[:100])}
     assert sum(len(row) for row in (await rows_of(storage, table_name)).values()) == 100
-    assert len(await rows_of(storage, table_name)) == (2 if has_fixed_parts(counts) else 1)
+    profile = set_profile_of(counts)
+    assert profile is not None
+    assert len(await rows_of(storage, table_name)) == (2 if profile.settings["fixed"] else 1)
 
 
 @pytest.mark.guide("G-240")

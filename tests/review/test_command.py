@@ -81,7 +81,7 @@ def test_findings_end_with_1_from_the_severity_on_that_is_asked_for() -> None:
 
 
 @pytest.mark.parametrize(
-    ("form", "begins"), [("markdown", "# Design review: Staff\n"), ("json", '{\n  "schema": 1,'), ("html", "<!DOCTYPE")]
+    ("form", "begins"), [("markdown", "# Design review: Staff\n"), ("json", '{\n  "schema": 2,'), ("html", "<!DOCTYPE")]
 )
 def test_each_form_can_be_asked_for(form: str, begins: str) -> None:
     assert run("sound.toml", "--format", form).stdout.startswith(begins)
@@ -111,7 +111,7 @@ def test_text_in_a_file_has_neither_colours_nor_blanks_at_the_ends_of_lines(fold
 def test_a_design_in_python_gives_the_report_of_the_same_design_in_toml(folder: Path) -> None:
     (folder / "a_design.py").write_text(IN_PYTHON)
     told = run("sound.toml", "--format", "json").stdout
-    assert json.loads(told)["design"]["sets"][0]["entity"] == "Employees"
+    assert json.loads(told)["design"]["sets"][0]["shape"]["entity"] == "Employees"
     assert run("a_design:staff", "--format", "json").stdout == told
     assert run("a_design:made", "--format", "json").stdout == told
 

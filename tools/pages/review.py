@@ -3,20 +3,31 @@
 from __future__ import annotations
 
 import inspect
+import re
 import types
 from collections.abc import Iterator
-from typing import Any, Union, get_args, get_origin, get_type_hints, is_typeddict
+from dataclasses import is_dataclass
+from typing import Any, Literal, Union, get_args, get_origin
 
 from tablepatterns.catalogue import entry
+from tablepatterns.key import Key
 from tablepatterns.review.design.format import as_markdown
-from tablepatterns.review.report.json import ReviewJson
+from tablepatterns.review.model import Reviewed
+from tablepatterns.review.report.json import members
 from tablepatterns.review.rules import RULES
 from tools import DATA
 from tools.pages.markdown import table
 
 PAGE = "docs/review.md"
 EXAMPLE = DATA / "review_example"
-NAMES = {str: "text", int: "number", float: "number", bool: "true or false", type(None): "null"}
+NAMES: dict[Any, str] = {
+    str: "text",
+    int: "number",
+    float: "number",
+    bool: "true or false",
+    type(None): "null",
+    Key: "object",
+}
 
 
 def render() -> str:
@@ -28,7 +39,7 @@ def render() -> str:
         "keys": as_markdown().strip(),
         "count": str(len(RULES)),
         "rules": _rules(),
-        "json": table(("Key", "Value"), _json(ReviewJson, "")),
+        "json": table(("Key", "Value"), _json(Reviewed, "")),
     }
     for name, part in parts.items():
         text = text.replace(f"<!-- {name} -->", part)
@@ -47,20 +58,33 @@ def _pattern(name: str | None) -> str:
 
 
 def _json(kind: Any, above: str) -> Iterator[tuple[str, str]]:
-    """Hand out each key with what its value is, those of what it holds beneath it."""
-    for key, value in get_type_hints(kind).items():
+    """Yield each key with what its value is, those of what it holds beneath it."""
+    described = re.findall(r":param (\w+): ((?:.|\n(?!:))+)", inspect.cleandoc(kind.__doc__ or ""))
+    texts = {name: " ".join(text.split()) for name, text in described}
+    for key, name, hint in members(kind):
         path = f"{above}.{key}" if above else key
-        yield f"`{path}`", _words(value)
-        inner = get_args(value)[0] if get_origin(value) is list else value
-        if is_typeddict(inner):
-            yield from _json(inner, f"{path}[]" if get_origin(value) is list else path)
+        is_list = get_origin(hint) is tuple
+        inner = get_args(hint)[0] if is_list else hint
+        described_as = texts.get(name) or _property_text(kind, name) or (is_dataclass(inner) and _first_line(inner))
+        yield f"`{path}`", ": ".join(filter(None, [_words(hint), described_as]))
+        if is_dataclass(inner):
+            yield from _json(inner, f"{path}[]" if is_list else path)
+
+
+def _property_text(kind: type, name: str) -> str:
+    member = getattr(kind, name, None)
+    return _first_line(member).rstrip(".") if isinstance(member, property) else ""
+
+
+def _first_line(described: object) -> str:
+    return (inspect.getdoc(described) or "").partition("\n")[0].rstrip(".")
 
 
 def _words(kind: Any) -> str:
-    if is_typeddict(kind):
-        return inspect.cleandoc(kind.__doc__ or "").replace("\n", " ")
-    if get_origin(kind) is list:
-        return f"list: {_words(get_args(kind)[0])}"
+    if get_origin(kind) is tuple:
+        return f"list of {_words(get_args(kind)[0])}"
     if get_origin(kind) in (Union, types.UnionType):
-        return " or ".join(map(_words, get_args(kind)))
-    return NAMES[kind]
+        return " or ".join(dict.fromkeys(map(_words, get_args(kind))))
+    if get_origin(kind) is not None or is_dataclass(kind):
+        return "text" if get_origin(kind) is Literal else "object"
+    return NAMES.get(kind, "text")

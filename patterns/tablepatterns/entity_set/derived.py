@@ -16,10 +16,10 @@ order. If entities share a row (`shares_rows`), it changes the part of one of th
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, TypeAlias
 
 from ..entity import Entity, Looked, identify
 from ..errors import BadDesign, BadProperty
@@ -96,6 +96,76 @@ class Primary:
         if derived not in self._parts:
             self._parts[derived] = derived.keys(self.key, self.fields)
         return self._parts[derived]
+
+
+Finder: TypeAlias = Literal["find", "find_all", "totals"]
+"""The method of `EntitySet` that reads derived rows by their key."""
+
+
+@dataclass(frozen=True)
+class RowProfile:
+    """What a design review knows of the rows of one kind of derived data; see `profile_of`."""
+
+    pattern: str
+    """The name of the pattern in the catalogue."""
+    called: Literal["copies", "lists", "totals"]
+    """What reports call the rows."""
+    finder: Finder | None
+    """The method that reads the rows; None if they are read in another way."""
+    key: Key | None = None
+    """The key of the rows; None if they are not rows of their own."""
+    layout: RowLayout | None = None
+    """What the rows hold, if each entity has its own."""
+    groups: tuple[str, ...] = ()
+    """The fields whose values determine which row an entity has a part in, if entities share rows."""
+    lists_keys: bool = False
+    """Whether a shared row lists the keys of its entities."""
+    numbers: int = 0
+    """How many numbers a list keeps for each entity."""
+    totals: tuple[str, ...] = ()
+    """The properties with totals."""
+    spread: int = 1
+    """The number of rows that each group is spread over."""
+    copied: tuple[str, ...] = ()
+    """The properties that hold the copies, in entities of another set."""
+    filled_from: Derived | None = None
+    """The copies that this declaration fills in, whose set must exist first."""
+    refers: Mapping[str, str] = field(default_factory=dict[str, str])
+    """For each field of the copied entity's key, the field that refers to it."""
+
+    in_table: bool = True
+    """Whether the rows are in a table, and not in blobs."""
+
+    @property
+    def table_key(self) -> Key | None:
+        """The key of the rows, if they are in a table."""
+        return self.key if self.in_table else None
+
+    @property
+    def is_shared(self) -> bool:
+        """Whether entities share rows that the set keeps for its own queries, such as lists."""
+        return bool(self.groups)
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether each row holds a whole entity."""
+        return self.layout is not None and self.layout.is_complete
+
+
+def profile_of(derived: Derived, key: Key) -> RowProfile:
+    """Return what a design review knows of derived rows.
+
+    :param key: the key of the set's primary rows
+    """
+    return derived._profile(key)  # pyright: ignore[reportPrivateUsage]
+
+
+def rows_from(derived: Derived, key: Key, entities: Iterable[Fields]) -> Iterator[tuple[Keys, dict[str, Any]]]:
+    """Yield the rows of a table that result if exactly these entities are stored: keys and properties.
+
+    :param key: the key of the set's primary rows
+    """
+    return derived._rows_from(key, entities)  # pyright: ignore[reportPrivateUsage]
 
 
 class Derived(ABC):
@@ -184,6 +254,12 @@ class Derived(ABC):
         """
         return await repair_operations(self, change, rows)
 
+    def _profile(self, key: Key) -> RowProfile:
+        raise BadDesign("derived", self.name, "it does not describe its rows", "review the design without it")
+
+    def _rows_from(self, key: Key, entities: Iterable[Fields]) -> Iterator[tuple[Keys, dict[str, Any]]]:
+        yield from ()
+
     def _unknown_rows(self) -> BadDesign:
         rule = "it does not say which rows are derived from which entities"
         return BadDesign("derived", self.name, rule, "define keys, repair_operation and primary_keys_of")
@@ -269,6 +345,17 @@ class Index(Derived):
         shape = self.shape(change.key)
         rows = [shape.row(side) for side in (change.old, change.new) if shape.has_row(side)]
         return [] if len(rows) == 2 and same_value(*rows) else super().affected_keys(change)
+
+    def _profile(self, key: Key) -> RowProfile:
+        pattern = "inter_partition_index" if self.is_eventual else "intra_partition_index"
+        return RowProfile(pattern, "copies", "find", self.key, self.shape(key))
+
+    def _rows_from(self, key: Key, entities: Iterable[Fields]) -> Iterator[tuple[Keys, dict[str, Any]]]:
+        shape = self.shape(key)
+        for fields in entities:
+            if shape.has_row(fields):
+                row = shape.row(fields)
+                yield (row.pop("PartitionKey"), row.pop("RowKey")), row
 
     def __repr__(self) -> str:
         held = "all" if self.include is None else ", ".join(sorted(self.include)) or "none"

@@ -9,7 +9,7 @@ from collections import defaultdict
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
-from typing import Any, Final, TypeVar
+from typing import Any, ClassVar, Final, TypeVar
 
 from ..argument_types import check_least, checked
 from ..arguments import condition_of, fields_of, via_and_fields
@@ -32,7 +32,17 @@ from ..filters import Filter, QueryClass, reject_scans
 from ..key import Key
 from ..messages.lease import Lease
 from ..rate_limit import Pace
-from ..recipe import Account_co, Pattern, check_key_order, declared_rows, identity_of, located, recipe, stream
+from ..recipe import (
+    Account_co,
+    Pattern,
+    SetProfile,
+    check_key_order,
+    declared_rows,
+    identity_of,
+    located,
+    recipe,
+    stream,
+)
 from ..retry import RETRY_FOR, Overtaken, check_retry_for, contended
 from ..same_value import same_value
 from ..sdk.operation import ANY, Operation
@@ -130,6 +140,11 @@ class EntitySet(Pattern[Account_co]):
             self._rows = DerivedRows(account, self.table, key, self.derived)
             self.backfilling = building_of(self.derived, backfilling)
             self._intents = intents_of(account, self._rows, self.derived, intents, lease)
+
+    _pattern: ClassVar[str] = "entity_set"
+
+    def _set_profile(self) -> SetProfile | None:
+        return SetProfile(self._pattern, self.table.name, self.key, {}, self.derived, self._mappings.each)
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} {self.table.name} {self.key!r}>"

@@ -79,6 +79,12 @@ class PropertyMapping(ABC):
         """Return the names of the properties that a field is written to, including those that it is decoded from."""
         return self.stored(name)
 
+    def _stored_size(self, size: int, *, is_text: bool, address: int) -> tuple[int, int]:
+        return size, 0
+
+    def _added_properties(self, names: Collection[str]) -> dict[str, int]:
+        return {}
+
     @abstractmethod
     async def encode(self, fields: Fields, place: Place) -> Encoded:
         """Return these fields, all of an entity or those of a merge, as they are stored; nothing is sent yet."""
@@ -86,6 +92,20 @@ class PropertyMapping(ABC):
     @abstractmethod
     async def decode(self, fields: Fields, place: Place) -> dict[str, Any]:
         """Return the decoded fields; a projection may have left out some properties."""
+
+
+def stored_size(mapping: PropertyMapping, size: int, *, is_text: bool, address: int) -> tuple[int, int]:
+    """Return the bytes that a value takes in the row, and in a blob, for a design review.
+
+    :param size: the bytes that it would take without the mapping, in UTF-16 if it is text
+    :param address: the characters of what identifies it: table, keys and name
+    """
+    return mapping._stored_size(size, is_text=is_text, address=address)  # pyright: ignore[reportPrivateUsage]
+
+
+def header_of(mapping: PropertyMapping, names: Collection[str]) -> dict[str, int]:
+    """Return the properties that a mapping adds to an entity with these fields, and their sizes in bytes."""
+    return mapping._added_properties(names)  # pyright: ignore[reportPrivateUsage]
 
 
 @dataclass(frozen=True)

@@ -180,6 +180,19 @@ class SharedRows(Derived):
             raise BadKey(self.name, row, rule, "give the rows a RowKey prefix of their own")
         return [row]
 
+    def _rows_from(self, key: Key, entities: Iterable[Fields]) -> Iterator[tuple[Keys, dict[str, Any]]]:
+        groups: defaultdict[Keys, list[Fields]] = defaultdict(list)
+        for fields in entities:
+            for keys in self.keys(key, fields):
+                groups[keys].append(fields)
+        for keys, members in groups.items():
+            if row := self._row_of(key, keys, members):
+                yield keys, row
+
+    def _row_of(self, key: Key, keys: Keys, members: Sequence[Fields]) -> dict[str, Any]:
+        """Return the properties of the row that these entities share; none if it is not a row of the set's own."""
+        return {}
+
     def may_be_primary(self, row: Keys, key: Key) -> bool:
         """Whether a primary row with that primary key may have the keys of such a row."""
         return self.placement in (InPartition(), InTable()) and key.matches(*row)

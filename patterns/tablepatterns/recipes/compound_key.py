@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 from ..argument_types import checked
 from ..arguments import fields_of
@@ -65,6 +65,8 @@ class ChildSet(EntitySet[Account_co]):
     ) -> None:
         super().__init__(account, table, parent.extended(child), derived=derived, mappings=mappings)
         self.parent = parent
+
+    _pattern: ClassVar[str] = "compound_key"
 
     @stream
     async def children(

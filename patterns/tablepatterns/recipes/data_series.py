@@ -32,7 +32,7 @@ from ..errors import (
 )
 from ..extras import how_to_install
 from ..key import Key, KeyRange
-from ..recipe import Account_co, Pattern, check_key_order, declared_rows, recipe, stream
+from ..recipe import Account_co, Pattern, SetProfile, check_key_order, declared_rows, recipe, stream
 from ..retry import RETRY_FOR, Overtaken, check_retry_for, contended
 from ..sdk.operation import ANY, Operation
 from .period_tables.period import Period, slots_before
@@ -215,23 +215,23 @@ class DataSeries(Pattern[Account_co], Generic[Account_co, V]):
         self.value_type = value_type
         self.split = split
         # The last field needs an end, since a longer RowKey could be another series
-        separator = "_" if key.row_template.endswith("}") else ""
-        suffix = f"{separator}{{{_ROW}:02d}}" if split else ""
-        self.rows = Key(key.partition_template, key.row_template + suffix, max_units=key.max_units)
+        row = f"{key.row_template}{'_' * key.row_template.endswith('}')}{{{_ROW}:02d}}" if split else key.row_template
+        self.rows = Key(key.partition_template, row, max_units=key.max_units)
         with locating(key.location(table)):
             self._check_design()
-            self.table = account.table(table)
+            self.table, what = account.table(table), f"data series of {table!r}"
             owner = ("series", table.lower(), self.rows.partition_template, self.rows.row_template)
-            declared_rows(account).add(
-                [RowKind(("table", table.lower()), self.rows, owner, f"data series of {table!r}")]
-            )
-        digits = len(str(points - 1))
-        self._names = tuple(f"{prefix}{number:0{digits}d}" for number in range(points))
+            declared_rows(account).add([RowKind(("table", table.lower()), self.rows, owner, what)])
+        self._names = tuple(f"{prefix}{number:0{len(str(points - 1))}d}" for number in range(points))
 
     @property
     def location(self) -> str:
         """The table and the key, for errors."""
         return self.key.location(self.table.name)
+
+    def _set_profile(self) -> SetProfile | None:
+        settings = {"points": self.points, "name": self.prefix, "of": self.value_type.__name__, "split": self.split}
+        return SetProfile("data_series", self.table.name, self.key, settings)
 
     def _check_design(self) -> None:
         most = _POINTS_PER_ROW * (_MAX_ROWS if self.split else 1)

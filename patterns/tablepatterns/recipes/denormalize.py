@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..argument_types import checked
 from ..entity import Entity, storable, write_ids_of
-from ..entity_set.derived import Change, Derived, Fields, Keys, Primary, RowLayout
+from ..entity_set.derived import Change, Derived, Fields, Keys, Primary, RowLayout, RowProfile
 from ..entity_set.intents import Intents, LookedUpFields
 from ..entity_set.placement import InBlobs, InPartition, InTable, Placement, check_partition
 from ..entity_set.row_store import RowReader
@@ -173,6 +173,10 @@ class CopiedFields(Copies):
         except BadKey:
             return None
 
+    def _profile(self, key: Key) -> RowProfile:
+        copied = tuple(self.copies.values())
+        return RowProfile("denormalize", "copies", None, self.key, copied=copied, refers=self.refers)
+
     def __repr__(self) -> str:
         return f"<CopiedFields {self.name} {self.copies}>"
 
@@ -239,6 +243,9 @@ class FilledCopies(LookedUpFields):
         known = {name: new.get(name) for name in self._copies.key.fields}
         fields = known | self._copies.reference(self._source.key, new)
         return [(intents, Change(self._source.key, None, fields, is_written=False))]
+
+    def _profile(self, key: Key) -> RowProfile:
+        return RowProfile("denormalize", "copies", None, filled_from=self._copies)
 
     def _referred(self, fields: Fields) -> Keys | None:
         return self._copies.referred(self._source.key, fields)

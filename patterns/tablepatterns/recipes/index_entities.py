@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from functools import lru_cache
+from typing import Any
 
 from ..argument_types import checked
 from ..entity import Entity, storable
 from ..entity_set.blob_rows import BlobRows
-from ..entity_set.derived import Change, Fields, Keys, Primary
+from ..entity_set.derived import Change, Fields, Keys, Primary, RowProfile
 from ..entity_set.placement import InBlobs, InPartition, Placement, check_partition
 from ..entity_set.row_store import RowStore
 from ..entity_set.shared_rows import PART, KeyList, Lists, check_size, rewriting, spread_key, with_keys
@@ -163,6 +164,17 @@ class IndexEntity(Lists):
             return Operation("replace" if row else "insert", *keys, row.etag if row else None, with_keys(keys, lists))
         check_size(self.name, keys, lists, "spread the lists, or keep them in blobs (InBlobs)")
         return rewriting(keys, row, lists)
+
+    def _profile(self, key: Key) -> RowProfile:
+        layout = self.layout(key)
+        groups = tuple(name for name in layout.fields if name != PART)
+        in_table = not isinstance(self.placement, InBlobs)
+        return RowProfile(
+            "index_entities", "lists", "find_all", layout, None, groups, True, spread=self.spread, in_table=in_table
+        )
+
+    def _row_of(self, key: Key, keys: Keys, members: Sequence[Fields]) -> dict[str, Any]:
+        return dict(self.key_list.properties(keys[0], {key.keys_of(fields): "" for fields in members}))
 
     def __repr__(self) -> str:
         return f"<IndexEntity {self.name} {self.placement}>"

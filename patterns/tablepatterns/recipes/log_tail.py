@@ -16,7 +16,7 @@ from ..entity_set.mapping import PropertyMapping
 from ..entity_set.range_query import partitions_of
 from ..key import Key, at_least
 from ..key import between as span_of
-from ..recipe import Account_co, check_key_order, recipe, stream
+from ..recipe import Account_co, SetProfile, check_key_order, recipe, stream
 from ..retry import RETRY_FOR
 
 
@@ -79,6 +79,10 @@ class LogTail(EntitySet[Account_co]):
         super().__init__(account, table, key, derived=derived, mappings=mappings)
         self.at = at
         self.entry = entry
+
+    def _set_profile(self) -> SetProfile | None:
+        settings = {"at": self.at, "entry": self.entry}
+        return SetProfile("log_tail", self.table.name, self.key, settings, self.derived, self._mappings.each)
 
     @recipe
     async def append(self, entity: Mapping[str, Any], *, retry_for: float = RETRY_FOR) -> Entity:

@@ -9,10 +9,10 @@ from typing import Any
 from ..argument_types import checked
 from ..edm import Int64
 from ..entity import Entity, storable
-from ..entity_set.derived import Change, Fields, Keys, Primary
+from ..entity_set.derived import Change, Fields, Keys, Primary, RowProfile
 from ..entity_set.placement import InBlobs, InPartition, Placement, check_partition
 from ..entity_set.row_store import RowReader
-from ..entity_set.shared_rows import KeyList, Totals, check_size, merging, rewriting, spread_key
+from ..entity_set.shared_rows import PART, KeyList, Totals, check_size, merging, rewriting, spread_key
 from ..errors import BadDesign, BadProperty, DerivedDataMismatch, LimitExceeded
 from ..key import Key
 from ..limits import INT64_MAX, INT64_MIN
@@ -212,6 +212,29 @@ class Summary(Totals):
     def _summed(self, entries: Mapping[Keys, str]) -> dict[str, Any]:
         parts = [[int(number) for number in note.split(",")] for note in entries.values()]
         return self.named([sum(each) for each in zip(*parts, strict=True)])
+
+    def _profile(self, key: Key) -> RowProfile:
+        groups = tuple(name for name in self.layout.fields if name != PART)
+        return RowProfile(
+            "summary",
+            "totals",
+            "totals",
+            self.layout,
+            None,
+            groups,
+            self.is_eventual,
+            1 + len(self.sums),
+            tuple(self.properties),
+            self.spread,
+        )
+
+    def _row_of(self, key: Key, keys: Keys, members: Sequence[Fields]) -> dict[str, Any]:
+        numbers = {key.keys_of(fields): self.part(key, fields)[keys] for fields in members}
+        totals = self.named([sum(each) for each in zip(*numbers.values(), strict=True)])
+        if not self.is_eventual:
+            return totals
+        notes = {row: ",".join(map(str, each)) for row, each in numbers.items()}
+        return {**totals, **self.key_list.properties(keys[0], notes)}
 
     def __repr__(self) -> str:
         return f"<Summary {self.name} {self.placement}>"

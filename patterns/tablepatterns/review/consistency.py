@@ -9,13 +9,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from ..entity_set.derived import Derived, Index
+from ..entity_set.derived import Derived, RowProfile
 from ..filters import QueryClass
-from ..recipes.denormalize import CopiedFields
-from ..recipes.index_entities import IndexEntity
-from ..recipes.large_properties.large_properties import LargeProperties
-from ..recipes.summary import Summary
-from .capacity.load import moves_away, touches
+from .capacity.load import moves_away, touched
 from .design.model import DeclaredSet, Design, Query, Write
 from .measure.writes import shares_partition
 from .model import Consistency, Measured
@@ -69,13 +65,14 @@ def _query(design: Design, measured: Measured, query: Query) -> list[_Part]:
     declared = measured.of
     via = next((each for each in declared.derived if each.name == measured.via), None)
     parts = [_primary(declared) if via is None else _derived(declared, via)]
-    if isinstance(via, Index) and via.is_eventual and getattr(via, "include", None) is not None:
+    layout = None if via is None else declared.profile(via).layout
+    if layout is not None and layout.is_eventual and not layout.is_complete:
         parts.append(_Part("properties that the index lacks are read from the entity later"))
     if via is None:
-        parts += [_filled(each) for each in _copied_into(design, declared)]
+        parts += [_filled(*each) for each in _copied_into(design, declared)]
     if _is_of_several(measured):
         parts.append(_Part("read in several requests, not as a snapshot"))
-    if any(name in _large(declared) for name in query.select or _large(declared)):
+    if any(name in declared.in_blobs() for name in query.select or declared.in_blobs()):
         parts.append(_Part("large values as of when the entity was read"))
     return parts
 
@@ -83,10 +80,6 @@ def _query(design: Design, measured: Measured, query: Query) -> list[_Part]:
 def _is_of_several(measured: Measured) -> bool:
     """Whether an answer is put together of several."""
     return measured.requests > 1 and measured.query_class is not QueryClass.POINT
-
-
-def _large(declared: DeclaredSet) -> Sequence[str]:
-    return [name for each in declared.mappings if isinstance(each, LargeProperties) for name in each.fields]
 
 
 def _primary(declared: DeclaredSet) -> _Part:
@@ -109,35 +102,32 @@ def _primary(declared: DeclaredSet) -> _Part:
 
 def _derived(declared: DeclaredSet, via: Derived) -> _Part:
     """Return what a reader of derived rows gets."""
+    what = declared.profile(via).called
     if not via.is_eventual:
-        if isinstance(via, Summary):
-            return _Part("always exact totals: they change in the transaction of the entities")
-        what = "lists" if isinstance(via, IndexEntity) else "copies"
         return _Part(f"always exact {what}: they change in the transaction of the entity")
     crash, repaired_by = _behind(declared, [via])
-    if isinstance(via, IndexEntity):
-        reads = f"eventually consistent lists, {_LATE}; never an entity without the value, but one may be missing"
-    elif isinstance(via, Summary):
-        reads = f"eventually consistent totals, {_LATE}"
-    else:
-        reads = f"eventually consistent copies, {_LATE}; until then an old copy, or none"
-    return _Part(reads, crash, repaired_by)
+    return _Part(f"eventually consistent {what}, {_LATE}{_UNTIL_THEN[what]}", crash, repaired_by)
 
 
-def _copied_into(design: Design, declared: DeclaredSet) -> list[CopiedFields]:
+_UNTIL_THEN: Final = {
+    "copies": "; until then an old copy, or none",
+    "lists": "; never an entity without the value, but one may be missing",
+    "totals": "",
+}
+
+
+def _copied_into(design: Design, declared: DeclaredSet) -> list[tuple[Derived, RowProfile]]:
     """Return what other sets copy into the entities of this one."""
     return [
-        each
+        (each, profile)
         for other in design.sets
-        for each in other.derived
-        if isinstance(each, CopiedFields)
-        and each.key == declared.key
-        and each.table(other.table).lower() == declared.table.lower()
+        for each, profile in other.profiles()
+        if profile.copied and profile.key == declared.key and each.table(other.table).lower() == declared.table.lower()
     ]
 
 
-def _filled(copies: CopiedFields) -> _Part:
-    names = ", ".join(copies.copies.values())
+def _filled(copies: Derived, profile: RowProfile) -> _Part:
+    names = ", ".join(profile.copied)
     if copies.is_eventual:
         return _Part(f"{names}, copied from other entities, are eventually consistent: {_LATE}")
     return _Part(f"{names}, copied from other entities, are always exact")
@@ -148,14 +138,15 @@ def _filled(copies: CopiedFields) -> _Part:
 
 def _write(design: Design, declared: DeclaredSet, write: Write) -> list[_Part]:
     parts = [_own(declared, write)]
-    elsewhere = [each for each in declared.derived if each.is_eventual and touches(each, write)]
+    elsewhere = [each for each in touched(declared, write) if each.is_eventual]
     if elsewhere:
         names = ", ".join(each.name for each in elsewhere)
         crash, repaired_by = _behind(declared, elsewhere)
         parts.append(_Part(f"{names}: eventually consistent, {_LATE}", crash, repaired_by))
     if moves_away(declared, write):
         parts.append(_moved())
-    if write.operation != "delete" and any(name in _large(declared) for name in write.changes or _large(declared)):
+    large = declared.in_blobs()
+    if write.operation != "delete" and any(name in large for name in write.changes or large):
         parts.append(_Part("", "an orphaned blob; never an entity without its blob", "collect_orphans"))
     if write.atomic_with:
         parts.append(_together(design, declared, write))
@@ -166,7 +157,7 @@ def _own(declared: DeclaredSet, write: Write) -> _Part:
     """Return what is seen of a write in its own partition."""
     if declared.pattern == "wide_entity":
         return _primary(declared)
-    local = [each.name for each in declared.derived if not each.is_eventual and touches(each, write)]
+    local = [each.name for each in touched(declared, write) if not each.is_eventual]
     if local:
         return _Part(f"the change immediately, with {', '.join(local)}: one transaction")
     return _Part("the change immediately")
@@ -176,7 +167,7 @@ def _behind(declared: DeclaredSet, derived: Sequence[Derived]) -> tuple[str, str
     """Return what a crash leaves of rows elsewhere, and what repairs it."""
     names = ", ".join(each.name for each in derived)
     crash = f"stale rows of {names}, and a message in the intents queue"
-    if any(isinstance(each, Index) and each.is_unique for each in derived):
+    if any(declared.is_unique(each) for each in derived):
         crash += "; possibly a reserved index key"
     return crash, f"{_WORKER}; {_REPAIR}"
 

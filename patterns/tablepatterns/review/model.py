@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import date
 from enum import IntEnum
+from itertools import pairwise
+from typing import ClassVar, Final
 
 from ..catalogue import entry
 from ..cost import Cost
+from ..figures import SECONDS_OF_A_MONTH
 from ..filters import QueryClass
 from .design.model import DeclaredSet, Design, Query, Write
 
@@ -21,6 +25,26 @@ class Severity(IntEnum):
     """It will cost money, time or consistency that another design would not."""
     SERIOUS = 3
     """It will not work at the declared rates, sizes or growth."""
+
+
+_HOURS: Final = 24
+
+
+def _json(key: str | None, *, by_name: bool = False) -> Mapping[str, object]:
+    """Return the metadata of a field with another key in JSON.
+
+    :param key: the key; None if JSON does not have the field
+    :param by_name: whether the value is a part of the design, which JSON refers to by its name
+    """
+    return {"json": key, "by_name": by_name}
+
+
+def _peaks_by_hour(rates: Sequence[float]) -> tuple[float, ...]:
+    """Return the highest rate of each hour of the day; nothing if there are fewer rates than hours."""
+    if len(rates) < _HOURS:
+        return ()
+    starts = [hour * len(rates) // _HOURS for hour in range(_HOURS + 1)]
+    return tuple(max(rates[start:end]) for start, end in pairwise(starts))
 
 
 @dataclass(frozen=True)
@@ -49,10 +73,18 @@ class Measured:
     :param share: the share of its calls that are not part of another access pattern's transaction, from 0 to 1
     :param is_implied: whether it follows from the retention, and is not declared
     :param rejected: why the service or the recipe rejects the call; None if it is carried out
+    :param cost_a_month: what its calls cost in a month; None if the bill has no line for it
     """
 
-    of: DeclaredSet
-    access: Query | Write
+    IN_JSON: ClassVar[Mapping[str, str]] = {
+        "kind": "kind",
+        "rate": "rate",
+        "peak": "busiest",
+        "transactions_a_month": "transactions_a_month",
+    }
+
+    of: DeclaredSet = field(metadata=_json("set", by_name=True))
+    access: Query | Write = field(metadata=_json("name", by_name=True))
     how: str
     via: str | None
     query_class: QueryClass | None
@@ -73,6 +105,17 @@ class Measured:
     share: float = 1.0
     is_implied: bool = False
     rejected: str | None = None
+    cost_a_month: float | None = None
+
+    @property
+    def kind(self) -> str:
+        """What it does: `query`, or the operation of a write."""
+        return self.access.operation if isinstance(self.access, Write) else "query"
+
+    @property
+    def transactions_a_month(self) -> float:
+        """The storage transactions of a month."""
+        return self.transactions * self.rate * SECONDS_OF_A_MONTH
 
     @property
     def rate(self) -> float:
@@ -99,9 +142,11 @@ class PartitionLoad:
     :param share: its share of all the work on its table, from 0 to 1
     """
 
+    IN_JSON: ClassVar[Mapping[str, str]] = {"peak": "peak", "peaks_by_hour": "peaks_by_hour"}
+
     table: str
     partition: str
-    rates: tuple[float, ...]
+    rates: tuple[float, ...] = field(metadata=_json(None))
     throttled: float
     share: float
 
@@ -109,6 +154,11 @@ class PartitionLoad:
     def peak(self) -> float:
         """The most entities in one second."""
         return max(self.rates, default=0.0)
+
+    @property
+    def peaks_by_hour(self) -> tuple[float, ...]:
+        """The most entities in a second, for each hour of the day."""
+        return _peaks_by_hour(self.rates)
 
 
 @dataclass(frozen=True)
@@ -146,9 +196,21 @@ class AccountLoad:
     :param target: requests per second that an account can take
     """
 
+    IN_JSON: ClassVar[Mapping[str, str]] = {"peak": "peak", "peaks_by_hour": "peaks_by_hour"}
+
     step: float
-    rates: tuple[float, ...]
+    rates: tuple[float, ...] = field(metadata=_json(None))
     target: float
+
+    @property
+    def peak(self) -> float:
+        """The most requests in one second."""
+        return max(self.rates, default=0.0)
+
+    @property
+    def peaks_by_hour(self) -> tuple[float, ...]:
+        """The most requests in a second, for each hour of the day."""
+        return _peaks_by_hour(self.rates)
 
 
 @dataclass(frozen=True)
@@ -223,8 +285,8 @@ class Consistency:
     :param repaired_by: what repairs it
     """
 
-    of: DeclaredSet
-    access: Query | Write
+    of: DeclaredSet = field(metadata=_json("set", by_name=True))
+    access: Query | Write = field(metadata=_json("name", by_name=True))
     reads: str
     crash: str
     repaired_by: str
@@ -259,13 +321,15 @@ class Finding:
 class Reviewed:
     """Everything that a review found out; the worst findings first."""
 
+    IN_JSON: ClassVar[Mapping[str, str]] = {"severity": "severity"}
+
     design: Design
-    measured: tuple[Measured, ...]
-    heats: tuple[TableLoad, ...]
+    measured: tuple[Measured, ...] = field(metadata=_json("access_patterns"))
+    heats: tuple[TableLoad, ...] = field(metadata=_json("heat"))
     account: AccountLoad
-    in_sight: tuple[LimitUse, ...]
+    in_sight: tuple[LimitUse, ...] = field(metadata=_json("limits"))
     bill: Bill
-    promises: tuple[Consistency, ...]
+    promises: tuple[Consistency, ...] = field(metadata=_json("consistency"))
     findings: tuple[Finding, ...]
 
     @property

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from .capacity.growth import in_sight
 from .capacity.hot_partitions import simulate_day
-from .capacity.price import PriceTable, bill
+from .capacity.price import PriceTable, bill, with_costs
 from .consistency import promises
 from .design.checks import check
 from .design.model import Design
@@ -49,6 +49,7 @@ def review(design: Design, *, prices: PriceTable | None = None) -> Reviewed:
     heats, account = simulate_day(design, measured)
     limits = in_sight(design, measured)
     costs = bill(design, measured, prices or PriceTable.default())
+    measured = with_costs(measured, costs)
     promised = promises(design, measured)
     # A scan is a finding of its own; what is hot without it would stay hot when it is gone
     without_scans, _ = simulate_day(design, [each for each in measured if waste_severity(each) is None])

@@ -8,6 +8,7 @@ from math import cos, pi
 
 from tablepatterns import InterPartitionIndex, IntraPartitionIndex, Key
 from tablepatterns.filters import QueryClass
+from tablepatterns.review.capacity.price import with_costs
 from tablepatterns.review.design.model import DeclaredSet, Design, Field, Query, Retention, Shape, Write
 from tablepatterns.review.model import (
     AccountLoad,
@@ -207,7 +208,7 @@ def sample() -> Reviewed:
     """Return a review in which every part of a report has something to show."""
     return Reviewed(
         design=DESIGN,
-        measured=measured(),
+        measured=with_costs(measured(), bill()),
         heats=heats(),
         account=AccountLoad(STEP, day(2_900, 7_100), ACCOUNT_TARGET),
         in_sight=(

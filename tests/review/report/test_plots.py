@@ -100,7 +100,8 @@ def test_cost_is_in_transactions_where_the_bill_has_no_prices_for_them() -> None
 
 def _without_prices(reviewed: Reviewed) -> Reviewed:
     bill = reviewed.bill
-    return replace(reviewed, bill=Bill((), 0.0, 0.0, bill.currency, bill.dated, bill.source))
+    free = tuple(replace(each, cost_a_month=None) for each in reviewed.measured)
+    return replace(reviewed, measured=free, bill=Bill((), 0.0, 0.0, bill.currency, bill.dated, bill.source))
 
 
 @given(st.lists(st.floats(0, 5_000, allow_subnormal=False), min_size=1, max_size=300))

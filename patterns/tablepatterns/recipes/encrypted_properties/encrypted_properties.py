@@ -23,6 +23,9 @@ _MAGIC: Final = b"\x00tpe"
 _LEAST_SEALED: Final = len(_MAGIC) + NONCE_BYTES + 16
 """The size of prefix, nonce and tag; the plaintext has at least one byte, its type."""
 
+_HEADER: Final = 120
+"""The characters of the header, besides the names of properties."""
+
 When: TypeAlias = Callable[[str, str, str], bool]
 
 
@@ -182,6 +185,14 @@ class EncryptedProperties(PropertyMapping):
             return not wanted
         header = self._header(stored[ENCRYPTED_WITH], key)
         return wanted <= header.names and (header.wrapped.kid, header.blind) == (self._ring.current, self._blind.id)
+
+    def _stored_size(self, size: int, *, is_text: bool, address: int) -> tuple[int, int]:
+        # Text is encrypted in UTF-8, in which a character usually takes one byte
+        return _LEAST_SEALED + 1 + (size // 2 if is_text else size), 0
+
+    def _added_properties(self, names: Collection[str]) -> dict[str, int]:
+        held = self._names.intersection(names)
+        return {ENCRYPTED_WITH: 2 * (_HEADER + sum(len(name) + 3 for name in held))} if held else {}
 
     async def encode(self, fields: Fields, place: Place) -> Encoded:
         """Return the fields with encrypted values, the header and the hashes."""

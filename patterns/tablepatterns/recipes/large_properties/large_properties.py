@@ -21,6 +21,8 @@ from .upload import Sending, Upload
 
 _ROOM: Final = 1024
 """Room for the write id, and a margin, since the service's exact formula is not published."""
+_ADDRESS: Final = 100
+"""The characters of an address, besides the container and what identifies the value."""
 _LENGTH: Final = 4
 """The part of a value's size that is not its bytes."""
 
@@ -126,6 +128,11 @@ class LargeProperties(PropertyMapping):
             text = f"{name} of the entity {key} in {table} has the address of {blob}, not one of its own"
             raise LargeValueMissing(f"{text}; find out what wrote it, and write the value again")
         return blob
+
+    def _stored_size(self, size: int, *, is_text: bool, address: int) -> tuple[int, int]:
+        if size <= self.above:
+            return size, 0
+        return 2 * (_ADDRESS + len(self.container) + address), size
 
     def _too_large(self, fields: Fields, place: Place) -> list[str]:
         """Return the properties to store in blobs: large ones, and as many others as necessary, largest first."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping, Sequence
 from contextlib import aclosing
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -20,7 +21,7 @@ from ...filters import Filter, QueryClass
 from ...key import Key
 from ...key.ranges import Between, Prefix
 from ...limits import MAX_PAGE_ENTITIES
-from ...recipe import Account_co, Pattern, check_key_order, recipe, stream
+from ...recipe import Account_co, Pattern, SetProfile, check_key_order, recipe, set_profile_of, stream
 from ...retry import RETRY_FOR
 from ...sdk.table import Page
 from .buckets import Buckets, SpreadTable
@@ -125,6 +126,11 @@ class PartitionSpread(Pattern[Account_co]):
         :raises BadKey: a field that determines the bucket is missing, or cannot be part of a key
         """
         return {**fields, self.bucket: self.buckets.of(fields)}
+
+    def _set_profile(self) -> SetProfile | None:
+        inner = set_profile_of(self.entity_set)
+        settings = {"buckets": self.buckets.count, "by": self.buckets.by, "bucket": self.bucket}
+        return inner and replace(inner, pattern="partition_spread", key=self.key, settings=settings)
 
     @recipe
     async def insert(self, entity: Mapping[str, Any], *, retry_for: float = RETRY_FOR) -> Entity:

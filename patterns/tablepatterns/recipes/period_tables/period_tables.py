@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from datetime import date, datetime, time, timedelta, timezone
 from typing import Any, Final, Generic, TypeAlias, TypeVar, cast
 
@@ -17,7 +18,17 @@ from ...errors import MISSING, BadDesign, BadInput, BadKey, PeriodExpired
 from ...filters import Filter, QueryClass, prop
 from ...key import Key, at_least
 from ...key import between as span_of
-from ...recipe import Account, Account_co, Pattern, check_key_order, recipe, stream, table_names
+from ...recipe import (
+    Account,
+    Account_co,
+    Pattern,
+    SetProfile,
+    check_key_order,
+    recipe,
+    set_profile_of,
+    stream,
+    table_names,
+)
 from ...retry import RETRY_FOR
 from ...sdk.operation import Operation
 from ..data_series import DataSeries
@@ -114,6 +125,15 @@ class PeriodTables(Pattern[Account_co], Generic[Account_co, Set_co]):
         self.key: Key = inner.key
         self._sorts_by_time = at in self.key.row_fields
         self._newest_first = self._sorts_by_time and f"{{{at}:inverted}}" in self.key.row_template
+
+    def _set_profile(self) -> SetProfile | None:
+        inner = set_profile_of(self._set(self.period.start(self.account.now())))
+        if inner is None:
+            return None
+        settings = {"period": self.period.value, "inner": inner.pattern, **inner.settings, "at": self.at}
+        return replace(
+            inner, pattern="period_tables", table=self.table_prefix, settings=settings, retention=self.retention
+        )
 
     # -- which table
 

@@ -28,7 +28,7 @@ from ...errors import (
 )
 from ...filters import Filter
 from ...key import Key
-from ...recipe import Account_co, Pattern, declared_rows, identity_of, recipe
+from ...recipe import Account_co, Pattern, SetProfile, declared_rows, identity_of, recipe
 from ...retry import RETRY_FOR, Overtaken, check_retry_for, contended
 from ...sdk.operation import ANY, Operation, check_transaction
 from ...set_identity import SetIdentity
@@ -142,6 +142,9 @@ class WideEntity(Pattern[Account_co]):
             self.table = account.table(table)
             self._identity = SetIdentity(identity_of(account), table.lower(), key)
             declared_rows(account).add(self._row_kinds())
+
+    def _set_profile(self) -> SetProfile | None:
+        return SetProfile("wide_entity", self.table.name, self.key, {"fixed": bool(self._layout.names)})
 
     @recipe
     async def get(
@@ -576,8 +579,3 @@ async def _run_before(before: Sequence[Action], writes: Sequence[Operation]) -> 
 def part_key(entity_set: WideEntity[Any]) -> Key:
     """Return the key of the parts of wide entities."""
     return entity_set._rows  # pyright: ignore[reportPrivateUsage]
-
-
-def has_fixed_parts(entity_set: WideEntity[Any]) -> bool:
-    """Whether the names of all properties are known, so that each has a fixed part."""
-    return bool(entity_set._layout.names)  # pyright: ignore[reportPrivateUsage]

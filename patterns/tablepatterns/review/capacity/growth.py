@@ -9,14 +9,11 @@ from typing import Final
 
 from ... import limits
 from ...entity_set.derived import Derived
-from ...entity_set.shared_rows import PART
 from ...filters import QueryClass
-from ...recipes.index_entities import IndexEntity
-from ...recipes.summary import Summary
 from ..design.model import DeclaredSet, Design, Query, Shape, Write
 from ..measure.sample import names_one, values_in, values_of
 from ..model import LimitUse, Measured
-from .load import key_of, moves, moves_away, partitions_of, primaries, touches
+from .load import key_of, moves, moves_away, partitions_of, primaries, touched
 from .sizes import derived_sizes, entry_size, key_units, list_size, primary_sizes, rows_of
 
 
@@ -48,7 +45,7 @@ def volume_of(declared: DeclaredSet, years: float) -> Volume:
             tables += copies.row * count
             continue
         lists = _lists(declared, each, count)
-        if isinstance(each, IndexEntity) and key_of(each, declared.key) is None:
+        if not declared.profile(each).in_table:
             blobs += lists
         else:
             tables += lists
@@ -57,11 +54,11 @@ def volume_of(declared: DeclaredSet, years: float) -> Volume:
 
 def _lists(declared: DeclaredSet, derived: Derived, count: float) -> float:
     """Return the bytes of the rows that several entities share, and of what they list."""
-    if not isinstance(derived, (IndexEntity, Summary)) or not count:
+    profile = declared.profile(derived)
+    if not profile.is_shared or not count:
         return 0.0
-    key = derived.layout(declared.key) if isinstance(derived, IndexEntity) else derived.layout
-    fields = [name for name in key.fields if name != PART]
-    rows = min(count, values_in(replace(declared.shape, count=math.ceil(count)), fields) * derived.spread)
+    shape = replace(declared.shape, count=math.ceil(count))
+    rows = min(count, values_in(shape, profile.groups) * profile.spread)
     return rows * list_size(declared, derived) + count * entry_size(declared, derived)
 
 
@@ -118,8 +115,8 @@ def grows(measured: Measured, years: float) -> float:
         return 1.0
     factor = grown(shape, years) / shape.count
     via = next((each for each in measured.of.derived if each.name == measured.via), None)
-    if isinstance(via, IndexEntity):
-        return 1.0 if names_one(measured.of.shape, via.fields) else factor
+    if via is not None and measured.of.profile(via).finder == "find_all":
+        return 1.0 if names_one(measured.of.shape, measured.of.profile(via).groups) else factor
     if measured.query_class is QueryClass.TABLE_SCAN:
         return factor
     if measured.query_class in (None, QueryClass.POINT):
@@ -181,12 +178,12 @@ def _of_list(declared: DeclaredSet, derived: Derived, years: float) -> Iterator[
 def _longest(declared: DeclaredSet, derived: Derived, count: float) -> float:
     """Return the bytes of the list of the most frequent value; 0 where there is none, or it has no limit."""
     entry = entry_size(declared, derived)
-    key = key_of(derived, declared.key)
-    if not entry or key is None or not isinstance(derived, (IndexEntity, Summary)):
+    profile = declared.profile(derived)
+    if not entry or not profile.in_table:
         return 0.0
-    fields = [name for name in key.fields if name != PART]
+    fields = profile.groups
     share = 0.0 if names_one(declared.shape, fields) else math.prod(_largest_share(declared, name) for name in fields)
-    return list_size(declared, derived) + entry * max(1.0, count * share / derived.spread)
+    return list_size(declared, derived) + entry * max(1.0, count * share / profile.spread)
 
 
 def _largest_share(declared: DeclaredSet, name: str) -> float:
@@ -198,8 +195,8 @@ def _of_write(declared: DeclaredSet, write: Write, years: float) -> Iterator[_Us
     if declared.pattern == "wide_entity":
         return
     name = f"{declared.name}: {write.name}"
-    local = [each for each in declared.derived if not each.is_eventual and touches(each, write)]
-    operations = 1 + sum(2 if moves(each, write) else 1 for each in local)
+    local = [each for each in touched(declared, write) if not each.is_eventual]
+    operations = 1 + sum(2 if moves(declared, each, write) else 1 for each in local)
     yield _fixed("operations of a transaction", name, operations, limits.MAX_TRANSACTION_OPERATIONS)
     now, then = (
         primary_sizes(declared).payload + sum(_payload(declared, each, count) for each in local)
@@ -228,7 +225,7 @@ def _of_messages(declared: DeclaredSet) -> Iterator[_Use]:
     announced = [
         write
         for write in declared.writes
-        if moves_away(declared, write) or any(each.is_eventual and touches(each, write) for each in declared.derived)
+        if moves_away(declared, write) or any(each.is_eventual for each in touched(declared, write))
     ]
     used = 2 * sum(write.busiest for write in announced)
     yield _fixed("messages of a queue in a second", declared.name, used, limits.QUEUE_MESSAGES_PER_SECOND)

@@ -4,18 +4,14 @@ from __future__ import annotations
 
 import heapq
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby, product
 from typing import Final, Literal
 
-from ...entity_set.derived import Derived, Index
-from ...entity_set.placement import InBlobs
+from ...entity_set.derived import Derived, RowLayout, profile_of
 from ...filters import QueryClass
 from ...key import Key
-from ...recipes.denormalize import CopiedFields
-from ...recipes.index_entities import IndexEntity
-from ...recipes.summary import Summary
 from ..design.model import DeclaredSet, Design, Query, Write
 from ..key_parts import pieces_of
 from ..model import Measured
@@ -178,32 +174,30 @@ def key_of(derived: Derived, primary: Key) -> Key | None:
 
     :param primary: the key of the set's primary rows
     """
-    if isinstance(derived, Index):
-        return derived.key
-    if isinstance(derived, IndexEntity):
-        return None if isinstance(derived.placement, InBlobs) else derived.layout(primary)
-    if isinstance(derived, Summary):
-        return derived.layout
-    return derived.key if isinstance(derived, CopiedFields) else None
+    return profile_of(derived, primary).table_key
 
 
-def touches(derived: Derived, write: Write) -> bool:
+def touches(declared: DeclaredSet, derived: Derived, write: Write) -> bool:
     """Whether a write changes derived rows: every insert and delete, and an update of what they hold."""
     if write.operation != "update" or not write.changes:
         return True
-    if isinstance(derived, Index):
-        include: Iterable[str] | None = getattr(derived, "include", None)
-        return include is None or not {*include, *derived.key.fields}.isdisjoint(write.changes)
+    layout = declared.profile(derived).layout
+    if layout is not None:
+        return layout.include is None or not {*layout.include, *layout.key.fields}.isdisjoint(write.changes)
     return not set(derived.reads).isdisjoint(write.changes)
 
 
-def moves(derived: Derived, write: Write) -> bool:
+def touched(declared: DeclaredSet, write: Write) -> list[Derived]:
+    """Return the derived data whose rows a write changes."""
+    return [each for each in declared.derived if touches(declared, each, write)]
+
+
+def moves(declared: DeclaredSet, derived: Derived, write: Write) -> bool:
     """Whether a write takes a derived row from one key to another."""
-    return (
-        isinstance(derived, Index)
-        and write.operation == "update"
-        and not set(derived.key.fields).isdisjoint(write.changes or derived.key.fields)
-    )
+    layout = declared.profile(derived).layout
+    if layout is None or write.operation != "update":
+        return False
+    return not set(layout.key.fields).isdisjoint(write.changes or layout.key.fields)
 
 
 def moves_away(declared: DeclaredSet, write: Write) -> bool:
@@ -233,13 +227,15 @@ def primaries(declared: DeclaredSet) -> Partitions:
 def _read(measured: Measured, query: Query, curve: Sequence[float]) -> Iterator[Load]:
     declared, work = measured.of, work_of(measured)
     via = next((each for each in declared.derived if each.name == measured.via), None)
+    profile = declared.profile(via) if via else None
+    is_list = profile is not None and profile.finder == "find_all"
     choice: Choice = "partition"
     # A list is read, and each entity by a point query, but what is asked for is a value that many have
-    if not isinstance(via, IndexEntity) and measured.query_class in (QueryClass.POINT, QueryClass.TABLE_SCAN):
+    if not is_list and measured.query_class in (QueryClass.POINT, QueryClass.TABLE_SCAN):
         choice = "entity" if measured.query_class is QueryClass.POINT else "all"
     own = via.table(declared.table) if via else declared.table
     key = key_of(via, declared.key) if via else None
-    if isinstance(via, IndexEntity) and via.is_eventual:
+    if is_list and via is not None and via.is_eventual:
         if key is not None:
             yield Load(own, partitions_of(declared, key), "partition", query.skew, curve, 1.0)
             work -= 1.0
@@ -247,17 +243,16 @@ def _read(measured: Measured, query: Query, curve: Sequence[float]) -> Iterator[
             yield Load(declared.table, primaries(declared), "all", 0.0, curve, work)
         return
     is_apart = via is not None and via.is_eventual and key is not None
-    if isinstance(via, Index) and is_apart and _completes(via, measured):
+    if profile and profile.layout and is_apart and _completes(profile.layout, measured):
         work -= measured.returned
         yield Load(declared.table, primaries(declared), "all", 0.0, curve, measured.returned)
     partitions = partitions_of(declared, key) if is_apart and key else primaries(declared)
     yield Load(own, partitions, choice, query.skew, curve, work, query.take is not None and choice == "partition")
 
 
-def _completes(via: Index, measured: Measured) -> bool:
+def _completes(layout: RowLayout, measured: Measured) -> bool:
     """Whether the entity of each copy is read too, since a copy does not hold all that is wanted."""
-    is_partial: bool = getattr(via, "include", None) is not None
-    return is_partial and 0 < measured.returned < measured.examined and measured.requests > 1
+    return not layout.is_complete and 0 < measured.returned < measured.examined and measured.requests > 1
 
 
 def _written(design: Design, measured: Measured, write: Write, curve: Sequence[float]) -> Iterator[Load]:
@@ -278,9 +273,9 @@ def _besides(
     """Yield which other partitions a write changes, why, and how much."""
     for each in declared.derived:
         key = key_of(each, declared.key)
-        if each.is_eventual and key is not None and touches(each, write):
+        if each.is_eventual and key is not None and touches(declared, each, write):
             # A row that several entities share is read before it is written; one that moves is written in two places
-            most = 2.0 if each.shares_rows or moves(each, write) else 1.0
+            most = 2.0 if each.shares_rows or moves(declared, each, write) else 1.0
             yield each.table(declared.table), partitions_of(declared, key), choice, most
     for other in design.sets:
         for belonging in other.writes:

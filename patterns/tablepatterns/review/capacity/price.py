@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date
 from functools import lru_cache
 from pathlib import Path
@@ -14,7 +14,6 @@ from annotated_types import Ge, MinLen
 
 from ...errors import BadInput
 from ...filters import QueryClass
-from ...recipes.index_entities import IndexEntity
 from ..design.model import STRICT, DeclaredSet, Design, Query
 from ..measure.scaling import pages
 from ..model import Bill, BillLine, Measured
@@ -224,6 +223,14 @@ def bill(design: Design, measured: Iterable[Measured], prices: PriceTable) -> Bi
     return Bill(lines, total, math.fsum(line.amount for line in then), prices.currency, prices.dated, prices.source)
 
 
+def with_costs(measured: Iterable[Measured], costs: Bill) -> tuple[Measured, ...]:
+    """Return what was measured, with what each access pattern costs in a month."""
+    by_subject: dict[str, float] = {}
+    for line in costs.lines:
+        by_subject[line.subject] = by_subject.get(line.subject, 0.0) + line.amount
+    return tuple(replace(each, cost_a_month=by_subject.get(f"{each.of.name}: {each.access.name}")) for each in measured)
+
+
 def _lines(design: Design, measured: Iterable[Measured], prices: PriceTable, years: float) -> Iterator[BillLine]:
     """Yield the lines of the bill after this many years."""
     for each in measured:
@@ -243,7 +250,7 @@ def _charges(measured: Measured, years: float) -> Mapping[Operation, float]:
     if factor == 1:
         return charges
     via = next((each for each in measured.of.derived if each.name == measured.via), None)
-    if not isinstance(via, IndexEntity):
+    if via is None or measured.of.profile(via).finder != "find_all":
         factor = _pages(measured, factor) / _pages(measured, 1)
     return {operation: calls * factor for operation, calls in charges.items()}
 

@@ -12,14 +12,11 @@ from dataclasses import dataclass
 from typing import Final
 
 from ...entity import WRITE_ID
-from ...entity_set.derived import Derived, Index
+from ...entity_set.derived import Derived
+from ...entity_set.mapping import PropertyMapping, header_of, stored_size
 from ...entity_set.shared_rows import PART
 from ...key import Key
 from ...limits import MAX_CUSTOM_PROPERTIES
-from ...recipes.encrypted_properties.encrypted_properties import ENCRYPTED_WITH, EncryptedProperties
-from ...recipes.index_entities import IndexEntity
-from ...recipes.large_properties.large_properties import LargeProperties
-from ...recipes.summary import Summary
 from ...write_id import KEPT
 from ..design.model import DeclaredSet, Field, FieldType
 from ..key_parts import pieces_of
@@ -29,14 +26,8 @@ _FIXED: Final[Mapping[FieldType, int]] = {
     "int32": 4, "int64": 8, "double": 8, "boolean": 1, "datetime": 8, "guid": 16,
 }  # fmt: skip
 _TEXTS: Final[Mapping[FieldType, int]] = {"int32": 11, "int64": 20, "datetime": 28, "guid": 36, "boolean": 5}
-_SEALED: Final = 33
-"""What encryption adds to a value."""
-_HEADER: Final = 120
-"""Characters of the property that says how the others were encrypted, but for their names."""
 _POINTS: Final = MAX_CUSTOM_PROPERTIES - 1
 """How many points of a series one row holds."""
-_LINK: Final = 100
-"""Characters of the address of a blob, but for the keys and names in it."""
 
 
 @dataclass(frozen=True)
@@ -76,25 +67,22 @@ def rows_of(declared: DeclaredSet) -> int:
 
 def derived_sizes(declared: DeclaredSet, derived: Derived) -> Sizes | None:
     """Return what an entity takes in a row of its own among derived rows; None where it shares one with others."""
-    if not isinstance(derived, Index):
+    layout = declared.profile(derived).layout
+    if layout is None:
         return None
-    shape = derived.shape(declared.key)
-    held = {name for name in declared.shape.fields if shape.holds(name)}
-    return _sizes(declared, derived.key, held, copies=True)
+    held = {name for name in declared.shape.fields if layout.holds(name)}
+    return _sizes(declared, layout.key, held, copies=True)
 
 
 def entry_size(declared: DeclaredSet, derived: Derived) -> float:
     """Return the bytes that an entity takes in a list which it shares with others; 0 where there is none."""
-    if isinstance(derived, IndexEntity):
-        is_local = not derived.is_eventual
-    elif isinstance(derived, Summary) and derived.is_eventual:
-        is_local = False
-    else:
+    profile = declared.profile(derived)
+    if not profile.lists_keys:
         return 0.0
     partition, row = key_units(declared.key, declared.shape.fields)
-    units = row + 1 if is_local else partition + row + 2
+    units = partition + row + 2 if derived.is_eventual else row + 1
     # A summary notes beside each what it adds: one for the count, and its numbers
-    note = 2 + 8 * len(derived.sums) if isinstance(derived, Summary) else 0
+    note = 2 + 8 * (profile.numbers - 1) if profile.numbers else 0
     return 2.0 * (units + note)
 
 
@@ -102,7 +90,7 @@ def list_size(declared: DeclaredSet, derived: Derived) -> float:
     """Return the bytes that the row of a list takes beside its entries."""
     key = key_of(derived, declared.key)
     units = sum(key_units(key, declared.shape.fields)) if key else 0
-    totals = len(derived.properties) if isinstance(derived, Summary) else 0
+    totals = len(declared.profile(derived).totals)
     return 4 + 2 * units + 8 + 2 * 7 + 4 + _write_id(1) + totals * (8 + 2 * 12 + 8)
 
 
@@ -143,8 +131,9 @@ def _sizes(declared: DeclaredSet, key: Key, held: set[str], *, copies: bool = Fa
     fields = declared.shape.fields
     kept = {name: _kept(declared, name, fields[name]) for name in held}
     extra = _of_pattern(declared) if not copies else {}
-    header = _header(declared, held)
-    names = [*kept, *extra, *([ENCRYPTED_WITH] if header else [])]
+    headers = {name: 4 + size for each in declared.mappings for name, size in header_of(each, held).items()}
+    header = sum(headers.values())
+    names = [*kept, *extra, *headers]
     overhead = sum(8 + 2 * len(name) for name in names) + header + sum(extra.values())
     usual, most = (4 + 2 * sum(key_units(key, fields, largest=largest)) + overhead for largest in (False, True))
     return Sizes(
@@ -172,7 +161,7 @@ def _payload(declared: DeclaredSet, key: Key, largest: Mapping[str, int]) -> flo
     total = float(_OPERATION + 2 * sum(key_units(key, declared.shape.fields, largest=True)))
     for name, stored in largest.items():
         kind = declared.shape.fields[name].type
-        is_sealed = any(isinstance(each, EncryptedProperties) and name in each.fields for each in declared.mappings)
+        is_sealed = _is_sealed(declared, name)
         if is_sealed or kind == "binary":
             value = 2 + 4 * math.ceil((stored - 4) / 3)
         else:
@@ -184,38 +173,33 @@ def _payload(declared: DeclaredSet, key: Key, largest: Mapping[str, int]) -> flo
 
 
 def _may_be_long(declared: DeclaredSet, name: str) -> bool:
-    is_sealed = any(isinstance(each, EncryptedProperties) and name in each.fields for each in declared.mappings)
-    return is_sealed or declared.shape.fields[name].type in ("string", "binary")
+    return _is_sealed(declared, name) or declared.shape.fields[name].type in ("string", "binary")
+
+
+def _is_sealed(declared: DeclaredSet, name: str) -> bool:
+    return any(each.keeps_secret and name in each.fields for each in declared.mappings)
 
 
 def _kept(declared: DeclaredSet, name: str, field: Field) -> tuple[float, float, int]:
     """Return the bytes of a value in the row, in a blob, and in the row where it is largest."""
     usual, most = value_bytes(field), value_bytes(field, largest=True)
-    blob = 0
+    blob, is_text = 0, field.type == "string"
+    address = len(declared.table) + len(name) + sum(key_units(declared.key, declared.shape.fields, largest=True))
     for mapping in sorted(declared.mappings, key=lambda each: each.order):
-        if name not in mapping.fields:
-            continue
-        if isinstance(mapping, EncryptedProperties):
-            usual, most = _sealed(field, usual), _sealed(field, most)
-        elif isinstance(mapping, LargeProperties):
-            link = 4 + 2 * (_LINK + len(mapping.container) + len(declared.table) + len(name))
-            link += 2 * sum(key_units(declared.key, declared.shape.fields, largest=True))
-            if usual - 4 > mapping.above:
-                usual, blob = link, usual - 4
-            most = max(usual, link if most - 4 > mapping.above else most)
+        if name in mapping.fields:
+            usual, blob = _mapped(mapping, usual, is_text, address)
+            most = max(usual, _mapped(mapping, most, is_text, address)[0])
+            is_text = is_text and not mapping.keeps_secret
     return float(usual), float(blob), most
 
 
-def _sealed(field: Field, plain: int) -> int:
-    """Return the bytes of an encrypted value: it is encrypted in UTF-8, of which a character usually is one byte."""
-    return 4 + _SEALED + ((plain - 4) // 2 if field.type == "string" else plain)
+def _mapped(mapping: PropertyMapping, size: int, is_text: bool, address: int) -> tuple[int, int]:
+    """Return the bytes of a value in the row and in a blob, both with what tells its length in the row."""
+    row, blob = stored_size(mapping, size - _LENGTH, is_text=is_text, address=address)
+    return _LENGTH + row, blob
 
 
-def _header(declared: DeclaredSet, held: set[str]) -> int:
-    """Return the bytes of the property that says how others were encrypted; 0 if none is."""
-    sealed = [name for each in declared.mappings if isinstance(each, EncryptedProperties) for name in each.fields]
-    names = [name for name in sealed if name in held]
-    return 4 + 2 * (_HEADER + sum(len(name) + 3 for name in names)) if names else 0
+_LENGTH: Final = 4
 
 
 def _of_pattern(declared: DeclaredSet) -> dict[str, int]:

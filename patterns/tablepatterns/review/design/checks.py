@@ -12,14 +12,13 @@ from annotated_types import Interval
 
 from ...connection import check_table_name
 from ...entity import WRITE_ID, storable
-from ...entity_set.derived import Derived, Index
+from ...entity_set.derived import Derived
 from ...entity_set.shared_rows import PART
 from ...errors import BadDesign, BadFilter, BadInput, said
 from ...figures import number as spelled
 from ...figures import plural
 from ...filters import parse
 from ...limits import SYSTEM_PROPERTIES
-from ...recipes.summary import Summary
 from ..key_parts import Piece, pieces_of
 from ..measure.sample import values_in
 from ..toml_file import TomlPath, meant
@@ -191,9 +190,11 @@ def _of_keys(declared: DeclaredSet, path: TomlPath, whose: str) -> Iterator[Faul
 
 def _of_dates(declared: DeclaredSet, derived: Derived, path: TomlPath, whose: str) -> Iterator[Fault]:
     """Yield the dates of one key that rows of the other would have to hold, which no property can."""
-    if not isinstance(derived, Index):
+    profile = declared.profile(derived)
+    if profile.layout is None:
         return
-    for template in (derived.key.partition_template, derived.key.row_template):
+    key = profile.layout.key
+    for template in (key.partition_template, key.row_template):
         for piece in pieces_of(template):
             if "%" in piece.spec and "%H" not in piece.spec and piece.name not in declared.key.fields:
                 says = f"the entities hold {piece.name} as a property, and a date is none"
@@ -201,7 +202,7 @@ def _of_dates(declared: DeclaredSet, derived: Derived, path: TomlPath, whose: st
                 yield Fault(path, f"{whose}: {_called(derived)}", says)
     for template in (declared.key.partition_template, declared.key.row_template):
         for piece in pieces_of(template):
-            if "%" in piece.spec and "%H" not in piece.spec and piece.name not in derived.key.fields:
+            if "%" in piece.spec and "%H" not in piece.spec and piece.name not in key.fields:
                 says = f"its rows hold {piece.name} of the primary key as a property, and a date is none"
                 says += f"; name {piece.name} in its key too, or write it to the primary key with another format"
                 yield Fault(path, f"{whose}: {_called(derived)}", says)
@@ -251,7 +252,7 @@ def _of_query(declared: DeclaredSet, query: Query, path: TomlPath) -> Iterator[F
             )
     if query.order is not None:
         yield from _unknown(declared, f"order = {query.order!r}", query.order.lstrip("-"), (*path, "order"), whose)
-    totals = [name for via in declared.derived if isinstance(via, Summary) for name in via.properties]
+    totals = [name for _, profile in declared.profiles() for name in profile.totals]
     for name in query.select:
         if name not in totals:
             yield from _unknown(declared, f"select: {name}", name, (*path, "select"), whose)

@@ -183,8 +183,8 @@ class _Reader:
 
     def _filled(self, table: tables.FilledTable, path: TomlPath, others: Sequence[DeclaredSet]) -> Derived | None:
         for declared in others:
-            for each in declared.derived:
-                if declared.name == table.filled_from and isinstance(each, CopiedFields):
+            for each, profile in declared.profiles():
+                if declared.name == table.filled_from and profile.copied and isinstance(each, CopiedFields):
                     copied = EntitySet(self.storage, declared.table, declared.key, derived=declared.derived)
                     return self._made(partial(each.filled_from, copied), path, "filled_from")
         says = f"filled_from = {table.filled_from!r}: no set of this name has a denormalize; declare it there too"

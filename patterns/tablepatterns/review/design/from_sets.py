@@ -2,22 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import replace
 from datetime import timedelta
 from typing import Any, Final
 
-from ...entity_set.entity_set import EntitySet
-from ...entity_set.internals import mappings_of
-from ...entity_set.mapping import Mappings
 from ...errors import BadInput
-from ...recipe import Account, Pattern
-from ...recipes.compound_key import ChildSet
-from ...recipes.data_series import DataSeries
-from ...recipes.log_tail import LogTail
-from ...recipes.partition_spread.partition_spread import PartitionSpread
-from ...recipes.period_tables.period_tables import PeriodTables
-from ...recipes.wide_entity.wide_entity import WideEntity, has_fixed_parts
+from ...recipe import Pattern, SetProfile, set_profile_of
 from .model import DeclaredSet, Field, Query, Retention, Shape, Write
 
 _PERIOD_DAYS: Final = {"hour": 1 / 24, "day": 1.0, "week": 7.0, "month": 30.44}
@@ -61,77 +52,33 @@ def declare_set(
 
 
 def _read(entities: Pattern[Any]) -> DeclaredSet:
-    match entities:
-        case PartitionSpread():
-            return _spread(entities)
-        case PeriodTables():
-            return _period_tables(entities)
-        case DataSeries():
-            return _series(entities)
-        case WideEntity():
-            settings = {"fixed": has_fixed_parts(entities)}
-            return DeclaredSet("", entities.table.name, entities.key, _NO_SHAPE, "wide_entity", settings)
-        case EntitySet():
-            return _entity_set(entities)
-        case _:
-            rule = f"a {type(entities).__name__} keeps no set of entities"
-            kinds = "an EntitySet, LogTail, PartitionSpread, PeriodTables, DataSeries or WideEntity"
-            raise BadInput("entities", entities, rule, f"give {kinds}")
-
-
-def _entity_set(entities: EntitySet[Account]) -> DeclaredSet:
-    pattern, settings = "entity_set", dict[str, Any]()
-    if isinstance(entities, LogTail):
-        pattern, settings = "log_tail", {"at": entities.at, "entry": entities.entry}
-    elif isinstance(entities, ChildSet):
-        pattern = "compound_key"
+    found = set_profile_of(entities)
+    if found is None:
+        rule = f"a {type(entities).__name__} keeps no set of entities"
+        kinds = "an EntitySet, LogTail, PartitionSpread, PeriodTables, DataSeries or WideEntity"
+        raise BadInput("entities", entities, rule, f"give {kinds}")
+    if found.settings.get("inner") == "data_series":
+        rule = "its tables hold data series, which a design does not describe by period"
+        raise BadInput("entities", entities, rule, "declare the DataSeries that of(moment) gives for one period")
     return DeclaredSet(
         "",
-        entities.table.name,
-        entities.key,
+        found.table,
+        found.key,
         _NO_SHAPE,
-        pattern,
-        settings,
-        entities.derived,
-        _mappings(mappings_of(entities)),
+        found.pattern,
+        found.settings,
+        found.derived,
+        found.mappings,
+        retention=_retention(found),
     )
 
 
-def _spread(entities: PartitionSpread[Account]) -> DeclaredSet:
-    inner = _entity_set(entities.entity_set)
-    buckets = entities.buckets
-    settings = {"buckets": buckets.count, "by": buckets.by, "bucket": entities.bucket}
-    return replace(inner, key=entities.key, pattern="partition_spread", settings=settings)
-
-
-def _period_tables(entities: PeriodTables[Account, EntitySet[Account] | DataSeries[Account, Any]]) -> DeclaredSet:
-    made = entities.of(entities.account.now())
-    if isinstance(made, DataSeries):
-        rule = "its tables hold data series, which a design does not describe by period"
-        raise BadInput("entities", entities, rule, "declare the DataSeries that of(moment) gives for one period")
-    inner = _entity_set(made)
-    settings = {"period": entities.period.value, "inner": inner.pattern, **inner.settings, "at": entities.at}
-    days: float | None = None
-    if isinstance(entities.retention, timedelta):
-        days = entities.retention / timedelta(days=1)
-    elif entities.retention is not None:
-        days = entities.retention * _PERIOD_DAYS[entities.period.value]
-    kept = None if days is None else Retention(days, "table")
-    return replace(inner, table=entities.table_prefix, pattern="period_tables", settings=settings, retention=kept)
-
-
-def _series(entities: DataSeries[Account, Any]) -> DeclaredSet:
-    settings: Mapping[str, Any] = {
-        "points": entities.points,
-        "name": entities.prefix,
-        "of": entities.value_type.__name__,
-        "split": entities.split,
-    }
-    return DeclaredSet("", entities.table.name, entities.key, _NO_SHAPE, "data_series", settings)
-
-
-def _mappings(mappings: Mappings) -> tuple[Any, ...]:
-    return mappings.each
+def _retention(found: SetProfile) -> Retention | None:
+    if found.retention is None:
+        return None
+    if isinstance(found.retention, int):
+        return Retention(found.retention * _PERIOD_DAYS[str(found.settings["period"])], "table")
+    return Retention(found.retention / timedelta(days=1), "table")
 
 
 def _with_log_fields(shape: Shape, found: DeclaredSet) -> Shape:

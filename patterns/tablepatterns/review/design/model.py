@@ -12,8 +12,8 @@ from typing import Annotated, Any, Final, Literal, TypeAlias
 
 from annotated_types import Interval
 
-from ...entity_set.derived import Derived
-from ...entity_set.mapping import PropertyMapping
+from ...entity_set.derived import Derived, RowProfile, profile_of
+from ...entity_set.mapping import PropertyMapping, stored_size
 from ...key import Key
 
 FieldType = Literal["string", "int32", "int64", "double", "boolean", "datetime", "guid", "binary"]
@@ -22,6 +22,8 @@ Match = Literal["=", "range", "prefix"]
 WriteOperation = Literal["insert", "update", "delete"]
 RetentionMethod = Literal["entity", "table"]
 
+_LARGE: Final = 2**31
+"""More bytes than a property holds."""
 STRICT: Final[dict[str, Any]] = {"extra": "forbid", "strict": True, "allow_inf_nan": False}
 """How a class is read from a file: no unknown keys, no conversions, no infinite numbers."""
 Size: TypeAlias = Annotated[int, Interval(ge=0, le=2**31)]
@@ -181,6 +183,24 @@ class DeclaredSet:
     queries: tuple[Query, ...] = ()
     writes: tuple[Write, ...] = ()
     retention: Retention | None = None
+
+    def profile(self, derived: Derived) -> RowProfile:
+        """Return what is known of the rows of derived data of this set."""
+        return profile_of(derived, self.key)
+
+    def profiles(self) -> list[tuple[Derived, RowProfile]]:
+        """Return the derived data of this set, each with what is known of its rows."""
+        return [(each, self.profile(each)) for each in self.derived]
+
+    def is_unique(self, derived: Derived) -> bool:
+        """Whether derived data rejects a second entity with the same key."""
+        layout = self.profile(derived).layout
+        return layout is not None and layout.hides is not None
+
+    def in_blobs(self) -> list[str]:
+        """Return the fields whose large values are stored in blobs."""
+        large = [each for each in self.mappings if stored_size(each, _LARGE, is_text=False, address=0)[1]]
+        return [name for each in large for name in each.fields]
 
 
 @dataclass(frozen=True)

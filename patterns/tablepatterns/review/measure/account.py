@@ -11,25 +11,23 @@ from typing import Any, Final, TypeAlias
 from azure.core.exceptions import HttpResponseError
 
 from ...edm import Int64
-from ...entity_set.derived import Derived, Index
+from ...entity_set.derived import Derived
 from ...entity_set.entity_set import EntitySet
 from ...entity_set.mapping import PropertyMapping
 from ...errors import BadDesign, EntityAlreadyExists, EntityNotFound, TablePatternsError, one_line, said
 from ...key import Key
 from ...recipes.data_series import DataSeries
-from ...recipes.denormalize import CopiedFields, FilledCopies
-from ...recipes.index_entities import IndexEntity
+from ...recipes.denormalize import CopiedFields
 from ...recipes.log_tail import LogTail
 from ...recipes.partition_spread.partition_spread import PartitionSpread
 from ...recipes.period_tables.period import Period
 from ...recipes.period_tables.period_tables import PeriodTables
-from ...recipes.summary import Summary
 from ...recipes.wide_entity.wide_entity import WideEntity
 from ...storage import Storage
 from ..design.model import DeclaredSet, Design, Retention, Shape
 from .sample import Sample, bytes_of, holds_copies, referring, sample, shrunk, width_of
 from .scaling import PERIOD_DAYS, World
-from .sets import BY_RECIPE, Kept, Periods, Plain, Series, Spread, Wide
+from .sets import BY_RECIPE, KEPT, Kept, Plain
 
 Keeper: TypeAlias = (
     EntitySet[Storage]
@@ -83,9 +81,9 @@ def built(design: Design, storage: Storage) -> dict[str, Keeper]:
     :raises BadDesign: the parts of a set cannot work together
     """
     made: dict[str, Keeper] = {}
-    for declared in sorted(design.sets, key=_copies_come_in):
+    for declared in sorted(design.sets, key=holds_copies):
         plan = Plan.of(declared)
-        made[declared.name] = keeper(storage, plan, [_bound(each, made) for each in plan.derived])
+        made[declared.name] = keeper(storage, plan, [_bound(declared, each, made) for each in plan.derived])
     return {declared.name: made[declared.name] for declared in design.sets}
 
 
@@ -195,20 +193,14 @@ _MAKERS: Final[Mapping[str, Callable[[Storage, Plan, Sequence[Derived]], Keeper]
 }
 
 
-def _copies_come_in(declared: DeclaredSet) -> bool:
-    """Whether a set can be made only after those that are copied into its entities."""
-    return any(isinstance(each, FilledCopies) for each in declared.derived)
-
-
-def _bound(derived: Derived, made: Mapping[str, Keeper]) -> Derived:
+def _bound(declared: DeclaredSet, derived: Derived, made: Mapping[str, Keeper]) -> Derived:
     """Return derived data whose source is on this account: copies know the set that they are filled from."""
-    if not isinstance(derived, FilledCopies):
+    copies = declared.profile(derived).filled_from
+    if copies is None:
         return derived
     for source in made.values():
-        if isinstance(source, EntitySet):
-            for each in source.derived:
-                if isinstance(each, CopiedFields) and derived.name == f"{each.name} filled":
-                    return each.filled_from(source)
+        if isinstance(copies, CopiedFields) and isinstance(source, EntitySet) and copies in source.derived:
+            return copies.filled_from(source)
     rule = "no set of the design is copied from"
     raise BadDesign("derived", derived.name, rule, "declare the set with the CopiedFields too")
 
@@ -251,14 +243,14 @@ def set_up(design: Design, storage: Storage, most: int) -> SampleAccount:
     :raises BadInput: declared values cannot be stored as they are
     """
     keepers = built(design, storage)
-    kept = {name: _kept(storage, keeper) for name, keeper in keepers.items()}
+    kept = {each.name: KEPT.get(each.pattern, Plain)(storage, keepers[each.name]) for each in design.sets}
     shapes = {each.name: _sample_shape(each, kept[each.name], most) for each in design.sets}
     tables = {each.name: _tables(each) for each in design.sets}
     fewer = {name: min(number, _MOST_TABLES) for name, number in tables.items()}
     samples = dict[str, Sample]()
     for each in design.sets:
         span = timedelta(days=_span(each) * fewer[each.name] / tables[each.name])
-        keys = [each.key, *(key for via in each.derived if (key := _layout(each, via)) is not None)]
+        keys = [each.key, *(profile.key for _, profile in each.profiles() if profile.key and profile.finder)]
         is_wide = each.pattern == "wide_entity"
         samples[each.name] = sample(f"{design.name}\n{each.name}", shapes[each.name], keys, span=span, is_wide=is_wide)
     samples = referring(design, samples)
@@ -284,33 +276,6 @@ def rejection(call: Callable[[], object]) -> str | None:
     except (TablePatternsError, HttpResponseError) as error:
         return one_line(said(error))
     return None
-
-
-def _layout(declared: DeclaredSet, via: Derived) -> Key | None:
-    """Return the key of derived rows, which is made of fields of the entities."""
-    match via:
-        case Index():
-            return via.key
-        case IndexEntity():
-            return via.layout(declared.key)
-        case Summary():
-            return via.layout
-        case _:
-            return None
-
-
-def _kept(storage: Storage, keeper: Keeper) -> Kept:
-    match keeper:
-        case EntitySet():
-            return Plain(storage, keeper)
-        case PartitionSpread():
-            return Spread(storage, keeper)
-        case PeriodTables():
-            return Periods(storage, keeper)
-        case DataSeries():
-            return Series(storage, keeper)
-        case _:
-            return Wide(storage, keeper)
 
 
 def _sample_shape(declared: DeclaredSet, kept: Kept, most: int) -> Shape:

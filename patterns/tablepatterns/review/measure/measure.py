@@ -19,7 +19,7 @@ from ...filters import Comparison
 from ...storage import connect
 from ...testing import Clock, Engine
 from ..capacity.day import SECONDS
-from ..capacity.load import key_of, touches
+from ..capacity.load import key_of, touched
 from ..capacity.sizes import entry_size
 from ..design.model import DeclaredSet, Design, Query, Shape, Write
 from ..model import Measured
@@ -200,9 +200,7 @@ def _written(
         if rejected is not None or len(taken) == _WRITES:
             break
     took = mean([(each, 1 / len(taken)) for each in taken])
-    more = sum(
-        _longer(stand, declared, via) for declared, write in writes for via in declared.derived if touches(via, write)
-    )
+    more = sum(_longer(stand, declared, via) for declared, write in writes for via in touched(declared, write))
     # A list is read and written as a whole
     return replace(took, bytes_in=took.bytes_in + more, bytes_out=took.bytes_out + more), rejected
 

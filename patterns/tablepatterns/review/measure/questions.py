@@ -7,14 +7,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from ...entity_set.derived import Derived, Index, RowLayout
+from ...entity_set.derived import Derived, RowLayout, RowProfile
 from ...entity_set.range_query import range_filter
-from ...entity_set.shared_rows import PART
 from ...filters import And, Comparison, Filter, Not, Or, comparisons, parse, prop
 from ...key import Key, between, prefix
 from ...key.ranges import Between, Prefix
-from ...recipes.index_entities import IndexEntity
-from ...recipes.summary import Summary
 from ..design.model import DeclaredSet, Match, Query, Shape
 from ..key_parts import Piece, pieces_of
 from .sample import Sample, names_one, range_share, skewed_field
@@ -113,18 +110,16 @@ def _answers(declared: DeclaredSet, query: Query) -> Iterator[Answer | None]:
     mapped = {name for mapping in declared.mappings for name in mapping.fields}
     primary = RowLayout(declared.key)
     yield _by_key(declared, query, None, primary, mapped)
-    for via in declared.derived:
-        if isinstance(via, Index):
-            yield _by_key(declared, query, via, via.shape(declared.key), mapped)
-        elif isinstance(via, IndexEntity):
-            yield _by_list(declared, query, via)
-        elif isinstance(via, Summary):
-            yield _by_totals(query, via)
+    for via, profile in declared.profiles():
+        if profile.layout is not None:
+            yield _by_key(declared, query, via, profile.layout, mapped)
+        elif profile.finder is not None:
+            yield (_by_totals if profile.totals else _by_list)(declared, query, via, profile)
     yield _by_scan(declared, query, mapped)
 
 
 def _by_key(
-    declared: DeclaredSet, query: Query, via: Index | None, shape: RowLayout, mapped: set[str]
+    declared: DeclaredSet, query: Query, via: Derived | None, shape: RowLayout, mapped: set[str]
 ) -> Answer | None:
     key = shape.key
     own = str(declared.settings.get("bucket", ""))
@@ -199,21 +194,20 @@ def _holds_all(declared: DeclaredSet, query: Query, shape: RowLayout, client: tu
     return all(name in shape.key.fields or shape.holds(name) for name in wanted)
 
 
-def _by_list(declared: DeclaredSet, query: Query, via: IndexEntity) -> Answer | None:
-    layout = via.layout(declared.key)
-    names = [name for name in layout.fields if name not in (PART, declared.settings.get("bucket"))]
+def _by_list(declared: DeclaredSet, query: Query, via: Derived, profile: RowProfile) -> Answer | None:
+    names = [name for name in profile.groups if name != declared.settings.get("bucket")]
     if any(query.known.get(name) != "=" for name in names):
         return None
     client = tuple(name for name in query.known if name not in names)
-    return Answer("find_all", via, layout, tuple(names), (), client, True, query.order is None)
+    return Answer("find_all", via, profile.key, tuple(names), (), client, True, query.order is None)
 
 
-def _by_totals(query: Query, via: Summary) -> Answer | None:
-    names = [name for name in via.layout.fields if name != PART]
+def _by_totals(declared: DeclaredSet, query: Query, via: Derived, profile: RowProfile) -> Answer | None:
+    names = [name for name in profile.groups if name != declared.settings.get("bucket")]
     wanted = set(query.select)
-    if not wanted or not wanted.issubset(via.properties) or set(names) != set(query.known):
+    if not wanted or not wanted.issubset(profile.totals) or set(names) != set(query.known):
         return None
-    return Answer("totals", via, via.layout, tuple(names))
+    return Answer("totals", via, profile.key, tuple(names))
 
 
 def partition_as_row(key: Key) -> Key:

@@ -13,9 +13,9 @@ from typing import Any, Final
 from uuid import UUID
 
 from ...edm import Int64
+from ...entity_set.derived import Derived
 from ...key import Key
 from ...limits import MAX_BINARY_BYTES, MAX_CUSTOM_PROPERTIES, MAX_STRING_UNITS
-from ...recipes.denormalize import CopiedFields, FilledCopies
 from ..design.model import DeclaredSet, Design, Field, Query, Shape
 from ..key_parts import Piece, pieces_of
 from ..zipf import Zipf
@@ -399,12 +399,12 @@ class _Maker:
 
 def holds_copies(declared: DeclaredSet) -> bool:
     """Whether entities of a set refer to others, which must be there first."""
-    return any(isinstance(each, FilledCopies) for each in declared.derived)
+    return any(profile.filled_from for _, profile in declared.profiles())
 
 
 def referring_fields(declared: DeclaredSet) -> set[str]:
     """Return the fields by which entities of a set refer to others, and those that are copied."""
-    return {name for each in declared.derived if isinstance(each, FilledCopies) for name in each.reads}
+    return {name for each, profile in declared.profiles() if profile.filled_from for name in each.reads}
 
 
 def referring(design: Design, samples: Mapping[str, Sample]) -> dict[str, Sample]:
@@ -414,10 +414,10 @@ def referring(design: Design, samples: Mapping[str, Sample]) -> dict[str, Sample
     """
     found = dict(samples)
     for declared in design.sets:
-        for filled in declared.derived:
-            source = _source(design, filled.name) if isinstance(filled, FilledCopies) else None
-            if source is not None:
-                of, copies = source
+        for _, profile in declared.profiles():
+            of = profile.filled_from and _source(design, profile.filled_from)
+            if profile.filled_from and of:
+                copies = of.profile(profile.filled_from).refers
                 there = found[of.name].stored
                 made = found[declared.name]
                 found[declared.name] = Sample(
@@ -428,20 +428,16 @@ def referring(design: Design, samples: Mapping[str, Sample]) -> dict[str, Sample
     return found
 
 
-def _source(design: Design, name: str) -> tuple[DeclaredSet, CopiedFields] | None:
-    """Return the set that copies come from, and how."""
-    for declared in design.sets:
-        for each in declared.derived:
-            if isinstance(each, CopiedFields) and name == f"{each.name} filled":
-                return declared, each
-    return None
+def _source(design: Design, copies: Derived) -> DeclaredSet | None:
+    """Return the set that copies come from."""
+    return next((declared for declared in design.sets if copies in declared.derived), None)
 
 
-def _referring(fields: Fields, at: int, of: DeclaredSet, copies: CopiedFields, there: Sequence[Fields]) -> Fields:
-    same = [name for name in of.key.fields if name not in copies.refers]
+def _referring(fields: Fields, at: int, of: DeclaredSet, refers: Mapping[str, str], there: Sequence[Fields]) -> Fields:
+    same = [name for name in of.key.fields if name not in refers]
     near = [each for each in there if all(each.get(name) == fields.get(name) for name in same)]
-    kept = {name: value for name, value in fields.items() if name not in copies.refers.values()}
+    kept = {name: value for name, value in fields.items() if name not in refers.values()}
     if near:
         chosen = near[at % len(near)]
-        kept |= {held: chosen[name] for name, held in copies.refers.items()}
+        kept |= {held: chosen[name] for name, held in refers.items()}
     return kept

@@ -10,13 +10,10 @@ from math import isclose
 from typing import Any, Final
 
 from ...cost import Cost
-from ...entity_set.derived import Derived, Index
-from ...entity_set.placement import InBlobs
+from ...entity_set.derived import RowProfile
 from ...errors import BadInput
 from ...filters import And, Comparison, Filter, QueryClass, classify, parse, point_keys
 from ...limits import MAX_PAGE_ENTITIES, MAX_QUERY_TIME, PARTITION_ENTITIES_PER_SECOND
-from ...recipes.index_entities import IndexEntity
-from ...recipes.summary import Summary
 from ...storage import Storage
 from ...testing import Record
 from ..design.model import DeclaredSet, Design, Query, Shape
@@ -260,10 +257,10 @@ class World:
         rows = 0.0
         for each in self._sets_of(declared.table):
             if each.key.partition_template == declared.key.partition_template:
-                copies = sum(isinstance(via, Index) and not via.is_eventual for via in each.derived)
+                local = [(via, profile) for via, profile in each.profiles() if not via.is_eventual]
+                copies = sum(profile.layout is not None for _, profile in local)
                 rows += (1 + copies) * equal(self.shapes[each.name], names, query.skew, names)
-                shared = [via for via in each.derived if not isinstance(via, Index) and not via.is_eventual]
-                rows += sum(self._shared(each, via) for via in shared) / self.partitions(each)
+                rows += sum(self._shared(each, profile) for _, profile in local) / self.partitions(each)
         return rows
 
     def rows(self, table: str) -> float:
@@ -272,19 +269,18 @@ class World:
         for each in self.design.sets:
             if each.table.lower() == table.lower():
                 rows += self.shapes[each.name].count
-            for via in each.derived:
+            for via, profile in each.profiles():
                 if via.table(each.table).lower() == table.lower():
-                    rows += self.shapes[each.name].count if isinstance(via, Index) else self._shared(each, via)
+                    rows += self.shapes[each.name].count if profile.layout else self._shared(each, profile)
         return rows
 
-    def _shared(self, declared: DeclaredSet, via: Derived) -> float:
+    def _shared(self, declared: DeclaredSet, profile: RowProfile) -> float:
         """Return how many rows there are that entities share, of lists or totals."""
-        if not isinstance(via, (IndexEntity, Summary)) or isinstance(via.placement, InBlobs):
+        if not profile.is_shared or not profile.in_table:
             return 0.0
-        layout = via.layout(declared.key) if isinstance(via, IndexEntity) else via.layout
         shape = self.shapes[declared.name]
-        names = [name for name in layout.fields if name in shape.fields]
-        return min(float(shape.count), values_in(shape, names) * via.spread)
+        names = [name for name in profile.groups if name in shape.fields]
+        return min(float(shape.count), values_in(shape, names) * profile.spread)
 
     def partitions(self, declared: DeclaredSet) -> float:
         """Return how many partitions the primary rows of a set are in."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date, datetime, timezone
 from itertools import islice
@@ -12,22 +12,19 @@ from typing import Any, Final, Literal, TypeAlias
 
 from ...edm import Ticks
 from ...entity import WRITE_ID, Entity
-from ...entity_set.derived import Derived, Index, Keys, RowLayout
+from ...entity_set.derived import Derived, RowLayout, profile_of, rows_from
 from ...entity_set.entity_set import EntitySet
 from ...entity_set.internals import intents_or_none, mappings_of, primary_layout
-from ...entity_set.placement import InBlobs
 from ...filters import Filter, QueryClass
 from ...key import Key
 from ...key.ranges import Between
 from ...recipes.bulk_load.bulk_load import BulkLoad
 from ...recipes.data_series import DataSeries
 from ...recipes.entity_group_transaction import EntityGroupTransaction
-from ...recipes.index_entities import IndexEntity
 from ...recipes.log_tail import LogTail
 from ...recipes.partition_move import PartitionMove
 from ...recipes.partition_spread.partition_spread import PartitionSpread
 from ...recipes.period_tables.period_tables import PeriodTables
-from ...recipes.summary import Summary
 from ...recipes.wide_entity.wide_entity import WideEntity
 from ...storage import Storage
 
@@ -53,45 +50,8 @@ def rows_of(entities: EntitySet[Storage], made: Sequence[Mapping[str, Any]]) -> 
 
 def _derived_rows(entities: EntitySet[Storage], derived: Derived, made: Sequence[Mapping[str, Any]]) -> Iterator[Row]:
     table = derived.table(entities.table.name)
-    match derived:
-        case Index():
-            shape = derived.shape(entities.key)
-            yield from (_row(table, shape, fields) for fields in made if shape.has_row(fields))
-        case IndexEntity() if not isinstance(derived.placement, InBlobs):
-            for keys, members in _groups(entities, derived, made).items():
-                entries = {entities.key.format(_key_of(entities, fields)): "" for fields in members}
-                yield (table, *keys, _stored(derived.key_list.properties(keys[0], entries)))
-        case Summary():
-            for keys, members in _groups(entities, derived, made).items():
-                yield (table, *keys, _stored(_totals(entities, derived, keys, members)))
-        case _:
-            return
-
-
-def _groups(
-    entities: EntitySet[Storage], derived: Derived, made: Iterable[Mapping[str, Any]]
-) -> Mapping[Keys, list[Mapping[str, Any]]]:
-    groups = defaultdict[Keys, list[Mapping[str, Any]]](list)
-    for fields in made:
-        for keys in derived.keys(entities.key, fields):
-            groups[keys].append(fields)
-    return groups
-
-
-def _totals(
-    entities: EntitySet[Storage], derived: Summary, keys: Keys, members: Sequence[Mapping[str, Any]]
-) -> dict[str, Any]:
-    parts = {entities.key.format(_key_of(entities, fields)): derived.part(entities.key, fields) for fields in members}
-    numbers = {row: part[keys] for row, part in parts.items()}
-    totals = derived.named([sum(each) for each in zip(*numbers.values(), strict=True)])
-    if not derived.is_eventual:
-        return totals
-    notes = {row: ",".join(map(str, each)) for row, each in numbers.items()}
-    return {**totals, **derived.key_list.properties(keys[0], notes)}
-
-
-def _key_of(entities: EntitySet[Storage], fields: Mapping[str, Any]) -> dict[str, Any]:
-    return {name: fields[name] for name in entities.key.fields}
+    for keys, properties in rows_from(derived, entities.key, made):
+        yield (table, *keys, _stored(properties))
 
 
 def _row(table: str, shape: RowLayout, fields: Mapping[str, Any]) -> Row:
@@ -148,6 +108,13 @@ class Ask:
     take: int | None = None
     select: tuple[str, ...] | None = None
     completes: bool = False
+
+    def index(self, key: Key) -> Any:
+        """Return the index whose rows are read; None for the primary rows.
+
+        :param key: the key of the primary rows
+        """
+        return self.via if self.via is not None and profile_of(self.via, key).layout is not None else None
 
 
 class Kept(ABC):
@@ -214,8 +181,8 @@ class Plain(Kept):
         super().__init__(storage, entities.key)
         self.entities = entities
         self.parts = entities.derived
-        kinds = (Index, IndexEntity, Summary)
-        in_tables = all(isinstance(each, kinds) and not isinstance(each.placement, InBlobs) for each in self.parts)
+        profiles = [profile_of(each, entities.key) for each in self.parts]
+        in_tables = all(each.finder is not None and each.in_table for each in profiles)
         self.needs_recipe = bool(mappings_of(entities).each) or not in_tables
 
     def load(self, made: Sequence[Mapping[str, Any]]) -> None:
@@ -265,7 +232,7 @@ class Spread(Kept):
         self.ask(replace(ask, take=1))
 
     def ask(self, ask: Ask) -> int:
-        via = ask.via if isinstance(ask.via, Index) else None
+        via = ask.index(self.inner.entities.key)
         if ask.way == "get":
             return _one(self.spread.get(ask.given))
         if ask.way not in ("range", "find"):
@@ -296,25 +263,26 @@ class Spread(Kept):
 
 def answered(entities: EntitySet[Storage], ask: Ask, kept: Kept) -> int:
     """Put a question to an `EntitySet`, and return how many entities came of it."""
-    match ask.way, ask.via:
-        case "get", _:
+    via: Any = ask.via
+    match ask.way:
+        case "get":
             return _one(entities.get(ask.given))
-        case "find", Index() as via:
+        case "find":
             return _completed(entities, [entities.find(via, ask.given)], ask)
-        case "find_all", IndexEntity() as via:
+        case "find_all":
             return len(entities.find_all(via, ask.given))
-        case "totals", Summary() as via:
+        case "totals":
             return _one(entities.totals(via, ask.given))
-        case "scan", _:
+        case "scan":
             return _scanned(entities, ask)
-        case "filter", _:
+        case "filter":
             return kept.raw(entities.table.name, ask.where, ask.select)
-        case _:
+        case "range":
             return _ranged(entities, ask)
 
 
 def _ranged(entities: EntitySet[Storage], ask: Ask) -> int:
-    via = ask.via if isinstance(ask.via, Index) else None
+    via = ask.index(entities.key)
     if ask.take is None:
         found = list(entities.range(via, ask.given, where=ask.where, allow=QueryClass.TABLE_SCAN, select=ask.select))
     else:
@@ -501,3 +469,12 @@ class Wide(Kept):
         found = self.wide.get(**self.key_of(fields))
         if found is not None:
             self.wide.delete(found)
+
+
+KEPT: Final[Mapping[str, Callable[[Storage, Any], Kept]]] = {
+    "partition_spread": Spread,
+    "period_tables": Periods,
+    "data_series": Series,
+    "wide_entity": Wide,
+}
+"""How the sets of a pattern are called, by its name; the others are called as an `EntitySet` is."""

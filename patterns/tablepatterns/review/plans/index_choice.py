@@ -11,14 +11,13 @@ from uuid import UUID
 
 from ...edm import Ticks
 from ...entity_set.compatibility import check_together
-from ...entity_set.derived import Derived, Index
+from ...entity_set.derived import Derived, profile_of
 from ...entity_set.entity_set import EntitySet
 from ...entity_set.internals import mappings_of
 from ...errors import BadDesign, BadKey
 from ...filters import Comparison, Filter, QueryClass
 from ...key import Key
 from ...recipe import Account
-from ...recipes.index_entities import IndexEntity
 from ...recipes.inter_partition_index import InterPartitionIndex
 from ...recipes.intra_partition_index import IntraPartitionIndex
 from .query_plan import KEYS, Better, properties
@@ -70,33 +69,34 @@ def _with_rest(found: Better, expression: Filter) -> Better:
 
 
 def _by(key: Key, via: Derived, known: Mapping[str, object], ranged: set[str]) -> Iterator[Better]:
-    if isinstance(via, IndexEntity):
-        names = list(via.layout(key).fields)
+    profile = profile_of(via, key)
+    if profile.finder == "find_all" and profile.key is not None:
+        names = list(profile.key.fields)
         if all(name in known for name in names):
             words = "the set keeps a list for this: 1 transaction, and 1 for each entity found"
             yield Better(
                 words, QueryClass.POINT, (_call("find_all", via.name, names, known),), "index entities pattern"
             )
-    if isinstance(via, Index) and all(name in known for name in via.key.partition_fields):
-        yield from _by_index(key, via, known, ranged)
+    if profile.layout is not None and all(name in known for name in profile.layout.key.partition_fields):
+        yield from _by_index(key, via.name, profile.layout.key, known, ranged)
 
 
-def _by_index(key: Key, via: Index, known: Mapping[str, object], ranged: set[str]) -> Iterator[Better]:
-    row, words = via.key.row_fields, "the set keeps an index for this"
+def _by_index(key: Key, via: str, own: Key, known: Mapping[str, object], ranged: set[str]) -> Iterator[Better]:
+    row, words = own.row_fields, "the set keeps an index for this"
     given = next((number for number, name in enumerate(row) if name not in known), len(row))
-    names = [*via.key.partition_fields, *row[:given]]
+    names = [*own.partition_fields, *row[:given]]
     try:
-        via.key.range({name: known[name] for name in names})
+        own.range({name: known[name] for name in names})
     except BadKey:
         return
     asked = row[given] if given < len(row) and row[given] in ranged else None
     if asked is None and not set(names).difference(key.partition_fields):
         return
     if given == len(row):
-        yield Better(words, QueryClass.POINT, (_call("find", via.name, names, known),))
+        yield Better(words, QueryClass.POINT, (_call("find", via, names, known),))
     else:
         more = [] if asked is None else [f"{asked}=between(...)"]
-        yield Better(words, QueryClass.RANGE, (_call("range", via.name, names, known, *more),))
+        yield Better(words, QueryClass.RANGE, (_call("range", via, names, known, *more),))
 
 
 def _call(word: str, via: str, names: list[str], known: Mapping[str, object], *more: str) -> str:

@@ -9,7 +9,7 @@ from typing import Final
 
 from ...catalogue import entry
 from ...errors import BadInput
-from ...figures import SECONDS_OF_A_MONTH, money, number, of_target, plural, share, time_of_day, years_from_now
+from ...figures import money, number, of_target, plural, share, time_of_day, years_from_now
 from ...filters import QueryClass
 from ..model import Finding, Measured, Reviewed, Severity, TableLoad
 
@@ -56,13 +56,20 @@ class Cost:
     """What one access pattern costs in a month.
 
     :param name: that of the access pattern, with its set's where another has the same
-    :param money: None where the bill has no line for it
     """
 
     of: Measured
     name: str
-    transactions: float
-    money: float | None
+
+    @property
+    def transactions(self) -> float:
+        """Storage transactions in a month."""
+        return self.of.transactions_a_month
+
+    @property
+    def money(self) -> float | None:
+        """The amount; None if the bill has no line for it."""
+        return self.of.cost_a_month
 
 
 @dataclass(frozen=True)
@@ -116,17 +123,13 @@ def class_of(found: Measured) -> str:
 
 
 def costs(reviewed: Reviewed) -> tuple[Cost, ...]:
-    """Return what each access pattern costs in a month, the dearest first."""
+    """Return what each access pattern costs in a month, the most expensive first."""
     named = Counter(each.access.name for each in reviewed.measured)
-    found = [_cost(reviewed, each, alone=named[each.access.name] == 1) for each in reviewed.measured]
+    found = [
+        Cost(each, plain(each.access.name) if named[each.access.name] == 1 else name_of(each))
+        for each in reviewed.measured
+    ]
     return tuple(sorted(found, key=lambda each: (-(each.money or 0.0), -each.transactions)))
-
-
-def _cost(reviewed: Reviewed, found: Measured, *, alone: bool) -> Cost:
-    own = {f"{found.of.name}: {found.access.name}", *([found.access.name] if alone else [])}
-    lines = [line.amount for line in reviewed.bill.lines if line.subject in own]
-    name = plain(found.access.name) if alone else name_of(found)
-    return Cost(found, name, found.transactions * found.rate * SECONDS_OF_A_MONTH, sum(lines) if lines else None)
 
 
 def loads(reviewed: Reviewed) -> tuple[Load, ...]:

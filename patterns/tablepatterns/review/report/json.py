@@ -1,181 +1,31 @@
-"""Write a review as JSON; its schema is the typed dictionaries below."""
+"""Write a review as JSON: the fields of the result's model, and the figures that follow from them."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
-from itertools import pairwise
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import fields, is_dataclass
+from datetime import date
+from enum import Enum
 from math import isfinite
-from typing import Final, TypedDict
+from typing import Any, Final, cast, get_type_hints
 
-from ..design.model import DeclaredSet, Query
-from ..model import Finding, PartitionLoad, Reviewed, TableLoad
-from .formatting import SEVERITIES, Cost, class_of, costs
+from ...entity_set.derived import Derived
+from ...entity_set.mapping import PropertyMapping
+from ...filters import QueryClass
+from ...key import Key
+from ..model import Reviewed, Severity
+from .formatting import SEVERITIES
 
-
-class SetJson(TypedDict):
-    """A declared set."""
-
-    name: str
-    table: str
-    partition_key: str
-    row_key: str
-    pattern: str
-    derived: list[str]
-    entity: str
-    count: int
-    growth: float | None
-
-
-class DesignJson(TypedDict):
-    """The design; `years` is how far ahead its growth was followed."""
-
-    name: str
-    years: float | None
-    sets: list[SetJson]
-
-
-class FindingJson(TypedDict):
-    """A finding; `severity` is `serious`, `warning` or `note`, `pattern` a name of the catalogue."""
-
-    rule: str
-    severity: str
-    subject: str
-    says: str
-    why: str
-    better: str
-    pattern: str | None
-    trade_offs: list[str]
-    guide: str
-
-
-class AccessJson(TypedDict):
-    """An access pattern, and what one call of it took.
-
-    `rate` and `peak` are calls in a second. `kind` is `query`, `insert`, `update` or `delete`; `query_class` is `point
-    query`, `range query`, `partition scan`, `table scan` or `write`. `sample` is how many entities were made,
-    `cost_a_month` null where the bill has no line for it.
-    """
-
-    set: str
-    name: str
-    kind: str
-    how: str
-    via: str | None
-    query_class: str
-    rate: float | None
-    peak: float | None
-    requests: float | None
-    transactions: float | None
-    examined: float | None
-    returned: float | None
-    written: float | None
-    bytes_in: float | None
-    bytes_out: float | None
-    partitions: float | None
-    follows: bool
-    sample: int
-    transactions_a_month: float | None
-    cost_a_month: float | None
-
-
-class PartitionJson(TypedDict):
-    """A partition: entities a second, the most in each hour of the day; `throttled` and `share` from 0 to 1."""
-
-    partition: str
-    peak: float | None
-    peaks_by_hour: list[float | None]
-    throttled: float | None
-    share: float | None
-
-
-class TableLoadJson(TypedDict):
-    """A table; `over_target_from` is in seconds from the start of the day, null for never."""
-
-    table: str
-    target: float | None
-    headroom: float | None
-    over_target_from: float | None
-    follows_time: bool
-    buckets: int
-    spread_peak: float | None
-    partitions: list[PartitionJson]
-    others: int
-
-
-class AccountJson(TypedDict):
-    """The account: requests a second, the most in each hour of the day."""
-
-    target: float | None
-    peak: float | None
-    peaks_by_hour: list[float | None]
-
-
-class LimitJson(TypedDict):
-    """A limit in sight; `reached` is in years, null for not within the declared growth."""
-
-    limit: str
-    subject: str
-    now: float | None
-    then: float | None
-    most: float | None
-    reached: float | None
-
-
-class ConsistencyJson(TypedDict):
-    """What a reader sees, what a crash leaves, and what brings it right."""
-
-    set: str
-    name: str
-    reads: str
-    crash: str
-    repaired_by: str
-
-
-class BillLineJson(TypedDict):
-    """A line of the bill of a month."""
-
-    subject: str
-    unit: str
-    quantity: float | None
-    amount: float | None
-
-
-class BillJson(TypedDict):
-    """The bill of a month; `dated` is the day of the price table, as YYYY-MM-DD."""
-
-    currency: str
-    dated: str
-    source: str
-    total: float | None
-    then: float | None
-    lines: list[BillLineJson]
-
-
-class ReviewJson(TypedDict):
-    """The whole report; `severity` is that of the worst finding, null for none."""
-
-    schema: int
-    design: DesignJson
-    severity: str | None
-    findings: list[FindingJson]
-    access_patterns: list[AccessJson]
-    heat: list[TableLoadJson]
-    account: AccountJson
-    limits: list[LimitJson]
-    consistency: list[ConsistencyJson]
-    bill: BillJson
-
-
-SCHEMA: Final = 1
+SCHEMA: Final = 2
+"""The version of the report's keys."""
 _DIGITS: Final = 6
-_HOURS: Final = 24
 
 
 def as_json(reviewed: Reviewed) -> str:
     """Return the report in JSON, indented, with a line break at its end.
 
-    Guarantees: the same review gives the same bytes, and what `json.loads` makes of them can be written again alike.
+    Guarantees: the same review gives the same bytes.
 
     Cost: nothing.
 
@@ -184,156 +34,65 @@ def as_json(reviewed: Reviewed) -> str:
     return json.dumps(document(reviewed), indent=2, ensure_ascii=False, allow_nan=False) + "\n"
 
 
-def document(reviewed: Reviewed) -> ReviewJson:
+def document(reviewed: Reviewed) -> dict[str, Any]:
     """Return the report as dictionaries, lists, texts and figures."""
-    design, worst, account = reviewed.design, reviewed.severity, reviewed.account
-    return {
-        "schema": SCHEMA,
-        "design": {"name": design.name, "years": figure(design.years), "sets": list(map(_set, design.sets))},
-        "severity": None if worst is None else SEVERITIES[worst],
-        "findings": list(map(_finding, reviewed.findings)),
-        "access_patterns": _accesses(reviewed),
-        "heat": list(map(_heat, reviewed.heats)),
-        "account": {
-            "target": figure(account.target),
-            "peak": figure(max(account.rates, default=0.0)),
-            "peaks_by_hour": _by_hour(account.rates),
-        },
-        "limits": [
-            {
-                "limit": each.limit,
-                "subject": each.subject,
-                "now": figure(each.now),
-                "then": figure(each.then),
-                "most": figure(each.most),
-                "reached": figure(each.reached),
-            }
-            for each in reviewed.in_sight
-        ],
-        "consistency": [
-            {
-                "set": each.of.name,
-                "name": each.access.name,
-                "reads": each.reads,
-                "crash": each.crash,
-                "repaired_by": each.repaired_by,
-            }
-            for each in reviewed.promises
-        ],
-        "bill": _bill(reviewed),
-    }
+    return {"schema": SCHEMA, **_object(reviewed)}
 
 
-def _set(declared: DeclaredSet) -> SetJson:
-    return {
-        "name": declared.name,
-        "table": declared.table,
-        "partition_key": declared.key.partition_template,
-        "row_key": declared.key.row_template,
-        "pattern": declared.pattern,
-        "derived": [each.name for each in declared.derived],
-        "entity": declared.shape.entity,
-        "count": declared.shape.count,
-        "growth": figure(declared.shape.growth),
-    }
+def members(kind: type) -> Iterator[tuple[str, str, Any]]:
+    """Yield the keys of a class of the model in JSON, with the attributes that they show, and the attributes' types.
+
+    What is referred to by its name is a text.
+
+    These are its fields, except those that are marked with another key or none, and the properties in its `IN_JSON`.
+    """
+    hints = get_type_hints(kind)
+    for each in fields(kind):
+        key = each.metadata.get("json", each.name)
+        if key is not None:
+            yield key, each.name, str if each.metadata.get("by_name") else hints[each.name]
+    shown: Mapping[str, str] = getattr(kind, "IN_JSON", {})
+    for key, name in shown.items():
+        yield key, name, get_type_hints(getattr(kind, name).fget)["return"]
 
 
-def _finding(finding: Finding) -> FindingJson:
-    return {
-        "rule": finding.rule,
-        "severity": SEVERITIES[finding.severity],
-        "subject": finding.subject,
-        "says": finding.says,
-        "why": finding.why,
-        "better": finding.better,
-        "pattern": finding.pattern,
-        "trade_offs": list(finding.trade_offs),
-        "guide": finding.guide,
-    }
+def _object(value: object) -> dict[str, Any]:
+    return {key: _member(getattr(value, name), kind) for key, name, kind in members(type(value))}
 
 
-def _accesses(reviewed: Reviewed) -> list[AccessJson]:
-    found = {id(each.of): each for each in costs(reviewed)}
-    return [_access(found[id(each)]) for each in reviewed.measured]
+def _member(value: Any, kind: Any) -> Any:
+    # What is a text in JSON and not in the model is a part of the design
+    return value.name if kind is str and not isinstance(value, str) else _plain(value)
 
 
-def _access(cost: Cost) -> AccessJson:
-    found = cost.of
-    access = found.access
-    return {
-        "set": found.of.name,
-        "name": access.name,
-        "kind": "query" if isinstance(access, Query) else access.operation,
-        "how": found.how,
-        "via": found.via,
-        "query_class": class_of(found),
-        "rate": figure(access.rate),
-        "peak": figure(access.busiest),
-        "requests": figure(found.requests),
-        "transactions": figure(found.transactions),
-        "examined": figure(found.examined),
-        "returned": figure(found.returned),
-        "written": figure(found.written),
-        "bytes_in": figure(found.bytes_in),
-        "bytes_out": figure(found.bytes_out),
-        "partitions": figure(found.partitions),
-        "follows": found.follows,
-        "sample": found.sample,
-        "transactions_a_month": figure(cost.transactions),
-        "cost_a_month": figure(cost.money),
-    }
-
-
-def _heat(heat: TableLoad) -> TableLoadJson:
-    return {
-        "table": heat.table,
-        "target": figure(heat.target),
-        "headroom": figure(heat.headroom),
-        "over_target_from": figure(heat.over_target_from),
-        "follows_time": heat.follows_time,
-        "buckets": heat.buckets,
-        "spread_peak": figure(heat.spread_peak),
-        "partitions": list(map(_partition, heat.partitions)),
-        "others": heat.others,
-    }
-
-
-def _partition(found: PartitionLoad) -> PartitionJson:
-    return {
-        "partition": found.partition,
-        "peak": figure(found.peak),
-        "peaks_by_hour": _by_hour(found.rates),
-        "throttled": figure(found.throttled),
-        "share": figure(found.share),
-    }
-
-
-def _bill(reviewed: Reviewed) -> BillJson:
-    bill = reviewed.bill
-    return {
-        "currency": bill.currency,
-        "dated": bill.dated.isoformat(),
-        "source": bill.source,
-        "total": figure(bill.total),
-        "then": figure(bill.then),
-        "lines": [
-            {
-                "subject": each.subject,
-                "unit": each.unit,
-                "quantity": figure(each.quantity),
-                "amount": figure(each.amount),
-            }
-            for each in bill.lines
-        ],
-    }
-
-
-def _by_hour(rates: Sequence[float]) -> list[float | None]:
-    """Return the highest rate of each hour of the day; nothing where there are fewer rates than hours."""
-    if len(rates) < _HOURS:
-        return []
-    starts = [hour * len(rates) // _HOURS for hour in range(_HOURS + 1)]
-    return [figure(max(rates[start:end])) for start, end in pairwise(starts)]
+def _plain(value: Any) -> Any:
+    """Return a value of the model as JSON has it."""
+    match value:
+        case Severity():
+            return SEVERITIES[value]
+        case QueryClass():
+            return value.label
+        case Enum():
+            return value.value
+        case bool() | int() | str() | None:
+            return value
+        case float():
+            return figure(value)
+        case date():
+            return value.isoformat()
+        case Key():
+            return {"partition": value.partition_template, "row": value.row_template}
+        case Derived() | PropertyMapping():
+            return value.name
+        case Mapping():
+            found = cast("Mapping[str, Any]", value)
+            return {name: _plain(each) for name, each in found.items()}
+        case Sequence():
+            return [_plain(each) for each in value]
+        case _ if is_dataclass(value):
+            return _object(value)
+        case _:
+            return str(value)
 
 
 def figure(value: float | None) -> float | None:

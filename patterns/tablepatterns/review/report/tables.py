@@ -8,7 +8,7 @@ from typing import Final, Literal
 from ...figures import amount, money, number, plural, rate, share, sum_of_money, time_of_day
 from ...filters import QueryClass
 from ..model import Consistency, LimitUse, Measured, Reviewed, TableLoad
-from .formatting import class_of, costs, hottest_first, name_of, plain, reached, scans, target_sentence
+from .formatting import class_of, hottest_first, name_of, plain, reached, scans, target_sentence
 
 Tone = Literal["plain", "good", "fair", "bad"]
 
@@ -83,7 +83,6 @@ def sheets(reviewed: Reviewed) -> tuple[Sheet, ...]:
 
 
 def _accesses(reviewed: Reviewed) -> Sheet:
-    dear = {id(each.of): each.money for each in costs(reviewed)}
     found = scans(reviewed)
     scanning = "none of them scans" if not found else f"{number(found)} of them {'scans' if found == 1 else 'scan'}"
     count = len(reviewed.measured)
@@ -106,12 +105,12 @@ def _accesses(reviewed: Reviewed) -> Sheet:
             *(Column(name, figures=True) for name in ("Requests", "Billed", "Examined", "Returned", "Written")),
             Column(f"{plain(reviewed.bill.currency)} a month", figures=True),
         ),
-        tuple(_access(each, dear.get(id(each))) for each in reviewed.measured),
+        tuple(_access(each) for each in reviewed.measured),
         notes=tuple(notes) if count else (),
     )
 
 
-def _access(found: Measured, dear: float | None) -> tuple[Cell, ...]:
+def _access(found: Measured) -> tuple[Cell, ...]:
     busiest = found.access.busiest
     figures = (found.examined, found.returned, found.written)
     is_of_tables = found.cost.table == found.cost.transactions
@@ -124,7 +123,7 @@ def _access(found: Measured, dear: float | None) -> tuple[Cell, ...]:
             number(found.transactions) if found.transactions else "", note="" if is_of_tables else found.cost.by_service
         ),
         *(Cell(number(each) if each else "") for each in figures),
-        Cell("" if dear is None else sum_of_money(dear)),
+        Cell("" if found.cost_a_month is None else sum_of_money(found.cost_a_month)),
     )
 
 

@@ -6,11 +6,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
 
-from ...entity_set.derived import Derived
+from ...entity_set.derived import Derived, RowProfile
 from ...figures import number, of_target, often, plural, share, time_of_day
 from ...limits import MAX_TRANSACTION_OPERATIONS
-from ...recipes.index_entities import IndexEntity
-from ...recipes.summary import Summary
 from ..design.model import DeclaredSet, Query, Write
 from ..measure.sample import names_one, values_in, values_of
 from ..model import Finding, Severity, TableLoad
@@ -309,9 +307,9 @@ def _contended_rows(known: Known) -> Iterator[Finding]:
         for done in known.writes_of(declared):
             if done.write.operation == "update" and done.write.writers > 1:
                 yield from _entity(declared, done.write)
-        for derived in declared.derived:
-            if isinstance(derived, (IndexEntity, Summary)):
-                yield from _shared(known, declared, derived)
+        for derived, profile in declared.profiles():
+            if profile.is_shared:
+                yield from _shared(known, declared, derived, profile)
 
 
 def _contention_severity(rate: float) -> Severity | None:
@@ -341,15 +339,15 @@ def _entity(declared: DeclaredSet, write: Write) -> Iterator[Finding]:
         yield CONTENTION.finding(severity, part_of(declared.name, write.name), says, better)
 
 
-def _shared(known: Known, declared: DeclaredSet, derived: IndexEntity | Summary) -> Iterator[Finding]:
-    names, rows = _group(declared, derived), derived.spread
+def _shared(known: Known, declared: DeclaredSet, derived: Derived, profile: RowProfile) -> Iterator[Finding]:
+    names, rows = [name for name in profile.groups if name in declared.shape.fields], profile.spread
     writes = [each.write for each in known.writes_of(declared) if _changes(each.write, derived)]
     writers = max((each.writers for each in writes), default=1)
     rate = sum(each.busiest for each in writes) * _top(declared, names) / rows
     severity = _contention_severity(rate)
     if severity is None or writers < 2:
         return
-    kind = "list" if isinstance(derived, IndexEntity) else "total"
+    kind = profile.called.removesuffix("s")
     says = (
         f"The busiest {kind} of {derived.name!r} in {declared.name} changes {often(rate)}, by "
         f"{plural(writers, 'writer')}: {_lost(rate)}."
@@ -359,20 +357,10 @@ def _shared(known: Known, declared: DeclaredSet, derived: IndexEntity | Summary)
         f"Spread each {kind} over {number(wanted)} rows in another table (spread={wanted}), or read a range instead of "
         f"keeping a {kind}."
     )
-    yield CONTENTION.finding(severity, part_of(declared.name, derived.name), says, better, pattern=_pattern(derived))
+    yield CONTENTION.finding(severity, part_of(declared.name, derived.name), says, better, pattern=profile.pattern)
 
 
-def _pattern(derived: Derived) -> str:
-    return "index_entities" if isinstance(derived, IndexEntity) else "summary"
-
-
-def _group(declared: DeclaredSet, derived: IndexEntity | Summary) -> list[str]:
-    """Return the fields whose values say which row an entity has a part in."""
-    key = derived.layout(declared.key) if isinstance(derived, IndexEntity) else derived.layout
-    return [name for name in key.fields if name in declared.shape.fields]
-
-
-def _changes(write: Write, derived: IndexEntity | Summary) -> bool:
+def _changes(write: Write, derived: Derived) -> bool:
     """Whether a write changes such rows: an update only if it changes what they are made of."""
     return write.operation != "update" or not write.changes or bool(set(write.changes) & set(derived.reads))
 

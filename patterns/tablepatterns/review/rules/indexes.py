@@ -5,11 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
-from ...entity_set.derived import Index
+from ...entity_set.derived import Derived, RowLayout
 from ...figures import number, often, size
 from ...key import Key
-from ...recipes.index_entities import IndexEntity
-from ...recipes.inter_partition_index import InterPartitionIndex
 from ..capacity.sizes import primary_sizes
 from ..design.model import DeclaredSet, Field, FieldType
 from ..key_parts import pieces_of
@@ -72,9 +70,9 @@ def found(known: Known) -> Iterator[Finding]:
         redundant = dict(_redundant(known, declared))
         yield from redundant.values()
         yield from (each for name, each in _unused(known, declared) if name not in redundant)
-        for index in declared.derived:
-            if isinstance(index, Index):
-                yield from _keys_of(declared, index)
+        for index, profile in declared.profiles():
+            if profile.layout is not None:
+                yield from _keys_of(declared, index, profile.layout.key)
     for asked in known.queries():
         yield from _second_read(asked)
 
@@ -95,9 +93,8 @@ def _written(known: Known, declared: DeclaredSet) -> str:
 
 def _unused(known: Known, declared: DeclaredSet) -> Iterator[tuple[str, Finding]]:
     used = {asked.measured.via for asked in known.queries_of(declared)}
-    for index in declared.derived:
-        is_kept_for_queries = isinstance(index, (Index, IndexEntity))
-        if not is_kept_for_queries or index.name in used or (isinstance(index, Index) and index.is_unique):
+    for index, profile in declared.profiles():
+        if profile.finder not in ("find", "find_all") or index.name in used or declared.is_unique(index):
             continue
         says = f"No query of {declared.name} uses {index.name!r}: {_cost(known, declared)}."
         better = "Remove it, or declare the query that needs it; an index can be added later (backfill)."
@@ -108,10 +105,10 @@ def _unused(known: Known, declared: DeclaredSet) -> Iterator[tuple[str, Finding]
 
 
 def _redundant(known: Known, declared: DeclaredSet) -> Iterator[tuple[str, Finding]]:
-    indexes = [each for each in declared.derived if isinstance(each, Index)]
-    for index in indexes:
-        for other in [None, *indexes]:
-            if other is not index and _says_the_same(declared, index, other):
+    indexes = [(each, profile.layout) for each, profile in declared.profiles() if profile.layout is not None]
+    for at, (index, layout) in enumerate(indexes):
+        for before, (other, others) in enumerate([(None, RowLayout(declared.key)), *indexes], start=-1):
+            if other is not index and _says_the_same(layout, others, is_first=before < at or other is None):
                 whose = f"{other.name!r}" if other else "the entities themselves"
                 says = f"{index.name!r} sorts like {whose}: {_cost(known, declared)}."
                 better = f"Remove it, and query {whose}."
@@ -122,17 +119,14 @@ def _redundant(known: Known, declared: DeclaredSet) -> Iterator[tuple[str, Findi
                 break
 
 
-def _says_the_same(declared: DeclaredSet, index: Index, other: Index | None) -> bool:
-    """Whether another index, or the primary rows, is in the order of this one and holds all that it does."""
-    own, rest = _order(index.key), _order(declared.key if other is None else other.key)
-    if own[0] != rest[0] or own[1][: len(rest[1])] != rest[1] or not rest[1]:
+def _says_the_same(own: RowLayout, other: RowLayout, *, is_first: bool) -> bool:
+    """Whether other rows are in the order of these, and hold all that these do."""
+    wanted, order = _order(own.key), _order(other.key)
+    if wanted[0] != order[0] or wanted[1][: len(order[1])] != order[1] or not order[1]:
         return False
-    if other is None:
-        return True
-    if own == rest and declared.derived.index(index) < declared.derived.index(other):
+    if wanted == order and not is_first:
         return False
-    held, holds = index.shape(declared.key).include, other.shape(declared.key).include
-    return holds is None or (held is not None and held <= holds | set(other.key.fields))
+    return other.include is None or (own.include is not None and own.include <= other.include | set(other.key.fields))
 
 
 def _order(key: Key) -> tuple[list[tuple[str, str]], list[tuple[str, str]]]:
@@ -144,14 +138,14 @@ def _order(key: Key) -> tuple[list[tuple[str, str]], list[tuple[str, str]]]:
     return halves[0], halves[1]
 
 
-def _keys_of(declared: DeclaredSet, index: Index) -> Iterator[Finding]:
-    names = index.key.fields
+def _keys_of(declared: DeclaredSet, index: Derived, key: Key) -> Iterator[Finding]:
+    names = key.fields
     if set(declared.key.fields) <= set(names):
         return
     own = [name for name in names if names_one(declared.shape, [name])]
     if not own and _combinations(declared, names) < 2 * declared.shape.count:
-        yield _colliding(declared, index)
-    elif isinstance(index, InterPartitionIndex) and not index.is_unique and _is_given(declared, own):
+        yield _colliding(declared, index, names)
+    elif index.is_eventual and not declared.is_unique(index) and _is_given(declared, own):
         says = f"{index.name!r} finds {declared.name} by {listed(own)}, but does not enforce that it is unique."
         better = (
             "Declare the index with unique=True: a duplicate is rejected, at the cost of 1 more "
@@ -173,28 +167,28 @@ def _is_given(declared: DeclaredSet, own: list[str]) -> bool:
     return bool(own) and all(each.type == "string" and each.order == "none" for each in fields)
 
 
-def _colliding(declared: DeclaredSet, index: Index) -> Finding:
-    count = number(_combinations(declared, index.key.fields))
+def _colliding(declared: DeclaredSet, index: Derived, names: tuple[str, ...]) -> Finding:
+    count = number(_combinations(declared, names))
     lost = "the second entity with a key has no copy" if index.is_eventual else "its second insert is rejected"
-    says = (
-        f"{index.name!r} has {count} keys, of {listed(list(index.key.fields))}, for {entities(declared.shape.count)}: "
-        f"{lost}."
-    )
-    rest = [name for name in declared.key.fields if name not in index.key.fields]
+    says = f"{index.name!r} has {count} keys, of {listed(list(names))}, for {entities(declared.shape.count)}: {lost}."
+    rest = [name for name in declared.key.fields if name not in names]
     better = f"Append {listed(rest)} to the RowKey of the index, so that each entity has its own key."
     return COLLIDING_INDEX_KEYS.finding(Severity.SERIOUS, part_of(declared.name, index.name), says, better)
 
 
 def _second_read(asked: Asked) -> Iterator[Finding]:
     via, more = asked.via, asked.measured.returned * asked.query.busiest
-    if isinstance(via, IndexEntity) and more >= _LISTED:
+    if via is None:
+        return
+    profile = asked.of.profile(via)
+    if profile.finder == "find_all" and more >= _LISTED:
         says = (
             f"{asked.query.name!r} reads a list and then {entities(asked.measured.returned)} one by one, "
             f"{often(asked.query.busiest)}: {number(more)} reads a second."
         )
         better = "Use an index ordered by the value and the key instead: one range query reads them all."
         yield SECOND_READ.finding(Severity.WARNING, _subject(asked), says, better, pattern=_copies(via.is_eventual))
-    if isinstance(via, Index) and (missing := _missing(asked, via)):
+    if profile.layout is not None and (missing := _missing(asked, profile.layout)):
         severity = Severity.WARNING if more >= _READS_AGAIN else Severity.NOTE
         says = (
             f"{via.name!r} does not include {listed(missing)}, so {asked.query.name!r} reads each entity again: "
@@ -212,12 +206,11 @@ def _copies(is_eventual: bool) -> str:
     return "inter_partition_index" if is_eventual else "intra_partition_index"
 
 
-def _missing(asked: Asked, via: Index) -> list[str]:
+def _missing(asked: Asked, layout: RowLayout) -> list[str]:
     """Return what a query wants that the index does not hold."""
-    held = via.shape(asked.of.key).include
-    if held is None:
+    if layout.include is None:
         return []
-    known = {*held, *via.key.fields, *asked.of.key.fields}
+    known = {*layout.include, *layout.key.fields, *asked.of.key.fields}
     return [name for name in asked.query.select or asked.of.shape.fields if name not in known]
 
 

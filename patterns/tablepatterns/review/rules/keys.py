@@ -7,7 +7,6 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
-from ...entity_set.derived import Index
 from ...figures import number, often, years_from_now
 from ...key import Key
 from ..design.model import DeclaredSet, Field
@@ -173,7 +172,7 @@ def _wrong_order(known: Known) -> Iterator[Finding]:
 
 def keys_of(declared: DeclaredSet) -> list[Key]:
     """Return the keys of a set: that of its entities, and those of its indexes."""
-    return [declared.key, *(each.key for each in declared.derived if isinstance(each, Index))]
+    return [declared.key, *(profile.layout.key for _, profile in declared.profiles() if profile.layout)]
 
 
 def _text(known: Known, declared: DeclaredSet) -> Iterator[Finding]:

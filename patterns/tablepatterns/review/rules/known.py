@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final
 
-from ...entity_set.derived import Derived, Index
+from ...entity_set.derived import Derived
 from ...figures import number
 from ...filters import And, Comparison, Filter, QueryClass, parse
 from ...key import Key
@@ -125,8 +125,8 @@ def _fields(name: str, key: Key) -> tuple[str, ...]:
 
 def key_of(asked: Asked) -> Key:
     """Return the key of the rows that answer a question."""
-    via = asked.via
-    return via.key if isinstance(via, Index) else asked.of.key
+    layout = None if asked.via is None else asked.of.profile(asked.via).layout
+    return asked.of.key if layout is None else layout.key
 
 
 def partition_known(asked: Asked) -> bool:

@@ -10,8 +10,6 @@ from ...cost import Cost
 from ...figures import counted, number, often
 from ...filters import QueryClass, classify, parse, point_keys
 from ...limits import ACCOUNT_TRANSACTIONS_PER_SECOND
-from ...recipes.index_entities import IndexEntity
-from ...recipes.large_properties.large_properties import LargeProperties
 from ..design.model import DeclaredSet
 from ..model import Finding, Severity
 from .indexes import copies_take, index_elsewhere, index_here, is_shared
@@ -112,7 +110,7 @@ def _advice(known: Known, asked: Asked) -> _Advice:
 
 def _is_served(asked: Asked) -> bool:
     """Whether keys lead to the results in their order: what is read more is the price of a list, or of buckets."""
-    by_list = isinstance(asked.via, IndexEntity)
+    by_list = asked.via is not None and asked.of.profile(asked.via).finder == "find_all"
     return by_list or (
         asked.query.filter is None and partition_known(asked) and in_order(asked) and not unindexed(asked)
     )
@@ -241,16 +239,12 @@ BLOB_WITH_EVERY_READ: Final = Rule(
 def _unwanted_blobs(known: Known) -> Iterator[Finding]:
     """Yield the queries that read blobs they do not need."""
     for asked in known.queries():
-        large = _large(asked.of)
+        large = set(asked.of.in_blobs())
         unwanted = bool(asked.query.select) and not large.intersection(asked.query.select)
         # Beyond what is read from tables, each result takes a blob
         blobs = asked.measured.transactions - 1 >= _BLOBS * asked.measured.returned
         if large and unwanted and blobs:
             yield _blob_finding(asked, sorted(large))
-
-
-def _large(declared: DeclaredSet) -> set[str]:
-    return {name for each in declared.mappings if isinstance(each, LargeProperties) for name in each.fields}
 
 
 def _blob_finding(asked: Asked, large: list[str]) -> Finding:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from ...entity_set.derived import Derived, Index
 from ...figures import number, often
 from ..design.model import DeclaredSet
 from ..model import Finding, Severity
@@ -83,11 +82,5 @@ def _merged(done: Done) -> Iterator[Finding]:
 
 
 def _in_keys(declared: DeclaredSet) -> set[str]:
-    return {*declared.key.fields, *(name for each in declared.derived for name in _key_fields(declared, each))}
-
-
-def _key_fields(declared: DeclaredSet, derived: Derived) -> tuple[str, ...]:
-    if isinstance(derived, Index):
-        return derived.key.fields
-    own = derived.row_key_pattern(declared.key)
-    return own.fields if own is not None else ()
+    keys = [declared.key, *(profile.key for _, profile in declared.profiles() if profile.key and profile.finder)]
+    return {name for key in keys for name in key.fields}
