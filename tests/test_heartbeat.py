@@ -86,6 +86,19 @@ def test_a_short_interval_is_kept_by_a_thread_that_waits_for_a_long_one() -> Non
         assert beats.wait(10)
 
 
+def test_work_after_work_does_not_wake_the_thread(monkeypatch: pytest.MonkeyPatch) -> None:
+    heartbeats, woken, beats = Heartbeats(), [], threading.Event()
+    with heartbeats.running(beats.set, OFTEN):
+        assert beats.wait(10)
+    # Until it has found nothing to do
+    time.sleep(20 * OFTEN)
+    monkeypatch.setattr(threading.Condition, "notify", lambda *_: woken.append(1))
+    for _ in range(5):
+        with heartbeats.running(lambda: None, 1):
+            pass
+    assert woken == []
+
+
 def test_an_unused_thread_ends_and_the_next_work_starts_another(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(heartbeat, "_IDLE_SECONDS", OFTEN)
     before = set(threads())

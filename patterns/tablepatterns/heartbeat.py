@@ -61,15 +61,17 @@ class _Beats:
 class _HeartbeatThread:
     """A thread that serves one piece of work at a time.
 
-    It is not woken for each: it wakes when the first heartbeat would be due, and then looks for what is due next.
+    It is not woken for each: it wakes when the first heartbeat would be due, and then looks for what is due next. It
+    goes on like that between two pieces of work, so that the second need not wake it either.
     """
 
     def __init__(self) -> None:
         self._process = os.getpid()
         self._changed = threading.Condition(threading.Lock())
         self._beats: _Beats | None = None
+        self._every = _IDLE_SECONDS
         self._wakes_at = 0.0
-        self._was_used = True
+        self._ends_at = time.monotonic() + _IDLE_SECONDS
         self._is_beating = False
         self._has_ended = False
         threading.Thread(target=self._run, name="tablepatterns-heartbeat", daemon=True).start()
@@ -82,7 +84,7 @@ class _HeartbeatThread:
         with self._changed:
             if self._has_ended:
                 return False
-            self._beats, self._was_used = beats, True
+            self._beats, self._every = beats, beats.every
             if beats.due < self._wakes_at:
                 self._changed.notify()
         return True
@@ -91,6 +93,7 @@ class _HeartbeatThread:
         """Call these heartbeats no more, and wait for one that has begun."""
         with self._changed:
             self._beats = None
+            self._ends_at = time.monotonic() + _IDLE_SECONDS
             while self._is_beating:
                 self._changed.wait()
 
@@ -103,10 +106,10 @@ class _HeartbeatThread:
             self._has_ended = True
 
     def _seconds_to_wait(self) -> float | None:
+        now = time.monotonic()
         if self._beats is not None:
-            return max(0.0, self._beats.due - time.monotonic())
-        was_used, self._was_used = self._was_used, False
-        return _IDLE_SECONDS if was_used else None
+            return max(0.0, self._beats.due - now)
+        return min(self._every, self._ends_at - now) if now < self._ends_at else None
 
     def _beat_if_due(self) -> None:
         beats = self._beats
