@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Iterator
 from typing import Any, Final
 
@@ -12,10 +11,6 @@ from azure.data.tables import TableClient, UpdateMode
 from tablepatterns import EntitySet, IntraPartitionIndex, Key, Storage, between, connect
 from tablepatterns.entity import WRITE_ID
 
-from .runs import Run, Work, measure
-
-RECIPE: Final = "EntitySet"
-BARE: Final = "SDK"
 TARGETS: Final = {
     "get": 1.15,
     "find": 1.15,
@@ -28,6 +23,7 @@ TARGETS: Final = {
 }
 """How many times the processor time of the SDK's requests each call may take."""
 STORED: Final = 100
+"""How many entities there are before the first call, if a call reads."""
 
 _KEY: Final = Key("{Department}", "empid_{EmployeeId:07d}")
 _BY_EMAIL: Final = IntraPartitionIndex(Key("{Department}", "email_{Email}"))
@@ -37,45 +33,26 @@ _MERGE: Final = {"mode": UpdateMode.MERGE, "match_condition": MatchConditions.If
 
 Call = Callable[[int], Any]
 Made = Callable[[], Call]
+Side = tuple[str, int, Made, Made]
 
 
-def calls(count: int) -> Iterator[Run]:
-    """Yield both contestants of each call.
+def sides(count: int) -> Iterator[Side]:
+    """Yield each case with its number of calls, the recipe, and the SDK's requests.
 
-    :param count: how many calls a round has
+    :param count: how many calls a round has of those of one entity
     """
-    sides = {
-        "get": (count, _get, _bare_get),
-        "find": (count, _find, _bare_find),
-        "merge": (count, _merge, _bare_merge),
-        "insert, no index": (count, _insert(), _bare_insert(0)),
-        "insert, one index": (count, _insert(_BY_EMAIL), _bare_insert(1)),
-        "insert, two indexes": (count, _insert(_BY_EMAIL, _BY_NAME), _bare_insert(2)),
-        "range of 100": (max(count // 20, 2), _range(100), _bare_range(100)),
-        "range of 500": (max(count // 60, 2), _range(500), _bare_range(500)),
-    }
-    for case, (times, recipe, bare) in sides.items():
-        for contestant, make in ((RECIPE, recipe), (BARE, bare)):
-            yield Run(case, contestant, times, _prepared(make, times), lambda found: found is not None)
+    yield "get", count, _get, _bare_get
+    yield "find", count, _find, _bare_find
+    yield "merge", count, _merge, _bare_merge
+    yield "insert, no index", count, _insert(), _bare_insert(0)
+    yield "insert, one index", count, _insert(_BY_EMAIL), _bare_insert(1)
+    yield "insert, two indexes", count, _insert(_BY_EMAIL, _BY_NAME), _bare_insert(2)
+    yield "range of 100", max(count // 20, 2), _range(100), _bare_range(100)
+    yield "range of 500", max(count // 60, 2), _range(500), _bare_range(500)
 
 
-def _prepared(make: Made, count: int) -> Callable[[], Work]:
-    def prepare() -> Work:
-        call = make()
-        call(STORED)
-
-        def work() -> Any:
-            found = None
-            for number in range(count):
-                found = call(STORED + 1 + number)
-            return found
-
-        return work
-
-    return prepare
-
-
-def _employee(number: int) -> dict[str, Any]:
+def employee(number: int) -> dict[str, Any]:
+    """Return the fields of an employee."""
     return {
         "Department": "Sales",
         "EmployeeId": number,
@@ -87,7 +64,7 @@ def _employee(number: int) -> dict[str, Any]:
 
 
 def _rows(number: int, indexes: int) -> list[dict[str, Any]]:
-    fields = {name: value for name, value in _employee(number).items() if name not in ("Department", "EmployeeId")}
+    fields = {name: value for name, value in employee(number).items() if name not in ("Department", "EmployeeId")}
     keys = (f"empid_{number:07d}", f"email_{number}@contoso.com", f"name_Jones{number % 50}_{number:07d}")
     return [{"PartitionKey": "Sales", "RowKey": key, **fields, **_KEPT} for key in keys[: 1 + indexes]]
 
@@ -95,7 +72,7 @@ def _rows(number: int, indexes: int) -> list[dict[str, Any]]:
 def _set(*derived: IntraPartitionIndex, stored: int = 0) -> EntitySet[Storage]:
     entities = EntitySet(connect(), "Employees", _KEY, derived=derived)
     for number in range(stored):
-        entities.insert(_employee(number))
+        entities.insert(employee(number))
     return entities
 
 
@@ -150,7 +127,7 @@ def _bare_merge() -> Call:
 def _insert(*derived: IntraPartitionIndex) -> Made:
     def make() -> Call:
         entities = _set(*derived, stored=1)
-        return lambda number: entities.insert(_employee(number))
+        return lambda number: entities.insert(employee(number))
 
     return make
 
@@ -186,11 +163,3 @@ def _bare_range(count: int) -> Made:
         return lambda _: list(table.query_entities(where))
 
     return make
-
-
-if __name__ == "__main__":
-    count, rounds = (int(each) for each in (*sys.argv[1:], "100", "9")[:2])
-    for case, found in measure(list(calls(count)), rounds).items():
-        ratios = sorted(one / other for one, other in zip(found[RECIPE].cpu, found[BARE].cpu, strict=True))
-        recipe, bare = (sorted(found[each].cpu)[rounds // 2] * 1e6 for each in (RECIPE, BARE))
-        print(f"{case:22s} {recipe:8.0f} us  {bare:8.0f} us  {ratios[rounds // 2]:.2f} (target {TARGETS[case]})")
