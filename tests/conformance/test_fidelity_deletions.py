@@ -130,7 +130,7 @@ async def test_a_container_cannot_be_made_again_before_its_deletion_has_ended(
 
 
 async def test_a_fault_says_so_too(engine: Engine, service: Any, new_name: Callable[..., str]) -> None:
-    being_deleted = Fault("being deleted", carried_out=False, answer=texts.TABLE_BEING_DELETED)
+    being_deleted = Fault("being deleted", executed=False, error=texts.TABLE_BEING_DELETED)
     name = new_name()
     with engine.faults.add(being_deleted, operation="CreateTable", times=1) as rule:
         with told(TABLE_BEING_DELETED):

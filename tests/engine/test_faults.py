@@ -25,12 +25,12 @@ import tablepatterns
 from support.backends import awaited
 from tablepatterns.engine.account import Engine
 from tablepatterns.engine.clock import Clock
-from tablepatterns.engine.faults import Asked, Faults, Rule
+from tablepatterns.engine.faults import Faults, RequestInfo, Rule
 from tablepatterns.errors import BadInput
 
 NOON = datetime(2014, 8, 22, 12, tzinfo=timezone.utc)
 DON = {"PartitionKey": "Sales", "RowKey": "000223", "Age": 34}
-INSERT = Asked("table", "InsertEntity", "Employees", "Sales")
+INSERT = RequestInfo("table", "InsertEntity", "Employees", "Sales")
 
 # Which of the two a client gets depends on whether it is a sync or an aio one
 RESET = (ServiceResponseError, ServiceRequestError)
@@ -38,10 +38,10 @@ RESET = (ServiceResponseError, ServiceRequestError)
 MAKE: dict[str, Callable[[Faults], Rule]] = {
     "busy": lambda faults: faults.busy(times=1),
     "timed out before": lambda faults: faults.time_out(times=1),
-    "timed out after": lambda faults: faults.time_out(carried_out=True, times=1),
+    "timed out after": lambda faults: faults.time_out(executed=True, times=1),
     "no connection": lambda faults: faults.refuse_connection(times=1),
     "request lost": lambda faults: faults.lose_request(times=1),
-    "answer lost": lambda faults: faults.lose_answer(times=1),
+    "response lost": lambda faults: faults.lose_response(times=1),
     "delayed too long": lambda faults: faults.delay(300, times=1),
 }
 # The client's error, the service's code, whether the request is carried out, the ledger's status, fault and bill
@@ -51,7 +51,7 @@ SEEN: dict[str, tuple[Any, str | None, bool, int, str, int]] = {
     "timed out after": (HttpResponseError, "OperationTimedOut", True, 500, "timed out after the commit", 0),
     "no connection": (ServiceRequestError, None, False, 0, "no connection", 0),
     "request lost": (RESET, None, False, 0, "request lost", 0),
-    "answer lost": (RESET, None, True, 201, "answer lost", 1),
+    "response lost": (RESET, None, True, 201, "response lost", 1),
     "delayed too long": (ServiceResponseTimeoutError, None, True, 201, "delayed", 1),
 }
 
@@ -92,24 +92,24 @@ def rows(engine: Engine) -> dict[tuple[str, str], Any]:
 async def test_a_fault_gives_the_client_its_error_and_does_what_it_says(
     kind: str, impatient: Any, engine: Engine
 ) -> None:
-    error, code, carried_out, *told = SEEN[kind]
+    error, code, is_executed, *told = SEEN[kind]
     rule = MAKE[kind](engine.faults)
     with pytest.raises(error, match=code):
         await impatient.create_entity(DON)
-    assert rows(engine) == ({("Sales", "000223"): 34} if carried_out else {})
+    assert rows(engine) == ({("Sales", "000223"): 34} if is_executed else {})
     record = engine.ledger.records[-1]
     assert [record.status, record.fault, record.billable] == told
-    assert (record.operation, record.error, record.written) == ("InsertEntity", code, int(carried_out))
+    assert (record.operation, record.error, record.written) == ("InsertEntity", code, int(is_executed))
     assert rule.hits == 1
 
 
 @pytest.mark.parametrize("kind", MAKE)
 async def test_a_transaction_fails_as_a_whole_or_is_done_as_a_whole(kind: str, impatient: Any, engine: Engine) -> None:
-    error, _, carried_out, *_ = SEEN[kind]
+    error, _, is_executed, *_ = SEEN[kind]
     MAKE[kind](engine.faults)
     with pytest.raises(error):
         await impatient.submit_transaction([("create", {**DON, "RowKey": row}) for row in "abc"])
-    assert list(rows(engine)) == ([("Sales", row) for row in "abc"] if carried_out else [])
+    assert list(rows(engine)) == ([("Sales", row) for row in "abc"] if is_executed else [])
 
 
 @pytest.mark.parametrize("kind", [kind for kind in MAKE if kind != "no connection"])
@@ -135,7 +135,7 @@ async def test_the_sdk_sends_again_what_was_not_done(kind: str, patient: Any, en
 
 
 async def test_the_sdk_sends_again_what_was_done_and_meets_its_own_entity(patient: Any, faults: Faults) -> None:
-    faults.time_out(carried_out=True, times=1)
+    faults.time_out(executed=True, times=1)
     with pytest.raises(ResourceExistsError):
         await patient.create_entity(DON)
 
@@ -184,7 +184,7 @@ async def test_a_client_gives_up_when_its_own_time_is_over(backend: Any, faults:
 
 
 async def test_a_reset_is_told_as_azure_core_tells_it(backend: Any, impatient: Any, faults: Faults) -> None:
-    faults.lose_answer()
+    faults.lose_response()
     with pytest.raises(ServiceRequestError if backend.aio else ServiceResponseError):
         await impatient.create_entity(DON)
 
@@ -235,7 +235,7 @@ async def test_a_download_that_breaks_goes_on(
 async def test_a_message_whose_answer_is_lost_is_in_the_queue_all_the_same(storage: Any, faults: Faults) -> None:
     await awaited(storage.queues).create_queue("work")
     queue = awaited(storage.queues.get_queue_client("work"))
-    with faults.lose_answer(queue="work", operation="PutMessage", times=1) as lost:
+    with faults.lose_response(queue="work", operation="PutMessage", times=1) as lost:
         await queue.send_message("once")
     # The SDK could not know that, and sent it again
     assert lost.hits == 1
@@ -298,19 +298,19 @@ def test_the_account_holds_what_was_carried_out_whatever_the_client_heard(kinds:
 def test_a_rule_meets_what_is_all_that_it_says(where: Any, meets: bool) -> None:
     faults = Faults()
     rule = faults.busy(**where)
-    assert faults.meet(INSERT) == (rule.fault if meets else None)
+    assert faults.match(INSERT) == (rule.fault if meets else None)
     assert rule.hits == int(meets)
 
 
 def hits(faults: Faults, requests: int) -> list[int]:
     """Return which of so many equal requests fail."""
-    return [number for number in range(requests) if faults.meet(INSERT)]
+    return [number for number in range(requests) if faults.match(INSERT)]
 
 
 def test_the_first_ones_pass_and_then_so_many_fail() -> None:
     faults = Faults()
     rule = faults.busy(operation="InsertEntity", after=2, times=3)
-    assert faults.meet(INSERT._replace(operation="DeleteEntity")) is None
+    assert faults.match(INSERT._replace(operation="DeleteEntity")) is None
     assert hits(faults, 8) == [2, 3, 4]
     assert rule.hits == 3
 
@@ -328,8 +328,8 @@ def test_chances_are_drawn_with_the_seed_and_are_what_they_are_said_to_be() -> N
 
 def test_the_oldest_rule_decides_and_the_others_do_not_count_what_it_takes() -> None:
     faults = Faults()
-    oldest, younger = faults.busy(times=2), faults.lose_answer(times=1)
-    met = [faults.meet(INSERT) for _ in range(4)]
+    oldest, younger = faults.busy(times=2), faults.lose_response(times=1)
+    met = [faults.match(INSERT) for _ in range(4)]
     assert met == [oldest.fault, oldest.fault, younger.fault, None]
     assert (oldest.hits, younger.hits) == (2, 1)
 
@@ -337,49 +337,49 @@ def test_the_oldest_rule_decides_and_the_others_do_not_count_what_it_takes() -> 
 def test_a_rule_ends_when_it_is_stopped_or_with_its_block() -> None:
     faults = Faults()
     with faults.busy() as rule:
-        assert faults.meet(INSERT)
-    assert faults.meet(INSERT) is None
+        assert faults.match(INSERT)
+    assert faults.match(INSERT) is None
     rule.stop()
-    kept, stopped = faults.busy(), faults.lose_answer()
+    kept, stopped = faults.busy(), faults.lose_response()
     stopped.stop()
-    assert faults.meet(INSERT) == kept.fault
+    assert faults.match(INSERT) == kept.fault
     faults.clear()
-    assert faults.meet(INSERT) is None
-    assert repr(kept) == "<Rule busy, met 1 times>"
+    assert faults.match(INSERT) is None
+    assert repr(kept) == "<Rule busy, 1 hits>"
 
 
 def test_threads_meet_a_rule_no_more_often_than_it_says() -> None:
     faults = Faults()
     rule = faults.busy(times=100)
     with ThreadPoolExecutor(4) as pool:
-        met = [fault for fault in pool.map(lambda _: faults.meet(INSERT), range(2000)) if fault]
+        met = [fault for fault in pool.map(lambda _: faults.match(INSERT), range(2000)) if fault]
     assert len(met) == rule.hits == 100
 
 
 @pytest.mark.parametrize(
     ("where", "said"),
     [
-        ({"times": 0}, "at least one"),
-        ({"after": -1}, "no fewer than 0"),
+        ({"times": 0}, "must be at least 1"),
+        ({"after": -1}, "must be at least 0"),
         ({"probability": 0}, "above 0"),
         ({"probability": 1.01}, "at most 1"),
         ({"probability": float("nan")}, "above 0"),
         ({"operation": "InsertEntitys"}, "InsertEntity,"),
-        ({"table": "Employees", "queue": "employees"}, "make a rule for each"),
-        ({"service": "blob", "queue": "employees"}, "make a rule for each"),
+        ({"table": "Employees", "queue": "employees"}, "create a rule for each"),
+        ({"service": "blob", "queue": "employees"}, "create a rule for each"),
     ],
 )
 def test_a_rule_that_could_never_be_met_is_rejected(where: Any, said: str) -> None:
     faults = Faults()
     with pytest.raises(BadInput, match=said):
         faults.busy(**where)
-    assert faults.meet(INSERT) is None
+    assert faults.match(INSERT) is None
 
 
 def test_a_fault_out_of_its_range_is_rejected() -> None:
-    with pytest.raises(BadInput, match="more than 0 seconds"):
+    with pytest.raises(BadInput, match="must be above 0"):
         Faults().delay(0)
-    with pytest.raises(BadInput, match="no fewer than 0 bytes"):
+    with pytest.raises(BadInput, match="must be at least 0"):
         Faults().break_body(-1)
     with pytest.raises(TypeError, match="tabel"):
         Faults().busy(tabel="Employees")  # type: ignore[call-arg]

@@ -14,13 +14,13 @@ from hypothesis import strategies as st
 from support.backends import awaited
 from tablepatterns.engine.account import Engine
 from tablepatterns.engine.clock import Clock
-from tablepatterns.engine.faults import ACCOUNT_OVER_TARGET, PARTITION_OVER_TARGET, Asked
+from tablepatterns.engine.faults import ACCOUNT_OVER_TARGET, PARTITION_OVER_TARGET, RequestInfo
 from tablepatterns.engine.ledger import Span
 from tablepatterns.engine.targets import Targets
 from tablepatterns.errors import BadInput
 
 NOON = datetime(2014, 8, 22, 12, tzinfo=timezone.utc)
-INSERT = Asked("table", "InsertEntity", "Log", "hot")
+INSERT = RequestInfo("table", "InsertEntity", "Log", "hot")
 
 
 @pytest.fixture
@@ -44,8 +44,8 @@ def rejected(span: Span) -> int:
     return sum(record.status == 503 for record in span.records)
 
 
-def admitted(targets: Targets, clock: Clock, requests: int, asked: Asked = INSERT) -> int:
-    return sum(targets.meet(asked, clock) is None for _ in range(requests))
+def admitted(targets: Targets, clock: Clock, requests: int, info: RequestInfo = INSERT) -> int:
+    return sum(targets.admit(info, clock) is None for _ in range(requests))
 
 
 def batch(partition: str, number: int) -> list[Any]:
@@ -145,27 +145,27 @@ async def test_reads_count_what_they_examine_in_their_partition_and_scans_count_
 def test_the_documented_target_of_a_partition_is_2000_entities_per_second(clock: Clock) -> None:
     targets = Targets()
     assert admitted(targets, clock, 2001) == 2000
-    assert targets.meet(INSERT, clock) == PARTITION_OVER_TARGET
-    assert targets.meet(INSERT._replace(partition="cold"), clock) is None
-    assert targets.meet(INSERT._replace(name="Other"), clock) is None
-    assert targets.meet(INSERT._replace(name="LOG"), clock) == PARTITION_OVER_TARGET
+    assert targets.admit(INSERT, clock) == PARTITION_OVER_TARGET
+    assert targets.admit(INSERT._replace(partition="cold"), clock) is None
+    assert targets.admit(INSERT._replace(name="Other"), clock) is None
+    assert targets.admit(INSERT._replace(name="LOG"), clock) == PARTITION_OVER_TARGET
 
 
 def test_the_documented_target_of_an_account_is_20000_requests_per_second(clock: Clock) -> None:
     targets = Targets()
     spread = [INSERT._replace(partition=str(number)) for number in range(20)]
-    assert sum(admitted(targets, clock, 1000, asked) for asked in spread) == 20_000
-    assert targets.meet(INSERT._replace(partition="new"), clock) == ACCOUNT_OVER_TARGET
-    assert targets.meet(Asked("blob", "GetBlob", "photos", None), clock) == ACCOUNT_OVER_TARGET
+    assert sum(admitted(targets, clock, 1000, info) for info in spread) == 20_000
+    assert targets.admit(INSERT._replace(partition="new"), clock) == ACCOUNT_OVER_TARGET
+    assert targets.admit(RequestInfo("blob", "GetBlob", "photos", None), clock) == ACCOUNT_OVER_TARGET
 
 
 def test_a_queue_is_one_partition_of_2000_messages_per_second(clock: Clock) -> None:
     targets = Targets(partition=1)
-    put = Asked("queue", "PutMessage", "work", None)
+    put = RequestInfo("queue", "PutMessage", "work", None)
     assert admitted(targets, clock, 2001, put) == 2000
-    assert targets.meet(put._replace(operation="GetMessages"), clock) == PARTITION_OVER_TARGET
-    assert targets.meet(put._replace(name="other"), clock) is None
-    assert targets.meet(put._replace(operation="ListQueues", name=""), clock) is None
+    assert targets.admit(put._replace(operation="GetMessages"), clock) == PARTITION_OVER_TARGET
+    assert targets.admit(put._replace(name="other"), clock) is None
+    assert targets.admit(put._replace(operation="ListQueues", name=""), clock) is None
 
 
 def test_time_brings_back_as_much_as_the_rate_and_never_more_than_a_second_of_it(clock: Clock) -> None:
@@ -185,7 +185,7 @@ def test_a_request_may_draw_ahead_and_the_next_ones_wait_the_longer(clock: Clock
     targets = Targets(partition=10)
     assert admitted(targets, clock, 10) == 10
     clock.advance(0.1)
-    assert targets.meet(INSERT, clock) is None
+    assert targets.admit(INSERT, clock) is None
     targets.count_entities(INSERT, clock, 100)
     clock.advance(9.9)
     assert admitted(targets, clock, 1) == 0
@@ -204,7 +204,7 @@ def test_no_more_passes_than_the_rate_times_the_time_and_what_one_request_overdr
     passed = 0
     for pause, size in steps:
         clock.advance(pause)
-        if targets.meet(INSERT, clock) is None:
+        if targets.admit(INSERT, clock) is None:
             targets.count_entities(INSERT, clock, size)
             passed += size
     seconds = (clock.now().datetime() - NOON).total_seconds()
@@ -215,7 +215,7 @@ def test_no_more_passes_than_the_rate_times_the_time_and_what_one_request_overdr
 def test_whoever_stays_below_the_rate_is_never_rejected(rate: float, pauses: list[float]) -> None:
     clock, targets = Clock(NOON), Targets(partition=rate)
     for pause in pauses:
-        assert targets.meet(INSERT, clock) is None
+        assert targets.admit(INSERT, clock) is None
         clock.advance(pause / rate)
 
 
@@ -242,14 +242,14 @@ def test_many_partitions_do_not_make_a_busy_one_free(clock: Clock) -> None:
     targets = Targets(partition=2, account=None)
     assert admitted(targets, clock, 2) == 2
     for number in range(25_000):
-        targets.meet(INSERT._replace(partition=str(number)), clock)
+        targets.admit(INSERT._replace(partition=str(number)), clock)
     assert admitted(targets, clock, 1) == 0
 
 
 def test_partitions_that_are_idle_again_take_no_memory(clock: Clock) -> None:
     targets = Targets(account=None)
     for number in range(50_000):
-        targets.meet(INSERT._replace(partition=str(number)), clock)
+        targets.admit(INSERT._replace(partition=str(number)), clock)
         clock.advance(0.001)
     assert len(targets._free) <= 10_001
 
@@ -257,5 +257,5 @@ def test_partitions_that_are_idle_again_take_no_memory(clock: Clock) -> None:
 def test_threads_together_get_no_more_than_the_target(clock: Clock) -> None:
     targets = Targets(partition=500)
     with ThreadPoolExecutor(4) as pool:
-        met = list(pool.map(lambda _: targets.meet(INSERT, clock), range(2000)))
+        met = list(pool.map(lambda _: targets.admit(INSERT, clock), range(2000)))
     assert met.count(None) == 500

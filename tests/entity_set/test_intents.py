@@ -152,7 +152,7 @@ async def test_a_write_that_nobody_can_tell_of_leaves_its_message(
     staff: Any, engine: Engine, queue: str, storage: Any, table_name: str
 ) -> None:
     await staff.create_table()
-    engine.faults.time_out(carried_out=True, operation="InsertEntity", times=1)
+    engine.faults.time_out(executed=True, operation="InsertEntity", times=1)
     engine.faults.busy(operation="InsertEntity")
     with pytest.raises(AzureError):
         await staff.insert(jones())

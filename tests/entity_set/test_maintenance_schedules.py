@@ -50,12 +50,12 @@ def right_once_done_again(world: World) -> None:
 
 @pytest.mark.guarantee("EntitySet.backfill", "copies equal primaries in the end while a writer goes on, whoever dies")
 def test_a_backfill_and_a_writer_get_along_whoever_dies() -> None:
-    explored(filled_while_it_moves, right_once_done_again, kills=1)
+    explored(filled_while_it_moves, right_once_done_again, crashes=1)
 
 
 @pytest.mark.guarantee("EntitySet.repair", "what is mended while a writer goes on is not left as it was, whoever dies")
 def test_a_repair_and_a_writer_get_along_whoever_dies() -> None:
-    explored(mended_while_it_moves, right_once_done_again, kills=1, expected=REFUSED)
+    explored(mended_while_it_moves, right_once_done_again, crashes=1, expected=REFUSED)
 
 
 def test_a_backfill_that_announces_nothing_leaves_a_copy_that_nobody_knows_of(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -68,4 +68,4 @@ def test_a_backfill_that_announces_nothing_leaves_a_copy_that_nobody_knows_of(mo
 
     monkeypatch.setattr(Repairer, "_repair_outside", repair)
     with pytest.raises(Counterexample, match="the invariant does not hold"):
-        explored(filled_while_it_moves, right_once_done_again, kills=1, expected=REFUSED)
+        explored(filled_while_it_moves, right_once_done_again, crashes=1, expected=REFUSED)

@@ -334,7 +334,7 @@ def is_under_one_key_with_its_rows(world: World) -> None:
 def keeps_what_was_acknowledged(world: World) -> None:
     held = rows(world)
     found = [row for key, row in held.items() if key.startswith("empid_")]
-    assert found or "deleted" in world.returned.values() or world.died or world.raised
+    assert found or "deleted" in world.returned.values() or world.crashed or world.raised
     if "older" in world.returned.values():
         assert [row["Age"] for row in found] == [31]
     for result in world.returned.values():
@@ -359,7 +359,7 @@ CASES = [two_renames, a_rename_and_a_raise, a_rename_and_a_delete]
 
 @pytest.mark.guarantee("EntitySet", "a renamed entity is under one key with its rows at every moment, whoever crashes")
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.__name__)
-@pytest.mark.parametrize("faults", [{"kills": 1}, {"lost": 1}], ids=str)
+@pytest.mark.parametrize("faults", [{"crashes": 1}, {"lost_responses": 1}], ids=str)
 def test_an_entity_is_under_one_key_at_every_moment(case: Any, faults: dict[str, Any]) -> None:
     result = explore(
         lambda world: case(world, in_partition()),
@@ -375,7 +375,7 @@ def test_an_entity_is_under_one_key_at_every_moment(case: Any, faults: dict[str,
 
 
 @pytest.mark.guarantee("EntitySet", "copies elsewhere follow a renamed entity once the queue is drained")
-@pytest.mark.parametrize("bound", [{"kills": 1}, {"lost": 1}], ids=str)
+@pytest.mark.parametrize("bound", [{"crashes": 1}, {"lost_responses": 1}], ids=str)
 def test_copies_elsewhere_follow_whoever_crashes(bound: dict[str, Any]) -> None:
     def a_rename(world: World) -> list[Any]:
         staff = prepared(world, *outside())

@@ -195,7 +195,7 @@ GUARANTEE = "each of an archived family is always in at least one place, and eac
 
 
 @pytest.mark.parametrize("place", [Place, InBlobs, Counted])
-@pytest.mark.parametrize("faults", [{"kills": 1}, {"lost": 1}, {"stalls": [OVER]}], ids=str)
+@pytest.mark.parametrize("faults", [{"crashes": 1}, {"lost_responses": 1}, {"stalls": [OVER]}], ids=str)
 @pytest.mark.guarantee(
     "Archive", f"{GUARANTEE}, whichever worker crashes: in a table or blobs, with or without a count"
 )
@@ -204,7 +204,7 @@ def test_a_family_is_moved_whole(place: type[Place], faults: dict[str, Any]) -> 
 
 
 @pytest.mark.parametrize("place", [Place, InBlobs, Counted])
-@pytest.mark.parametrize("faults", [{}, {"kills": 1}], ids=str)
+@pytest.mark.parametrize("faults", [{}, {"crashes": 1}], ids=str)
 @pytest.mark.guarantee("Archive", "a child inserted while its parent is there is archived with it; a later one stays")
 def test_a_child_that_arrives_while_the_move_runs_is_not_lost(place: type[Place], faults: dict[str, Any]) -> None:
     make = moving("archive", workers=("ann",), writer=hires)
@@ -216,7 +216,7 @@ def test_a_child_that_arrives_while_the_move_runs_is_not_lost(place: type[Place]
     [(promotes, keeps(CHILD, "Level", 1)), (refurbishes, keeps(PARENT, "Floor", 4))],
     ids=["child", "parent"],
 )
-@pytest.mark.parametrize("faults", [{"kills": 1}, {"lost": 1}], ids=str)
+@pytest.mark.parametrize("faults", [{"crashes": 1}, {"lost_responses": 1}], ids=str)
 @pytest.mark.guarantee("Archive", "no acknowledged change to a family that is being archived is lost")
 def test_no_change_to_one_of_the_family_is_lost(writer: Write, check: Any, faults: dict[str, Any]) -> None:
     assert explored(Place(), moving("archive", workers=("ann",), writer=writer), check, **faults) > 10
@@ -231,7 +231,7 @@ def test_two_messages_for_one_family_move_it_once(place: type[Place]) -> None:
 @pytest.mark.parametrize(
     ("place", "faults"),
     [
-        (Place, {"kills": 1, "preemptions": 0}),
+        (Place, {"crashes": 1, "preemptions": 0}),
         (Place, {"stalls": [OVER], "preemptions": 0}),
         (Place, {"preemptions": 2}),
         (InBlobs, {}),
@@ -310,7 +310,7 @@ BROKEN = [
         StopsWhenTheParentIsGone,
         Place,
         moving("archive", workers=("ann",), writer=hires),
-        {"kills": 1},
+        {"crashes": 1},
         "left behind|not moved",
     ),
     (children, "Move", DeletesChildrenBeforeTheyAreCopied, Place, moving("archive", workers=("ann",)), {}, "neither"),

@@ -97,14 +97,14 @@ WORKER_AND_WRITER: dict[str, Any] = {"workers": ("ann",)}
 @pytest.mark.parametrize(
     ("place", "who", "faults"),
     [
-        (InTable, TWO_WORKERS, {"kills": 1}),
-        (InTable, TWO_WORKERS, {"lost": 1}),
-        (InTable, WORKER_AND_WRITER, {"kills": 1}),
-        (InTable, WORKER_AND_WRITER, {"lost": 1}),
-        (InBlobs, TWO_WORKERS, {"lost": 1}),
-        (InBlobs, WORKER_AND_WRITER, {"kills": 1}),
-        (InFiles, TWO_WORKERS, {"kills": 1}),
-        (InFiles, WORKER_AND_WRITER, {"lost": 1}),
+        (InTable, TWO_WORKERS, {"crashes": 1}),
+        (InTable, TWO_WORKERS, {"lost_responses": 1}),
+        (InTable, WORKER_AND_WRITER, {"crashes": 1}),
+        (InTable, WORKER_AND_WRITER, {"lost_responses": 1}),
+        (InBlobs, TWO_WORKERS, {"lost_responses": 1}),
+        (InBlobs, WORKER_AND_WRITER, {"crashes": 1}),
+        (InFiles, TWO_WORKERS, {"crashes": 1}),
+        (InFiles, WORKER_AND_WRITER, {"lost_responses": 1}),
     ],
     ids=str,
 )
@@ -133,7 +133,7 @@ def test_two_messages_for_one_entity_move_it_once(tmp_path: Path, place: type[Pl
 @pytest.mark.parametrize("place", [InTable, InFiles])
 @pytest.mark.guarantee("Archive", "a move and a move back at once leave the entity in one place: in a table or files")
 def test_a_move_and_a_move_back_at_once_leave_the_entity_in_one_place(tmp_path: Path, place: type[Place]) -> None:
-    assert explored(place(tmp_path), moving("archive", "restore", writer=False), is_in_one_place, kills=1) > 50
+    assert explored(place(tmp_path), moving("archive", "restore", writer=False), is_in_one_place, crashes=1) > 50
 
 
 # ------------------------------------------------------------------ broken variants, which must be found
@@ -176,7 +176,7 @@ class DeletesWhateverIsThere(Move):
 @pytest.mark.parametrize(
     ("broken", "options", "what"),
     [
-        (DeletesFirst, {"kills": 1}, "in neither place"),
+        (DeletesFirst, {"crashes": 1}, "in neither place"),
         (OverwritesWhateverIsThere, {"stalls": [OVER]}, "a birthday is lost"),
         (DeletesWhateverIsThere, {}, "a birthday is lost"),
     ],

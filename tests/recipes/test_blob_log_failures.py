@@ -34,13 +34,13 @@ async def written(log: Any, name: str) -> list[str]:
 
 
 @pytest.mark.parametrize("operation", ["PutBlob", "SetBlobMetadata", "AppendBlock"])
-@pytest.mark.parametrize("way", ["lose_answer", "time_out", "lose_request", "busy"])
+@pytest.mark.parametrize("way", ["lose_response", "time_out", "lose_request", "busy"])
 async def test_an_entry_is_written_once_whatever_the_network_does(
     storage: Any, engine: Engine, container: str, operation: Any, way: str
 ) -> None:
     log = log_of(storage, container, write_through=True)
     await log.container.create()
-    options = {"carried_out": True} if way == "time_out" else {}
+    options = {"executed": True} if way == "time_out" else {}
     rule = getattr(engine.faults, way)(operation=operation, times=1, **options)
     await fill(log, 1, 2)
     assert rule.hits == 1
@@ -52,7 +52,7 @@ async def test_after_an_outage_the_buffer_is_written_and_read_once(
 ) -> None:
     log = log_of(storage, container, flush_count=2)
     await fill(log, 1, 61)
-    with engine.faults.lose_answer(operation="AppendBlock"):
+    with engine.faults.lose_response(operation="AppendBlock"):
         for call in (log.flush, lambda: log.append("INFO", "62", at=minute(62)), log.close):
             with pytest.raises((AzureError, BlobChanged)):
                 await call()

@@ -138,31 +138,31 @@ def a_writer_and_a_reader(world: World) -> list[Coroutine[Any, Any, Any]]:
 @pytest.mark.guarantee(RECIPE, "an entry whose write returned is read exactly once, whoever dies")
 @pytest.mark.parametrize("make", [two_through, two_buffered, a_writer_and_a_reader])
 def test_whoever_dies_what_was_written_is_read_once(make: Actors) -> None:
-    explored(make, kills=1, preemptions=1)
+    explored(make, crashes=1, preemptions=1)
 
 
 @pytest.mark.guide("G-268")
 @pytest.mark.guarantee(RECIPE, "an entry whose answer was lost is stored and read once")
 def test_whatever_answer_is_lost_what_was_written_is_read_once() -> None:
-    explored(two_through, lost=1, preemptions=1)
+    explored(two_through, lost_responses=1, preemptions=1)
 
 
 @pytest.mark.guarantee(RECIPE, "tasks that share a log never wait for each other, and store each entry once")
 def test_tasks_of_one_log_store_each_entry_once() -> None:
     explored(two_of_one_log, preemptions=2)
-    explored(two_of_one_log, lost=1, preemptions=0)
+    explored(two_of_one_log, lost_responses=1, preemptions=0)
 
 
 @pytest.mark.guarantee(RECIPE, "a writer that loses two answers, or one and its life, stores no entry twice")
 def test_one_writer_with_two_troubles_stores_nothing_twice() -> None:
-    explored(one_buffered, lost=1, kills=1)
-    explored(one_buffered, lost=2)
+    explored(one_buffered, lost_responses=1, crashes=1)
+    explored(one_buffered, lost_responses=2)
 
 
 @pytest.mark.guarantee(RECIPE, "the first writers of all make one container and lose nothing")
 def test_the_first_of_all_writers_lose_nothing() -> None:
     explored(the_first_of_all, preemptions=1)
-    explored(the_first_of_all, lost=1, preemptions=0)
+    explored(the_first_of_all, lost_responses=1, preemptions=0)
 
 
 def explored(make: Actors, **options: Any) -> None:
@@ -216,9 +216,9 @@ class Reckless(Container):
 @pytest.mark.parametrize(
     ("kind", "make", "options", "told"),
     [
-        (Unpositioned, two_through, {"lost": 1}, "stored twice"),
+        (Unpositioned, two_through, {"lost_responses": 1}, "stored twice"),
         (Untold, one_buffered, {}, "not covered"),
-        (Late, one_buffered, {"kills": 1}, "not covered"),
+        (Late, one_buffered, {"crashes": 1}, "not covered"),
         (Reckless, two_through, {}, "reported"),
     ],
 )

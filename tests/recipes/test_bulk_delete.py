@@ -170,7 +170,7 @@ def what_was_renewed_is_there(world: World) -> None:
 @pytest.mark.guide("G-223")
 @pytest.mark.guarantee("BulkDelete", "an entity that another writer changed in between is not deleted")
 def test_entities_that_are_renewed_in_between_are_never_deleted() -> None:
-    for faults in ({"kills": 1}, {"lost": 1}):
+    for faults in ({"crashes": 1}, {"lost_responses": 1}):
         result = explore(
             a_deleter_and_a_renewal,
             invariant=what_was_renewed_is_there,

@@ -127,7 +127,7 @@ EXACT = "of a load that is resumed nothing is lost or counted twice, beside anot
 
 
 @pytest.mark.guarantee(RECIPE, f"{EXACT}, whoever dies, and whichever answer is lost")
-@pytest.mark.parametrize("faults", [{"kills": 1}, {"lost": 1}], ids=str)
+@pytest.mark.parametrize("faults", [{"crashes": 1}, {"lost_responses": 1}], ids=str)
 @pytest.mark.parametrize("case", CASES, ids=[case.__name__ for case in CASES])
 def test_a_load_is_complete_once_resumed_and_lists_and_totals_are_exact_at_every_step(
     case: Make, faults: dict[str, Any]
@@ -149,7 +149,7 @@ class TellsFirst(BulkLoad[Any]):
 def test_a_load_that_tells_of_a_chunk_before_it_is_written_loses_an_entity(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys.modules[__name__], "BulkLoad", TellsFirst)
     with pytest.raises(Counterexample, match="an entity is lost"):
-        explored(two_loads, kills=1)
+        explored(two_loads, crashes=1)
 
 
 async def whatever_is_there(pending: Pending, write: Write, own: Sequence[Step]) -> list[Step]:

@@ -50,7 +50,7 @@ def points(world: World) -> dict[str, Any]:
 def every_count_that_was_reported_is_there_once(world: World) -> None:
     count = points(world).get("Hour3", 0)
     reported = sum(name in world.returned for name in ("ann", "bob"))
-    in_doubt = sum(name in world.died or name in world.raised for name in ("ann", "bob"))
+    in_doubt = sum(name in world.crashed or name in world.raised for name in ("ann", "bob"))
     assert count >= reported, "a count was lost"
     assert count <= reported + in_doubt, "a count was made twice"
     assert points(world).get("Hour0") == 7 or "set" not in world.returned
@@ -66,18 +66,18 @@ def explored(make: Make, **options: Any) -> None:
 @pytest.mark.guarantee("DataSeries", "no increment is lost or counted twice, after any crash")
 @pytest.mark.parametrize("first", [False, True])
 def test_two_add_and_one_may_die(first: bool) -> None:
-    explored(adding(first=first), kills=1)
+    explored(adding(first=first), crashes=1)
 
 
 @pytest.mark.guide("G-229")
 @pytest.mark.guarantee("DataSeries", "an increment whose response was lost is counted once")
 def test_two_add_and_an_answer_is_lost() -> None:
-    explored(adding(), lost=1, preemptions=2)
+    explored(adding(), lost_responses=1, preemptions=2)
 
 
 @pytest.mark.guarantee("DataSeries", "setting a point loses no increment, and an unknown outcome is raised")
 def test_two_add_while_a_point_is_set_and_an_answer_is_lost() -> None:
-    explored(adding("set"), lost=1, preemptions=1, expected=OutcomeUnknown)
+    explored(adding("set"), lost_responses=1, preemptions=1, expected=OutcomeUnknown)
 
 
 def test_without_the_condition_a_count_is_lost() -> None:

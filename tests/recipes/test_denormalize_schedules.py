@@ -118,21 +118,21 @@ by_case = pytest.mark.parametrize("case", CASES, ids=[case.__name__ for case in 
 @pytest.mark.guarantee(RECIPE, "in the partition, copies are always exact, also if one of two writers crashes")
 @by_case
 def test_copies_in_the_partition_are_exact_at_every_step_whoever_dies(case: Any) -> None:
-    explored(partial(case, manager=here()), always=copies_are_exact, kills=1, preemptions=2)
+    explored(partial(case, manager=here()), always=copies_are_exact, crashes=1, preemptions=2)
 
 
 @pytest.mark.guarantee(RECIPE, "in the partition, copies are always exact, also after a lost response")
 @pytest.mark.parametrize("case", CASES[:2], ids=[case.__name__ for case in CASES[:2]])
 def test_copies_in_the_partition_are_exact_at_every_step_whichever_answer_is_lost(case: Any) -> None:
     expected = (*REFUSED, OutcomeUnknown)
-    explored(partial(case, manager=here()), always=copies_are_exact, lost=1, preemptions=1, expected=expected)
+    explored(partial(case, manager=here()), always=copies_are_exact, lost_responses=1, preemptions=1, expected=expected)
 
 
 @pytest.mark.guarantee(RECIPE, "in another table, copies match their source once the queue is drained, after any crash")
 @pytest.mark.parametrize("case", CASES[:2], ids=[case.__name__ for case in CASES[:2]])
 def test_copies_elsewhere_are_right_in_the_end_whoever_dies(case: Any) -> None:
     make = partial(case, manager=elsewhere())
-    explored(make, invariant=right_once_drained, kills=1, preemptions=0)
+    explored(make, invariant=right_once_drained, crashes=1, preemptions=0)
 
 
 @pytest.mark.guarantee(RECIPE, "in another table, copies match their source, in every order of the writers")
@@ -178,4 +178,4 @@ def a_new_email_by_index_and_a_new_manager(world: World, manager: CopiedFields) 
 @pytest.mark.guarantee(RECIPE, "in the partition, copies are exact also if the entity was read from an index")
 def test_copies_are_exact_where_an_employee_is_read_from_an_index() -> None:
     make = partial(a_new_email_by_index_and_a_new_manager, manager=here())
-    explored(make, always=copies_are_exact, kills=1)
+    explored(make, always=copies_are_exact, crashes=1)

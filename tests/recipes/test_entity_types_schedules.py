@@ -70,7 +70,9 @@ def two_writers(world: World) -> list[Any]:
 
 
 @pytest.mark.guarantee("EntityTypes", "no change of an entity of an earlier version is lost, or half done")
-@pytest.mark.parametrize(("faults", "fewest"), [({"kills": 1}, 10), ({"lost": 1}, 20)], ids=["kills", "lost"])
+@pytest.mark.parametrize(
+    ("faults", "fewest"), [({"crashes": 1}, 10), ({"lost_responses": 1}, 20)], ids=["crashes", "lost_responses"]
+)
 def test_an_upgrade_on_write_loses_no_change(faults: dict[str, int], fewest: int) -> None:
     """Whoever dies, and whichever answer is lost."""
     result = explore(two_writers, always=every_change_counts_once, expected=EntityChanged, **faults)

@@ -152,14 +152,14 @@ by_case = pytest.mark.parametrize("case", CASES, ids=[case.__name__ for case in 
 @pytest.mark.guarantee(RECIPE, "in the partition, each list is always exact, also if one of two writers crashes")
 @by_case
 def test_lists_in_the_partition_are_exact_at_every_step_whoever_dies(case: Any) -> None:
-    explored(partial(case, via=here()), always=lists_are_right, kills=1, preemptions=2)
+    explored(partial(case, via=here()), always=lists_are_right, crashes=1, preemptions=2)
 
 
 @pytest.mark.guarantee(RECIPE, "in the partition, each list is always exact, also after a lost response")
 @by_case
 def test_lists_in_the_partition_are_exact_at_every_step_whichever_answer_is_lost(case: Any) -> None:
     expected = (*REFUSED, OutcomeUnknown)
-    explored(partial(case, via=here()), always=lists_are_right, lost=1, preemptions=1, expected=expected)
+    explored(partial(case, via=here()), always=lists_are_right, lost_responses=1, preemptions=1, expected=expected)
 
 
 @pytest.mark.guide("G-179", "G-185")
@@ -167,7 +167,7 @@ def test_lists_in_the_partition_are_exact_at_every_step_whichever_answer_is_lost
 def test_lists_in_another_table_are_right_in_the_end_whoever_dies() -> None:
     via = in_a_table()
     make = partial(two_renames_of_one, via=via)
-    explored(make, invariant=partial(right_once_drained, via=via), kills=1, preemptions=0)
+    explored(make, invariant=partial(right_once_drained, via=via), crashes=1, preemptions=0)
 
 
 @pytest.mark.guide("G-166", "G-179", "G-185")
@@ -175,7 +175,7 @@ def test_lists_in_another_table_are_right_in_the_end_whoever_dies() -> None:
 def test_lists_in_blobs_are_right_in_the_end_whoever_dies() -> None:
     via = in_blobs()
     make = partial(an_insert_and_the_last_one_leaves, via=via)
-    explored(make, invariant=partial(right_once_drained, via=via), kills=1, preemptions=0)
+    explored(make, invariant=partial(right_once_drained, via=via), crashes=1, preemptions=0)
 
 
 @pytest.mark.guarantee(RECIPE, "in another table, lists match the entities, in every order of two writers")
@@ -190,7 +190,7 @@ def test_lists_in_blobs_are_right_in_the_end_whichever_answer_is_lost() -> None:
     via = in_blobs()
     make = partial(an_insert_and_the_last_one_leaves, via=via)
     expected = (*REFUSED, OutcomeUnknown)
-    explored(make, invariant=partial(right_once_drained, via=via), lost=1, preemptions=0, expected=expected)
+    explored(make, invariant=partial(right_once_drained, via=via), lost_responses=1, preemptions=0, expected=expected)
 
 
 # -- with a step left out the search finds what goes wrong
@@ -229,6 +229,6 @@ def test_without_an_intent_a_death_leaves_a_list_behind(monkeypatch: pytest.Monk
         explored(
             partial(two_renames_of_one, via=in_blobs()),
             invariant=partial(right_once_drained, via=in_blobs()),
-            kills=1,
+            crashes=1,
             preemptions=0,
         )

@@ -44,7 +44,7 @@ def test_without_an_intent_a_death_leaves_copies_out_of_line(monkeypatch: pytest
 
     monkeypatch.setattr(Intents, "send", send_and_forget)
     with pytest.raises(Counterexample, match="A crashes"):
-        explored(two_moves, kills=1)
+        explored(two_moves, crashes=1)
 
 
 def test_a_message_deleted_before_the_work_is_done_leaves_copies_out_of_line(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -57,7 +57,7 @@ def test_a_message_deleted_before_the_work_is_done_leaves_copies_out_of_line(mon
 
     monkeypatch.setattr(SentIntents, "complete", delete_and_complete)
     with pytest.raises(Counterexample, match="A crashes"):
-        explored(two_moves, kills=1)
+        explored(two_moves, crashes=1)
 
 
 def test_without_a_last_look_at_the_primary_a_late_copy_stays(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -107,7 +107,7 @@ def no_two_have_one_address(world: World) -> None:
     RECIPE, "with unique, no two entities ever have the same key, and the rejected one leaves nothing behind"
 )
 @pytest.mark.parametrize("make", [two_of_one_address, a_swap])
-@pytest.mark.parametrize("faults", [{"preemptions": 2}, {"kills": 1}, {"lost": 1}], ids=str)
+@pytest.mark.parametrize("faults", [{"preemptions": 2}, {"crashes": 1}, {"lost_responses": 1}], ids=str)
 def test_a_unique_key_is_never_that_of_two(make: Any, faults: dict[str, int]) -> None:
     explored(make, always=no_two_have_one_address, expected=(DuplicateIndexValue, *REFUSED), unique=True, **faults)
 
@@ -128,7 +128,7 @@ def a_move_and_a_worker(world: World) -> list[Any]:
 
 def test_a_stall_beyond_the_lease_may_leave_a_copy_that_nobody_knows_of() -> None:
     with pytest.raises(Counterexample, match="the invariant does not hold"):
-        explored(a_move_and_a_worker, kills=1, stalls=[LEASE + 1])
+        explored(a_move_and_a_worker, crashes=1, stalls=[LEASE + 1])
 
 
 @pytest.mark.guarantee(RECIPE, "verify finds what a stall beyond the lease leaves, and repair fixes it")

@@ -31,32 +31,32 @@ RECIPE = "InterPartitionIndex"
     RECIPE, "copies match their primaries once the queue is drained, also if one of two writers crashes"
 )
 def test_copies_follow_two_moves_whoever_dies() -> None:
-    explored(two_moves, kills=1)
+    explored(two_moves, crashes=1)
 
 
 @pytest.mark.guide("G-136")
 @pytest.mark.guarantee(RECIPE, "a value that an entity had, lost and got again has its copy, after any crash")
 def test_copies_follow_a_move_back_whoever_dies() -> None:
-    explored(a_move_and_a_move_back, kills=1, preemptions=0)
+    explored(a_move_and_a_move_back, crashes=1, preemptions=0)
     explored(a_move_and_a_move_back, preemptions=2)
 
 
 @pytest.mark.guide("G-137")
 @pytest.mark.guarantee(RECIPE, "no copy of a deleted entity is left, after any crash")
 def test_no_copy_is_left_behind_whoever_dies() -> None:
-    explored(a_move_and_a_delete, kills=1)
+    explored(a_move_and_a_delete, crashes=1)
 
 
 @pytest.mark.guarantee(RECIPE, "an inserted entity has its copy, after any crash")
 def test_an_insert_gets_its_copy_whoever_dies() -> None:
-    explored(two_inserts, kills=1)
+    explored(two_inserts, crashes=1)
 
 
 @pytest.mark.guide("G-135")
 @pytest.mark.guarantee(RECIPE, "copies match their primaries after a lost response and repeated messages")
 def test_copies_follow_whichever_answer_is_lost() -> None:
-    explored(a_move_and_a_delete, lost=1, expected=(*REFUSED, OutcomeUnknown))
-    explored(two_moves, lost=1, expected=(*REFUSED, OutcomeUnknown), preemptions=0)
+    explored(a_move_and_a_delete, lost_responses=1, expected=(*REFUSED, OutcomeUnknown))
+    explored(two_moves, lost_responses=1, expected=(*REFUSED, OutcomeUnknown), preemptions=0)
 
 
 # -- a worker that gets messages while their writers are at work
@@ -96,7 +96,7 @@ def a_move_a_worker_and_a_move(world: World) -> list[Any]:
 @pytest.mark.guide("G-134")
 @pytest.mark.guarantee(RECIPE, "a worker completes the change of a crashed writer while another writer writes")
 def test_a_worker_does_the_work_of_the_dead_while_another_writes() -> None:
-    explored(a_move_a_worker_and_a_move, kills=1)
+    explored(a_move_a_worker_and_a_move, crashes=1)
 
 
 # -- several of them at once, of which not every order can be tried
@@ -127,8 +127,8 @@ def test_copies_follow_a_crowd(unique: bool) -> None:
         partial(a_crowd, unique=unique),
         invariant=partial(right_once_drained, unique=unique),
         expected=(*REFUSED, DuplicateIndexValue, LeaseLost, OutcomeUnknown),
-        kills=2,
-        lost=2,
+        crashes=2,
+        lost_responses=2,
         schedules=20,
         samples=60,
         seed=5,

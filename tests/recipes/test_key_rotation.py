@@ -162,7 +162,7 @@ def nothing_is_lost(world: World) -> None:
 
 
 @pytest.mark.guarantee("KeyRotation", "no change of a writer is lost, and in the end all is under the current key")
-@pytest.mark.parametrize("bound", [{"kills": 1}, {"lost": 1}])
+@pytest.mark.parametrize("bound", [{"crashes": 1}, {"lost_responses": 1}])
 def test_a_writer_beside_a_rotation(monkeypatch: pytest.MonkeyPatch, bound: dict[str, int]) -> None:
     no_chance(monkeypatch)
     make = rotating(lambda staff: KeyRotation(staff).rotate())

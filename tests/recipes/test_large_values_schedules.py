@@ -57,7 +57,7 @@ def the_last_one_told_is_there(world: World) -> None:
     readers_saw_a_value_that_was_written(world)
     told = {world.returned[name] for name in ("b", "c") if name in world.returned}
     found = world.run(get(staff_of(world)))
-    if told and not world.died and not world.raised:
+    if told and not world.crashed and not world.raised:
         assert found in told, f"told {told}, and there is {found!r}"
 
 
@@ -166,18 +166,18 @@ def explored(make: Make, **options: Any) -> None:
 @pytest.mark.guarantee(RECIPE, "an address is never without its blob, whoever dies or does not hear; orphans go")
 @pytest.mark.parametrize("write", [replace, merge, delete], ids=lambda write: write.__name__)
 def test_a_writer_who_may_die_or_not_hear(write: Any) -> None:
-    explored(actors({"b": write}, stray=True), kills=1, lost=1)
+    explored(actors({"b": write}, stray=True), crashes=1, lost_responses=1)
 
 
 @pytest.mark.guide("G-248")
 @pytest.mark.guarantee(RECIPE, "of two who insert one is refused, and her blob goes in the end")
 def test_two_insert() -> None:
-    explored(actors({"b": insert, "c": insert}, old=False), kills=1, preemptions=2)
+    explored(actors({"b": insert, "c": insert}, old=False), crashes=1, preemptions=2)
 
 
 @pytest.mark.guarantee(RECIPE, "the value of the last writer who was told so is there")
 def test_two_write() -> None:
-    explored(actors({"b": replace, "c": merge}), kills=1, preemptions=2)
+    explored(actors({"b": replace, "c": merge}), crashes=1, preemptions=2)
 
 
 @pytest.mark.guide("G-248", "G-249")
@@ -203,7 +203,7 @@ def test_two_collections_at_once_and_a_death() -> None:
         world.engine.clock.advance(3600)
         return {name: collect(LargePropertyStore(staff_of(world)), 1) for name in ("one", "two")}
 
-    explored(make, kills=1, preemptions=2)
+    explored(make, crashes=1, preemptions=2)
 
 
 # -- what goes wrong without one of the steps, or past the limits

@@ -96,7 +96,7 @@ def explored(make: Callable[[World], dict[str, Any]], **options: Any) -> int:
 
 
 @pytest.mark.guide("G-273")
-@pytest.mark.parametrize("faults", [{"kills": 1}, {"lost": 1}], ids=str)
+@pytest.mark.parametrize("faults", [{"crashes": 1}, {"lost_responses": 1}], ids=str)
 @pytest.mark.parametrize("case", [a_change_and_a_birthday, a_change_and_a_farewell], ids=["birthday", "farewell"])
 @pytest.mark.guarantee(
     RECIPE,

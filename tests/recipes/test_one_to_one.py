@@ -145,7 +145,7 @@ def a_link_is_known_on_both_sides(world: World) -> None:
 @pytest.mark.guarantee(
     "OneToOne", "a link exists on both sides or on none; if two entities claim one partner, one gets it"
 )
-@pytest.mark.parametrize("faults", [{"kills": 1}, {"lost": 1}], ids=str)
+@pytest.mark.parametrize("faults", [{"crashes": 1}, {"lost_responses": 1}], ids=str)
 def test_of_two_links_one_holds_on_both_sides_whatever_happens(faults: dict[str, int]) -> None:
     result = explore(two_who_want_one_car, invariant=a_link_is_known_on_both_sides, expected=(EntityChanged,), **faults)
     assert result.exhaustive

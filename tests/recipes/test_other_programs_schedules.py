@@ -294,7 +294,7 @@ def what_they_wrote_is_there(world: World) -> None:
 def explored(
     make: Callable[[World], dict[str, Any]], invariant: Any = what_they_wrote_is_there, **options: Any
 ) -> None:
-    bound: Any = {"lost": 1, "preemptions": 1, "expected": REJECTED} | options
+    bound: Any = {"lost_responses": 1, "preemptions": 1, "expected": REJECTED} | options
     result = explore(make, invariant=invariant, **bound)
     print(f"{result}; {result.states:,} states, {result.choices:,} steps, {result.seconds:.1f} s")
     assert result.exhaustive

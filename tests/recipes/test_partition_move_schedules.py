@@ -138,7 +138,7 @@ def explored(make: Any, **options: Any) -> None:
 @pytest.mark.guarantee(
     RECIPE, "of two moves of one entity, one is completed, and the entity is in one place, after any crash"
 )
-@pytest.mark.parametrize("bound", [{"kills": 1, "preemptions": 0}, {"preemptions": 2}], ids=str)
+@pytest.mark.parametrize("bound", [{"crashes": 1, "preemptions": 0}, {"preemptions": 2}], ids=str)
 def test_of_two_moves_one_is_made_whoever_dies(bound: dict[str, int]) -> None:
     explored(two_moves, **bound)
 
@@ -149,11 +149,11 @@ def test_of_two_moves_one_is_made_whoever_dies(bound: dict[str, int]) -> None:
 )
 @pytest.mark.parametrize("make", [a_move_and_a_raise, a_move_and_a_raise_there, a_move_and_a_worker])
 def test_a_change_on_the_way_is_not_lost_whoever_dies(make: Any) -> None:
-    explored(make, kills=1, expected=(*REFUSED, LeaseLost))
+    explored(make, crashes=1, expected=(*REFUSED, LeaseLost))
 
 
 @pytest.mark.guarantee(RECIPE, "a second move of an entity in transit is rejected, or both moves are completed")
-@pytest.mark.parametrize("bound", [{"kills": 1}, {"lost": 1, "preemptions": 0}], ids=str)
+@pytest.mark.parametrize("bound", [{"crashes": 1}, {"lost_responses": 1, "preemptions": 0}], ids=str)
 def test_whoever_moves_on_what_is_moved_leaves_it_in_one_place(bound: dict[str, int]) -> None:
     explored(a_move_and_one_who_moves_on, invariant=in_the_last_place, **bound)
 
@@ -161,7 +161,7 @@ def test_whoever_moves_on_what_is_moved_leaves_it_in_one_place(bound: dict[str, 
 @pytest.mark.guarantee(RECIPE, "an entity is in one place, after a lost response")
 @pytest.mark.parametrize("make", [two_moves, a_move_and_a_raise])
 def test_it_is_in_one_place_whichever_answer_is_lost(make: Any) -> None:
-    explored(make, lost=1, preemptions=0)
+    explored(make, lost_responses=1, preemptions=0)
 
 
 # -- what must not work, or the explorer would see nothing
@@ -190,7 +190,7 @@ class Careless(Relocation):
 
 @pytest.mark.parametrize(
     ("broken", "make", "options"),
-    [(Hasty, two_moves, {"kills": 1}), (Careless, a_move_and_a_raise, {})],
+    [(Hasty, two_moves, {"crashes": 1}), (Careless, a_move_and_a_raise, {})],
     ids=["deletes first", "deletes what changed"],
 )
 def test_a_move_in_another_order_is_found_out(

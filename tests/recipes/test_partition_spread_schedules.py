@@ -58,7 +58,7 @@ def all_are_spread_as_it_is_written_down(world: World) -> None:
 
 @pytest.mark.guarantee("PartitionSpread", "every entity is in the bucket in which all others look for it")
 def test_of_two_who_spread_otherwise_one_is_refused() -> None:
-    for faults in ({"kills": 1}, {"lost": 1}):
+    for faults in ({"crashes": 1}, {"lost_responses": 1}):
         result = explore(
             two_with_other_buckets,
             always=all_are_spread_as_it_is_written_down,

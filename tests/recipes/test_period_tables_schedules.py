@@ -43,7 +43,7 @@ def every_entity_is_there_once(world: World) -> None:
 @pytest.mark.guide("G-219")
 @pytest.mark.guarantee("PeriodTables", "two first writers of a period make its table once and lose no entity")
 def test_two_first_writers_of_a_period_lose_nothing() -> None:
-    for faults in ({"kills": 1}, {"lost": 1}):
+    for faults in ({"crashes": 1}, {"lost_responses": 1}):
         result = explore(two_first_writers, always=every_entity_is_there_once, preemptions=1, **faults)
         assert result.exhaustive
         assert result.schedules > 10
@@ -99,7 +99,7 @@ def test_a_straggler_does_not_make_a_dropped_table_again() -> None:
     result = explore(
         straggler_and_two_droppers,
         always=none_that_was_dropped_is_there,
-        kills=1,
+        crashes=1,
         preemptions=2,
         **LATE,
     )

@@ -121,14 +121,14 @@ by_case = pytest.mark.parametrize("case", CASES, ids=[case.__name__ for case in 
 @pytest.mark.guarantee(RECIPE, "in the partition, totals are always exact, also if one of two writers crashes")
 @by_case
 def test_totals_in_the_partition_are_exact_at_every_step_whoever_dies(case: Any) -> None:
-    explored(partial(case, via=here()), always=totals_are_exact, kills=1, preemptions=1)
+    explored(partial(case, via=here()), always=totals_are_exact, crashes=1, preemptions=1)
 
 
 @pytest.mark.guarantee(RECIPE, "in the partition, totals are always exact, also after a lost response")
 @pytest.mark.parametrize("case", CASES[:2], ids=[case.__name__ for case in CASES[:2]])
 def test_totals_in_the_partition_are_exact_at_every_step_whichever_answer_is_lost(case: Any) -> None:
     expected = (*REFUSED, OutcomeUnknown)
-    explored(partial(case, via=here()), always=totals_are_exact, lost=1, preemptions=1, expected=expected)
+    explored(partial(case, via=here()), always=totals_are_exact, lost_responses=1, preemptions=1, expected=expected)
 
 
 @pytest.mark.guide("G-271")
@@ -136,7 +136,7 @@ def test_totals_in_the_partition_are_exact_at_every_step_whichever_answer_is_los
 def test_totals_elsewhere_are_right_in_the_end_whoever_dies() -> None:
     via = elsewhere()
     make = partial(a_raise_and_a_farewell, via=via)
-    explored(make, invariant=partial(right_once_drained, via=via), kills=1, preemptions=0)
+    explored(make, invariant=partial(right_once_drained, via=via), crashes=1, preemptions=0)
 
 
 @pytest.mark.guarantee(
@@ -146,7 +146,7 @@ def test_totals_elsewhere_are_right_in_the_end_whichever_answer_is_lost() -> Non
     via = elsewhere()
     make = partial(two_first_inserts, via=via)
     expected = (*REFUSED, OutcomeUnknown)
-    explored(make, invariant=partial(right_once_drained, via=via), lost=1, preemptions=0, expected=expected)
+    explored(make, invariant=partial(right_once_drained, via=via), lost_responses=1, preemptions=0, expected=expected)
 
 
 @pytest.mark.guarantee(RECIPE, "in another table, totals match the entities, in every order of two writers")
@@ -165,10 +165,10 @@ def test_a_recount_while_a_writer_goes_on_leaves_exact_totals() -> None:
         return [staff.recount(via, Department="Sales"), staff.insert(employee(1, 20))]
 
     def exact_unless_the_recount_died(world: World) -> None:
-        if "A" not in world.died:
+        if "A" not in world.crashed:
             totals_are_exact(world)
 
-    explored(a_recount_and_a_hire, invariant=exact_unless_the_recount_died, kills=1)
+    explored(a_recount_and_a_hire, invariant=exact_unless_the_recount_died, crashes=1)
 
 
 # -- with a step left out the search finds what goes wrong
@@ -202,7 +202,7 @@ def test_totals_elsewhere_that_do_not_list_who_was_counted_count_twice() -> None
     via = Adding(TOTALS, sums={"Salary": "Payroll"}, store=InTable("Totals"))
     make = partial(two_first_inserts, via=via)
     with pytest.raises(Counterexample, match=r"crashes|answer"):
-        explored(make, invariant=partial(right_once_drained, via=via), kills=1, preemptions=0)
+        explored(make, invariant=partial(right_once_drained, via=via), crashes=1, preemptions=0)
 
 
 def test_without_the_writers_own_work_and_its_message_totals_stay_behind(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -82,7 +82,7 @@ def the_last_one_told_is_there(world: World) -> None:
     readers_saw_a_whole_value(world)
     told = {letter_of(world.returned[name]) for name in ("b", "c") if name in world.returned}
     found = letter_of(world.run(get(wide_of(world, SMALL))))
-    assert world.died or not told or found in told, f"told {told}, and there is {found!r}"
+    assert world.crashed or not told or found in told, f"told {told}, and there is {found!r}"
 
 
 def in_the_end_there_is_one_blob_for_each_address(world: World) -> None:
@@ -170,13 +170,13 @@ ADDRESS = "an address is never without its blob, whatever row it is in and whoev
 @pytest.mark.guarantee("WideEntity", ADDRESS)
 @pytest.mark.parametrize(("write", "options"), [(replace, LARGE), (merge, SMALL)], ids=["replace", "merge"])
 def test_a_writer_of_a_large_value_who_may_die_or_not_hear(write: Any, options: dict[str, int]) -> None:
-    explored(actors({"b": write}, options), kills=1, lost=1)
+    explored(actors({"b": write}, options), crashes=1, lost_responses=1)
 
 
 @pytest.mark.guarantee("WideEntity", ADDRESS)
 def test_two_write_large_values_and_one_may_die() -> None:
     make = actors({"b": replace, "c": merge}, SMALL)
-    explored(make, invariant=the_last_one_told_is_there, kills=1, preemptions=1)
+    explored(make, invariant=the_last_one_told_is_there, crashes=1, preemptions=1)
 
 
 @pytest.mark.guarantee("WideEntity", "a reader finds the large value of the rows that she read")

@@ -68,13 +68,13 @@ def nobody_sees_a_mix(world: World) -> None:
 def the_last_one_reported_is_there(world: World) -> None:
     """Where no one died, the value is one that its writer was told is written."""
     nobody_sees_a_mix(world)
-    if not world.died:
+    if not world.crashed:
         assert now(world) in {letter_of(world.returned[name]) for name in ("b", "c") if world.returned.get(name)}
 
 
 def nothing_is_left(world: World) -> None:
     """Where no one died, there are the two rows of one value."""
-    assert world.died or len(rows_of(world)) == 2, "rows of no value"
+    assert world.crashed or len(rows_of(world)) == 2, "rows of no value"
 
 
 async def replace(wide: Any, letter: str) -> dict[str, Any]:
@@ -135,23 +135,23 @@ WHOLE = "whoever reads sees one value whole, whichever writer dies or wins"
 
 @pytest.mark.guarantee("WideEntity", WHOLE)
 def test_two_write_a_large_value_and_one_may_die() -> None:
-    explored(actors(TWO_REPLACE, LARGE), kills=1, preemptions=2)
+    explored(actors(TWO_REPLACE, LARGE), crashes=1, preemptions=2)
 
 
 @pytest.mark.guarantee("WideEntity", "a large write whose answer was lost is recognised, and not taken for another's")
 def test_two_write_a_large_value_and_an_answer_is_lost() -> None:
-    explored(actors(TWO_REPLACE, LARGE), lost=1, preemptions=1)
+    explored(actors(TWO_REPLACE, LARGE), lost_responses=1, preemptions=1)
 
 
 @pytest.mark.guarantee("WideEntity", WHOLE)
 @pytest.mark.parametrize("write", [replace, merge])
 def test_two_write_all_parts_in_one_transaction(write: Any) -> None:
-    explored(actors({"b": write, "c": write}, SMALL), lost=1, preemptions=2)
+    explored(actors({"b": write, "c": write}, SMALL), lost_responses=1, preemptions=2)
 
 
 @pytest.mark.guarantee("WideEntity", "of two who insert a large value one is refused, and its rows are removed")
 def test_two_insert_a_large_value() -> None:
-    explored(actors(TWO_INSERT, LARGE, old=False), kills=1)
+    explored(actors(TWO_INSERT, LARGE, old=False), crashes=1)
     explored(actors(TWO_INSERT, LARGE, old=False), invariant=nothing_is_left)
 
 
@@ -216,7 +216,7 @@ class Hasty(WideEntity[Any]):
     ("make", "bound"),
     [
         (actors({"b": replace, "reader": None}, LARGE, kind=HeadFirst), {}),
-        (actors({"b": replace}, LARGE, kind=HeadFirst), {"kills": 1}),
+        (actors({"b": replace}, LARGE, kind=HeadFirst), {"crashes": 1}),
         (actors({"b": insert, "sweeper": None}, LARGE, kind=Unchecked, old=False), {}),
         (actors({"b": replace, "sweeper": None}, LARGE, kind=Careless), {}),
         (actors({"b": replace, "reader": None}, SMALL, kind=Hasty, in_pages=True), {}),

@@ -76,7 +76,7 @@ STEPS = "all steps are completed, in order"
 
 @pytest.mark.guide("G-152", "G-161")
 @pytest.mark.parametrize("remember", [False, True])
-@pytest.mark.parametrize("faults", [{"kills": 1}, {"lost": 1}, {"stalls": [OVER]}], ids=str)
+@pytest.mark.parametrize("faults", [{"crashes": 1}, {"lost_responses": 1}, {"stalls": [OVER]}], ids=str)
 @pytest.mark.guarantee("EventualTransaction", f"{STEPS}, after any crash, lost response or expired lease")
 def test_all_steps_are_done_in_their_order(faults: dict[str, Any], remember: bool) -> None:
     assert explored(two_workers(remember=remember), always=are_in_order, invariant=are_all_done, **faults) > 10
@@ -101,7 +101,7 @@ def is_poison(world: World) -> None:
 
 
 @pytest.mark.guide("G-153", "G-154")
-@pytest.mark.parametrize("faults", [{"kills": 1}, {"lost": 1}, {"stalls": [OVER]}], ids=str)
+@pytest.mark.parametrize("faults", [{"crashes": 1}, {"lost_responses": 1}, {"stalls": [OVER]}], ids=str)
 @pytest.mark.guarantee("Worker", "a message that cannot be read is never lost, and is moved to the poison queue")
 def test_a_message_that_nobody_can_read_is_never_lost(faults: dict[str, Any]) -> None:
     assert explored(two_workers(text=UNREADABLE), always=is_kept, invariant=is_poison, **faults) > 5
@@ -137,7 +137,7 @@ class DeletesBeforePoison(Delivery):
 def test_a_broken_worker_is_found(
     monkeypatch: pytest.MonkeyPatch, broken: type[Delivery], make: Any, checks: dict[str, Any], what: str
 ) -> None:
-    explored(make, kills=1, **checks)
+    explored(make, crashes=1, **checks)
     monkeypatch.setattr(recipe, "Delivery", broken)
     with pytest.raises(Counterexample, match=what):
-        explored(make, kills=1, **checks)
+        explored(make, crashes=1, **checks)

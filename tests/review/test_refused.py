@@ -13,12 +13,12 @@ from hypothesis import strategies as st
 from tablepatterns import connect
 from tablepatterns.engine.account import Engine
 from tablepatterns.engine.clock import Clock
-from tablepatterns.engine.faults import Asked
+from tablepatterns.engine.faults import RequestInfo
 from tablepatterns.engine.targets import Targets
 from tablepatterns.review.capacity.load import first_over, refused_share
 
 NOON = datetime(2014, 8, 22, 12, tzinfo=timezone.utc)
-INSERT = Asked("table", "InsertEntity", "Log", "hot")
+INSERT = RequestInfo("table", "InsertEntity", "Log", "hot")
 
 
 def arrivals(rates: list[int], step: int) -> list[timedelta]:
@@ -41,7 +41,7 @@ def test_the_share_is_that_of_the_engine_on_the_same_arrivals(
     refused = 0
     for moment in moments:
         clock.set(NOON + moment)
-        if targets.meet(INSERT, clock) is None:
+        if targets.admit(INSERT, clock) is None:
             targets.count_entities(INSERT, clock, work)
         else:
             refused += 1

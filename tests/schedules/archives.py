@@ -31,7 +31,7 @@ def broken(move: type[Any], workers: tuple[str, ...] = ("ann", "bob"), **options
 @schedule("archive")
 def deleted_first() -> object:
     """A worker that deletes before it inserts dies in between."""
-    return broken(DeletesFirst, workers=("ann",), kills=1)
+    return broken(DeletesFirst, workers=("ann",), crashes=1)
 
 
 @schedule("archive-late_worker")

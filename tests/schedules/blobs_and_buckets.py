@@ -37,7 +37,7 @@ def the_address_before_its_blob() -> object:
 
         return {"ann": insert()}
 
-    return explore(make, invariant=large.no_address_is_without_its_blob, kills=1)
+    return explore(make, invariant=large.no_address_is_without_its_blob, crashes=1)
 
 
 @schedule("large_properties-one_name")
@@ -100,7 +100,7 @@ def _writes(*batches: Sequence[float]) -> Callable[[World], Actors]:
 @schedule("blob_log")
 def appended_wherever_the_blob_ends() -> object:
     """A block whose answer was lost is appended once more."""
-    return _kept(logging.Unpositioned, _writes([1, 3]), invariant=logging.nothing_is_stored_twice, lost=1)
+    return _kept(logging.Unpositioned, _writes([1, 3]), invariant=logging.nothing_is_stored_twice, lost_responses=1)
 
 
 @schedule("blob_log-told_late")
@@ -113,4 +113,4 @@ def told_of_when_it_is_there() -> object:
             for entry in logging.entries_in(blob):
                 assert entry.at <= told, f"an entry of {entry.at:%H:%M} is in a blob that says it ends at {told:%H:%M}"
 
-    return _kept(logging.Late, _writes([1, 3], [5]), invariant=is_opened, kills=1)
+    return _kept(logging.Late, _writes([1, 3], [5]), invariant=is_opened, crashes=1)

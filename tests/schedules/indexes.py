@@ -32,4 +32,4 @@ def a_copy_after_its_primary() -> object:
         rows = [entity.row_key for entity in world.engine.tables.query("Employees").entities]
         assert len(rows) != 1, f"of the two rows there is only {rows[0]}"
 
-    return explore(hire, invariant=found_by_email, kills=1)
+    return explore(hire, invariant=found_by_email, crashes=1)

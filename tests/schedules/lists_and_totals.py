@@ -53,7 +53,7 @@ def a_list_after_its_entity() -> object:
         stored = [len(world.engine.tables.query(table).entities) for table in ("Employees", "Names")]
         assert stored[0] == stored[1], "an employee is in no list"
 
-    return explore(hire, invariant=is_listed, kills=1)
+    return explore(hire, invariant=is_listed, crashes=1)
 
 
 @schedule("summary")
@@ -86,7 +86,7 @@ def totals_that_do_not_list_who_is_counted() -> object:
         count, _ = summing.entities(world)
         assert counted == count, f"{counted} are counted, and there is {count}"
 
-    return explore(hire, invariant=are_counted, kills=1)
+    return explore(hire, invariant=are_counted, crashes=1)
 
 
 @schedule("denormalize")
@@ -129,7 +129,7 @@ def a_copy_after_what_it_is_of() -> object:
 
         return {"ann": change()}
 
-    return explore(make, invariant=partial(_equal_copies), kills=1)
+    return explore(make, invariant=partial(_equal_copies), crashes=1)
 
 
 def _equal_copies(world: World) -> None:

@@ -36,7 +36,7 @@ def two_requests_in_place_of_one() -> object:
         total = sum(int(str(row.properties["Budget"])) for row in world.engine.tables.query("Staff").entities)
         assert total == 100, f"of a budget of 100 there is {total}"
 
-    return explore(make, invariant=is_all_there, kills=1)
+    return explore(make, invariant=is_all_there, crashes=1)
 
 
 def _more(by: int) -> Any:
@@ -71,9 +71,9 @@ def all_of_it_once_more() -> object:
 
     def is_not_lost(world: World) -> None:
         found = world.engine.tables.get("Employees", "Sales", "empid_000223").properties["Salary"]
-        assert "load" not in world.died or "writer" not in world.returned or found == 110, "a raise is lost"
+        assert "load" not in world.crashed or "writer" not in world.returned or found == 110, "a raise is lost"
 
-    return explore(make, invariant=is_not_lost, kills=1, preemptions=0, latency=0)
+    return explore(make, invariant=is_not_lost, crashes=1, preemptions=0, latency=0)
 
 
 @schedule("parallel_reads")

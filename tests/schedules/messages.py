@@ -39,7 +39,7 @@ def a_step_that_adds() -> object:
         count = row.properties["Employees"]
         assert count <= 1, f"one is hired, and {count} are counted"
 
-    return explore(hire, invariant=is_counted_once, kills=1)
+    return explore(hire, invariant=is_counted_once, crashes=1)
 
 
 def _one_more(department: Any) -> None:
@@ -53,7 +53,7 @@ async def _after_a_lease(world: World, worker: Any) -> None:
 
 def _broken(delivery: type[Delivery], text: str | None = None, **checks: Any) -> object:
     with patch.object(recipe, "Delivery", delivery):
-        return explore(_one_worker(text), kills=1, **checks)
+        return explore(_one_worker(text), crashes=1, **checks)
 
 
 def _one_worker(text: str | None) -> Any:
@@ -99,7 +99,7 @@ def announced_after_the_change() -> object:
         rows = world.engine.tables.query("Employees").entities
         assert not rows or world.engine.queues.count("copies"), "an employee has no copy, and no message asks for it"
 
-    return explore(hire, invariant=is_copied_or_asked_for, kills=1)
+    return explore(hire, invariant=is_copied_or_asked_for, crashes=1)
 
 
 @schedule("inter_partition_index-late_copy")

@@ -41,7 +41,7 @@ def a_count_after_the_employee() -> object:
         counted, there = rows[0].properties["Employees"], len(rows) - 1
         assert counted == there, f"{counted} are counted, and there is {there}"
 
-    return explore(make, invariant=is_counted, kills=1)
+    return explore(make, invariant=is_counted, crashes=1)
 
 
 @schedule("one_to_many-denormalised")
@@ -129,7 +129,7 @@ def deleted_before_it_is_inserted() -> object:
         second.close()
         return [first]
 
-    return _moved(moving.Hasty, one, ("ann",), invariant=is_somewhere, kills=1)
+    return _moved(moving.Hasty, one, ("ann",), invariant=is_somewhere, crashes=1)
 
 
 @schedule("partition_move-raise")

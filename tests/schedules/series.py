@@ -40,7 +40,7 @@ def a_review_in_a_table_of_its_own() -> object:
             new, grade = review.properties["NewGrade"], employee.properties["Grade"]
             assert new == grade, f"the review says grade {new}, the employee {grade}"
 
-    return explore(make, invariant=agree, kills=1)
+    return explore(make, invariant=agree, crashes=1)
 
 
 @schedule("log_tail")
@@ -84,7 +84,7 @@ def another_key_where_one_is_taken() -> object:
         count = len(world.engine.tables.query("Claims").entities)
         assert count <= 1, f"of one claim there are {count}"
 
-    return explore(make, invariant=is_there_once, lost=1)
+    return explore(make, invariant=is_there_once, lost_responses=1)
 
 
 @schedule("data_series")
@@ -120,11 +120,11 @@ def a_request_for_each_part() -> object:
         found = [str(row.properties["Unit"]) for row in world.engine.tables.query("MessageCounts").entities]
         assert len(set(found)) == 1, f"part 01 says {found[0]}, part 02 {found[1]}"
 
-    return explore(make, invariant=is_of_one_piece, kills=1)
+    return explore(make, invariant=is_of_one_piece, crashes=1)
 
 
 @schedule("wide_entity-head_first")
 def the_head_before_the_rows() -> object:
     """The head names the rows of a large value before they are there."""
     make = widening.actors({"b": widening.replace}, widening.LARGE, kind=widening.HeadFirst)
-    return explore(make, invariant=widening.nobody_sees_a_mix, kills=1)
+    return explore(make, invariant=widening.nobody_sees_a_mix, crashes=1)

@@ -119,10 +119,10 @@ async def test_a_table_that_does_not_exist_is_told_alike(tables: Tables) -> None
     ("fault", "how"),
     [
         ("busy", {}),
-        ("lose_answer", {}),
+        ("lose_response", {}),
         ("lose_request", {}),
         ("refuse_connection", {}),
-        ("time_out", {"carried_out": True}),
+        ("time_out", {"executed": True}),
     ],
 )
 @pytest.mark.parametrize("case", ["all kinds", "exists", "overwrites"])

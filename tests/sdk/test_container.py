@@ -36,14 +36,14 @@ Fault = Callable[..., Any]
 
 
 @pytest.fixture(params=["connection breaks", "timed out"])
-def lose_answer(request: pytest.FixtureRequest, engine: Engine) -> Fault:
+def lose_response(request: pytest.FixtureRequest, engine: Engine) -> Fault:
     """A function by which the next answer to an operation is lost, once it is carried out."""
 
     def lose(operation: Any, **where: Any) -> Any:
         options = {"operation": operation, "times": 1} | where
         if request.param == "timed out":
-            return engine.faults.time_out(carried_out=True, **options)
-        return engine.faults.lose_answer(**options)
+            return engine.faults.time_out(executed=True, **options)
+        return engine.faults.lose_response(**options)
 
     return lose
 
@@ -154,17 +154,17 @@ async def test_an_upload_that_breaks_off_leaves_what_was_there(container: Any) -
 
 
 @pytest.mark.parametrize("etag", [None, ABSENT])
-async def test_an_upload_whose_answer_is_lost_is_ours(container: Any, lose_answer: Fault, etag: str | None) -> None:
+async def test_an_upload_whose_answer_is_lost_is_ours(container: Any, lose_response: Fault, etag: str | None) -> None:
     await container.create()
-    lose_answer("PutBlob")
+    lose_response("PutBlob")
     written = await container.upload("a", b"1", etag=etag)
     assert (await container.facts("a")).etag == written
     assert await container.download("a") == b"1"
 
 
-async def test_a_conditional_upload_whose_answer_is_lost_is_ours(container: Any, lose_answer: Fault) -> None:
+async def test_a_conditional_upload_whose_answer_is_lost_is_ours(container: Any, lose_response: Fault) -> None:
     old = await container.upload("a", b"1")
-    lose_answer("PutBlob")
+    lose_response("PutBlob")
     written = await container.upload("a", b"2", etag=old)
     assert (await container.facts("a")).etag == written
 
@@ -255,9 +255,9 @@ async def test_an_append_blob_is_made_once(container: Any) -> None:
     assert await container.download("log") == b"one"
 
 
-async def test_an_append_blob_whose_answer_is_lost_is_ours(container: Any, lose_answer: Fault) -> None:
+async def test_an_append_blob_whose_answer_is_lost_is_ours(container: Any, lose_response: Fault) -> None:
     await container.create()
-    lost = lose_answer("PutBlob")
+    lost = lose_response("PutBlob")
     assert await container.create_append("log")
     assert lost.hits == 1
 
@@ -268,17 +268,17 @@ async def test_an_append_blob_of_another_is_not_taken_for_ours(container: Any, e
     assert not await container.create_append("log")
 
 
-async def test_an_append_whose_answer_is_lost_is_refused_the_second_time(container: Any, lose_answer: Fault) -> None:
+async def test_an_append_whose_answer_is_lost_is_refused_the_second_time(container: Any, lose_response: Fault) -> None:
     await container.create_append("log")
-    lose_answer("AppendBlock")
+    lose_response("AppendBlock")
     with pytest.raises(BlobChanged):
         await container.append("log", b"one", position=0)
     assert await container.download("log") == b"one"
 
 
-async def test_without_a_position_a_lost_answer_appends_twice(container: Any, lose_answer: Fault) -> None:
+async def test_without_a_position_a_lost_answer_appends_twice(container: Any, lose_response: Fault) -> None:
     await container.create_append("log")
-    lose_answer("AppendBlock")
+    lose_response("AppendBlock")
     assert await container.append("log", b"one") == 3
     assert await container.download("log") == b"oneone"
 
@@ -303,9 +303,9 @@ async def test_metadata_of_what_is_not_there_is_refused(container: Any) -> None:
         await container.create()
 
 
-async def test_metadata_whose_answer_is_lost_is_ours(container: Any, lose_answer: Fault) -> None:
+async def test_metadata_whose_answer_is_lost_is_ours(container: Any, lose_response: Fault) -> None:
     old = await container.upload("a", b"1")
-    lose_answer("SetBlobMetadata")
+    lose_response("SetBlobMetadata")
     new = await container.describe("a", {"x": "1"}, etag=old)
     assert ((await container.facts("a")).etag, (await container.facts("a")).metadata) == (new, {"x": "1"})
 

@@ -60,7 +60,7 @@ async def test_an_insert_is_carried_out_once(flaky: Any, reliable: Any) -> None:
 
 async def test_an_insert_whose_connection_broke_is_carried_out_once(reliable: Any, engine: Engine) -> None:
     await reliable.table.create()
-    engine.faults.lose_answer(table=reliable.table.name, times=1)
+    engine.faults.lose_response(table=reliable.table.name, times=1)
     written = await reliable.insert(jones())
     assert (await reliable.get(**ID)).etag == written.etag
 
@@ -194,8 +194,8 @@ async def test_an_insert_makes_its_table_though_every_first_answer_is_lost(
 ) -> None:
     employees = employees_of(storage, table_name)
     with (
-        engine.faults.lose_answer(operation="InsertEntity", times=1),
-        engine.faults.lose_answer(operation="CreateTable", times=1),
+        engine.faults.lose_response(operation="InsertEntity", times=1),
+        engine.faults.lose_response(operation="CreateTable", times=1),
     ):
         await employees.insert(jones())
     assert len(await rows_of(storage, table_name)) == 2

@@ -19,7 +19,7 @@ import tablepatterns.testing
 from tablepatterns.testing import Counterexample
 
 RECORD = Path(__file__).parents[2] / "docs" / "data" / "explored.json"
-_DEFAULTS = {"kills": 0, "lost": 0, "stalls": [], "preemptions": None, "samples": 0}
+_DEFAULTS = {"crashes": 0, "lost_responses": 0, "stalls": [], "preemptions": None, "samples": 0}
 _TESTS = pytest.StashKey[dict[str, list[dict[str, Any]]]]()
 
 

@@ -45,7 +45,7 @@ class TestWhatIsFound:
         assert (lost.schedule, lost.faults, lost.preemptions, lost.steps) == ("A B B A", 0, 1, 4)
 
     def test_what_goes_wrong_without_a_fault_is_found_before_what_needs_one(self) -> None:
-        assert found(two(visit), invariant=both_counted, kills=1, lost=1).schedule == "A B B A"
+        assert found(two(visit), invariant=both_counted, crashes=1, lost_responses=1).schedule == "A B B A"
 
     def test_the_story_tells_who_asked_for_what_and_what_came_of_it(self) -> None:
         assert str(found(two(visit), invariant=both_counted)) == (
@@ -204,7 +204,7 @@ class TestWhatIsTried:
         assert not explore(two(visit), schedules=total - 1).exhaustive
 
     def test_the_same_is_tried_each_time(self) -> None:
-        assert explore(two(visit_carefully), kills=1) == explore(two(visit_carefully), kills=1)
+        assert explore(two(visit_carefully), crashes=1) == explore(two(visit_carefully), crashes=1)
 
     def test_what_was_tried_is_told(self) -> None:
         assert str(explore(two(visit), samples=3)) == (
@@ -219,7 +219,7 @@ class TestSamples:
             table = counter(world)
             return [visit(table), visit(table), write(table, "1", "2", "3")]
 
-        lost = found(make, invariant=both_counted, preemptions=0, kills=1, lost=1, samples=100)
+        lost = found(make, invariant=both_counted, preemptions=0, crashes=1, lost_responses=1, samples=100)
         assert (lost.faults, lost.preemptions) == (0, 1)
 
     def test_what_is_made_simple_stays_the_same_kind_of_wrong(self) -> None:

@@ -15,7 +15,7 @@ def ends_of(make: Any, **options: Any) -> set[tuple[tuple[str, ...], tuple[str, 
     """Return who had died and what was stored, of all ends that exploring comes to."""
     ends = set()
     explored = explore(
-        make, invariant=lambda world: ends.add((tuple(sorted(world.died)), tuple(sorted(stored(world))))), **options
+        make, invariant=lambda world: ends.add((tuple(sorted(world.crashed)), tuple(sorted(stored(world))))), **options
     )
     assert explored.exhaustive
     return ends
@@ -24,7 +24,7 @@ def ends_of(make: Any, **options: Any) -> set[tuple[tuple[str, ...], tuple[str, 
 class TestDeath:
     def test_an_actor_dies_before_and_after_each_of_its_requests(self) -> None:
         alive, dead = (), ("A",)
-        assert ends_of(writers(["1", "2"]), kills=1) == {
+        assert ends_of(writers(["1", "2"]), crashes=1) == {
             (alive, ("1", "2")),
             (dead, ()),
             (dead, ("1",)),
@@ -33,15 +33,15 @@ class TestDeath:
 
     def test_no_more_die_than_may(self) -> None:
         rows = ["1"], ["2"], ["3"]
-        assert max(len(died) for died, _ in ends_of(writers(*rows), kills=1)) == 1
-        assert max(len(died) for died, _ in ends_of(writers(*rows), kills=2)) == 2
+        assert max(len(died) for died, _ in ends_of(writers(*rows), crashes=1)) == 1
+        assert max(len(died) for died, _ in ends_of(writers(*rows), crashes=2)) == 2
 
     def test_a_crash_between_two_writes_is_found(self) -> None:
         def both_or_none(world: World) -> bool:
             return len(stored(world)) in (0, 2)
 
         with pytest.raises(Counterexample) as caught:
-            explore(writers(["primary", "copy"]), invariant=both_or_none, kills=1)
+            explore(writers(["primary", "copy"]), invariant=both_or_none, crashes=1)
         assert str(caught.value) == (
             "the invariant does not hold in the end: both_or_none returned False\n"
             "\n"
@@ -63,7 +63,7 @@ class TestDeath:
             finally:
                 await write(table, "tidied")
 
-        assert ends_of(lambda world: [tidy(pages(world))], kills=1) == {
+        assert ends_of(lambda world: [tidy(pages(world))], crashes=1) == {
             ((), ("1", "2", "tidied")),
             (("A",), ()),
             (("A",), ("1",)),
@@ -73,7 +73,7 @@ class TestDeath:
 
     def test_an_actor_that_has_ended_does_not_die(self) -> None:
         world = replay(two(visit), "A A B! ")
-        assert (world.died, world.returned) == ({"B"}, {"A": None})
+        assert (world.crashed, world.returned) == ({"B"}, {"A": None})
 
 
 class TestLostAnswers:
@@ -93,8 +93,8 @@ class TestLostAnswers:
         def note(world: World) -> None:
             seen.update(record.fault for record in world.engine.ledger.records)
 
-        explore(writers(["1"]), invariant=note, lost=1, expected=AzureError)
-        assert seen == {None, "answer lost", "timed out after the commit"}
+        explore(writers(["1"]), invariant=note, lost_responses=1, expected=AzureError)
+        assert seen == {None, "response lost", "timed out after the commit"}
 
     def test_no_more_answers_are_lost_than_may(self) -> None:
         def lost(world: World) -> int:
@@ -103,27 +103,27 @@ class TestLostAnswers:
         numbers: set[int] = set()
         for allowed in (0, 1, 2):
             make = writers(["1"], ["2"], retry_total=0)
-            explore(make, invariant=lambda world: numbers.add(lost(world)), lost=allowed)
+            explore(make, invariant=lambda world: numbers.add(lost(world)), lost_responses=allowed)
             assert numbers == set(range(allowed + 1))
 
     def test_the_answer_to_a_read_is_not_lost(self) -> None:
         async def look(table: Any) -> int:
             return len([entity async for entity in table.list_entities()])
 
-        assert explore(lambda world: [look(pages(world))], lost=1).schedules == 1
+        assert explore(lambda world: [look(pages(world))], lost_responses=1).schedules == 1
 
     def test_an_actor_may_end_with_the_error_of_its_own_lost_answer(self) -> None:
-        assert explore(writers(["1"], retry_total=0), lost=1).exhaustive
+        assert explore(writers(["1"], retry_total=0), lost_responses=1).exhaustive
 
     def test_an_actor_may_not_end_with_what_it_made_of_it(self) -> None:
         with pytest.raises(Counterexample, match="A raised ResourceExistsError") as caught:
-            explore(writers(["1"]), lost=1)
+            explore(writers(["1"]), lost_responses=1)
         assert caught.value.schedule == "A? A"
 
     def test_an_actor_may_not_end_with_an_error_of_the_network_that_nobody_made(self) -> None:
         def make(world: World) -> list[Any]:
             made = writers(["1"])(world)
-            world.engine.faults.lose_answer(operation="InsertEntity")
+            world.engine.faults.lose_response(operation="InsertEntity")
             return made
 
         with pytest.raises(Counterexample, match="A raised ServiceRequestError"):
@@ -134,12 +134,12 @@ class TestLostAnswers:
             return bool(visits(world) <= 1)
 
         with pytest.raises(Counterexample) as caught:
-            explore(lambda world: [visit_carefully(counter(world))], invariant=counted_at_most_once, lost=1)
+            explore(lambda world: [visit_carefully(counter(world))], invariant=counted_at_most_once, lost_responses=1)
         assert caught.value.schedule == "A A? A A A"
 
 
 def test_an_error_of_the_service_is_no_lost_answer() -> None:
     with pytest.raises(Counterexample, match="A raised ResourceExistsError") as caught:
-        explore(writers(["1", "1"]), lost=1, kills=1)
+        explore(writers(["1", "1"]), lost_responses=1, crashes=1)
     assert caught.value.faults == 0
     assert isinstance(caught.value.__cause__, HttpResponseError)

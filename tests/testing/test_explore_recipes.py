@@ -24,7 +24,7 @@ def rows_of(world: World, table: str) -> dict[str, dict[str, Any]]:
 
 def explored(make: Any, **options: Any) -> None:
     """Explore, and tell how much there was to it."""
-    result = explore(make, kills=1, **options)
+    result = explore(make, crashes=1, **options)
     print(f"{result}; {result.states:,} states, {result.choices:,} steps, {result.seconds:.1f} s")
     assert result.exhaustive
 
@@ -57,7 +57,9 @@ def test_an_update_is_made_exactly_once_whoever_dies() -> None:
 
 @pytest.mark.guarantee("EntitySet", "an update is made exactly once, whoever dies and whichever answer is lost")
 def test_an_update_is_made_exactly_once_whoever_dies_and_whichever_answer_is_lost() -> None:
-    explored(two_birthdays, invariant=lambda world: none_is_lost(world) and none_is_counted_twice(world), lost=1)
+    explored(
+        two_birthdays, invariant=lambda world: none_is_lost(world) and none_is_counted_twice(world), lost_responses=1
+    )
 
 
 # -- EntitySet.insert with an index: two employees, one e-mail
@@ -81,7 +83,7 @@ def index_is_exact(world: World) -> None:
 
 @pytest.mark.guarantee("IntraPartitionIndex", "copies equal primaries at every moment, and no two have one key")
 def test_an_index_is_exact_and_unique_at_every_step() -> None:
-    explored(two_with_one_email, always=index_is_exact, lost=1, expected=DuplicateIndexValue)
+    explored(two_with_one_email, always=index_is_exact, lost_responses=1, expected=DuplicateIndexValue)
 
 
 @pytest.mark.guarantee("IntraPartitionIndex", "whoever is refused a duplicate was not the first")
@@ -109,7 +111,7 @@ def log_is_kept(world: World) -> None:
 
 @pytest.mark.guarantee("LogTail", "every entry is kept once, whoever dies and whichever answer is lost")
 def test_a_log_keeps_every_entry_once() -> None:
-    explored(two_claims, always=log_is_kept, lost=1)
+    explored(two_claims, always=log_is_kept, lost_responses=1)
 
 
 # -- what the recipes are there for: without it, it goes wrong
@@ -148,7 +150,7 @@ def a_copy_after_its_primary(world: World) -> list[Any]:
 @pytest.mark.broken("IntraPartitionIndex")
 def test_a_copy_that_is_written_after_its_primary_is_missing_where_the_writer_died() -> None:
     with pytest.raises(Counterexample):
-        explore(a_copy_after_its_primary, invariant=index_is_exact, kills=1)
+        explore(a_copy_after_its_primary, invariant=index_is_exact, crashes=1)
 
 
 def two_claims_of_one_tick(world: World) -> list[Any]:

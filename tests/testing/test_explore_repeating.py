@@ -43,10 +43,10 @@ def counted(explored: Explored) -> tuple[int, ...]:
     ("make", "bound"),
     [
         (two_updates, {}),
-        (two_updates, {"kills": 1, "preemptions": 1}),
-        (two_updates, {"stalls": [60], "lost": 1}),
-        (three_writers, {"kills": 1}),
-        (indexed_staff.two_moves, {"kills": 1, "preemptions": 0}),
+        (two_updates, {"crashes": 1, "preemptions": 1}),
+        (two_updates, {"stalls": [60], "lost_responses": 1}),
+        (three_writers, {"crashes": 1}),
+        (indexed_staff.two_moves, {"crashes": 1, "preemptions": 0}),
     ],
 )
 def test_as_much_is_tried_as_when_each_schedule_begins_anew(make: Make, bound: dict[str, Any]) -> None:
@@ -62,7 +62,7 @@ def test_the_same_counterexample_is_found() -> None:
     texts = set()
     for actors in (make, repeated(make)):
         with pytest.raises(Counterexample) as caught:
-            explore(actors, invariant=lambda world: visits(world) == 2, kills=1)
+            explore(actors, invariant=lambda world: visits(world) == 2, crashes=1)
         texts.add(str(caught.value))
     assert len(texts) == 1
 

@@ -65,13 +65,13 @@ def test_the_last_of_two_uploads_of_one_blob_stays() -> None:
 
 def test_a_message_whose_answer_is_lost_is_sent_twice_by_the_sdk() -> None:
     with pytest.raises(Counterexample) as caught:
-        explore(actors(send), invariant=lambda world: messages(world) == 1, lost=1)
+        explore(actors(send), invariant=lambda world: messages(world) == 1, lost_responses=1)
     assert caught.value.schedule == "A? A"
     assert messages(replay(actors(send), caught.value.schedule)) == 2
 
 
 def test_the_jitter_of_the_sdks_back_off_is_the_same_each_time() -> None:
-    assert explore(actors(send, send), lost=1) == explore(actors(send, send), lost=1)
+    assert explore(actors(send, send), lost_responses=1) == explore(actors(send, send), lost_responses=1)
 
 
 def test_whoever_dies_a_message_is_done_or_still_there() -> None:
@@ -81,9 +81,9 @@ def test_whoever_dies_a_message_is_done_or_still_there() -> None:
         return made
 
     def done_or_there(world: World) -> bool:
-        return messages(world) + sum(len(done) for done in world.returned.values()) + len(world.died) >= 1
+        return messages(world) + sum(len(done) for done in world.returned.values()) + len(world.crashed) >= 1
 
-    assert explore(make, invariant=done_or_there, kills=1).exhaustive
+    assert explore(make, invariant=done_or_there, crashes=1).exhaustive
 
 
 def test_a_message_whose_receiver_died_comes_again_after_a_stall() -> None:

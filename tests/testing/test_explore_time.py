@@ -112,7 +112,7 @@ def alone(world: World) -> bool:
 
 
 def test_a_lease_keeps_others_out_while_it_lasts() -> None:
-    assert explore(leaseholders, always=alone, kills=1, stalls=[LEASE - 1]).exhaustive
+    assert explore(leaseholders, always=alone, crashes=1, stalls=[LEASE - 1]).exhaustive
 
 
 def test_a_stall_past_the_lease_lets_two_in() -> None:
@@ -151,6 +151,6 @@ def test_messages_that_were_hidden_are_seen_again_after_a_stall() -> None:
     def once(world: World) -> bool:
         return sum(len(messages) for messages in world.returned.values()) <= 1
 
-    assert explore(make, invariant=once, kills=1).exhaustive
+    assert explore(make, invariant=once, crashes=1).exhaustive
     with pytest.raises(Counterexample):
         explore(make, invariant=once, stalls=[31])

@@ -86,13 +86,13 @@ def test_death_ends_all_calls_at_once() -> None:
     ends = set()
 
     def note(world: World) -> None:
-        ends.add((bool(world.died), tuple(stored(world))))
+        ends.add((bool(world.crashed), tuple(stored(world))))
 
-    explore(at_once("1", "2"), invariant=note, kills=1)
+    explore(at_once("1", "2"), invariant=note, crashes=1)
     some = {(True, ()), (True, ("1",)), (True, ("2",)), (True, ("1", "2"))}
     assert ends == some | {(False, ("1", "2"))}
     with pytest.raises(Counterexample, match="2 requests  not sent: A crashes"):
-        replay(at_once("1", "2"), "A!", invariant=lambda world: not world.died)
+        replay(at_once("1", "2"), "A!", invariant=lambda world: not world.crashed)
 
 
 def test_nothing_together_is_done_at_once() -> None:

@@ -51,7 +51,7 @@ async def test_what_a_block_may_cost_is_held_to_the_transaction(storage: Any, ta
     with pytest.raises(AssertionError) as caught:
         traffic.assert_transactions(at_most=3)
     lines = [line.strip() for line in str(caught.value).splitlines()]
-    assert lines[0] == "4 storage transactions, and at most 3 may be:"
+    assert lines[0] == "4 storage transactions, but at most 3 allowed:"
     assert lines[1].startswith(f"{HERE}:")
     assert lines[2:5] == [
         'await employees.insert({"Department": "Sales", "EmployeeId": number})',

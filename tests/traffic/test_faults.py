@@ -48,11 +48,11 @@ async def test_a_busy_service_is_asked_again_and_bills_one_of_the_requests(stora
 async def test_a_lost_response_has_no_status_and_is_not_counted_as_billed(storage: Any, engine: Engine) -> None:
     employees = staff(storage)
     await employees.insert(JONES)
-    with engine.faults.lose_answer(operation="QueryEntity", times=1), Traffic(storage) as traffic:
+    with engine.faults.lose_response(operation="QueryEntity", times=1), Traffic(storage) as traffic:
         await employees.get(**JONES)
     assert [(each.status, each.is_lost, each.attempt) for each in traffic.requests] == [(0, True, 1), (200, False, 2)]
     assert traffic.overall.lost == 1
-    assert "1 without an answer" in str(traffic)
+    assert "1 without a response" in str(traffic)
 
 
 async def test_what_an_error_breaks_off_stays_recorded(storage: Any, engine: Engine) -> None:

@@ -20,7 +20,7 @@ from tablepatterns.engine.account import Engine
 from tablepatterns.engine.clock import Clock
 from tablepatterns.errors import BadInput
 from tablepatterns.filters import QueryClass
-from tablepatterns.traffic import Heat, Tally, Traffic
+from tablepatterns.traffic import PartitionLoad, Tally, Traffic
 
 START = datetime(2014, 8, 22, tzinfo=timezone.utc)
 
@@ -82,13 +82,13 @@ def test_what_costs_more_than_tables_is_reported_by_service_and_comes_first() ->
 
 def test_partitions_show_their_heat_over_time() -> None:
     minute = timedelta(minutes=1)
-    assert recorded().heat(60) == [
-        Heat("table/Employees/Sales", START, 5, 0),
-        Heat("table/Employees/Law", START + minute, 1, 0),
-        Heat("table/Employees/Sales", START + minute, 2, 1),
+    assert recorded().partition_loads(60) == [
+        PartitionLoad("table/Employees/Sales", START, 5, 0),
+        PartitionLoad("table/Employees/Law", START + minute, 1, 0),
+        PartitionLoad("table/Employees/Sales", START + minute, 2, 1),
     ]
     with pytest.raises(BadInput, match="must be above zero"):
-        recorded().heat(0)
+        recorded().partition_loads(0)
 
 
 def test_the_report_has_both_tables_and_rich_prints_the_same() -> None:

@@ -83,7 +83,7 @@ async def test_a_range_that_is_read_for_a_few_of_its_rows_is_a_scan(
     with Traffic(storage) as traffic:
         assert len(await all_of(employees.range(where=OLD, **SALES))) == 2
     assert (traffic.overall.scans, traffic.overall.worst) == (1, QueryClass.PARTITION_SCAN)
-    with pytest.raises(AssertionError, match=r"1 x partition scan .*: 300 rows were read and 2 returned"):
+    with pytest.raises(AssertionError, match=r"1 x partition scan .*: 300 rows read, 2 returned"):
         traffic.assert_no_scans()
     traffic.assert_no_scans(allow=QueryClass.PARTITION_SCAN)
 

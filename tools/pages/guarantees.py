@@ -107,10 +107,10 @@ def _cells(mark: Mark, explored: list[Seen]) -> tuple[str, ...]:
 
 def _bound(seen: Seen) -> str:
     parts = [_count(seen["actors"], "actor")]
-    if seen["kills"]:
-        parts.append(_count(seen["kills"], "crash", "crashes"))
-    if seen["lost"]:
-        parts.append(_count(seen["lost"], "lost response"))
+    if seen["crashes"]:
+        parts.append(_count(seen["crashes"], "crash", "crashes"))
+    if seen["lost_responses"]:
+        parts.append(_count(seen["lost_responses"], "lost response"))
     if seen["stalls"]:
         parts.append("a stall of " + ", ".join(f"{stall:g}" for stall in seen["stalls"]) + " s")
     if seen["actors"] > 1:

@@ -1,4 +1,4 @@
-"""Injected faults: the rules that select requests, and what a client sees of the fault."""
+"""Injected faults: the rules that select requests, and what the client observes."""
 
 from __future__ import annotations
 
@@ -23,16 +23,16 @@ from .clock import Clock
 from .errors import ErrorMessage
 from .ledger import Operation, check_operation
 
-Loss: TypeAlias = Literal["connection", "request", "answer"]
+Loss: TypeAlias = Literal["connection", "request", "response"]
 
 
-class Asked(NamedTuple):
-    """What a request asks, in the words of the ledger.
+class RequestInfo(NamedTuple):
+    """What a request is for, as the ledger records it.
 
     :param service: table, queue or blob
-    :param operation: the service's name of the operation
-    :param name: the table, the queue or the container, "" where it is about none
-    :param partition: the partition it goes to, None where it goes to several or to none
+    :param operation: the service's name for the operation
+    :param name: the table, queue or container; "" if there is none
+    :param partition: the partition; None if there are several or none
     """
 
     service: str
@@ -43,20 +43,20 @@ class Asked(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """What becomes of a request.
+    """What happens to a request.
 
-    :param name: as the ledger tells it
-    :param carried_out: whether what it asks is done all the same
-    :param answer: what the service says in place of its own answer
-    :param headers: what goes with that answer
-    :param loses: what the network loses: no response arrives at all
-    :param cut_at: after how many bytes of the response's body the connection breaks
+    :param name: the name in the ledger
+    :param executed: whether the service executes the request nevertheless
+    :param error: the error that the service returns instead of its response
+    :param headers: the headers of that error
+    :param loses: what the network loses, so that no response arrives
+    :param cut_at: the number of bytes of the response's body after which the connection breaks
     :param seconds: the delay of the response
     """
 
     name: str
-    carried_out: bool = True
-    answer: ErrorMessage | None = None
+    executed: bool = True
+    error: ErrorMessage | None = None
     headers: Mapping[str, str] = field(default_factory=dict[str, str])
     loses: Loss | None = None
     cut_at: int | None = None
@@ -65,35 +65,35 @@ class Fault:
     @property
     def is_billed(self) -> bool:
         """Whether the service bills the request: not if it was throttled, timed out, or never arrived."""
-        return self.carried_out and self.answer is None
+        return self.executed and self.error is None
 
 
-NO_CONNECTION: Final = Fault("no connection", carried_out=False, loses="connection")
-REQUEST_LOST: Final = Fault("request lost", carried_out=False, loses="request")
-ANSWER_LOST: Final = Fault("answer lost", loses="answer")
-TIMED_OUT_BEFORE: Final = Fault("timed out before the commit", carried_out=False, answer=errors.OPERATION_TIMED_OUT)
-TIMED_OUT_AFTER: Final = Fault("timed out after the commit", answer=errors.OPERATION_TIMED_OUT)
-BUSY: Final = Fault("busy", carried_out=False, answer=errors.SERVER_BUSY)
-ACCOUNT_OVER_TARGET: Final = Fault("account over its target", carried_out=False, answer=errors.OVER_ACCOUNT_LIMIT)
-PARTITION_OVER_TARGET: Final = Fault("partition over its target", carried_out=False, answer=errors.SERVER_BUSY)
+NO_CONNECTION: Final = Fault("no connection", executed=False, loses="connection")
+REQUEST_LOST: Final = Fault("request lost", executed=False, loses="request")
+RESPONSE_LOST: Final = Fault("response lost", loses="response")
+TIMED_OUT_BEFORE: Final = Fault("timed out before the commit", executed=False, error=errors.OPERATION_TIMED_OUT)
+TIMED_OUT_AFTER: Final = Fault("timed out after the commit", error=errors.OPERATION_TIMED_OUT)
+BUSY: Final = Fault("busy", executed=False, error=errors.SERVER_BUSY)
+ACCOUNT_OVER_TARGET: Final = Fault("account over its target", executed=False, error=errors.OVER_ACCOUNT_LIMIT)
+PARTITION_OVER_TARGET: Final = Fault("partition over its target", executed=False, error=errors.SERVER_BUSY)
 
 
 ServiceName: TypeAlias = Literal["table", "queue", "blob"]
 
 
 class Where(TypedDict, total=False):
-    """Which requests meet a fault, and how often. What is not said does not matter.
+    """The requests that a fault affects. Everything that is left out matches any request.
 
     :param service: requests to this service
-    :param operation: requests for this operation, by its name in the ledger: InsertEntity, Transaction, PutMessage
-    :param table: requests to this table, or one of the next two
+    :param operation: this operation, by its name in the ledger, such as InsertEntity, Transaction or PutMessage
+    :param table: requests to this table; only one of `table`, `queue` and `container`
     :param queue: requests to this queue
     :param container: requests to this container
-    :param partition: requests to this partition of a table and to no other; or to this blob
-    :param times: how many requests fail; all by default
-    :param after: how many pass before the first one fails; none by default
-    :param probability: how likely each of them fails, above 0 and up to 1; certain by default
-    :param seed: what the chances are drawn with, so that a run can be repeated; 0 by default
+    :param partition: requests to only this partition of a table, or to this blob
+    :param times: the number of requests that fail; by default, all
+    :param after: the number of requests that pass before the first one fails; by default, none
+    :param probability: the probability that a request fails, above 0 and up to 1; by default, 1
+    :param seed: the seed for the probability, so that runs are repeatable; by default, 0
     """
 
     service: ServiceName
@@ -127,58 +127,58 @@ class _Selection:
         if self.operation is not None:
             check_operation(self.operation)
         if len(self.services) > 1:
-            rule = "a request goes to one service, and there to one table, queue or container"
-            raise BadInput("where", sorted(self.services), rule, "make a rule for each")
-        _check("times", self.times is None or self.times >= 1, self.times, "at least one request fails")
-        _check("after", self.after >= 0, self.after, "no fewer than 0 requests pass")
-        _check("probability", 0 < self.probability <= 1, self.probability, "it is above 0 and at most 1")
+            rule = "a request goes to one service, and to one table, queue or container"
+            raise BadInput("where", sorted(self.services), rule, "create a rule for each")
+        _check("times", self.times is None or self.times >= 1, self.times, "must be at least 1")
+        _check("after", self.after >= 0, self.after, "must be at least 0")
+        _check("probability", 0 < self.probability <= 1, self.probability, "must be above 0 and at most 1")
 
     @property
     def resources(self) -> dict[str, str]:
-        """The names of what the requests are about, by the service that it belongs to."""
+        """The names of the tables, queues or containers, by service."""
         named = {"table": self.table, "queue": self.queue, "blob": self.container}
         return {service: name.lower() for service, name in named.items() if name is not None}
 
     @property
     def services(self) -> set[str]:
-        """The services that the requests go to, as far as something says so."""
+        """The services that the requests go to, as far as given."""
         return {*self.resources, self.service} if self.service else {*self.resources}
 
     @property
-    def asked(self) -> tuple[str | None, str | None, str | None, str | None]:
-        """What a request asks that is meant, with None for whatever does not matter."""
+    def info(self) -> tuple[str | None, str | None, str | None, str | None]:
+        """The `RequestInfo` of the affected requests, with None for any value."""
         service, name = next(iter(self.services), None), next(iter(self.resources.values()), None)
         return service, self.operation, name, self.partition
 
 
 def _check(subject: str, holds: bool, value: object, rule: str) -> None:
     if not holds:
-        raise BadInput(subject, value, rule, "give such a number")
+        raise BadInput(subject, value, rule, "pass such a number")
 
 
 class Rule:
-    """One fault and whom it meets, in force until `stop()`, or to the end of a `with` block.
+    """A fault and the requests it affects, active until `stop()` or the end of a `with` block.
 
-    Made by the methods of `Faults`.
+    The methods of `Faults` create rules.
     """
 
     def __init__(self, faults: Faults, fault: Fault, selection: _Selection) -> None:
         self.fault = fault
         self.hits = 0
-        """How many requests met the fault."""
+        """How many requests the fault affected."""
         self._faults = faults
         self._selection = selection
-        self._wanted = selection.asked
+        self._wanted = selection.info
         self._passed = 0
         self._random = Random(selection.seed)  # noqa: S311 - chances to be repeated, not secrets
 
     def stop(self) -> None:
-        """Let all later requests pass; stopping twice does no harm."""
+        """End the rule; stopping it twice does nothing."""
         self._faults.remove(self)
 
-    def takes(self, asked: Asked) -> bool:
-        """Tell whether a request meets the fault, and count it."""
-        if not self._is_meant(asked) or self.hits == self._selection.times:
+    def applies_to(self, info: RequestInfo) -> bool:
+        """Return whether the fault affects a request, and count it."""
+        if not self._matches(info) or self.hits == self._selection.times:
             return False
         if self._passed < self._selection.after:
             self._passed += 1
@@ -188,8 +188,8 @@ class Rule:
         self.hits += 1
         return True
 
-    def _is_meant(self, asked: Asked) -> bool:
-        seen = asked._replace(name=asked.name.lower())
+    def _matches(self, info: RequestInfo) -> bool:
+        seen = info._replace(name=info.name.lower())
         return all(wanted in (None, found) for wanted, found in zip(self._wanted, seen, strict=True))
 
     def __enter__(self) -> Self:
@@ -199,26 +199,25 @@ class Rule:
         self.stop()
 
     def __repr__(self) -> str:
-        return f"<Rule {self.fault.name}, met {self.hits} times>"
+        return f"<Rule {self.fault.name}, {self.hits} hits>"
 
 
 class Faults:
-    """An account's faults. Each method makes a rule, which is in force at once; thread-safe.
+    """The faults of an account. Each method creates a rule, which is active at once. Thread-safe.
 
-    Where several rules are for a request, the oldest one that fails it decides, and those behind it do not count it. A
-    request that is malformed or forbidden is not affected. Each request is told in the ledger with
-    `fault`, those that were never answered too.
+    If several rules match a request, the oldest that fails it decides, and later ones do not count it. Malformed and
+    forbidden requests are not affected. The ledger records every request with its `fault`, even without a response.
 
     >>> from azure.core.exceptions import ResourceExistsError
     >>> from tablepatterns import connect
     >>> storage = connect()
     >>> table = storage.tables.create_table("Employees")
-    >>> with storage.engine.faults.time_out(carried_out=True, operation="InsertEntity", times=1) as late:
+    >>> with storage.engine.faults.time_out(executed=True, operation="InsertEntity", times=1) as late:
     ...     try:
     ...         _ = table.create_entity({"PartitionKey": "Sales", "RowKey": "000223"})
     ...     except ResourceExistsError:
-    ...         print("the SDK sent it again, and met what it had written itself")
-    the SDK sent it again, and met what it had written itself
+    ...         print("the SDK retried, and found the entity of its first attempt")
+    the SDK retried, and found the entity of its first attempt
     >>> late.hits, [(record.status, record.fault) for record in storage.engine.ledger.records][1:]
     (1, [(500, 'timed out after the commit'), (409, None)])
     """
@@ -228,76 +227,76 @@ class Faults:
         self._rules: tuple[Rule, ...] = ()
 
     def busy(self, *, retry_after: int | None = None, **where: Unpack[Where]) -> Rule:
-        """Answer 503 ServerBusy, and do nothing.
+        """Return 503 ServerBusy, without executing the request.
 
-        :param retry_after: the seconds in a header `Retry-After`; by default there is none, and the client's own
-            back-off decides
-        :param where: which requests, and how often
+        :param retry_after: the seconds in the `Retry-After` header; by default there is none, and the client's own
+            backoff applies
+        :param where: the affected requests
         """
         headers = {} if retry_after is None else {"Retry-After": str(retry_after)}
         return self.add(replace(BUSY, headers=headers), **where)
 
-    def time_out(self, *, carried_out: bool = False, **where: Unpack[Where]) -> Rule:
-        """Answer 500 OperationTimedOut.
+    def time_out(self, *, executed: bool = False, **where: Unpack[Where]) -> Rule:
+        """Return 500 OperationTimedOut.
 
-        :param carried_out: whether what was asked is done all the same; by default nothing is
-        :param where: which requests, and how often
+        :param executed: whether the request is executed nevertheless
+        :param where: the affected requests
         """
-        return self.add(TIMED_OUT_AFTER if carried_out else TIMED_OUT_BEFORE, **where)
+        return self.add(TIMED_OUT_AFTER if executed else TIMED_OUT_BEFORE, **where)
 
     def refuse_connection(self, **where: Unpack[Where]) -> Rule:
-        """Reject the connection: `ServiceRequestError`. The client knows that nothing was done.
+        """Refuse the connection: `ServiceRequestError`. The client knows that the request was not executed.
 
-        :param where: which requests, and how often
+        :param where: the affected requests
         """
         return self.add(NO_CONNECTION, **where)
 
     def lose_request(self, **where: Unpack[Where]) -> Rule:
-        """Break the connection before anything is done; to the client this is no different from a lost response.
+        """Break the connection before the request is executed. The client cannot tell this from a lost response.
 
-        :param where: which requests, and how often
+        :param where: the affected requests
         """
         return self.add(REQUEST_LOST, **where)
 
-    def lose_answer(self, **where: Unpack[Where]) -> Rule:
-        """Break the connection once everything is done.
+    def lose_response(self, **where: Unpack[Where]) -> Rule:
+        """Break the connection after the request was executed.
 
-        As over a real network, sync clients get `ServiceResponseError`, and aio clients `ServiceRequestError`, which
-        says of itself that the request was never sent.
+        As on a real network, sync clients raise `ServiceResponseError`. Async clients raise `ServiceRequestError`,
+        which claims that the request was never sent.
 
-        :param where: which requests, and how often
+        :param where: the affected requests
         """
-        return self.add(ANSWER_LOST, **where)
+        return self.add(RESPONSE_LOST, **where)
 
     def break_body(self, after_bytes: int, **where: Unpack[Where]) -> Rule:
-        """Carry the request out, and break the connection within the body of the response: `IncompleteReadError`.
+        """Execute the request, and break the connection within the response's body: `IncompleteReadError`.
 
-        A body that is not longer comes whole.
+        A shorter body arrives complete.
 
-        :param after_bytes: how much of the body comes
-        :param where: which requests, and how often
+        :param after_bytes: the number of bytes that arrive
+        :param where: the affected requests
         """
-        _check("after_bytes", after_bytes >= 0, after_bytes, "no fewer than 0 bytes come")
+        _check("after_bytes", after_bytes >= 0, after_bytes, "must be at least 0")
         return self.add(Fault("body broken", cut_at=after_bytes), **where)
 
     def delay(self, seconds: float, **where: Unpack[Where]) -> Rule:
-        """Carry the request out, and move the clock before the response comes.
+        """Execute the request, and advance the clock before the response arrives. Nothing waits in real time.
 
-        A client that waits no longer than its `read_timeout` gets `ServiceResponseTimeoutError` then, and the clock
-        moves by that time only. Nothing waits in real time.
+        If the delay exceeds the client's `read_timeout`, the clock advances by that only, and the client raises
+        `ServiceResponseTimeoutError`.
 
         :param seconds: the delay of the response
-        :param where: which requests, and how often
+        :param where: the affected requests
         """
-        _check("seconds", seconds > 0, seconds, "an answer is late by more than 0 seconds")
+        _check("seconds", seconds > 0, seconds, "must be above 0")
         return self.add(Fault("delayed", seconds=seconds), **where)
 
     def add(self, fault: Fault, **where: Unpack[Where]) -> Rule:
-        """Make a rule for any fault, and return it.
+        """Create a rule for any fault, and return it.
 
-        :param where: which requests, and how often
-        :raises BadInput: a number is out of its range, the operation is not one of a service, or the words of `where`
-            contradict one another
+        :param where: the affected requests
+        :raises BadInput: a number is out of range, the operation is unknown, or the parts of `where` contradict each
+            other
         """
         rule = Rule(self, fault, _Selection(**where))
         with self._lock:
@@ -319,46 +318,46 @@ class Faults:
         """Whether there is any rule."""
         return bool(self._rules)
 
-    def meet(self, asked: Asked) -> Fault | None:
-        """Return the fault that applies to a request, or None; each request is passed here once, and counted."""
+    def match(self, info: RequestInfo) -> Fault | None:
+        """Return the fault that affects a request, or None, and count the request: call it once for each."""
         if not self._rules:
             return None
         with self._lock:
-            return next((rule.fault for rule in self._rules if rule.takes(asked)), None)
+            return next((rule.fault for rule in self._rules if rule.applies_to(info)), None)
 
 
 READ_TIMEOUT: Final[float] = ConnectionConfiguration().read_timeout
-"""In seconds: how long azure-core's own transports wait that are not told otherwise."""
+"""The default read timeout of azure-core's own transports, in seconds."""
 
 
-def suffer(fault: Fault, size: int, clock: Clock, options: Mapping[str, Any], *, aio: bool = False) -> None:
-    """Delay a response, cut it off, or lose it.
+def apply_fault(fault: Fault, size: int, clock: Clock, options: Mapping[str, Any], *, aio: bool = False) -> None:
+    """Delay a response, truncate it, or lose it.
 
     :param size: the length of the response's body
-    :param options: those of the request, as azure-core gives them to its transport, `read_timeout` among them
-    :param aio: whether the client is an aio one
-    :raises AzureError: the one that azure-core's own transport raises then
+    :param options: the request's options for the transport, with `read_timeout`
+    :param aio: whether the client is async
+    :raises AzureError: what azure-core's own transport would raise
     """
     if fault.loses == "connection":
-        raise ServiceRequestError("no connection: refused by a fault of the engine")
+        raise ServiceRequestError("connection refused by an injected fault")
     if fault.loses:
-        # Over aiohttp, azure-core takes a reset for an error of the request, although it may have been carried out
+        # Over aiohttp, azure-core reports a reset as an error of the request, which may have been executed
         reset = ServiceRequestError if aio else ServiceResponseError
-        raise reset("the connection was reset by a fault of the engine before an answer came")
-    patience: float = options["read_timeout"]
-    clock.sleep(min(fault.seconds, patience))
-    if fault.seconds >= patience:
-        raise ServiceResponseTimeoutError(f"no answer came within {patience} seconds: delayed by a fault of the engine")
+        raise reset("connection reset by an injected fault before the response arrived")
+    read_timeout: float = options["read_timeout"]
+    clock.sleep(min(fault.seconds, read_timeout))
+    if fault.seconds >= read_timeout:
+        raise ServiceResponseTimeoutError(f"no response within {read_timeout} seconds: delayed by an injected fault")
     if not options.get("stream"):
         check_whole(size, fault.cut_at)
 
 
 def check_whole(size: int, cut_at: int | None) -> None:
-    """Reject a body that is incomplete.
+    """Reject an incomplete body.
 
-    :param size: its length
-    :raises IncompleteReadError: the connection broke before its end
+    :param size: its full length
+    :raises IncompleteReadError: the connection broke before the end
     """
     if cut_at is not None and cut_at < size:
-        text = f"{cut_at} of {size} bytes came: the connection was broken by a fault of the engine"
+        text = f"received {cut_at} of {size} bytes: connection broken by an injected fault"
         raise IncompleteReadError(text)

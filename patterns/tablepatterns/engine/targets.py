@@ -1,4 +1,4 @@
-"""Scalability targets: how much the service does in a second, before it says that it is busy."""
+"""Scalability targets: the rates above which the service returns 503 ServerBusy."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from ..edm import Ticks
 from ..errors import BadInput
 from ..limits import ACCOUNT_TRANSACTIONS_PER_SECOND, PARTITION_ENTITIES_PER_SECOND, QUEUE_MESSAGES_PER_SECOND
 from .clock import SECOND, Clock
-from .faults import ACCOUNT_OVER_TARGET, PARTITION_OVER_TARGET, Asked, Fault
+from .faults import ACCOUNT_OVER_TARGET, PARTITION_OVER_TARGET, Fault, RequestInfo
 
 _PRUNED_FROM: Final = 10_000
 
 
 class _Share(NamedTuple):
-    """What a request draws on: the account, one partition of a table, or one queue."""
+    """What has a target: the account, one partition of a table, or one queue."""
 
     name: str | None = None
     partition: str | None = None
@@ -25,18 +25,17 @@ _ACCOUNT: Final = _Share()
 
 
 class Targets:
-    """The rates of an account; above them it answers 503 ServerBusy, by its own clock. `None` is no target.
+    """The rates of an account, above which it returns 503 ServerBusy, by its own clock.
 
-    A target of n per second allows n at one instant, and from then on as much as time brings back. What a request
-    turns out to touch beyond its first entity is counted when it ends, so it can draw ahead of what is left, and the
-    next ones wait the longer.
+    A target works as a token bucket: n per second allows n at one instant, and then refills over time. Further
+    entities of a request are counted when it ends, so the bucket can go below zero and later requests wait longer.
 
-    A request counts for its account once. For its partition it counts the entities that it wrote or read; a query over
-    several partitions counts for none of them. A queue is one partition, and counts messages. Blobs count for the
-    account only.
+    A request counts once for its account. For its partition, it counts the entities written or read; a query over
+    several partitions counts for none of them. A queue is one partition, and counts messages. Blobs count only for the
+    account.
 
-    On a clock that stands still the numbers are exact, and the back-off of the SDK's retries moves it. Its first
-    retry comes at once, its second one after 1.6 seconds.
+    The backoff of the SDK's retries advances the engine's clock: the first retry is immediate, the second after 1.6
+    seconds.
 
     >>> from datetime import datetime, timezone
     >>> from tablepatterns import connect
@@ -50,9 +49,9 @@ class Targets:
     >>> engine.clock.now()
     Ticks('2014-08-22T00:00:01.6Z')
 
-    :param partition: entities per second, for each partition of a table
-    :param queue: messages per second, for each queue
-    :param account: requests per second, for all services together
+    :param partition: entities per second for each partition of a table; None for no target
+    :param queue: messages per second for each queue; None for no target
+    :param account: requests per second for all services together; None for no target
     :raises BadInput: a rate is not above 0
 
     Guide: scalability limits and performance targets.
@@ -69,14 +68,14 @@ class Targets:
         self.queue = _checked("queue", queue)
         self.account = _checked("account", account)
         self._lock = threading.Lock()
-        # For each share the instant at which all of it will be free again; it says the same as a bucket of tokens
+        # For each share, when it will be completely free again, which is equivalent to a token bucket
         self._free: dict[_Share, int] = {}
         self._latest = Ticks(0)
         self._prune_at = _PRUNED_FROM
 
-    def meet(self, asked: Asked, clock: Clock) -> Fault | None:
-        """Count a request, or return what becomes of it where it is one too many."""
-        share, rate = self._share(asked)
+    def admit(self, info: RequestInfo, clock: Clock) -> Fault | None:
+        """Count a request, or return the fault if it exceeds a target."""
+        share, rate = self._share(info)
         with self._lock:
             now = self._now(clock)
             if self._is_spent(_ACCOUNT, self.account, now):
@@ -87,24 +86,24 @@ class Targets:
             self._take(share, rate, now, 1)
         return None
 
-    def count_entities(self, asked: Asked, clock: Clock, touched: int) -> None:
-        """Count what a request that was let through touched beyond the one entity that was counted then."""
+    def count_entities(self, info: RequestInfo, clock: Clock, touched: int) -> None:
+        """Count the entities of an admitted request beyond the one already counted."""
         if touched > 1:
-            share, rate = self._share(asked)
+            share, rate = self._share(info)
             with self._lock:
                 self._take(share, rate, self._now(clock), touched - 1)
 
-    def _share(self, asked: Asked) -> tuple[_Share, float | None]:
-        """Return what a request draws on beside the account, and its rate."""
-        if asked.service == "queue" and asked.name:
-            return _Share(asked.name), self.queue
-        if asked.service == "table" and asked.partition is not None:
-            return _Share(asked.name.lower(), asked.partition), self.partition
+    def _share(self, info: RequestInfo) -> tuple[_Share, float | None]:
+        """Return what a request counts for besides the account, and its target."""
+        if info.service == "queue" and info.name:
+            return _Share(info.name), self.queue
+        if info.service == "table" and info.partition is not None:
+            return _Share(info.name.lower(), info.partition), self.partition
         return _ACCOUNT, None
 
     def _now(self, clock: Clock) -> Ticks:
         now = clock.now()
-        # A clock that was put back would keep everything spent until it has caught up
+        # After a clock was set back, everything would stay spent until it caught up
         if now < self._latest:
             self._free.clear()
         self._latest = now
@@ -126,11 +125,11 @@ class Targets:
 
 
 def _time_for(amount: int, rate: float) -> int:
-    """Return in how many ticks so much comes back."""
+    """Return the number of ticks in which this amount is refilled."""
     return int(amount * SECOND / rate)
 
 
 def _checked(subject: str, rate: float | None) -> float | None:
     if rate is not None and not rate > 0:
-        raise BadInput(subject, rate, "a target is a number per second above 0", "give None for no target")
+        raise BadInput(subject, rate, "a target must be above 0 per second", "pass None for no target")
     return rate

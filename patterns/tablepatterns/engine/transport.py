@@ -20,7 +20,7 @@ from typing_extensions import Self
 
 from .account import Engine
 from .dispatch import AccountApi
-from .faults import READ_TIMEOUT, check_whole, suffer
+from .faults import READ_TIMEOUT, apply_fault, check_whole
 from .http.bearer_token import TrustTokens
 from .http.message import Request, Response
 from .http.multipart import read_responses
@@ -360,7 +360,7 @@ class EngineTransport(HttpTransport[HttpRequest, HttpResponse]):
         response = self._api.handle(_message(request, _body(_content(request))))
         if response.fault:
             options = {"read_timeout": self._read_timeout, **kwargs}
-            suffer(response.fault, response.size, self._engine.clock, options)
+            apply_fault(response.fault, response.size, self._engine.clock, options)
         return EngineResponse(request, response)
 
     def sleep(self, duration: float) -> None:
@@ -441,7 +441,7 @@ class AioEngineTransport(AsyncHttpTransport[HttpRequest, AsyncHttpResponse]):
         response = self._api.handle(message)
         if response.fault:
             given = {"read_timeout": self._read_timeout, **options}
-            suffer(response.fault, response.size, self._engine.clock, given, aio=True)
+            apply_fault(response.fault, response.size, self._engine.clock, given, aio=True)
         return response
 
     async def sleep(self, duration: float) -> None:

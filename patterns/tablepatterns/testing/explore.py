@@ -25,7 +25,7 @@ T = TypeVar("T")
 
 
 class Counterexample(AssertionError):
-    """A schedule with which something is wrong. Its text tells the story, and how to replay it.
+    """A schedule that breaks a condition. Its text lists the requests, and how to replay them.
 
     :param found: the schedule, and what is wrong
     """
@@ -43,8 +43,8 @@ def explore(
     invariant: Check | None = None,
     always: Check | None = None,
     expected: Errors = (),
-    kills: int = 0,
-    lost: int = 0,
+    crashes: int = 0,
+    lost_responses: int = 0,
     stalls: Sequence[float] = (),
     preemptions: int | None = None,
     latency: float = 30,
@@ -53,18 +53,18 @@ def explore(
     samples: int = 0,
     seed: int = 0,
 ) -> Explored:
-    """Run actors that share an account in every order of their requests, and check the account in each.
+    """Run actors that share an account in every order of their requests, and check the account after each.
 
-    An actor is a coroutine that uses recipes or the SDK's own aio clients. It is stepped from one storage request to
-    the next, without an event loop. Schedules with the fewest faults come first, of those the ones with the fewest
-    preemptions, so that the counterexample found is the simplest.
+    An actor is a coroutine that uses recipes or the SDK's async clients. It is stepped from one storage request to the
+    next, without an event loop. Schedules with the fewest faults run first, then those with the fewest preemptions, so
+    the counterexample is the simplest.
 
-    Within the bound, every schedule is tried unless it can only repeat what was tried. `exhaustive` says whether there
-    were fewer than `schedules` of them. The same call finds the same, whatever ids and back-off the actors draw. An
-    actor may await only requests, and `sleep` and `gather` of the account. What it learns without a request, such as
-    from a list that another actor appends to, does not make a state a new one. Exploring such actors is slower.
+    Within the bound, every schedule is tried unless it would only repeat others. `exhaustive` says whether there were
+    fewer than `schedules` of them. The search is deterministic, even if the actors use random ids and backoff. An actor
+    may await only requests, and `sleep` and `gather` of the account. Information that it gets without a request, such
+    as from a list that another actor appends to, is not part of a state, and makes the search slower.
 
-    Cost: nothing outside the process; less than a millisecond for each request of each schedule.
+    Cost: no requests outside the process; less than a millisecond for each request of each schedule.
 
     >>> from tablepatterns import EntitySet, Key
     >>> def two_visitors(world: World) -> list[Coroutine[Any, Any, Any]]:
@@ -78,32 +78,32 @@ def explore(
     >>> print(explore(two_visitors, invariant=both_counted))
     every schedule within the bound: 4 to the end, 1 to a known state
 
-    :param make: returns the actors of a `World`: a list, whose actors are called A, B and so on, or a dict of actors by
-        name. It also prepares what they share, with `world.run`. It is called whenever new actors are needed
-    :param invariant: what must hold of the world when all actors have ended; it raises or returns False if it does not.
-        States in which it sees the same are checked once
-    :param always: what must hold at every step
-    :param expected: the errors with which an actor may end. Any other is a counterexample, except an error of the
-        network when the actor's own response was lost
-    :param kills: how many actors may crash, before a request or after it was carried out
-    :param lost: how many responses may be lost, of requests that may change something: the connection breaks, or the
-        response is 500 and the SDK sends the request again
+    :param make: returns the actors of a `World`: a list, whose actors are named A, B and so on, or a dict by name. It
+        also prepares what they share, with `world.run`. It is called whenever new actors are needed
+    :param invariant: checks the world when all actors have ended; it raises or returns False if a condition is broken.
+        Equal states are checked once
+    :param always: checks the world at every step
+    :param expected: the errors with which an actor may end. Any other is a counterexample, except a network error
+        after the actor's own response was lost
+    :param crashes: how many actors may crash, before a request or after it was executed
+    :param lost_responses: how many responses to writes may be lost: the connection breaks, or the response is 500 and
+        the SDK retries
     :param stalls: pauses in seconds. Each may stall all actors once, at any point: leases and visibility timeouts
         expire
-    :param preemptions: how often an actor that could continue may lose its turn; None for any number of times
+    :param preemptions: how often an actor that could continue may be preempted; None for no limit
     :param latency: how many seconds a request may take while other actors sleep and wake
-    :param steps: how many choices a schedule may have; a longer one is abandoned, and `exhaustive` is False
-    :param schedules: how many to try at most
-    :param samples: how many schedules to draw at random in addition, with any number of preemptions
-    :param seed: the seed that they are drawn with
-    :raises Counterexample: something is wrong with a schedule; its text tells the story
-    :raises BadInput: a number is out of its range, there is no actor, or the actors do not do the same when a schedule
-        is repeated
+    :param steps: the maximum number of choices in a schedule; a longer one is abandoned, and `exhaustive` is False
+    :param schedules: the maximum number of schedules
+    :param samples: how many schedules to sample at random in addition, with any number of preemptions
+    :param seed: the seed for the samples
+    :raises Counterexample: a schedule breaks a condition; the text lists its requests
+    :raises BadInput: a number is out of range, there is no actor, or the actors behave differently when a schedule is
+        repeated
 
     Guide: concurrency; eventually consistent transactions; retries.
     """
     scenario = Scenario(make, invariant, always, expected)
-    bound = Bound(kills, lost, tuple(stalls), preemptions, latency, steps)
+    bound = Bound(crashes, lost_responses, tuple(stalls), preemptions, latency, steps)
 
     def search(chance: Chance, *, shares: bool = True) -> Explored:
         begun, searching = perf_counter(), Search(scenario, bound, chance, shares=shares)
@@ -134,25 +134,25 @@ def replay(
     always: Check | None = None,
     expected: Errors = (),
 ) -> World:
-    """Run one schedule and return its world. After the last step each actor runs to its end.
+    """Run one schedule and return its world. After the last step, each actor runs to its end.
 
-    | written | what happens                                                                         |
-    |---------|--------------------------------------------------------------------------------------|
-    | `A`     | A's request is carried out and answered, and A continues to its next one             |
-    | `A*`    | it is carried out, but the connection breaks before the response arrives             |
-    | `A?`    | it is carried out, but the response is 500, so that the SDK sends it again           |
-    | `A!`    | A crashes before the request is sent                                                 |
-    | `A+!`   | it is carried out, and A crashes before the response arrives                         |
-    | `>`     | the clock moves to when the first sleeper wakes, while all requests take long        |
-    | `>60`   | all actors stall for 60 seconds                                                      |
+    | notation | what happens                                                                |
+    |----------|-----------------------------------------------------------------------------|
+    | `A`      | A's request is executed and answered, and A continues to its next one       |
+    | `A*`     | it is executed, but the connection breaks before the response arrives       |
+    | `A?`     | it is executed, but the response is 500, so the SDK retries                 |
+    | `A!`     | A crashes before the request is sent                                        |
+    | `A+!`    | it is executed, and A crashes before the response arrives                   |
+    | `>`      | the clock advances to when the first sleeper wakes; pending requests wait   |
+    | `>60`    | all actors stall for 60 seconds                                             |
 
-    Of concurrent requests of A, `A.1` is the first.
+    If A has several requests at once, `A.1` is the first.
 
-    :param make: the actors, as `explore` takes them
-    :param schedule: the line of a counterexample
-    :param invariant: as for `explore`, like the others
-    :raises Counterexample: something is wrong
-    :raises BadInput: the line is no schedule, or not one of these actors
+    :param make: the actors, as for `explore`
+    :param schedule: the schedule of a counterexample
+    :param invariant: as for `explore`, like the other parameters
+    :raises Counterexample: the schedule breaks a condition
+    :raises BadInput: the text is not a schedule, or not one of these actors
     """
     scenario, choices = Scenario(make, invariant, always, expected), parse(schedule)
 
@@ -171,10 +171,10 @@ def replay(
 
 
 def _stepping(work: Callable[[Chance], T]) -> T:
-    """Run the work where coroutines can be stepped, in a cell of a notebook too, which runs in an event loop."""
+    """Run the work where coroutines can be stepped, even in a notebook, whose cells run in an event loop."""
     # The loop is for the futures in which azure-core prepares transactions
     with ready_loop():
-        # Before the first run: it is found out once in a process, and would draw ids in that run alone
+        # Before the first run: this is determined once per process, and would use random ids in that run only
         finish(is_supported(TableClient))
         with Chance() as chance:
             return work(chance)

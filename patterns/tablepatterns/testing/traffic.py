@@ -1,4 +1,4 @@
-"""Record the requests of a test on the in-memory account, with the lines of code that made them."""
+"""Record the requests of a test on the in-memory engine, with the lines of code that sent them."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ..traffic.hooks import Watch
 
 
 class _Account:
-    """An account in memory, by whatever connection it is asked."""
+    """An in-memory account, with all its connections."""
 
     def __init__(self, engine: Engine) -> None:
         self.tables = None
@@ -21,10 +21,10 @@ class _Account:
 
 
 class AccountTraffic(Traffic, Span):
-    """All requests of an account in memory: the records of its ledger, and what `Traffic` tells of them.
+    """All requests of an in-memory account: the records of its ledger, and the reports of `Traffic`.
 
-    `records` and `totals` are the ledger's, and have every request. `requests`, and all that is made of them, have
-    those of clients that `connect` made, with their lines. The assertions hold for all of them.
+    `records` and `totals` are the ledger's, with every request. `requests`, and the reports, contain those of clients
+    that `connect` created, with their lines of code. The assertions check all requests.
 
     >>> from tablepatterns import connect
     >>> engine = Engine()
@@ -44,15 +44,15 @@ class AccountTraffic(Traffic, Span):
 
     def __enter__(self) -> AccountTraffic:
         super().__enter__()
-        # A test framework's own line would say nothing
+        # A line of the test framework would not help
         self._site = None
         return self
 
     def assert_no_scans(self, allow: QueryClass = QueryClass.RANGE) -> None:
-        """Fail where a query was of a worse class than allowed, whichever client made it.
+        """Fail if a query of any client was of a worse class than allowed.
 
-        :param allow: the worst class that is let through
-        :raises AssertionError: with each line that is known, why it scans, and what would be better
+        :param allow: the worst class to allow
+        :raises AssertionError: there was one; the text lists the known lines of code, the reasons, and better queries
         """
         requests = self.requests
         seen = Counter(each.query_class for each in requests)
@@ -62,10 +62,10 @@ class AccountTraffic(Traffic, Span):
         )
 
     def assert_transactions(self, *, at_most: int) -> None:
-        """Fail where more storage transactions are billed than allowed, whichever client made them.
+        """Fail if the requests of all clients cost more storage transactions than allowed.
 
-        :param at_most: how many there may be
-        :raises AssertionError: with each line that is known, what it asked, and what would cost less
+        :param at_most: the maximum number of transactions
+        :raises AssertionError: there were more; the text lists the known lines of code, and how to save some
         """
         unseen = self.totals.billable - self.overall.transactions
         self._fail(budget_exceeded(self.requests, at_most, max(0, unseen)))

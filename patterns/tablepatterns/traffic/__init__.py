@@ -2,6 +2,6 @@
 
 from .recorder import Traffic
 from .request import Request, Site
-from .tally import Heat, Tally
+from .tally import PartitionLoad, Tally
 
-__all__ = ["Heat", "Request", "Site", "Tally", "Traffic"]
+__all__ = ["PartitionLoad", "Request", "Site", "Tally", "Traffic"]

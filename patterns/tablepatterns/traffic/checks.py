@@ -22,15 +22,15 @@ _WRITES: Final = frozenset(
     }
 )
 _NONE: Final[Mapping[QueryClass, int]] = {}
-_STRANGERS: Final = "without a line: of clients that connect() did not make, or whose answer was lost"
+_NO_LINE: Final = "without a line of code: from clients that connect() did not create, or without a response"
 
 
 def scans_exceeded(
     requests: Iterable[Request], allow: QueryClass, unseen: Mapping[QueryClass, int] = _NONE
 ) -> str | None:
-    """Return what is wrong where a query is of a worse class than allowed, by line; None where none is.
+    """Return the queries of a worse class than allowed, by line of code, as a text; None if there are none.
 
-    :param unseen: queries by their class of which no line is known
+    :param unseen: the number of queries without a known line, by class
     """
     worse = [each for each in requests if each.scan_class is not None and each.scan_class > allow]
     hidden = {query_class: number for query_class, number in unseen.items() if number and query_class > allow}
@@ -47,20 +47,20 @@ def scans_exceeded(
             f"    {count(len(some))} x {label} of {where}: {_reason(found)}",
             f"    {_better(found)}",
         ]
-    lines += [f"  {count(number)} x {query_class.label} {_STRANGERS}" for query_class, number in hidden.items()]
+    lines += [f"  {count(number)} x {query_class.label} {_NO_LINE}" for query_class, number in hidden.items()]
     return "\n".join(lines)
 
 
 def budget_exceeded(requests: Sequence[Request], at_most: int, unseen: int = 0) -> str | None:
-    """Return what is wrong where requests cost more storage transactions than allowed, by line; None where not.
+    """Return the requests by line of code, as a text, if they cost more transactions than allowed; otherwise None.
 
-    :param unseen: transactions of which no line is known
+    :param unseen: the number of transactions without a known line
     """
     total = tallied(requests).transactions + unseen
     if total <= at_most:
         return None
     spent = f"{counted(total, 'storage transaction')}{_by_service(tallied(requests))}"
-    lines = [f"{spent}, and at most {count(at_most)} may be:"]
+    lines = [f"{spent}, but at most {count(at_most)} allowed:"]
     for site, some in _by_site(requests).items():
         tally = tallied(some)
         done = ", ".join(f"{count(each.requests)} x {name}" for name, each in grouped(some, _what).items())
@@ -70,12 +70,12 @@ def budget_exceeded(requests: Sequence[Request], at_most: int, unseen: int = 0) 
         ]
         lines += [f"    {advice}" for advice in advised(some)]
     if unseen:
-        lines.append(f"  {counted(unseen, 'transaction')} {_STRANGERS}")
+        lines.append(f"  {counted(unseen, 'transaction')} {_NO_LINE}")
     return "\n".join(lines)
 
 
 def advised(requests: Sequence[Request]) -> list[str]:
-    """Return what would cost less than these requests of one line."""
+    """Return how these requests of one line could cost less."""
     found = list(dict.fromkeys(_better(each) for each in requests if each.is_scan))
     writes = grouped([each for each in requests if each.operation in _WRITES and not each.is_retry], _partition)
     if any(tally.requests > 1 for tally in writes.values()):
@@ -90,17 +90,17 @@ def advised(requests: Sequence[Request]) -> list[str]:
 def _reason(request: Request) -> str:
     if request.scan_class == request.query_class:
         return request.reason
-    return f"{count(request.examined or 0)} rows were read and {count(request.returned or 0)} returned"
+    return f"{count(request.examined or 0)} rows read, {count(request.returned or 0)} returned"
 
 
 def _better(request: Request) -> str:
     if request.scan_class == request.query_class:
         return f"better: {request.rewrite}"
-    return "better: bound RowKey closer, or keep a secondary index by the property that the filter compares"
+    return "better: narrow the range of RowKey, or add a secondary index on the filtered property"
 
 
 def _by_service(tally: Tally) -> str:
-    """Return what transactions cost where not all are of tables, which a count of them does not tell."""
+    """Return the cost by service, if not all transactions are of tables."""
     cost = tally.cost
     return "" if cost.table == cost.transactions else f" ({cost.by_service}, as much as {cost.comparison()})"
 
@@ -123,5 +123,5 @@ def _by_site(requests: Iterable[Request]) -> dict[Site | None, list[Request]]:
 
 def _place(site: Site | None) -> list[str]:
     if site is None:
-        return ["  no line of yours"]
+        return ["  not in your code"]
     return [f"  {site}", *([f"    {site.code}"] if site.code else [])]

@@ -11,28 +11,28 @@ from .request import Request
 
 
 class Counter(Protocol):
-    """What adds up, as OpenTelemetry has it."""
+    """OpenTelemetry's counter."""
 
     def add(self, amount: int, attributes: Mapping[str, str] | None = None) -> None:
         """Add an amount under these attributes."""
 
 
 class Histogram(Protocol):
-    """What is measured each time, as OpenTelemetry has it."""
+    """OpenTelemetry's histogram."""
 
     def record(self, amount: float, attributes: Mapping[str, str] | None = None) -> None:
         """Record an amount under these attributes."""
 
 
 class Meter(Protocol):
-    """What makes the instruments, as OpenTelemetry has it."""
+    """OpenTelemetry's meter."""
 
     def create_counter(self, name: str, unit: str = "", description: str = "") -> Counter:
-        """Make a counter."""
+        """Create a counter."""
         ...
 
     def create_histogram(self, name: str, unit: str = "", description: str = "") -> Histogram:
-        """Make a histogram."""
+        """Create a histogram."""
         ...
 
 
@@ -81,16 +81,16 @@ def _row(request: Request) -> dict[str, object]:
 
 
 def metrics(requests: Iterable[Request], meter: Meter | None) -> None:
-    """Add requests to the metrics of a meter. Partitions and lines are left out: there may be too many of them.
+    """Add requests to the metrics of a meter. Partitions and lines of code are left out: their number is unbounded.
 
-    :raises ModuleNotFoundError: no meter is given, and OpenTelemetry is missing
+    :raises ModuleNotFoundError: there is no meter, and OpenTelemetry is missing
     """
     made = _installed() if meter is None else meter
     count = made.create_counter("tablepatterns.requests", "{request}", "Requests to Azure Storage")
     billed = made.create_counter("tablepatterns.transactions", "{transaction}", "Storage transactions billed")
-    size_in = made.create_counter("tablepatterns.bytes_in", "By", "Bytes of the requests' bodies")
-    size_out = made.create_counter("tablepatterns.bytes_out", "By", "Bytes of the answers' bodies")
-    seconds = made.create_histogram("tablepatterns.seconds", "s", "Seconds until the answer came")
+    size_in = made.create_counter("tablepatterns.bytes_in", "By", "Bytes of request bodies")
+    size_out = made.create_counter("tablepatterns.bytes_out", "By", "Bytes of response bodies")
+    seconds = made.create_histogram("tablepatterns.seconds", "s", "Seconds until the response")
     for each in requests:
         attributes = _attributes(each)
         count.add(1, attributes)

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import re
 import time
+from collections import deque
 from collections.abc import Callable, Generator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from datetime import datetime, timezone
 from functools import lru_cache
 from json import loads
-from typing import Any, Final, Protocol, TypeAlias
+from typing import Any, Final, TypeAlias
 from urllib.parse import unquote, urlsplit
 
 from azure.core.exceptions import ResponseNotReadError
@@ -18,7 +19,7 @@ from azure.core.exceptions import ResponseNotReadError
 from ..edm import Ticks
 from ..errors import BadFilter
 from ..filters import Explanation, QueryClass, classify, parse
-from .request import TELLING, Named, Request, Site, call_site, holding, named
+from .request import DISTINCTIVE_HEADERS, Named, Request, Site, call_site, holding, named
 
 _SIGNATURE: Final = re.compile(r"([?&])sig=[^&]*")
 # A quote inside a value is escaped, so this finds names of properties only
@@ -33,18 +34,18 @@ _READS: Final = frozenset({"GET", "HEAD"})
 _BATCH_ANSWER: Final = 202
 
 Moment: TypeAlias = Ticks | float
-"""By the clock of an account in memory, or in seconds by that of this machine."""
+"""By the clock of the in-memory engine, or in seconds by the machine's clock."""
 
 
 class Seen:
-    """One attempt of a request, from the moment that it is sent.
+    """One attempt of a request.
 
     :param service: table, queue or blob
     :param root: the path of the account's endpoint
     :param sent: the SDK's request
-    :param site: the line that it comes from
-    :param moment: when it is sent
-    :param attempt: 1, and one more for each time that it was sent before
+    :param site: the line of code that sent it
+    :param moment: when it was sent
+    :param attempt: 1 for the first attempt
     """
 
     __slots__ = (
@@ -81,15 +82,17 @@ class Seen:
         # Bodies are not kept: they hold values of properties
         if self._method not in _READS:
             headers, content = sent.headers, _content(sent)
-            self._headers = {name: _SIGNATURE.sub(r"\1", headers[name]) for name in TELLING[service] if name in headers}
+            self._headers = {
+                name: _SIGNATURE.sub(r"\1", headers[name]) for name in DISTINCTIVE_HEADERS[service] if name in headers
+            }
             self.bytes_in = len(content)
             if service == "table" and self._method == "POST":
                 self._place = _place_in(content, url)
 
     def end(self, answer: Any, moment: Moment) -> None:
-        """Note the answer. That to a transaction is read later, when the SDK has read it."""
+        """Record the response. The body of a transaction's is read later, once the SDK has read it."""
         self.status, self.ended = answer.status_code, moment
-        # Only the answers of an account in memory have it
+        # Only the in-memory engine reports it
         self.examined = getattr(answer, "examined", None)
         self.returned = getattr(answer, "returned", None)
         length = answer.headers.get("Content-Length")
@@ -98,10 +101,10 @@ class Seen:
             if self.status != _BATCH_ANSWER:
                 return
         self._answer = answer
-        self.process_intents()
+        self._read_body()
 
-    def process_intents(self) -> None:
-        """Read what the answer holds as soon as the SDK has read it, and let go of it."""
+    def _read_body(self) -> None:
+        """Read the response's body and release it, as soon as the SDK has read it."""
         if self._answer is None:
             return
         try:
@@ -117,9 +120,9 @@ class Seen:
     def request(self, fallback: Site | None) -> Request:
         """Return the recorded request.
 
-        :param fallback: the line to name where none is known
+        :param fallback: the line of code, if it is not known
         """
-        self.process_intents()
+        self._read_body()
         found, plan = self._named or self._read()
         return Request(
             site=self.site or fallback,
@@ -163,7 +166,7 @@ def _class_of(found: Named, plan: Explanation | None) -> QueryClass | None:
 
 
 def _content(sent: Any) -> bytes:
-    """Return a request's body, b"" for one that can be read only once."""
+    """Return a request's body; b"" if it can be read only once."""
     content = sent.content if hasattr(sent, "content") else sent.body
     if isinstance(content, str):
         return content.encode()
@@ -197,32 +200,45 @@ def _plan(text: str) -> Explanation | None:
 
 
 _NOTE: Final = "tablepatterns.traffic"
-"""Where the context of a call keeps what was seen of it last."""
+"""The key in the context of a call for its last attempt."""
 
 
-class Recorder(Protocol):
-    """Who wants to know of requests."""
+class Recorder:
+    """Record the requests of a connection, or of all connections to its account.
 
-    def wants(self, watch: Watch) -> bool:
-        """Tell whether the requests that this watch sees are meant."""
-        ...
+    :param watch: the connection
+    :param everywhere: whether to record other connections to the account
+    :param max_requests: how many requests to keep
+    """
 
-    def take(self, seen: Seen) -> None:
-        """Keep a request that was sent."""
+    def __init__(self, watch: Watch, max_requests: int, *, everywhere: bool) -> None:
+        self.watch = watch
+        self.everywhere = everywhere
+        self.seen: deque[Seen] = deque(maxlen=max_requests)
+        self.count = 0
+
+    def records(self, watch: Watch) -> bool:
+        """Return whether to record the requests of a connection."""
+        return watch is self.watch or (self.everywhere and watch.account == self.watch.account)
+
+    def record(self, seen: Seen) -> None:
+        """Record a request."""
+        self.count += 1
+        self.seen.append(seen)
 
 
 blocks: ContextVar[tuple[Recorder, ...]] = ContextVar("blocks", default=())
-"""The blocks of code that this thread or task is in, the outermost first."""
+"""The recorders of the enclosing blocks of this thread or task, the outermost first."""
 everywhere: Final[list[Recorder]] = []
-"""Those who want the requests of all threads and tasks."""
+"""The recorders of all threads and tasks."""
 
 
 class Watch:
     """Observe the requests of one connection to an account; nearly free while nothing records them.
 
-    :param account: what connections to the same account have in common: its engine, or its address
+    :param account: what identifies the account: its engine, or its address
     :param roots: the URL of each service
-    :param now: the account's clock, by default that of this machine
+    :param now: the account's clock; by default, the machine's
     """
 
     def __init__(self, account: object, roots: Mapping[str, str], now: Callable[[], Ticks] | None = None) -> None:
@@ -231,7 +247,7 @@ class Watch:
         self._now: Callable[[], Moment] = now or time.time
 
     def over(self, service: str, options: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the options of an SDK client by which its requests are seen; hooks that it has are called too.
+        """Return the options of an SDK client that let this object see its requests; its own hooks are called too.
 
         :param service: table, queue or blob
         :param options: the client's options
@@ -247,7 +263,7 @@ class Watch:
 
     @contextmanager
     def held(self) -> Generator[None, None, None]:
-        """Let what threads and tasks do in this block count for the line that waits for them."""
+        """Attribute the requests of threads and tasks in this block to the line that waits for them."""
         if not self._recorders():
             yield
             return
@@ -261,7 +277,7 @@ class Watch:
         inside = blocks.get()
         if everywhere:
             inside = (*inside, *everywhere)
-        return [each for each in inside if each.wants(self)] if inside else []
+        return [each for each in inside if each.records(self)] if inside else []
 
     def _sent(self, service: str, request: Any) -> None:
         recorders = self._recorders()
@@ -272,12 +288,12 @@ class Watch:
         attempt = 1 if before is None else before.attempt + 1
         seen = Seen(service, self._roots[service], request.http_request, call_site(), self._now(), attempt)
         context[_NOTE] = seen
-        # A hook given to the call takes the place of the client's
+        # A hook passed to the call replaces the client's
         theirs = context.options.get("raw_response_hook")
         if theirs is not None:
             context.options["raw_response_hook"] = _answered(self._now, theirs)
         for each in recorders:
-            each.take(seen)
+            each.record(seen)
 
 
 def _answered(now: Callable[[], Moment], then: Callable[[Any], object] | None) -> Callable[[Any], object]:

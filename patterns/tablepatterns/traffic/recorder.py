@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import deque
 from contextvars import Token
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Protocol
@@ -12,9 +11,9 @@ from ..errors import BadInput
 from ..filters import QueryClass
 from .checks import budget_exceeded, scans_exceeded
 from .export import Meter, dataframe, metrics
-from .hooks import Recorder, Seen, Watch, blocks, everywhere
+from .hooks import Recorder, Watch, blocks, everywhere
 from .request import Request, Site, call_site
-from .tally import Heat, Tally, grouped, heated, tallied
+from .tally import PartitionLoad, Tally, grouped, partition_loads, tallied
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -58,10 +57,10 @@ class Traffic:
 
     Cost: no storage transactions; some microseconds per request.
 
-    :param storage: the account that `connect` returned
+    :param storage: the account, as `connect` returned it
     :param everywhere: whether to record the requests of all threads, tasks and connections of this process
-    :param max_requests: how many requests are recorded; beyond that the oldest are dropped, and counted in `dropped`
-    :raises BadInput: the account is none of those that `connect` returns
+    :param max_requests: how many requests to keep; older ones are dropped, and counted in `dropped`
+    :raises BadInput: `connect` did not return this account
 
     Guide: cost; designing for querying.
     """
@@ -73,10 +72,7 @@ class Traffic:
             rule = "its requests cannot be recorded"
             raise BadInput("storage", type(storage).__name__, rule, "pass what tablepatterns.connect returned")
         check_least("max_requests", max_requests, 1)
-        self._watch = watch
-        self._everywhere = everywhere
-        self._seen: deque[Seen] = deque(maxlen=max_requests)
-        self._taken = 0
+        self._recorder = Recorder(watch, max_requests, everywhere=everywhere)
         self._is_open = False
         self._token: Token[tuple[Recorder, ...]] | None = None
         self._site: Site | None = None
@@ -87,10 +83,10 @@ class Traffic:
             raise BadInput("traffic", self, rule, "create another Traffic for this block")
         self._is_open = True
         self._site = call_site()
-        if self._everywhere:
-            everywhere.append(self)
+        if self._recorder.everywhere:
+            everywhere.append(self._recorder)
         else:
-            self._token = blocks.set((*blocks.get(), self))
+            self._token = blocks.set((*blocks.get(), self._recorder))
         return self
 
     def __exit__(
@@ -98,7 +94,7 @@ class Traffic:
     ) -> None:
         self._is_open = False
         if self._token is None:
-            everywhere.remove(self)
+            everywhere.remove(self._recorder)
         else:
             blocks.reset(self._token)
             self._token = None
@@ -106,12 +102,12 @@ class Traffic:
     @property
     def requests(self) -> list[Request]:
         """The requests so far, in the order in which they were sent."""
-        return [seen.request(self._site) for seen in list(self._seen)]
+        return [seen.request(self._site) for seen in list(self._recorder.seen)]
 
     @property
     def dropped(self) -> int:
         """How many requests were dropped."""
-        return self._taken - len(self._seen)
+        return self._recorder.count - len(self._recorder.seen)
 
     @property
     def overall(self) -> Tally:
@@ -123,31 +119,31 @@ class Traffic:
         return grouped(self.requests, lambda each: each.site)
 
     def by_partition(self) -> dict[str, Tally]:
-        """Return the sums for each partition, the most expensive first; what is about several has its table's."""
+        """Return the sums for each partition, the most expensive first; a request to several counts for its table."""
         return grouped(self.requests, lambda each: each.place)
 
     @checked
-    def heat(self, seconds: float = 60) -> list[Heat]:
-        """Return what each partition was asked in each stretch of time in which it was asked anything, in order.
+    def partition_loads(self, seconds: float = 60) -> list[PartitionLoad]:
+        """Return the number of requests to each partition in each interval, in order of time; empty ones are left out.
 
-        :param seconds: the length of a stretch
+        :param seconds: the length of an interval
         :raises BadInput: it is not above zero
 
         Guide: choosing a PartitionKey.
         """
         if seconds <= 0:
             raise BadInput("seconds", seconds, "it must be above zero", "pass a number above zero")
-        return heated(self.requests, seconds)
+        return partition_loads(self.requests, seconds)
 
     @checked
     def assert_no_scans(self, allow: QueryClass = QueryClass.RANGE) -> None:
-        """Fail where a query was of a worse class than allowed, by its filter or by what was read for it.
+        """Fail if a query was of a worse class than allowed, by its filter or by the rows it read.
 
-        A range query counts as a partition scan where 100 and more rows were read and left out again, more than were
-        returned. Only an account in memory tells; on any other, the filter alone decides.
+        A range query counts as a partition scan if it read 100 or more rows without returning them, and more than it
+        returned. Only the in-memory engine reports that; on other accounts, only the filter counts.
 
-        :param allow: the worst class that is let through
-        :raises AssertionError: with each line, why it scans, and what would be better
+        :param allow: the worst class to allow
+        :raises AssertionError: there was one; the text lists each line of code, the reason, and a better query
 
         Guide: designing for querying.
         """
@@ -155,10 +151,10 @@ class Traffic:
 
     @checked
     def assert_transactions(self, *, at_most: int) -> None:
-        """Fail where the block cost more storage transactions than allowed.
+        """Fail if the block cost more storage transactions than allowed.
 
-        :param at_most: how many there may be
-        :raises AssertionError: with each line, what it asked, and what would cost less
+        :param at_most: the maximum number of transactions
+        :raises AssertionError: there were more; the text lists the requests of each line of code, and how to save some
 
         Guide: cost.
         """
@@ -172,23 +168,14 @@ class Traffic:
         return dataframe(self.requests)
 
     def to_metrics(self, meter: Meter | None = None) -> None:
-        """Add the requests so far to OpenTelemetry's metrics: counts, transactions, bytes, and seconds.
+        """Add the requests so far to OpenTelemetry metrics: counts, transactions, bytes and seconds.
 
-        Call it once for each block, at its end.
+        Call it once per block, at its end.
 
-        :param meter: whose instruments to use; by default that of the installed OpenTelemetry for this package
-        :raises ModuleNotFoundError: no meter is given, and OpenTelemetry is missing; install `opentelemetry-api`
+        :param meter: where to create the instruments; by default, the meter of the installed OpenTelemetry
+        :raises ModuleNotFoundError: there is no meter, and OpenTelemetry is missing; install `opentelemetry-api`
         """
         metrics(self.requests, meter)
-
-    def wants(self, watch: Watch) -> bool:
-        """Tell whether what this connection sends is meant."""
-        return watch is self._watch or (self._everywhere and watch.account == self._watch.account)
-
-    def take(self, seen: Seen) -> None:
-        """Keep a request that was sent."""
-        self._taken += 1
-        self._seen.append(seen)
 
     def _fail(self, text: str | None) -> None:
         if text is not None:
@@ -209,4 +196,4 @@ class Traffic:
         return report(self.overall, self.by_site(), self.by_partition())
 
     def __repr__(self) -> str:
-        return f"<Traffic {self._taken} requests>"
+        return f"<Traffic {self._recorder.count} requests>"

@@ -19,18 +19,18 @@ _SHOWN: Final = 20
 _STYLES: Final = {QueryClass.PARTITION_SCAN: "yellow", QueryClass.TABLE_SCAN: "red"}
 _BILLED: Final = ("Requests", "Billed")
 _COST: Final = ("In table ops",)
-"""Shown where something else than tables was asked, which costs more."""
+"""Shown if there were requests to other services, which cost more."""
 _OTHERS: Final = ("Scans", "Retries", "Busy", "Conflicts", "In", "Out", "Seconds")
 
 
 def report(overall: Tally, sites: Mapping[Site | None, Tally], partitions: Mapping[str, Tally]) -> RenderableType:
-    """Return the report of some traffic."""
+    """Return the report."""
     if not overall.requests:
         return Text("no requests")
     summary = f"{counted(overall.requests, 'request')}, {counted(overall.transactions, 'storage transaction')} billed"
     if overall.cost.table != overall.cost.transactions:
         summary += f" ({overall.cost.by_service}), as much as {overall.cost.comparison()}"
-    lost = f", {count(overall.lost)} without an answer" if overall.lost else ""
+    lost = f", {count(overall.lost)} without a response" if overall.lost else ""
     lines = {_line(site): tally for site, tally in sites.items()}
     return Group(
         Text(summary + lost, style="bold"), _table("Line", lines), Text(), _table("Partition", dict(partitions))
@@ -62,4 +62,4 @@ def _figures(tally: Tally, *, costs_more: bool) -> tuple[Text, ...]:
 
 
 def _line(site: Site | None) -> str:
-    return "no line of yours" if site is None else str(site)
+    return "not in your code" if site is None else str(site)

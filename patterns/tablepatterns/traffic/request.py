@@ -22,12 +22,12 @@ import azure.core
 from ..cost import Cost
 from ..filters import QueryClass
 
-TELLING: Final[Mapping[str, tuple[str, ...]]] = {
+DISTINCTIVE_HEADERS: Final[Mapping[str, tuple[str, ...]]] = {
     "table": ("If-Match",),
     "queue": (),
     "blob": ("x-ms-lease-action", "x-ms-copy-source", "x-ms-requires-sync", "x-ms-blob-type"),
 }
-"""For each service the headers by which operations differ."""
+"""The headers that distinguish operations, by service."""
 
 _ENTITY: Final = re.compile(
     r"(?P<table>[^()]*)\(PartitionKey='(?P<key>[^']*(?:''[^']*)*)',\s*RowKey='[^']*(?:''[^']*)*'\)", re.DOTALL
@@ -100,12 +100,12 @@ _UNKNOWN: Final = "Unknown"
 
 
 class Named(NamedTuple):
-    """What a request is about.
+    """What a request is for.
 
-    :param operation: the service's name of the operation
-    :param resource: the table, the queue or the container, None where it is about none
-    :param partition: the PartitionKey, or the blob; None where it is about none or several
-    :param filter: the value of `$filter`, None for anything but a query
+    :param operation: the service's name for the operation
+    :param resource: the table, queue or container; None if there is none
+    :param partition: the PartitionKey or the blob; None if there are several or none
+    :param filter: the value of `$filter`; None if it is not a query
     """
 
     operation: str
@@ -115,11 +115,11 @@ class Named(NamedTuple):
 
 
 def named(service: str, root: str, method: str, url: str, headers: Mapping[str, str]) -> Named:
-    """Return what a request is about.
+    """Return what a request is for.
 
     :param service: table, queue or blob
-    :param root: the path of the account's endpoint, "" where the account is in the name of the host
-    :param headers: of the request, those of the service's that are `TELLING`
+    :param root: the path of the account's endpoint, "" if the host name contains the account
+    :param headers: the request's `DISTINCTIVE_HEADERS`
     """
     address = urlsplit(url)
     query = {name: values[0] for name, values in parse_qs(address.query, keep_blank_values=True).items()}
@@ -204,7 +204,7 @@ def _copied(operation: str, headers: Mapping[str, str]) -> str:
 
 
 def _file_of(package: str) -> str | None:
-    """Return the file of a package, which is not loaded."""
+    """Return the file of a package without importing it."""
     found = find_spec(package)
     return None if found is None else found.origin
 
@@ -218,21 +218,21 @@ _OURS: Final = tuple(
     f"{Path(str(module)).parents[up]}/"
     for module, up in ((__file__, 1), (azure.core.__file__, 1), (_file_of("tenacity"), 0))
 )
-# Below these lies the line that runs the event loop or the pool, which is not where the request comes from
+# Frames below these run the event loop or the pool, and are not the source of the request
 _LOOPS: Final = (f"{Path(asyncio.__file__).parent}/", f"{_STDLIB}/concurrent/", f"{_STDLIB}/threading.py")
 _POLICIES: Final = f"{Path(azure.core.__file__).parent}/pipeline/"
 _PIPELINE: Final = 12
-"""So many frames below its hook the pipeline of every client of the SDK still goes from policy to policy."""
+"""The hook is called at least this many frames deep in the pipeline of every SDK client."""
 
 _kinds: dict[str, int] = {}
 holding: ContextVar[Site | None] = ContextVar("holding", default=None)
-"""The line that work in threads and tasks is done for."""
+"""The line of code that work in threads and tasks is attributed to."""
 
 
 class Site(NamedTuple):
     """A line of code.
 
-    :param file: the path of the file, or what stands for it in a notebook
+    :param file: the path of the file, or the name of the cell in a notebook
     :param line: counted from 1
     :param function: the name of the function that it is in
     """
@@ -243,7 +243,7 @@ class Site(NamedTuple):
 
     @property
     def code(self) -> str:
-        """The text of the line, "" where it is not at hand."""
+        """The text of the line; "" if it is not available."""
         return linecache.getline(self.file, self.line).strip()
 
     def __str__(self) -> str:
@@ -251,7 +251,7 @@ class Site(NamedTuple):
 
 
 def call_site() -> Site | None:
-    """Return the innermost line on the stack that is neither ours, nor the SDK's, nor Python's own."""
+    """Return the innermost line on the stack that is not in this package, the SDK or Python's library."""
     frame: FrameType | None = _start()
     known = _kinds
     while frame is not None:
@@ -268,7 +268,7 @@ def call_site() -> Site | None:
 
 
 def _start() -> FrameType:
-    """Return where to begin: in the SDK's pipeline, if this is called below it, since to look at a frame takes time."""
+    """Return the frame to begin with: in the SDK's pipeline, if there is one, since looking at frames takes time."""
     get = sys._getframe  # pyright: ignore[reportPrivateUsage]
     try:
         frame = get(_PIPELINE)
@@ -289,32 +289,31 @@ def _kind(name: str) -> int:
 
 
 SEARCHED_ROWS: Final = 100
-"""From how many rows on that are read and not returned a range query counts as a scan."""
+"""A range query that reads this many rows without returning them counts as a scan."""
 
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """One request, as it was sent: each attempt of the SDK's retries is one of its own.
+    """A request as it was sent; each retry by the SDK is a separate one.
 
-    :param site: the line of your code that it comes from; where no line of yours is on the stack, as in a task that
-        the SDK or this package made, the line that the task works for, or that begins the block
+    :param site: the line of your code that sent it. If none is on the stack, as in a task of the SDK, the line that
+        waits for the task, or that begins the block
     :param service: table, queue or blob
-    :param operation: the service's name of the operation, as in the engine's ledger
-    :param resource: the table, the queue or the container, None where it is about none
-    :param partition: the PartitionKey, or the blob; None where it is about none or several
-    :param query_class: the class of a query, None for anything else
-    :param reason: why a query is of this class, "" for anything else
-    :param rewrite: what would be better than the query, "" for anything else
+    :param operation: the service's name for the operation, as in the engine's ledger
+    :param resource: the table, queue or container; None if there is none
+    :param partition: the PartitionKey or the blob; None if there are several or none
+    :param query_class: the class of the query; None for other requests
+    :param reason: why the query is of this class; "" for other requests
+    :param rewrite: a better query; "" for other requests
     :param moment: when it was sent, by the account's clock
-    :param seconds: until its answer came, by the account's clock; the back-off of retries lies between requests
-    :param status: of the answer, in a transaction that of the operation that failed; 0 where no answer came
-    :param transactions: storage transactions billed: 1, and 0 for what the service was too busy or too slow to do, or
-        what was lost, of which nobody here can tell
-    :param bytes_in: of the request's body
-    :param bytes_out: of the answer's body
-    :param attempt: 1, and one more for each time that the SDK sent it again
-    :param examined: entities that the service read; only the in-memory engine reports it
-    :param returned: entities in the answer, as `examined`
+    :param seconds: until the response arrived, by the account's clock; backoff is not included
+    :param status: the response's status, for a transaction that of the failed operation; 0 without a response
+    :param transactions: storage transactions billed: 1, or 0 if it was throttled, timed out, or got no response
+    :param bytes_in: the size of the request's body
+    :param bytes_out: the size of the response's body
+    :param attempt: 1 for the first attempt, 2 for the SDK's first retry, and so on
+    :param examined: how many entities the service read; only the in-memory engine reports it
+    :param returned: how many entities the response contains; only the in-memory engine reports it
     """
 
     site: Site | None
@@ -337,19 +336,19 @@ class Request:
 
     @property
     def cost(self) -> Cost:
-        """What it costs: the storage transaction that is billed, by its service."""
+        """The storage transactions billed, by service."""
         return Cost.of(self.service, self.operation, self.transactions)
 
     @property
     def is_scan(self) -> bool:
-        """Whether the service searched a whole partition or the whole table, or a range in vain for the most part."""
+        """Whether the service searched a partition or the table, or a range and discarded most of it."""
         return self.query_class is not None and (self.query_class > QueryClass.RANGE or self.discards_most)
 
     @property
     def discards_most(self) -> bool:
-        """Whether 100 and more rows were read and left out again, and these were more than those returned.
+        """Whether 100 or more rows were read but not returned, and more than were returned.
 
-        Then a filter on properties searches, whatever bounds the keys have. On a real account it is not known.
+        Then the query searches by a property, whatever its key range. On a real account this is not known.
         """
         if self.query_class is None or self.examined is None or self.returned is None:
             return False
@@ -358,27 +357,27 @@ class Request:
 
     @property
     def scan_class(self) -> QueryClass | None:
-        """The class of a query by its filter and by what was read: a range that discards most is a partition scan."""
+        """The class of a query, where a range that discards most of its rows counts as a partition scan."""
         return QueryClass.PARTITION_SCAN if self.query_class == QueryClass.RANGE and self.is_scan else self.query_class
 
     @property
     def is_retry(self) -> bool:
-        """Whether the SDK sent it again."""
+        """Whether it is a retry by the SDK."""
         return self.attempt > 1
 
     @property
     def is_throttled(self) -> bool:
-        """Whether the service was too busy."""
+        """Whether the service throttled it."""
         return self.status in (429, 503)
 
     @property
     def is_conflict(self) -> bool:
-        """Whether it met what others had written: it exists already, or its ETag is another."""
+        """Whether it conflicts with another write: 409 or 412."""
         return self.status in (409, 412)
 
     @property
     def is_lost(self) -> bool:
-        """Whether no answer came."""
+        """Whether there was no response."""
         return self.status == 0
 
     @property

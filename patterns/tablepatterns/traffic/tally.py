@@ -17,17 +17,17 @@ _EPOCH: Final = datetime(1970, 1, 1, tzinfo=timezone.utc)
 
 @dataclass(slots=True)
 class Tally:
-    """Sums over some requests.
+    """The sums over some requests.
 
     :param transactions: storage transactions billed
     :param scans: queries that searched a partition or a table
     :param retries: requests that the SDK sent again
-    :param throttled: answers that the service is too busy
-    :param conflicts: answers that something exists already, or has changed
-    :param lost: requests that no answer came to
-    :param seconds: that they took in all, by the account's clock
-    :param worst: the worst class of the queries, None where there were none
-    :param cost: what they cost: the transactions by service, and how many operations of a table cost as much
+    :param throttled: responses with 429 or 503
+    :param conflicts: responses with 409 or 412
+    :param lost: requests without a response
+    :param seconds: the total duration, by the account's clock
+    :param worst: the worst class of the queries; None if there were none
+    :param cost: the transactions by service, and the number of table operations that cost as much
     :param examined: entities that the service read; only the in-memory engine reports it
     """
 
@@ -65,13 +65,13 @@ class Tally:
 
 
 @dataclass(frozen=True, slots=True)
-class Heat:
-    """What one partition was asked in one stretch of time.
+class PartitionLoad:
+    """The requests to one partition in one interval of time.
 
     :param place: the service, the resource and the partition
-    :param start: when the stretch begins
-    :param requests: sent in it
-    :param throttled: of these, those that the service was too busy for
+    :param start: the beginning of the interval
+    :param requests: how many were sent
+    :param throttled: how many of them were answered with 503 ServerBusy
     """
 
     place: str
@@ -96,14 +96,14 @@ def grouped(requests: Iterable[Request], by: Callable[[Request], GroupT]) -> dic
     return dict(sorted(found.items(), key=lambda item: (-item[1].cost.table_operations(), -item[1].requests)))
 
 
-def heated(requests: Iterable[Request], seconds: float) -> list[Heat]:
-    """Return what each partition was asked in each stretch of so many seconds in which it was asked anything."""
+def partition_loads(requests: Iterable[Request], seconds: float) -> list[PartitionLoad]:
+    """Return the load of each partition in each interval with requests."""
     step = timedelta(seconds=seconds)
     found: dict[tuple[int, str], list[Request]] = {}
     for each in requests:
         if each.partition is not None:
             found.setdefault(((each.moment - _EPOCH) // step, each.place), []).append(each)
     return [
-        Heat(place, _EPOCH + number * step, len(some), sum(each.is_throttled for each in some))
+        PartitionLoad(place, _EPOCH + number * step, len(some), sum(each.is_throttled for each in some))
         for (number, place), some in sorted(found.items())
     ]

@@ -11,7 +11,7 @@ from azure.core.exceptions import ServiceResponseError
 from support.raw_http import Line, head
 from tablepatterns import connect
 from tablepatterns.engine.account import Engine
-from tablepatterns.engine.faults import ANSWER_LOST
+from tablepatterns.engine.faults import RESPONSE_LOST
 
 CREATE = b'{"TableName": "Employees"}'
 TABLES = "/devstoreaccount1/Tables"
@@ -102,12 +102,12 @@ def test_metadata_keep_the_spelling_of_their_names(served: str) -> None:
 def test_an_answer_that_is_lost_ends_the_connection_after_the_commit(engine: Engine, served: str) -> None:
     with (
         connect(served, retry_total=0) as storage,
-        engine.faults.lose_answer(operation="CreateTable"),
+        engine.faults.lose_response(operation="CreateTable"),
         pytest.raises(ServiceResponseError),
     ):
         storage.tables.create_table("Employees")
     assert engine.tables.names() == (["Employees"], None)
-    assert [record.fault for record in engine.ledger.records] == [ANSWER_LOST.name]
+    assert [record.fault for record in engine.ledger.records] == [RESPONSE_LOST.name]
 
 
 def test_a_body_that_breaks_off_ends_the_connection(engine: Engine, call: Callable[..., Line]) -> None:

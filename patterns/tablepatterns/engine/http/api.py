@@ -110,8 +110,8 @@ class Api(Generic[CallT]):
 
     def _fail(self, call: CallT, fault: Fault, response: Response) -> Response:
         """Apply a fault to a response; the transport applies the part that concerns the network."""
-        if fault.answer:
-            response = self._error_response(call, ServiceError(fault.answer))
+        if fault.error:
+            response = self._error_response(call, ServiceError(fault.error))
             response.headers.update(fault.headers)
         response.fault = fault
         return response
@@ -165,4 +165,4 @@ class Api(Generic[CallT]):
         self._engine.ledger.add(record)
         if self._engine.targets and notes.reached:
             touched = max(notes.examined, notes.returned, notes.written)
-            self._engine.targets.count_entities(call.asked, self._engine.clock, touched)
+            self._engine.targets.count_entities(call.info, self._engine.clock, touched)

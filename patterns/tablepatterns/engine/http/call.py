@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Final, Generic, Protocol, TypeVar
 
 from ...edm import Ticks
 from ..account import Engine
-from ..faults import Asked, Fault
+from ..faults import Fault, RequestInfo
 from ..resources import AccessPolicy, ServiceProperties
 from .address import Address
 from .message import Request
@@ -165,10 +165,10 @@ class Call(ABC, Generic[TargetT, StateT]):
         self.permit.check(need, self.target.resource)
 
     @property
-    def asked(self) -> Asked:
-        """What the request asks for, as far as it is known."""
+    def info(self) -> RequestInfo:
+        """What the request is for, as far as it is known."""
         notes = self.notes
-        return Asked(self.service.lower(), notes.operation, notes.table, notes.partition)
+        return RequestInfo(self.service.lower(), notes.operation, notes.table, notes.partition)
 
     def reach_state(self) -> None:
         """Apply the account's scalability targets and faults, once per request.
@@ -181,10 +181,10 @@ class Call(ABC, Generic[TargetT, StateT]):
         notes.reached = True
         if targets is None and not faults.has_rules:
             return
-        asked = self.asked
-        over = targets.meet(asked, self.engine.clock) if targets else None
-        notes.fault = over or faults.meet(asked)
-        if notes.fault and not notes.fault.carried_out:
+        info = self.info
+        over = targets.admit(info, self.engine.clock) if targets else None
+        notes.fault = over or faults.match(info)
+        if notes.fault and not notes.fault.executed:
             raise Stopped
 
 

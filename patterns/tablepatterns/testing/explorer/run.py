@@ -7,7 +7,7 @@ from typing import Final, NamedTuple
 
 from ...edm import Ticks
 from ...engine.clock import SECOND
-from ...engine.faults import ANSWER_LOST, TIMED_OUT_AFTER, Fault
+from ...engine.faults import RESPONSE_LOST, TIMED_OUT_AFTER, Fault
 from ...engine.ledger import Record
 from ...errors import BadInput
 from .cast import Cast
@@ -18,7 +18,7 @@ from .points import Call, Received
 from .scenario import Check
 from .snapshot import Saved
 
-_FAULTS: Final[dict[Kind, Fault]] = {"lose": ANSWER_LOST, "time out": TIMED_OUT_AFTER}
+_FAULTS: Final[dict[Kind, Fault]] = {"lose": RESPONSE_LOST, "time out": TIMED_OUT_AFTER}
 
 
 def _told(record: Record) -> str:

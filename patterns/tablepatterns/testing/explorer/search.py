@@ -24,48 +24,48 @@ from .world import World
 
 @dataclass(frozen=True)
 class Bound:
-    """How much may go wrong in a schedule, and how long it may get; the words are those of `explore`.
+    """The bound of a search, with the parameters of `explore`.
 
-    :raises BadInput: a number is negative, or a stall takes no time
+    :raises BadInput: a number is negative, or a stall not above 0
     """
 
-    kills: int = 0
-    lost: int = 0
+    crashes: int = 0
+    lost_responses: int = 0
     stalls: tuple[float, ...] = ()
     preemptions: int | None = None
     latency: float = 30
     steps: int = 1000
 
     def __post_init__(self) -> None:
-        for name in ("kills", "lost", "preemptions", "latency", "steps"):
+        for name in ("crashes", "lost_responses", "preemptions", "latency", "steps"):
             value = getattr(self, name)
             if value is not None and not value >= 0:
-                raise BadInput(name, value, "there cannot be fewer than none", "give 0 or more")
+                raise BadInput(name, value, "must not be negative", "pass 0 or more")
         for seconds in self.stalls:
             if not seconds > 0:
-                raise BadInput("stalls", seconds, "a stall takes some time", "give more than 0 seconds")
+                raise BadInput("stalls", seconds, "must be above 0 seconds", "pass a longer stall")
 
     def options(self, run: Run) -> list[Choice]:
-        """Return the choices that a run has, those without a fault first.
+        """Return the choices of a run, those without a fault first.
 
-        The very first goes on with the actor whose turn it was, if that has a request to send.
+        The first one continues with the current actor, if it has a request to send.
         """
         return [*run.turns(), *self._wakes(run), *self._losses(run), *self._crashes(run), *self._stalls(run)]
 
     def permits(self, run: Run, choice: Choice) -> bool:
-        """Tell whether a choice leaves a run with no more preemptions than it may have."""
+        """Return whether a run stays within the limit of preemptions after a choice."""
         return self.preemptions is None or run.preemptions + run.preempts(choice) <= self.preemptions
 
     def left(self, run: Run) -> tuple[object, ...]:
-        """Return what is left of the bound: what can still happen depends on it, as it does on the state."""
+        """Return the rest of the bound, which determines the possible continuations together with the state."""
         turn = run.current.name if run.current is not None and self.preemptions is not None else None
-        return self._kills_left(run), self._lost_left(run), self._stalls_left(run), turn
+        return self._crashes_left(run), self._lost_responses_left(run), self._stalls_left(run), turn
 
-    def _kills_left(self, run: Run) -> int:
-        return self.kills - run.count("crash", "crash after")
+    def _crashes_left(self, run: Run) -> int:
+        return self.crashes - run.count("crash", "crash after")
 
-    def _lost_left(self, run: Run) -> int:
-        return self.lost - run.count("lose", "time out")
+    def _lost_responses_left(self, run: Run) -> int:
+        return self.lost_responses - run.count("lose", "time out")
 
     def _stalls_left(self, run: Run) -> list[float]:
         left = sorted(self.stalls)
@@ -75,20 +75,20 @@ class Bound:
         return left
 
     def _wakes(self, run: Run) -> Iterator[Choice]:
-        """Yield the choice that a sleeper wakes, if every request that waits to be sent may take so long."""
+        """Yield the choice that a sleeper wakes, if every pending request may take that long."""
         sleeps = [sleep.until for actor in run.running for sleep in actor.sleeps]
         waits = [call.since for actor in run.running for call in actor.calls]
         if sleeps and all(min(sleeps) - since <= self.latency * SECOND for since in waits):
             yield Choice("wake")
 
     def _losses(self, run: Run) -> Iterator[Choice]:
-        # A read whose answer is lost is made again: the schedule in which it is made later does the same
-        if self._lost_left(run) > 0:
+        # A read whose response is lost is retried, which is equivalent to a schedule in which it is sent later
+        if self._lost_responses_left(run) > 0:
             for label in _changes(run):
                 yield from (Choice("lose", label), Choice("time out", label))
 
     def _crashes(self, run: Run) -> Iterator[Choice]:
-        if self._kills_left(run) > 0:
+        if self._crashes_left(run) > 0:
             yield from (Choice("crash", actor.name) for actor in run.running if actor.calls)
             yield from (Choice("crash after", label) for label in _changes(run))
 
@@ -103,15 +103,15 @@ def _changes(run: Run) -> Iterator[str]:
 
 
 _REPEATED_EVERY: Final = 10
-"""The first schedule is repeated, and then each that is so many times as late as the one before."""
+"""The first schedule is repeated, then the 10th, the 100th, and so on."""
 _FAULT_SHARE: Final = 0.1
-"""How likely each choice of a random schedule is a fault, while there are some left."""
+"""The probability that a choice of a random schedule is a fault, while the bound permits some."""
 
 
 class _Branch(NamedTuple):
-    """A schedule to go on with: how much goes wrong in it, the position before its last choice, and that choice.
+    """A schedule to continue: its number of faults, the position before its last choice, and that choice.
 
-    Without a position it has not begun. Of equally good ones the one that was found first comes first.
+    Without a position, it has not begun. Equal ones are ordered by when they were found.
     """
 
     faults: int
@@ -123,15 +123,15 @@ class _Branch(NamedTuple):
 
 @dataclass(frozen=True)
 class Explored:
-    """What was tried, and held.
+    """The result of `explore`, if no schedule breaks a condition.
 
-    :param schedules: how many schedules came to their end
-    :param pruned: how many were left in a state in which another had been: what can follow is tried from there
-    :param states: how many states there are
-    :param samples: how many schedules were drawn at random
-    :param choices: the choices made in all of them; a beginning that several have in common is made once
+    :param schedules: how many schedules ran to their end
+    :param pruned: how many stopped at a known state, from which the others continue
+    :param states: the number of different states
+    :param samples: how many schedules were sampled at random
+    :param choices: the number of choices in all of them; a common prefix counts once
     :param exhaustive: whether every schedule within the bound was tried
-    :param seconds: how long it took
+    :param seconds: the duration
     """
 
     schedules: int

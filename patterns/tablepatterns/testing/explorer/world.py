@@ -250,7 +250,7 @@ class World:
 
     Recipes take `storage`. Code on the SDK's aio clients takes `table_client`, or makes any client with `transport`.
     Schedules may share a world, whose account is restored then: what holds of one schedule only is in the account, in
-    `returned`, `raised` and `died`.
+    `returned`, `raised` and `crashed`.
 
     :param chance: where the random numbers of the schedule come from
     """
@@ -320,7 +320,7 @@ class World:
         return {actor.name: actor.error for actor in self.actors if not actor.has_crashed and actor.error is not None}
 
     @property
-    def died(self) -> set[str]:
+    def crashed(self) -> set[str]:
         """The names of the actors that crashed."""
         return {actor.name for actor in self.actors if actor.has_crashed}
 
