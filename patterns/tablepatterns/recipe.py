@@ -23,7 +23,7 @@ from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from types import MethodType
-from typing import TYPE_CHECKING, Any, Concatenate, Final, Generic, ParamSpec, TypeVar, cast, overload
+from typing import TYPE_CHECKING, Any, Concatenate, Final, Generic, ParamSpec, Protocol, TypeVar, cast, overload
 
 from .argument_types import Arguments
 from .errors import BadDesign, TablePatternsError
@@ -198,8 +198,27 @@ class SetProfile:
 Account_co = TypeVar("Account_co", bound=Account, covariant=True)
 
 
+class Adapter(Protocol):
+    """Converts the arguments and the results of an object's recipes, as a set with a model does."""
+
+    async def call(self, function: Callable[..., Any], pattern: Any, args: Any, kwargs: Any) -> Any:
+        """Call a recipe with converted arguments, and return its converted result."""
+        ...
+
+    def iterate(self, function: Callable[..., Any], pattern: Any, args: Any, kwargs: Any) -> AsyncGenerator[Any, None]:
+        """Call a stream with converted arguments, and return its converted items."""
+        ...
+
+    def plan(self, function: Callable[..., Any], pattern: Any, args: Any, kwargs: Any) -> Any:
+        """Call a method that returns a change without sending it, with converted arguments."""
+        ...
+
+
 class Pattern(Generic[Account_co]):
     """The base of all patterns: an object with recipes, bound to the account it works on."""
+
+    _adapter: Adapter | None = None
+    """What stands between the callers of recipes and their code; None if there is nothing to convert."""
 
     def __init__(self, account: Account_co) -> None:
         self.account: Account = account
@@ -251,6 +270,9 @@ class recipe(Generic[P, T]):  # noqa: N801 - it is used as a decorator
         @functools.wraps(function)
         async def located(pattern: Pattern[Account], /, *args: P.args, **kwargs: P.kwargs) -> T:
             try:
+                if pattern._adapter is not None:
+                    adapted: T = await pattern._adapter.call(located, pattern, args, kwargs)
+                    return adapted
                 check((pattern, *args), kwargs)
                 return await function(pattern, *args, **kwargs)
             except TablePatternsError as error:
@@ -293,6 +315,9 @@ class stream(Generic[P, T]):  # noqa: N801 - it is used as a decorator
         @functools.wraps(function)
         def located(pattern: Pattern[Account], /, *args: P.args, **kwargs: P.kwargs) -> AsyncGenerator[T, None]:
             try:
+                if pattern._adapter is not None:
+                    adapted: AsyncGenerator[T, None] = pattern._adapter.iterate(located, pattern, args, kwargs)
+                    return _Located(pattern, adapted)
                 check((pattern, *args), kwargs)
             except TablePatternsError as error:
                 error.locate(pattern.location)

@@ -110,6 +110,24 @@ async def typed_entities(storage: Storage, aio_storage: tablepatterns.aio.Storag
     EntityTypes(employees, unknown="ignore")  # WRONG
 
 
+async def sets_with_a_model(storage: Storage, aio_storage: tablepatterns.aio.Storage) -> None:
+    people = EntitySet(storage, "Staff", KEY, model=Employee)
+    aio_people = EntitySet(aio_storage, "Staff", KEY, model=Employee)
+    print(people.get(Department="Sales", EmployeeId=223).Department)  # WRONG
+    people.insert({"Department": "Sales", "EmployeeId": 223})  # WRONG
+    people.insert(Department("Sales"))  # WRONG
+    people.replace(Employee("Sales", 223), etga="a")  # WRONG
+    people.update(lambda each: each.LastName, Department="Sales", EmployeeId=223)  # WRONG
+    people.delete("Sales")  # WRONG
+    print([each.LastName for each in people.range(Department="Sales")])  # WRONG
+    print(people.page(Department="Sales").items[0]["Department"])  # WRONG
+    people.inserting({"Department": "Sales"})  # WRONG
+    aio_people.insert(Employee("Sales", 223))  # WRONG
+    print((await aio_people.get(Department="Sales", EmployeeId=223)).Department)  # WRONG
+    EntitySet(storage, "Staff", KEY, model=Employee("Sales", 223))  # WRONG
+    EntitySet(storage, "Staff", KEY).insert(Employee("Sales", 223))  # WRONG
+
+
 def declares_what_there_is_not() -> None:
     Field("integer")  # WRONG
     Query("all", {"Department": "equals"})  # WRONG

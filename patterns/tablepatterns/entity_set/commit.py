@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from ..entity import Entity, identify, remember, write_ids_of
 from ..errors import (
@@ -179,8 +179,10 @@ class Step(NamedTuple):
         return self.owner is not None and self.owner.shares_rows
 
 
-async def commit(account: Account, table: Table, *writes: Write, retry_for: float) -> list[Entity]:
+async def commit(account: Account, table: Table, *writes: Write, retry_for: float) -> list[Any]:
     """Make all the changes with their derived rows, or none; return each entity as it is now.
+
+    The entities are declared as Any, since a set with a model declares instances of it as its results.
 
     If another writer changed a row that several entities share, the changes are planned again.
 

@@ -5,11 +5,12 @@ Over 600 lines on purpose: every public method of a set is in this file, most of
 
 from __future__ import annotations
 
+import copy
 from collections import defaultdict
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
-from typing import Any, ClassVar, Final, TypeVar
+from typing import Any, ClassVar, Final, TypeVar, cast
 
 from ..argument_types import check_least, checked
 from ..arguments import condition_of, fields_of, via_and_fields
@@ -31,18 +32,9 @@ from ..errors import (
 from ..filters import Filter, QueryClass, reject_scans
 from ..key import Key
 from ..messages.lease import Lease
+from ..models.model import Upgrade
 from ..rate_limit import Pace
-from ..recipe import (
-    Account_co,
-    Pattern,
-    SetProfile,
-    check_key_order,
-    declared_rows,
-    identity_of,
-    located,
-    recipe,
-    stream,
-)
+from ..recipe import Account_co, SetProfile, check_key_order, declared_rows, identity_of, recipe, stream
 from ..retry import RETRY_FOR, Overtaken, check_retry_for, contended
 from ..same_value import same_value
 from ..sdk.operation import ANY, Operation
@@ -56,6 +48,8 @@ from .derived import Change, Derived, Index, Keys, Primary, RowLayout
 from .intents import Intents
 from .maintenance import Drift, Inspector, ProgressCallback, Repairer, Report, WalkPage, walk
 from .mapping import Mappings, PropertyMapping
+from .model_adapter import adapter_of
+from .model_recipes import E, Modeled, planning, updating, writing
 from .range_query import Question, range_filter
 from .reconcile import DerivedRows, Finding
 from .schema import Schema
@@ -66,7 +60,7 @@ _AT_ONCE: Final = 32
 T = TypeVar("T")
 
 
-class EntitySet(Pattern[Account_co]):
+class EntitySet(Modeled[Account_co, E]):
     """A logical set of entities in a table, with derived data that changes together with each entity.
 
     Use it for every table: it makes keys from fields, guards writes with ETags, and maintains indexes, lists, totals
@@ -105,6 +99,10 @@ class EntitySet(Pattern[Account_co]):
     :param lease: how many seconds such a message is hidden: twice as long as a request may take
     :param backfilling: the part of `derived` that older entities still lack, until `backfill` has finished. Changes
         then read one more row for each
+    :param model: a dataclass, or a class of pydantic or attrs, whose instances the recipes take and return in place of
+        entities; see docs/models.md
+    :param versions: an upgrade for each earlier version of the model: `[(1, one_to_two)]`. It takes all fields as they
+        are stored and returns those of the next version; an entity is upgraded when it is read, and by `migrate`
     :raises BadTableName: the service would reject the table's name
     :raises BadDesign: the parts cannot be combined, or rows of another set could have the same keys
 
@@ -124,8 +122,11 @@ class EntitySet(Pattern[Account_co]):
         intents: str | None = None,
         lease: int = 60,
         backfilling: Iterable[Derived] = (),
+        model: type[E] | None = None,
+        versions: Iterable[tuple[int, Upgrade]] = (),
     ) -> None:
         super().__init__(account)
+        self._entities: EntitySet[Account_co] | None = None
         check_least("lease", lease, 1, BadDesign)
         self.schema = schema
         self.key = key
@@ -140,6 +141,8 @@ class EntitySet(Pattern[Account_co]):
             self._rows = DerivedRows(account, self.table, key, self.derived)
             self.backfilling = building_of(self.derived, backfilling)
             self._intents = intents_of(account, self._rows, self.derived, intents, lease)
+            if model is not None or versions:
+                self._adapter = adapter_of(model, self._identity, self.derived, self._mappings, versions)
 
     _pattern: ClassVar[str] = "entity_set"
 
@@ -148,6 +151,19 @@ class EntitySet(Pattern[Account_co]):
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} {self.table.name} {self.key!r}>"
+
+    def without_model(self) -> EntitySet[Account_co]:
+        """Return this set without its model: it takes and returns entities, with values as they are stored.
+
+        Use it to read properties that the model does not declare, or only some fields of an entity.
+        """
+        if self._adapter is None:
+            return cast("EntitySet[Account_co]", self)
+        if self._entities is None:
+            view = copy.copy(self)
+            view._adapter, view._inner, view._plain = None, None, {}
+            self._entities = cast("EntitySet[Account_co]", view)
+        return self._entities
 
     @recipe
     async def create_table(self) -> bool:
@@ -169,7 +185,7 @@ class EntitySet(Pattern[Account_co]):
         declared_rows(self.account).forget(self.table.name)
 
     @recipe
-    async def get(self, key: Mapping[str, Any] | None = None, /, **fields: Any) -> Entity | None:
+    async def get(self, key: Mapping[str, Any] | None = None, /, **fields: Any) -> E | None:
         """Return the entity with this primary key, or None. Cost: 1 transaction, a point query.
 
         >>> employees.get(Department="Sales", EmployeeId=1) is None
@@ -184,7 +200,7 @@ class EntitySet(Pattern[Account_co]):
         return await self._point(self._primary, fields_of(key, fields))
 
     @recipe
-    async def find(self, via: Index, key: Mapping[str, Any] | None = None, /, **fields: Any) -> Entity | None:
+    async def find(self, via: Index, key: Mapping[str, Any] | None = None, /, **fields: Any) -> E | None:
         """Return the entity that has this key in an index, or None. Cost: 1 transaction, a point query.
 
         An index outside the primary's partition is eventually consistent, so the entity may be stale. Writing it back
@@ -201,7 +217,7 @@ class EntitySet(Pattern[Account_co]):
         return await self._point(self._shape(via), fields_of(key, fields))
 
     @recipe
-    async def get_many(self, keys: Iterable[Mapping[str, Any]], *, max_concurrency: int = 8) -> list[Entity | None]:
+    async def get_many(self, keys: Iterable[Mapping[str, Any]], *, max_concurrency: int = 8) -> list[E | None]:
         """Return the entities with these primary keys in the order asked for, None for those that do not exist.
 
         It sends one point query per key; a filter with `or` would scan the partition. Cost: 1 transaction per key.
@@ -227,7 +243,7 @@ class EntitySet(Pattern[Account_co]):
         allow: QueryClass = QueryClass.RANGE,
         select: Sequence[str] | None = None,
         **fields: Any,
-    ) -> AsyncIterator[Entity]:
+    ) -> AsyncIterator[E]:
         """Yield the entities of one partition, or of a range of its row keys, in key order.
 
         The fields of the partition are required. Give row fields from left to right; the last may be a `prefix` or a
@@ -264,7 +280,7 @@ class EntitySet(Pattern[Account_co]):
         allow: QueryClass = QueryClass.RANGE,
         select: Sequence[str] | None = None,
         **fields: Any,
-    ) -> Page[Entity]:
+    ) -> Page[E]:
         """Return one page of a range, and the token that continues it.
 
         Entities are in key order, except on the Cosmos DB Table API. A page holds `size` entities, unless the range
@@ -299,7 +315,7 @@ class EntitySet(Pattern[Account_co]):
         allow: QueryClass = QueryClass.RANGE,
         select: Sequence[str] | None = None,
         **fields: Any,
-    ) -> list[Entity]:
+    ) -> list[E]:
         """Return exactly the first `count` entities of a range, or all if there are fewer.
 
         Pages that the service cuts short are followed, and no page is read after the last one needed. Cost: 1
@@ -319,7 +335,7 @@ class EntitySet(Pattern[Account_co]):
     @stream
     async def query(
         self, where: Filter, *, allow: QueryClass = QueryClass.RANGE, select: Sequence[str] | None = None
-    ) -> AsyncIterator[Entity]:
+    ) -> AsyncIterator[E]:
         """Yield the entities that match a filter.
 
         Raises `BadFilter`, without sending a request, if the query is of a worse class than `allow`, such as a table
@@ -341,7 +357,7 @@ class EntitySet(Pattern[Account_co]):
                 yield await self._read(entity, self._primary, select)
 
     @stream
-    async def scan(self, where: Filter | None = None) -> AsyncIterator[Entity]:
+    async def scan(self, where: Filter | None = None) -> AsyncIterator[E]:
         """Yield the matching entities of all partitions. The service reads every entity of the table.
 
         Cost: 1 transaction per page. The service ends a page at 1,000 results, at the end of a partition, or after five
@@ -374,7 +390,7 @@ class EntitySet(Pattern[Account_co]):
     @recipe
     async def find_all(
         self, via: Lists, key: Mapping[str, Any] | None = None, /, *, max_concurrency: int = 8, **fields: Any
-    ) -> list[Entity]:
+    ) -> list[E]:
         """Return all entities with a value, in key order; an unknown value gives an empty list.
 
         An entity that no longer has the value is left out, even if the list is stale. Cost: that of `keys_of`, and 1
@@ -427,8 +443,8 @@ class EntitySet(Pattern[Account_co]):
         rows = [via.held(row) for row in found]
         return via.named([sum(each) for each in zip(via.held(None), *rows, strict=True)])
 
-    @recipe
-    async def insert(self, entity: Mapping[str, Any], *, retry_for: float = RETRY_FOR) -> Entity:
+    @writing
+    async def insert(self, entity: Mapping[str, Any], *, retry_for: float = RETRY_FOR) -> E:
         """Create an entity with all its derived rows, and return it with its ETag. Cost: 1 transaction.
 
         :param entity: its fields; a field that is None is not stored
@@ -441,10 +457,11 @@ class EntitySet(Pattern[Account_co]):
 
         Guide: modifying entities.
         """
+        written: E
         (written,) = await commit(self.account, self.table, self._inserting(entity), retry_for=retry_for)
         return written
 
-    @recipe
+    @writing
     async def replace(
         self,
         entity: Mapping[str, Any],
@@ -452,7 +469,7 @@ class EntitySet(Pattern[Account_co]):
         etag: str | None = None,
         force: bool = False,
         retry_for: float = RETRY_FOR,
-    ) -> Entity:
+    ) -> E:
         """Write a complete entity back, unless it changed since it was read; fields that it lacks are removed.
 
         The entity itself gets the new ETag. If data is derived, `etag` and `force` read the entity first; if its ETag
@@ -482,10 +499,11 @@ class EntitySet(Pattern[Account_co]):
         if condition is not None:
             return await self._overwrite(self._fields(entity), None, retry_for, condition)
         await self._guard(entity)
+        written: E
         (written,) = await commit(self.account, self.table, self._replacing(entity), retry_for=retry_for)
         return written
 
-    @recipe
+    @writing
     async def merge(
         self,
         entity: Mapping[str, Any],
@@ -494,7 +512,7 @@ class EntitySet(Pattern[Account_co]):
         etag: str | None = None,
         force: bool = False,
         retry_for: float = RETRY_FOR,
-    ) -> Entity:
+    ) -> E:
         """Overwrite some fields of an entity, unless it changed since it was read; the others stay as they are.
 
         A change to None leaves the stored value. The entity itself gets the changes and the new ETag. Cost: 1
@@ -515,11 +533,12 @@ class EntitySet(Pattern[Account_co]):
             self._check_same_key(Change(self.key, key, key | given))
             return await self._overwrite(key | given, frozenset(given), retry_for, condition)
         await self._guard(entity)
+        written: E
         (written,) = await commit(self.account, self.table, self._merging(entity, changes), retry_for=retry_for)
         return written
 
-    @recipe
-    async def insert_or_replace(self, entity: Mapping[str, Any], *, retry_for: float = RETRY_FOR) -> Entity:
+    @writing
+    async def insert_or_replace(self, entity: Mapping[str, Any], *, retry_for: float = RETRY_FOR) -> E:
         """Create an entity, or replace the one that exists.
 
         Cost: 1 transaction; with derived data 1 more to read, for each attempt.
@@ -533,8 +552,8 @@ class EntitySet(Pattern[Account_co]):
         """
         return await self._overwrite(self._fields(entity), None, retry_for)
 
-    @recipe
-    async def insert_or_merge(self, entity: Mapping[str, Any], *, retry_for: float = RETRY_FOR) -> Entity:
+    @writing
+    async def insert_or_merge(self, entity: Mapping[str, Any], *, retry_for: float = RETRY_FOR) -> E:
         """Create an entity, or overwrite the given fields of the one that exists.
 
         Cost: 1 transaction; with derived data 1 more to read, for each attempt.
@@ -550,7 +569,7 @@ class EntitySet(Pattern[Account_co]):
         fields = self._fields(entity, in_part=True)
         return await self._overwrite(fields, frozenset(fields).difference(self.key.fields), retry_for)
 
-    @recipe
+    @writing
     async def delete(
         self,
         entity: Mapping[str, Any],
@@ -587,7 +606,7 @@ class EntitySet(Pattern[Account_co]):
             await self.table.submit(Operation.delete(*self.key.format(fields), condition))
             return
 
-        async def remove(current: Entity | None) -> None:
+        async def remove(current: Any) -> None:
             await self.delete(_existing(current, fields), retry_for=retry_for)
 
         if condition == ANY:
@@ -595,7 +614,7 @@ class EntitySet(Pattern[Account_co]):
         else:
             await remove(await self._as_of(fields, condition))
 
-    @recipe
+    @updating
     async def update(
         self,
         change: Modify,
@@ -604,7 +623,7 @@ class EntitySet(Pattern[Account_co]):
         *,
         retry_for: float = RETRY_FOR,
         **fields: Any,
-    ) -> Entity:
+    ) -> E:
         """Read an entity, change it, and write it back; retry if another writer was faster.
 
         No lock is held, and no change of another writer is lost. Cost: 1 read and 1 write per attempt.
@@ -630,12 +649,12 @@ class EntitySet(Pattern[Account_co]):
         """
         given = fields_of(key, fields)
 
-        async def write(current: Entity | None) -> Entity:
+        async def write(current: Any) -> E:
             return await self.replace(_existing(current, given), retry_for=retry_for)
 
         return await self._from_current(given, write, retry_for, change)
 
-    @recipe
+    @writing
     async def rename(
         self,
         entity: Entity,
@@ -644,7 +663,7 @@ class EntitySet(Pattern[Account_co]):
         *,
         retry_for: float = RETRY_FOR,
         **fields: Any,
-    ) -> Entity:
+    ) -> E:
         """Give an entity another RowKey in its partition, unless it changed since it was read.
 
         One transaction deletes the old row, inserts the new one and updates all derived rows in the partition; readers
@@ -674,16 +693,18 @@ class EntitySet(Pattern[Account_co]):
         Guide: modifying entities; entity group transactions.
         """
         await self._guard(entity)
-        deletion, insertion = self.renaming(entity, fields_of(key, fields))
-        return (await commit(self.account, self.table, deletion, insertion, retry_for=retry_for))[1]
+        deletion, insertion = self._renaming(entity, fields_of(key, fields))
+        renamed: E
+        _, renamed = await commit(self.account, self.table, deletion, insertion, retry_for=retry_for)
+        return renamed
 
-    @located
+    @planning
     @checked
     def inserting(self, entity: Mapping[str, Any]) -> Write:
         """Return the change that `insert` makes, for an `EntityGroupTransaction`; nothing is sent."""
         return self._inserting(entity)
 
-    @located
+    @planning
     @checked
     def replacing(self, entity: Mapping[str, Any]) -> Write:
         """Return the change that `replace` makes, for an `EntityGroupTransaction`; nothing is sent."""
@@ -694,7 +715,7 @@ class EntitySet(Pattern[Account_co]):
         fields = self._fields(entity)
         return self._writing(read, Change(self.key, reading.stored, fields), reading)
 
-    @located
+    @planning
     @checked
     def merging(self, entity: Mapping[str, Any], changes: Mapping[str, Any]) -> Write:
         """Return the change that `merge` makes, for an `EntityGroupTransaction`; nothing is sent."""
@@ -708,7 +729,7 @@ class EntitySet(Pattern[Account_co]):
             read, Change(self.key, reading.stored, {**reading.fields, **given}, frozenset(given)), reading
         )
 
-    @located
+    @planning
     @checked
     def deleting(self, entity: Mapping[str, Any]) -> Write:
         """Return the change that `delete` makes, for an `EntityGroupTransaction`; nothing is sent."""
@@ -718,9 +739,13 @@ class EntitySet(Pattern[Account_co]):
         reading, read = self._as_read(entity, whole=bool(self.derived))
         return self._writing(read, Change(self.key, reading.stored, None), reading)
 
+    @planning
     @checked
     def renaming(self, entity: Mapping[str, Any], fields: Mapping[str, Any]) -> tuple[Write, Write]:
         """Return the two changes that `rename` makes, for an `EntityGroupTransaction`; nothing is sent."""
+        return self._renaming(entity, fields)
+
+    def _renaming(self, entity: Mapping[str, Any], fields: Mapping[str, Any]) -> tuple[Write, Write]:
         self._identity.check(entity)
         check_settled(entity)
         for name in fields:
@@ -946,7 +971,7 @@ class EntitySet(Pattern[Account_co]):
         """The table and the set that errors name."""
         return self.key.location(self.table.name)
 
-    async def _point(self, shape: RowLayout, fields: Mapping[str, Any]) -> Entity | None:
+    async def _point(self, shape: RowLayout, fields: Mapping[str, Any]) -> E | None:
         row = await self._table(shape).get(*shape.key.format(fields))
         entity = None if row is None else shape.taken(row)
         return None if entity is None else await self._read(entity, shape)
@@ -982,7 +1007,7 @@ class EntitySet(Pattern[Account_co]):
     def _table(self, shape: RowLayout) -> Table:
         return self.table if shape.table is None else self._rows.table(shape.table)
 
-    async def _read(self, entity: Entity, shape: RowLayout, select: Sequence[str] | None = None) -> Entity:
+    async def _read(self, entity: Entity, shape: RowLayout, select: Sequence[str] | None = None) -> E:
         """Return an entity as its readers get it: decoded, and with what the set remembers of it."""
         source = Source(
             shape, (entity.partition_key or "", entity.row_key or ""), entity.etag or "", write_ids_of(entity)
@@ -993,7 +1018,8 @@ class EntitySet(Pattern[Account_co]):
             entity.clear()
             entity.update(fields)
         remember(entity, Reading(source, stored, fields, shape.is_complete and select is None, self._identity))
-        return entity
+        # Recipes run on the view without a model, where E is Entity; the adapter makes the instances
+        return entity  # type: ignore[return-value]
 
     def _has(self, via: Lists, entity: Entity, asked: dict[str, Any]) -> bool:
         """Whether an entity that was read after its list still has the value."""
@@ -1169,14 +1195,15 @@ class EntitySet(Pattern[Account_co]):
 
     async def _overwrite(
         self, fields: dict[str, Any], merged: frozenset[str] | None, retry_for: float, etag: str | None = None
-    ) -> Entity:
+    ) -> E:
         """Overwrite the stored entity, on condition of an ETag if given; without one, insert a missing entity."""
         if not self.derived:
             return await self._overwrite_row(fields, merged, retry_for, etag)
 
-        async def write(current: Entity | None) -> Entity:
+        async def write(current: Any) -> E:
             if current is None and etag is None:
-                return await self.insert(fields, retry_for=retry_for)
+                new: Any = fields
+                return await self.insert(new, retry_for=retry_for)
             entity = _existing(current, fields)
             if merged is not None:
                 return await self.merge(entity, {name: fields[name] for name in merged}, retry_for=retry_for)
@@ -1189,7 +1216,7 @@ class EntitySet(Pattern[Account_co]):
             return await self._from_current(key, write, retry_for)
         return await write(await self._as_of(key, etag))
 
-    async def _as_of(self, key: Mapping[str, Any], etag: str | None) -> Entity:
+    async def _as_of(self, key: Mapping[str, Any], etag: str | None) -> Any:
         """Read the entity whose ETag the caller knows, because its derived rows depend on what it was."""
         current = _existing(await self.get(key), key)
         if current.etag != etag:
@@ -1198,7 +1225,7 @@ class EntitySet(Pattern[Account_co]):
 
     async def _overwrite_row(
         self, fields: dict[str, Any], merged: frozenset[str] | None, retry_for: float, etag: str | None
-    ) -> Entity:
+    ) -> E:
         """Write an entity without derived data: the service's own upserts need no read."""
         check_retry_for(retry_for)
         change = Change(self.key, None, fields, merged)
@@ -1209,12 +1236,12 @@ class EntitySet(Pattern[Account_co]):
         else:
             operation = Operation.replace(row, etag) if merged is None else Operation.merge(row, etag)
         (written,) = await carry_out(self.table, [Step(operation, write)], retry_for)
-        return write.wrote(written)
+        return write.wrote(written)  # type: ignore[return-value] # as in _read
 
     async def _from_current(
         self,
         fields: Mapping[str, Any],
-        write: Callable[[Entity | None], Awaitable[T]],
+        write: Callable[[Any], Awaitable[T]],
         retry_for: float,
         change: Modify | None = None,
     ) -> T:
@@ -1239,7 +1266,7 @@ class EntitySet(Pattern[Account_co]):
         return await contended(self.account, attempt, retry_for)
 
 
-def _existing(current: Entity | None, fields: Mapping[str, Any]) -> Entity:
+def _existing(current: Any, fields: Mapping[str, Any]) -> Any:
     if current is None:
         raise EntityNotFound(f"there is no entity {dict(fields)}; insert it, or use insert_or_replace")
     return current

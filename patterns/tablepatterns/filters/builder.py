@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Final, NoReturn
+from datetime import datetime
+from typing import Final, NoReturn, cast
 
 from ..argument_types import checked
 from ..edm import Ticks
 from ..errors import BadFilter
-from .expression import Comparison, Filter, Operator, check_name
-from .literals import Comparable, typed
+from .expression import Comparison, Filter, ModelComparison, Operator, check_name
+from .literals import MODEL_TYPES, Comparable, Value
 
 _SYSTEM_TYPES: Final[Mapping[str, type]] = {"PartitionKey": str, "RowKey": str, "Timestamp": Ticks}
 
@@ -20,7 +21,8 @@ def prop(name: str) -> Property:
 
     Comparisons follow the service: an entity without the property matches none of them, `!=` included, and where the
     types differ the property counts as less than the value. Compare an Int64 or a Double with an int as well as with
-    its own type, an Int32 only with an int of 32 bits.
+    its own type, an Int32 only with an int of 32 bits. In queries of a set with a model, compare a field with a value
+    of its type, such as a date or a member of an enum.
 
     >>> print((prop("PartitionKey") == "Sales") & prop("RowKey").startswith("email_a"))
     PartitionKey eq 'Sales' and RowKey ge 'email_a' and RowKey lt 'email_b'
@@ -99,11 +101,13 @@ class Property:
         if isinstance(value, Property):
             hint = "read the entities and compare in Python"
             raise BadFilter(self.name, value, "a property compares only with a constant", hint)
-        comparison = Comparison(self.name, operator, typed(self.name, value))
+        of_model = isinstance(value, MODEL_TYPES) and not isinstance(value, (str, int, datetime))
+        kind = ModelComparison if of_model else Comparison
+        comparison = kind(self.name, operator, cast("Value", value))
         expected = _SYSTEM_TYPES.get(self.name, comparison.kind)
         if comparison.kind is not expected:
-            kind = "an instant" if expected is Ticks else "a string"
-            raise BadFilter(self.name, value, f"{self.name} is {kind}, which never equals another type", f"give {kind}")
+            text = "an instant" if expected is Ticks else "a string"
+            raise BadFilter(self.name, value, f"{self.name} is {text}, which never equals another type", f"give {text}")
         return comparison
 
     def _unbracketed(self, other: object) -> NoReturn:

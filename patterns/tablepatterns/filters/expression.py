@@ -55,6 +55,8 @@ class Filter(ABC):
         """Return the text for `$filter`."""
 
     def __repr__(self) -> str:
+        if any(isinstance(each, ModelComparison) for each in comparisons(self)):
+            return f"<{type(self).__name__} of {', '.join(each.name for each in comparisons(self))}>"
         return f"parse({str(self)!r})"
 
     def _measure(self, comparisons: int, depth: int) -> None:
@@ -97,6 +99,22 @@ class Comparison(Filter):
 
     def __str__(self) -> str:
         return f"{self.name} {self.operator} {literal(self.value)}"
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class ModelComparison(Comparison):
+    """A comparison with a value that the service has no type for, such as a date.
+
+    A set with a model replaces it with a comparison of the stored form. It has no text of its own.
+    """
+
+    def __post_init__(self) -> None:
+        check_name(self.name)
+        object.__setattr__(self, "kind", type(self.value))
+        self._measure(1, 1)
+
+    def __str__(self) -> str:
+        return f"{self.name} {self.operator} {literal(typed(self.name, self.value))}"
 
 
 @dataclass(frozen=True, slots=True, repr=False)

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
-from datetime import datetime
+from datetime import date, datetime, timedelta
+from decimal import Decimal
+from enum import Enum
 from math import isfinite
 from typing import Final, TypeAlias
 from uuid import UUID
@@ -15,8 +17,11 @@ from ..limits import INT32_MAX, INT32_MIN, INT64_MAX, INT64_MIN
 Value: TypeAlias = str | bool | int | float | UUID | bytes
 """A value as an entity holds it; `Int64` and `Ticks` are integers of their own type."""
 
-Comparable: TypeAlias = Value | datetime
+Comparable: TypeAlias = Value | datetime | date | Decimal | timedelta | Enum
 """What a caller may compare a property with; an aware datetime becomes `Ticks`."""
+
+MODEL_TYPES: Final = (date, Decimal, timedelta, Enum)
+"""Types of a model's fields that the service does not have; a set with a model compares what it stores for them."""
 
 _INTEGER: Final = re.compile(r"-?[0-9]+L?")
 _DOUBLE: Final = re.compile(r"-?[0-9]+(?:\.[0-9]+(?:[eE][+-]?[0-9]+)?|[eE][+-]?[0-9]+)")
@@ -42,6 +47,8 @@ def typed(name: str, value: object) -> Value:
             return bytes(value)
         case _:
             hint = "compare with str, bool, int, Int64, float, an aware datetime, Ticks, UUID or bytes"
+            if isinstance(value, MODEL_TYPES):
+                hint += ", or query a set with a model"
             raise BadFilter(name, value, f"a filter has no literal for {type(value).__name__}", hint)
 
 

@@ -6,16 +6,16 @@ import json
 import types
 from abc import abstractmethod
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import is_dataclass
 from datetime import date, datetime, timedelta
 from decimal import Decimal
 from enum import Enum
-from typing import Any, Final, Union, cast, get_args, get_origin
+from typing import Annotated, Any, Final, Union, cast, get_args, get_origin
 from uuid import UUID
 
 from ..edm import Int64, Ticks
 from ..entity import as_json
 from ..errors import BadDesign, BadProperty
+from .declared_fields import declared_fields
 from .scalar_codecs import (
     BytesCodec,
     Codec,
@@ -59,6 +59,8 @@ class OptionalOf(Codec):
 
 class Nested(Codec):
     """The base of types that are stored as JSON text."""
+
+    is_comparable = False
 
     def encode(self, value: object) -> object:
         part = self.to_json(value)
@@ -238,12 +240,14 @@ def codec_of(field: str, annotation: Any, inner: Inner) -> Codec:
     :param inner: returns the codec of a nested dataclass
     :raises BadDesign: the type is not supported
     """
+    if get_origin(annotation) is Annotated:
+        annotation = get_args(annotation)[0]
     annotation = getattr(annotation, "__supertype__", annotation)
     if annotation in _SCALARS:
         return _SCALARS[annotation]
     if isinstance(annotation, type) and issubclass(annotation, Enum):
         return _choice(field, annotation)
-    if isinstance(annotation, type) and is_dataclass(annotation):
+    if isinstance(annotation, type) and declared_fields(annotation) is not None:
         return inner(annotation)
     return _generic(field, annotation, inner)
 

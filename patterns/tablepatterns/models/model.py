@@ -8,11 +8,13 @@ from typing import Any, Final, Generic, NoReturn, TypeAlias, TypeVar, cast
 
 from ..entity import Entity
 from ..errors import NOT_SHOWN, BadDesign, BadKey, BadProperty, UnrecognizedEntity, shown
+from ..filters import Filter
 from ..key import Key
 from ..key.ranges import Between, Prefix
 from ..limits import SYSTEM_PROPERTIES
 from ..same_value import same_value
 from .codecs import OptionalOf
+from .model_filter import ModelFilter
 from .record import Record
 from .scalar_codecs import Codec, DateCodec, TypeMismatch
 
@@ -61,6 +63,8 @@ class Model(Generic[M]):
         self._secret = frozenset(secret)
         self._check_names()
         self._days = _days(key, self._record)
+        codecs = {name: member.codec for name, member in self._record.members.items()}
+        self._filter = ModelFilter(codecs, self.name, self._secret)
 
     @property
     def members(self) -> Collection[str]:
@@ -113,6 +117,18 @@ class Model(Generic[M]):
             return self._record.encoded_field(name, value)
         except TypeMismatch as mismatch:
             raise BadKey(self._subject(mismatch), self._shown(mismatch), mismatch.rule, mismatch.hint) from None
+
+    def key_values(self, fields: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the values of a key's fields, of the form that the key formats."""
+        members = self._record.members
+        return {name: members[name].codec.decode(each) if name in members else each for name, each in fields.items()}
+
+    def filter(self, where: Filter) -> Filter:
+        """Return the filter of the stored properties for a filter of fields.
+
+        :raises BadFilter: there is no such field, or the value does not fit it
+        """
+        return self._filter.stored(where)
 
     def value(self, entity: Entity, version: int) -> M:
         """Return the object of an entity.

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import MISSING, dataclass, fields, is_dataclass
+from dataclasses import dataclass
 from inspect import isabstract
-from typing import Any, Final, cast, get_type_hints
+from typing import Annotated, Any, Final, cast, get_args, get_origin, get_type_hints
 
 from ..errors import BadDesign
 from .codecs import Nested, OptionalOf, codec_of
+from .declared_fields import declared_fields
 from .scalar_codecs import Codec, TypeMismatch
 
 _ABSENT: Final = object()
@@ -16,10 +17,14 @@ _ABSENT: Final = object()
 
 @dataclass(frozen=True)
 class Member:
-    """A field of a dataclass."""
+    """A field of a class."""
 
     codec: Codec
     has_default: bool
+    parameter: str
+    """The name of the parameter of `__init__`."""
+    annotations: tuple[object, ...] = ()
+    """What its type is annotated with, such as `Stored`."""
 
     @property
     def may_be_none(self) -> bool:
@@ -28,7 +33,7 @@ class Member:
 
 
 class Record:
-    """The fields of a dataclass, and how each is stored.
+    """The fields of a class, and how each is stored.
 
     None is not stored. If nothing is stored, a field is None if its type allows that, or has its default. Fields with
     `init=False` are not stored.
@@ -44,15 +49,17 @@ class Record:
     >>> record.decoded({"EmployeeId": 223})
     Employee(EmployeeId=223, Skills=None)
 
-    :param record_class: the dataclass
-    :raises BadDesign: it is not a dataclass, it is abstract, or a field has a type that cannot be stored
+    :param record_class: a dataclass, or a class of pydantic or attrs
+    :raises BadDesign: it is not such a class, it is abstract, or a field has a type that cannot be stored
 
     Guide: working with heterogeneous entity types.
     """
 
     def __init__(self, record_class: type[Any], seen: dict[type, Record] | None = None) -> None:
-        if not is_dataclass(record_class):
-            raise BadDesign("type", record_class, "it is not a dataclass", "decorate it with @dataclass")
+        declared = declared_fields(record_class)
+        if declared is None:
+            rule = "it is not a dataclass, nor a class of pydantic or attrs"
+            raise BadDesign("type", record_class, rule, "decorate it with @dataclass")
         if isabstract(record_class):
             raise BadDesign("type", record_class, "it is abstract", "declare its subclasses")
         self.record_class = record_class
@@ -60,17 +67,16 @@ class Record:
         known = {} if seen is None else seen
         known[record_class] = self
         hints = _hints(record_class)
-        for each in fields(record_class):
-            if each.init:
-                name = f"{record_class.__name__}.{each.name}"
-                codec = codec_of(name, hints[each.name], lambda part: Part(known.get(part) or Record(part, known)))
-                has_default = each.default is not MISSING or each.default_factory is not MISSING
-                self.members[each.name] = Member(codec, has_default)
+        for each in declared:
+            annotations, hint = _without_annotations(hints[each.name])
+            name = f"{record_class.__name__}.{each.name}"
+            codec = codec_of(name, hint, lambda part: Part(known.get(part) or Record(part, known)))
+            self.members[each.name] = Member(codec, each.has_default, each.parameter, annotations)
 
     def encoded(self, value: object) -> dict[str, Any]:
         """Return the fields that are stored of a value, as properties; those that are None are left out.
 
-        :raises Misfit: a field has a value of another type; its path is the field's name
+        :raises TypeMismatch: a field has a value of another type; its path is the field's name
         """
         found = {name: self.encoded_field(name, getattr(value, name)) for name in self.members}
         return {name: stored for name, stored in found.items() if stored is not None}
@@ -82,14 +88,14 @@ class Record:
     def decoded(self, stored: Mapping[str, Any]) -> Any:
         """Return the value that the fields are stored of; names that the dataclass lacks do not count.
 
-        :raises Misfit: a field is missing, or is stored as something else
-        :raises ValueError, TypeError: the dataclass itself refuses its fields
+        :raises TypeMismatch: a field is missing, or is stored as something else
+        :raises ValueError, TypeError: the class itself rejects its fields
         """
         given: dict[str, Any] = {}
         for name, member in self.members.items():
             found = stored.get(name)
             if found is not None or _needed(name, member):
-                given[name] = None if found is None else _under(name, member.codec.decode, found)
+                given[member.parameter] = None if found is None else _under(name, member.codec.decode, found)
         return self.record_class(**given)
 
     def to_json(self, value: object) -> dict[str, object]:
@@ -102,9 +108,9 @@ class Record:
         for name, member in self.members.items():
             found = part.get(name, _ABSENT)
             if found is not _ABSENT:
-                given[name] = _under(name, member.codec.from_json, found)
+                given[member.parameter] = _under(name, member.codec.from_json, found)
             elif _needed(name, member):
-                given[name] = None
+                given[member.parameter] = None
         return self.record_class(**given)
 
 
@@ -147,7 +153,15 @@ def _under(name: str, convert: Any, value: object) -> Any:
 
 def _hints(record_class: type[Any]) -> dict[str, Any]:
     try:
-        return get_type_hints(record_class)
+        return get_type_hints(record_class, include_extras=True)
     except (NameError, TypeError) as error:
         rule = f"the types of its fields cannot be resolved ({error})"
         raise BadDesign("type", record_class, rule, "define and import them at module level") from error
+
+
+def _without_annotations(hint: Any) -> tuple[tuple[object, ...], Any]:
+    """Return what a type is annotated with, and the type itself."""
+    if get_origin(hint) is not Annotated:
+        return (), hint
+    annotated, *annotations = get_args(hint)
+    return tuple(annotations), annotated

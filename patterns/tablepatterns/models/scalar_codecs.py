@@ -10,7 +10,7 @@ from datetime import date, datetime, timedelta, timezone
 from decimal import Decimal, InvalidOperation
 from enum import Enum
 from math import isfinite
-from typing import Final
+from typing import ClassVar, Final
 from uuid import UUID
 
 from ..edm import Int64, Ticks
@@ -40,7 +40,12 @@ class TypeMismatch(ValueError):
 
 
 class Codec(ABC):
-    """One type of a field. What is encoded decodes to an equal value; anything else is a `Misfit`, both ways."""
+    """One type of a field. What is encoded decodes to an equal value; anything else is a `TypeMismatch`, both ways."""
+
+    is_comparable: ClassVar[bool] = True
+    """Whether equal values have the same stored form, so that filters may compare them."""
+    is_sorted: ClassVar[bool] = True
+    """Whether the stored forms sort as the values do."""
 
     @property
     @abstractmethod
@@ -279,6 +284,8 @@ class TimedeltaCodec(Codec):
 class DecimalCodec(Codec):
     """A decimal number, stored as text with all its digits."""
 
+    is_comparable = False
+
     @property
     def name(self) -> str:
         return "Decimal"
@@ -298,6 +305,8 @@ class DecimalCodec(Codec):
 
 class EnumCodec(Codec):
     """An enum member, stored by its value."""
+
+    is_sorted = False
 
     def __init__(self, kind: type[Enum]) -> None:
         self._kind = kind

@@ -11,12 +11,14 @@ from ..entity import Entity
 from ..entity_set.derived import Derived, RowLayout
 from ..entity_set.entity_set import EntitySet
 from ..entity_set.mapping import PropertyMapping
+from ..entity_set.model_recipes import E
 from ..entity_set.range_query import range_filter
 from ..key import Key
+from ..models.model import Upgrade
 from ..recipe import Account_co, recipe, stream
 
 
-class ChildSet(EntitySet[Account_co]):
+class ChildSet(EntitySet[Account_co, E]):
     """Keep an entity's related entities in its partition, with RowKeys that begin with its own.
 
     Use it for children that are read by parent, such as an employee's reviews by year: one review is a point query, all
@@ -47,6 +49,8 @@ class ChildSet(EntitySet[Account_co]):
     :param child: the template of what follows the parent's RowKey: a separator and the child's own fields
     :param derived: what to derive from each child
     :param mappings: how fields of the children are stored, if not as they are
+    :param model: the class of the children, as for `EntitySet`; `family` returns the parent as an entity
+    :param versions: as for `EntitySet`
     :raises BadDesign: the parent's RowKey does not end with a field of fixed width, or the parts cannot be combined
 
     Guide: compound key pattern.
@@ -62,8 +66,12 @@ class ChildSet(EntitySet[Account_co]):
         *,
         derived: Iterable[Derived] = (),
         mappings: Iterable[PropertyMapping] = (),
+        model: type[E] | None = None,
+        versions: Iterable[tuple[int, Upgrade]] = (),
     ) -> None:
-        super().__init__(account, table, parent.extended(child), derived=derived, mappings=mappings)
+        super().__init__(
+            account, table, parent.extended(child), derived=derived, mappings=mappings, model=model, versions=versions
+        )
         self.parent = parent
 
     _pattern: ClassVar[str] = "compound_key"
@@ -71,7 +79,7 @@ class ChildSet(EntitySet[Account_co]):
     @stream
     async def children(
         self, key: Mapping[str, Any] | None = None, /, *, select: Sequence[str] | None = None, **parent: Any
-    ) -> AsyncIterator[Entity]:
+    ) -> AsyncIterator[E]:
         """Yield the children of one parent, in the order of their own key fields.
 
         On the Cosmos DB Table API the order is undefined. Cost: 1 transaction per page of up to 1,000.
@@ -89,9 +97,7 @@ class ChildSet(EntitySet[Account_co]):
             yield entity
 
     @recipe
-    async def family(
-        self, key: Mapping[str, Any] | None = None, /, **parent: Any
-    ) -> tuple[Entity | None, list[Entity]]:
+    async def family(self, key: Mapping[str, Any] | None = None, /, **parent: Any) -> tuple[Entity | None, list[E]]:
         """Return a parent and its children, read together; the parent is None if it does not exist.
 
         The parent is read-only here: to change it, read it from its own set. On the Cosmos DB Table API the order of
@@ -104,7 +110,7 @@ class ChildSet(EntitySet[Account_co]):
         Guide: compound key pattern.
         """
         found: Entity | None = None
-        children: list[Entity] = []
+        children: list[E] = []
         parents = RowLayout(self.parent)
         async for row in self.table.query(range_filter(self.parent.family(fields_of(key, parent)))):
             if parents.fits(row):

@@ -9,18 +9,19 @@ from uuid import uuid4
 
 from ..argument_types import checked
 from ..arguments import fields_of
-from ..entity import Entity
 from ..entity_set.derived import Derived
 from ..entity_set.entity_set import EntitySet
 from ..entity_set.mapping import PropertyMapping
+from ..entity_set.model_recipes import E, writing
 from ..entity_set.range_query import partitions_of
 from ..key import Key, at_least
 from ..key import between as span_of
+from ..models.model import Upgrade
 from ..recipe import Account_co, SetProfile, check_key_order, recipe, stream
 from ..retry import RETRY_FOR
 
 
-class LogTail(EntitySet[Account_co]):
+class LogTail(EntitySet[Account_co, E]):
     """Read the most recent entities of a partition with one request, however many there are.
 
     Use it for newest-first reads, such as an employee's latest ten expense claims. A query returns the first entities
@@ -56,6 +57,8 @@ class LogTail(EntitySet[Account_co]):
     :param row_prefix: a literal prefix of the RowKey, if the partition holds other entities too
     :param derived: what to derive from each entry
     :param mappings: how fields are stored, if not as they are
+    :param model: as for `EntitySet`; if its fields for the instant and the id may be None, `append` sets them
+    :param versions: as for `EntitySet`
     :raises BadDesign: the account does not sort by key, or the parts cannot be combined
 
     Guide: log tail pattern.
@@ -73,10 +76,12 @@ class LogTail(EntitySet[Account_co]):
         row_prefix: str = "",
         derived: Iterable[Derived] = (),
         mappings: Iterable[PropertyMapping] = (),
+        model: type[E] | None = None,
+        versions: Iterable[tuple[int, Upgrade]] = (),
     ) -> None:
         check_key_order(account, "the log tail needs results")
         key = Key(partition, f"{row_prefix}{{{at}:inverted}}_{{{entry}:uuid}}")
-        super().__init__(account, table, key, derived=derived, mappings=mappings)
+        super().__init__(account, table, key, derived=derived, mappings=mappings, model=model, versions=versions)
         self.at = at
         self.entry = entry
 
@@ -84,8 +89,8 @@ class LogTail(EntitySet[Account_co]):
         settings = {"at": self.at, "entry": self.entry}
         return SetProfile("log_tail", self.table.name, self.key, settings, self.derived, self._mappings.each)
 
-    @recipe
-    async def append(self, entity: Mapping[str, Any], *, retry_for: float = RETRY_FOR) -> Entity:
+    @writing
+    async def append(self, entity: Mapping[str, Any], *, retry_for: float = RETRY_FOR) -> E:
         """Add an entry and return it with its instant and id. Cost: 1 transaction.
 
         By default the instant is now, by the account's clock, and the id is new. Give the entry an instant and an id to
@@ -96,7 +101,7 @@ class LogTail(EntitySet[Account_co]):
         :raises EntityAlreadyExists: an entry with the same instant and id exists
         :raises BadKey: a field of the partition is missing, or the instant has no time zone
         """
-        given = {name: value for name, value in entity.items() if value is not None}
+        given: Any = {name: value for name, value in entity.items() if value is not None}
         if self.at not in given:
             given[self.at] = self.account.now()
         if self.entry not in given:
@@ -104,7 +109,7 @@ class LogTail(EntitySet[Account_co]):
         return await self.insert(given, retry_for=retry_for)
 
     @recipe
-    async def latest(self, count: int, key: Mapping[str, Any] | None = None, /, **partition: Any) -> list[Entity]:
+    async def latest(self, count: int, key: Mapping[str, Any] | None = None, /, **partition: Any) -> list[E]:
         """Return the newest `count` entries of a partition, newest first, or all if there are fewer.
 
         Cost: 1 transaction for up to 1,000 entries, if the service does not cut its pages shorter.
@@ -120,7 +125,7 @@ class LogTail(EntitySet[Account_co]):
     @recipe
     async def latest_of_each(
         self, count: int, partitions: Iterable[Mapping[str, Any]], /, *, max_concurrency: int = 8
-    ) -> list[list[Entity]]:
+    ) -> list[list[E]]:
         """Return the newest `count` entries of each of several partitions, newest first, in the order asked for.
 
         Use it for the latest reading of each device, or the latest claims of each employee. A partition without entries
@@ -157,7 +162,7 @@ class LogTail(EntitySet[Account_co]):
         key: Mapping[str, Any] | None = None,
         /,
         **partition: Any,
-    ) -> AsyncIterator[Entity]:
+    ) -> AsyncIterator[E]:
         """Yield the entries from `earliest` to `latest`, both included, newest first.
 
         Only entries of that time are read. Cost: 1 transaction per page of up to 1,000.

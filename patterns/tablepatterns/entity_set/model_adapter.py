@@ -1,0 +1,440 @@
+"""Let the recipes of a set take and return instances of its model.
+
+The recipes themselves work on entities. Of a set with a model, they run on a view of the set without it: their
+arguments are converted before, and their results after.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import AsyncGenerator, Callable, Coroutine, Iterable, Mapping, Sequence
+from difflib import get_close_matches
+from functools import lru_cache, partial
+from typing import Any, Final, Generic, TypeVar, cast
+
+from ..arguments import condition_of
+from ..entity import Entity, reading_of
+from ..errors import NOT_SHOWN, BadDesign, BadInput, EntityChanged, EntityNotFound, UnrecognizedEntity
+from ..models.instances import INSTANCES, can_be_remembered
+from ..models.model import Model, Upgrade
+from ..recipe import Account, Pattern
+from ..sdk.operation import ANY
+from ..sdk.table import Page
+from ..set_identity import SetIdentity
+from .derived import Derived, Index
+from .mapping import Mappings
+
+M = TypeVar("M")
+Call = Callable[..., Any]
+
+VERSION: Final = "ModelVersion"
+"""The property that holds the version of an entity's model, from version 2 on."""
+
+
+class ModelAdapter(Generic[M]):
+    """Converts between the instances of a model and the entities of a set.
+
+    :param model: the model
+    :param home: the set
+    :raises BadDesign: the model has a field with the name of the version's property
+    """
+
+    def __init__(self, model: Model[M], home: SetIdentity) -> None:
+        self.model = model
+        self.home = home
+        if VERSION in model.members:
+            rule = "the set keeps the version of the model in it"
+            raise BadDesign("field", f"{model.name}.{VERSION}", rule, "rename the field, or store it by another name")
+
+    async def call(self, function: Call, pattern: Pattern[Account], args: Sequence[Any], kwargs: Any) -> Any:
+        """Call a recipe of the set with converted arguments, and return its converted result."""
+        entities = _without_model(pattern)
+        writer = getattr(_Writer, function.__name__, None)
+        if writer is None:
+            args, kwargs = self._asked(function, args, kwargs)
+            return self._result(await function(entities, *args, **kwargs), function.__name__)
+        if not args and "entity" in kwargs:
+            args = (kwargs.pop("entity"),)
+        return await writer(_Writer(self, function, entities), *args, **kwargs)
+
+    def iterate(
+        self, function: Call, pattern: Pattern[Account], args: Sequence[Any], kwargs: Any
+    ) -> AsyncGenerator[Any, None]:
+        """Call a stream of the set with converted arguments, and return its converted items."""
+        entities = _without_model(pattern)
+        args, kwargs = self._asked(function, args, kwargs)
+        return _Converted(function(entities, *args, **kwargs), self.instance_of)
+
+    def plan(self, function: Call, pattern: Pattern[Account], args: Sequence[Any], kwargs: Any) -> Any:
+        """Call a method that returns a change without sending it, with converted arguments."""
+        entities = _without_model(pattern)
+        value, *others = args or (kwargs.pop("entity"),)
+        return getattr(_Planner(self, function, entities), function.__name__)(value, *others, **kwargs)
+
+    # ------------------------------------------------------------------ instances and entities
+
+    def instance_of(self, entity: Any) -> Any:
+        """Return the instance of an entity that the set has read; anything else is returned unchanged."""
+        if not isinstance(entity, Entity) or getattr(reading_of(entity), "of", None) != self.home:
+            return entity
+        instance = self.model.value(entity, self.version_of(entity))
+        INSTANCES.remember(instance, self.home, entity)
+        return instance
+
+    def version_of(self, entity: Entity) -> int:
+        """Return the version in which an entity was written.
+
+        :raises UnrecognizedEntity: it is newer than those of the model
+        """
+        version = entity.get(VERSION, 1)
+        if type(version) is not int or not 1 <= version <= self.model.version:
+            text = (
+                f"the entity {entity.key} has the {VERSION} {version!r}, and {self.model.name} has the versions up to"
+            )
+            raise UnrecognizedEntity(f"{text} {self.model.version}; update the program")
+        return version
+
+    def new_fields(self, instance: object) -> dict[str, Any]:
+        """Return the fields of a new entity.
+
+        :raises BadInput: it is not an instance of the model
+        """
+        self._check_class(instance)
+        return self._versioned(self.model.fields(instance))
+
+    def rewrite(self, entity: Entity, instance: object) -> None:
+        """Give an entity the values of an instance; properties that the model does not declare stay."""
+        self._check_class(instance)
+        fields = self._versioned(self.model.rewritten(entity, self.version_of(entity), instance))
+        entity.clear()
+        entity.update(fields)
+
+    def upgrade(self, entity: Entity, changes: Mapping[str, Any]) -> None:
+        """Give an entity some new stored fields, and the current version."""
+        fields = self._versioned(self.model.upgraded(entity, self.version_of(entity)) | dict(changes))
+        entity.clear()
+        entity.update({name: value for name, value in fields.items() if value is not None})
+
+    def changes(self, changes: Mapping[str, Any]) -> dict[str, Any]:
+        """Return changed fields as they are stored.
+
+        :raises BadInput: the model has no such field
+        """
+        for name in changes:
+            if name not in self.model.members:
+                rule = f"{self.model.name} has the fields {', '.join(self.model.members)}"
+                raise BadInput("changes", name, rule, "use one of them")
+        return {name: self.model.field(name, value) for name, value in changes.items()}
+
+    def remembered(self, instance: object) -> Entity:
+        """Return a copy of the entity of an instance, to be written.
+
+        :raises BadInput: the set has not read or written the instance
+        """
+        self._check_class(instance)
+        entity = INSTANCES.entity(instance, self.home)
+        if entity is not None:
+            return entity.copy()
+        rule = "this instance was not read from this set or written to it, so its ETag is not known"
+        hint = "read it, change that instance, and write it; or pass etag=... or force=True"
+        if not can_be_remembered(instance):
+            rule = "a class with slots needs one for weak references, so that its ETag can be remembered"
+            hint = "declare it with @dataclass(slots=True, weakref_slot=True), or pass etag=... or force=True"
+        raise BadInput("entity", self._named(instance), rule, hint)
+
+    def etag(self, instance: object) -> str | None:
+        """Return the ETag of an instance; None if the set has not read or written it."""
+        entity = INSTANCES.entity(instance, self.home)
+        return None if entity is None else entity.etag
+
+    def written(self, instance: M, entity: Entity) -> M:
+        """Return an instance after it was written; another one if the write set more of its fields."""
+        fields = dict(entity)
+        if self.model.fields(instance) != {name: fields[name] for name in self.model.members if name in fields}:
+            return cast("M", self.instance_of(entity))
+        INSTANCES.remember(instance, self.home, entity)
+        return instance
+
+    def key_of(self, instance: object) -> dict[str, Any]:
+        """Return the key fields of an instance."""
+        self._check_class(instance)
+        fields = self.model.fields(instance)
+        return {name: fields[name] for name in self.home.key.fields if name in fields}
+
+    def _versioned(self, fields: dict[str, Any]) -> dict[str, Any]:
+        return fields if self.model.version == 1 else fields | {VERSION: self.model.version}
+
+    def _named(self, instance: object) -> object:
+        return tuple(getattr(instance, name, None) for name in self.home.key.fields)
+
+    def _check_class(self, instance: object) -> None:
+        if not isinstance(instance, self.model.model_class):
+            rule = f"the set has the model {self.model.name}, not {type(instance).__name__}"
+            raise BadInput("entity", NOT_SHOWN, rule, f"pass a {self.model.name}, or use without_model()")
+
+    # ------------------------------------------------------------------ reading
+
+    def _asked(self, function: Call, args: Sequence[Any], kwargs: Mapping[str, Any]) -> tuple[Sequence[Any], Any]:
+        """Return the arguments of a recipe that reads: names and values as they are stored."""
+        names = _parameters(function)
+        given = {name: self._argument(name, value) for name, value in kwargs.items() if name in names}
+        fields = {name: value for name, value in kwargs.items() if name not in names}
+        return (
+            [self._argument(name, value) for name, value in zip(names, args, strict=False)] + list(args[len(names) :]),
+            given | self.model.key_fields(fields),
+        )
+
+    def _argument(self, name: str, value: Any) -> Any:
+        if value is None:
+            return None
+        if name == "where":
+            return self.model.filter(value)
+        if name == "select":
+            rule = f"a {self.model.name} needs all its fields"
+            raise BadInput("select", value, rule, "leave it out, or use without_model().range(...)")
+        if isinstance(value, Index) and value.include is not None:
+            rule = f"its rows have only some of the fields of a {self.model.name}"
+            hint = "include all fields in the index, or use without_model().find(...)"
+            raise BadInput("index", value.name, rule, hint)
+        if name in ("via", "key") and isinstance(value, Mapping):
+            return self.model.key_fields(cast("Mapping[str, Any]", value))
+        if name in ("keys", "partitions") and hasattr(value, "__iter__"):
+            return self._keys(value)
+        return value
+
+    def _keys(self, keys: Any) -> list[Any]:
+        return [self._argument("key", each) for each in keys]
+
+    def _result(self, found: Any, name: str) -> Any:
+        if name == "keys_of":
+            return [self.model.key_values(fields) for fields in found]
+        if found.__class__ is Page:
+            return Page(tuple(map(self.instance_of, found.items)), found.token)
+        results: Any = found
+        if isinstance(found, (list, tuple)):
+            return self._results(results, tuple if isinstance(found, tuple) else list, name)
+        return self.instance_of(found)
+
+    def _results(self, found: Iterable[Any], kind: Callable[[Iterable[Any]], Any], name: str) -> Any:
+        return kind(self._result(each, name) for each in found)
+
+
+class _Writer:
+    """Runs the recipes that write; each method has the name of the recipe that it runs."""
+
+    def __init__(self, adapter: ModelAdapter[Any], function: Call, entities: Any) -> None:
+        self._adapter = adapter
+        self._function = function
+        self._entities = entities
+
+    async def insert(self, instance: Any, **options: Any) -> Any:
+        entity = await self._function(self._entities, self._adapter.new_fields(instance), **options)
+        return self._adapter.written(instance, entity)
+
+    insert_or_replace = append = insert
+
+    async def insert_or_merge(self, instance: Any, **options: Any) -> Any:
+        entity = await self._function(self._entities, self._adapter.new_fields(instance), **options)
+        # Fields that were None keep what was stored before
+        key = self._adapter.key_of(instance)
+        return self._adapter.instance_of(entity if self._is_whole(entity) else await self._entities.get(key))
+
+    def _is_whole(self, entity: Entity) -> bool:
+        return bool(getattr(reading_of(entity), "is_whole", False))
+
+    async def replace(self, instance: Any, **options: Any) -> Any:
+        entity = await self._current(instance, options)
+        if entity is None:
+            adapter = self._adapter
+            change = partial(adapter.rewrite, instance=instance)
+            return adapter.written(instance, await self._entities.update(change, adapter.key_of(instance), **options))
+        self._adapter.rewrite(entity, instance)
+        return self._adapter.written(instance, await self._function(self._entities, entity, **options))
+
+    async def merge(self, instance: Any, changes: Mapping[str, Any], **options: Any) -> Any:
+        adapter, stored = self._adapter, self._adapter.changes(changes)
+        given = {name: value for name, value in stored.items() if value is not None}
+        entity = await self._current(instance, options)
+        if entity is None:
+            change = partial(adapter.upgrade, changes=given)
+            return adapter.instance_of(await self._entities.update(change, adapter.key_of(instance), **options))
+        if adapter.version_of(entity) == adapter.model.version:
+            return adapter.instance_of(await self._function(self._entities, entity, given, **options))
+        adapter.upgrade(entity, given)
+        return adapter.instance_of(await self._entities.replace(entity, **options))
+
+    async def delete(self, instance: Any, **options: Any) -> None:
+        if _condition(options) is None:
+            await self._function(self._entities, self._adapter.remembered(instance), **options)
+        else:
+            await self._function(self._entities, self._adapter.key_of(instance), **options)
+
+    async def rename(self, instance: Any, key: Mapping[str, Any] | None = None, /, **fields: Any) -> Any:
+        entity = self._adapter.remembered(instance)
+        self._adapter.rewrite(entity, instance)
+        retry_for = {name: fields.pop(name) for name in ("retry_for",) if name in fields}
+        given = self._adapter.model.key_fields({**(key or {}), **fields})
+        return self._adapter.instance_of(await self._function(self._entities, entity, given, **retry_for))
+
+    async def update(self, change: Any, key: Mapping[str, Any] | None = None, /, **fields: Any) -> Any:
+        adapter = self._adapter
+        options = {name: fields.pop(name) for name in ("retry_for",) if name in fields}
+        if isinstance(change, adapter.model.model_class):
+            stored = adapter.changes({**(key or {}), **fields})
+            by_fields = partial(adapter.upgrade, changes=stored)
+            return adapter.instance_of(
+                await self._function(self._entities, by_fields, adapter.key_of(change), **options)
+            )
+        written: list[Any] = []
+
+        def by_call(entity: Entity) -> None:
+            instance = adapter.model.value(entity, adapter.version_of(entity))
+            written[:] = [_changed(instance, change)]
+            adapter.rewrite(entity, written[0])
+
+        given = adapter.model.key_fields({**(key or {}), **fields})
+        run = by_call if callable(change) else change
+        entity = await self._function(self._entities, run, given, **options)
+        return adapter.written(written[0], entity)
+
+    async def _current(self, instance: Any, options: dict[str, Any]) -> Entity | None:
+        """Return the entity to change; None if it may have changed since, and is read for each attempt.
+
+        :param options: the options of the write, from which its condition is removed
+        """
+        condition = _condition(options)
+        for name in ("etag", "force"):
+            options.pop(name, None)
+        if condition is None:
+            return self._adapter.remembered(instance)
+        if condition == ANY:
+            return None
+        key = self._adapter.key_of(instance)
+        entity: Entity | None = await self._entities.get(key)
+        if entity is None:
+            raise EntityNotFound(f"there is no entity {key}; insert it, or use insert_or_replace")
+        if entity.etag != condition:
+            raise EntityChanged(f"the entity {entity.key} has changed since it had the ETag {condition}; read it again")
+        return entity
+
+
+class _Planner:
+    """Runs the methods that return a change for an `EntityGroupTransaction`."""
+
+    def __init__(self, adapter: ModelAdapter[Any], function: Call, entities: Any) -> None:
+        self._adapter = adapter
+        self._function = function
+        self._entities = entities
+
+    def inserting(self, instance: Any) -> Any:
+        write = self._function(self._entities, self._adapter.new_fields(instance))
+        INSTANCES.remember(instance, self._adapter.home, write.entity)
+        return write
+
+    def replacing(self, instance: Any) -> Any:
+        entity = self._adapter.remembered(instance)
+        self._adapter.rewrite(entity, instance)
+        INSTANCES.remember(instance, self._adapter.home, entity)
+        return self._function(self._entities, entity)
+
+    def merging(self, instance: Any, changes: Mapping[str, Any]) -> Any:
+        return self._function(self._entities, self._adapter.remembered(instance), self._adapter.changes(changes))
+
+    def deleting(self, instance: Any) -> Any:
+        return self._function(self._entities, self._adapter.remembered(instance))
+
+    def renaming(self, instance: Any, fields: Mapping[str, Any]) -> Any:
+        entity = self._adapter.remembered(instance)
+        self._adapter.rewrite(entity, instance)
+        return self._function(self._entities, entity, self._adapter.model.key_fields(fields))
+
+
+class _Converted(AsyncGenerator[Any, None]):
+    """An async generator whose items are converted; no generator around another one, as in `recipe`."""
+
+    def __init__(self, items: AsyncGenerator[Any, None], convert: Callable[[Any], Any]) -> None:
+        self._items = items
+        self._convert = convert
+
+    async def asend(self, value: None) -> Any:
+        return self._convert(await self._items.asend(value))
+
+    async def athrow(self, *error: Any) -> Any:
+        return await self._items.athrow(*error)
+
+    async def aclose(self) -> None:
+        await self._items.aclose()
+
+
+def adapter_of(
+    model_class: type[M] | None,
+    home: SetIdentity,
+    derived: Sequence[Derived],
+    mappings: Mappings,
+    versions: Iterable[tuple[int, Upgrade]],
+) -> ModelAdapter[M]:
+    """Return the adapter of a set, once its model is checked against the set's other parts.
+
+    :raises BadDesign: the class cannot be the model of the set
+    """
+    if model_class is None:
+        raise BadDesign("versions", versions, "the set has no model", "pass its class as model")
+    model = Model(model_class, home.key, upgrades=upgrades_of(versions), secret=mappings.secret)
+    known = {*mappings.written(model.members), *model.members}
+    for each in derived:
+        for name in sorted(set(each.reads).difference(known)):
+            near = get_close_matches(name, known, n=1)
+            hint = f"did you mean {near[0]!r}?" if near else f"use one of {', '.join(sorted(model.members))}"
+            raise BadDesign(f"derived {each.name}", name, f"{model.name} has no such field", hint)
+        if isinstance(each, Index):
+            model.check_days(each.name, each.key)
+    return ModelAdapter(model, home)
+
+
+def upgrades_of(versions: Iterable[tuple[int, Upgrade]]) -> tuple[Upgrade, ...]:
+    """Return the upgrades of a model, the first for version 1.
+
+    :raises BadDesign: there is a gap between the versions
+    """
+    given = sorted(versions, key=lambda each: each[0])
+    for number, (version, _) in enumerate(given, 1):
+        if version != number:
+            rule = f"each version up to the last needs an upgrade, and the one of version {number} is missing"
+            raise BadDesign("versions", [each for each, _ in given], rule, "write [(1, one_to_two), (2, two_to_three)]")
+    return tuple(upgrade for _, upgrade in given)
+
+
+def _without_model(pattern: Any) -> Any:
+    """Return the view of a set that has no model; it is of a module that imports this one."""
+    return pattern.without_model()
+
+
+def _condition(options: Mapping[str, Any]) -> str | None:
+    return condition_of(options.get("etag"), force=bool(options.get("force", False)))
+
+
+def _changed(instance: Any, change: Callable[[Any], Any]) -> Any:
+    """Return an instance after the caller's function has changed it in place or returned a changed one."""
+    returned = change(instance)
+    _close(returned)
+    if returned is None:
+        return instance
+    if not isinstance(returned, type(instance)):
+        rule = f"it must change the {type(instance).__name__} in place and return None, or return a changed one"
+        hint = f"return None or a {type(instance).__name__}, from a function without async"
+        raise BadInput("change", type(returned).__name__, rule, hint)
+    return returned
+
+
+def _close(returned: object) -> None:
+    """Close a coroutine that is not awaited, so that Python does not warn."""
+    if isinstance(returned, Coroutine):
+        returned.close()
+
+
+@lru_cache
+def _parameters(function: Call) -> Sequence[str]:
+    """Return the names of a recipe's own parameters, without `self`; others are fields of a key."""
+    kinds = (inspect.Parameter.VAR_KEYWORD, inspect.Parameter.VAR_POSITIONAL)
+    found = inspect.signature(function).parameters.values()
+    return [each.name for each in found if each.kind not in kinds][1:]

@@ -1,0 +1,135 @@
+"""The types of recipes that take an entity: of a set with a model, they take an instance of it.
+
+At run time `writing` and `updating` are `recipe`: the set's adapter converts what they take.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Coroutine, Mapping
+from typing import TYPE_CHECKING, Any, Concatenate, Generic, ParamSpec, Protocol, overload
+
+from typing_extensions import TypeVar
+
+from ..entity import Entity, Modify
+from ..errors import TablePatternsError
+from ..recipe import Account, Account_co, BlockingAccount, Pattern, recipe
+from ..retry import RETRY_FOR
+
+E = TypeVar("E", default=Entity)
+"""What the recipes of a set return: instances of its model, or entities if it has none."""
+I = TypeVar("I")  # noqa: E741 - what the recipe of a set without a model takes
+M = TypeVar("M")
+P = ParamSpec("P")
+T = TypeVar("T")
+
+
+class Modeled(Pattern[Account_co], Generic[Account_co, E]):
+    """A set whose recipes take and return instances of its model, or entities if it has none."""
+
+
+if TYPE_CHECKING:
+
+    class writing(Generic[I, P, T]):  # noqa: N801 - it is used as a decorator
+        """A recipe whose first argument is an entity."""
+
+        def __init__(self, function: Callable[Concatenate[Any, I, P], Coroutine[Any, Any, T]]) -> None: ...
+        @overload
+        def __get__(
+            self, pattern: Modeled[BlockingAccount, Entity], owner: Any = ...
+        ) -> Callable[Concatenate[I, P], T]: ...
+        @overload
+        def __get__(
+            self, pattern: Modeled[Account, Entity], owner: Any = ...
+        ) -> Callable[Concatenate[I, P], Coroutine[Any, Any, T]]: ...
+        @overload
+        def __get__(self, pattern: Modeled[BlockingAccount, M], owner: Any = ...) -> Callable[Concatenate[M, P], T]: ...
+        @overload
+        def __get__(
+            self, pattern: Modeled[Account, M], owner: Any = ...
+        ) -> Callable[Concatenate[M, P], Coroutine[Any, Any, T]]: ...
+        @overload
+        def __get__(self, pattern: None, owner: Any = ...) -> Callable[..., Coroutine[Any, Any, T]]: ...
+        def __get__(self, pattern: Any, owner: Any = None) -> Any: ...
+
+    class _Updating(Protocol[M]):
+        @overload
+        def __call__(self, instance: M, /, *, retry_for: float = RETRY_FOR, **changes: Any) -> M: ...
+        @overload
+        def __call__(
+            self,
+            change: Callable[[M], M | None],
+            key: Mapping[str, Any] | None = None,
+            /,
+            *,
+            retry_for: float = RETRY_FOR,
+            **fields: Any,
+        ) -> M: ...
+
+    class _AsyncUpdating(Protocol[M]):
+        @overload
+        def __call__(
+            self, instance: M, /, *, retry_for: float = RETRY_FOR, **changes: Any
+        ) -> Coroutine[Any, Any, M]: ...
+        @overload
+        def __call__(
+            self,
+            change: Callable[[M], M | None],
+            key: Mapping[str, Any] | None = None,
+            /,
+            *,
+            retry_for: float = RETRY_FOR,
+            **fields: Any,
+        ) -> Coroutine[Any, Any, M]: ...
+
+    class updating(Generic[P, T]):  # noqa: N801 - it is used as a decorator
+        """The recipe `update`."""
+
+        def __init__(self, function: Callable[Concatenate[Any, Modify, P], Coroutine[Any, Any, T]]) -> None: ...
+        @overload
+        def __get__(
+            self, pattern: Modeled[BlockingAccount, Entity], owner: Any = ...
+        ) -> Callable[Concatenate[Modify, P], Entity]: ...
+        @overload
+        def __get__(
+            self, pattern: Modeled[Account, Entity], owner: Any = ...
+        ) -> Callable[Concatenate[Modify, P], Coroutine[Any, Any, Entity]]: ...
+        @overload
+        def __get__(self, pattern: Modeled[BlockingAccount, M], owner: Any = ...) -> _Updating[M]: ...
+        @overload
+        def __get__(self, pattern: Modeled[Account, M], owner: Any = ...) -> _AsyncUpdating[M]: ...
+        @overload
+        def __get__(self, pattern: None, owner: Any = ...) -> Callable[..., Coroutine[Any, Any, T]]: ...
+        def __get__(self, pattern: Any, owner: Any = None) -> Any: ...
+
+    class planning(Generic[P, T]):  # noqa: N801 - it is used as a decorator
+        """A method that returns the change of an entity without sending it."""
+
+        def __init__(self, function: Callable[Concatenate[Any, Mapping[str, Any], P], T]) -> None: ...
+        @overload
+        def __get__(
+            self, pattern: Modeled[Account, Entity], owner: Any = ...
+        ) -> Callable[Concatenate[Mapping[str, Any], P], T]: ...
+        @overload
+        def __get__(self, pattern: Modeled[Account, M], owner: Any = ...) -> Callable[Concatenate[M, P], T]: ...
+        @overload
+        def __get__(self, pattern: None, owner: Any = ...) -> Callable[..., T]: ...
+        def __get__(self, pattern: Any, owner: Any = None) -> Any: ...
+
+else:
+    writing = updating = recipe
+
+    def planning(method: Callable[..., T]) -> Callable[..., T]:
+        """Let a method that returns a change take an instance of the set's model, and name the set in its errors."""
+
+        @functools.wraps(method)
+        def planned(pattern: Pattern[Account], /, *args: Any, **kwargs: Any) -> T:
+            try:
+                if pattern._adapter is not None:
+                    return pattern._adapter.plan(planned, pattern, args, kwargs)
+                return method(pattern, *args, **kwargs)
+            except TablePatternsError as error:
+                error.locate(pattern.location)
+                raise
+
+        return planned

@@ -1,0 +1,63 @@
+"""Remember the entities of model instances, without touching the instances or keeping them alive."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+from weakref import ref
+
+from ..entity import Entity
+from ..set_identity import SetIdentity
+
+
+class Instances:
+    """The entity that each living instance was read from or written to, by the set.
+
+    Instances are told apart by identity: equal ones may have been read at different times, and need not be hashable.
+    """
+
+    def __init__(self) -> None:
+        self._found: dict[int, tuple[ref[Any], dict[SetIdentity, Entity]]] = {}
+
+    def remember(self, instance: object, home: SetIdentity, entity: Entity) -> None:
+        """Remember the entity of an instance; do nothing if its class does not allow weak references."""
+        known = self._found.get(id(instance))
+        if known is not None and known[0]() is instance:
+            known[1][home] = entity
+            return
+        number, found = id(instance), self._found
+
+        def forget(gone: ref[Any]) -> None:
+            # The next object may have got the same id already
+            if (last := found.get(number)) is not None and last[0] is gone:
+                del found[number]
+
+        try:
+            found[number] = ref(instance, forget), {home: entity}
+        except TypeError:
+            return
+
+    def entity(self, instance: object, home: SetIdentity) -> Entity | None:
+        """Return the entity that a set remembers of an instance."""
+        known = self._found.get(id(instance))
+        return known[1].get(home) if known is not None and known[0]() is instance else None
+
+    def is_in_another_set(self, instance: object) -> bool:
+        """Whether some set remembers the instance."""
+        known = self._found.get(id(instance))
+        return known is not None and known[0]() is instance
+
+    def __len__(self) -> int:
+        return len(self._found)
+
+
+def can_be_remembered(instance: object) -> bool:
+    """Whether the class of an instance allows weak references; one with slots may not."""
+    try:
+        ref(instance)
+    except TypeError:
+        return False
+    return True
+
+
+INSTANCES: Final = Instances()
+"""The instances of all sets: sets with the same identity share what they remember."""
