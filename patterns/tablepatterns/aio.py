@@ -17,7 +17,7 @@ from .declared_rows import DeclaredRows
 from .extras import how_to_install
 from .recipe import VIRTUAL_BEAT, Account
 from .sdk.batch import Batches
-from .sdk.call import Once, importing_cryptography
+from .sdk.call import Lazy, importing_cryptography
 from .sdk.container import Container
 from .sdk.process_transport import STORAGE_DEFAULTS
 from .sdk.queue import Queue, check_queue_name
@@ -114,16 +114,16 @@ class Storage(Account):
         over = self._watch.over
         # The clients of the table service share one transport, and so its connections
         of_tables = over("table", _with_process_transport(options))
-        self._table_service = Once(lambda: TableServiceClient(target.url("table"), **of_tables))
+        self._table_service = Lazy(lambda: TableServiceClient(target.url("table"), **of_tables))
         self._batches = Batches(TableClient, target.urls["table"], of_tables)
         if target.urls["table"]:
             self._table_service()
-        self._queues = Once(
+        self._queues = Lazy(
             lambda: _queue_service(
                 target.url("queue"), over("queue", _with_process_transport(options, STORAGE_DEFAULTS))
             )
         )
-        self._blobs = Once(
+        self._blobs = Lazy(
             lambda: _blob_service(target.url("blob"), over("blob", _with_process_transport(options, STORAGE_DEFAULTS)))
         )
 
@@ -228,7 +228,7 @@ class Storage(Account):
 
     async def close(self) -> None:
         """Close the connections of the three clients."""
-        for client in (self._table_service.made, self._queues.made, self._blobs.made):
+        for client in (self._table_service.value, self._queues.value, self._blobs.value):
             if client is not None:
                 await client.close()
 

@@ -27,13 +27,13 @@ from . import limits
 from .argument_types import checked
 from .edm import SIZES, Int64, Ticks, entity_size, ticks_of, utf16_length, value_size
 from .errors import NOT_SHOWN, BadInput, BadKey, BadProperty, LimitExceeded
-from .write_id import KEPT, Lineage, from_bytes
+from .write_id import MAX_WRITE_IDS, WriteIds, from_bytes
 
 WRITE_ID: Final = "WriteId"
 """The property by which a writer recognizes its own write after a lost response; see `Table.submit`."""
 
 # By the service's sum: 8, twice the name's length, and the value's own 4 and up to 64
-_WRITE_ID_BYTES: Final = 8 + 2 * len(WRITE_ID) + 4 + 16 * KEPT
+_WRITE_ID_BYTES: Final = 8 + 2 * len(WRITE_ID) + 4 + 16 * MAX_WRITE_IDS
 _FIRST_INSTANT: Final = Ticks.of(limits.DATETIME_MIN)
 _SYSTEM: Final = frozenset(limits.SYSTEM_PROPERTIES)
 _FORBIDDEN: Final = re.compile(limits.FORBIDDEN_IN_KEYS)
@@ -69,7 +69,7 @@ class Entity(dict[str, Any]):
         self.etag: str | None = None
         """The ETag of the version that was read or written; None if it was not stored yet."""
         self._timestamp: datetime | str | None = None
-        self._write_ids: Lineage = ()
+        self._write_ids: WriteIds = ()
         self._reading: object = None
 
     @property
@@ -119,7 +119,7 @@ def received(found: Any) -> Entity:
 
 
 def entity_of_row(
-    properties: Iterable[tuple[str, Any]], etag: str | None, timestamp: str | None, write_ids: Lineage
+    properties: Iterable[tuple[str, Any]], etag: str | None, timestamp: str | None, write_ids: WriteIds
 ) -> Entity:
     """Return an entity with the properties of a row, as they are.
 
@@ -138,12 +138,12 @@ def identify(entity: Entity, row: Entity) -> None:
     entity._timestamp, entity._write_ids = row._timestamp, row._write_ids
 
 
-def written(entity: Entity, etag: str | None, write_ids: Lineage) -> None:
+def written(entity: Entity, etag: str | None, write_ids: WriteIds) -> None:
     """Give an entity the ETag and the write ids of its row after a write."""
     entity.etag, entity._timestamp, entity._write_ids = etag, None, write_ids
 
 
-def write_ids_of(row: Entity) -> Lineage:
+def write_ids_of(row: Entity) -> WriteIds:
     """Return the ids of the last writes of a row."""
     return row._write_ids
 

@@ -14,10 +14,10 @@ from uuid import uuid4
 
 WriteId: TypeAlias = bytes
 """The 16 bytes of a UUID."""
-Lineage: TypeAlias = tuple[WriteId, ...]
+WriteIds: TypeAlias = tuple[WriteId, ...]
 """The ids of the last writes of a row, the newest first."""
 
-KEPT: Final = 4
+MAX_WRITE_IDS: Final = 4
 """How many ids a row keeps: a writer recognizes its own write if fewer others followed it."""
 
 _BYTES: Final = 16
@@ -37,7 +37,7 @@ def inserted(write_id: WriteId) -> WriteId:
     return b"%b%c%b" % (write_id[:_VERSION_BYTE], byte, write_id[_VERSION_BYTE + 1 :])
 
 
-def is_complete(ids: Lineage) -> bool:
+def is_complete(ids: WriteIds) -> bool:
     """Return whether these are the ids of all writes since the row was inserted.
 
     >>> first = new_write_id()
@@ -52,7 +52,7 @@ def as_bytes(ids: Iterable[WriteId]) -> bytes:
     return b"".join(ids)
 
 
-def from_bytes(value: Any) -> Lineage:
+def from_bytes(value: Any) -> WriteIds:
     """Return the ids that a row keeps; none for a row of another program.
 
     >>> ids = (new_write_id(), new_write_id())
@@ -64,6 +64,6 @@ def from_bytes(value: Any) -> Lineage:
     return tuple([value[start : start + _BYTES] for start in range(0, len(value), _BYTES)])
 
 
-def after(write_id: WriteId, built_on: Lineage) -> Lineage:
+def after(write_id: WriteId, built_on: WriteIds) -> WriteIds:
     """Return the ids that a write leaves in its row, if it builds on writes with these ids."""
-    return (write_id, *built_on)[:KEPT]
+    return (write_id, *built_on)[:MAX_WRITE_IDS]

@@ -11,7 +11,7 @@ from weakref import WeakKeyDictionary
 import pytest
 
 from tablepatterns import EntitySet, IndexEntity, Key, Summary, limits
-from tablepatterns.entity_set.commit import Step, Write, all_steps, carry_out
+from tablepatterns.entity_set.commit import Step, Write, all_steps, execute_steps
 from tablepatterns.entity_set.pending import Pending
 from tablepatterns.errors import LoadInterrupted
 from tablepatterns.recipes.bulk_load import shared_rows as share
@@ -143,7 +143,7 @@ class TellsFirst(BulkLoad[Any]):
 
     async def _submit(self, run: Any, chunk: Chunk) -> Any:
         run.tally.committed([each.position for each in chunk.entities], chunk.stored_bytes)
-        return await carry_out(self.entity_set.table, chunk.steps, run.retry_for)
+        return await execute_steps(self.entity_set.table, chunk.steps, run.retry_for)
 
 
 def test_a_load_that_tells_of_a_chunk_before_it_is_written_loses_an_entity(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -23,7 +23,7 @@ from tablepatterns.sdk.batch import Batches
 from tablepatterns.sdk.batch_body import FailedPart, etags_of
 from tablepatterns.sdk.entity_json import NotEncodable, entity_json
 from tablepatterns.sdk.operation import ANY, Operation, sdk_operation
-from tablepatterns.write_id import Lineage
+from tablepatterns.write_id import WriteIds
 
 FIRST = datetime(1601, 1, 1, tzinfo=timezone.utc)
 ZONES = [timezone.utc, timezone(timedelta(hours=5, minutes=30)), timezone(-timedelta(hours=8))]
@@ -61,11 +61,11 @@ values = st.one_of(
 properties = st.dictionaries(names, values, max_size=8)
 kinds = st.sampled_from(["insert", "replace", "merge", "insert_or_replace", "insert_or_merge", "delete"])
 etags = st.sampled_from([ANY, "W/\"datetime'2020-07-24T14%3A34%3A27.8639974Z'\""])
-lineages = st.lists(st.binary(min_size=16, max_size=16), max_size=4).map(tuple)
+WRITE_IDS = st.lists(st.binary(min_size=16, max_size=16), max_size=4).map(tuple)
 
 
 @st.composite
-def transactions(draw: st.DrawFn) -> tuple[list[Operation], list[Lineage]]:
+def transactions(draw: st.DrawFn) -> tuple[list[Operation], list[WriteIds]]:
     """Operations on different rows of one partition, and the ids that each leaves in its row."""
     partition_key = draw(keys)
     operations: list[Operation] = []
@@ -81,10 +81,10 @@ def transactions(draw: st.DrawFn) -> tuple[list[Operation], list[Lineage]]:
             operations.append(replace(Operation.insert(entity), etag=draw(st.none() | etags)))
         else:
             operations.append(getattr(Operation, kind)(entity))
-    return operations, [draw(lineages) for _ in operations]
+    return operations, [draw(WRITE_IDS) for _ in operations]
 
 
-def requests_for(operations: Sequence[Operation], ids: Sequence[Lineage]) -> tuple[Any, Any]:
+def requests_for(operations: Sequence[Operation], ids: Sequence[WriteIds]) -> tuple[Any, Any]:
     """Return the request that the SDK sends, and that of the codec."""
     transport = Recorder()
     transport.operations = len(operations)
@@ -96,7 +96,7 @@ def requests_for(operations: Sequence[Operation], ids: Sequence[Lineage]) -> tup
 
 
 @given(transactions())
-def test_the_request_is_the_sdks_byte_for_byte(drawn: tuple[list[Operation], list[Lineage]]) -> None:
+def test_the_request_is_the_sdks_byte_for_byte(drawn: tuple[list[Operation], list[WriteIds]]) -> None:
     theirs, ours = requests_for(*drawn)
     assert comparable(ours) == comparable(theirs)
     assert ours.headers["Content-Length"] == str(len(ours.content))
@@ -182,7 +182,7 @@ def test_a_response_that_is_not_known_is_left_to_the_sdk(content: bytes) -> None
 
 
 def test_ids_are_written_like_any_binary_property() -> None:
-    ids: Lineage = (uuid4().bytes, bytes(16))
+    ids: WriteIds = (uuid4().bytes, bytes(16))
     operations = [Operation.insert({"PartitionKey": "p", "RowKey": key}) for key in "ab"]
     theirs, ours = requests_for(operations, [ids, ()])
     assert comparable(ours) == comparable(theirs)

@@ -18,7 +18,7 @@ from tablepatterns.entity import measured
 from tablepatterns.errors import EntityAlreadyExists, EntityChanged, EntityNotFound, OutcomeUnknown, TooMuchContention
 from tablepatterns.limits import KIB, MAX_ENTITY_BYTES
 from tablepatterns.recipe import as_async
-from tablepatterns.write_id import KEPT
+from tablepatterns.write_id import MAX_WRITE_IDS
 
 KINDS = ["response lost", "request lost", "timed out", "busy"]
 ID = {"Department": "Sales", "EmployeeId": 223}
@@ -123,7 +123,7 @@ def overtaken(backend: Any, engine: Engine, others: Callable[[Any], None]) -> An
     return connect_unreliable(backend, engine, plan)
 
 
-@pytest.mark.parametrize("others", [1, KEPT - 1])
+@pytest.mark.parametrize("others", [1, MAX_WRITE_IDS - 1])
 async def test_a_change_is_recognised_though_others_have_built_on_it(
     backend: Any, engine: Engine, set_on: Callable[[Any], Any], reliable: Any, others: int
 ) -> None:
@@ -152,7 +152,7 @@ async def test_what_became_of_a_change_under_too_many_others_is_told_as_unknown(
     backend: Any, engine: Engine, set_on: Callable[[Any], Any], reliable: Any
 ) -> None:
     def count(storage: Any) -> None:
-        for _ in range(KEPT):
+        for _ in range(MAX_WRITE_IDS):
             set_on(storage).update(counted, **ID)
 
     await reliable.insert(jones(Age=0))
@@ -283,7 +283,7 @@ async def test_a_plain_conflict_costs_no_second_read(storage: Any, engine: Engin
     assert span.totals.requests == 1
 
 
-@pytest.mark.parametrize("others", [KEPT, KEPT + 3])
+@pytest.mark.parametrize("others", [MAX_WRITE_IDS, MAX_WRITE_IDS + 3])
 async def test_what_became_of_an_insert_under_too_many_others_is_unknown(
     backend: Any, engine: Engine, set_on: Callable[[Any], Any], reliable: Any, others: int
 ) -> None:
@@ -331,7 +331,7 @@ async def test_what_became_of_a_merge_without_room_for_an_id_is_unknown(
         await mine.merge(read, full)
 
 
-@pytest.mark.parametrize("others", [0, 1, KEPT - 1, KEPT])
+@pytest.mark.parametrize("others", [0, 1, MAX_WRITE_IDS - 1, MAX_WRITE_IDS])
 @pytest.mark.parametrize("kind", KINDS)
 async def test_a_point_that_is_set_undoes_no_count(
     backend: Any, engine: Engine, storage: Any, table_name: str, kind: str, others: int
@@ -354,7 +354,7 @@ async def test_a_point_that_is_set_undoes_no_count(
     (found,) = await reliable.read([3], Employee="223")
     if kind in ("response lost", "timed out"):
         assert found == 10 + others
-        assert (told is not None) == (others >= KEPT)
+        assert (told is not None) == (others >= MAX_WRITE_IDS)
     else:
         # That it was not carried out is known only where the service says so
         assert (told is None) == (kind == "busy")

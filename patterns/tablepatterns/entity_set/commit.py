@@ -25,7 +25,7 @@ from ..same_value import same_value
 from ..sdk.operation import ANY, Operation, check_transaction
 from ..sdk.table import Table
 from ..set_identity import SetIdentity
-from ..write_id import Lineage
+from ..write_id import WriteIds
 from .derived import Change, Derived, Fields, Keys, RowLayout, repair_operations
 from .intents import Intents, LookedUpFields, SentIntents
 from .mapping import Action, Mappings
@@ -42,7 +42,7 @@ class Source(NamedTuple):
     shape: RowLayout
     key: tuple[str, str]
     etag: str
-    lineage: Lineage = ()
+    write_ids: WriteIds = ()
 
 
 class Reading(NamedTuple):
@@ -139,16 +139,16 @@ class Write:
     def primary(self) -> Operation:
         """Return the write of the primary row, on condition of its ETag if the caller read that row."""
         change, source = self.change, self.source
-        etag, lineage = (source.etag, source.lineage) if source and source.key == change.row else (ANY, ())
+        etag, write_ids = (source.etag, source.write_ids) if source and source.key == change.row else (ANY, ())
         if change.new is None:
-            return Operation.delete(*change.row, etag, lineage=lineage)
+            return Operation.delete(*change.row, etag, write_ids=write_ids)
         shape, seen = RowLayout(change.key), change.seen
         row = shape.row(change.new, change.row)
         if change.old is None:
             return Operation.insert(row, seen=seen)
         if change.merges:
-            return Operation.merge(shape.part(change, row), etag, becomes=row, lineage=lineage, seen=seen)
-        return Operation.replace(row, etag, lineage=lineage, seen=seen)
+            return Operation.merge(shape.part(change, row), etag, becomes=row, write_ids=write_ids, seen=seen)
+        return Operation.replace(row, etag, write_ids=write_ids, seen=seen)
 
     def wrote(self, written: Entity) -> Entity:
         """Update the caller's entity with the primary row as it was written, and return it."""
@@ -201,9 +201,9 @@ async def commit(account: Account, table: Table, *writes: Write, retry_for: floa
         shares_rows = shares_rows or write.shares_rows
 
     async def attempt() -> list[Entity]:
-        steps = await (plan_together(table, encoded) if shares_rows else plan_apart(table, encoded))
+        steps = await (plan_transaction(table, encoded) if shares_rows else plan_separately(table, encoded))
         try:
-            rows = await carry_out(table, steps, retry_for)
+            rows = await execute_steps(table, steps, retry_for)
         except EntityChanged as error:
             if _is_of_shared_row(error, steps):
                 raise Overtaken from error
@@ -227,12 +227,12 @@ def _check_home(write: Write, account: Account, table: Table) -> None:
         raise BadInput("table", home.table, rule, "make the change with a set of the transaction's account")
 
 
-async def plan_apart(rows: RowReader, writes: Iterable[Write]) -> list[Step]:
+async def plan_separately(rows: RowReader, writes: Iterable[Write]) -> list[Step]:
     """Return the steps of changes that share no rows with other entities."""
     return _one_per_row([step for write in writes for step in await own_steps(rows, write)])
 
 
-async def plan_together(rows: RowReader, writes: Sequence[Write]) -> list[Step]:
+async def plan_transaction(rows: RowReader, writes: Sequence[Write]) -> list[Step]:
     """Return the steps of changes that may share rows, each planned on the rows as the changes before it leave them."""
     pending = Pending(rows)
     for write in writes:
@@ -290,14 +290,14 @@ def _conditional(steps: list[Step], write: Write, source: Source) -> list[Step]:
     if source.key == write.key:
         return steps
     first = [
-        step._replace(operation=replace(step.operation, etag=source.etag, lineage=source.lineage))
+        step._replace(operation=replace(step.operation, etag=source.etag, write_ids=source.write_ids))
         for step in steps
         if step.operation.key == source.key
     ]
     if not first:
         # The change leaves that row as it is, but its ETag must be checked
         row = source.shape.row(write.change.new or write.change.old or {})
-        unchanged = Operation.merge(row, source.etag, becomes=row, lineage=source.lineage)
+        unchanged = Operation.merge(row, source.etag, becomes=row, write_ids=source.write_ids)
         first = [Step(unchanged, write)]
     return first + [step for step in steps if step.operation.key != source.key]
 
@@ -305,9 +305,9 @@ def _conditional(steps: list[Step], write: Write, source: Source) -> list[Step]:
 def _expect(pending: Pending, write: Write) -> None:
     """Note a primary row as the change will leave it."""
     source = write.source if write.source and write.source.key == write.key else None
-    etag, lineage = (source.etag, source.lineage) if source else (ANY, ())
+    etag, write_ids = (source.etag, source.write_ids) if source else (ANY, ())
     new = write.change.new
-    pending.put(write.key, None if new is None else RowLayout(write.change.key).row(new), etag, lineage)
+    pending.put(write.key, None if new is None else RowLayout(write.change.key).row(new), etag, write_ids)
 
 
 async def _as_expected(pending: Pending, write: Write) -> Write:
@@ -354,7 +354,7 @@ def joined(before: Step, step: Step) -> Step | None:
     return None if operation is None else (before if step.owner is not None else step)._replace(operation=operation)
 
 
-async def carry_out(table: Table, steps: Sequence[Step], retry_for: float) -> list[Entity]:
+async def execute_steps(table: Table, steps: Sequence[Step], retry_for: float) -> list[Entity]:
     """Submit the steps as one transaction, and update the derived rows outside the partition.
 
     Intents for those rows are sent first, and deleted once the rows are up to date.

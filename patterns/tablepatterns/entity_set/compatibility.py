@@ -19,7 +19,7 @@ EVERY_ROW: Final = ("{PartitionKey}", "{RowKey}")
 """The templates of a set that is a view of a whole table, whose rows may belong to other sets."""
 
 
-def check_together(table: str, key: Key, derived: Collection[Derived], mappings: Mappings) -> None:
+def check_compatible(table: str, key: Key, derived: Collection[Derived], mappings: Mappings) -> None:
     """Reject derived data that cannot be derived from the entities of a set, or that conflict with each other.
 
     :param table: the table of the primary rows
@@ -97,7 +97,7 @@ def check_within(table: str, derived: Collection[Derived], account: Account) -> 
             raise BadDesign("derived", each.name, rule, "keep them in the table of the primary rows")
 
 
-def building_of(derived: Collection[Derived], backfilling: Iterable[Derived]) -> frozenset[Derived]:
+def check_backfilling(derived: Collection[Derived], backfilling: Iterable[Derived]) -> frozenset[Derived]:
     """Return the derived data that is still being backfilled.
 
     :raises BadDesign: it is not among the derived data of the set

@@ -26,7 +26,7 @@ from ..errors import BadDesign, BadProperty
 from ..limits import SYSTEM_PROPERTIES
 from ..same_value import same_value
 from ..sdk.operation import ANY, Operation
-from ..write_id import Lineage
+from ..write_id import WriteIds
 from .placement import InPartition, InTable, Placement
 
 if TYPE_CHECKING:
@@ -86,7 +86,7 @@ class Primary:
     fields: Fields | None
     """Its properties and the fields of its key; None if there is no such row."""
     etag: str | None = None
-    lineage: Lineage = ()
+    write_ids: WriteIds = ()
     _parts: dict[Derived, list[Keys]] = field(default_factory=dict["Derived", "list[Keys]"], repr=False, compare=False)
 
     def parts(self, derived: Derived) -> list[Keys]:

@@ -41,8 +41,8 @@ from ..sdk.operation import ANY, Operation
 from ..sdk.paging import filled_page, first_rows
 from ..sdk.table import Page, Table
 from ..set_identity import SetIdentity
-from .commit import Reading, Source, Step, Write, carry_out, commit
-from .compatibility import building_of, check_together, intents_of, kinds_of
+from .commit import Reading, Source, Step, Write, commit, execute_steps
+from .compatibility import check_backfilling, check_compatible, intents_of, kinds_of
 from .consistent_read import one_pass, rows_at_once
 from .derived import Change, Derived, Index, Keys, Primary, RowLayout
 from .intents import Intents
@@ -136,10 +136,10 @@ class EntitySet(Modeled[Account_co, E]):
             self.table = account.table(table)
             self._identity = SetIdentity(identity_of(account), table.lower(), key)
             self._mappings = Mappings.of(account, table, key, _all_of(PropertyMapping, "mappings", mappings))
-            check_together(table, key, self.derived, self._mappings)
+            check_compatible(table, key, self.derived, self._mappings)
             self._declare()
             self._rows = DerivedRows(account, self.table, key, self.derived)
-            self.backfilling = building_of(self.derived, backfilling)
+            self.backfilling = check_backfilling(self.derived, backfilling)
             self._intents = intents_of(account, self._rows, self.derived, intents, lease)
             if model is not None or versions:
                 self._adapter = adapter_of(model, self._identity, self.derived, self._mappings, versions)
@@ -1235,7 +1235,7 @@ class EntitySet(Modeled[Account_co, E]):
             operation = Operation.insert_or_replace(row) if merged is None else Operation.insert_or_merge(row)
         else:
             operation = Operation.replace(row, etag) if merged is None else Operation.merge(row, etag)
-        (written,) = await carry_out(self.table, [Step(operation, write)], retry_for)
+        (written,) = await execute_steps(self.table, [Step(operation, write)], retry_for)
         return write.wrote(written)  # type: ignore[return-value] # as in _read
 
     async def _from_current(

@@ -165,7 +165,7 @@ def _guard(primary: Primary) -> list[Operation]:
         return []
     partition_key, row_key = primary.row
     unchanged = Operation.merge({"PartitionKey": partition_key, "RowKey": row_key}, primary.etag)
-    return [replace(unchanged, lineage=primary.lineage)]
+    return [replace(unchanged, write_ids=primary.write_ids)]
 
 
 _ATTEMPTS: Final = 4

@@ -13,7 +13,7 @@ from typing import Any
 
 from ..entity import Entity, identify, write_ids_of, written
 from ..sdk.operation import ANY, Kind, Operation, plain
-from ..write_id import Lineage
+from ..write_id import WriteIds
 from .derived import Keys
 from .row_store import RowReader
 
@@ -36,13 +36,13 @@ class Pending:
         row = self._rows[keys]
         return None if row is None else _copy(row)
 
-    def put(self, keys: Keys, properties: Mapping[str, Any] | None, etag: str | None, lineage: Lineage = ()) -> None:
+    def put(self, keys: Keys, properties: Mapping[str, Any] | None, etag: str | None, write_ids: WriteIds = ()) -> None:
         """Set what a row will hold, or None if it will be deleted, and the ETag that it is read with."""
         if properties is None:
             self._rows[keys] = None
             return
         row = Entity({**properties, "PartitionKey": keys[0], "RowKey": keys[1]})
-        written(row, etag, lineage)
+        written(row, etag, write_ids)
         self._rows[keys] = row
 
     def take(self, operation: Operation) -> None:
@@ -50,8 +50,8 @@ class Pending:
         row = self._rows.get(operation.key)
         held: Mapping[str, Any] = {} if row is None or operation.kind != "merge" else row
         properties = None if operation.kind == "delete" else {**held, **plain(operation.entity)}
-        etag, lineage = (row.etag, write_ids_of(row)) if row is not None else (None, ())
-        self.put(operation.key, properties, etag, lineage)
+        etag, write_ids = (row.etag, write_ids_of(row)) if row is not None else (None, ())
+        self.put(operation.key, properties, etag, write_ids)
 
 
 def _copy(row: Entity) -> Entity:
@@ -70,7 +70,7 @@ def combined(first: Operation, second: Operation) -> Operation | None:
     :param second: planned on the row as the first leaves it
     """
     guard = next((each for each in (first, second) if each.etag not in (None, ANY)), None)
-    etag, lineage = (guard.etag, guard.lineage) if guard else (ANY, ())
+    etag, write_ids = (guard.etag, guard.write_ids) if guard else (ANY, ())
     if first.kind == "insert" and second.kind == "delete":
         return None
     has_room = second.has_room and (first.has_room or second.kind == "replace")
@@ -79,14 +79,14 @@ def combined(first: Operation, second: Operation) -> Operation | None:
             first, kind="insert", entity=_content(first, second), etag=None, has_room=has_room, measured_size=None
         )
     if second.kind == "delete":
-        return replace(second, etag=etag, lineage=lineage)
+        return replace(second, etag=etag, write_ids=write_ids)
     kind: Kind = "merge" if first.kind == second.kind == "merge" else "replace"
     return replace(
         first,
         kind=kind,
         entity=_content(first, second),
         etag=etag,
-        lineage=lineage,
+        write_ids=write_ids,
         has_room=has_room,
         becomes=second.becomes,
         measured_size=None,

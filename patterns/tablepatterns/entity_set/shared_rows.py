@@ -49,7 +49,7 @@ def rewriting(keys: Keys, row: Entity | None, properties: Mapping[str, Any]) -> 
         return Operation.insert(with_keys(keys, properties)) if properties else None
     etag = row.etag or ANY
     write = Operation.replace(with_keys(keys, properties), etag) if properties else Operation.delete(*keys, etag)
-    return replace(write, lineage=write_ids_of(row))
+    return replace(write, write_ids=write_ids_of(row))
 
 
 def merging(keys: Keys, row: Entity | None, properties: Mapping[str, Any]) -> Operation:
@@ -57,7 +57,7 @@ def merging(keys: Keys, row: Entity | None, properties: Mapping[str, Any]) -> Op
     if row is None:
         return Operation.insert(with_keys(keys, properties))
     written = with_keys(keys, properties)
-    return replace(Operation.merge(written, row.etag or ANY, becomes={**row, **written}), lineage=write_ids_of(row))
+    return replace(Operation.merge(written, row.etag or ANY, becomes={**row, **written}), write_ids=write_ids_of(row))
 
 
 def with_keys(keys: Keys, properties: Mapping[str, Any]) -> dict[str, Any]:

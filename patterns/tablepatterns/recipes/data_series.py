@@ -597,4 +597,4 @@ def _conditional(kind: Literal["replace", "merge"], row: Mapping[str, Any], foun
     if found is None:
         return Operation.insert(row)
     make = Operation.merge if kind == "merge" else Operation.replace
-    return replace(make(row, found.etag or ""), lineage=write_ids_of(found))
+    return replace(make(row, found.etag or ""), write_ids=write_ids_of(found))

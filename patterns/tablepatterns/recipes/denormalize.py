@@ -265,4 +265,4 @@ class FilledCopies(LookedUpFields):
 
 def _unchanged(keys: Keys, row: Entity) -> Operation:
     """Return a write that changes nothing, and fails if the row has changed."""
-    return replace(Operation.merge(with_keys(keys, {}), row.etag or ANY, becomes=row), lineage=write_ids_of(row))
+    return replace(Operation.merge(with_keys(keys, {}), row.etag or ANY, becomes=row), write_ids=write_ids_of(row))

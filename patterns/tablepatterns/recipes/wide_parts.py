@@ -19,7 +19,7 @@ from ..entity import WRITE_ID, Entity, storable, write_ids_of
 from ..errors import BadProperty, DerivedDataMismatch, LimitExceeded
 from ..key import KeyRange, after_prefix
 from ..sdk.operation import ANY, Operation
-from ..write_id import Lineage
+from ..write_id import WriteIds
 
 PARTS: Final = "WideParts"
 """The property of the head with the number of parts and their generation."""
@@ -43,12 +43,12 @@ class Part:
 
     row_key: str
     etag: str
-    lineage: Lineage = field(repr=False)
+    write_ids: WriteIds = field(repr=False)
     fields: Fields = field(repr=False)
 
     def guards(self, operation: Operation) -> Operation:
         """Return a write of this row that fails if it has changed since it was read."""
-        return replace(operation, etag=self.etag, lineage=self.lineage)
+        return replace(operation, etag=self.etag, write_ids=self.write_ids)
 
 
 @dataclass(frozen=True)
@@ -287,7 +287,7 @@ def written(
     old: Stored, parts: Sequence[Fields], generation: str, answers: Iterable[Entity], *, is_whole: bool = True
 ) -> Stored:
     """Return the stored value after a write; rows that were not written keep their ETags."""
-    known = {part.row_key: (part.etag, part.lineage) for part in old.parts}
+    known = {part.row_key: (part.etag, part.write_ids) for part in old.parts}
     known |= {each.row_key or "": (each.etag or "", write_ids_of(each)) for each in answers}
     keys = [old.row_key(number, generation) for number in range(len(parts))]
     now = tuple(Part(key, *known[key], fields) for key, fields in zip(keys, parts, strict=True))

@@ -26,9 +26,9 @@ from azure.core.tracing.decorator_async import distributed_trace_async
 from azure.core.utils import case_insensitive_dict
 from azure.data.tables import TableTransactionError
 
-from ..write_id import Lineage
+from ..write_id import WriteIds
 from .batch_body import Envelope, FailedPart, batch_body, etags_of
-from .call import Once, answered, settled
+from .call import Lazy, answered, settled
 from .entity_json import NotEncodable
 from .operation import ANY, Operation, sdk_operation
 
@@ -59,24 +59,24 @@ class Batches:
         self._class = client
         self._is_possible = not _is_cosmos(service) and not options.keys() & _UNSUPPORTED
         used = {name: value for name, value in options.items() if name not in _NOT_ON_TABLES}
-        self._client = Once(lambda: _client_of(client, service, used))
+        self._client = Lazy(lambda: _client_of(client, service, used))
 
     async def submit(
-        self, table: str, operations: Sequence[Operation], lineages: Sequence[Lineage], **options: Any
+        self, table: str, operations: Sequence[Operation], ids: Sequence[WriteIds], **options: Any
     ) -> ETags | None:
         """Carry out all operations or none; return None, without a request, if the SDK must send this transaction.
 
         The errors are those of the SDK's `submit_transaction`.
 
         :param table: the table's name
-        :param lineages: the ids that each operation leaves in its row
+        :param ids: the ids that each operation leaves in its row
         :param options: the options of the SDK's call, such as its hooks
         """
         if not self._is_possible or not await is_supported(self._class):
             return None
         client = self._client()
         try:
-            sent = _Batch(_request(client, table, operations, lineages), len(operations))
+            sent = _Batch(_request(client, table, operations, ids), len(operations))
         except NotEncodable:
             return None
         row = {"PartitionKey": operations[0].partition_key, "RowKey": operations[0].row_key}
@@ -84,7 +84,7 @@ class Batches:
         if isinstance(sent.outcome, TableTransactionError):
             raise sent.outcome
         if sent.outcome is None:
-            return await _read_by_sdk(self._class, client, table, sent.response, operations, lineages)
+            return await _read_by_sdk(self._class, client, table, sent.response, operations, ids)
         return sent.outcome
 
 
@@ -186,7 +186,7 @@ def _is_cosmos(service: str) -> bool:
     return ".table.cosmos" in host or (host == "localhost" and address.port != 10002)
 
 
-def _request(client: Any, table: str, operations: Sequence[Operation], lineages: Sequence[Lineage]) -> HttpRequest:
+def _request(client: Any, table: str, operations: Sequence[Operation], ids: Sequence[WriteIds]) -> HttpRequest:
     service = str(client.url).partition("?")[0]
     envelope = Envelope(service, table, client.api_version, formatdate(usegmt=True))
     batch = f"batch_{uuid4()}"
@@ -197,7 +197,7 @@ def _request(client: Any, table: str, operations: Sequence[Operation], lineages:
         "Content-Type": f"multipart/mixed; boundary={batch}",
         "Accept": "application/json",
     }
-    body = batch_body(envelope, operations, lineages, batch=batch, changeset=f"changeset_{uuid4()}")
+    body = batch_body(envelope, operations, ids, batch=batch, changeset=f"changeset_{uuid4()}")
     return HttpRequest("POST", f"{service}/$batch", headers=headers, content=body)
 
 
@@ -270,14 +270,19 @@ def _replay(kind: Any, response: Any) -> Any:
 
 
 async def _read_by_sdk(
-    kind: Any, client: Any, table: str, response: Any, operations: Sequence[Operation], lineages: Sequence[Lineage]
+    kind: Any,
+    client: Any,
+    table: str,
+    response: Any,
+    operations: Sequence[Operation],
+    ids: Sequence[WriteIds],
 ) -> ETags:
     """Have the SDK read a response of a kind that is not known here, and raise its error."""
     service = str(client.url).partition("?")[0]
     reader = kind(
         service, table, credential=_NO_CREDENTIAL, transport=_replay(kind, response), retry_total=0, logger=_NO_LOG
     )
-    calls = [sdk_operation(each, ids) for each, ids in zip(operations, lineages, strict=True)]
+    calls = [sdk_operation(each, write_ids) for each, write_ids in zip(operations, ids, strict=True)]
     results = await answered(reader.submit_transaction, calls)
     return [result.get("etag") for result in results]
 

@@ -10,7 +10,7 @@ from typing import Final, NamedTuple
 from urllib.parse import quote
 
 from ..entity import WRITE_ID
-from ..write_id import Lineage, as_bytes
+from ..write_id import WriteIds, as_bytes
 from .entity_json import NotEncodable, entity_json
 from .operation import Operation
 
@@ -48,11 +48,16 @@ class FailedPart(NamedTuple):
 
 
 def batch_body(
-    envelope: Envelope, operations: Sequence[Operation], lineages: Sequence[Lineage], *, batch: str, changeset: str
+    envelope: Envelope,
+    operations: Sequence[Operation],
+    ids: Sequence[WriteIds],
+    *,
+    batch: str,
+    changeset: str,
 ) -> bytes:
     """Return the body of a transaction, byte for byte as the SDK writes it.
 
-    :param lineages: the ids that each operation leaves in its row
+    :param ids: the ids that each operation leaves in its row
     :param batch: the boundary of the batch
     :param changeset: the boundary of the parts
     :raises NotEncodable: the SDK must write this transaction
@@ -63,9 +68,9 @@ def batch_body(
     start = f"--{changeset}\r\nContent-Type: application/http\r\nContent-Transfer-Encoding: binary\r\nContent-ID: "
     try:
         partition = f"{address}(PartitionKey='{_quoted(operations[0].partition_key)}',RowKey='"
-        tails: dict[Lineage, str] = {(): "}"}
+        tails: dict[WriteIds, str] = {(): "}"}
         text = [f"--{batch}\r\nContent-Type: multipart/mixed; boundary={changeset}\r\n\r\n"]
-        for number, (operation, lineage) in enumerate(zip(operations, lineages, strict=True)):
+        for number, (operation, write_ids) in enumerate(zip(operations, ids, strict=True)):
             kind, etag = operation.kind, operation.etag
             if etag is not None and not _ETAG.fullmatch(etag):
                 raise NotEncodable(etag)
@@ -75,7 +80,7 @@ def batch_body(
                 line = f"DELETE {partition}{_quoted(operation.row_key)}') HTTP/1.1\r\n"
                 text.append(f"{start}{number}\r\n\r\n{line}{common}{_ACCEPT_ENTITY}{condition}{dates}\r\n")
                 continue
-            tail = tails.get(lineage) or tails.setdefault(lineage, _tail(lineage))
+            tail = tails.get(write_ids) or tails.setdefault(write_ids, _tail(write_ids))
             entity = entity_json(operation.entity)[:-1] + tail
             if kind == "insert":
                 line, accept = f"POST {address} HTTP/1.1\r\n", _ACCEPT_ENTITY
@@ -99,9 +104,9 @@ def _quoted(key: str) -> str:
     return quote(key.replace("'", "''"), safe="")
 
 
-def _tail(lineage: Lineage) -> str:
+def _tail(write_ids: WriteIds) -> str:
     """Return the end of an entity with the ids of its last writes."""
-    value = b64encode(as_bytes(lineage)).decode()
+    value = b64encode(as_bytes(write_ids)).decode()
     return f', "{WRITE_ID}": "{value}", "{WRITE_ID}@odata.type": "Edm.Binary"}}'
 
 

@@ -10,23 +10,23 @@ from typing import Any, Final, Generic, TypeVar
 
 from azure.core.exceptions import HttpResponseError, IncompleteReadError, ServiceRequestError, ServiceResponseError
 
-# Over aiohttp, a connection that breaks after the request was carried out is reported as one that was never made
+# Over aiohttp, a connection that breaks after the request was executed is reported as one that was never made
 CONNECTION_LOST = (ServiceRequestError, ServiceResponseError)
 
 
-_MAYBE_CARRIED_OUT: Final = frozenset({408, 500, 502, 504})
-"""Statuses with which the service or a proxy says nothing about whether the request was carried out."""
+_AMBIGUOUS: Final = frozenset({408, 500, 502, 504})
+"""Statuses that do not tell whether the service executed the request."""
 
 
-class MaybeCarriedOut(Exception):
-    """A response that does not say whether the request was carried out."""
+class AmbiguousResponse(Exception):
+    """A response that does not tell whether the request was executed."""
 
 
 class CallHook:
     """The response hook of one SDK call, which notes its status and whether the SDK sent it again.
 
     :param hook: the client's own hook, which this one replaces and calls
-    :param sends_once: whether a request that may have been carried out must not be sent again
+    :param sends_once: whether a request that may have been executed must not be sent again
     """
 
     def __init__(self, hook: Callable[[Any], None] | None, *, sends_once: bool = False) -> None:
@@ -40,14 +40,14 @@ class CallHook:
         self.status = response.http_response.status_code
         if self._hook is not None:
             self._hook(response)
-        if self._sends_once and self.status in _MAYBE_CARRIED_OUT:
+        if self._sends_once and self.status in _AMBIGUOUS:
             # The hook sees each response before the retry policy does, which would send the request again
-            raise MaybeCarriedOut(f"the service responded with {self.status}")
+            raise AmbiguousResponse(f"the service responded with {self.status}")
 
     @property
     def options(self) -> dict[str, Any]:
         """The options of the SDK's call."""
-        # A connection error over aiohttp may also be one after the request was carried out
+        # A connection error over aiohttp may also occur after the request was executed
         once = {"retry_read": 0, "retry_connect": 0} if self._sends_once else {}
         return {"raw_response_hook": self, **once}
 
@@ -135,13 +135,13 @@ def importing_cryptography() -> Iterator[None]:
         raise ModuleNotFoundError(text, name=error.name) from error
 
 
-class Once(Generic[T]):
+class Lazy(Generic[T]):
     """A value that is created on first use, once for all threads.
 
-    >>> asked = Once(lambda: [print("made")])
-    >>> asked.made is None
+    >>> lazy = Lazy(lambda: [print("made")])
+    >>> lazy.value is None
     True
-    >>> asked() is asked()
+    >>> lazy() is lazy()
     made
     True
 
@@ -151,12 +151,12 @@ class Once(Generic[T]):
     def __init__(self, make: Callable[[], T]) -> None:
         self._make = make
         self._lock = threading.Lock()
-        self.made: T | None = None
+        self.value: T | None = None
         """The value; None before its first use."""
 
     def __call__(self) -> T:
         """Return the value."""
         with self._lock:
-            if self.made is None:
-                self.made = self._make()
-            return self.made
+            if self.value is None:
+                self.value = self._make()
+            return self.value

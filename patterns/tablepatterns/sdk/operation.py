@@ -15,7 +15,7 @@ from .. import limits
 from ..edm import Int64, entity_size, ticks_of
 from ..entity import WRITE_ID, Entity, Looked, Measured, check_key, measured, write_ids_of
 from ..errors import BadInput, BadProperty, LimitExceeded
-from ..write_id import Lineage, as_bytes
+from ..write_id import WriteIds, as_bytes
 
 ANY: Final = "*"
 """The ETag of an unconditional write, which overwrites or deletes any version of an existing entity."""
@@ -43,7 +43,7 @@ class Operation:
     row_key: str
     etag: str | None = None
     entity: Mapping[str, Any] = field(default_factory=dict[str, Any], repr=False)
-    lineage: Lineage = field(default=(), repr=False)
+    write_ids: WriteIds = field(default=(), repr=False)
     """The ids of the writes that this one builds on, of the row that was read."""
     has_room: bool = field(default=True, repr=False)
     """Whether the row has room for the id of this write."""
@@ -62,14 +62,14 @@ class Operation:
 
     @classmethod
     def replace(
-        cls, entity: Mapping[str, Any], etag: str, *, lineage: Lineage = (), seen: dict[str, Looked] | None = None
+        cls, entity: Mapping[str, Any], etag: str, *, write_ids: WriteIds = (), seen: dict[str, Looked] | None = None
     ) -> Operation:
         """Replace an entity; properties that are not given are removed.
 
-        :param lineage: the ids of the writes that this one builds on
+        :param write_ids: the ids of the writes that this one builds on
         :param seen: see `measured`
         """
-        return cls._of("replace", entity, etag, seen, lineage)
+        return cls._of("replace", entity, etag, seen, write_ids)
 
     @classmethod
     def merge(
@@ -78,17 +78,17 @@ class Operation:
         etag: str,
         *,
         becomes: Mapping[str, Any] | None = None,
-        lineage: Lineage = (),
+        write_ids: WriteIds = (),
         seen: dict[str, Looked] | None = None,
     ) -> Operation:
         """Overwrite the given properties of an entity, and leave the others as they are.
 
         :param becomes: the whole entity after the merge, if it is known
-        :param lineage: the ids of the writes that this one builds on
+        :param write_ids: the ids of the writes that this one builds on
         :param seen: see `measured`
         """
         whole = None if becomes is None else measured(becomes, seen)
-        return cls._of("merge", entity, etag, seen, lineage, whole)
+        return cls._of("merge", entity, etag, seen, write_ids, whole)
 
     @classmethod
     def insert_or_replace(cls, entity: Mapping[str, Any]) -> Operation:
@@ -101,13 +101,13 @@ class Operation:
         return cls._of("insert_or_merge", entity, None)
 
     @classmethod
-    def delete(cls, partition_key: str, row_key: str, etag: str, *, lineage: Lineage = ()) -> Operation:
+    def delete(cls, partition_key: str, row_key: str, etag: str, *, write_ids: WriteIds = ()) -> Operation:
         """Delete an entity, which must exist.
 
-        :param lineage: the ids of the writes that this one builds on
+        :param write_ids: the ids of the writes that this one builds on
         """
         keys = check_key("PartitionKey", partition_key), check_key("RowKey", row_key)
-        return cls("delete", *keys, etag, lineage=lineage)
+        return cls("delete", *keys, etag, write_ids=write_ids)
 
     @classmethod
     def _of(
@@ -116,7 +116,7 @@ class Operation:
         entity: Mapping[str, Any],
         etag: str | None,
         seen: dict[str, Looked] | None = None,
-        lineage: Lineage = (),
+        write_ids: WriteIds = (),
         whole: Measured | None = None,
     ) -> Operation:
         if WRITE_ID in entity:
@@ -124,8 +124,8 @@ class Operation:
             raise BadProperty(WRITE_ID, entity[WRITE_ID], rule, "rename the property")
         sent, size, has_room = measured(entity, seen)
         if whole is None:
-            return cls(kind, sent["PartitionKey"], sent["RowKey"], etag, sent, lineage, has_room, None, size)
-        return cls(kind, sent["PartitionKey"], sent["RowKey"], etag, sent, lineage, whole.has_room, whole.sent, size)
+            return cls(kind, sent["PartitionKey"], sent["RowKey"], etag, sent, write_ids, has_room, None, size)
+        return cls(kind, sent["PartitionKey"], sent["RowKey"], etag, sent, write_ids, whole.has_room, whole.sent, size)
 
     @property
     def key(self) -> tuple[str, str]:
@@ -134,7 +134,7 @@ class Operation:
 
     @property
     def is_conditional(self) -> bool:
-        """Whether the service rejects it when it is sent again after it was carried out."""
+        """Whether the service rejects it when it is sent again after it was executed."""
         return self.kind == "insert" or self.etag not in (None, ANY)
 
     @property
@@ -150,7 +150,7 @@ class Operation:
             return replace(self, kind="insert") if self.kind.startswith("insert") else self
         kind: Kind = "replace" if self.kind == "insert_or_replace" else self.kind
         kind = "merge" if kind == "insert_or_merge" else kind
-        return replace(self, kind=kind, etag=row.etag, lineage=write_ids_of(row))
+        return replace(self, kind=kind, etag=row.etag, write_ids=write_ids_of(row))
 
     @cached_property
     def size(self) -> int:
@@ -222,14 +222,14 @@ def check_transaction(operations: Sequence[Operation]) -> None:
         raise LimitExceeded("payload of a transaction in bytes", size, rule, "split it, or keep large values in blobs")
 
 
-def sdk_operation(operation: Operation, lineage: Lineage) -> tuple[str, dict[str, Any], dict[str, Any]]:
+def sdk_operation(operation: Operation, write_ids: WriteIds) -> tuple[str, dict[str, Any], dict[str, Any]]:
     """Return the operation as `TableClient.submit_transaction` takes it, with the ids of the row's writes added."""
     if operation.kind == "delete":
         keys = {"PartitionKey": operation.partition_key, "RowKey": operation.row_key}
         return "delete", keys, _condition(operation)
     entity: dict[str, Any] = dict(operation.entity)
-    if lineage:
-        entity[WRITE_ID] = as_bytes(lineage)
+    if write_ids:
+        entity[WRITE_ID] = as_bytes(write_ids)
     if operation.kind == "insert":
         return "create", entity, {}
     mode = UpdateMode.REPLACE if operation.kind.endswith("replace") else UpdateMode.MERGE

@@ -14,7 +14,7 @@ from uuid import UUID
 from ..edm import Int64, ticks_of
 from ..entity import WRITE_ID, Entity, entity_of_row
 from ..limits import INT32_MAX, INT32_MIN
-from ..write_id import Lineage, from_bytes
+from ..write_id import WriteIds, from_bytes
 
 _TYPE: Final = "@odata.type"
 _TEXT: Final = "Edm.String"
@@ -54,7 +54,7 @@ def entities_of(content: bytes) -> list[Entity] | None:
     """
     try:
         rows: list[Row] = json.loads(content)["value"]
-        ids: dict[str, Lineage] = {}
+        ids: dict[str, WriteIds] = {}
         return [_entity(row, ids) for row in rows]
     except _UNKNOWN:
         return None
@@ -68,7 +68,7 @@ def entity_of(content: bytes) -> Entity | None:
         return None
 
 
-def _entity(row: Row, ids: dict[str, Lineage]) -> Entity:
+def _entity(row: Row, ids: dict[str, WriteIds]) -> Entity:
     # Rows of one kind have the same names and types, so most of what reading takes is found out once
     shape = (*row, *map(type, row.values()))
     layout = _layouts.get(shape)
@@ -76,7 +76,7 @@ def _entity(row: Row, ids: dict[str, Lineage]) -> Entity:
         layout = _layout_of(row)
         if len(_layouts) < _MAX_LAYOUTS:
             _layouts[shape] = layout
-    write_ids: Lineage = ()
+    write_ids: WriteIds = ()
     if layout.has_ids:
         text = row[WRITE_ID]
         # A transaction leaves the same ids in all its rows

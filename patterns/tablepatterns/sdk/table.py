@@ -25,9 +25,9 @@ from ..errors import (
 )
 from ..filters import Filter, prop
 from ..filters.bounds import Interval, KeyBounds, key_bounds
-from ..write_id import Lineage, WriteId, after, inserted, new_write_id
+from ..write_id import WriteId, WriteIds, after, inserted, new_write_id
 from .batch import Batches, ETags
-from .call import CONNECTION_LOST, CallHook, MaybeCarriedOut, answered, each, settled
+from .call import CONNECTION_LOST, AmbiguousResponse, CallHook, answered, each, settled
 from .errors import code_of, lacks_table, missing, translated
 from .operation import Operation, check_transaction, sdk_operation
 from .page_token import Position
@@ -260,7 +260,7 @@ class Table:
         return await self._sent_once(operations, write_id)
 
     async def _repeated(self, operations: Sequence[Operation], write_id: WriteId) -> list[Entity]:
-        """Send a transaction until a response comes; its conditions keep it from being carried out twice."""
+        """Send a transaction until a response comes; its conditions keep it from being executed twice."""
         lost, made = 0, False
         while True:
             hook = CallHook(self._hook)
@@ -285,14 +285,14 @@ class Table:
     async def _sent_once(
         self, operations: Sequence[Operation], write_id: WriteId, *, has_table: bool = False
     ) -> list[Entity]:
-        """Send a transaction without a condition, and not again while it may have been carried out.
+        """Send a transaction without a condition, and not again while it may have been executed.
 
         Another writer may have built on it by then, whose change would be undone. So after a lost response the rows are
         read, and what is sent then is conditional on them.
         """
         try:
             return await self._send(operations, write_id, CallHook(self._hook, sends_once=True))
-        except (*CONNECTION_LOST, MaybeCarriedOut) as error:
+        except (*CONNECTION_LOST, AmbiguousResponse) as error:
             return await self._after_lost_response(operations, write_id, error)
         except HttpResponseError as error:
             if has_table or not lacks_table(error, operations):
@@ -326,27 +326,27 @@ class Table:
         return [await self.get(*operation.key) for operation in operations]
 
     async def _send(self, operations: Sequence[Operation], write_id: WriteId, hook: CallHook) -> list[Entity]:
-        lineages = _lineages(operations, write_id)
+        all_write_ids = _new_write_ids(operations, write_id)
         if len(operations) > 1:
-            etags = await self._send_transaction(operations, lineages, hook)
+            etags = await self._send_transaction(operations, all_write_ids, hook)
         else:
-            word, entity, options = sdk_operation(operations[0], lineages[0])
+            word, entity, options = sdk_operation(operations[0], all_write_ids[0])
             call = getattr(self._client, f"{word}_entity")
             answer: Mapping[str, Any] | None = await answered(call, entity, **options, **hook.options)
             if hook.status == 404 and not hook.was_repeated:
                 # The SDK takes the deletion of a missing entity for a success
                 raise missing(operations[0])
             etags = [answer["etag"] if answer else None]
-        return list(map(_written, operations, etags, lineages))
+        return list(map(_written, operations, etags, all_write_ids))
 
     async def _send_transaction(
-        self, operations: Sequence[Operation], lineages: Sequence[Lineage], hook: CallHook
+        self, operations: Sequence[Operation], all_write_ids: Sequence[WriteIds], hook: CallHook
     ) -> ETags:
         if self._batches is not None:
-            etags = await self._batches.submit(self.name, operations, lineages, **hook.options)
+            etags = await self._batches.submit(self.name, operations, all_write_ids, **hook.options)
             if etags is not None:
                 return etags
-        calls = [sdk_operation(each, lineage) for each, lineage in zip(operations, lineages, strict=True)]
+        calls = [sdk_operation(each, write_ids) for each, write_ids in zip(operations, all_write_ids, strict=True)]
         answers = await answered(self._client.submit_transaction, calls, **hook.options)
         return [answer.get("etag") for answer in answers]
 
@@ -378,27 +378,27 @@ def _read_back(operations: Sequence[Operation], rows: Sequence[Entity | None], w
         row.etag if row is not None and is_newest(write_id, operation, row) else STALE_ETAG
         for operation, row in zip(operations, rows, strict=True)
     ]
-    return list(map(_written, operations, etags, _lineages(operations, write_id)))
+    return list(map(_written, operations, etags, _new_write_ids(operations, write_id)))
 
 
-def _lineages(operations: Sequence[Operation], write_id: WriteId) -> list[Lineage]:
-    """Return the lineage that each write leaves in its row; none where the row has no room for it."""
+def _new_write_ids(operations: Sequence[Operation], write_id: WriteId) -> list[WriteIds]:
+    """Return the write ids that each write leaves in its row; none where the row has no room for it."""
     first = inserted(write_id)
     # Most rows get the same one
     new, overwritten = after(first, ()), after(write_id, ())
-    lineages: list[Lineage] = []
+    all_write_ids: list[WriteIds] = []
     for operation in operations:
         if not operation.has_room:
-            lineages.append(())
+            all_write_ids.append(())
         elif operation.kind == "insert":
-            lineages.append(after(first, operation.lineage) if operation.lineage else new)
+            all_write_ids.append(after(first, operation.write_ids) if operation.write_ids else new)
         else:
-            lineages.append(after(write_id, operation.lineage) if operation.lineage else overwritten)
-    return lineages
+            all_write_ids.append(after(write_id, operation.write_ids) if operation.write_ids else overwritten)
+    return all_write_ids
 
 
-def _written(operation: Operation, etag: str | None, lineage: Lineage) -> Entity:
+def _written(operation: Operation, etag: str | None, write_ids: WriteIds) -> Entity:
     keys = (("PartitionKey", operation.partition_key), ("RowKey", operation.row_key))
     if operation.kind == "delete" or etag is None:
         return entity_of_row(keys, None, None, ())
-    return entity_of_row(keys, etag, None, lineage)
+    return entity_of_row(keys, etag, None, write_ids)

@@ -7,7 +7,7 @@ from enum import Enum
 
 from ..entity import Entity, write_ids_of
 from ..same_value import same_value
-from ..write_id import Lineage, WriteId, inserted, is_complete
+from ..write_id import WriteId, WriteIds, inserted, is_complete
 from .operation import ANY, Operation, plain
 
 
@@ -22,7 +22,7 @@ class WriteOutcome(Enum):
 def outcome_of(operations: Sequence[Operation], write_id: WriteId, rows: Sequence[Entity | None]) -> WriteOutcome:
     """Return whether a conditional transaction was made.
 
-    All its operations were carried out or none, so one row that proves either is enough.
+    All its operations were executed or none, so one row that proves either is enough.
 
     :param rows: its rows as they are now, None for each that does not exist
     """
@@ -38,7 +38,7 @@ def outcome_of(operations: Sequence[Operation], write_id: WriteId, rows: Sequenc
 def outcome_of_overwriting(
     operations: Sequence[Operation], write_id: WriteId, rows: Sequence[Entity | None]
 ) -> WriteOutcome:
-    """Return whether a transaction without a condition was made, which could be carried out twice.
+    """Return whether a transaction without a condition was made, which could be executed twice.
 
     It counts as made if the rows are as it leaves them: writing them again would change nothing.
     """
@@ -60,7 +60,7 @@ def is_newest(write_id: WriteId, operation: Operation, row: Entity | None) -> bo
     A merge by another program keeps the id, so the properties are compared too.
     """
     left = operation.result
-    newest: Lineage = () if row is None else write_ids_of(row)[:1]
+    newest: WriteIds = () if row is None else write_ids_of(row)[:1]
     is_first = newest in ((write_id,), (inserted(write_id),))
     return is_first and row is not None and left is not None and same_value(row, left)
 
@@ -77,7 +77,7 @@ def _of_conditional(operation: Operation, row: Entity | None) -> WriteOutcome:
         return WriteOutcome.MADE if operation.kind == "delete" else WriteOutcome.NOT_MADE
     # A merge without room for an id keeps the one that it read
     leaves_no_id = operation.kind == "merge" and not operation.has_room
-    if operation.lineage and operation.lineage[0] in write_ids_of(row) and not leaves_no_id:
+    if operation.write_ids and operation.write_ids[0] in write_ids_of(row) and not leaves_no_id:
         return WriteOutcome.NOT_MADE
     return WriteOutcome.UNKNOWN
 

@@ -14,7 +14,7 @@ from azure.core.exceptions import AzureError, HttpResponseError
 
 from ...argument_types import check_least, checked
 from ...entity import Entity
-from ...entity_set.commit import carry_out
+from ...entity_set.commit import execute_steps
 from ...entity_set.entity_set import EntitySet
 from ...entity_set.internals import primary_keys
 from ...errors import BadToken, LoadInterrupted, said
@@ -275,7 +275,7 @@ class BulkLoad(Pattern[Account_co]):
     async def _submit(self, run: _Run, chunk: Chunk) -> list[Entity]:
         await self.max_per_second.turn()
         try:
-            written = await carry_out(self.entity_set.table, chunk.steps, run.retry_for)
+            written = await execute_steps(self.entity_set.table, chunk.steps, run.retry_for)
         except AzureError as error:
             raise LoadStopped(error, chunk.position_of(getattr(error, "index", None))) from error
         run.tally.committed([each.position for each in chunk.entities], chunk.stored_bytes)

@@ -17,7 +17,7 @@ from ...entity_set.mapping import PropertyMapping, header_of, stored_size
 from ...entity_set.shared_rows import PART
 from ...key import Key
 from ...limits import MAX_CUSTOM_PROPERTIES
-from ...write_id import KEPT
+from ...write_id import MAX_WRITE_IDS
 from ..design.model import DeclaredSet, Field, FieldType
 from ..key_parts import pieces_of
 from .load import key_of
@@ -140,7 +140,7 @@ def _sizes(declared: DeclaredSet, key: Key, held: set[str], *, copies: bool = Fa
         row=usual + sum(row for row, _, _ in kept.values()) + _write_id(1),
         blobs=0.0 if copies else sum(blob for _, blob, _ in kept.values()),
         in_blobs=frozenset(name for name, (_, blob, _) in kept.items() if blob),
-        most=most + sum(largest for _, _, largest in kept.values()) + _write_id(KEPT),
+        most=most + sum(largest for _, _, largest in kept.values()) + _write_id(MAX_WRITE_IDS),
         properties=len(names) + 1,
         payload=_payload(declared, key, {name: largest for name, (_, _, largest) in kept.items()}) + header / 2,
         value=max((largest - 4 for name, (_, _, largest) in kept.items() if _may_be_long(declared, name)), default=0),

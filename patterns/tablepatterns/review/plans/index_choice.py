@@ -10,7 +10,7 @@ from typing import Final
 from uuid import UUID
 
 from ...edm import Ticks
-from ...entity_set.compatibility import check_together
+from ...entity_set.compatibility import check_compatible
 from ...entity_set.derived import Derived, profile_of
 from ...entity_set.entity_set import EntitySet
 from ...entity_set.internals import mappings_of
@@ -123,7 +123,7 @@ def _declared(
             via = InterPartitionIndex(Key(field, f"{head}{key.partition_template}_{key.row_template}"))
         else:
             return
-        check_together(entities.table.name, key, (*entities.derived, via), mappings_of(entities))
+        check_compatible(entities.table.name, key, (*entities.derived, via), mappings_of(entities))
         words = f"declare an index by {chosen.name}, whose rows end with the primary key"
         place = "intra" if isinstance(via, IntraPartitionIndex) else "inter"
         code = f"{type(via).__name__}({via.key!r})"

@@ -167,7 +167,7 @@ class Call(Point):
         """Whether it may change anything."""
         self._exchange = exchange
 
-    def carry_out(self) -> Received:
+    def execute(self) -> Received:
         """Send the request, and return what is received."""
         try:
             return self._exchange()

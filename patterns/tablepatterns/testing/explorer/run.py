@@ -241,7 +241,7 @@ class Run:
             if isinstance(point, Call) and actor.label(point) == choice.label
         )
         self.world.turn_to(f"{actor.name}, request {actor.node.steps}")
-        received, outcome = self._carried_out(choice, call)
+        received, outcome = self._execute(choice, call)
         if choice.kind == "crash after":
             told = f"{outcome}, but {actor.name} crashes before the response arrives"
             self.events.append(Event(choice.label, call.text, told))
@@ -251,14 +251,14 @@ class Run:
             is_lost = choice.kind in _FAULTS
             self._reach(actor, actor.code.after(actor.node, settled, received, is_lost=is_lost))
 
-    def _carried_out(self, choice: Choice, call: Call) -> tuple[Received, str]:
+    def _execute(self, choice: Choice, call: Call) -> tuple[Received, str]:
         """Return what is received for a request, and the same in words."""
         engine = self.world.engine
         if call.changes:
             self._note_changes()
         fault = engine.faults.add(_FAULTS[choice.kind]) if choice.kind in _FAULTS else nullcontext()
         with fault, self.world.ledger.span() as span:
-            received = call.carry_out()
+            received = call.execute()
         self._records += span.records
         return received, _told(span.records[-1]) if span.records else type(received).__name__
 

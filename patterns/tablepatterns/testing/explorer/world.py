@@ -293,7 +293,7 @@ class World:
         while not isinstance(reached, Ended):
             point = reached[0]
             if isinstance(point, Call):
-                point.settle(point.carry_out())
+                point.settle(point.execute())
             elif isinstance(point, Sleep):
                 self.pass_until(point.until)
             reached = advance(coroutine, point)
