@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import signal
+import sys
 import threading
 from collections.abc import Generator
 from contextlib import contextmanager
@@ -26,6 +27,8 @@ _SIGNALS: Final = (signal.SIGINT, signal.SIGTERM)
 _IDLE_SECONDS: Final = 600
 """SDKs keep connections for their next request, and some fail that request if it meets the end of one."""
 _SECONDS_TO_STOP: Final = 5
+_SWITCH_SECONDS: Final = 0.001
+"""After how long a thread with a long query yields to short requests; Python's own 5 ms would double their time."""
 
 
 def serve(engine: Engine, listeners: Listeners) -> None:
@@ -43,10 +46,13 @@ def serve(engine: Engine, listeners: Listeners) -> None:
 
     # uvicorn raises its signal again when it is done; with these handlers that ends nothing
     former = {number: signal.signal(number, stop) for number in _SIGNALS}
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(_SWITCH_SECONDS)
     try:
         server.run(listeners.sockets)
     finally:
         listeners.close()
+        sys.setswitchinterval(interval)
         for number, handler in former.items():
             signal.signal(number, handler)
 

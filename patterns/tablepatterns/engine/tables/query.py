@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import islice
@@ -51,37 +51,49 @@ def make_plan(expression: Filter | None) -> Plan:
     return Plan(key_range, lambda entity: is_match(entity.get), found.query_class)
 
 
-def run(
-    table: Table,
-    plan: Plan,
-    *,
-    limit: int,
-    start: tuple[str, str] | None,
-    scope: KeyScope | None,
-    page_examines: int | None,
-) -> Page:
-    """Return one page: up to `limit` matches, or fewer once `page_examines` entities were read."""
-    if limit == 0:
-        return Page([], None, 0, plan.query_class)
-    limit = min(limit, MAX_PAGE_ENTITIES)
-    rows = table.walk(_remaining(plan.key_range, start, scope))
-    matches = plan.matches
-    if matches is None:
-        rest = list(islice(rows, limit if page_examines is None else min(limit, page_examines)))
-        return Page(rest, _keys(next(rows, None)), len(rest), plan.query_class)
-    found: list[Entity] = []
-    examined = 0
-    for entity in rows:
-        if len(found) == limit or examined == page_examines:
-            return Page(found, _keys(entity), examined, plan.query_class)
-        examined += 1
-        if matches(entity):
-            found.append(entity)
-    return Page(found, None, examined, plan.query_class)
+class Scan:
+    """Makes one page of rows that are read in key order.
 
+    :param limit: how many entities to find at most
+    :param page_examines: after how many examined entities the page ends at the latest
+    """
 
-def _keys(entity: Entity | None) -> tuple[str, str] | None:
-    return None if entity is None else (entity.partition_key, entity.row_key)
+    def __init__(self, plan: Plan, limit: int, page_examines: int | None) -> None:
+        self._plan = plan
+        self._limit = min(limit, MAX_PAGE_ENTITIES)
+        self._most = page_examines
+        self._found: list[Entity] = []
+        self.examined = 0
+        """How many entities were read so far."""
+
+    def rows(self, table: Table, start: tuple[str, str] | None, scope: KeyScope | None) -> Iterator[Entity]:
+        """Return the rows to read."""
+        return iter(()) if self._limit == 0 else table.walk(_remaining(self._plan.key_range, start, scope))
+
+    def read(self, rows: Iterator[Entity]) -> Page | None:
+        """Read rows, and return the page if it ends before the last of them."""
+        matches = self._plan.matches
+        if matches is None:
+            most = self._limit if self._most is None else min(self._limit, self._most)
+            self._found += islice(rows, most - self.examined)
+            self.examined = len(self._found)
+            following = next(rows, None)
+            return None if following is None else self._page(following)
+        for entity in rows:
+            if len(self._found) == self._limit or self.examined == self._most:
+                return self._page(entity)
+            self.examined += 1
+            if matches(entity):
+                self._found.append(entity)
+        return None
+
+    def end(self) -> Page:
+        """Return the page, which is the last one, when all rows have been read."""
+        return self._page(None)
+
+    def _page(self, following: Entity | None) -> Page:
+        keys = None if following is None else (following.partition_key, following.row_key)
+        return Page(self._found, keys, self.examined, self._plan.query_class)
 
 
 def _remaining(key_range: KeyRange, start: tuple[str, str] | None, scope: KeyScope | None) -> KeyRange:

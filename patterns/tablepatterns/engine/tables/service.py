@@ -6,6 +6,7 @@ import re
 import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import lru_cache
+from itertools import islice
 from typing import Final
 
 from ...errors import BadInput
@@ -18,12 +19,14 @@ from ..errors import ServiceError
 from ..key_range import KeyScope, after
 from ..resources import AccessPolicy, Deletions, ServiceProperties, check_policies
 from .entities import Entity, Operation, check_key, checked, checked_transaction, each, outcome
-from .query import Page, make_plan, run
-from .state import Table
+from .query import Page, Scan, make_plan
+from .state import Table, Walk
 
 __all__ = ["KeyScope", "Operation", "Page", "Tables"]
 
 _PERMISSIONS: Final = "raud"
+_ROWS_AT_ONCE: Final = MAX_PAGE_ENTITIES + 1
+"""How many rows a query reads while other requests wait; most pages end before."""
 _NAME_CHARACTERS: Final = re.compile(r"[A-Za-z][A-Za-z0-9]*")
 
 
@@ -193,9 +196,32 @@ class Tables:
         :param scope: the key range of the table that may be seen; all of it by default
         :raises ServiceError: TableNotFound
         """
-        plan, work = make_plan(expression), self._page_examines
+        scan = Scan(make_plan(expression), limit, self._page_examines)
         with self._lock:
-            return run(self.table(table), plan, limit=limit, start=start, scope=scope, page_examines=work)
+            found = self._find(table)
+            rows = scan.rows(found, start, scope)
+            page = scan.read(islice(rows, _ROWS_AT_ONCE))
+            if page is None and scan.examined < _ROWS_AT_ONCE:
+                page = scan.end()
+            if page is not None:
+                return page
+            walk = found.begin(rows)
+        try:
+            return self._read_on(scan, walk)
+        finally:
+            with self._lock:
+                found.end(walk)
+
+    def _read_on(self, scan: Scan, walk: Walk) -> Page:
+        """Return the page of a long scan, between whose parts other requests are processed."""
+        while True:
+            with self._lock:
+                rows = walk.part(_ROWS_AT_ONCE)
+            if not rows:
+                return scan.end()
+            page = scan.read(iter(rows))
+            if page is not None:
+                return page
 
     def _store(self, table: Table, operation: Operation, properties: Mapping[str, Value] | None) -> Entity | None:
         """Apply a write whose outcome is known; this cannot fail."""

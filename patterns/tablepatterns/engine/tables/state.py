@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import islice
 
 from ...edm import Ticks, ordinal
 from ..collections import OrderedMap
@@ -33,18 +34,43 @@ class Partition(OrderedMap[Entity]):
         return entity
 
 
+class Walk:
+    """The rest of the rows that a query reads, as they were when it began; it is read in parts.
+
+    A write to the table first lets it copy them, so that the query is a snapshot and other requests need not wait for
+    its end.
+
+    :param rows: the rows
+    """
+
+    __slots__ = ("_rows",)
+
+    def __init__(self, rows: Iterator[Entity]) -> None:
+        self._rows = rows
+
+    def part(self, count: int) -> list[Entity]:
+        """Return the next rows, at most so many; none at the end."""
+        return list(islice(self._rows, count))
+
+    def copy(self) -> None:
+        """Copy the rows that were not read yet."""
+        self._rows = iter(list(self._rows))
+
+
 class Table:
     """One table; it is not thread-safe by itself, `Tables` guards it.
 
     :param name: the name as it was given at creation
     """
 
-    __slots__ = ("name", "partitions", "policies")
+    __slots__ = ("name", "partitions", "policies", "walks")
 
     def __init__(self, name: str) -> None:
         self.name = name
         self.partitions: OrderedMap[Partition] = OrderedMap()
         self.policies: Sequence[AccessPolicy] = ()
+        self.walks: list[Walk] = []
+        """The queries that are being read."""
 
     def find(self, partition_key: str, row_key: str) -> Entity | None:
         """Return the entity with these keys, or None."""
@@ -53,6 +79,8 @@ class Table:
 
     def put(self, partition_key: str, row_key: str, properties: Mapping[str, Value], timestamp: Ticks) -> Entity:
         """Store and return a new version of an entity."""
+        if self.walks:
+            self._copy_walks()
         key = partition_key if partition_key.isascii() else ordinal(partition_key)
         partition = self.partitions.get(key)
         if partition is None:
@@ -61,11 +89,28 @@ class Table:
 
     def remove(self, partition_key: str, row_key: str) -> None:
         """Drop an entity, which must be stored, and its partition once that is empty."""
+        self._copy_walks()
         key = ordinal(partition_key)
         partition = self.partitions[key]
         del partition[ordinal(row_key)]
         if not partition:
             del self.partitions[key]
+
+    def begin(self, rows: Iterator[Entity]) -> Walk:
+        """Return a walk over rows of this table that goes on after the caller has released the lock."""
+        walk = Walk(rows)
+        self.walks.append(walk)
+        return walk
+
+    def end(self, walk: Walk) -> None:
+        """Forget a walk, if no write has done so."""
+        if walk in self.walks:
+            self.walks.remove(walk)
+
+    def _copy_walks(self) -> None:
+        for walk in self.walks:
+            walk.copy()
+        self.walks.clear()
 
     def walk(self, keys: KeyRange) -> Iterator[Entity]:
         """Yield the entities of a key range in order, without reading any others."""
