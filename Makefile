@@ -16,8 +16,11 @@ RUN     := $(VENV)/bin/python -m
 # As many processes as there are cores; each starts an Azurite of its own
 SPREAD  := -n $(JOBS) --dist worksteal
 
+# Tests start the package in new processes a hundred times: each would compile it again
+unexport PYTHONDONTWRITEBYTECODE
+
 .DEFAULT_GOAL := help
-.PHONY: help tour test test-memory test-live test-lowest lint format checklist pages guarantees reviews notebooks schedules docs linkcheck fuzz bench recipe licences dist clean
+.PHONY: help tour test test-nightly test-memory test-live test-lowest lint format checklist pages guarantees reviews notebooks schedules docs linkcheck fuzz bench recipe licences dist clean mypy pyright
 
 help:  ## Show these targets
 	@sed -nE 's/^([a-z-]+):.*## (.*)/  make \1|\2/p' $(MAKEFILE_LIST) | awk -F'|' '{ printf "%-20s %s\n", $$1, $$2 }'
@@ -27,6 +30,9 @@ tour: $(READY)  ## Query real flights in memory, or elsewhere with STORAGE=azuri
 
 test: $(READY) $(NODE) $(if $(filter npm,$(AZURITE)),$(NPM))  ## Run every test, in memory and on Azurite (AZURITE=compose: on that of docker compose)
 	$(RUN) pytest $(if $(filter npm,$(AZURITE)),$(SPREAD)) --azurite=$(AZURITE) $(ARGS)
+
+test-nightly: $(READY) $(NODE) $(NPM)  ## Run every test at its full bounds, with more and other examples (an hour)
+	$(RUN) pytest $(SPREAD) --nightly $(ARGS)
 
 test-memory: $(READY)  ## Run the tests that need no npm and no browser: no Azurite, no SDK for Node, no Chromium
 	$(RUN) pytest $(SPREAD) -m "not azurite and not node and not browser" $(ARGS)
@@ -40,9 +46,12 @@ test-lowest: $(LOWEST)/.ready  ## Run the tests that need no npm with the oldest
 lint: $(READY)  ## Check style and types
 	$(RUN) ruff check .
 	$(RUN) ruff format --check .
-	$(RUN) mypy
-	$(RUN) pyright
+	@# Each keeps one core busy
+	@$(MAKE) --no-print-directory -j 2 mypy pyright
 	$(VENV)/bin/python tests/typing/check_bad.py
+
+mypy pyright: $(READY)
+	$(RUN) $@
 
 format: $(READY)  ## Fix what ruff can fix
 	$(RUN) ruff check --fix .

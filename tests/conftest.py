@@ -10,12 +10,14 @@ from collections.abc import Callable, Coroutine, Iterator
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
+from zlib import crc32
 
 import pytest
 from hypothesis import HealthCheck, settings
 
 from support import azurite_server, backends
 from support.backends import Backend, awaited
+from support.examples import EVERY_RUN, NIGHTLY
 from support.live_bill import EXPECTED, bill, charged_as
 from tablepatterns.connection import CONNECTION_VARIABLE
 from tablepatterns.engine.account import Engine
@@ -24,19 +26,24 @@ pytest_plugins = ["support.guide_checklist", "support.guarantees", "support.repo
 
 # A property on a backend makes a table of its own for each example
 shared_fixtures = [HealthCheck.function_scoped_fixture]
-# The same examples in every run, so that a change is judged by what it changed; others are drawn with
-# --hypothesis-profile=random, and by `make fuzz`
-settings.register_profile("random", deadline=None, print_blob=True, suppress_health_check=shared_fixtures)
-settings.register_profile("steady", settings.get_profile("random"), derandomize=True)
+# The same examples in every run, so that a change is judged by what it changed; others, and more, are drawn by
+# --nightly, and by `make fuzz`
+settings.register_profile(
+    "nightly", max_examples=NIGHTLY, deadline=None, print_blob=True, suppress_health_check=shared_fixtures
+)
+settings.register_profile(
+    "steady", settings.get_profile("nightly"), max_examples=EVERY_RUN, derandomize=True, database=None
+)
 settings.load_profile("steady")
 
 MARKERS = (
     *(f"{kind}: the body runs on this backend (set by the fixtures)" for kind in backends.KINDS),
     "azurite_deviates(name, reason): the body does not run on Azurite, which answers differently from the service",
-    "takes_turns(name): each case of that parameter runs on Azurite by one of the two SDKs, sync or async in turn",
     "node: the body runs the SDK for Node, which `make test` installs",
     "browser: the body looks at a page in Chromium, which must be installed",
     "owns_account(reason): the body does not run on a live account, whose settings it would change",
+    "nightly: it takes long, and a smaller case of the same rule runs in every run; --nightly runs it too",
+    "nightly_on_azurite: it runs in memory in every run, and on Azurite with --nightly",
 )
 DEVIATIONS = pytest.StashKey[Counter[tuple[str, str]]]()
 AZURITE_LOG = pytest.StashKey[Path | None]()
@@ -45,12 +52,15 @@ LIVE_REQUESTS = pytest.StashKey[Counter[str]]()
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--azurite", choices=("npm", "compose"), default="npm", help="whose Azurite the tests run on")
+    parser.addoption("--nightly", action="store_true", help="run the tests marked as nightly too")
     parser.addoption("--live", action="store_true", help=f"run on the account in {CONNECTION_VARIABLE} too")
 
 
 def pytest_configure(config: pytest.Config) -> None:
     for marker in MARKERS:
         config.addinivalue_line("markers", marker)
+    if config.getoption("nightly"):
+        settings.load_profile("nightly")
     config.stash[DEVIATIONS] = Counter()
     config.stash[LIVE_REQUESTS] = Counter()
     if config.getoption("live") and not os.environ.get(CONNECTION_VARIABLE):
@@ -90,17 +100,29 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     for item in items:
         if "azurite" in getattr(item, "fixturenames", ()):
             item.add_marker("azurite")
-    left = [item for item in items if _is_anothers_turn(item)]
-    config.hook.pytest_deselected(items=left)
-    items[:] = [item for item in items if not _is_anothers_turn(item)]
+    # The record of the guarantees is of the whole bounds
+    if config.getoption("nightly") or config.getoption("record_guarantees"):
+        return
+    config.hook.pytest_deselected(items=[item for item in items if _is_left_to_the_night(item)])
+    items[:] = [item for item in items if not _is_left_to_the_night(item)]
 
 
-def _is_anothers_turn(item: pytest.Item) -> bool:
-    marker = item.get_closest_marker("takes_turns")
-    if marker is None or not isinstance(item, pytest.Function):
+def _is_left_to_the_night(item: pytest.Item) -> bool:
+    """Return whether a test is marked so, or is a case on Azurite that the other SDK, sync or async, runs.
+
+    Azurite does not know which of them asks, and in memory every case runs with both.
+    """
+    if item.get_closest_marker("nightly"):
+        return True
+    kind, _, style = _backend_of(item).partition("-")
+    if kind != "azurite":
         return False
-    backend, number = item.callspec.params["backend"], item.callspec.indices[marker.args[0]]
-    return backend.startswith("azurite") and backend.endswith("-aio") != bool(number % 2)
+    case = item.nodeid.replace("azurite-aio", "azurite")
+    return bool(style) != bool(crc32(case.encode()) % 2) or item.get_closest_marker("nightly_on_azurite") is not None
+
+
+def _backend_of(item: pytest.Item) -> str:
+    return str(item.callspec.params.get("backend", "")) if hasattr(item, "callspec") else ""
 
 
 # ------------------------------------------------------------------ how a body is run

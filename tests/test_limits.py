@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from datetime import datetime, timedelta, timezone
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -41,6 +42,7 @@ def test_no_other_module_writes_a_limit_down_again(number: int) -> None:
     assert again == []
 
 
+@cache
 def _numbers(path: Path) -> set[int]:
     tree = ast.parse(path.read_text(encoding="utf-8"))
     return {node.value for node in ast.walk(tree) if isinstance(node, ast.Constant) and type(node.value) is int}

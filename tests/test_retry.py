@@ -88,7 +88,7 @@ def test_threads_that_add_to_one_point_all_succeed(hasty: None) -> None:
     assert series.read([9], Employee="jones", Day="monday") == [160]
 
 
-@pytest.mark.parametrize("count", [4, 16, 64])
+@pytest.mark.parametrize("count", [4, 16, pytest.param(64, marks=pytest.mark.nightly)])
 def test_tasks_that_update_one_entity_all_succeed(count: int) -> None:
     async def main() -> int:
         engine = Engine()

@@ -8,9 +8,10 @@ from datetime import datetime, timedelta, timezone
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from support.examples import examples
 from tablepatterns import (
     ChildSet,
     Entity,
@@ -150,7 +151,7 @@ async def test_pages_of_one_class_among_others(storage: Any, table_name: str) ->
 
 
 @pytest.mark.guide("G-305")
-@settings(max_examples=60)
+@examples(60)
 @given(
     rows=st.lists(st.tuples(st.integers(0, 30), st.booleans()), unique_by=lambda row: row[0]),
     size=st.integers(1, 12),

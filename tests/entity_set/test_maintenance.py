@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from support.employees import rows_of
+from support.examples import examples
 from support.maintained_set import BY_ID, FAR, KINDS, NEAR, change, fill, found_by, person
 from support.table_states import op
 from tablepatterns import EntitySet, Key
@@ -273,7 +274,8 @@ MEDDLING = st.tuples(
 )
 
 
-@settings(max_examples=25)
+@pytest.mark.nightly_on_azurite
+@examples(25)
 @given(steps=st.lists(MEDDLING, max_size=8))
 async def test_whatever_is_done_past_the_set_repair_ends_with_nothing_out_of_line(
     storage: Any, new_name: Any, steps: list[tuple[str, int, int]]

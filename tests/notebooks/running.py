@@ -14,6 +14,7 @@ import nbformat
 from nbclient import NotebookClient
 
 from notebooks.book import SWITCH, Book
+from notebooks.warm import WarmKernels
 from support.no_threads import forbid_threads
 
 _SECONDS: Final = 120
@@ -106,6 +107,7 @@ def _execute(node: Any) -> None:
             node,
             timeout=_SECONDS,
             kernel_name="python3",
+            kernel_manager_class=WarmKernels,
             record_timing=False,
             # A kernel may hand out one print in several pieces
             coalesce_streams=True,

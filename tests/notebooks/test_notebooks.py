@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -38,8 +37,8 @@ def test_a_notebook_and_its_answers_run_and_say_the_same_again(path: Path) -> No
 
 @pytest.mark.parametrize(
     "path",
-    [path for path in books() if path.stem in FEW or os.environ.get("NOTEBOOKS") == "all"],
-    ids=lambda path: path.stem,
+    [pytest.param(path, marks=[] if path.stem in FEW else pytest.mark.nightly) for path in books()],
+    ids=[path.stem for path in books()],
 )
 def test_a_notebook_runs_on_azurite_by_its_switch_and_leaves_nothing_there(path: Path, azurite: str) -> None:
     before = _names(azurite)

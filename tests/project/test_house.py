@@ -8,6 +8,7 @@ import json
 import pkgutil
 import re
 from collections.abc import Iterator
+from itertools import combinations
 from pathlib import Path
 
 import pytest
@@ -117,12 +118,21 @@ def texts_below(folder: Path) -> Iterator[Path]:
 
 
 def test_no_test_is_written_twice() -> None:
-    found: dict[str, list[str]] = {}
+    # Only what is called the same and as long can be the same
+    found: dict[tuple[str, int], list[tuple[str, ast.AST]]] = {}
     for path in TESTS:
         for each in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             if isinstance(each, (ast.FunctionDef, ast.AsyncFunctionDef)) and each.name.startswith("test_"):
-                found.setdefault(ast.dump(each), []).append(f"{path.relative_to(ROOT)}::{each.name}")
-    assert [places for places in found.values() if len(places) > 1] == []
+                found.setdefault((each.name, lines_of(each)), []).append(
+                    (f"{path.relative_to(ROOT)}::{each.name}", each)
+                )
+    twice = [places for places in found.values() if len(places) > 1]
+    assert [
+        [one[0], other[0]]
+        for places in twice
+        for one, other in combinations(places, 2)
+        if ast.dump(one[1]) == ast.dump(other[1])
+    ] == []
 
 
 def test_every_file_of_tests_is_short_enough_to_be_one_idea() -> None:

@@ -194,8 +194,21 @@ def explored(
 GUARANTEE = "each of an archived family is always in at least one place, and each child beside its parent"
 
 
-@pytest.mark.parametrize("place", [Place, InBlobs, Counted])
-@pytest.mark.parametrize("faults", [{"crashes": 1}, {"lost_responses": 1}, {"stalls": [OVER]}], ids=str)
+@pytest.mark.parametrize(
+    ("place", "faults"),
+    [
+        (Place, {"crashes": 1}),
+        (InBlobs, {"crashes": 1}),
+        (Counted, {"crashes": 1}),
+        (Place, {"lost_responses": 1}),
+        pytest.param(InBlobs, {"lost_responses": 1}, marks=pytest.mark.nightly),
+        pytest.param(Counted, {"lost_responses": 1}, marks=pytest.mark.nightly),
+        pytest.param(Place, {"stalls": [OVER]}, marks=pytest.mark.nightly),
+        (InBlobs, {"stalls": [OVER]}),
+        pytest.param(Counted, {"stalls": [OVER]}, marks=pytest.mark.nightly),
+    ],
+    ids=str,
+)
 @pytest.mark.guarantee(
     "Archive", f"{GUARANTEE}, whichever worker crashes: in a table or blobs, with or without a count"
 )
@@ -203,8 +216,18 @@ def test_a_family_is_moved_whole(place: type[Place], faults: dict[str, Any]) -> 
     assert explored(place(), moving("archive"), is_archived_as_it_was_last, **faults) > 10
 
 
-@pytest.mark.parametrize("place", [Place, InBlobs, Counted])
-@pytest.mark.parametrize("faults", [{}, {"crashes": 1}], ids=str)
+@pytest.mark.parametrize(
+    ("place", "faults"),
+    [
+        (Place, {}),
+        (InBlobs, {}),
+        (Counted, {}),
+        (Place, {"crashes": 1}),
+        pytest.param(InBlobs, {"crashes": 1}, marks=pytest.mark.nightly),
+        pytest.param(Counted, {"crashes": 1}, marks=pytest.mark.nightly),
+    ],
+    ids=str,
+)
 @pytest.mark.guarantee("Archive", "a child inserted while its parent is there is archived with it; a later one stays")
 def test_a_child_that_arrives_while_the_move_runs_is_not_lost(place: type[Place], faults: dict[str, Any]) -> None:
     make = moving("archive", workers=("ann",), writer=hires)
@@ -222,7 +245,7 @@ def test_no_change_to_one_of_the_family_is_lost(writer: Write, check: Any, fault
     assert explored(Place(), moving("archive", workers=("ann",), writer=writer), check, **faults) > 10
 
 
-@pytest.mark.parametrize("place", [Place, Counted])
+@pytest.mark.parametrize("place", [Place, pytest.param(Counted, marks=pytest.mark.nightly)])
 @pytest.mark.guarantee("Archive", "a family whose message is delivered twice is moved once")
 def test_two_messages_for_one_family_move_it_once(place: type[Place]) -> None:
     assert explored(place(), moving("archive", "archive"), is_archived_as_it_was_last) > 5
@@ -233,7 +256,7 @@ def test_two_messages_for_one_family_move_it_once(place: type[Place]) -> None:
     [
         (Place, {"crashes": 1, "preemptions": 0}),
         (Place, {"stalls": [OVER], "preemptions": 0}),
-        (Place, {"preemptions": 2}),
+        pytest.param(Place, {"preemptions": 2}, marks=pytest.mark.nightly),
         (InBlobs, {}),
     ],
     ids=str,

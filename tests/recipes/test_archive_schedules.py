@@ -116,7 +116,7 @@ def test_the_entity_is_moved_and_no_change_to_it_is_lost(
 
 
 @pytest.mark.guide("G-152", "G-158", "G-161")
-@pytest.mark.parametrize("place", [InTable, InBlobs])
+@pytest.mark.parametrize("place", [InTable, pytest.param(InBlobs, marks=pytest.mark.nightly)])
 @pytest.mark.guarantee("Archive", f"{GUARANTEE}, also when a lease runs out at any point: in a table or blobs")
 def test_whichever_lease_runs_out_no_late_worker_overwrites_a_change(tmp_path: Path, place: type[Place]) -> None:
     assert explored(place(tmp_path), moving("archive"), is_archived_as_it_was_last, stalls=[OVER]) > 100
@@ -130,7 +130,7 @@ def test_two_messages_for_one_entity_move_it_once(tmp_path: Path, place: type[Pl
     assert explored(place(tmp_path), make, is_archived_as_it_was_last) > 5
 
 
-@pytest.mark.parametrize("place", [InTable, InFiles])
+@pytest.mark.parametrize("place", [InTable, pytest.param(InFiles, marks=pytest.mark.nightly)])
 @pytest.mark.guarantee("Archive", "a move and a move back at once leave the entity in one place: in a table or files")
 def test_a_move_and_a_move_back_at_once_leave_the_entity_in_one_place(tmp_path: Path, place: type[Place]) -> None:
     assert explored(place(tmp_path), moving("archive", "restore", writer=False), is_in_one_place, crashes=1) > 50

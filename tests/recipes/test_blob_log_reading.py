@@ -8,10 +8,11 @@ from typing import Any
 from uuid import uuid4
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from support.blob_logs import THREE, blobs_of, fill, log_of, messages, minute
+from support.examples import examples
 from tablepatterns.engine.account import Engine
 from tablepatterns.errors import BadInput
 from tablepatterns.recipes.blob_log import reader as reading
@@ -277,7 +278,7 @@ async def test_texts_come_back_as_they_were(storage: Any, container: str) -> Non
 
 
 @pytest.mark.guide("G-265", "G-268")
-@settings(max_examples=25)
+@examples(25)
 @given(
     batches=st.lists(
         st.tuples(

@@ -6,9 +6,10 @@ from itertools import pairwise
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from support.examples import examples
 from tablepatterns import EntitySet, IndexEntity, IntraPartitionIndex, Key, connect
 from tablepatterns.rate_limit import Pace
 from tablepatterns.recipe import as_async, finish
@@ -46,21 +47,21 @@ def operations(chunk: Chunk) -> list[Any]:
 
 @pytest.mark.guide("G-073")
 @given(inputs())
-@settings(max_examples=40)
+@examples(40)
 def test_every_entity_is_in_one_chunk_and_in_order(entities: list[PlannedEntity]) -> None:
     assert [each for chunk in chunks(entities) for each in chunk.entities] == entities
 
 
 @pytest.mark.guide("G-065", "G-066", "G-067", "G-073")
 @given(inputs())
-@settings(max_examples=40)
+@examples(40)
 def test_every_chunk_is_a_transaction_that_the_service_accepts(entities: list[PlannedEntity]) -> None:
     for chunk in chunks(entities):
         check_transaction(operations(chunk))
 
 
 @given(inputs())
-@settings(max_examples=40)
+@examples(40)
 def test_no_chunk_could_have_taken_in_one_entity_more(entities: list[PlannedEntity]) -> None:
     for chunk, following in pairwise(chunks(entities)):
         with pytest.raises(ValueError, match="transaction"):
@@ -68,7 +69,7 @@ def test_no_chunk_could_have_taken_in_one_entity_more(entities: list[PlannedEnti
 
 
 @given(inputs())
-@settings(max_examples=40)
+@examples(40)
 def test_a_chunk_follows_when_it_writes_a_row_again(entities: list[PlannedEntity]) -> None:
     written: set[str] = set()
     for chunk in chunks(entities):
@@ -78,7 +79,7 @@ def test_a_chunk_follows_when_it_writes_a_row_again(entities: list[PlannedEntity
 
 
 @given(inputs())
-@settings(max_examples=40)
+@examples(40)
 def test_each_operation_leads_back_to_its_entity(entities: list[PlannedEntity]) -> None:
     for chunk in chunks(entities):
         owners = [entity.position for entity in chunk.entities for _ in entity.steps]

@@ -7,11 +7,12 @@ from typing import Any
 
 import pytest
 from azure.core.exceptions import ServiceResponseError
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from support.crashing_client import Crash, Crashed, connect_crashing
 from support.employees import BY_ID, employees_of, rows_of
+from support.examples import examples
 from support.staff_rows import rows_for, staff
 from support.unreliable_transport import connect_unreliable
 from tablepatterns import EntitySet
@@ -216,7 +217,7 @@ async def test_a_token_is_short(storage: Any, table_name: str) -> None:
     st.booleans(),
     st.booleans(),
 )
-@settings(max_examples=30)
+@examples(30)
 async def test_any_input_survives_any_crash_in_order(
     backend: Any, engine: Engine, keys: list[tuple[int, int]], window: int, crash: int, after: bool, indexed: bool
 ) -> None:

@@ -7,12 +7,13 @@ from contextlib import suppress
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import tablepatterns
 from support.crashing_client import Crash, Crashed, connect_crashing
 from support.employees import BY_ID, by_email, employees_of, jones, rows_of
+from support.examples import examples
 from support.unreliable_transport import connect_unreliable
 from tablepatterns import EntitySet, IndexEntity, Int64, Key, Summary
 from tablepatterns.engine.account import Engine
@@ -335,7 +336,7 @@ async def test_a_lost_response_counts_nobody_twice(backend: Any, engine: Engine,
     st.integers(0, 12),
     st.booleans(),
 )
-@settings(max_examples=30)
+@examples(30)
 async def test_any_input_survives_any_crash_in_order(
     backend: Any, keys: list[tuple[int, int, str]], window: int, crash: int, after: bool
 ) -> None:

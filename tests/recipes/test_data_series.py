@@ -8,9 +8,10 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from support.examples import examples
 from support.hour_series import DAY, TODAY, series_of
 from support.unreliable_transport import connect_unreliable
 from tablepatterns import Int64, between, connect
@@ -289,7 +290,7 @@ STEPS = st.one_of(
 )
 
 
-@settings(max_examples=25)
+@examples(25)
 @given(steps=st.lists(STEPS, max_size=8))
 async def test_whatever_the_steps_a_series_is_as_a_list(
     storage: Any, new_name: Any, steps: list[tuple[str, int, Any]]

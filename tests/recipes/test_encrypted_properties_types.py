@@ -8,12 +8,13 @@ from typing import Any
 from uuid import UUID
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from support.backends import awaited
 from support.employees import jones
 from support.encrypted_staff import KEY, SECRET, encrypted, staff_of
+from support.examples import examples
 from tablepatterns.edm import Int64, Ticks
 from tablepatterns.errors import BadProperty
 from tablepatterns.same_value import same_value
@@ -42,7 +43,7 @@ VALUES = st.one_of(
 )
 
 
-@settings(max_examples=60)
+@examples(60)
 @given(value=VALUES)
 async def test_a_value_comes_back_with_its_type(storage: Any, new_name: Any, value: Any) -> None:
     staff = staff_of(storage, new_name(), encrypted("Value"))

@@ -12,10 +12,11 @@ from uuid import UUID
 from zoneinfo import ZoneInfo
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from support.employees import rows_of
+from support.examples import examples
 from support.typed_staff import Address, Everything, Floor, Grade
 from tablepatterns import EntitySet, Int64, Key
 from tablepatterns.edm import Ticks
@@ -95,7 +96,7 @@ def types_of(storage: Any, table: str, of: type = Everything, key: Key = KEY) ->
     return EntityTypes(EntityType(of, EntitySet(storage, table, key)))
 
 
-@settings(max_examples=60)
+@examples(60)
 @given(value=everything)
 def test_an_encoded_value_can_be_stored_and_decodes_equal(value: Everything) -> None:
     record = Record(Everything)
@@ -108,7 +109,7 @@ def test_an_encoded_value_can_be_stored_and_decodes_equal(value: Everything) -> 
     assert (again.At.tzinfo, again.At) == (timezone.utc, value.At)
 
 
-@settings(max_examples=15)
+@examples(15)
 @given(value=everything)
 async def test_any_value_comes_back_equal_from_a_table(storage: Any, new_name: Any, value: Everything) -> None:
     types = types_of(storage, new_name())

@@ -106,8 +106,18 @@ def no_two_have_one_address(world: World) -> None:
 @pytest.mark.guarantee(
     RECIPE, "with unique, no two entities ever have the same key, and the rejected one leaves nothing behind"
 )
-@pytest.mark.parametrize("make", [two_of_one_address, a_swap])
-@pytest.mark.parametrize("faults", [{"preemptions": 2}, {"crashes": 1}, {"lost_responses": 1}], ids=str)
+@pytest.mark.parametrize(
+    ("make", "faults"),
+    [
+        (two_of_one_address, {"preemptions": 2}),
+        (a_swap, {"preemptions": 2}),
+        (two_of_one_address, {"crashes": 1}),
+        (a_swap, {"crashes": 1}),
+        (two_of_one_address, {"lost_responses": 1}),
+        pytest.param(a_swap, {"lost_responses": 1}, marks=pytest.mark.nightly),
+    ],
+    ids=str,
+)
 def test_a_unique_key_is_never_that_of_two(make: Any, faults: dict[str, int]) -> None:
     explored(make, always=no_two_have_one_address, expected=(DuplicateIndexValue, *REFUSED), unique=True, **faults)
 

@@ -121,7 +121,7 @@ def a_crowd(world: World, *, unique: bool) -> list[Any]:
 @pytest.mark.guarantee(
     RECIPE, "copies match their primaries in random orders of four actors, with two crashes and two lost responses"
 )
-@pytest.mark.parametrize("unique", [False, True], ids=["plain", "unique"])
+@pytest.mark.parametrize("unique", [False, pytest.param(True, marks=pytest.mark.nightly)], ids=["plain", "unique"])
 def test_copies_follow_a_crowd(unique: bool) -> None:
     result = explore(
         partial(a_crowd, unique=unique),

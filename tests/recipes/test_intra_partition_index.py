@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from support.employees import BY_EMAIL, BY_ID, by_email, employees_of, jones, rows_of
+from support.examples import examples
 from tablepatterns import EntitySet, Int64, IntraPartitionIndex, Key, between, prefix
 from tablepatterns.engine.account import Engine
 from tablepatterns.errors import (
@@ -243,7 +244,7 @@ STEPS = st.tuples(WORDS, st.integers(0, 2), st.sampled_from([None, "a", "b", "c"
 
 
 @pytest.mark.guide("G-125")
-@settings(max_examples=40)
+@examples(40)
 @given(steps=st.lists(STEPS, max_size=12))
 async def test_whatever_happens_the_copies_are_what_the_primaries_say(
     storage: Any, new_name: Any, steps: list[tuple[str, int, str | None, int]]

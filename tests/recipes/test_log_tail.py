@@ -7,9 +7,10 @@ from typing import Any
 from uuid import UUID, uuid4
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from support.examples import examples
 from tablepatterns import IntraPartitionIndex, Key, LogTail, connect
 from tablepatterns.engine.account import Engine
 from tablepatterns.errors import BadDesign, BadInput, BadKey, EntityAlreadyExists
@@ -144,7 +145,7 @@ def test_the_cosmos_table_api_is_rejected() -> None:
 
 
 @pytest.mark.guide("G-205")
-@settings(max_examples=25)
+@examples(25)
 @given(moments=st.lists(st.datetimes(timezones=st.just(timezone.utc)), max_size=8))
 async def test_any_instants_come_back_newest_first(storage: Any, new_name: Any, moments: list[datetime]) -> None:
     log = claims_of(storage, new_name())

@@ -6,9 +6,10 @@ from datetime import datetime, timedelta, timezone
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from support.examples import examples
 from tablepatterns import BulkLoad, EntitySet, IntraPartitionIndex, Key, QueryClass, between, connect, prefix, prop
 from tablepatterns.engine.account import Engine
 from tablepatterns.errors import BadDesign, BadFilter, BadInput, BadKey, EntityAlreadyExists
@@ -239,7 +240,7 @@ def test_the_cosmos_table_api_is_rejected() -> None:
         events_of(storage, "Events")
 
 
-@settings(max_examples=15)
+@examples(15)
 @given(
     texts=st.lists(st.text(max_size=3), unique=True, max_size=20), buckets=st.integers(1, 7), count=st.integers(0, 9)
 )

@@ -7,10 +7,11 @@ from datetime import datetime, timedelta, timezone
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from support.backends import Backend
+from support.examples import examples
 from support.logins import BY_MOMENT, BY_SESSION, DAY, NOON, drop_all, login, logins_of, logs_of, names_of
 from tablepatterns import BulkLoad, EntitySet, IntraPartitionIndex, Key, LogTail, Ticks, WideEntity, connect, prop
 from tablepatterns.engine.account import Engine
@@ -238,7 +239,7 @@ async def test_latest_reads_as_few_tables_as_possible(storage: Any, engine: Engi
 
 
 @pytest.mark.guide("G-222", "G-213")
-@settings(max_examples=15)
+@examples(15)
 @given(
     moments=st.lists(
         st.datetimes(datetime(2013, 12, 20), datetime(2014, 1, 10), timezones=st.just(timezone.utc)), unique=True

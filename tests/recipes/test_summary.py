@@ -6,11 +6,12 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from support.derived_tables import DerivedTables, derived_tables_on, ledger_span, operations
 from support.employees import BY_ID, jones, rows_of
+from support.examples import examples
 from tablepatterns import BulkLoad, EntityGroupTransaction, EntitySet, Int64, Key, connect
 from tablepatterns.engine.account import Engine
 from tablepatterns.entity_set.placement import InBlobs, InTable
@@ -212,7 +213,7 @@ async def test_eight_writers_of_one_group_at_a_time_are_all_counted(places: Deri
 changes = st.lists(st.tuples(st.integers(0, 3), st.sampled_from(["a", "b", None]), st.integers(-5, 5)), max_size=12)
 
 
-@settings(max_examples=25)
+@examples(25)
 @given(changes=changes)
 @pytest.mark.parametrize("store", [None, InTable("Totals")], ids=["here", "elsewhere"])
 def test_totals_are_those_of_the_entities_whatever_is_written(changes: Any, store: Any) -> None:

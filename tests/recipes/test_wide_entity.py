@@ -7,9 +7,10 @@ from typing import Any
 from uuid import UUID
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from support.examples import examples
 from support.wide_counts import DAYS, JONES, counts_of, year
 from tablepatterns import Entity, Int64, Key
 from tablepatterns.engine.account import Engine
@@ -340,7 +341,7 @@ VALUES = st.one_of(st.none(), st.integers(0, 9), st.text("xyz", max_size=60))
 CHANGES = st.tuples(st.sampled_from(["replace", "merge"]), st.dictionaries(NAMES, VALUES, max_size=5))
 
 
-@settings(max_examples=40)
+@examples(40)
 @given(first=st.dictionaries(NAMES, VALUES, max_size=5), changes=st.lists(CHANGES, max_size=5))
 async def test_whatever_the_changes_the_value_is_as_in_one_row(
     storage: Any, new_name: Any, first: dict[str, Any], changes: list[tuple[str, dict[str, Any]]]

@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from support.examples import examples
 from support.large_staff import blobs_of, container_of, no_container_is_left  # noqa: F401
 from support.wide_counts import DAYS
 from support.wide_staff import JONES, NEW, PHOTO, SMITH, SPREAD, WHOLE, large, row_with, rows_of, sealed, wide_of
@@ -218,7 +219,7 @@ VALUES = st.one_of(st.none(), st.integers(0, 9), st.text("xyz", max_size=60), st
 CHANGES = st.tuples(st.sampled_from(["replace", "merge"]), st.dictionaries(NAMES, VALUES, max_size=4))
 
 
-@settings(max_examples=25)
+@examples(25)
 @given(
     first=st.dictionaries(NAMES, VALUES, max_size=4),
     changes=st.lists(CHANGES, max_size=4),

@@ -9,9 +9,10 @@ from contextlib import contextmanager
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from support.examples import examples
 from tablepatterns import (
     Archive,
     EntitySet,
@@ -113,7 +114,7 @@ def shown_of(worker: Any, queue: str) -> list[str]:
     return [f"{note.error} {note.reason} {note!r}" for note in notes]
 
 
-@settings(max_examples=10)
+@examples(10)
 @given(body=bodies, remember=st.booleans())
 @pytest.mark.parametrize("failing", FAILING)
 def test_the_error_of_a_step_is_reported_without_the_message(
@@ -129,7 +130,7 @@ def test_the_error_of_a_step_is_reported_without_the_message(
     assert is_hidden(*said, *shown_of(worker, "paying"))
 
 
-@settings(max_examples=40)
+@examples(40)
 @given(body=bodies, which=st.integers(0, 4), version=st.sampled_from([1, 1, 2, SECRET]), cut=st.sampled_from([0, 0, 3]))
 def test_no_handler_leaks_its_message(body: dict[str, Any], which: int, version: object, cut: int) -> None:
     storage = connect()

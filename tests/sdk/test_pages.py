@@ -10,10 +10,11 @@ from typing import Any
 import pytest
 from azure.core.exceptions import HttpResponseError
 from azure.data.tables import TableClient
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from sdk.test_batch_body import keys, names, properties
+from support.examples import examples
 from support.recorded_requests import CREDENTIAL, SERVICE, Replies
 from tablepatterns.edm import Int64, Ticks
 from tablepatterns.engine.account import Engine
@@ -91,7 +92,7 @@ def rows(draw: st.DrawFn) -> dict[str, Any]:
     return row
 
 
-@settings(max_examples=200)
+@examples(200)
 @given(st.lists(rows(), max_size=5))
 def test_a_page_is_read_as_the_sdk_reads_it(drawn: list[dict[str, Any]]) -> None:
     # Twice the same rows: the second time their layout is known
@@ -104,7 +105,7 @@ def test_a_page_is_read_as_the_sdk_reads_it(drawn: list[dict[str, Any]]) -> None
     assert [exact(each) for each in found] == [exact(each) for each in by_sdk(body)]
 
 
-@settings(max_examples=200)
+@examples(200)
 @given(rows())
 def test_an_entity_is_read_as_the_sdk_reads_it(drawn: dict[str, Any]) -> None:
     body = json.dumps({"odata.metadata": "x", **drawn}).encode()
@@ -164,7 +165,7 @@ def test_an_entity_that_the_sdk_reads_is_returned() -> None:
 DRAWN = st.lists(properties, min_size=1, max_size=4)
 
 
-@settings(max_examples=20)
+@examples(20)
 @given(drawn=DRAWN)
 async def test_what_was_written_is_read_type_for_type(storage: Any, new_name: Callable[..., str], drawn: Any) -> None:
     table = storage.table(new_name())

@@ -8,9 +8,10 @@ from typing import Any
 
 import pytest
 from azure.core.exceptions import ResourceNotFoundError
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from support.examples import examples
 from support.explore_actors import (
     KEYS,
     counter,
@@ -146,7 +147,7 @@ class TestWhatIsTried:
 
         assert explore(make).states == 4
 
-    @settings(max_examples=10)
+    @examples(10)
     @given(st.lists(st.lists(st.sampled_from("1234"), min_size=1, max_size=2), min_size=2, max_size=3))
     def test_every_end_that_some_order_leads_to_is_reached(self, rows: list[list[str]]) -> None:
         async def add_all(table: Any, mine: list[str]) -> list[bool]:

@@ -44,9 +44,11 @@ def counted(explored: Explored) -> tuple[int, ...]:
     [
         (two_updates, {}),
         (two_updates, {"crashes": 1, "preemptions": 1}),
-        (two_updates, {"stalls": [60], "lost_responses": 1}),
+        (two_updates, {"stalls": [60], "lost_responses": 1, "preemptions": 0}),
+        pytest.param(two_updates, {"stalls": [60], "lost_responses": 1}, marks=pytest.mark.nightly),
         (three_writers, {"crashes": 1}),
-        (indexed_staff.two_moves, {"crashes": 1, "preemptions": 0}),
+        (indexed_staff.two_moves, {"preemptions": 0}),
+        pytest.param(indexed_staff.two_moves, {"crashes": 1, "preemptions": 0}, marks=pytest.mark.nightly),
     ],
 )
 def test_as_much_is_tried_as_when_each_schedule_begins_anew(make: Make, bound: dict[str, Any]) -> None:

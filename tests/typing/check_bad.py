@@ -6,6 +6,7 @@ import json
 import re
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 BAD = Path(__file__).with_name("bad.py")
@@ -35,7 +36,10 @@ def main() -> int:
     lines = BAD.read_text(encoding="utf-8").splitlines()
     wrong = {number for number, line in enumerate(lines, 1) if re.search(r"# WRONG\b", line)}
     failed = False
-    for checker, refused in (("mypy", refused_by_mypy()), ("pyright", refused_by_pyright())):
+    with ThreadPoolExecutor() as pool:
+        checkers = {"mypy": pool.submit(refused_by_mypy), "pyright": pool.submit(refused_by_pyright)}
+    for checker, done in checkers.items():
+        refused = done.result()
         for number in sorted(wrong ^ refused):
             failed = True
             said = "refuses a line that is not marked" if number in refused else "accepts a line marked # WRONG"

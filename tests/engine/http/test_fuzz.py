@@ -7,9 +7,10 @@ from typing import Any
 from urllib.parse import quote
 
 from azure.core.rest import HttpRequest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from support.examples import examples
 from support.table_requests import lite_signature
 from tablepatterns.engine.account import Engine
 from tablepatterns.engine.transport import EngineTransport
@@ -167,7 +168,7 @@ HEADERS = st.dictionaries(
 )
 
 
-@settings(max_examples=400)
+@examples(400)
 @given(METHOD, URL, HEADERS, BODY, st.booleans())
 def test_no_request_makes_the_transport_raise_or_breaks_the_state(
     method: str, url: str, headers: dict[str, str], body: str | bytes, signed: bool

@@ -12,10 +12,11 @@ from azure.core.credentials import AzureNamedKeyCredential
 from azure.data.tables import ResourceTypes, generate_account_sas, generate_table_sas
 from azure.storage import blob as storage
 from azure.storage.queue import generate_queue_sas
-from hypothesis import event, given, settings
+from hypothesis import event, given
 from hypothesis import strategies as st
 
 from support.blob_requests import BLOCK_BLOB, BlobWire
+from support.examples import examples
 from support.queue_requests import QueueWire
 from support.table_requests import JSON, Wire, entity_path
 from tablepatterns.engine.account import Engine
@@ -164,7 +165,7 @@ def expected(fields: dict[str, str] | None) -> Answer:
     return FAILED if "sig" in fields else NOT_SIGNED
 
 
-@settings(max_examples=500)
+@examples(500)
 @given(token=st.sampled_from(TOKENS), data=st.data())
 def test_a_tampered_token_is_rejected_as_the_service_rejects_it(token: tuple[Target, str], data: st.DataObject) -> None:
     target, sas = token

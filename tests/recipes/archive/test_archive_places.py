@@ -11,10 +11,11 @@ from typing import Any
 from uuid import UUID, uuid4
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from support.archive_moves import ID, KEYS, Work, jones
+from support.examples import examples
 from tablepatterns import EntitySet, Int64, Key, Ticks, connect
 from tablepatterns.errors import BadInput, LimitExceeded
 from tablepatterns.recipes.archive.archive import Archive
@@ -117,7 +118,7 @@ NAMES = st.from_regex(r"[A-Za-z_][A-Za-z0-9_]{0,9}", fullmatch=True)
 KEY_TEXTS = st.text(st.characters(exclude_categories=["Cs", "Cc"], exclude_characters="/\\#?"), max_size=20)
 
 
-@settings(max_examples=60)
+@examples(60)
 @given(keys=st.tuples(KEY_TEXTS, KEY_TEXTS), properties=st.dictionaries(NAMES, VALUES, max_size=6))
 def test_any_entity_reads_back_from_json_with_its_types(keys: tuple[str, str], properties: dict[str, Any]) -> None:
     found = decoded(encoded(keys, properties), keys, "it")

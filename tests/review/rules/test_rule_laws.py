@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from review.rules.made import asked, done, found, hot
+from support.examples import examples
 from tablepatterns import IndexEntity, InTable, InterPartitionIndex, IntraPartitionIndex, Key, Summary
 from tablepatterns.catalogue import entry
 from tablepatterns.filters import QueryClass
@@ -90,7 +91,7 @@ def reviews(draw: st.DrawFn) -> list[Finding]:
     return found(*each, heats=[heat])
 
 
-@settings(max_examples=150)
+@examples(150)
 @given(reviews())
 def test_findings_are_of_a_rule_and_complete_and_come_once_the_worst_first(said: list[Finding]) -> None:
     rules = {each.name: each for each in RULES}
@@ -104,7 +105,7 @@ def test_findings_are_of_a_rule_and_complete_and_come_once_the_worst_first(said:
         assert each.pattern is None or each.trade_offs == entry(each.pattern).trade_offs
 
 
-@settings(max_examples=60)
+@examples(60)
 @given(st.data())
 def test_a_higher_rate_never_makes_a_scan_matter_less(data: st.DataObject) -> None:
     of = data.draw(sets())

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from support.blob_requests import APPEND_BLOB, BLOCK_BLOB, BlobWire, structured
+from support.examples import examples
 from tablepatterns.engine.account import Engine
 
 ANY_TEXT = st.text(st.characters(exclude_categories=["Cs"]), max_size=12)
@@ -58,7 +59,7 @@ METHODS = st.sampled_from(["GET", "HEAD", "PUT", "PUT", "PUT", "POST", "DELETE",
 STATUSES = {200, 201, 202, 204, 206, 304, 400, 401, 403, 404, 405, 409, 412, 413, 416, 501}
 
 
-@settings(max_examples=600)
+@examples(600)
 @given(st.lists(st.tuples(METHODS, HOSTS, PATHS, OPTIONS, TYPES, HEADERS, BODIES, st.booleans()), max_size=4))
 def test_no_request_makes_the_service_raise_or_breaks_the_state(
     requests: list[tuple[str, str, str, str, dict[str, str], dict[str, str], bytes, bool]],

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from defusedxml.ElementTree import fromstring
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from support.examples import examples
 from support.queue_requests import QueueWire
 from tablepatterns.engine.account import Engine
 
@@ -68,7 +69,7 @@ HEADERS = st.dictionaries(
 )
 
 
-@settings(max_examples=400)
+@examples(400)
 @given(
     method=st.sampled_from(["GET", "PUT", "POST", "DELETE", "HEAD", "MERGE", ""]),
     base=st.sampled_from(HOSTS),
