@@ -7,7 +7,12 @@ from io import StringIO
 from rich.console import Console
 from rich.progress import Progress
 
-from tablepatterns.tour.load import COLUMNS
+from tablepatterns import connect
+from tablepatterns.tour.data import Source
+from tablepatterns.tour.design import Design
+from tablepatterns.tour.load import COLUMNS, load
+from tablepatterns.tour.questions import flight
+from tablepatterns.tour.visit import visit
 
 
 def shown(completed: int, after: float) -> str:
@@ -36,3 +41,28 @@ def test_a_bar_shows_no_rate_before_anything_is_loaded() -> None:
     text = shown(1, after=0)
     assert "/s" not in text
     assert "left: -:--:--" in text
+
+
+def test_the_first_question_can_be_answered_when_a_day_is_loaded() -> None:
+    storage = connect()
+    design, answers, rows = Design.on(storage), [], []
+
+    def ask() -> None:
+        answers.append(flight(design))
+        rows.append(storage.engine.ledger.totals.written if storage.engine else 0)
+
+    load(Source.installed(), design, Console(quiet=True), 2, ask)
+    assert answers == [flight(design)]
+    assert answers[0].entities
+    # The flights of the day, with their index, and nothing else
+    assert rows == [2 * sum(each["Date"].day == 1 for each in Source.installed().flights(1))]
+
+
+def test_the_first_answer_is_printed_before_the_other_days_are_loaded() -> None:
+    console = Console(file=StringIO(), width=140, color_system=None)
+    with console.capture() as capture:
+        visit("memory://", console, days=2)
+    first, rest = capture.get().split("JetBlue's flight 130 of 1 January: N281JB to BUF", 1)
+    assert "flights of the first day" in first
+    assert "flights, and their index by plane" not in first
+    assert "flights, and their index by plane" in rest

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from itertools import chain, groupby
+from operator import itemgetter
 from time import perf_counter
 from typing import Any, Final
 
@@ -48,20 +50,28 @@ COLUMNS: Final = (
 )
 
 
-def load(source: Source, design: Design, console: Console, days: int) -> None:
-    """Load everything that the questions are about, and print how far it got and what it took."""
+def load(
+    source: Source, design: Design, console: Console, days: int, after_first_day: Callable[[], object] = lambda: None
+) -> None:
+    """Load everything that the questions are about, and print how far it got and what it took.
+
+    :param after_first_day: called once the flights of the first day are loaded, which takes a second
+    """
     start = perf_counter()
-    flights = list(source.flights(days))
+    by_day = [list(flights) for _, flights in groupby(source.flights(days), itemgetter("Date"))]
     parts: list[tuple[str, EntitySet[Storage], Rows]] = [
         ("airlines", design.airlines, list(source.airlines())),
         ("airports", design.airports, list(source.airports())),
         ("planes", design.planes, list(source.planes())),
-        ("flights, and their index by plane", design.flights, flights),
-        ("departures, the newest first", design.departures, list(departures(flights))),
+        ("flights, and their index by plane", design.flights, list(chain(*by_day[1:]))),
+        ("departures, the newest first", design.departures, list(departures(chain(*by_day)))),
     ]
     with Progress(*COLUMNS, console=console) as bars:
-        transactions = sum(_load(entities, rows, bars, name) for name, entities, rows in parts)
-    found = counted(sum(len(rows) for _, _, rows in parts), "entity")
+        transactions = _load(design.flights, by_day[0], bars, "flights of the first day")
+    after_first_day()
+    with Progress(*COLUMNS, console=console) as bars:
+        transactions += sum(_load(entities, rows, bars, name) for name, entities, rows in parts)
+    found = counted(len(by_day[0]) + sum(len(rows) for _, _, rows in parts), "entity")
     took = duration(perf_counter() - start)
     console.print(f"\n{found} in {counted(transactions, 'transaction')} and {took}\n")
 

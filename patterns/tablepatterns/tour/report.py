@@ -10,7 +10,7 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from ..figures import count, duration
+from ..figures import count, counted, duration
 from ..filters import QueryClass
 from .meter import Cost
 from .questions import Answer, Question
@@ -26,6 +26,12 @@ class Finding:
     question: Question
     answer: Answer
     cost: Cost
+
+
+def answered(finding: Finding) -> RenderableType:
+    """Return the answer to one question, to be shown while the others have to wait."""
+    cost = f"{counted(finding.cost.requests, 'request')}, {duration(finding.cost.seconds)}"
+    return Text(f"\n{finding.question.words}: {finding.answer.words} ({cost})\n")
 
 
 def report(findings: Sequence[Finding]) -> RenderableType:

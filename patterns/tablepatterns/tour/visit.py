@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from uuid import uuid4
 
 from rich.console import Console
@@ -12,8 +11,8 @@ from .data import DAYS, Source
 from .design import Design
 from .load import load
 from .meter import Meter
-from .questions import QUESTIONS
-from .report import Finding, report
+from .questions import QUESTIONS, Question
+from .report import Finding, answered, report
 from .tables import tables
 
 
@@ -31,15 +30,20 @@ def visit(target: str, console: Console, *, days: int = DAYS, keep: bool = False
         design = Design.on(storage, "" if storage.engine else uuid4().hex[:8])
         with tables(storage, design.table_names, keep=keep):
             console.print(f"Tables {', '.join(design.table_names)} on {storage.target.address}\n")
-            load(source, design, console, days)
-            findings = list(_ask(storage, design, meter))
+            load(
+                source,
+                design,
+                console,
+                days,
+                lambda: console.print(answered(_ask(storage, design, meter, QUESTIONS[0]))),
+            )
+            findings = [_ask(storage, design, meter, question) for question in QUESTIONS]
             console.print(report(findings))
     console.print(f"\nThe tables are {'kept' if keep else 'deleted'}.")
     return findings
 
 
-def _ask(storage: Storage, design: Design, meter: Meter) -> Iterator[Finding]:
-    for question in QUESTIONS:
-        with meter.measuring(storage) as cost:
-            answer = question.ask(design)
-        yield Finding(question, answer, cost)
+def _ask(storage: Storage, design: Design, meter: Meter, question: Question) -> Finding:
+    with meter.measuring(storage) as cost:
+        answer = question.ask(design)
+    return Finding(question, answer, cost)
