@@ -48,17 +48,21 @@ def right_once_done_again(world: World) -> None:
     copies_are_right(world)
 
 
-@pytest.mark.guarantee("EntitySet.backfill", "copies equal primaries in the end while a writer goes on, whoever dies")
-def test_a_backfill_and_a_writer_get_along_whoever_dies() -> None:
+@pytest.mark.guarantee(
+    "EntitySet.backfill", "copies match their primaries at the end, while a writer keeps running, after any crash"
+)
+def test_a_backfill_runs_while_a_writer_keeps_writing_after_any_crash() -> None:
     explored(filled_while_it_moves, right_once_done_again, crashes=1)
 
 
-@pytest.mark.guarantee("EntitySet.repair", "what is mended while a writer goes on is not left as it was, whoever dies")
-def test_a_repair_and_a_writer_get_along_whoever_dies() -> None:
+@pytest.mark.guarantee(
+    "EntitySet.repair", "repaired rows match their primaries at the end, while a writer keeps running, after any crash"
+)
+def test_a_repair_runs_while_a_writer_keeps_writing_after_any_crash() -> None:
     explored(mended_while_it_moves, right_once_done_again, crashes=1, expected=REFUSED)
 
 
-def test_a_backfill_that_announces_nothing_leaves_a_copy_that_nobody_knows_of(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_backfill_without_intents_leaves_an_orphaned_copy(monkeypatch: pytest.MonkeyPatch) -> None:
     async def repair(self: Repairer, intents: Intents, claims: Any, primaries: Any) -> None:
         for claim in claims:
             for trace in claim.traces:

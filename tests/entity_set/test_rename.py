@@ -357,7 +357,7 @@ def copies_follow(world: World) -> None:
 CASES = [two_renames, a_rename_and_a_raise, a_rename_and_a_delete]
 
 
-@pytest.mark.guarantee("EntitySet", "a renamed entity is under one key with its rows at every moment, whoever crashes")
+@pytest.mark.guarantee("EntitySet", "a renamed entity always has one key and its own derived rows, after any crash")
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.__name__)
 @pytest.mark.parametrize("faults", [{"crashes": 1}, {"lost_responses": 1}], ids=str)
 def test_an_entity_is_under_one_key_at_every_moment(case: Any, faults: dict[str, Any]) -> None:
@@ -376,7 +376,7 @@ def test_an_entity_is_under_one_key_at_every_moment(case: Any, faults: dict[str,
 
 @pytest.mark.guarantee("EntitySet", "copies elsewhere follow a renamed entity once the queue is drained")
 @pytest.mark.parametrize("bound", [{"crashes": 1}, {"lost_responses": 1}], ids=str)
-def test_copies_elsewhere_follow_whoever_crashes(bound: dict[str, Any]) -> None:
+def test_copies_elsewhere_follow_a_rename_after_any_crash(bound: dict[str, Any]) -> None:
     def a_rename(world: World) -> list[Any]:
         staff = prepared(world, *outside())
         return [staff.rename(world.run(staff.get(**OLD)), EmployeeId=224)]

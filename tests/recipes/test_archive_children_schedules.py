@@ -191,7 +191,7 @@ def explored(
     return result.schedules
 
 
-GUARANTEE = "each of an archived family is always in at least one place, and each child beside its parent"
+GUARANTEE = "each entity of an archived family is always in at least one place, and children are with their parent"
 
 
 @pytest.mark.parametrize(
@@ -210,7 +210,7 @@ GUARANTEE = "each of an archived family is always in at least one place, and eac
     ids=str,
 )
 @pytest.mark.guarantee(
-    "Archive", f"{GUARANTEE}, whichever worker crashes: in a table or blobs, with or without a count"
+    "Archive", f"{GUARANTEE}, after any crash of a worker: in a table or blobs, with or without a count"
 )
 def test_a_family_is_moved_whole(place: type[Place], faults: dict[str, Any]) -> None:
     assert explored(place(), moving("archive"), is_archived_as_it_was_last, **faults) > 10

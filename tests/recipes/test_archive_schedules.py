@@ -86,7 +86,7 @@ def explored(to: Place, make: Make, invariant: Callable[[Place, World], None], *
     return result.schedules
 
 
-GUARANTEE = "an archived entity is never in neither place, and in the end in the archive as it was last"
+GUARANTEE = "an archived entity is always in at least one place, and at the end its last version is in the archive"
 
 
 TWO_WORKERS: dict[str, Any] = {"writer": False}
@@ -108,7 +108,7 @@ WORKER_AND_WRITER: dict[str, Any] = {"workers": ("ann",)}
     ],
     ids=str,
 )
-@pytest.mark.guarantee("Archive", f"{GUARANTEE}, whoever dies, whichever answer is lost: in a table, blobs or files")
+@pytest.mark.guarantee("Archive", f"{GUARANTEE}, after any crash or lost response: in a table, blobs or files")
 def test_the_entity_is_moved_and_no_change_to_it_is_lost(
     tmp_path: Path, place: type[Place], who: dict[str, Any], faults: dict[str, Any]
 ) -> None:
@@ -117,14 +117,14 @@ def test_the_entity_is_moved_and_no_change_to_it_is_lost(
 
 @pytest.mark.guide("G-152", "G-158", "G-161")
 @pytest.mark.parametrize("place", [InTable, pytest.param(InBlobs, marks=pytest.mark.nightly)])
-@pytest.mark.guarantee("Archive", f"{GUARANTEE}, also when a lease runs out at any point: in a table or blobs")
-def test_whichever_lease_runs_out_no_late_worker_overwrites_a_change(tmp_path: Path, place: type[Place]) -> None:
+@pytest.mark.guarantee("Archive", f"{GUARANTEE}, even if a lease expires at any point: in a table or blobs")
+def test_after_an_expired_lease_no_late_worker_overwrites_a_change(tmp_path: Path, place: type[Place]) -> None:
     assert explored(place(tmp_path), moving("archive"), is_archived_as_it_was_last, stalls=[OVER]) > 100
 
 
 @pytest.mark.guide("G-150", "G-161")
 @pytest.mark.parametrize("place", [InTable, InBlobs, InFiles])
-@pytest.mark.guarantee("Archive", "a message that was delivered twice moves an entity once: in a table, blobs or files")
+@pytest.mark.guarantee("Archive", "a message that is delivered twice moves an entity once: in a table, blobs or files")
 def test_two_messages_for_one_entity_move_it_once(tmp_path: Path, place: type[Place]) -> None:
     make = moving("archive", "archive", writer=False)
     assert explored(place(tmp_path), make, is_archived_as_it_was_last) > 5
@@ -181,7 +181,7 @@ class DeletesWhateverIsThere(Move):
         (DeletesWhateverIsThere, {}, "a birthday is lost"),
     ],
 )
-def test_a_broken_move_is_found(
+def test_a_move_with_a_step_missing_or_in_another_order_fails(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, broken: type[Move], options: dict[str, Any], what: str
 ) -> None:
     monkeypatch.setattr(recipe, "Move", broken)

@@ -135,32 +135,32 @@ def a_writer_and_a_reader(world: World) -> list[Coroutine[Any, Any, Any]]:
 
 
 @pytest.mark.guide("G-268")
-@pytest.mark.guarantee(RECIPE, "an entry whose write returned is read exactly once, whoever dies")
+@pytest.mark.guarantee(RECIPE, "an entry whose write returned is read exactly once, after any crash")
 @pytest.mark.parametrize("make", [two_through, two_buffered, a_writer_and_a_reader])
-def test_whoever_dies_what_was_written_is_read_once(make: Actors) -> None:
+def test_written_entries_are_read_once_after_any_crash(make: Actors) -> None:
     explored(make, crashes=1, preemptions=1)
 
 
 @pytest.mark.guide("G-268")
-@pytest.mark.guarantee(RECIPE, "an entry whose answer was lost is stored and read once")
-def test_whatever_answer_is_lost_what_was_written_is_read_once() -> None:
+@pytest.mark.guarantee(RECIPE, "an entry is stored and read once, after a lost response")
+def test_written_entries_are_read_once_after_a_lost_response() -> None:
     explored(two_through, lost_responses=1, preemptions=1)
 
 
-@pytest.mark.guarantee(RECIPE, "tasks that share a log never wait for each other, and store each entry once")
+@pytest.mark.guarantee(RECIPE, "tasks that share a log never deadlock, and store each entry once")
 def test_tasks_of_one_log_store_each_entry_once() -> None:
     explored(two_of_one_log, preemptions=2)
     explored(two_of_one_log, lost_responses=1, preemptions=0)
 
 
-@pytest.mark.guarantee(RECIPE, "a writer that loses two answers, or one and its life, stores no entry twice")
-def test_one_writer_with_two_troubles_stores_nothing_twice() -> None:
+@pytest.mark.guarantee(RECIPE, "a writer stores no entry twice, after two lost responses, or one and a crash")
+def test_a_writer_with_two_faults_stores_nothing_twice() -> None:
     explored(one_buffered, lost_responses=1, crashes=1)
     explored(one_buffered, lost_responses=2)
 
 
-@pytest.mark.guarantee(RECIPE, "the first writers of all make one container and lose nothing")
-def test_the_first_of_all_writers_lose_nothing() -> None:
+@pytest.mark.guarantee(RECIPE, "the first writers create one container and lose nothing")
+def test_the_first_writers_lose_nothing() -> None:
     explored(the_first_of_all, preemptions=1)
     explored(the_first_of_all, lost_responses=1, preemptions=0)
 
@@ -222,7 +222,7 @@ class Reckless(Container):
         (Reckless, two_through, {}, "reported"),
     ],
 )
-def test_a_step_that_is_left_out_is_found(
+def test_a_log_without_one_of_the_steps_fails(
     monkeypatch: pytest.MonkeyPatch, kind: type[Container], make: Actors, options: dict[str, int], told: str
 ) -> None:
     monkeypatch.setattr(SteppedStorage, "container", lambda world, name: kind(world.blobs.get_container_client(name)))

@@ -169,7 +169,7 @@ def what_was_renewed_is_there(world: World) -> None:
 
 @pytest.mark.guide("G-223")
 @pytest.mark.guarantee("BulkDelete", "an entity that another writer changed in between is not deleted")
-def test_entities_that_are_renewed_in_between_are_never_deleted() -> None:
+def test_entities_changed_in_between_are_never_deleted() -> None:
     for faults in ({"crashes": 1}, {"lost_responses": 1}):
         result = explore(
             a_deleter_and_a_renewal,
@@ -182,7 +182,7 @@ def test_entities_that_are_renewed_in_between_are_never_deleted() -> None:
         assert result.schedules > 10
 
 
-def test_to_delete_whatever_is_stored_is_found() -> None:
+def test_an_unconditional_delete_deletes_a_changed_entity() -> None:
     with pytest.raises(Counterexample, match="not old any more"):
         explore(
             partial(a_deleter_and_a_renewal, kind=Unconditional),

@@ -123,15 +123,13 @@ def small_transactions(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 CASES = [two_loads, a_load_and_a_hire, a_load_over_one_who_gets_a_raise]
-EXACT = "of a load that is resumed nothing is lost or counted twice, beside another load or a writer"
+EXACT = "a resumed load loses nothing and counts nothing twice, while another load or a writer runs"
 
 
-@pytest.mark.guarantee(RECIPE, f"{EXACT}, whoever dies, and whichever answer is lost")
+@pytest.mark.guarantee(RECIPE, f"{EXACT}, after any crash and any lost response")
 @pytest.mark.parametrize("faults", [{"crashes": 1}, {"lost_responses": 1}], ids=str)
 @pytest.mark.parametrize("case", CASES, ids=[case.__name__ for case in CASES])
-def test_a_load_is_complete_once_resumed_and_lists_and_totals_are_exact_at_every_step(
-    case: Make, faults: dict[str, Any]
-) -> None:
+def test_a_resumed_load_is_complete_and_lists_and_totals_are_always_exact(case: Make, faults: dict[str, Any]) -> None:
     assert explored(case, **faults) > 10
 
 
@@ -146,7 +144,7 @@ class TellsFirst(BulkLoad[Any]):
         return await execute_steps(self.entity_set.table, chunk.steps, run.retry_for)
 
 
-def test_a_load_that_tells_of_a_chunk_before_it_is_written_loses_an_entity(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_load_that_reports_a_chunk_before_writing_it_loses_an_entity(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys.modules[__name__], "BulkLoad", TellsFirst)
     with pytest.raises(Counterexample, match="an entity is lost"):
         explored(two_loads, crashes=1)
@@ -160,7 +158,7 @@ async def whatever_is_there(pending: Pending, write: Write, own: Sequence[Step])
     ]
 
 
-def test_a_load_that_replaces_whatever_is_there_makes_totals_wrong(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_load_that_replaces_unconditionally_makes_totals_wrong(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(share, "all_steps", whatever_is_there)
     with pytest.raises(Counterexample, match="the totals are not exact"):
         explored(a_load_over_one_who_gets_a_raise)

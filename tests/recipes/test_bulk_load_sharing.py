@@ -314,7 +314,7 @@ async def test_at_any_request_a_load_resumes_with_a_writer_beside_it(
 
 
 @pytest.mark.parametrize("mode", MODES)
-async def test_a_lost_response_counts_nobody_twice(backend: Any, engine: Engine, table_name: str, mode: str) -> None:
+async def test_a_lost_response_counts_no_entity_twice(backend: Any, engine: Engine, table_name: str, mode: str) -> None:
     storage = backend.connect(engine)
     others = sharing(tablepatterns.connect(engine), table_name)
     await sharing(storage, table_name).create_table()

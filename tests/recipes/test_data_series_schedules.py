@@ -65,22 +65,22 @@ def explored(make: Make, **options: Any) -> None:
 @pytest.mark.guide("G-229")
 @pytest.mark.guarantee("DataSeries", "no increment is lost or counted twice, after any crash")
 @pytest.mark.parametrize("first", [False, True])
-def test_two_add_and_one_may_die(first: bool) -> None:
+def test_two_writers_add_and_one_may_crash(first: bool) -> None:
     explored(adding(first=first), crashes=1)
 
 
 @pytest.mark.guide("G-229")
 @pytest.mark.guarantee("DataSeries", "an increment whose response was lost is counted once")
-def test_two_add_and_an_answer_is_lost() -> None:
+def test_two_writers_add_and_a_response_is_lost() -> None:
     explored(adding(), lost_responses=1, preemptions=2)
 
 
 @pytest.mark.guarantee("DataSeries", "setting a point loses no increment, and an unknown outcome is raised")
-def test_two_add_while_a_point_is_set_and_an_answer_is_lost() -> None:
+def test_two_writers_add_and_set_and_a_response_is_lost() -> None:
     explored(adding("set"), lost_responses=1, preemptions=1, expected=OutcomeUnknown)
 
 
-def test_without_the_condition_a_count_is_lost() -> None:
+def test_without_the_condition_an_increment_is_lost() -> None:
     def make(world: World) -> dict[str, Any]:
         series = Unconditional(world.storage, "Counts", Key("{Employee}", ""), 4, prefix="Hour", value_type=int)
         world.run(series.set(3, 0, **JONES))

@@ -117,26 +117,26 @@ by_case = pytest.mark.parametrize("case", CASES, ids=[case.__name__ for case in 
 @pytest.mark.guide("G-189", "G-190", "G-191")
 @pytest.mark.guarantee(RECIPE, "in the partition, copies are always exact, also if one of two writers crashes")
 @by_case
-def test_copies_in_the_partition_are_exact_at_every_step_whoever_dies(case: Any) -> None:
+def test_copies_in_the_partition_are_always_exact_after_any_crash(case: Any) -> None:
     explored(partial(case, manager=here()), always=copies_are_exact, crashes=1, preemptions=2)
 
 
 @pytest.mark.guarantee(RECIPE, "in the partition, copies are always exact, also after a lost response")
 @pytest.mark.parametrize("case", CASES[:2], ids=[case.__name__ for case in CASES[:2]])
-def test_copies_in_the_partition_are_exact_at_every_step_whichever_answer_is_lost(case: Any) -> None:
+def test_copies_in_the_partition_are_always_exact_after_a_lost_response(case: Any) -> None:
     expected = (*REFUSED, OutcomeUnknown)
     explored(partial(case, manager=here()), always=copies_are_exact, lost_responses=1, preemptions=1, expected=expected)
 
 
 @pytest.mark.guarantee(RECIPE, "in another table, copies match their source once the queue is drained, after any crash")
 @pytest.mark.parametrize("case", CASES[:2], ids=[case.__name__ for case in CASES[:2]])
-def test_copies_elsewhere_are_right_in_the_end_whoever_dies(case: Any) -> None:
+def test_copies_elsewhere_are_eventually_consistent_after_any_crash(case: Any) -> None:
     make = partial(case, manager=elsewhere())
     explored(make, invariant=right_once_drained, crashes=1, preemptions=0)
 
 
 @pytest.mark.guarantee(RECIPE, "in another table, copies match their source, in every order of the writers")
-def test_copies_elsewhere_are_right_in_the_end_in_whatever_order_writers_come() -> None:
+def test_copies_elsewhere_are_eventually_consistent_in_every_order() -> None:
     make = partial(a_new_email_and_a_new_manager, manager=elsewhere())
     explored(make, invariant=right_once_drained, preemptions=2)
 
@@ -144,7 +144,7 @@ def test_copies_elsewhere_are_right_in_the_end_in_whatever_order_writers_come() 
 # -- with a step left out the search finds what goes wrong
 
 
-def test_without_a_guard_on_what_is_copied_the_copy_is_of_yesterday(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_a_guard_on_the_source_the_copy_is_stale(monkeypatch: pytest.MonkeyPatch) -> None:
     look_up = FilledCopies.look_up
 
     async def without_guard(self: FilledCopies, change: Any, table: Any) -> Any:
@@ -156,7 +156,7 @@ def test_without_a_guard_on_what_is_copied_the_copy_is_of_yesterday(monkeypatch:
         explored(partial(a_new_email_and_a_new_manager, manager=here()), always=copies_are_exact)
 
 
-def test_without_a_word_to_those_who_copy_the_copy_is_of_yesterday(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_an_intent_for_the_copies_the_copy_is_stale(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(denormalize.FilledCopies, "intents_for", lambda self, change: [])
     with pytest.raises(Counterexample, match="assert"):
         explored(partial(a_new_email_and_a_new_manager, manager=elsewhere()), invariant=right_once_drained)
@@ -176,6 +176,6 @@ def a_new_email_by_index_and_a_new_manager(world: World, manager: CopiedFields) 
 
 
 @pytest.mark.guarantee(RECIPE, "in the partition, copies are exact also if the entity was read from an index")
-def test_copies_are_exact_where_an_employee_is_read_from_an_index() -> None:
+def test_copies_are_exact_for_an_employee_read_from_an_index() -> None:
     make = partial(a_new_email_by_index_and_a_new_manager, manager=here())
     explored(make, always=copies_are_exact, crashes=1)

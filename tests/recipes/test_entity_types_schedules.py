@@ -69,7 +69,7 @@ def two_writers(world: World) -> list[Any]:
     return [staff.update(one_more, Department, **SALES), once(staff)]
 
 
-@pytest.mark.guarantee("EntityTypes", "no change of an entity of an earlier version is lost, or half done")
+@pytest.mark.guarantee("EntityTypes", "no change of an entity of an earlier version is lost or incomplete")
 @pytest.mark.parametrize(
     ("faults", "fewest"), [({"crashes": 1}, 10), ({"lost_responses": 1}, 20)], ids=["crashes", "lost_responses"]
 )
@@ -92,6 +92,6 @@ def two_careless_writers(world: World) -> list[Any]:
     return [carelessly(staff), carelessly(staff)]
 
 
-def test_the_explorer_finds_a_change_that_is_lost_without_the_etag_of_what_was_changed() -> None:
+def test_an_upgrade_without_the_etag_loses_a_change() -> None:
     with pytest.raises(Counterexample):
         explore(two_careless_writers, always=every_change_counts_once, expected=EntityChanged)

@@ -151,20 +151,20 @@ by_case = pytest.mark.parametrize("case", CASES, ids=[case.__name__ for case in 
 @pytest.mark.guide("G-166", "G-169", "G-170", "G-171", "G-172", "G-173", "G-174")
 @pytest.mark.guarantee(RECIPE, "in the partition, each list is always exact, also if one of two writers crashes")
 @by_case
-def test_lists_in_the_partition_are_exact_at_every_step_whoever_dies(case: Any) -> None:
+def test_lists_in_the_partition_are_always_exact_after_any_crash(case: Any) -> None:
     explored(partial(case, via=here()), always=lists_are_right, crashes=1, preemptions=2)
 
 
 @pytest.mark.guarantee(RECIPE, "in the partition, each list is always exact, also after a lost response")
 @by_case
-def test_lists_in_the_partition_are_exact_at_every_step_whichever_answer_is_lost(case: Any) -> None:
+def test_lists_in_the_partition_are_always_exact_after_a_lost_response(case: Any) -> None:
     expected = (*REFUSED, OutcomeUnknown)
     explored(partial(case, via=here()), always=lists_are_right, lost_responses=1, preemptions=1, expected=expected)
 
 
 @pytest.mark.guide("G-179", "G-185")
 @pytest.mark.guarantee(RECIPE, "in another table, lists match the entities once the queue is drained, after any crash")
-def test_lists_in_another_table_are_right_in_the_end_whoever_dies() -> None:
+def test_lists_in_another_table_are_eventually_consistent_after_any_crash() -> None:
     via = in_a_table()
     make = partial(two_renames_of_one, via=via)
     explored(make, invariant=partial(right_once_drained, via=via), crashes=1, preemptions=0)
@@ -172,7 +172,7 @@ def test_lists_in_another_table_are_right_in_the_end_whoever_dies() -> None:
 
 @pytest.mark.guide("G-166", "G-179", "G-185")
 @pytest.mark.guarantee(RECIPE, "in blobs, lists match the entities once the queue is drained, after any crash")
-def test_lists_in_blobs_are_right_in_the_end_whoever_dies() -> None:
+def test_lists_in_blobs_are_eventually_consistent_after_any_crash() -> None:
     via = in_blobs()
     make = partial(an_insert_and_the_last_one_leaves, via=via)
     explored(make, invariant=partial(right_once_drained, via=via), crashes=1, preemptions=0)
@@ -180,13 +180,13 @@ def test_lists_in_blobs_are_right_in_the_end_whoever_dies() -> None:
 
 @pytest.mark.guarantee(RECIPE, "in another table, lists match the entities, in every order of two writers")
 @pytest.mark.parametrize("via", [in_a_table(), in_blobs()], ids=["a table", "blobs"])
-def test_lists_elsewhere_are_right_in_the_end_in_whatever_order_writers_come(via: Any) -> None:
+def test_lists_elsewhere_are_eventually_consistent_in_every_order(via: Any) -> None:
     make = partial(an_insert_and_the_last_one_leaves, via=via)
     explored(make, invariant=partial(right_once_drained, via=via), preemptions=2)
 
 
 @pytest.mark.guarantee(RECIPE, "in blobs, lists match the entities once the queue is drained, after a lost response")
-def test_lists_in_blobs_are_right_in_the_end_whichever_answer_is_lost() -> None:
+def test_lists_in_blobs_are_eventually_consistent_after_a_lost_response() -> None:
     via = in_blobs()
     make = partial(an_insert_and_the_last_one_leaves, via=via)
     expected = (*REFUSED, OutcomeUnknown)
@@ -216,7 +216,7 @@ def test_lists_elsewhere_that_are_written_unconditionally_lose_an_entry() -> Non
         explored(make, invariant=partial(right_once_drained, via=via), preemptions=2)
 
 
-def test_without_an_intent_a_death_leaves_a_list_behind(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_an_intent_a_crash_leaves_an_orphaned_list(monkeypatch: pytest.MonkeyPatch) -> None:
     send = Intents.send
 
     async def send_and_forget(self: Intents, intent: Any) -> Any:

@@ -34,7 +34,7 @@ RECIPE = "InterPartitionIndex"
 # -- with a step left out, or in another place, the search finds what goes wrong
 
 
-def test_without_an_intent_a_death_leaves_copies_out_of_line(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_an_intent_a_crash_leaves_stale_copies(monkeypatch: pytest.MonkeyPatch) -> None:
     send = Intents.send
 
     async def send_and_forget(self: Intents, intent: Intent) -> Lease:
@@ -47,7 +47,7 @@ def test_without_an_intent_a_death_leaves_copies_out_of_line(monkeypatch: pytest
         explored(two_moves, crashes=1)
 
 
-def test_a_message_deleted_before_the_work_is_done_leaves_copies_out_of_line(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_message_deleted_before_the_work_is_done_leaves_stale_copies(monkeypatch: pytest.MonkeyPatch) -> None:
     complete = SentIntents.complete
 
     async def delete_and_complete(self: SentIntents, written: Iterable[Entity]) -> None:
@@ -60,7 +60,7 @@ def test_a_message_deleted_before_the_work_is_done_leaves_copies_out_of_line(mon
         explored(two_moves, crashes=1)
 
 
-def test_without_a_last_look_at_the_primary_a_late_copy_stays(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_reading_the_primary_again_a_late_copy_stays(monkeypatch: pytest.MonkeyPatch) -> None:
     async def repair_once(self: Intents, lease: Lease, intent: Intent, known: Any, retry_for: float) -> None:
         for claim in intent.claims:
             now, rows = known.get(claim.row, (None, {}))
@@ -71,7 +71,7 @@ def test_without_a_last_look_at_the_primary_a_late_copy_stays(monkeypatch: pytes
         explored(a_move_and_a_delete)
 
 
-def test_a_reservation_that_nobody_takes_back_stays(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_its_release_a_reservation_stays(monkeypatch: pytest.MonkeyPatch) -> None:
     async def forget(self: SentIntents) -> None:
         for sent in self._sent:
             await sent.lease.complete()
@@ -118,7 +118,7 @@ def no_two_have_one_address(world: World) -> None:
     ],
     ids=str,
 )
-def test_a_unique_key_is_never_that_of_two(make: Any, faults: dict[str, int]) -> None:
+def test_two_entities_never_have_one_unique_key(make: Any, faults: dict[str, int]) -> None:
     explored(make, always=no_two_have_one_address, expected=(DuplicateIndexValue, *REFUSED), unique=True, **faults)
 
 
@@ -136,13 +136,13 @@ def a_move_and_a_worker(world: World) -> list[Any]:
     return [staff.merge(read(world, staff), {"Email": "b"}), work()]
 
 
-def test_a_stall_beyond_the_lease_may_leave_a_copy_that_nobody_knows_of() -> None:
+def test_a_stall_beyond_the_lease_may_leave_an_orphaned_copy() -> None:
     with pytest.raises(Counterexample, match="the invariant does not hold"):
         explored(a_move_and_a_worker, crashes=1, stalls=[LEASE + 1])
 
 
 @pytest.mark.guarantee(RECIPE, "verify finds what a stall beyond the lease leaves, and repair fixes it")
-def test_what_a_stall_leaves_is_found_and_mended() -> None:
+def test_stale_rows_after_a_long_stall_are_found_and_repaired() -> None:
     async def mend(world: World) -> None:
         await drain(world)
         staff = staff_in(world)

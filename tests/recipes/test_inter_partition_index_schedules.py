@@ -30,31 +30,31 @@ RECIPE = "InterPartitionIndex"
 @pytest.mark.guarantee(
     RECIPE, "copies match their primaries once the queue is drained, also if one of two writers crashes"
 )
-def test_copies_follow_two_moves_whoever_dies() -> None:
+def test_copies_follow_two_moves_after_any_crash() -> None:
     explored(two_moves, crashes=1)
 
 
 @pytest.mark.guide("G-136")
 @pytest.mark.guarantee(RECIPE, "a value that an entity had, lost and got again has its copy, after any crash")
-def test_copies_follow_a_move_back_whoever_dies() -> None:
+def test_copies_follow_a_move_back_after_any_crash() -> None:
     explored(a_move_and_a_move_back, crashes=1, preemptions=0)
     explored(a_move_and_a_move_back, preemptions=2)
 
 
 @pytest.mark.guide("G-137")
 @pytest.mark.guarantee(RECIPE, "no copy of a deleted entity is left, after any crash")
-def test_no_copy_is_left_behind_whoever_dies() -> None:
+def test_no_orphaned_copy_is_left_after_any_crash() -> None:
     explored(a_move_and_a_delete, crashes=1)
 
 
 @pytest.mark.guarantee(RECIPE, "an inserted entity has its copy, after any crash")
-def test_an_insert_gets_its_copy_whoever_dies() -> None:
+def test_an_inserted_entity_has_its_copy_after_any_crash() -> None:
     explored(two_inserts, crashes=1)
 
 
 @pytest.mark.guide("G-135")
 @pytest.mark.guarantee(RECIPE, "copies match their primaries after a lost response and repeated messages")
-def test_copies_follow_whichever_answer_is_lost() -> None:
+def test_copies_follow_after_a_lost_response() -> None:
     explored(a_move_and_a_delete, lost_responses=1, expected=(*REFUSED, OutcomeUnknown))
     explored(two_moves, lost_responses=1, expected=(*REFUSED, OutcomeUnknown), preemptions=0)
 
@@ -75,7 +75,7 @@ def a_slow_move_and_a_worker(world: World) -> list[Any]:
 
 @pytest.mark.guide("G-135")
 @pytest.mark.guarantee(RECIPE, "a writer and a worker may process the same change at the same time")
-def test_a_worker_may_come_between_a_slow_writer() -> None:
+def test_a_worker_may_process_the_change_of_a_slow_writer() -> None:
     explored(a_slow_move_and_a_worker, preemptions=4)
 
 
@@ -95,7 +95,7 @@ def a_move_a_worker_and_a_move(world: World) -> list[Any]:
 
 @pytest.mark.guide("G-134")
 @pytest.mark.guarantee(RECIPE, "a worker completes the change of a crashed writer while another writer writes")
-def test_a_worker_does_the_work_of_the_dead_while_another_writes() -> None:
+def test_a_worker_completes_the_change_of_a_crashed_writer() -> None:
     explored(a_move_a_worker_and_a_move, crashes=1)
 
 
@@ -122,7 +122,7 @@ def a_crowd(world: World, *, unique: bool) -> list[Any]:
     RECIPE, "copies match their primaries in random orders of four actors, with two crashes and two lost responses"
 )
 @pytest.mark.parametrize("unique", [False, pytest.param(True, marks=pytest.mark.nightly)], ids=["plain", "unique"])
-def test_copies_follow_a_crowd(unique: bool) -> None:
+def test_copies_follow_four_actors_in_random_orders(unique: bool) -> None:
     result = explore(
         partial(a_crowd, unique=unique),
         invariant=partial(right_once_drained, unique=unique),

@@ -100,7 +100,7 @@ async def test_it_goes_on_where_it_broke_off(storage: Any, engine: Any, table_na
     assert await KeyRotation(staff).rotate(resume=seen[0].token) == RotationProgress(seen=2, rewritten=0)
 
 
-async def test_an_entity_that_nobody_can_decrypt_stops_it(storage: Any, table_name: str) -> None:
+async def test_an_entity_that_cannot_be_decrypted_stops_it(storage: Any, table_name: str) -> None:
     await hire(staff_of(storage, table_name, OLD), 1)
     with pytest.raises(UnknownKey):
         await KeyRotation(staff_of(storage, table_name, NEW)).rotate()
@@ -161,9 +161,11 @@ def nothing_is_lost(world: World) -> None:
         assert found["Age"] >= 34 + ("writer" in world.returned), "a birthday was lost"
 
 
-@pytest.mark.guarantee("KeyRotation", "no change of a writer is lost, and in the end all is under the current key")
+@pytest.mark.guarantee(
+    "KeyRotation", "no concurrent write is lost, and at the end everything is encrypted with the current key"
+)
 @pytest.mark.parametrize("bound", [{"crashes": 1}, {"lost_responses": 1}])
-def test_a_writer_beside_a_rotation(monkeypatch: pytest.MonkeyPatch, bound: dict[str, int]) -> None:
+def test_a_writer_runs_during_a_rotation(monkeypatch: pytest.MonkeyPatch, bound: dict[str, int]) -> None:
     no_chance(monkeypatch)
     make = rotating(lambda staff: KeyRotation(staff).rotate())
     result = explore(make, invariant=nothing_is_lost, **bound)

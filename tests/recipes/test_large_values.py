@@ -188,7 +188,7 @@ async def test_nothing_at_all_is_fine(storage: Any, table_name: str) -> None:
 # -- verify
 
 
-async def test_verify_tells_what_is_missing_and_what_nobody_needs(storage: Any, table_name: str) -> None:
+async def test_verify_reports_missing_and_orphaned_blobs(storage: Any, table_name: str) -> None:
     staff = staff_of(storage, table_name)
     values = LargePropertyStore(staff)
     await staff.insert({**JONES, "Photo": PHOTO, "Report": "r" * LIMIT})

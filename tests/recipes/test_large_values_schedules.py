@@ -163,40 +163,42 @@ def explored(make: Make, **options: Any) -> None:
 
 
 @pytest.mark.guide("G-247", "G-248", "G-249")
-@pytest.mark.guarantee(RECIPE, "an address is never without its blob, whoever dies or does not hear; orphans go")
+@pytest.mark.guarantee(RECIPE, "every address has its blob, after a crash and a lost response; orphans are collected")
 @pytest.mark.parametrize("write", [replace, merge, delete], ids=lambda write: write.__name__)
-def test_a_writer_who_may_die_or_not_hear(write: Any) -> None:
+def test_a_writer_may_crash_or_lose_a_response(write: Any) -> None:
     explored(actors({"b": write}, stray=True), crashes=1, lost_responses=1)
 
 
 @pytest.mark.guide("G-248")
-@pytest.mark.guarantee(RECIPE, "of two who insert one is refused, and her blob goes in the end")
+@pytest.mark.guarantee(RECIPE, "of two concurrent inserts one is rejected, and its blob is collected")
 def test_two_insert() -> None:
     explored(actors({"b": insert, "c": insert}, old=False), crashes=1, preemptions=2)
 
 
-@pytest.mark.guarantee(RECIPE, "the value of the last writer who was told so is there")
+@pytest.mark.guarantee(RECIPE, "the last acknowledged value is stored")
 def test_two_write() -> None:
     explored(actors({"b": replace, "c": merge}), crashes=1, preemptions=2)
 
 
 @pytest.mark.guide("G-248", "G-249")
 @pytest.mark.guarantee(
-    "LargePropertyStore", "a reader finds what it has the address of, beside a writer and collections"
+    "LargePropertyStore", "a reader finds the blob of every address that it read, during writes and collections"
 )
-def test_a_reader_beside_a_writer_and_collections() -> None:
+def test_a_reader_runs_during_writes_and_collections() -> None:
     make = actors({"b": merge}, reads=True, collects=collect)
     explored(make, invariant=in_the_end_there_is_one_blob_for_each_address, preemptions=2)
 
 
-@pytest.mark.guarantee("LargePropertyStore", "so it does if all stall for less than the grace, at any point")
-def test_a_reader_a_writer_and_collections_that_stall() -> None:
+@pytest.mark.guarantee("LargePropertyStore", "the same holds if all stall at any point for less than the grace period")
+def test_a_reader_a_writer_and_collections_stall() -> None:
     make = actors({"b": merge}, reads=True, collects=collect_later)
     explored(make, stalls=[3500], preemptions=1, invariant=the_last_one_told_is_there)
 
 
-@pytest.mark.guarantee("LargePropertyStore", "two collections at once, of which one may die anywhere, do no harm")
-def test_two_collections_at_once_and_a_death() -> None:
+@pytest.mark.guarantee(
+    "LargePropertyStore", "two concurrent collections delete no needed blob, even if one crashes at any point"
+)
+def test_two_collections_run_at_once_and_one_may_crash() -> None:
     def make(world: World) -> dict[str, Any]:
         actors({}, stray=True)(world)
         world.run(collect(LargePropertyStore(staff_of(world)), 1))
@@ -254,12 +256,12 @@ class NoLook(LargePropertyStore[Any]):
         "a stall as long as the grace",
     ],
 )
-def test_without_one_of_the_steps_it_goes_wrong(make: Make, bound: dict[str, Any]) -> None:
+def test_without_one_of_the_steps_it_fails(make: Make, bound: dict[str, Any]) -> None:
     with pytest.raises(Counterexample, match=r"an address without its blob|LargeValueMissing"):
         explored(make, **bound)
 
 
-def test_blobs_that_are_overwritten_show_what_was_never_written(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_overwriting_a_blob_returns_a_value_that_was_never_written(monkeypatch: pytest.MonkeyPatch) -> None:
     class Same:
         hex = "0" * 32
 

@@ -91,7 +91,7 @@ async def test_blobs_and_rows_of_others_are_left_alone(storage: Any, backend: An
     await storage.container(f"{container_of(table_name)}x").drop()
 
 
-async def test_verify_tells_what_is_missing_and_what_nobody_needs(storage: Any, table_name: str) -> None:
+async def test_verify_reports_missing_and_orphaned_blobs(storage: Any, table_name: str) -> None:
     wide = staff_of(storage, table_name)
     await wide.insert(JONES | {"Name": "Jones", "Photo": PHOTO, "Plan": PLAN})
     entity = await wide.insert(SMITH | {"Name": "Smith", "Photo": PHOTO})

@@ -102,7 +102,7 @@ def explored(make: Callable[[World], dict[str, Any]], **options: Any) -> int:
     RECIPE,
     "a resumed change reaches all children, and no concurrent write is lost, after any crash or lost response",
 )
-def test_a_change_reaches_all_of_the_many_and_no_write_of_others_is_lost(case: Any, faults: dict[str, Any]) -> None:
+def test_a_change_reaches_all_children_and_no_concurrent_write_is_lost(case: Any, faults: dict[str, Any]) -> None:
     assert explored(case, **faults) > 10
 
 
@@ -131,7 +131,7 @@ class LeavesOutWhatOthersChange(SharedFields[Any]):
     ("broken", "what"),
     [(WritesOverWhateverIsThere, "a birthday is lost"), (LeavesOutWhatOthersChange, "one of the many was left out")],
 )
-def test_a_broken_change_is_found(monkeypatch: pytest.MonkeyPatch, broken: type, what: str) -> None:
+def test_a_change_with_a_step_missing_fails(monkeypatch: pytest.MonkeyPatch, broken: type, what: str) -> None:
     monkeypatch.setattr(sys.modules[__name__], "SharedFields", broken)
     with pytest.raises(Counterexample, match=what):
         explored(a_change_and_a_birthday)

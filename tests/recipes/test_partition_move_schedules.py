@@ -139,7 +139,7 @@ def explored(make: Any, **options: Any) -> None:
     RECIPE, "of two moves of one entity, one is completed, and the entity is in one place, after any crash"
 )
 @pytest.mark.parametrize("bound", [{"crashes": 1, "preemptions": 0}, {"preemptions": 2}], ids=str)
-def test_of_two_moves_one_is_made_whoever_dies(bound: dict[str, int]) -> None:
+def test_of_two_moves_one_is_completed_after_any_crash(bound: dict[str, int]) -> None:
     explored(two_moves, **bound)
 
 
@@ -148,19 +148,19 @@ def test_of_two_moves_one_is_made_whoever_dies(bound: dict[str, int]) -> None:
     RECIPE, "an entity is always in at least one place, and no change during a move is lost, after any crash"
 )
 @pytest.mark.parametrize("make", [a_move_and_a_raise, a_move_and_a_raise_there, a_move_and_a_worker])
-def test_a_change_on_the_way_is_not_lost_whoever_dies(make: Any) -> None:
+def test_a_change_during_a_move_is_not_lost_after_any_crash(make: Any) -> None:
     explored(make, crashes=1, expected=(*REFUSED, LeaseLost))
 
 
 @pytest.mark.guarantee(RECIPE, "a second move of an entity in transit is rejected, or both moves are completed")
 @pytest.mark.parametrize("bound", [{"crashes": 1}, {"lost_responses": 1, "preemptions": 0}], ids=str)
-def test_whoever_moves_on_what_is_moved_leaves_it_in_one_place(bound: dict[str, int]) -> None:
+def test_a_second_move_in_transit_leaves_the_entity_in_one_place(bound: dict[str, int]) -> None:
     explored(a_move_and_one_who_moves_on, invariant=in_the_last_place, **bound)
 
 
 @pytest.mark.guarantee(RECIPE, "an entity is in one place, after a lost response")
 @pytest.mark.parametrize("make", [two_moves, a_move_and_a_raise])
-def test_it_is_in_one_place_whichever_answer_is_lost(make: Any) -> None:
+def test_the_entity_is_in_one_place_after_a_lost_response(make: Any) -> None:
     explored(make, lost_responses=1, preemptions=0)
 
 
@@ -193,7 +193,7 @@ class Careless(Relocation):
     [(Hasty, two_moves, {"crashes": 1}), (Careless, a_move_and_a_raise, {})],
     ids=["deletes first", "deletes what changed"],
 )
-def test_a_move_in_another_order_is_found_out(
+def test_a_move_in_another_order_fails(
     monkeypatch: pytest.MonkeyPatch, broken: type[Relocation], make: Any, options: dict[str, int]
 ) -> None:
     monkeypatch.setattr(partition_move, "Relocation", broken)
@@ -201,7 +201,7 @@ def test_a_move_in_another_order_is_found_out(
         explored(make, **options)
 
 
-def test_a_move_without_a_claim_is_found_out(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_move_without_a_claim_fails(monkeypatch: pytest.MonkeyPatch) -> None:
     async def no_claim(self: Any, held: Any, route: Any, lease: Any) -> None:
         held["MovingTo"] = route.claim
 

@@ -56,8 +56,8 @@ def all_are_spread_as_it_is_written_down(world: World) -> None:
         assert events == {number: buckets.of({"EventId": number}) for number in events}, "an event nobody would find"
 
 
-@pytest.mark.guarantee("PartitionSpread", "every entity is in the bucket in which all others look for it")
-def test_of_two_who_spread_otherwise_one_is_refused() -> None:
+@pytest.mark.guarantee("PartitionSpread", "every entity is in the bucket in which all readers look for it")
+def test_of_two_different_bucket_counts_one_is_rejected() -> None:
     for faults in ({"crashes": 1}, {"lost_responses": 1}):
         result = explore(
             two_with_other_buckets,
@@ -70,15 +70,15 @@ def test_of_two_who_spread_otherwise_one_is_refused() -> None:
         assert result.schedules > 15
 
 
-def test_one_who_writes_before_it_is_written_down_is_found() -> None:
+def test_writing_before_the_bucket_count_is_stored_fails() -> None:
     with pytest.raises(Counterexample):
         explore(
             partial(two_with_other_buckets, late=True), always=all_are_spread_as_it_is_written_down, expected=BadDesign
         )
 
 
-@pytest.mark.guarantee("PartitionSpread", "buckets that are read together ask once how many there are")
-def test_buckets_that_are_read_together_ask_once_how_many_there_are() -> None:
+@pytest.mark.guarantee("PartitionSpread", "buckets that are read in parallel read the number of buckets once")
+def test_buckets_read_in_parallel_read_the_bucket_count_once() -> None:
     def a_reader(world: World) -> list[Any]:
         writer, reader = (PartitionSpread(world.storage, "Events", KEY, buckets=4) for _ in range(2))
         world.run(writer.insert({"EventId": 1}))

@@ -41,7 +41,7 @@ def every_entity_is_there_once(world: World) -> None:
 
 
 @pytest.mark.guide("G-219")
-@pytest.mark.guarantee("PeriodTables", "two first writers of a period make its table once and lose no entity")
+@pytest.mark.guarantee("PeriodTables", "two first writers of a period create one table and lose no entity")
 def test_two_first_writers_of_a_period_lose_nothing() -> None:
     for faults in ({"crashes": 1}, {"lost_responses": 1}):
         result = explore(two_first_writers, always=every_entity_is_there_once, preemptions=1, **faults)
@@ -94,8 +94,8 @@ def none_that_was_dropped_is_there(world: World) -> None:
 
 
 @pytest.mark.guide("G-220")
-@pytest.mark.guarantee("PeriodTables", "a table that was dropped is not made again by a writer that comes late")
-def test_a_straggler_does_not_make_a_dropped_table_again() -> None:
+@pytest.mark.guarantee("PeriodTables", "a dropped table is not created again by a late writer")
+def test_a_late_writer_does_not_recreate_a_dropped_table() -> None:
     result = explore(
         straggler_and_two_droppers,
         always=none_that_was_dropped_is_there,
@@ -107,7 +107,7 @@ def test_a_straggler_does_not_make_a_dropped_table_again() -> None:
     assert result.schedules > 30
 
 
-def test_a_writer_that_does_not_look_at_the_clock_is_found() -> None:
+def test_a_writer_that_ignores_the_clock_fails() -> None:
     with pytest.raises(Counterexample, match="a table that was dropped is there again"):
         explore(
             partial(straggler_and_two_droppers, kind=Unchecked),
@@ -142,8 +142,10 @@ async def all_of(found: Any) -> list[Any]:
     return [entity async for entity in found]
 
 
-@pytest.mark.guarantee("PeriodTables", "what a stalled write made again is read by nobody, and the next call drops it")
-def test_what_a_stalled_write_makes_again_goes_with_the_next_call() -> None:
+@pytest.mark.guarantee(
+    "PeriodTables", "a table created again by a stalled write is never read, and the next call drops it"
+)
+def test_a_table_recreated_by_a_stalled_write_is_dropped_by_the_next_call() -> None:
     made_again, expected = "ann bob > bob bob dropper dropper > ann", LATE["expected"]
     with pytest.raises(Counterexample, match="is there again"):
         replay(two_stragglers_and_a_dropper, made_again, always=none_that_was_dropped_is_there, expected=expected)

@@ -120,20 +120,20 @@ by_case = pytest.mark.parametrize("case", CASES, ids=[case.__name__ for case in 
 @pytest.mark.guide("G-269")
 @pytest.mark.guarantee(RECIPE, "in the partition, totals are always exact, also if one of two writers crashes")
 @by_case
-def test_totals_in_the_partition_are_exact_at_every_step_whoever_dies(case: Any) -> None:
+def test_totals_in_the_partition_are_always_exact_after_any_crash(case: Any) -> None:
     explored(partial(case, via=here()), always=totals_are_exact, crashes=1, preemptions=1)
 
 
 @pytest.mark.guarantee(RECIPE, "in the partition, totals are always exact, also after a lost response")
 @pytest.mark.parametrize("case", CASES[:2], ids=[case.__name__ for case in CASES[:2]])
-def test_totals_in_the_partition_are_exact_at_every_step_whichever_answer_is_lost(case: Any) -> None:
+def test_totals_in_the_partition_are_always_exact_after_a_lost_response(case: Any) -> None:
     expected = (*REFUSED, OutcomeUnknown)
     explored(partial(case, via=here()), always=totals_are_exact, lost_responses=1, preemptions=1, expected=expected)
 
 
 @pytest.mark.guide("G-271")
 @pytest.mark.guarantee(RECIPE, "in another table, totals match the entities once the queue is drained, after any crash")
-def test_totals_elsewhere_are_right_in_the_end_whoever_dies() -> None:
+def test_totals_elsewhere_are_eventually_consistent_after_any_crash() -> None:
     via = elsewhere()
     make = partial(a_raise_and_a_farewell, via=via)
     explored(make, invariant=partial(right_once_drained, via=via), crashes=1, preemptions=0)
@@ -142,7 +142,7 @@ def test_totals_elsewhere_are_right_in_the_end_whoever_dies() -> None:
 @pytest.mark.guarantee(
     RECIPE, "in another table, nothing is counted twice, after a lost response and a repeated message"
 )
-def test_totals_elsewhere_are_right_in_the_end_whichever_answer_is_lost() -> None:
+def test_totals_elsewhere_are_eventually_consistent_after_a_lost_response() -> None:
     via = elsewhere()
     make = partial(two_first_inserts, via=via)
     expected = (*REFUSED, OutcomeUnknown)
@@ -150,14 +150,14 @@ def test_totals_elsewhere_are_right_in_the_end_whichever_answer_is_lost() -> Non
 
 
 @pytest.mark.guarantee(RECIPE, "in another table, totals match the entities, in every order of two writers")
-def test_totals_elsewhere_are_right_in_the_end_in_whatever_order_writers_come() -> None:
+def test_totals_elsewhere_are_eventually_consistent_in_every_order() -> None:
     via = elsewhere()
     make = partial(a_raise_and_a_farewell, via=via)
     explored(make, invariant=partial(right_once_drained, via=via), preemptions=2)
 
 
 @pytest.mark.guarantee(RECIPE, "a recount while a writer keeps running leaves exact totals")
-def test_a_recount_while_a_writer_goes_on_leaves_exact_totals() -> None:
+def test_a_recount_during_writes_leaves_exact_totals() -> None:
     def a_recount_and_a_hire(world: World) -> list[Any]:
         via = here()
         staff = prepared(world, via)
@@ -198,14 +198,14 @@ class Adding(Summary):
         return self._added(keys, row, None, (1, primary.fields["Salary"]))
 
 
-def test_totals_elsewhere_that_do_not_list_who_was_counted_count_twice() -> None:
+def test_totals_elsewhere_without_a_list_of_entities_count_twice() -> None:
     via = Adding(TOTALS, sums={"Salary": "Payroll"}, store=InTable("Totals"))
     make = partial(two_first_inserts, via=via)
     with pytest.raises(Counterexample, match=r"crashes|answer"):
         explored(make, invariant=partial(right_once_drained, via=via), crashes=1, preemptions=0)
 
 
-def test_without_the_writers_own_work_and_its_message_totals_stay_behind(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_the_writers_work_and_its_intent_totals_are_stale(monkeypatch: pytest.MonkeyPatch) -> None:
     async def forget(self: SentIntents, written: Any) -> None:
         for sent in self._sent:
             await sent.lease.complete()

@@ -123,7 +123,7 @@ async def test_declared_properties_are_found_under_a_generation_too(storage: Any
 
 
 @pytest.mark.parametrize("change", ["replace", "merge", "delete"])
-async def test_whoever_is_overtaken_leaves_no_rows(wide: Any, storage: Any, table_name: str, change: str) -> None:
+async def test_a_writer_that_loses_a_race_leaves_no_rows(wide: Any, storage: Any, table_name: str, change: str) -> None:
     stale = await wide.insert(value("a"))
     current = await wide.get(**JONES)
     if change == "delete":
@@ -152,7 +152,7 @@ async def rows_after_death(backend: Any, engine: Engine, wide: Any, at: int, *, 
 
 @pytest.mark.parametrize("after", [False, True])
 @pytest.mark.parametrize("at", [0, 1, 2])
-async def test_wherever_a_writer_dies_the_value_is_old_or_new(
+async def test_after_any_crash_the_value_is_old_or_new(
     backend: Any, engine: Engine, wide: Any, at: int, after: bool
 ) -> None:
     await wide.insert(value("a"))
@@ -199,7 +199,7 @@ async def test_a_missing_row_of_a_generation_is_reported(wide: Any, storage: Any
 
 
 @pytest.mark.parametrize("fate", ["response lost", "request lost", "timed out", "busy"])
-async def test_a_lost_response_is_recognized_wherever_it_is_lost(
+async def test_any_lost_response_is_recognized(
     backend: Any, engine: Engine, wide: Any, storage: Any, fate: str
 ) -> None:
     await wide.insert(value("a"))

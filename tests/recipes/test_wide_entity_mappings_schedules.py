@@ -163,29 +163,29 @@ def explored(make: Make, **options: Any) -> None:
 # -- what holds
 
 
-ADDRESS = "an address is never without its blob, whatever row it is in and whoever dies; orphans go"
+ADDRESS = "every address in any row has its blob, after a crash or a lost response; orphans are collected"
 
 
 @pytest.mark.guide("G-247", "G-248", "G-249")
 @pytest.mark.guarantee("WideEntity", ADDRESS)
 @pytest.mark.parametrize(("write", "options"), [(replace, LARGE), (merge, SMALL)], ids=["replace", "merge"])
-def test_a_writer_of_a_large_value_who_may_die_or_not_hear(write: Any, options: dict[str, int]) -> None:
+def test_a_writer_of_a_large_value_may_crash_or_lose_a_response(write: Any, options: dict[str, int]) -> None:
     explored(actors({"b": write}, options), crashes=1, lost_responses=1)
 
 
 @pytest.mark.guarantee("WideEntity", ADDRESS)
-def test_two_write_large_values_and_one_may_die() -> None:
+def test_two_write_large_values_and_one_may_crash() -> None:
     make = actors({"b": replace, "c": merge}, SMALL)
     explored(make, invariant=the_last_one_told_is_there, crashes=1, preemptions=1)
 
 
-@pytest.mark.guarantee("WideEntity", "a reader finds the large value of the rows that she read")
-def test_a_reader_of_a_large_value_beside_a_writer_and_a_collection() -> None:
+@pytest.mark.guarantee("WideEntity", "a reader finds the large values of the rows that it read")
+def test_a_reader_of_a_large_value_runs_during_a_write_and_a_collection() -> None:
     others = {"reader": get, "collector": collect_by(LargePropertyStore)}
     explored(actors({"b": replace}, LARGE, others=others), invariant=the_last_one_told_is_there, preemptions=1)
 
 
-@pytest.mark.guarantee("LargePropertyStore", "an address that moves to another row of a wide entity is seen")
+@pytest.mark.guarantee("LargePropertyStore", "an address that moves to another row of a wide entity is found")
 def test_an_address_that_moves_while_the_rows_are_read() -> None:
     make = actors({"b": rename}, LARGE, others={"collector": collect_by(LargePropertyStore)}, is_marked=True)
     explored(make, invariant=no_address_is_without_its_blob, preemptions=2)

@@ -59,7 +59,7 @@ def now(world: World) -> str:
     return letter_of(rows["01"] | rows[second])
 
 
-def nobody_sees_a_mix(world: World) -> None:
+def no_reader_sees_a_mix(world: World) -> None:
     now(world)
     for name, seen in world.returned.items():
         assert name != "reader" or not seen or letter_of(seen)
@@ -67,7 +67,7 @@ def nobody_sees_a_mix(world: World) -> None:
 
 def the_last_one_reported_is_there(world: World) -> None:
     """Where no one died, the value is one that its writer was told is written."""
-    nobody_sees_a_mix(world)
+    no_reader_sees_a_mix(world)
     if not world.crashed:
         assert now(world) in {letter_of(world.returned[name]) for name in ("b", "c") if world.returned.get(name)}
 
@@ -122,7 +122,7 @@ def actors(
 
 
 def explored(make: Make, **options: Any) -> None:
-    checks = {"always": nobody_sees_a_mix, "invariant": the_last_one_reported_is_there}
+    checks = {"always": no_reader_sees_a_mix, "invariant": the_last_one_reported_is_there}
     result = explore(make, **(checks | {"expected": (EntityChanged, EntityAlreadyExists)} | options))
     print(f"{result}; {result.states:,} states, {result.choices:,} steps, {result.seconds:.1f} s")
     assert result.exhaustive
@@ -130,16 +130,16 @@ def explored(make: Make, **options: Any) -> None:
 
 TWO_REPLACE = {"b": replace, "c": replace}
 TWO_INSERT = {"b": insert, "c": insert}
-WHOLE = "whoever reads sees one value whole, whichever writer dies or wins"
+WHOLE = "a reader sees one complete value, after any crash or lost race"
 
 
 @pytest.mark.guarantee("WideEntity", WHOLE)
-def test_two_write_a_large_value_and_one_may_die() -> None:
+def test_two_write_a_large_value_and_one_may_crash() -> None:
     explored(actors(TWO_REPLACE, LARGE), crashes=1, preemptions=2)
 
 
-@pytest.mark.guarantee("WideEntity", "a large write whose answer was lost is recognised, and not taken for another's")
-def test_two_write_a_large_value_and_an_answer_is_lost() -> None:
+@pytest.mark.guarantee("WideEntity", "a large write whose response was lost is recognized as its own")
+def test_two_write_a_large_value_and_a_response_is_lost() -> None:
     explored(actors(TWO_REPLACE, LARGE), lost_responses=1, preemptions=1)
 
 
@@ -149,27 +149,31 @@ def test_two_write_all_parts_in_one_transaction(write: Any) -> None:
     explored(actors({"b": write, "c": write}, SMALL), lost_responses=1, preemptions=2)
 
 
-@pytest.mark.guarantee("WideEntity", "of two who insert a large value one is refused, and its rows are removed")
+@pytest.mark.guarantee(
+    "WideEntity", "of two concurrent inserts of a large value one is rejected, and its rows are removed"
+)
 def test_two_insert_a_large_value() -> None:
     explored(actors(TWO_INSERT, LARGE, old=False), crashes=1)
     explored(actors(TWO_INSERT, LARGE, old=False), invariant=nothing_is_left)
 
 
-@pytest.mark.guarantee("WideEntity", "whoever is overtaken removes the rows of its value")
-def test_whoever_is_overtaken_removes_the_rows_of_its_value() -> None:
+@pytest.mark.guarantee("WideEntity", "a writer that loses a race removes the rows of its value")
+def test_a_writer_that_loses_a_race_removes_its_rows() -> None:
     explored(actors(TWO_REPLACE, LARGE), invariant=nothing_is_left)
 
 
-@pytest.mark.guarantee("WideEntity", "a sweeper never removes a row of a value, whenever it comes")
-def test_a_sweeper_comes_while_large_values_are_written() -> None:
-    explored(actors(TWO_REPLACE | {"sweeper": None}, LARGE), preemptions=1, invariant=nobody_sees_a_mix)
-    explored(actors({"b": insert, "sweeper": None}, LARGE, old=False), invariant=nobody_sees_a_mix)
+@pytest.mark.guarantee("WideEntity", "a sweep never removes a row of a stored value")
+def test_a_sweep_runs_while_large_values_are_written() -> None:
+    explored(actors(TWO_REPLACE | {"sweeper": None}, LARGE), preemptions=1, invariant=no_reader_sees_a_mix)
+    explored(actors({"b": insert, "sweeper": None}, LARGE, old=False), invariant=no_reader_sees_a_mix)
 
 
-@pytest.mark.guarantee("WideEntity", "a read in several pages is of one instant")
+@pytest.mark.guarantee("WideEntity", "a read in several pages is a snapshot")
 @pytest.mark.parametrize("options", [SMALL, LARGE])
 def test_a_read_in_several_pages_while_a_value_is_written(options: dict[str, int]) -> None:
-    explored(actors({"b": replace, "reader": None}, options, in_pages=True), preemptions=2, invariant=nobody_sees_a_mix)
+    explored(
+        actors({"b": replace, "reader": None}, options, in_pages=True), preemptions=2, invariant=no_reader_sees_a_mix
+    )
 
 
 # -- what happens without one of the steps
@@ -223,6 +227,6 @@ class Hasty(WideEntity[Any]):
     ],
     ids=["head first", "head first, and death", "unchecked rows", "careless sweeper", "hasty reader"],
 )
-def test_without_one_of_the_steps_it_goes_wrong(make: Make, bound: dict[str, Any]) -> None:
+def test_without_one_of_the_steps_it_fails(make: Make, bound: dict[str, Any]) -> None:
     with pytest.raises(Counterexample, match=r"a mix|a part is missing|is missing or does not match"):
-        explored(make, invariant=nobody_sees_a_mix, **bound)
+        explored(make, invariant=no_reader_sees_a_mix, **bound)

@@ -85,8 +85,8 @@ def test_unknown_worker_numbers_are_rejected() -> None:
 
 
 @pytest.mark.guide("G-357")
-@pytest.mark.guarantee("EntitySet", "of workers that share all partitions none loses what another wrote")
-def test_workers_may_share_all_partitions_too() -> None:
+@pytest.mark.guarantee("EntitySet", "workers that share all partitions lose no write of each other")
+def test_workers_may_share_all_partitions() -> None:
     def two_workers(world: World) -> list[Any]:
         pages = EntitySet(world.storage, "Pages", PAGES)
         for site in SITES[:2]:

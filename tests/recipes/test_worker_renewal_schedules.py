@@ -121,7 +121,8 @@ def explored(make: Any, preemptions: int | None = 1) -> int:
 
 
 @pytest.mark.guarantee(
-    "Worker", "work that outlasts its lease is not given to another, while no request takes a quarter of the lease"
+    "Worker",
+    "work that outlasts its lease is not given to another worker, if each request takes under a quarter of the lease",
 )
 def test_work_that_outlasts_its_lease_is_done_once_by_one_worker() -> None:
     assert explored(two_workers(BeatingStorage), preemptions=None) > 50
@@ -130,11 +131,11 @@ def test_work_that_outlasts_its_lease_is_done_once_by_one_worker() -> None:
 # ------------------------------------------------------------------ broken variants, which must be found
 
 
-def test_without_renewals_two_workers_are_at_work_at_once() -> None:
+def test_without_renewals_two_workers_process_one_message() -> None:
     with pytest.raises(Counterexample, match="at work at once"):
         explored(two_workers(SteppedStorage))
 
 
-def test_a_renewal_and_a_rewrite_at_once_lose_the_lease() -> None:
+def test_a_concurrent_renewal_and_rewrite_lose_the_lease() -> None:
     with pytest.raises(Counterexample, match="PopReceiptMismatch"):
         explored(two_workers(Unlocked))

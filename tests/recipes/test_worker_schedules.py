@@ -78,7 +78,7 @@ STEPS = "all steps are completed, in order"
 @pytest.mark.parametrize("remember", [False, True])
 @pytest.mark.parametrize("faults", [{"crashes": 1}, {"lost_responses": 1}, {"stalls": [OVER]}], ids=str)
 @pytest.mark.guarantee("EventualTransaction", f"{STEPS}, after any crash, lost response or expired lease")
-def test_all_steps_are_done_in_their_order(faults: dict[str, Any], remember: bool) -> None:
+def test_all_steps_run_in_order(faults: dict[str, Any], remember: bool) -> None:
     assert explored(two_workers(remember=remember), always=are_in_order, invariant=are_all_done, **faults) > 10
 
 
@@ -103,7 +103,7 @@ def is_poison(world: World) -> None:
 @pytest.mark.guide("G-153", "G-154")
 @pytest.mark.parametrize("faults", [{"crashes": 1}, {"lost_responses": 1}, {"stalls": [OVER]}], ids=str)
 @pytest.mark.guarantee("Worker", "a message that cannot be read is never lost, and is moved to the poison queue")
-def test_a_message_that_nobody_can_read_is_never_lost(faults: dict[str, Any]) -> None:
+def test_an_unreadable_message_is_never_lost(faults: dict[str, Any]) -> None:
     assert explored(two_workers(text=UNREADABLE), always=is_kept, invariant=is_poison, **faults) > 5
 
 
@@ -134,7 +134,7 @@ class DeletesBeforePoison(Delivery):
     ],
     ids=["deletes first", "deletes before poison"],
 )
-def test_a_broken_worker_is_found(
+def test_a_worker_with_a_step_missing_fails(
     monkeypatch: pytest.MonkeyPatch, broken: type[Delivery], make: Any, checks: dict[str, Any], what: str
 ) -> None:
     explored(make, crashes=1, **checks)

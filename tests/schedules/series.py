@@ -127,4 +127,4 @@ def a_request_for_each_part() -> object:
 def the_head_before_the_rows() -> object:
     """The head names the rows of a large value before they are there."""
     make = widening.actors({"b": widening.replace}, widening.LARGE, kind=widening.HeadFirst)
-    return explore(make, invariant=widening.nobody_sees_a_mix, crashes=1)
+    return explore(make, invariant=widening.no_reader_sees_a_mix, crashes=1)

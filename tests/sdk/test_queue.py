@@ -77,7 +77,7 @@ async def test_a_message_that_was_received_is_hidden_from_others(queue: Any) -> 
 
 
 @pytest.mark.guide("G-152")
-async def test_a_message_that_nobody_deletes_comes_again_after_its_time(queue: Any, engine: Engine) -> None:
+async def test_an_undeleted_message_becomes_visible_again_after_its_timeout(queue: Any, engine: Engine) -> None:
     await queue.send("4711")
     (first,) = await queue.receive(lease=30)
     engine.clock.advance(30)
@@ -313,7 +313,7 @@ async def test_who_lets_go_may_say_when_it_comes_again(storage: Any, queue: Any,
     assert len(await queue.receive()) == 1
 
 
-async def test_a_lease_that_somebody_else_has_is_lost(storage: Any, queue: Any) -> None:
+async def test_a_lease_that_another_worker_has_is_lost(storage: Any, queue: Any) -> None:
     lease = await leased(storage, queue)
     await queue.renew(lease.message, lease=0)
     await queue.receive()

@@ -74,7 +74,7 @@ class TestWhatIsFound:
         assert explore(two(visit_carefully), invariant=never_one).exhaustive
         assert found(two(visit_carefully), always=never_one).schedule == "A A"
 
-    def test_an_error_that_nobody_expects_is_a_counterexample(self) -> None:
+    def test_an_unexpected_error_is_a_counterexample(self) -> None:
         wrong = found(writers(["1"], ["1"]))
         assert str(wrong).startswith("B raised ResourceExistsError: ")
         assert wrong.__cause__ is not None
@@ -167,7 +167,7 @@ class TestWhatIsTried:
         assert explored.exhaustive
         assert explored.schedules == 2
 
-    def test_a_state_is_gone_on_with_by_whoever_has_the_turn_there(self) -> None:
+    def test_a_state_is_continued_by_the_current_actor(self) -> None:
         async def sign(table: Any, name: str) -> int:
             page = await table.get_entity(*KEYS.values())
             page["Visits"] += 1

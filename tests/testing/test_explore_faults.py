@@ -120,7 +120,7 @@ class TestLostAnswers:
             explore(writers(["1"]), lost_responses=1)
         assert caught.value.schedule == "A? A"
 
-    def test_an_actor_may_not_end_with_an_error_of_the_network_that_nobody_made(self) -> None:
+    def test_an_actor_may_not_end_with_a_network_error_of_another(self) -> None:
         def make(world: World) -> list[Any]:
             made = writers(["1"])(world)
             world.engine.faults.lose_response(operation="InsertEntity")

@@ -50,13 +50,13 @@ def none_is_counted_twice(world: World) -> bool:
     return bool(rows_of(world, "Employees")["empid_000223"]["Age"] <= 2)
 
 
-@pytest.mark.guarantee("EntitySet", "an update is made exactly once, whoever dies")
-def test_an_update_is_made_exactly_once_whoever_dies() -> None:
+@pytest.mark.guarantee("EntitySet", "an update is made exactly once, after any crash")
+def test_an_update_is_made_exactly_once_after_any_crash() -> None:
     explored(two_birthdays, invariant=lambda world: none_is_lost(world) and none_is_counted_twice(world))
 
 
-@pytest.mark.guarantee("EntitySet", "an update is made exactly once, whoever dies and whichever answer is lost")
-def test_an_update_is_made_exactly_once_whoever_dies_and_whichever_answer_is_lost() -> None:
+@pytest.mark.guarantee("EntitySet", "an update is made exactly once, after a crash and a lost response")
+def test_an_update_is_made_exactly_once_after_a_crash_and_a_lost_response() -> None:
     explored(
         two_birthdays, invariant=lambda world: none_is_lost(world) and none_is_counted_twice(world), lost_responses=1
     )
@@ -81,13 +81,13 @@ def index_is_exact(world: World) -> None:
     assert len(world.returned) <= len(primaries) <= 1
 
 
-@pytest.mark.guarantee("IntraPartitionIndex", "copies equal primaries at every moment, and no two have one key")
-def test_an_index_is_exact_and_unique_at_every_step() -> None:
+@pytest.mark.guarantee("IntraPartitionIndex", "copies always match their primaries, and no two have the same key")
+def test_an_index_is_always_exact_and_unique() -> None:
     explored(two_with_one_email, always=index_is_exact, lost_responses=1, expected=DuplicateIndexValue)
 
 
-@pytest.mark.guarantee("IntraPartitionIndex", "whoever is refused a duplicate was not the first")
-def test_whoever_is_refused_a_duplicate_was_not_the_first() -> None:
+@pytest.mark.guarantee("IntraPartitionIndex", "a rejected duplicate was not the first")
+def test_a_rejected_duplicate_was_not_the_first() -> None:
     def one_is_in(world: World) -> bool:
         return not world.raised or bool(rows_of(world, "Employees"))
 
@@ -109,7 +109,7 @@ def log_is_kept(world: World) -> None:
     assert len(set(amounts)) == len(amounts)
 
 
-@pytest.mark.guarantee("LogTail", "every entry is kept once, whoever dies and whichever answer is lost")
+@pytest.mark.guarantee("LogTail", "every entry is stored once, after a crash and a lost response")
 def test_a_log_keeps_every_entry_once() -> None:
     explored(two_claims, always=log_is_kept, lost_responses=1)
 
@@ -129,7 +129,7 @@ def two_careless_birthdays(world: World) -> list[Any]:
 
 
 @pytest.mark.broken("EntitySet")
-def test_an_update_without_a_condition_loses_another() -> None:
+def test_an_unconditional_update_loses_another() -> None:
     with pytest.raises(Counterexample):
         explore(two_careless_birthdays, invariant=none_is_lost)
 
@@ -148,7 +148,7 @@ def a_copy_after_its_primary(world: World) -> list[Any]:
 
 
 @pytest.mark.broken("IntraPartitionIndex")
-def test_a_copy_that_is_written_after_its_primary_is_missing_where_the_writer_died() -> None:
+def test_a_copy_written_after_its_primary_is_missing_after_a_crash() -> None:
     with pytest.raises(Counterexample):
         explore(a_copy_after_its_primary, invariant=index_is_exact, crashes=1)
 
@@ -161,6 +161,6 @@ def two_claims_of_one_tick(world: World) -> list[Any]:
 
 
 @pytest.mark.broken("LogTail")
-def test_without_an_id_in_the_key_one_entry_overwrites_another_of_its_tick() -> None:
+def test_without_an_id_in_the_key_an_entry_overwrites_another_of_the_same_tick() -> None:
     with pytest.raises(Counterexample):
         explore(two_claims_of_one_tick, invariant=log_is_kept)

@@ -74,7 +74,7 @@ def test_the_jitter_of_the_sdks_back_off_is_the_same_each_time() -> None:
     assert explore(actors(send, send), lost_responses=1) == explore(actors(send, send), lost_responses=1)
 
 
-def test_whoever_dies_a_message_is_done_or_still_there() -> None:
+def test_after_any_crash_a_message_is_done_or_still_there() -> None:
     def make(world: World) -> list[Coroutine[Any, Any, Any]]:
         made = actors(work, work)(world)
         world.run(send(world))

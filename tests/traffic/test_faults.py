@@ -175,7 +175,7 @@ def test_signatures_are_let_go_of_at_once() -> None:
     assert seen.request(None).operation == "CopyBlob"
 
 
-def test_while_nobody_records_nothing_is_noted(storage_in_memory: Storage) -> None:
+def test_nothing_is_recorded_outside_a_block(storage_in_memory: Storage) -> None:
     employees = staff(storage_in_memory)
     traffic = Traffic(storage_in_memory)
     with traffic:

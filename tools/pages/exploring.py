@@ -8,11 +8,11 @@ from tools.pages.markdown import between, table
 
 PAGE = "docs/exploring-schedules.md"
 TESTS = "tests/testing/test_explore_recipes.py::test_"
-UPDATE = "an_update_is_made_exactly_once_whoever_dies_and_whichever_answer_is_lost"
+UPDATE = "an_update_is_made_exactly_once_after_a_crash_and_a_lost_response"
 ROWS = {
-    "`EntitySet.insert` with an `IntraPartitionIndex`, the same value": "an_index_is_exact_and_unique_at_every_step",
+    "`EntitySet.insert` with an `IntraPartitionIndex`, the same value": "an_index_is_always_exact_and_unique",
     "`LogTail.append`, to a table that is not there yet": "a_log_keeps_every_entry_once",
-    "`EntitySet.update`, a crash and no lost response": "an_update_is_made_exactly_once_whoever_dies",
+    "`EntitySet.update`, a crash and no lost response": "an_update_is_made_exactly_once_after_any_crash",
     "`EntitySet.update`": UPDATE,
 }
 

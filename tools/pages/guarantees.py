@@ -131,7 +131,7 @@ def not_promised(proof: Proof, recipe: str) -> Iterator[str]:
     """Give what is not guaranteed of a recipe, as a list."""
     limits = proof.limits[recipe]
     lines = [f"- {text}" for text in limits["not"]]
-    lines += [f"- It goes so: `{line}`, in `{limits['test']}`." for line in proof.found(limits.get("test", ""))]
+    lines += [f"- The schedule: `{line}`, in `{limits['test']}`." for line in proof.found(limits.get("test", ""))]
     yield "Not promised:\n\n" + "\n".join(lines)
 
 
