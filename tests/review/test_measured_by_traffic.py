@@ -16,6 +16,7 @@ from typing import Any
 import pytest
 
 from tablepatterns import (
+    CopiedFields,
     DataSeries,
     EncryptedProperties,
     EntitySet,
@@ -25,6 +26,7 @@ from tablepatterns import (
     Key,
     LargeProperties,
     LogTail,
+    PartitionMove,
     PartitionSpread,
     Period,
     PeriodTables,
@@ -37,7 +39,10 @@ from tablepatterns import (
 from tablepatterns.entity_set.placement import InBlobs, InTable
 from tablepatterns.filters import prop
 from tablepatterns.recipes.encrypted_properties.keys import LocalKey
+from tablepatterns.recipes.eventual_transaction import EventualTransaction, Step
+from tablepatterns.recipes.worker import Worker
 from tablepatterns.review import DeclaredSet, Design, Field, Query, Retention, Shape, Write, declare_set
+from tablepatterns.review.capacity.contention import RETRY_REQUESTS
 from tablepatterns.review.measure.measure import measure
 from tablepatterns.review.measure.sample import NOW, sample
 from tablepatterns.review.measure.sets import Plain
@@ -139,6 +144,14 @@ def changed(entities: EntitySet[Storage], entity: Fields) -> None:
 
 def daily(storage: Storage) -> PeriodTables[Storage, EntitySet[Storage]]:
     return PeriodTables(storage, "Log", Period.DAY, factory=lambda account, table: EntitySet(account, table, LOG_KEY))
+
+
+def managers(storage: Storage) -> EntitySet[Storage]:
+    """Return employees whose age is copied into the department that they manage."""
+    copies = CopiedFields(
+        Key("{Department}", "department"), refers={"EmployeeId": "ManagerId"}, copies={"Age": "ManagerAge"}
+    )
+    return EntitySet(storage, "Employees", KEY, derived=[copies])
 
 
 def new(entity: Fields) -> dict[str, Any]:
@@ -371,6 +384,20 @@ CASES: dict[str, Case] = {
         LOG,
         retention=Retention(20, "table"),
     ),
+    "copied field": Case(
+        managers,
+        Write("write", "update", ("Age",)),
+        lambda s, e: s.update(lambda row: row.update({"Age": 77}), of(e, "Department", "EmployeeId")),
+        slack=0.51,
+    ),
+    "insert with copied fields": Case(managers, Write("write", "insert"), lambda s, e: s.insert(new(e))),
+    "move to another partition": Case(
+        staff(),
+        Write("write", "update", ("Department",)),
+        lambda s, e: PartitionMove(s).move(
+            s.get(of(e, "Department", "EmployeeId")), {"Department": f"{e['Department'][::-1]}x"}
+        ),
+    ),
     "append": Case(
         lambda storage: LogTail(storage, "Log", "{Device}"),
         Write("write", "insert"),
@@ -461,3 +488,81 @@ def test_the_review_says_what_traffic_measures(name: str, is_large: bool) -> Non
         and not (each.startswith("bytes") and abs(said[each] - real[each]) < 300)
     }
     assert wrong == {}
+
+
+def two_sets(storage: Storage) -> tuple[EntitySet[Storage], EntitySet[Storage]]:
+    """Return two sets that share no partition."""
+    return EntitySet(storage, "Employees", KEY), EntitySet(storage, "Badges", Key("badge_{EmployeeId:06d}", "badge"))
+
+
+@pytest.mark.parametrize("count", [SMALL, LARGE_SIZE])
+def test_an_eventual_transaction_takes_what_traffic_measures(count: int) -> None:
+    employees, badges = two_sets(connect())
+    hire = Write("hire", "insert", atomic_with=("issue",))
+    badge = {"EmployeeId": Field("int32")}
+    declared = (
+        declare_set(employees, shape=Shape("Employee", count, FIELDS), writes=[hire]),
+        declare_set(badges, shape=Shape("Badge", count, badge), writes=[Write("issue", "insert")]),
+    )
+    said, _ = measure(Design("Staff", declared))
+    storage = connect(Engine(clock=Clock(NOW)))
+    staffed, issued = two_sets(storage)
+    body = new(made("staff", SMALL)[0])
+    steps: dict[str, Step] = {
+        "hire": lambda _: staffed.insert(body) and None,
+        "issue": lambda _: issued.insert(of(body, "EmployeeId")) and None,
+    }
+    transaction = EventualTransaction(storage, "hiring", "hire", steps)
+    worker = Worker(storage, [transaction])
+    staffed.insert(new(made("staff", SMALL)[1]))
+    issued.insert({"EmployeeId": 5})
+    transaction.start({})
+    worker.run_once()
+    staffed.delete(of(body, "Department", "EmployeeId"), force=True)
+    issued.delete(of(body, "EmployeeId"), force=True)
+    with Traffic(storage) as traffic:
+        transaction.start({})
+        worker.run_once()
+    assert said.requests == traffic.overall.requests
+    assert said.transactions == traffic.overall.transactions
+
+
+def test_a_retry_costs_what_traffic_measures() -> None:
+    storage = connect(Engine(clock=Clock(NOW)))
+    entities = EntitySet(storage, "Employees", KEY)
+    entity = made("staff", SMALL)[0]
+    key = of(entity, "Department", "EmployeeId")
+    entities.insert(entity)
+    other = EntitySet(storage, "Employees", KEY)
+
+    def cost(conflicts: int) -> tuple[int, int]:
+        left = [other] * conflicts
+
+        def change(row: Any) -> None:
+            if left:
+                left.pop().update(lambda theirs: theirs.update({"Age": theirs["Age"] + 1}), key)
+            row["LastName"] = row["LastName"][::-1]
+
+        with Traffic(storage) as traffic:
+            entities.update(change, key)
+        return traffic.overall.requests, traffic.overall.transactions
+
+    alone, contended = cost(0), cost(3)
+    # The other writer's own changes take two requests each
+    assert contended == tuple(each + 3 * 2 + 3 * RETRY_REQUESTS for each in alone)
+
+
+def test_retries_are_counted_where_several_writers_change_one_row() -> None:
+    def said(writers: int, rate: float) -> Any:
+        write = Write("count", "update", ("Total",), rate=rate, writers=writers)
+        totals = declare_set(
+            EntitySet(connect(), "Totals", Key("total", "total")),
+            shape=Shape("Total", 1, {"Total": Field("int32")}),
+            writes=[write],
+        )
+        return measure(Design("Totals", (totals,)))[0]
+
+    alone, busy = said(1, 10), said(4, 10)
+    assert (alone.retries, alone.requests) == (0, 2)
+    assert busy.retries == pytest.approx(0.4)
+    assert busy.requests == busy.transactions == pytest.approx(2 + 0.4 * RETRY_REQUESTS)

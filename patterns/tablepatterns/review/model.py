@@ -73,6 +73,7 @@ class Measured:
     :param share: the share of its calls that are not part of another access pattern's transaction, from 0 to 1
     :param is_implied: whether it follows from the retention, and is not declared
     :param rejected: why the service or the recipe rejects the call; None if it is carried out
+    :param retries: how many times a call is retried on average, because another writer was faster
     :param cost_a_month: what its calls cost in a month; None if the bill has no line for it
     """
 
@@ -105,6 +106,7 @@ class Measured:
     share: float = 1.0
     is_implied: bool = False
     rejected: str | None = None
+    retries: float = 0.0
     cost_a_month: float | None = None
 
     @property

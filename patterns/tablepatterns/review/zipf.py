@@ -28,6 +28,15 @@ class Zipf:
         """Return the share of the value of a rank, from 1 on; 0 beyond the last."""
         return self.weight(rank) / _total(self.count, self.exponent) if rank <= self.count else 0.0
 
+    @property
+    def coincidence(self) -> float:
+        """The chance that two draws are the same value.
+
+        >>> Zipf(4, 0).coincidence
+        0.25
+        """
+        return _total(self.count, 2 * self.exponent) / _total(self.count, self.exponent) ** 2
+
     def weight(self, rank: int) -> float:
         """Return how often the value of a rank occurs, in units of the first."""
         return float(rank**-self.exponent)

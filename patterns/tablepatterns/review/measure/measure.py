@@ -18,6 +18,7 @@ from ...errors import BadInput, EntityAlreadyExists, EntityNotFound
 from ...filters import Comparison
 from ...storage import connect
 from ...testing import Clock, Engine
+from ..capacity.contention import RETRY_REQUESTS, retries_of
 from ..capacity.day import SECONDS
 from ..capacity.load import key_of, touched
 from ..capacity.sizes import entry_size
@@ -164,9 +165,19 @@ def _write(stand: SampleAccount, declared: DeclaredSet, write: Write, sources: M
     else:
         took, rejected = _written(stand, [(declared, write), *others], sources)
         call = how(declared, write, [each for each, _ in others])
+    retries = 0.0 if rejected or is_implied else retries_of(declared, write)
+    again = retries * RETRY_REQUESTS
+    took = replace(
+        took,
+        requests=took.requests + again,
+        transactions=took.transactions + again,
+        # Of a retry, the read is carried out; the write is rejected
+        examined=took.examined + retries,
+    )
     return Measured(
         of=declared,
         access=write,
+        retries=retries,
         how=call,
         via=None,
         query_class=None,

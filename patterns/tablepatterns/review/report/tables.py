@@ -7,6 +7,7 @@ from typing import Final, Literal
 
 from ...figures import amount, money, number, plural, rate, share, sum_of_money, time_of_day
 from ...filters import QueryClass
+from ..measure.scaling import PAGE_READS
 from ..model import Consistency, LimitUse, Measured, Reviewed, TableLoad
 from .formatting import class_of, hottest_first, name_of, plain, reached, scans, target_sentence
 
@@ -69,6 +70,14 @@ _TONES: Final[dict[QueryClass | None, Tone]] = {
     QueryClass.TABLE_SCAN: "bad",
 }
 _NEAR: Final = 0.5
+_RETRIES: Final = 0.05
+
+
+_SCAN_NOTE: Final = (
+    f"A scan sends a request for each 1,000 results, or for each {number(PAGE_READS)} entities that it reads: so many "
+    "are assumed to be read in the five seconds after which a page ends. The service also ends pages at the borders of "
+    "its partition ranges."
+)
 
 
 def sheets(reviewed: Reviewed) -> tuple[Sheet, ...]:
@@ -92,6 +101,7 @@ def _accesses(reviewed: Reviewed) -> Sheet:
         "Figures are for one call, on average. Billed: storage transactions, those of workers included; of tables, "
         "where no other service is named. "
         "Examined: entities that the service reads.",
+        *([_SCAN_NOTE] if any(each.examined > PAGE_READS for each in reviewed.measured) else []),
         *([f"Larger sets were measured with {number(made)} entities, and scaled to their counts."] if capped else []),
     ]
     return Sheet(
@@ -118,7 +128,10 @@ def _access(found: Measured) -> tuple[Cell, ...]:
         Cell(name_of(found), plain(found.how)),
         Cell(class_of(found), note="eventually consistent" if found.follows else "", tone=_TONES[found.query_class]),
         Cell(rate(found.access.rate), note=f"peak {rate(busiest)}" if busiest > found.access.rate else ""),
-        Cell(number(found.requests) if found.requests else ""),
+        Cell(
+            number(found.requests) if found.requests else "",
+            note=f"{number(found.retries)} retries" if found.retries >= _RETRIES else "",
+        ),
         Cell(
             number(found.transactions) if found.transactions else "", note="" if is_of_tables else found.cost.by_service
         ),

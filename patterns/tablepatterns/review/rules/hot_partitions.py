@@ -9,6 +9,7 @@ from typing import Final
 from ...entity_set.derived import Derived, RowProfile
 from ...figures import number, of_target, often, plural, share, time_of_day
 from ...limits import MAX_TRANSACTION_OPERATIONS
+from ..capacity.contention import retries_at
 from ..design.model import DeclaredSet, Query, Write
 from ..measure.sample import names_one, values_in, values_of
 from ..model import Finding, Severity, TableLoad
@@ -287,8 +288,6 @@ def _busiest(done: Done) -> float:
     return share / (buckets if isinstance(buckets, int) else 1)
 
 
-_TRIP: Final = 0.02
-"""Seconds from one request of a writer to its next, near the account."""
 _HARDLY: Final = 20.0
 _OFTEN: Final = 5.0
 CONTENTION: Final = Rule(
@@ -319,8 +318,8 @@ def _contention_severity(rate: float) -> Severity | None:
 
 
 def _lost(rate: float) -> str:
-    """Say how many attempts meet another's, if each reads, and writes a moment later."""
-    return f"about {share(1 - 1 / (1 + 2 * rate * _TRIP))} of the attempts conflict and are retried"
+    """Say how many attempts conflict."""
+    return f"about {share(1 - 1 / (1 + retries_at(rate)))} of the attempts conflict and are retried"
 
 
 def _entity(declared: DeclaredSet, write: Write) -> Iterator[Finding]:

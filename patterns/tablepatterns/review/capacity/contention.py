@@ -1,0 +1,55 @@
+"""Estimate how often writers of one row conflict, and what their retries cost."""
+
+from __future__ import annotations
+
+import math
+from typing import Final
+
+from ..design.model import DeclaredSet, Write
+from ..measure.sample import names_one, values_of
+from ..zipf import Zipf
+from .load import touched
+
+ROUND_TRIP: Final = 0.02
+"""Seconds from one request of a writer to its next, in the region of the account. This is an assumption."""
+RETRY_REQUESTS: Final = 2
+"""What a retry repeats: the read, and the write that was rejected."""
+
+
+def retries_at(rate: float) -> float:
+    """Return how many retries a change of a row takes on average, if so many writers a second change the row.
+
+    An attempt reads the row and writes it a round trip later. It conflicts with the changes in the round trips before
+    and after that write.
+
+    >>> retries_at(25)
+    1.0
+
+    :param rate: changes of the row in a second
+    """
+    return 2 * rate * ROUND_TRIP
+
+
+def retries_of(declared: DeclaredSet, write: Write) -> float:
+    """Return how many retries one call of a write takes on average, at its average rate.
+
+    Rows of lists and totals are retried, too: in the entity's partition with the whole transaction, elsewhere by the
+    writer that updates them after it.
+    """
+    found = 0.0
+    if write.operation == "update" and write.writers > 1:
+        found += retries_at(write.rate * Zipf(max(1, declared.shape.count), write.skew).coincidence)
+    for derived in touched(declared, write):
+        profile = declared.profile(derived)
+        writes = [each for each in declared.writes if derived in touched(declared, each)]
+        if profile.is_shared and max(each.writers for each in writes) > 1:
+            rate = sum(each.rate for each in writes)
+            found += retries_at(rate * _coincidence(declared, profile.groups) / profile.spread)
+    return found
+
+
+def _coincidence(declared: DeclaredSet, names: tuple[str, ...]) -> float:
+    """Return the share of pairs of entities that have the same values of these fields."""
+    if names_one(declared.shape, names):
+        return 1 / max(1, declared.shape.count)
+    return math.prod(values_of(declared.shape, name).coincidence for name in names)
